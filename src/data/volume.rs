@@ -47,6 +47,35 @@ impl Unit {
     }
 }
 
+/// The unit in which values are shown and written, and what 1 of the image's own unit is in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueScale {
+    /// The unit shown.
+    pub unit: Unit,
+    /// What 1 of the image's own unit is in it.
+    pub factor: f64,
+}
+
+impl ValueScale {
+    /// The scale of values in `unit`: Bq/mL where a calibration is known (what 1 count/mm stands for), else the unit itself.
+    pub fn new(unit: Unit, bq_per_ml: Option<f64>) -> Self {
+        match bq_per_ml.filter(|_| unit == Unit::CountsPerMm) {
+            Some(factor) => Self { unit: Unit::BqPerMl, factor },
+            None => Self { unit, factor: 1.0 },
+        }
+    }
+
+    /// A value of the image in the unit shown.
+    pub fn value(self, value: impl Into<f64>) -> f64 {
+        self.factor * value.into()
+    }
+
+    /// The unit shown, as it is written beside numbers.
+    pub fn label(self) -> &'static str {
+        self.unit.label()
+    }
+}
+
 /// What one look at all values of a volume tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Extremes {
@@ -160,6 +189,14 @@ impl Volume {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_counts_are_calibrated() {
+        let calibrated = ValueScale::new(Unit::CountsPerMm, Some(50.0));
+        assert_eq!((calibrated.value(0.5f32), calibrated.label()), (25.0, "Bq/mL"));
+        assert_eq!(ValueScale::new(Unit::CountsPerMm, None), ValueScale { unit: Unit::CountsPerMm, factor: 1.0 });
+        assert_eq!(ValueScale::new(Unit::Arbitrary, Some(50.0)), ValueScale { unit: Unit::Arbitrary, factor: 1.0 });
+    }
 
     #[test]
     fn extremes_are_found_wherever_they_lie() {

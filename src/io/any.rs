@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::dicom::{self, Patient};
-use super::{IoError, interfile, nifti, numpy_image, numpy_sweep};
+use super::{ImageDescription, IoError, interfile, nifti, numpy_image, numpy_sweep};
 use crate::data::{Michelogram, Notice, Unit, Volume};
 
 const PROJECTIONS: &str = "an Interfile projection header (.hs, beside its data file .s, or Siemens' .s.hdr)";
@@ -178,17 +178,22 @@ pub fn check_image_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
 /// An ending that is not understood, or what [`interfile::write_image`], [`nifti::write_image`], [`numpy_image::write_image`] or
 /// [`dicom::write_series`] says.
 pub fn write_volume(path: &Path, volume: &Volume) -> Result<(), IoError> {
-    write_described_volume(path, volume, concat!("tomoscope ", env!("CARGO_PKG_VERSION")), &Patient::default())
+    write_described_volume(path, volume, &concat!("tomoscope ", env!("CARGO_PKG_VERSION")).into(), &Patient::default())
 }
 
-/// The same with a few words on what made the image and whose it is, where the format has a place for them.
+/// Writes an image with what made it and whose it is, where the format has a place for that.
 ///
 /// # Errors
 /// As [`write_volume`].
-pub fn write_described_volume(path: &Path, volume: &Volume, description: &str, patient: &Patient) -> Result<(), IoError> {
+pub fn write_described_volume(
+    path: &Path,
+    volume: &Volume,
+    description: &ImageDescription,
+    patient: &Patient,
+) -> Result<(), IoError> {
     match FileKind::of(path) {
         Some(FileKind::InterfileImage) => interfile::write_image(path, volume),
-        Some(FileKind::NiftiImage) => nifti::write_image(path, volume, description),
+        Some(FileKind::NiftiImage) => nifti::write_image(path, volume, &description.text),
         Some(FileKind::NumpyImage) => numpy_image::write_image(path, volume),
         Some(FileKind::DicomSeries) => dicom::write_series(path, volume, description, patient),
         _ => Err(not_understood(path, "an image to write", IMAGES_OUT)),

@@ -33,6 +33,7 @@ mod blocks;
 pub mod calibration;
 mod checksum;
 pub mod crystals;
+mod description;
 pub mod dicom;
 mod error;
 mod files;
@@ -70,6 +71,7 @@ pub use any::{
 };
 pub use attenuation::{map_beside, read_attenuation};
 pub use checksum::content_of;
+pub use description::{ImageDescription, filter_width};
 pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};

@@ -19,6 +19,7 @@ use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
 
 use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len, zeroed};
+use super::description::whole_words;
 use super::gzip::GzipReader;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pending::PendingFile;
@@ -412,10 +413,10 @@ fn write_values<D: Dimension + RemoveAxis>(
     file.commit()
 }
 
-/// The header's field of 80 bytes, ended by a zero: ASCII, what is not becomes a question mark.
+/// The header's field of 80 bytes, ended by a zero: whole words in ASCII; other characters become question marks.
 fn descrip(description: &str) -> Vec<u8> {
     let plain = |c: char| if matches!(c, ' '..='~') { c as u8 } else { b'?' };
-    let mut field: Vec<u8> = description.chars().map(plain).take(DESCRIP_BYTES - 1).collect();
+    let mut field: Vec<u8> = whole_words(description, DESCRIP_BYTES - 1).chars().map(plain).collect();
     field.resize(DESCRIP_BYTES, 0);
     field
 }

@@ -10,6 +10,7 @@
 //! The SD of a ratio is √((SD / mean)² + (SD / mean of the uniform part)²). Source: the definitions as public implementations of
 //! NU 4-2008 agree on them; sizes in [`crate::data::nema_nu4`]. The phantom's axis must lie along z.
 
+use super::nema::MIN_MOVED_MM;
 use super::roi_stats::{RoiStats, pooled};
 use crate::data::nema_nu4::{CHAMBER_LENGTH_MM, CHAMBER_RADIUS_MM, COLD_OFFSET_MM, ROD_DIAMETERS_MM, ROD_LENGTH_MM, ROD_RING_MM};
 use crate::data::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, Volume};
@@ -176,7 +177,7 @@ impl Nu4Placement {
         for (at, diameter) in placed.rods_mm.iter_mut().zip(ROD_DIAMETERS_MM) {
             *at = axis(&rod_name(diameter), *at)?;
         }
-        Some(Self { moved_mm: Some(moved_mm), ..placed })
+        Some(Self { moved_mm: Some(moved_mm).filter(|mm| *mm >= MIN_MOVED_MM), ..placed })
     }
 
     /// Middle of the uniform part, of the cold part and of the rods, z, mm.

@@ -37,8 +37,8 @@ pub fn widths_along(volume: &Volume, ends_mm: [Point; 2], width_mm: f64) -> Vec<
     peak_widths(&points, length / num_voxels)
 }
 
-/// The width of each peak of a profile whose points lie a voxel apart, in their order along it, or why it has none. Where no peaks
-/// stand apart it is the one of [`peak_width`].
+/// The width of each peak of a profile whose points lie a voxel apart, or why it has none, the highest peak first. Where no peaks stand
+/// apart it is the one of [`peak_width`].
 pub fn peak_widths(points: &[ProfilePoint], voxel_mm: f64) -> Vec<Result<PeakWidth, NoPeakWidth>> {
     let tops = tops(points);
     if tops.len() < 2 {
@@ -67,7 +67,9 @@ pub fn peak_widths(points: &[ProfilePoint], voxel_mm: f64) -> Vec<Result<PeakWid
             break;
         }
     }
-    widths
+    let mut by_height: Vec<_> = tops.iter().map(|&top| points[top].value).zip(widths).collect();
+    by_height.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    by_height.into_iter().map(|(_, width)| width).collect()
 }
 
 /// Whether a further fit of a peak has changed nothing that would be seen: so it is at once where the others lie far away.
@@ -145,8 +147,9 @@ mod tests {
     fn each_of_six_points_has_its_width() {
         for (fwhm_mm, tolerance) in [([1.2; 6], 1e-3), ([1.0, 1.2, 1.4, 1.6, 1.8, 2.0], 1e-3), ([2.0; 6], 1e-3), ([2.4; 6], 0.01)]
         {
-            let found = peak_widths(&points(six(fwhm_mm)), VOXEL_MM);
+            let mut found = peak_widths(&points(six(fwhm_mm)), VOXEL_MM);
             assert_eq!(found.len(), 6, "{found:?}");
+            found.sort_by(|a, b| a.unwrap().centre_mm.total_cmp(&b.unwrap().centre_mm));
             for (number, (found, fwhm)) in found.iter().zip(fwhm_mm).enumerate() {
                 let found = found.unwrap();
                 assert!((found.fwhm_mm / fwhm - 1.0).abs() < tolerance, "{number}: {found:?} is not {fwhm}");
@@ -182,6 +185,20 @@ mod tests {
         assert!(widths.len() == 2 && widths.iter().flatten().all(|w| (w.fwhm_mm - FWHM_OF_SIGMA).abs() < 0.01), "{widths:?}");
         assert_eq!(peak_widths(&of(0.1, 25.0), VOXEL_MM).len(), 1);
         assert_eq!(peak_widths(&of(0.7, 5.0), VOXEL_MM).len(), 1);
+    }
+
+    #[test]
+    fn the_highest_peak_is_the_first() {
+        let heights = [3.0, 9.0, 5.0];
+        let value = |index: i32| {
+            let peak = |(number, height): (usize, f64)| {
+                height * (-0.5 * ((f64::from(index) - 20.0 - 30.0 * number as f64) / 3.0).powi(2)).exp()
+            };
+            1.0 + heights.into_iter().enumerate().map(peak).sum::<f64>()
+        };
+        let found = peak_widths(&points((0..100).map(value)), VOXEL_MM);
+        let found: Vec<f64> = found.iter().map(|width| width.unwrap().height.round()).collect();
+        assert_eq!(found, [9.0, 5.0, 3.0]);
     }
 
     #[test]

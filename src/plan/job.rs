@@ -360,6 +360,15 @@ impl Job {
         self
     }
 
+    /// Returns the share of the scan's time that the data are of; `None` where that is not known: of a frame of a list without a
+    /// duration, and of a list that is still being written.
+    pub fn share_of_scan(&self) -> Option<f64> {
+        let Job::Events { study, settings, growing } = self else { return Some(1.0) };
+        let Some(frame_ms) = &settings.frame_ms else { return growing.is_none().then_some(1.0) };
+        let duration_ms = study.measured.facts.duration_ms.filter(|ms| *ms > 0)?;
+        Some((f64::from(frame_ms.end - frame_ms.start) / duration_ms as f64).min(1.0))
+    }
+
     /// The same to this number of full iterations; a sweep has one.
     pub fn until(mut self, num_iterations: usize) -> Self {
         match &mut self {

@@ -14,7 +14,7 @@ use crate::data::{
 };
 use crate::io::dicom::Patient;
 pub use crate::io::provenance::ImageRecord;
-use crate::io::{self, IoError};
+use crate::io::{self, ImageDescription, IoError};
 use crate::operator::Accumulation;
 use crate::recon::{Baseline, FilterSettings, RaceReport, SubsetOrder};
 use crate::scanner::epri::Order;
@@ -549,14 +549,23 @@ impl Provenance {
         parts.join(" · ")
     }
 
-    /// What fits in a few words, for NIfTI's description: program and version, algorithm, iteration, device.
+    /// Returns the facts for short text fields, those first that change the numbers most: filter, frame, algorithm, iteration,
+    /// calibration, program and version, device.
     pub fn description(&self) -> String {
-        let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::words);
-        let program = format!("{} {}", self.program, self.program_version);
-        let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
+        let filter = self.post_filter_fwhm_mm.map(|fwhm_mm| format!("post-filter {}", io::filter_width(fwhm_mm)));
         let frame = self.data.frame.as_ref().map(FrameRecord::words);
-        let parts = [Some(program), Some(algorithm), self.position(), frame, Some(self.device.name.clone()), calibration];
-        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+        let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::words);
+        let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
+        let program = format!("{} {}", self.program, self.program_version);
+        let made = [filter, frame, Some(algorithm), self.position(), calibration, Some(program), Some(self.device.name.clone())];
+        made.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns the same facts for image files, with those that some formats have attributes of their own for.
+    pub fn image_description(&self) -> ImageDescription {
+        let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::words);
+        let method = algorithm.map(|algorithm| algorithm + &self.position().map_or_else(String::new, |at| format!(", {at}")));
+        ImageDescription { text: self.description(), method, filter_fwhm_mm: self.post_filter_fwhm_mm }
     }
 
     /// How far the reconstruction was, in words; of an image that was not reconstructed `None`.
@@ -586,7 +595,7 @@ impl Provenance {
     /// # Errors
     /// As [`Provenance::write_image`].
     pub fn write_image_of(&self, path: &Path, volume: &Volume, patient: &Patient) -> Result<Option<Notice>, IoError> {
-        io::write_described_volume(path, volume, &self.description(), patient)?;
+        io::write_described_volume(path, volume, &self.image_description(), patient)?;
         Ok(self.write_beside(path))
     }
 
@@ -606,7 +615,7 @@ impl Provenance {
     /// # Errors
     /// The image cannot be written, or not be read again.
     pub fn write_sealed_image(self, path: &Path, volume: &Volume, asked: &str) -> Result<(Self, Option<Notice>), IoError> {
-        io::write_described_volume(path, volume, &self.description(), &Patient::default())?;
+        io::write_described_volume(path, volume, &self.image_description(), &Patient::default())?;
         let sealed = self.sealed(path, asked)?;
         let notice = sealed.write_beside(path);
         Ok((sealed, notice))

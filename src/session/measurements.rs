@@ -11,7 +11,7 @@
 //! all else is of the image after the step.
 
 use super::{Comparison, IterateReport, RunId};
-use crate::data::{Roi, RoiRole, RoiSums, Unit, Volume};
+use crate::data::{Roi, RoiRole, RoiSums, ValueScale, Volume};
 use crate::io::measurements::Measurement;
 use crate::measure::{self, RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
 use crate::plan::StartInfo;
@@ -41,14 +41,15 @@ pub struct RoiNumbers {
 }
 
 impl RoiNumbers {
-    /// Those that are defined, with their names and units, of an image in `unit`.
-    fn quantities(&self, unit: Unit) -> impl Iterator<Item = (&'static str, f64, &'static str)> {
-        let unit = unit.label();
+    /// Those that are defined, with their names and units; values of the image on this scale.
+    fn quantities(&self, scale: ValueScale) -> impl Iterator<Item = (&'static str, f64, &'static str)> {
+        let unit = scale.label();
+        let scaled = |value: Option<f64>| value.map(|value| scale.value(value));
         let all = [
-            ("mean", self.mean, unit),
-            ("sd", self.sd, unit),
-            ("min", self.mean.map(|_| f64::from(self.min)), unit),
-            ("max", self.mean.map(|_| f64::from(self.max)), unit),
+            ("mean", scaled(self.mean), unit),
+            ("sd", scaled(self.sd), unit),
+            ("min", scaled(self.mean.map(|_| f64::from(self.min))), unit),
+            ("max", scaled(self.mean.map(|_| f64::from(self.max))), unit),
             ("num_voxels", Some(self.num_voxels as f64), ""),
             ("volume", Some(self.volume_ml), "mL"),
             ("nsr", self.nsr, ""),
@@ -143,7 +144,7 @@ pub struct RunTable {
     run: RunId,
     /// Steps of a full iteration; `None` of a sweep, whose steps are counted in projections.
     num_subsets: Option<usize>,
-    unit: Unit,
+    scale: ValueScale,
     voxel_ml: f64,
 }
 
@@ -151,12 +152,17 @@ impl RunTable {
     /// The table of a run, from what was told when it started.
     pub fn of(run: RunId, info: &StartInfo) -> Self {
         let num_subsets = info.job.course().by_iteration.then_some(info.num_subsets.max(1));
-        Self { run, num_subsets, unit: info.job.course().unit, voxel_ml: info.job.grid().voxel_ml() }
+        Self { run, num_subsets, scale: ValueScale::new(info.job.course().unit, None), voxel_ml: info.job.grid().voxel_ml() }
     }
 
     /// The table of an image, of a run with so many steps an iteration; `None` of a sweep, or where nobody knows.
     pub fn of_image(volume: &Volume, num_subsets: Option<usize>) -> Self {
-        Self { run: 1, num_subsets, unit: volume.unit, voxel_ml: volume.grid.voxel_ml() }
+        Self { run: 1, num_subsets, scale: ValueScale::new(volume.unit, None), voxel_ml: volume.grid.voxel_ml() }
+    }
+
+    /// Returns the same table in Bq/mL, where it is known what 1 count/mm stands for.
+    pub fn calibrated(self, bq_per_ml: Option<f64>) -> Self {
+        Self { scale: ValueScale::new(self.scale.unit, bq_per_ml), ..self }
     }
 
     /// The row of the width of the filter of an image.
@@ -198,7 +204,7 @@ impl RunTable {
         let numbers = roi_numbers(rois, sums, self.voxel_ml);
         let measured = rois.iter().zip(&numbers).filter_map(|(roi, numbers)| Some((roi, numbers.as_ref()?)));
         measured
-            .flat_map(|(roi, numbers)| numbers.quantities(self.unit).map(move |quantity| self.row(at, &roi.name, quantity)))
+            .flat_map(|(roi, numbers)| numbers.quantities(self.scale).map(move |quantity| self.row(at, &roi.name, quantity)))
             .collect()
     }
 
@@ -206,7 +212,7 @@ impl RunTable {
     pub fn median_rows(&self, iteration: usize, subiteration: usize, rois: &[Roi], medians: &[Option<f64>]) -> Vec<Measurement> {
         let at = self.number(iteration, subiteration);
         let known = rois.iter().zip(medians).filter_map(|(roi, median)| Some((roi, (*median)?)));
-        known.map(|(roi, median)| self.row(at, &roi.name, ("median", median, self.unit.label()))).collect()
+        known.map(|(roi, median)| self.row(at, &roi.name, ("median", self.scale.value(median), self.scale.label()))).collect()
     }
 
     /// Rows of how much an image is like another.
@@ -245,10 +251,10 @@ impl RunTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{RoiMask, RoiShape};
+    use crate::data::{RoiMask, RoiShape, Unit};
 
     fn table(num_subsets: Option<usize>) -> RunTable {
-        RunTable { run: 3, num_subsets, unit: Unit::CountsPerMm, voxel_ml: 0.5 }
+        RunTable { run: 3, num_subsets, scale: ValueScale::new(Unit::CountsPerMm, None), voxel_ml: 0.5 }
     }
 
     fn roi(name: &str, role: RoiRole, activity_ratio: Option<f64>) -> Roi {

@@ -39,7 +39,7 @@ pub struct PeaksPoint {
     pub iteration: usize,
     /// Steps done in all; of a sweep projections in the image.
     pub subiteration: usize,
-    /// Width of each, in their order along the line, or why it has none ([`crate::measure::widths_along`]).
+    /// Width of each, the highest first, or why it has none ([`crate::measure::widths_along`]).
     pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::IterateReport;
 use super::threads::num_cores;
+use crate::operator::Accumulation;
 use crate::plan::{
     AccumulationSpan, AlgorithmKind, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
     ImageRecord, Job, Made, MatrixRecord, PairSettings, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start,
@@ -64,6 +65,12 @@ impl RunRecord {
     pub fn stopped_by(&mut self, rule: &str) {
         let done = self.times.last().map_or(0, |(step, _)| *step);
         self.rules.push((done, rule.to_owned()));
+    }
+
+    /// How the step added that made this image; that of the start image is how the first one does.
+    pub fn accumulation_of(&self, subiteration: usize) -> Accumulation {
+        let span = self.accumulations.iter().rfind(|span| span.from_subiteration <= subiteration);
+        span.map_or(self.info.accumulation, |span| span.accumulation)
     }
 
     /// What the race of a step lost, if it had one.

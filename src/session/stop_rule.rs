@@ -36,8 +36,10 @@ pub(super) struct StopWatch {
     rules: Vec<(StopRule, bool)>,
     /// Log-likelihood of each iteration.
     likelihoods: Vec<f64>,
-    /// Numbers of the ROIs after each iteration: names and contrast recovery.
+    /// Numbers of the ROIs after each iteration since they were edited last: names and contrast recovery.
     recoveries: Vec<Vec<(String, Option<f64>)>>,
+    /// The ROIs that these are of.
+    rois: Vec<Roi>,
 }
 
 impl StopWatch {
@@ -57,10 +59,15 @@ impl StopWatch {
         let recovery = |(roi, numbers): (&Roi, &Option<RoiNumbers>)| {
             (roi.name.clone(), numbers.as_ref().and_then(|numbers| numbers.recovery))
         };
+        // Numbers of other regions under the same name would pass for a change, or for none.
+        if !are_measured_alike(&self.rois, rois) {
+            self.rois = rois.to_vec();
+            self.recoveries.clear();
+        }
         self.recoveries.push(rois.iter().zip(&numbers).map(recovery).collect());
         self.likelihoods.extend(report.log_likelihood);
         let noise = background_noise(rois, &numbers);
-        let Self { rules, likelihoods, recoveries } = self;
+        let Self { rules, likelihoods, recoveries, .. } = self;
         let met = rules.iter_mut().filter(|(_, met)| !met).find_map(|(rule, met)| {
             let words = rule.words_if_met(noise, likelihoods, recoveries)?;
             *met = true;
@@ -71,6 +78,17 @@ impl StopWatch {
 }
 
 impl StopRule {
+    /// Returns the rule in a few words.
+    pub fn words(&self) -> String {
+        match self {
+            StopRule::Noise { nsr } => format!("NSR above {} %", percent(*nsr)),
+            StopRule::SteadyRecovery { roi, band, iterations } => {
+                format!("recovery of {roi} within {} % over {iterations} iterations", percent(*band))
+            }
+            StopRule::Plateau { part } => format!("likelihood gain below {} %", percent(*part)),
+        }
+    }
+
     /// What met it.
     fn words_if_met(&self, noise: Option<f64>, likelihoods: &[f64], recoveries: &[Vec<(String, Option<f64>)>]) -> Option<String> {
         match self {
@@ -104,9 +122,28 @@ impl StopRule {
     }
 }
 
+/// Whether regions have the same numbers on an image: only their colours may differ.
+fn are_measured_alike(rois: &[Roi], others: &[Roi]) -> bool {
+    let is_alike = |(roi, other): (&Roi, &Roi)| {
+        let facts = |roi: &Roi| (roi.name.clone(), roi.role, roi.activity_ratio);
+        roi.covers_same(other) && facts(roi) == facts(other)
+    };
+    rois.len() == others.len() && rois.iter().zip(others).all(is_alike)
+}
+
+/// A fraction in per cent with up to three decimals.
+fn percent(fraction: f64) -> f64 {
+    (1e5 * fraction).round() / 1e3
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::data::{RoiMask, RoiRole};
+    use crate::operator::Accumulation;
+    use crate::recon::StageTimes;
 
     fn met(rule: &StopRule, noise: Option<f64>, likelihoods: &[f64], recoveries: &[f64]) -> bool {
         let recoveries: Vec<_> = recoveries.iter().map(|value| vec![("A".to_owned(), Some(*value))]).collect();
@@ -130,6 +167,39 @@ mod tests {
         assert!(met(&rule("A"), None, &[], &[0.25, 0.5, 0.5625, 0.5]));
         assert!(!met(&rule("A"), None, &[], &[0.5, 0.5, 0.5625, 0.4375]));
         assert!(!met(&rule("B"), None, &[], &[0.5; 9]), "there is no such region");
+    }
+
+    #[test]
+    fn a_recovery_is_not_steady_with_what_it_was_before_an_edit() {
+        let roi = |name: &str, role, radius_mm| {
+            let shape = crate::data::RoiShape::Sphere { radius_mm };
+            Roi { role, activity_ratio: Some(4.0), ..Roi::new(name, shape, [0.0; 3]) }
+        };
+        let rois = |radius_mm| [roi("H", RoiRole::Hot, radius_mm), roi("B", RoiRole::Background, 5.0)];
+        let sums = |value: f32| RoiMask { voxels: [(0, 1.0), (1, 1.0)].into() }.sums(&[value; 2]);
+        let report = |iteration: usize| IterateReport {
+            iteration,
+            subiteration: iteration,
+            subset: 0,
+            completes_iteration: true,
+            log_likelihood_of_subset: None,
+            log_likelihood: None,
+            residual: None,
+            num_events: None,
+            accumulation: Accumulation::Deterministic,
+            race: None,
+            stages: StageTimes::default(),
+            elapsed: Duration::ZERO,
+            branch: 0,
+            roi_sums: vec![sums(3.0), sums(1.0)],
+        };
+        let mut watch = StopWatch::default();
+        watch.set(&[StopRule::SteadyRecovery { roi: "H".into(), band: 0.01, iterations: 2 }]);
+        // The region is edited after the second iteration: the numbers are the same by chance, of another region.
+        let met: Vec<bool> = (1..=5)
+            .map(|iteration| watch.look(&report(iteration), &rois(if iteration <= 2 { 2.0 } else { 3.0 })).is_some())
+            .collect();
+        assert_eq!(met, [false, false, false, false, true]);
     }
 
     #[test]

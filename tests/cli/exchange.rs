@@ -94,6 +94,7 @@ fn a_dicom_series_has_the_image_calibrated_where_that_is_asked_for() {
     let text = |tag| slice.element(tag).unwrap().to_str().unwrap().into_owned();
     assert_eq!([text(tags::PATIENT_NAME), text(tags::PATIENT_ID), text(tags::STUDY_INSTANCE_UID)], ["Doe^Jane", "42", "1.2.3"]);
     assert!(text(tags::IMAGE_COMMENTS).contains("OSEM 4 subsets; iteration 3"), "{}", text(tags::IMAGE_COMMENTS));
+    assert!(slice.element_opt(tags::CONVOLUTION_KERNEL).unwrap().is_none());
     for name in ["a.json", "b.json"] {
         let of = record(at, name);
         assert_eq!((&of["calibration_bq_per_ml"], &of["image"]["unit"]), (&json!(250.5), &json!("Bq/mL")), "{name}");
@@ -251,4 +252,31 @@ fn two_images_are_compared_by_hand() {
         (&of["relative_difference"], &of["correlation"], &of["largest"]["difference"]),
         (&Value::Null, &Value::Null, &json!(24.0))
     );
+}
+
+#[test]
+fn a_filtered_image_says_so_in_dicom_and_nifti() {
+    let folder = folder_with_image();
+    let at = folder.path();
+    for name in ["f.dcm", "f.nii"] {
+        run(at, &format!("reconstruct scan.hs --image 31,29,9 --subsets 4 --iterations 3 --post-filter-mm 6 -o {name}"));
+    }
+    let slice = open_file(at.join("f.dcm/slice_001.dcm")).unwrap();
+    let text = |tag| slice.element(tag).unwrap().to_str().unwrap().trim_end().to_owned();
+    assert_eq!(text(tags::CONVOLUTION_KERNEL), "Gauss 6.0 mm");
+    assert_eq!(text(tags::RECONSTRUCTION_METHOD), "OSEM 4 subsets, iteration 3");
+    let said = "post-filter 6.0 mm; OSEM 4 subsets; iteration 3; tomoscope";
+    let series = text(tags::SERIES_DESCRIPTION);
+    assert!(series.starts_with(said) && series.chars().count() <= 64, "{series}");
+    // Cut between words, which all stand in the comment too.
+    let comments = text(tags::IMAGE_COMMENTS);
+    let rest = comments.strip_prefix(&series).unwrap();
+    assert!(rest.is_empty() || rest.starts_with([';', ',', ' ']), "{series} of {comments}");
+    let bytes = std::fs::read(at.join("f.nii")).unwrap();
+    let descrip = String::from_utf8_lossy(&bytes[148..228]).trim_end_matches('\0').to_owned();
+    assert!(descrip.starts_with(said) && comments.starts_with(&descrip), "{descrip} of {comments}");
+    // Converted, it still says so.
+    run(at, "convert f.nii g.dcm");
+    let slice = open_file(at.join("g.dcm/slice_001.dcm")).unwrap();
+    assert_eq!(slice.element(tags::CONVOLUTION_KERNEL).unwrap().to_str().unwrap().trim_end(), "Gauss 6.0 mm");
 }

@@ -71,7 +71,7 @@ fn a_reconstruction_tells_what_made_it() {
     run(at, "reconstruct scan.hs --iterations 1 --algorithm mlem --init image.nii.gz --threads 1 -o short.nii");
     let bytes = std::fs::read(at.join("short.nii")).unwrap();
     let text = String::from_utf8_lossy(&bytes[148..228]).trim_end_matches('\0').to_owned();
-    assert!(text.starts_with(&format!("tomoscope {}; MLEM; iteration 1; CPU, 1 thread", env!("CARGO_PKG_VERSION"))), "{text}");
+    assert!(text.starts_with(&format!("MLEM; iteration 1; tomoscope {}; CPU, 1 thread", env!("CARGO_PKG_VERSION"))), "{text}");
     assert_eq!(record(at, "short.json")["algorithm"]["start_image"], json!("image.nii.gz"));
 }
 

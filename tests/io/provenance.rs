@@ -21,10 +21,10 @@ fn the_description_of_an_image_is_ascii_and_ends_inside_its_80_bytes() {
     let grid = Grid::centred([2, 3, 4], [1.0, 2.0, 3.0]).unwrap();
     let volume = Volume::from_vec(grid, (0..24).map(|i| i as f32).collect(), Unit::CountsPerMm).unwrap();
     let long = format!("tomoscope {}", "é – × ".repeat(20));
-    let as_written: String = long.chars().map(|c| if c.is_ascii() { c } else { '?' }).take(79).collect();
+    let as_written: String = long.chars().map(|c| if c.is_ascii() { c } else { '?' }).take(77).collect();
     for (description, expected) in [("OSEM, iteration 3", "OSEM, iteration 3"), ("", ""), (&long, &as_written)] {
         let path = folder.path().join("image.nii");
-        write_described_volume(&path, &volume, description, &Patient::default()).unwrap();
+        write_described_volume(&path, &volume, &description.into(), &Patient::default()).unwrap();
         // nifti1.h: char descrip[80] at byte 148, aux_file at 228.
         let bytes = fs::read(&path).unwrap();
         let (text, rest) = bytes[148..228].split_at(expected.len());

@@ -7,8 +7,9 @@ use dicom_dictionary_std::tags;
 use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::data::{Unit, Volume};
+use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::{read_volume, write_projections};
 use tomoscope::phantom::{self, SimulationOptions};
 use tomoscope::scanner;
@@ -83,8 +84,24 @@ fn it_is_found_in_a_uniform_phantom_kept_and_used() {
     assert!(says(&harness, "by the mean of 'ROI 1'") && factor > 0.0);
     let field = harness.get_by_role_and_label(Role::SpinButton, FACTOR);
     assert!((field.value().unwrap().trim_end_matches(" Bq/mL").parse::<f64>().unwrap() / factor - 1.0).abs() < 1e-3);
-    harness.get_by_label_contains(" · 1 count/mm = ");
+    harness.get_by_label_contains("1 count/mm = ");
     harness.check_accessibility();
+    // Everything on the screen and in the table is in Bq/mL, each with the unit.
+    harness.get_by_label_contains("Plot: profile, Bq/mL");
+    let bar = harness.get_by_label_contains("Colour bar from ").accesskit_node().label().unwrap();
+    let top: f64 = bar.split(' ').nth(5).unwrap().parse().unwrap();
+    let window_top = f64::from(harness.state().colouring().window[1]);
+    assert!(bar.ends_with("Bq/mL") && (top / (factor * window_top) - 1.0).abs() < 1e-3, "{bar}");
+    let field: f64 = harness.get_by_role_and_label(Role::SpinButton, "Window top").value().unwrap().parse().unwrap();
+    assert!((field / top - 1.0).abs() < 1e-3, "{field} {top}");
+    let mean = sums.sum / sums.weight;
+    let told = format!("{:.*}", (3 - 5000f64.log10().floor() as i32).max(0) as usize, factor * mean);
+    assert!(harness.query_all_by_label(&told).next().is_some(), "the mean {told} is not in the table");
+    assert!(harness.query_all_by_label("counts/mm").next().is_none());
+    harness.state().export_csv(&folder.path().join("numbers.csv")).unwrap();
+    let rows = read_measurements(&folder.path().join("numbers.csv")).unwrap();
+    let last = rows.iter().rfind(|row| row.quantity == "mean" && row.roi == "ROI 1").unwrap();
+    assert!(last.unit == "Bq/mL" && (last.value / 5000.0 - 1.0).abs() < 1e-5, "{last:?}");
 
     // What is saved is in Bq/mL, and by it the mean in the region is the phantom's.
     let (image, series) = (folder.path().join("image.nii"), folder.path().join("image.dcm"));
@@ -104,9 +121,9 @@ fn it_is_found_in_a_uniform_phantom_kept_and_used() {
     // It is there again with the scan, and gone with a 0.
     assert!(kept.exists());
     let Some(mut harness) = reconstructed(&scan) else { return };
-    harness.get_by_label_contains(" · 1 count/mm = ");
+    harness.get_by_label_contains("1 count/mm = ");
     set(&mut harness, FACTOR, 0.0);
-    assert!(!kept.exists() && harness.query_by_label_contains(" · 1 count/mm = ").is_none());
+    assert!(!kept.exists() && harness.query_by_label_contains("1 count/mm = ").is_none());
     // What is no calibration is said to be none.
     std::fs::write(&kept, "version = 1\nbq_per_ml = \"much\"\n").unwrap();
     drop(harness);

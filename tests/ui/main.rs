@@ -10,6 +10,7 @@ mod dropped;
 mod elsewhere;
 mod files;
 mod frames;
+mod fresh;
 mod leaving;
 mod list_frames;
 mod lists;

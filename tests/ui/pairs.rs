@@ -264,7 +264,7 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
     choose_built_in(&mut harness, small.title);
     wait_for(&mut harness, "the small study", |app| app.study().is_some());
     assert!(harness.query_by_label(Accumulation::Reload.name()).is_none());
-    harness.key_press(egui::Key::Num4);
+    harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Num4);
     harness.run_steps(3);
     assert!(tells(harness.state(), "only backprojections with a stored matrix add in the reload way"));
     step(&mut harness);

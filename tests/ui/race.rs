@@ -43,7 +43,7 @@ fn the_switch_takes_effect_with_the_next_step_and_is_marked_on_every_curve() {
     step(&mut harness);
     assert!(has(&harness, BANNER) && !has(&harness, "from the next step on"));
     // By the keyboard too.
-    harness.key_press(egui::Key::Num1);
+    harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Num1);
     harness.run_steps(3);
     assert!(has(&harness, "atomic from the next step on"));
     step(&mut harness);

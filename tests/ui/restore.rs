@@ -229,3 +229,16 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
     drop_file(&mut harness, &broken);
     harness.get_by_label_contains("it has version 7; this program reads version 1");
 }
+
+#[test]
+fn a_last_session_that_cannot_be_read_is_kept_as_a_file_and_told() {
+    let mut stored = Memory::default();
+    let text = "version = 999\n# of a later version";
+    eframe::Storage::set_string(&mut stored, "last session", text.to_owned());
+    let Some(harness) = next_day(small_study(), stored) else { return };
+    let told: Vec<&str> = harness.state().notices().texts().filter(|text| text.contains("last session cannot be read")).collect();
+    assert!(told.len() == 1 && harness.query_by_label("Restore").is_none(), "{told:?}");
+    let path = told[0].split("stored as ").nth(1).unwrap();
+    assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+    std::fs::remove_file(path).unwrap();
+}

@@ -61,7 +61,7 @@ fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
     for name in ["atomic", "non-atomic", "deterministic"] {
         assert!(harness.get_by_label(name).accesskit_node().is_disabled(), "{name}");
     }
-    harness.key_press(egui::Key::Num2);
+    harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Num2);
     harness.run_steps(3);
     assert!(harness.state().notices().texts().any(|text| text.contains("voxel by voxel")));
     // A region drawn afterwards is measured on every block that is kept.

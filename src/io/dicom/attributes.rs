@@ -8,12 +8,16 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
+use super::super::description::{ImageDescription, filter_width, whole_words};
 use super::pixels::{Stored, decimal, stored};
 use crate::data::Unit;
 use crate::geometry::Grid;
 
 /// Characters of a long string (value representation LO).
 const LONG_STRING: usize = 64;
+
+/// Characters of a short string (value representation SH).
+const SHORT_STRING: usize = 16;
 
 /// Whose image it is, as far as somebody says; what is not said stays empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,14 +63,14 @@ impl Patient {
 pub(super) struct Series<'a> {
     pub(super) grid: &'a Grid,
     pub(super) unit: Unit,
-    pub(super) description: &'a str,
+    pub(super) description: &'a ImageDescription,
     pub(super) patient: &'a Patient,
 }
 
 /// The attributes that all slices share.
 pub(super) fn series(series: &Series<'_>) -> InMemDicomObject {
     let mut object = InMemDicomObject::new_empty();
-    for (tag, vr, text) in whose(series).into_iter().chain(how(series)) {
+    for (tag, vr, text) in whose(series).into_iter().chain(how(series)).chain(made(series.description)) {
         object.put(DataElement::new(tag, vr, PrimitiveValue::from(text)));
     }
     // PET Isotope: nothing is known of it.
@@ -124,7 +128,7 @@ fn whose(series: &Series<'_>) -> Vec<Text> {
         (tags::SERIES_INSTANCE_UID, VR::UI, new_uid()),
         (tags::SERIES_NUMBER, VR::IS, "1".into()),
         (tags::LATERALITY, VR::CS, empty()),
-        (tags::SERIES_DESCRIPTION, VR::LO, plain(series.description).chars().take(LONG_STRING).collect()),
+        (tags::SERIES_DESCRIPTION, VR::LO, whole_words(&plain(&series.description.text), LONG_STRING)),
         (tags::SERIES_DATE, VR::DA, date.clone()),
         (tags::SERIES_TIME, VR::TM, time.clone()),
         // General Equipment.
@@ -133,7 +137,7 @@ fn whose(series: &Series<'_>) -> Vec<Text> {
         // General Image.
         (tags::CONTENT_DATE, VR::DA, date),
         (tags::CONTENT_TIME, VR::TM, time),
-        (tags::IMAGE_COMMENTS, VR::LT, plain(series.description)),
+        (tags::IMAGE_COMMENTS, VR::LT, plain(&series.description.text)),
     ]
 }
 
@@ -170,6 +174,15 @@ fn how(series: &Series<'_>) -> Vec<Text> {
         (tags::ACQUISITION_TIME, VR::TM, empty()),
         (tags::ACTUAL_FRAME_DURATION, VR::IS, empty()),
     ]
+}
+
+/// The attributes of what made the image, as far as it is known.
+fn made(description: &ImageDescription) -> Vec<Text> {
+    let method = description.method.as_deref().map(|method| whole_words(&plain(method), LONG_STRING));
+    // A short string has 16 characters, which hold all widths that the program filters with.
+    let kernel = description.filter_fwhm_mm.map(|fwhm_mm| whole_words(&format!("Gauss {}", filter_width(fwhm_mm)), SHORT_STRING));
+    let method = method.map(|method| (tags::RECONSTRUCTION_METHOD, VR::LO, method));
+    method.into_iter().chain(kernel.map(|kernel| (tags::CONVOLUTION_KERNEL, VR::SH, kernel))).collect()
 }
 
 /// Adds what is a slice's own: its number, its place and its values, in the order y, x.

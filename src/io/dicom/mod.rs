@@ -23,6 +23,7 @@ use dicom_object::{FileMetaTableBuilder, InMemDicomObject, OpenFileOptions};
 use rayon::prelude::*;
 
 use super::IoError;
+use super::description::ImageDescription;
 use super::pending::PendingFolder;
 use crate::data::{Unit, Volume};
 use attributes::{Series, add_slice, series};
@@ -87,13 +88,13 @@ fn is_our_slice(path: &Path) -> bool {
     path.is_file() && options.open_file(path).is_ok_and(|slice| slice.meta().implementation_version_name().is_some_and(is_ours))
 }
 
-/// Writes an image as a series, each time a new one: its UIDs are random (`2.25.` and a UUID, PS3.5 B.2). `description` says in a
-/// few words what made the image.
+/// Writes an image as a series, each time a new one: its UIDs are random (`2.25.` and a UUID, PS3.5 B.2). What made the image stands
+/// in SeriesDescription (whole words), ImageComments, ReconstructionMethod and, of a filtered one, ConvolutionKernel.
 ///
 /// # Errors
 /// A unit that no PET image has, more than 65535 rows, columns or slices, a place that is taken by something else, or that cannot
 /// be written: what was there before then still is.
-pub fn write_series(path: &Path, volume: &Volume, description: &str, patient: &Patient) -> Result<(), IoError> {
+pub fn write_series(path: &Path, volume: &Volume, description: &ImageDescription, patient: &Patient) -> Result<(), IoError> {
     check_unit(path, volume.unit)?;
     if let Some(n) = volume.grid.size.iter().find(|&&n| n > MAX_SIDE) {
         let reason = format!("a side of {n} voxels does not fit in a DICOM series (at most {MAX_SIDE}); write Interfile (.hv)");

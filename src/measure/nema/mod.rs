@@ -20,6 +20,7 @@ mod placement;
 mod ring;
 
 pub use analysis::{LungSlice, NemaAnalysis, SphereFigures, analyse};
+pub(super) use placement::MIN_MOVED_MM;
 pub use placement::{NemaKnown, NemaPlacement, NemaSphere};
 
 use crate::data::Volume;

@@ -51,7 +51,7 @@ pub struct NemaPlacement {
     pub lung_mm: Option<[f64; 2]>,
     /// z of the first and of the last slice that is all phantom, mm.
     pub body_z_mm: [f64; 2],
-    /// How far the circle lies from where it was found that was moved farthest, mm; `None` where all lie as they were found.
+    /// How far the circle lies from where it was found that was moved farthest, mm; `None` where all lie as they were found, to a tenth.
     pub moved_mm: Option<f64>,
 }
 
@@ -96,6 +96,9 @@ fn circle(name: String, centre_mm: Point, diameter_mm: f64, role: RoiRole) -> Ro
     let shape = RoiShape::Circle { radius_mm: 0.5 * diameter_mm, plane: RoiPlane::Transaxial };
     Roi { role, ..Roi::new(name, shape, centre_mm) }
 }
+
+/// Circles that lie this near to where they were found were not moved, mm: reports have tenths.
+pub(in crate::measure) const MIN_MOVED_MM: f64 = 0.05;
 
 impl NemaPlacement {
     /// The circle of the sphere at a place of the ring.
@@ -165,7 +168,7 @@ impl NemaPlacement {
             placed.lung_mm = Some([to_x, to_y]);
         }
         placed.centre_mm = std::array::from_fn(|a| placed.spheres.iter().map(|sphere| sphere.centre_mm[a] / 6.0).sum());
-        placed.moved_mm = Some(moved_mm);
+        placed.moved_mm = Some(moved_mm).filter(|mm| *mm >= MIN_MOVED_MM);
         Some(placed)
     }
 
@@ -207,7 +210,7 @@ mod tests {
         let placement = placement();
         let mut rois = placement.rois(None);
         let same = placement.with_rois(&rois).unwrap();
-        assert_eq!(same.moved_mm, Some(0.0));
+        assert_eq!(same.moved_mm, None);
         assert_eq!(
             (&same.spheres, &same.background_mm, same.lung_mm),
             (&placement.spheres, &placement.background_mm, placement.lung_mm)

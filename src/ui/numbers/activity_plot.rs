@@ -5,7 +5,7 @@ use egui_plot::{Line, MarkerShape, PlotPoints, PlotUi, Points, VLine};
 
 use super::curve_plot::{Drawn, exported, menu_ui};
 use super::plot_options::PlotAction;
-use crate::data::{ListFacts, Roi};
+use crate::data::{ListFacts, Roi, Unit};
 use crate::ui::run::frame_series::FrameSeries;
 use crate::ui::run::time_activity::{ActivityPoint, TimeActivity, time_activity};
 use crate::ui::widgets::plot::{self, Axes};
@@ -23,9 +23,16 @@ pub struct ActivityView<'a> {
     pub rois: &'a [Roi],
     /// What is known of the list.
     pub facts: Option<&'a ListFacts>,
+    /// What 1 count/mm/s stands for, Bq/mL, where the scan is calibrated.
+    pub bq_per_ml: Option<f64>,
 }
 
 impl ActivityView<'_> {
+    /// The unit of the curves.
+    fn unit(&self) -> &'static str {
+        if self.bq_per_ml.is_some() { Unit::BqPerMl.label() } else { "counts/mm/s" }
+    }
+
     /// Whether decay is corrected for, in words.
     fn decay_words(&self) -> String {
         let isotope = self.facts.and_then(|facts| facts.isotope.clone()).unwrap_or_else(|| "the isotope".to_owned());
@@ -44,17 +51,19 @@ pub fn activity_ui(view: &ActivityView, ui: &mut Ui, actions: &mut Vec<PlotActio
         ui.add(egui::Label::new(RichText::new(NO_FRAMES).weak()).wrap());
         return;
     };
-    let curves = time_activity(series, view.rois, view.facts.and_then(|facts| facts.half_life_secs));
+    let half_life_secs = view.facts.and_then(|facts| facts.half_life_secs);
+    let curves = time_activity(series, view.rois, half_life_secs, view.bq_per_ml.unwrap_or(1.0));
     let decay = view.decay_words();
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Means per second, counts/mm/s").strong());
+        let what = if view.bq_per_ml.is_some() { "Mean activity" } else { "Mean count density rate" };
+        ui.label(RichText::new(format!("{what}, {}", view.unit())).strong());
         ui.add(egui::Label::new(RichText::new(&decay).small().weak()).truncate());
     });
     if curves.is_empty() {
         ui.label(RichText::new("needs a ROI, and a frame that is done").weak());
         return;
     }
-    let axes = Axes { x: "s".into(), y_unit: "counts/mm/s", ..Axes::default() };
+    let axes = Axes { x: "s".into(), y_unit: view.unit(), ..Axes::default() };
     let frame_ms = series.frames().get(series.position()).map(|frame| frame.limits_ms.clone()).unwrap_or_default();
     let mark = theme::colours(ui.visuals()).shown_mark;
     let response = plot::plot_of("activity", &axes).include_x(0.0).include_y(0.0).show(ui, |plot| {

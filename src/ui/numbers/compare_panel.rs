@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use egui::{RichText, Ui};
 
-use super::curve_plot::CurvePlot;
+use super::curve_plot::{CurvePlot, unfiltered_ui};
 use super::plot_options::PlotAction;
 use super::plots::PlotsView;
 use crate::session::Comparison;
@@ -42,7 +42,7 @@ pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mu
             egui::ScrollArea::both().id_salt("comparison").show(ui, |ui| {
                 let mut own = Vec::new();
                 choice_ui(runs, ui, &mut own);
-                number_ui(live, runs.reference(), ui);
+                number_ui(live, runs.reference(), view, ui);
                 if !runs.kept().is_empty() {
                     table_ui(runs, view, ui, &mut own);
                 }
@@ -94,7 +94,7 @@ fn choice_ui(runs: &Runs, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     }
 }
 
-fn number_ui(live: &LiveRun, reference: Option<&Reference>, ui: &mut Ui) {
+fn number_ui(live: &LiveRun, reference: Option<&Reference>, view: &PlotsView, ui: &mut Ui) {
     if let Some(reason) = why_none(live, reference) {
         ui.label(RichText::new(reason).weak());
         return;
@@ -108,6 +108,7 @@ fn number_ui(live: &LiveRun, reference: Option<&Reference>, ui: &mut Ui) {
         let difference = format!("difference {}", format::percent(Some(newest.relative_difference)));
         ui.label(RichText::new(difference).strong()).on_hover_text(DIFFERENCE_HELP);
         ui.label(RichText::new(images_in_words(live, reference, newest)).small());
+        unfiltered_ui(view, ui);
     });
 }
 
@@ -168,7 +169,8 @@ fn at(points: &[[f64; 2]], place: f64) -> Option<f64> {
 }
 
 /// What came of the runs: at the iterate on the screen, or where a run did not get so far at its last.
-fn results(runs: &[&RunView], place: f64, show_timings: bool) -> Vec<Row> {
+fn results(runs: &[&RunView], place: f64, view: &PlotsView) -> Vec<Row> {
+    let (show_timings, unit) = (view.show_timings, view.unit);
     let row = |name: &str, value: &dyn Fn(&RunView) -> Option<String>| {
         (name.to_owned(), runs.iter().map(|view| value(view).unwrap_or_else(|| "–".to_owned())).collect::<Vec<_>>())
     };
@@ -196,7 +198,7 @@ fn results(runs: &[&RunView], place: f64, show_timings: bool) -> Vec<Row> {
     };
     of_rois("recovery, %,", |curves| &curves.recovery);
     of_rois("CNR", |curves| &curves.contrast_to_noise);
-    of_rois("mean", |curves| &curves.mean);
+    of_rois(&format!("mean, {unit},"), |curves| &curves.mean);
     rows.retain(|(_, values)| values.iter().any(|value| value != "–"));
     rows
 }
@@ -210,7 +212,12 @@ fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAct
     let all: Vec<&RunView> = std::iter::once(runs.active()).chain(runs.kept().iter().rev()).collect();
     let place = view.shown_at.unwrap_or_else(|| all[0].live.place(all[0].live.progress().0 as f64));
     egui::Grid::new("runs").striped(true).spacing([12.0, 2.0]).show(ui, |ui| {
-        ui.label("");
+        // What stands below is of the images as they were reconstructed.
+        if view.filter_mm.is_some() {
+            unfiltered_ui(view, ui)
+        } else {
+            _ = ui.label("")
+        }
         for (index, view) in all.iter().enumerate() {
             let (run, title) = (view.live.run, view.live.title().unwrap_or_default());
             ui.horizontal(|ui| {
@@ -235,7 +242,7 @@ fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAct
             ui.end_row();
         };
         settings(&all).into_iter().for_each(|row| row_ui(row, true));
-        results(&all, place, view.show_timings).into_iter().for_each(|row| row_ui(row, false));
+        results(&all, place, view).into_iter().for_each(|row| row_ui(row, false));
     });
 }
 
@@ -250,7 +257,10 @@ fn curves_ui(view: &PlotsView, reference: &Reference, ui: &mut Ui, actions: &mut
     ui.vertical(|ui| {
         let mut cell = |ui: &mut Ui, title: &str, help: &str, label: &str, unit, end: f64, [same, last]: [&Vec<[f64; 2]>; 2]| {
             ui.allocate_ui(egui::vec2(ui.available_width(), height), |ui| {
-                ui.label(RichText::new(title).small().strong()).on_hover_text(help);
+                ui.horizontal(|ui| {
+                    ui.label(RichText::new(title).small().strong()).on_hover_text(help);
+                    unfiltered_ui(view, ui);
+                });
                 CurvePlot::new(view, label, label, unit).including([end]).show(ui, actions, |plot| {
                     plot.curve("with the reference's last image", last, weak, 1.2);
                     plot.curve(&name, same, colours.profile, 1.8);

@@ -99,6 +99,9 @@ pub struct PlotOptions {
     pub likelihood: LikelihoodCurves,
     /// Of the line profile.
     pub profile: ProfileCurves,
+    /// Distance from the profile's start of the peak that was chosen, mm.
+    #[serde(skip)]
+    pub peak_mm: Option<f64>,
     /// How iterations lie along the horizontal axis.
     pub iterations: Scale,
     /// The plots, the one chosen last first: where there is no room for all, the first of these are shown.
@@ -111,6 +114,7 @@ impl Default for PlotOptions {
             contrast: ContrastCurves::default(),
             likelihood: LikelihoodCurves::default(),
             profile: ProfileCurves::default(),
+            peak_mm: None,
             iterations: Scale::default(),
             chosen: PlotKind::VARIANTS.to_vec(),
         }
@@ -141,6 +145,7 @@ impl PlotOptions {
             OptionAction::SetLikelihood(likelihood) => self.likelihood = likelihood,
             OptionAction::SetProfile(profile) => self.profile = profile,
             OptionAction::SetIterations(scale) => self.iterations = scale,
+            OptionAction::ChoosePeak(distance_mm) => self.peak_mm = distance_mm,
             OptionAction::Choose(kind) => {
                 self.chosen.retain(|other| *other != kind);
                 self.chosen.insert(0, kind);
@@ -169,6 +174,8 @@ pub enum OptionAction {
     SetProfile(ProfileCurves),
     /// How iterations lie along the horizontal axis.
     SetIterations(Scale),
+    /// Shows the width of the peak at this distance from the profile's start, mm, or of the highest ones.
+    ChoosePeak(Option<f64>),
     /// Shows this plot also where there is no room for all.
     Choose(PlotKind),
 }

@@ -9,6 +9,7 @@ use super::plot_options::{ContrastCurves, LikelihoodCurves, OptionAction, PlotAc
 use super::profile::Profile;
 use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
+use crate::data::{Roi, RoiRole};
 use crate::plan::Course;
 use crate::session::RunId;
 use crate::ui::run::curves::{Curves, Series};
@@ -46,6 +47,8 @@ pub struct PlotsView<'a> {
     pub noise_limit: Option<f64>,
     /// Whether times are shown.
     pub show_timings: bool,
+    /// The regions.
+    pub rois: &'a [Roi],
 }
 
 /// The curves of a run that is kept.
@@ -64,6 +67,23 @@ impl PlotsView<'_> {
         format::axis(&self.course)
     }
 
+    /// What an empty plot of the background's noise lacks.
+    fn noise_hint(&self) -> &'static str {
+        let has_background = self.rois.iter().any(|roi| roi.role == RoiRole::Background);
+        if has_background { NOT_MEASURED } else { "needs a\nbackground ROI" }
+    }
+
+    /// What an empty plot of the contrast lacks.
+    fn contrast_hint(&self) -> &'static str {
+        let has_contrast = |roi: &Roi| roi.role == RoiRole::Cold || (roi.role == RoiRole::Hot && roi.activity_ratio.is_some());
+        let has_background = self.rois.iter().any(|roi| roi.role == RoiRole::Background);
+        if has_background && self.rois.iter().any(has_contrast) {
+            NOT_MEASURED
+        } else {
+            "needs a\nbackground ROI and\na hot or cold one"
+        }
+    }
+
     fn title(&self, kind: PlotKind) -> &'static str {
         match kind {
             PlotKind::Noise => "Noise",
@@ -74,6 +94,9 @@ impl PlotsView<'_> {
         }
     }
 }
+
+/// What an empty plot says whose regions are there.
+const NOT_MEASURED: &str = "no iteration\nmeasured yet";
 
 /// Least width of a plot in which its axes can be read, points.
 const MIN_WIDTH: f32 = 140.0;
@@ -130,7 +153,7 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let mean_colour = ui.visuals().strong_text_color();
     let mut plot = CurvePlot::new(view, "noise", "noise", "%").including([0.0, 10.0]);
     if view.curves.nsr.is_empty() {
-        plot = plot.hint("needs a\nbackground ROI");
+        plot = plot.hint(view.noise_hint());
     }
     let has_mean = !view.curves.mean_nsr.is_empty();
     let limit_colour = theme::colours(ui.visuals()).shown_mark;
@@ -178,7 +201,7 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
         }
         unfiltered_ui(view, ui);
     });
-    let missing = "needs a\nbackground ROI and\na hot or cold one";
+    let missing = view.contrast_hint();
     match view.options.contrast {
         ContrastCurves::Recovery => {
             let plot = CurvePlot::new(view, "contrast", "contrast recovery", "%").including([0.0, 10.0]);

@@ -1,6 +1,6 @@
 //! The line profile of the image on the screen.
 
-use crate::data::Volume;
+use crate::data::{ValueScale, Volume};
 use crate::geometry::{Grid, Point};
 use crate::measure::{self, Between, NoPeakWidth, PeakWidth, ProfilePoint};
 use crate::session::{PeakLine, RunId};
@@ -12,11 +12,11 @@ const MAX_POINTS: usize = 2000;
 /// Values along a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// (mm, value); mm is the coordinate for a line along an axis, else the distance from the line's start.
+    /// (mm, value in the unit shown); mm is the coordinate for a line along an axis, else the distance from the line's start.
     pub points: Vec<[f64; 2]>,
     /// The same of the true image, where it is known.
     pub truth: Vec<[f64; 2]>,
-    /// Width of each peak that stands apart, in their order along the line.
+    /// Width of each peak that stands apart, the highest first.
     pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
     /// Value of the horizontal axis at the line's start.
     pub start_mm: f64,
@@ -58,15 +58,23 @@ struct ProfileKey {
     line: ProfileLine,
     crosshair_mm: Point,
     width_mm: f64,
+    scale: ValueScale,
 }
 
 impl ProfileCache {
     /// Brings the profile up to date; `image` tells which one the volume is.
-    pub fn update(&mut self, view: &ViewState, image: (RunId, u64), volume: Option<&Volume>, truth: Option<&Volume>) {
+    pub fn update(
+        &mut self,
+        view: &ViewState,
+        image: (RunId, u64),
+        volume: Option<&Volume>,
+        truth: Option<&Volume>,
+        scale: ValueScale,
+    ) {
         let (line, crosshair_mm, width_mm) = (view.profile, view.crosshair_mm, view.profile_width_mm);
-        let key = volume.map(|_| ProfileKey { image, line, crosshair_mm, width_mm });
+        let key = volume.map(|_| ProfileKey { image, line, crosshair_mm, width_mm, scale });
         if key.is_none() || key != self.key {
-            self.profile = volume.map(|volume| Profile::of(view, volume, truth));
+            self.profile = volume.map(|volume| Profile::of(view, volume, truth, scale));
             self.key = key;
         }
     }
@@ -78,15 +86,23 @@ impl ProfileCache {
 }
 
 impl Profile {
-    /// The profile of an image, and of the truth along the same line.
-    pub fn of(view: &ViewState, volume: &Volume, truth: Option<&Volume>) -> Self {
+    /// The place among the widths of the peak at this distance from the line's start: the nearest of those within whose width it is.
+    pub fn peak_at(&self, distance_mm: f64) -> Option<usize> {
+        let known = self.widths.iter().enumerate().filter_map(|(index, width)| Some((index, width.as_ref().ok()?)));
+        let away = |width: &PeakWidth| (width.centre_mm - distance_mm).abs();
+        let near = known.filter(|(_, width)| away(width) <= width.fwhm_mm);
+        near.min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b))).map(|(index, _)| index)
+    }
+
+    /// The profile of an image, and of the truth along the same line, in the unit shown.
+    pub fn of(view: &ViewState, volume: &Volume, truth: Option<&Volume>, scale: ValueScale) -> Self {
         let (from, to, start_mm) = ends(view, &volume.grid);
         let length = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum::<f64>().sqrt();
         let finest = volume.grid.voxel_mm.into_iter().fold(f64::INFINITY, f64::min);
         let num_points = ((2.0 * length / finest).ceil() as usize + 1).clamp(2, MAX_POINTS);
         let width_mm = view.profile_width_mm;
         let of = |volume: &Volume| measure::band_profile(volume, [from, to], width_mm, num_points, Between::Linear);
-        let shifted = |points: &[ProfilePoint]| points.iter().map(|p| [start_mm + p.distance_mm, p.value]).collect();
+        let shifted = |points: &[ProfilePoint]| points.iter().map(|p| [start_mm + p.distance_mm, scale.value(p.value)]).collect();
         let truth = truth.map(|truth| shifted(&of(truth))).unwrap_or_default();
         let crosshair_mm = match view.profile {
             ProfileLine::Axis(axis) => Some(view.crosshair_mm[axis]),
@@ -100,6 +116,17 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Unit;
+
+    const SCALE: ValueScale = ValueScale { unit: Unit::CountsPerMm, factor: 1.0 };
+
+    #[test]
+    fn a_peak_is_chosen_by_its_place() {
+        let peak = |centre_mm, fwhm_mm| Ok(PeakWidth { fwhm_mm, sd_mm: 0.1, centre_mm, height: 1.0, fwtm_mm: None });
+        let widths = vec![peak(30.0, 6.0), Err(NoPeakWidth::NoPeak), peak(20.0, 8.0)];
+        let profile = Profile { points: Vec::new(), truth: Vec::new(), widths, start_mm: 0.0, crosshair_mm: None };
+        assert_eq!([29.0, 24.0, 25.5, 13.0, 5.0].map(|mm| profile.peak_at(mm)), [Some(0), Some(2), Some(0), Some(2), None]);
+    }
 
     #[test]
     fn the_width_of_a_blob_is_the_same_along_every_line_through_it() {
@@ -115,7 +142,7 @@ mod tests {
         let view = ViewState { crosshair_mm: centre_mm, ..ViewState::default() };
         let oblique = ProfileLine::Between(centre_mm.map(|c| c - 24.0), centre_mm.map(|c| c + 24.0));
         for (line, tolerance_mm) in (0..3).map(|a| (ProfileLine::Axis(a), 1e-3)).chain([(oblique, 0.1)]) {
-            let width = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None).widths[0].unwrap();
+            let width = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None, SCALE).widths[0].unwrap();
             let expected_mm = 6.0 * 2.0 * (2.0 * 2f64.ln()).sqrt();
             assert!((width.fwhm_mm - expected_mm).abs() < tolerance_mm, "{line:?}: {width:?} is not {expected_mm}");
         }
@@ -123,18 +150,23 @@ mod tests {
         let mut cache = ProfileCache::default();
         let wide = ViewState { profile_width_mm: 6.0, ..view.clone() };
         let mut top = |view: &ViewState, image| {
-            cache.update(view, image, Some(&volume), None);
+            cache.update(view, image, Some(&volume), None, SCALE);
             cache.profile().unwrap().points.iter().map(|point| point[1]).fold(0.0, f64::max)
         };
         let line = top(&view, (1, 1));
         let band = top(&wide, (1, 1));
         // Of exp(−t²/72) over ±3 mm, both ways, (1 − 9/72/3)² or so; linear interpolation lowers it a little.
         assert!((line - 10.0).abs() < 1e-6 && (1.0 + 9.0 * 0.92 - band).abs() < 0.2, "{line} {band}");
-        let width = Profile::of(&wide, &volume, None).widths[0].unwrap();
+        let width = Profile::of(&wide, &volume, None, SCALE).widths[0].unwrap();
         assert!((width.fwhm_mm - 6.0 * 2.0 * (2.0 * 2f64.ln()).sqrt()).abs() < 0.05, "{width:?}");
+        // A calibration makes it higher, and not wider.
+        let calibrated = ValueScale::new(Unit::CountsPerMm, Some(50.0));
+        let [plain, scaled] = [SCALE, calibrated].map(|scale| Profile::of(&view, &volume, None, scale));
+        assert!(plain.points.iter().zip(&scaled.points).all(|(a, b)| (50.0 * a[1] - b[1]).abs() < 1e-9));
+        assert_eq!(plain.widths[0].unwrap().fwhm_mm, scaled.widths[0].unwrap().fwhm_mm);
         // A line of no length, and one outside.
         for line in [ProfileLine::Between(centre_mm, centre_mm), ProfileLine::Between([900.0; 3], [950.0; 3])] {
-            let profile = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None);
+            let profile = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None, SCALE);
             assert!(matches!(profile.widths[..], [Err(NoPeakWidth::TooShort { .. })]), "{:?}", profile.widths);
         }
     }

@@ -46,7 +46,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
     });
     match view.options.profile {
         ProfileCurves::Values => {
-            let response = values_ui(view, ui, colours);
+            let response = values_ui(view, ui, colours, actions);
             menu_ui(ui, &response, exported_values(view), actions);
         }
         ProfileCurves::Widths => over_iterations_ui(view, ui, actions, colours),
@@ -94,8 +94,8 @@ fn exported_values(view: &PlotsView) -> report::Plot {
     exported("profile", &axes, own.into_iter().flatten().chain(beside).collect())
 }
 
-/// The values along the line; the plot comes back.
-fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) -> egui::Response {
+/// The values along the line; the plot comes back. A click on a peak chooses it, one beside all peaks none.
+fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec<PlotAction>) -> egui::Response {
     let unit = view.unit.to_owned();
     let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(20.0, 36.0));
     let mut plot = plot("profile", "mm")
@@ -130,8 +130,14 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) -> egui::Response
     let beside = view.profile_beside.as_ref().map_or_else(String::new, |(name, _)| format!("; {name}"));
     name(&response.response, &format!("Plot: profile, {}{beside}", view.unit));
     if let Some(profile) = view.profile {
-        number_peaks(profile, &response, colours.profile, ui);
-        widths_ui(profile, view.filter_mm, response.response.rect, colours.profile, ui);
+        let chosen = view.options.peak_mm.and_then(|mm| profile.peak_at(mm));
+        number_peaks(profile, chosen, &response, colours, ui);
+        widths_ui(profile, chosen, view.filter_mm, response.response.rect, colours.profile, ui);
+        if let Some(at) = response.response.interact_pointer_pos().filter(|_| response.response.clicked()) {
+            let mm = response.transform.value_from_position(at).x - profile.start_mm;
+            let clicked = profile.peak_at(mm).filter(|peak| Some(*peak) != chosen);
+            actions.push(PlotAction::Option(OptionAction::ChoosePeak(clicked.map(|_| mm))));
+        }
     }
     response.response
 }
@@ -156,25 +162,30 @@ fn hover_values(hover: &HoverPosition, unit: &str) -> Option<String> {
     Some(format!("{plot_name}, {:.1} mm: {} {unit}", position.x, format::value(position.y)))
 }
 
-/// Writes the number of each peak above it, where there are several.
-fn number_peaks(profile: &Profile, response: &PlotResponse<()>, colour: Color32, ui: &Ui) {
+/// Writes the number of each peak above it, where there are several: 1 is the highest.
+fn number_peaks(profile: &Profile, chosen: Option<usize>, response: &PlotResponse<()>, colours: &Colours, ui: &Ui) {
     if profile.widths.len() < 2 {
         return;
     }
     let painter = ui.painter().with_clip_rect(response.response.rect);
     let font = egui::TextStyle::Small.resolve(ui.style());
-    for (number, width) in (1..).zip(&profile.widths) {
+    for (index, width) in profile.widths.iter().enumerate() {
         let Ok(width) = width else { continue };
+        let colour = if chosen == Some(index) { colours.shown_mark } else { colours.profile };
         let at = profile.start_mm + width.centre_mm;
         let distance = |point: &&[f64; 2]| (point[0] - at).abs();
         let Some(top) = profile.points.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))) else { continue };
         let place = response.transform.position_from_point(&(*top).into());
-        painter.text(place - egui::vec2(0.0, 1.0), egui::Align2::CENTER_BOTTOM, number.to_string(), font.clone(), colour);
+        painter.text(place - egui::vec2(0.0, 1.0), egui::Align2::CENTER_BOTTOM, (index + 1).to_string(), font.clone(), colour);
     }
 }
 
-/// Width of each peak with its standard deviation, or why there is none, in the plot's upper right corner.
-fn widths_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
+/// Most peaks that are listed at once.
+const MAX_LISTED: usize = 4;
+
+/// Width of the chosen peak, or of the highest ones, with its standard deviation, or why there is none, in the plot's upper right
+/// corner.
+fn widths_ui(profile: &Profile, chosen: Option<usize>, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
     let mut top = plot.top() + 2.0;
     let mut line = |words: String| {
         let text = RichText::new(words).small().color(colour);
@@ -184,21 +195,28 @@ fn widths_ui(profile: &Profile, filter_mm: Option<f64>, plot: egui::Rect, colour
         let layout = egui::Layout::right_to_left(egui::Align::Min);
         ui.scope_builder(egui::UiBuilder::new().max_rect(rect).layout(layout), |ui| ui.label(text)).inner
     };
-    for (number, width) in (1..).zip(&profile.widths) {
-        let name = if profile.widths.len() > 1 { format!("FWHM {number}") } else { "FWHM".to_owned() };
+    let num = profile.widths.len();
+    let listed = chosen.map_or(0..num.min(MAX_LISTED), |chosen| chosen..chosen + 1);
+    let is_alone = listed.len() == 1;
+    for (index, width) in listed.clone().zip(&profile.widths[listed]) {
+        let number = if num > 1 { format!(" {}", index + 1) } else { String::new() };
+        let name = format!("FWHM{number}");
         let (words, help) = match width {
             Ok(width) => (
                 format!("{name} {} mm", format::with_sd(width.fwhm_mm, width.sd_mm)),
-                "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile, between the minima beside the peak".to_owned(),
+                "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile, between the minima beside the peak. Peaks are numbered by height; a click on one chooses it".to_owned(),
             ),
             Err(reason) => (format!("{name} –"), reason.to_string()),
         };
         line(words).on_hover_text(help);
         // Beside several peaks there is no room for a second line each.
-        if let (Ok(width), [_]) = (width, &profile.widths[..]) {
+        if let (Ok(width), true) = (width, is_alone) {
             let tenth = width.fwtm_mm.map_or_else(|| "–".to_owned(), |[mm, sd]| format!("{} mm", format::with_sd(mm, sd)));
-            line(format!("FWTM {tenth}")).on_hover_text(FWTM_HELP);
+            line(format!("FWTM{number} {tenth}")).on_hover_text(FWTM_HELP);
         }
+    }
+    if chosen.is_none() && num > MAX_LISTED {
+        line(format!("{} lower peaks", num - MAX_LISTED)).on_hover_text("A click on a numbered peak shows its width");
     }
     if let Some(fwhm_mm) = filter_mm {
         line(format::filtered(fwhm_mm));

@@ -1,6 +1,6 @@
 //! Numbers of the ROIs on the image that is shown, for the table.
 
-use crate::data::{MaskedRois, Roi, RoiRole, RoiSums, Volume};
+use crate::data::{MaskedRois, Roi, RoiRole, RoiSums, ValueScale, Volume};
 use crate::measure;
 use crate::session::{RoiNumbers, roi_numbers};
 use crate::ui::widgets::format;
@@ -65,8 +65,8 @@ impl RoiLabels {
 }
 
 /// What stands beside an outline.
-pub fn mean_and_sd(numbers: &RoiNumbers) -> String {
-    let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), format::value);
+pub fn mean_and_sd(numbers: &RoiNumbers, scale: ValueScale) -> String {
+    let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format::value(scale.value(value)));
     format!("{} ± {}", value(numbers.mean), value(numbers.sd))
 }
 
@@ -104,6 +104,33 @@ impl TableCache {
     }
 }
 
+/// The regions' numbers on the difference of two images on one grid, while that is shown.
+#[derive(Default)]
+pub struct DifferenceTable {
+    difference: Option<(u64, u64, Volume)>,
+    table: TableCache,
+}
+
+impl DifferenceTable {
+    /// Brings the numbers up to date, of images that these numbers tell from others.
+    pub fn update(&mut self, rois: &MaskedRois, [of, minus]: [(u64, &Volume); 2]) {
+        let is_known = self.difference.as_ref().is_some_and(|(a, b, _)| (*a, *b) == (of.0, minus.0));
+        if !is_known {
+            let values = &of.1.values - &minus.1.values;
+            self.difference = Some((of.0, minus.0, Volume { grid: of.1.grid.clone(), values, unit: of.1.unit }));
+            self.table = TableCache::default();
+        }
+        if let Some((.., volume)) = &self.difference {
+            self.table.update(rois, volume, (0, false));
+        }
+    }
+
+    /// The numbers, in the order of the regions.
+    pub fn numbers(&self) -> &[RoiNumbers] {
+        self.table.numbers()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +140,21 @@ mod tests {
     fn sphere(role: RoiRole, x_mm: f64) -> Roi {
         let shape = RoiShape::Sphere { radius_mm: 3.0 };
         Roi { role, activity_ratio: Some(3.0), ..Roi::new("r", shape, [x_mm, 0.0, 0.0]) }
+    }
+
+    #[test]
+    fn numbers_of_a_difference_are_made_anew_with_each_image_and_region() {
+        let grid = Grid::centred([20, 20, 20], [1.0; 3]).unwrap();
+        let [a, b] = [5.0, 2.0].map(|value| Volume::filled(grid.clone(), value));
+        let mut table = DifferenceTable::default();
+        let mut mean = |a: (u64, &Volume), b: (u64, &Volume), x_mm: f64| {
+            table.update(&vec![sphere(RoiRole::None, x_mm)].into(), [a, b]);
+            table.numbers()[0].mean
+        };
+        assert_eq!(mean((1, &a), (1, &b), 0.0), Some(3.0));
+        assert_eq!(mean((2, &b), (1, &b), 0.0), Some(0.0));
+        assert_eq!(mean((2, &b), (2, &a), 0.0), Some(-3.0));
+        assert_eq!(mean((2, &b), (2, &a), 80.0), None);
     }
 
     #[test]

@@ -137,11 +137,11 @@ fn contour_ui(index: usize, contour: &Isocontour, view: &RoiView, ui: &mut Ui, a
         recipe.background = background.filter(|_| from_background);
     }
     let IsocontourRecipe { percent, background: zero, seed_radius_mm } = recipe;
-    let zero = zero.map_or_else(|| "0".to_owned(), format::value);
+    let zero = zero.map_or_else(|| "0".to_owned(), |zero| format::value(view.scale.value(zero)));
     let help = format!(
         "The voxels that hang together with the maximum within {seed_radius_mm:.1} mm of the centre and reach {percent:.1} % of it, counted from {zero}: at least {} {}. They stay as they were found, on every iterate; this finds them anew in the image on the screen",
-        format::value(contour.threshold),
-        view.unit
+        format::value(view.scale.value(contour.threshold)),
+        view.scale.label()
     );
     let again = ui.small_button("Find again").on_hover_text(help).clicked();
     if again && recipe.background.is_some() {

@@ -7,10 +7,11 @@ use super::action::{NemaStandard, RoiAction};
 use super::measured::RoiLabels;
 use super::roi_fields::fields_ui;
 use super::roi_table::{table_text, table_ui};
-use crate::data::Roi;
+use crate::data::{Roi, ValueScale};
 use crate::session::RoiNumbers;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
+use crate::ui::widgets::place::Place;
 
 /// What the panel shows.
 pub struct RoiView<'a> {
@@ -20,8 +21,8 @@ pub struct RoiView<'a> {
     pub numbers: &'a [RoiNumbers],
     /// Their medians, likewise.
     pub medians: &'a [Option<f64>],
-    /// Unit of the image.
-    pub unit: &'a str,
+    /// The unit in which its values are shown.
+    pub scale: ValueScale,
     /// Sides of its voxels, mm; `None` while there is none.
     pub voxel_mm: Option<[f64; 3]>,
     /// Beside which outlines the numbers stand.
@@ -141,12 +142,16 @@ fn labels_ui(current: RoiLabels, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
 /// Which image the table measures where the one on the screen is filtered.
 fn filter_ui(fwhm_mm: f64, is_unfiltered: bool, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     ui.horizontal(|ui| {
-        ui.label("Numbers of the image");
+        ui.label("Measure on");
         for (unfiltered, words, help) in [
             (false, format::filtered(fwhm_mm), "The image on the screen, after the post-filter"),
             (true, format::UNFILTERED.to_owned(), "The image as it was reconstructed, as in the curves and the exported numbers"),
         ] {
-            if ui.selectable_label(is_unfiltered == unfiltered, words).on_hover_text(help).clicked() {
+            let button = ui.selectable_label(is_unfiltered == unfiltered, words).on_hover_text(help);
+            if is_unfiltered == unfiltered {
+                Place::MeasuredImage.is_at(&button);
+            }
+            if button.clicked() {
                 actions.push(RoiAction::MeasureUnfiltered(unfiltered));
             }
         }

@@ -75,13 +75,19 @@ const COLUMNS: [NumberColumn; 12] = [
     NumberColumn::new(
         "recovery",
         Unit::Other("%"),
-        "Contrast recovery against the mean b of all background ROIs: hot (m/b − 1) / (true ratio − 1), cold 1 − m/b",
+        "Contrast recovery against the mean b of all background ROIs: hot (m/b − 1) / (true ratio − 1), cold 1 − m/b. A NEMA NU 2 report takes the background circles of the sphere's own size, and differs a little",
     ),
     NumberColumn::new("CNR", Unit::None, format::CNR_HELP),
 ];
 
 /// Height of a row, points.
 const ROW_HEIGHT: f32 = 18.0;
+
+/// Height of the heads, with their units below, points.
+const HEAD_HEIGHT: f32 = 27.0;
+
+/// Size of the units, points: the longest fits in a column.
+const UNIT_TEXT: f32 = 9.0;
 
 /// The table. It scrolls to the selected region when another one becomes it.
 pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
@@ -103,11 +109,10 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     if let Some(selected) = newly_selected {
         table = table.scroll_to_row(selected, None);
     }
-    let table = table.header(ROW_HEIGHT, |mut header| {
+    let table = table.header(HEAD_HEIGHT, |mut header| {
         for column in &COLUMNS {
             header.col(|ui| {
-                let head = egui::Label::new(RichText::new(column.head).small().weak()).extend();
-                ui.add(head).on_hover_text(column.tooltip(view.unit));
+                head_ui(column, view.scale.label(), ui);
             });
         }
     });
@@ -127,6 +132,20 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
                 actions.push(RoiAction::GoTo(index));
             }
         });
+    });
+}
+
+/// A column's head, and below it the unit where it is not the head itself.
+fn head_ui(column: &NumberColumn, image: &str, ui: &mut Ui) {
+    let help = column.tooltip(image);
+    ui.vertical(|ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let head = egui::Label::new(RichText::new(column.head).small().weak()).extend();
+        ui.add(head).on_hover_text(&help);
+        let unit = column.unit(image);
+        if !unit.is_empty() && unit != column.head {
+            ui.add(egui::Label::new(RichText::new(unit).size(UNIT_TEXT).weak()).extend()).on_hover_text(&help);
+        }
     });
 }
 
@@ -194,13 +213,14 @@ fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
     let Some(n) = view.numbers.get(index) else {
         return std::array::from_fn(|k| if k == 0 { role.clone().into() } else { Cell::value(None) });
     };
-    let end = |value: f32| Cell::value(n.mean.map(|_| f64::from(value)));
+    let scaled = |value: Option<f64>| Cell::value(value.map(|value| view.scale.value(value)));
+    let end = |value: f32| scaled(n.mean.map(|_| f64::from(value)));
     let [recovery, contrast_to_noise] = contrasts(view.rois, roi, n);
     [
         role.into(),
-        Cell::value(n.mean),
-        Cell::value(n.sd),
-        Cell::value(view.medians.get(index).copied().flatten()),
+        scaled(n.mean),
+        scaled(n.sd),
+        scaled(view.medians.get(index).copied().flatten()),
         end(n.min),
         end(n.max),
         n.num_voxels.to_string().into(),
@@ -223,7 +243,7 @@ fn contrasts(rois: &[Roi], roi: &Roi, numbers: &RoiNumbers) -> [Cell; 2] {
 
 /// The table as text: a row a line, cells between tabs, units in the heads.
 pub fn table_text(view: &RoiView) -> String {
-    let head = |column: &NumberColumn| match column.unit(view.unit) {
+    let head = |column: &NumberColumn| match column.unit(view.scale.label()) {
         "" => column.head.to_owned(),
         unit if unit == column.head => unit.to_owned(),
         unit => format!("{} [{unit}]", column.head),

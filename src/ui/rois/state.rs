@@ -117,11 +117,23 @@ impl RoiState {
             RoiAction::ShowLabels(labels) => self.labels = labels,
             RoiAction::CopyTable(text) => request = Some(RoiRequest::CopyText(text)),
             RoiAction::MeasureUnfiltered(unfiltered) => self.measure_unfiltered = unfiltered,
-            RoiAction::Undo => self.undo.undo(&mut self.document),
-            RoiAction::Redo => self.undo.redo(&mut self.document),
+            RoiAction::Undo => self.step_in_history(History::undo),
+            RoiAction::Redo => self.step_in_history(History::redo),
         }
         self.selected = self.selected.filter(|index| *index < self.document.rois.len());
         request
+    }
+}
+
+impl RoiState {
+    /// Goes back or forward one edit. A region that comes back by it is selected again.
+    fn step_in_history(&mut self, step: fn(&mut History, &mut Document)) {
+        let before = self.document.rois.clone();
+        step(&mut self.undo, &mut self.document);
+        let after = &self.document.rois;
+        if after.len() == before.len() + 1 {
+            self.selected = (0..after.len()).find(|&index| before.get(index) != Some(&after[index]));
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The numbers of every iterate of the run as CSV.
+//! The numbers of every iterate of the runs as CSV.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,17 +8,18 @@ use crate::io::IoError;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::session::StepFigures;
 
-/// Writes what the run has measured, the ROIs of the newest branch: of a run whose ROIs were not edited exactly what the
-/// command line writes while it goes on.
+/// Writes what each run has measured, the ROIs of its newest branch, with what 1 count/mm of its images stands for (Bq/mL) where
+/// that is known: of a run whose ROIs were not edited exactly what the command line writes while it goes on.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_csv(path: &Path, live: &LiveRun) -> Result<(), IoError> {
-    MeasurementWriter::create(path)?.write(&rows(live))
+pub fn write_csv<'a>(path: &Path, runs: impl Iterator<Item = (&'a LiveRun, Option<f64>)>) -> Result<(), IoError> {
+    let rows: Vec<Measurement> = runs.flat_map(|(live, bq_per_ml)| rows(live, bq_per_ml)).collect();
+    MeasurementWriter::create(path)?.write(&rows)
 }
 
-fn rows(live: &LiveRun) -> Vec<Measurement> {
-    let Some(table) = live.table() else { return Vec::new() };
+fn rows(live: &LiveRun, bq_per_ml: Option<f64>) -> Vec<Measurement> {
+    let Some(table) = live.table().map(|table| table.calibrated(bq_per_ml)) else { return Vec::new() };
     let figures: BTreeMap<usize, &StepFigures> = live.steps.iter().map(|step| (step.subiteration, step)).collect();
     let newest = live.branches.values().next_back();
     let points = newest.map(|branch| &branch.points);

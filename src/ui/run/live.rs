@@ -413,10 +413,10 @@ impl LiveRun {
         (last > first && secs > 0.0).then(|| (last - first) as f64 / secs)
     }
 
-    /// Time until all iterations are done.
-    pub fn remaining(&self) -> Option<Duration> {
+    /// Time until all iterations are done, at so many steps a second.
+    pub fn remaining(&self, steps_per_sec: Option<f64>) -> Option<Duration> {
         let (done, total) = self.progress();
-        let secs = total.saturating_sub(done) as f64 / self.steps_per_sec()?;
+        let secs = total.saturating_sub(done) as f64 / steps_per_sec?;
         Duration::try_from_secs_f64(secs).ok()
     }
 
@@ -434,6 +434,11 @@ impl LiveRun {
     pub fn title(&self) -> Option<String> {
         let provenance = self.provenance(self.progress().0, None)?;
         Some(format!("run {}: {}", self.run, Provenance { progress: None, ..provenance }.line()))
+    }
+
+    /// How the step added that made the image after so many steps.
+    pub fn accumulation_of(&self, subiteration: usize) -> Option<Accumulation> {
+        Some(self.record.as_ref()?.accumulation_of(subiteration))
     }
 
     /// The accumulation in use.

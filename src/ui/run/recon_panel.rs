@@ -19,10 +19,12 @@ use crate::operator::Accumulation;
 use crate::plan::{AlgorithmKind, Course, Device, Forecast, ProjectorChoice, Rays, rays_in_use};
 use crate::recon::RaceReport;
 use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open_sweep::Arrivals;
 use crate::ui::widgets::fields::{menu, name};
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::picture_area::PictureArea;
+use crate::ui::widgets::place::Place;
 use crate::ui::widgets::theme;
 use crate::words::counted;
 
@@ -63,6 +65,10 @@ impl ReconView<'_> {
 
     fn is_sweep(&self) -> bool {
         matches!(self.study, Some(OpenStudy::Sweep(_)))
+    }
+
+    fn arrivals(&self) -> Arrivals {
+        self.study.map_or(Arrivals::Over, OpenStudy::arrivals)
     }
 
     fn is_of_events(&self) -> bool {
@@ -158,7 +164,7 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
         text = if view.is_sweep() { "waiting for projections" } else { "has all events so far" }.into();
     } else if view.show_timings
         && live.state == RunState::Running
-        && let Some(remaining) = live.remaining()
+        && let Some(remaining) = live.remaining(view.arrivals().steps_per_sec(live.steps_per_sec()))
     {
         text = format!("{} left", format::duration(remaining));
     }
@@ -224,7 +230,8 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
     if ways.is_empty() {
         return gathered_ui(ui);
     }
-    ui.label("Accumulation (may be switched while running)");
+    let label = ui.label("Accumulation (may be switched while running)");
+    Place::Accumulation.is_at(&label);
     let in_use = view.live.accumulation().filter(|_| view.live.is_there());
     let current = view.forms.counts.accumulation.or(in_use);
     ui.horizontal_wrapped(|ui| {
@@ -281,16 +288,16 @@ pub fn why_not(live: &LiveRun, accumulation: Accumulation) -> Option<String> {
 /// What a way to accumulate means.
 fn accumulation_help(accumulation: Accumulation) -> &'static str {
     match accumulation {
-        Accumulation::Atomic => "Every addition arrives, in any order: the last digits differ from run to run (key 1)",
+        Accumulation::Atomic => "Every addition arrives, in any order: the last digits differ from run to run (Ctrl+1)",
         Accumulation::NonAtomic => {
-            "Threads that meet in a voxel or blob lose additions: the image is wrong by what is lost. Not for diagnosis (key 2)"
+            "Threads that meet in a voxel or blob lose additions: the image is wrong by what is lost. Not for diagnosis (Ctrl+2)"
         }
-        Accumulation::Deterministic => "Every addition arrives in a fixed order: the same bits on every run (key 3)",
+        Accumulation::Deterministic => "Every addition arrives in a fixed order: the same bits on every run (Ctrl+3)",
         Accumulation::Reload => {
-            "Each blob gathers its own sum from a second copy of the matrix, in the order of the blobs: no race, the same bits on every run (key 4)"
+            "Each blob gathers its own sum from a second copy of the matrix, in the order of the blobs: no race, the same bits on every run (Ctrl+4)"
         }
         Accumulation::RandomCentralAtomic => {
-            "Lines in random order, atomic in the two central slices alone, where most additions meet: elsewhere a few are lost. Not for diagnosis (key 5)"
+            "Lines in random order, atomic in the two central slices alone, where most additions meet: elsewhere a few are lost. Not for diagnosis (Ctrl+5)"
         }
     }
 }
@@ -576,6 +583,7 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         let value = DragValue::new(&mut fwhm).range(0.0..=50.0).speed(0.1).max_decimals(1).suffix(" mm");
         let response = ui.add(value).labelled_by(label.id);
         name(&response, "Post-filter FWHM");
+        Place::PostFilter.is_at(&response);
         response.on_hover_text("Gaussian on what is shown and saved; the reconstruction itself goes on without it. 0 = none");
         if fwhm != view.post_filter_mm {
             actions.push(RunAction::SetPostFilter(fwhm));

@@ -211,6 +211,8 @@ impl RunView {
     }
 
     pub(super) fn begin_run(&mut self, job: Job, input: RunInput, paused: bool) {
+        // Not those of the study before, which the first iteration would be measured by.
+        self.send_stop_rules(input.rois, input.session);
         let rois = self.edits.begin(input.rois);
         let branch = rois.branch;
         let run = input.session.send(Command::Start { job, rois, paused });
@@ -560,11 +562,6 @@ impl RunView {
     pub fn shown_number(&self) -> Option<usize> {
         let (id, live) = self.shown_of()?;
         Some(live.course().number(id.iteration, id.subiteration))
-    }
-
-    /// Unit of the image on the screen.
-    pub fn unit(&self) -> &'static str {
-        self.shown.volume().map_or("", |volume| volume.unit.label())
     }
 
     /// The image on the screen and the run that made it: the one that is watched, or still the one before.

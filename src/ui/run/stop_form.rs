@@ -5,6 +5,7 @@ use egui::{DragValue, Ui};
 use crate::data::{Roi, RoiRole};
 use crate::session::StopRule;
 use crate::ui::widgets::fields::{held_within, menu, name};
+use crate::ui::widgets::place::Place;
 
 /// The rules and whether they are on; parts in per cent.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -91,7 +92,8 @@ pub fn stop_form_ui(form: &StopForm, rois: &[Roi], ui: &mut Ui) -> Option<StopFo
     let mut edited = form.clone();
     let num_on = [form.by_noise, form.by_recovery, form.by_plateau].into_iter().filter(|on| *on).count();
     let title = if num_on == 0 { "Stop by itself".to_owned() } else { format!("Stop by itself: {num_on} on") };
-    egui::CollapsingHeader::new(title).id_salt("stop rules").show(ui, |ui| {
+    let opens = Place::StopRules.is_sought(ui.ctx()).then_some(true);
+    let header = egui::CollapsingHeader::new(title).id_salt("stop rules").open(opens).show(ui, |ui| {
         let percent = |ui: &mut Ui, value: &mut f64, label: &str| {
             let field = DragValue::new(value).range(0.001..=100.0).speed(0.05).max_decimals(3).suffix(" %");
             name(&ui.add(field), label);
@@ -128,6 +130,7 @@ pub fn stop_form_ui(form: &StopForm, rois: &[Roi], ui: &mut Ui) -> Option<StopFo
             percent(ui, &mut edited.gain_percent, "Smallest gain");
         });
     });
+    Place::StopRules.is_at(&header.header_response);
     (edited != *form).then_some(edited)
 }
 

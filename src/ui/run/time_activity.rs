@@ -24,15 +24,16 @@ pub struct TimeActivity {
 pub struct ActivityPoint {
     /// The middle of the frame, s from the beginning of the scan.
     pub mid_secs: f64,
-    /// Mean per second of the frame, in the image's unit per s.
+    /// Mean per second of the frame, in the image's unit per s; in Bq/mL of a calibrated scan.
     pub mean: f64,
     /// Standard deviation between voxels, likewise.
     pub sd: Option<f64>,
 }
 
 /// The curves of these regions, from the last image of each frame that is done. Where the half-life of the isotope is known they are
-/// corrected for decay: what would have been measured had there been as much in every frame as at the beginning of the scan.
-pub fn time_activity(series: &FrameSeries, rois: &[Roi], half_life_secs: Option<f64>) -> Vec<TimeActivity> {
+/// corrected for decay: what would have been measured had there been as much in every frame as at the beginning of the scan. All
+/// values are multiplied by `factor`.
+pub fn time_activity(series: &FrameSeries, rois: &[Roi], half_life_secs: Option<f64>, factor: f64) -> Vec<TimeActivity> {
     let curve = |roi: &Roi| {
         let points = series.done().iter().filter_map(|(place, frame)| {
             let numbers = last_numbers(frame, roi)?;
@@ -40,7 +41,7 @@ pub fn time_activity(series: &FrameSeries, rois: &[Roi], half_life_secs: Option<
             let [begin, end] = [time.limits_ms.start, time.limits_ms.end].map(|ms| f64::from(ms) / 1e3);
             let measured_secs = time.duration_ms as f64 / 1e3;
             let decay = half_life_secs.map_or(1.0, |half_life| mean_decay(half_life, [begin, end]));
-            let per_sec = |value: f64| value / (measured_secs * decay);
+            let per_sec = |value: f64| factor * value / (measured_secs * decay);
             Some(ActivityPoint { mid_secs: 0.5 * (begin + end), mean: per_sec(numbers.mean?), sd: numbers.sd.map(per_sec) })
         });
         TimeActivity { name: roi.name.clone(), colour: theme::roi_colour(roi), points: points.collect() }
@@ -85,16 +86,19 @@ mod tests {
         let frames = [0..2000, 2000..6000].map(FrameTime::exact);
         let series = series([[10.0, 10.0], [19.0, 21.0]], frames.to_vec(), &roi);
         assert!(series.is_over() && series.stops() == [0, 1]);
-        let curves = time_activity(&series, std::slice::from_ref(&roi), None);
+        let curves = time_activity(&series, std::slice::from_ref(&roi), None, 1.0);
         let points = &curves[0].points;
         assert_eq!([(points[0].mid_secs, points[0].mean), (points[1].mid_secs, points[1].mean)], [(1.0, 5.0), (4.0, 5.0)]);
         assert!(points[0].sd == Some(0.0) && (points[1].sd.unwrap() - 2f64.sqrt() / 4.0).abs() < 1e-12);
         // With a half-life of 2 s the second frame has (1/2 + 1/4) / 2 of what the first has on average.
-        let corrected = time_activity(&series, std::slice::from_ref(&roi), Some(2.0));
+        let corrected = time_activity(&series, std::slice::from_ref(&roi), Some(2.0), 1.0);
         let [first, second] = [corrected[0].points[0].mean, corrected[0].points[1].mean];
         assert!((first - 5.0 * 2.0 * std::f64::consts::LN_2).abs() < 1e-12 && (second / first - 8.0 / 3.0).abs() < 1e-12);
+        // Of a calibrated scan they are activities.
+        let calibrated = time_activity(&series, std::slice::from_ref(&roi), None, 30.0);
+        assert_eq!(calibrated[0].points.iter().map(|point| point.mean).collect::<Vec<_>>(), [150.0; 2]);
         let other = Roi::new("b", RoiShape::Sphere { radius_mm: 2.0 }, [0.0; 3]);
-        assert!(time_activity(&series, &[other], None).is_empty(), "it was not measured yet");
+        assert!(time_activity(&series, &[other], None, 1.0).is_empty(), "it was not measured yet");
     }
 
     #[test]
@@ -104,7 +108,7 @@ mod tests {
         let series = series([[10.0; 2], [15.0; 2]], vec![FrameTime::exact(0..1000), moved], &roi);
         assert!(series.left_out.iter().any(|notice| notice.text.contains("3–4 s → 2.5–4.5 s")));
         assert_eq!(series.words(1), "frame 2 of 2, 2.5–4.5 s");
-        let points = &time_activity(&series, std::slice::from_ref(&roi), None)[0].points;
+        let points = &time_activity(&series, std::slice::from_ref(&roi), None, 1.0)[0].points;
         assert_eq!(points.iter().map(|point| (point.mid_secs, point.mean)).collect::<Vec<_>>(), [(0.5, 10.0), (3.5, 10.0)]);
     }
 }

@@ -5,7 +5,7 @@ use strum::VariantArray as _;
 
 use super::action::ViewAction;
 use super::slice_panel::SlicesView;
-use crate::data::Volume;
+use crate::data::{ValueScale, Volume};
 use crate::geometry::Point;
 use crate::render::{Content, Palette, SliceView, VolumeSlot};
 use crate::ui::widgets::colouring::Colouring;
@@ -137,8 +137,8 @@ impl Beside<'_> {
     }
 
     /// Both values at a point and their difference, in words; `None` outside.
-    pub fn words_at(&self, point: Point, volume: &Volume) -> Option<String> {
-        let [own, reference] = [volume.at_mm(point)?, self.volume.at_mm(point)?].map(f64::from);
+    pub fn words_at(&self, point: Point, volume: &Volume, scale: ValueScale) -> Option<String> {
+        let [own, reference] = [volume.at_mm(point)?, self.volume.at_mm(point)?].map(|value| scale.value(value));
         let [value, difference] = [reference, own - reference].map(format::value);
         Some(format!("{} {value} · difference {difference}", self.names[1]))
     }

@@ -40,9 +40,9 @@ pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewActi
     let response = ui.interact(rect, ui.scope_id().with("colour bar"), Sense::click_and_drag());
     let label = format!(
         "Colour bar from {} to {} {}",
-        format::value(f64::from(view.colouring.window[0])),
-        format::value(f64::from(view.colouring.window[1])),
-        view.unit
+        format::value(view.scale.value(view.colouring.window[0])),
+        format::value(view.scale.value(view.colouring.window[1])),
+        view.scale.label()
     );
     picture_menu_ui(&response, actions);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
@@ -88,8 +88,8 @@ fn draw(view: &ToolbarView, ui: &Ui, rect: Rect, bar: Rect) {
     painter.add(gradient(bar, view.colouring.palette));
     painter.rect_stroke(bar, 0.0, egui::Stroke::new(1.0, colours.overlay), egui::StrokeKind::Outside);
     let font = FontId::proportional(11.0);
-    painter.text(rect.left_top() + egui::vec2(4.0, 2.0), Align2::LEFT_TOP, view.unit, font.clone(), colours.overlay);
-    let [low, high] = view.colouring.window.map(f64::from);
+    painter.text(rect.left_top() + egui::vec2(4.0, 2.0), Align2::LEFT_TOP, view.scale.label(), font.clone(), colours.overlay);
+    let [low, high] = view.colouring.window.map(|end| view.scale.value(end));
     let (step, decimals) = round_step((high - low) * f64::from(LABEL_DISTANCE / bar.height()));
     let exponent = is_unhandy(low.abs().max(high.abs()), decimals);
     for k in (low / step).ceil() as i64..=(high / step).floor() as i64 {

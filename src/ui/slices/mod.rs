@@ -3,6 +3,7 @@
 pub mod action;
 pub mod beside;
 pub mod cells;
+pub mod chips;
 pub mod colour_bar;
 mod oblique_line;
 pub mod outline;

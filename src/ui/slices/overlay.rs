@@ -112,7 +112,7 @@ fn draw_roi(
         }
     }
     let name = is_selected.then(|| roi.name.clone());
-    let words: Vec<String> = name.into_iter().chain(numbers.map(mean_and_sd)).collect();
+    let words: Vec<String> = name.into_iter().chain(numbers.map(|numbers| mean_and_sd(numbers, view.scale))).collect();
     if !words.is_empty() {
         let below = outline.bounds.center_bottom() + egui::vec2(0.0, 8.0);
         // Numbers are read on whatever the image is there.

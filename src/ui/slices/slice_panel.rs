@@ -10,7 +10,7 @@ use super::pointer::{self, Pointed};
 use super::slice_paint::{self, Adapter, Look};
 use super::turned_panel::turned_ui;
 use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
-use crate::data::{Roi, RoiPlane, Volume};
+use crate::data::{Roi, RoiPlane, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
 use crate::render::VolumeSlot;
 use crate::session::RoiNumbers;
@@ -33,6 +33,8 @@ pub struct SlicesView<'a> {
     pub rois: &'a [Roi],
     /// Their numbers, in the same order; shorter while there are none.
     pub numbers: &'a [RoiNumbers],
+    /// The unit in which values are shown.
+    pub scale: ValueScale,
     /// Beside which outlines the numbers stand.
     pub labels: RoiLabels,
     /// The selected one.
@@ -167,13 +169,30 @@ fn part_of(part: f32, slice: Rect, visible: Rect) -> f32 {
     ((slice.left() + part * slice.width() - visible.left()) / visible.width()).clamp(0.0, 1.0)
 }
 
-/// The value under a point, in words; in Bq/mL too where it is known what 1 count/mm stands for.
-pub fn pointer_text(point: Point, volume: &Volume, bq_per_ml: Option<f64>, axes: &ImageAxes) -> String {
+/// The place of a point, its voxel (indices from 0) and the value there, in words.
+pub fn pointer_text(point: Point, volume: &Volume, scale: ValueScale, axes: &ImageAxes) -> String {
     let grid: &Grid = &volume.grid;
     let place = format!("{} mm", axes.words(point));
     let Some(value) = volume.at_mm(point) else { return format!("{place} · outside the image") };
     let [x, y, z] = grid.voxel_from_mm(point).map(f64::round);
-    let calibrated = bq_per_ml.map(|factor| format!(" = {} Bq/mL", format::value(factor * f64::from(value))));
-    let (value, unit) = (format::value(f64::from(value)), volume.unit.label());
-    format!("{place} · voxel {x}, {y}, {z} · {value} {unit}{}", calibrated.unwrap_or_default())
+    let (value, unit) = (format::value(scale.value(value)), scale.label());
+    format!("{place} · voxel index {x}, {y}, {z} (from 0) · {value} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Unit;
+
+    #[test]
+    fn the_value_under_the_pointer_has_the_unit_shown_and_an_index_from_0() {
+        let mut volume = Volume::filled(Grid::centred([4, 3, 2], [1.0; 3]).unwrap(), 2.0);
+        volume.values[[1, 0, 3]] = 0.5;
+        let words =
+            |point, bq_per_ml| pointer_text(point, &volume, ValueScale::new(Unit::CountsPerMm, bq_per_ml), &ImageAxes::PATIENT);
+        let corner = [1.5, -1.0, 0.5];
+        assert!(words(corner, None).ends_with("voxel index 3, 0, 1 (from 0) · 0.5000 counts/mm"), "{}", words(corner, None));
+        assert!(words(corner, Some(1000.0)).ends_with(" · 500.0 Bq/mL"), "{}", words(corner, Some(1000.0)));
+        assert!(words([90.0; 3], None).ends_with("outside the image"));
+    }
 }

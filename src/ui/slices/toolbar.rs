@@ -9,6 +9,7 @@ use super::cells::Layout;
 use super::tool::Tool;
 use super::turned::TurnedContent;
 use super::view::{Thickness, ViewState};
+use crate::data::ValueScale;
 use crate::render::{Combination, Interpolation, Palette};
 use crate::ui::widgets::colouring::{Colouring, TopShare, has_negative};
 use crate::ui::widgets::fields::name;
@@ -22,8 +23,8 @@ pub struct ToolbarView<'a> {
     pub colouring: &'a Colouring,
     /// Smallest and largest value of the image.
     pub range: [f32; 2],
-    /// Unit of the values.
-    pub unit: &'a str,
+    /// The unit in which values are shown.
+    pub scale: ValueScale,
     /// Whether the image is a single slice, of which there are no other views.
     pub is_slice: bool,
     /// Whether the values shown have a window of their own, which is not the image's and cannot be dragged.
@@ -172,15 +173,16 @@ fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
 
 /// Window and views.
 fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
-    let mut window = view.colouring.window;
-    let range = view.range;
+    let shown = |ends: [f32; 2]| ends.map(|end| view.scale.value(end) as f32);
+    let before = shown(view.colouring.window);
+    let (mut window, range) = (before, shown(view.range));
     let speed = f64::from(range[1] - range[0]).abs().max(1e-6) / 300.0;
     // As little as may lie between the ends.
     let least = 1e-3 * (range[1] - range[0]).abs();
     let is_signed = view.colouring.palette == Palette::Signed;
     let lowest = if has_negative(range) || is_signed { f32::NEG_INFINITY } else { 0.0 };
     let allowed = [(lowest, window[1] - least), (window[0] + least, f32::INFINITY)];
-    ui.label("Window");
+    ui.label("Window").on_hover_text(view.scale.label());
     for ((end, label), (low, high)) in window.iter_mut().zip(["Window bottom", "Window top"]).zip(allowed) {
         let mut value = DragValue::new(end).speed(speed).custom_formatter(|v, _| format::value(v));
         if !is_signed {
@@ -192,8 +194,11 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
             response.on_hover_text("Signed colours are white at 0, so their window is symmetric about it");
         }
     }
-    if window != view.colouring.window {
-        actions.push(ViewAction::SetWindow(window));
+    if window != before {
+        // An end that was not edited stays to the last bit.
+        let of_image = |end: usize| (f64::from(window[end]) / view.scale.factor) as f32;
+        let kept = |end: usize| if window[end] == before[end] { view.colouring.window[end] } else { of_image(end) };
+        actions.push(ViewAction::SetWindow([kept(0), kept(1)]));
     }
     follow_ui(view.colouring, ui, actions);
     button_ui("Full", "From the smallest to the largest value", ViewAction::FullWindow, ui, actions);

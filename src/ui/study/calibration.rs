@@ -5,6 +5,7 @@ use egui::{DragValue, RichText, Ui};
 
 use super::action::StudyAction;
 use crate::ui::widgets::fields::name;
+use crate::ui::widgets::place::Place;
 
 /// The calibration of the open scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,7 +37,7 @@ impl Calibration {
 }
 
 /// What the factor is.
-const HELP: &str = "Bq/mL that 1 count/mm stands for; 0: none. Images are then saved in Bq/mL (Units BQML of a DICOM series), and the value under the pointer is told in Bq/mL too; tables and curves stay in counts/mm. Kept beside the scan's file. It holds for scans of the same duration, nuclide and corrections";
+const HELP: &str = "Bq/mL that 1 count/mm stands for; 0: none. All values are then shown and saved in Bq/mL. Stored beside the scan's file. It holds for scans of the same duration, nuclide and corrections";
 /// How it is found.
 const PHANTOM_HELP: &str = "From a uniform phantom of known activity: Bq/mL per count/mm = activity concentration / mean of the selected ROI in the image on the screen";
 
@@ -51,6 +52,7 @@ pub fn calibration_ui(calibration: Calibration, selected: Option<&str>, ui: &mut
         let value = if calibration.bq_per_ml.is_some() { value.suffix(" Bq/mL") } else { value };
         let response = ui.add(value).labelled_by(label.id);
         name(&response, "Calibration, Bq/mL per count/mm");
+        Place::Calibration.is_at(&response);
         response.on_hover_text(HELP);
         let factor = Some(factor).filter(|factor| *factor > 0.0);
         // What is told has fewer digits than what was found.

@@ -47,17 +47,36 @@ impl FilterCurve {
     }
 }
 
-/// The curves in a plot.
-pub fn filter_curve_ui(filter: &FilterCurve, ui: &mut Ui) {
-    let FilterSettings { filter: kind, cutoff, .. } = filter.settings;
-    let cut = cutoff.map_or("no cut-off".to_owned(), |cutoff| format!("cut-off {}", format::value(cutoff)));
-    let title = format!("Filter {kind}, {cut}");
-    ui.add(egui::Label::new(RichText::new(&title).strong()).truncate());
+impl FilterCurve {
+    /// The filter in words: "hamming, cut-off 0.5".
+    fn words(&self) -> String {
+        let FilterSettings { filter, cutoff, .. } = self.settings;
+        let cut = cutoff.map_or("no cut-off".to_owned(), |cutoff| format!("cut-off {}", format::value(cutoff)));
+        format!("{filter}, {cut}")
+    }
+}
+
+/// The curves in a plot: of the image's filter, and of that of the next run where it is another one (`next`).
+pub fn filter_curve_ui(filter: &FilterCurve, next: Option<&FilterCurve>, ui: &mut Ui) {
+    let cutoff = filter.settings.cutoff;
+    let title = format!("Filter {}", filter.words());
+    let of_next = theme::colours(ui.visuals()).shown_mark;
+    ui.horizontal(|ui| {
+        ui.add(egui::Label::new(RichText::new(&title).strong()).truncate());
+        if let Some(next) = next {
+            let text = RichText::new(format!("next run: {}", next.words())).small().color(of_next);
+            ui.add(egui::Label::new(text).truncate())
+                .on_hover_text("The image and the filtered projection are of the filter on the left");
+        }
+    });
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
     let legend = Legend::default().position(egui_plot::Corner::LeftTop);
     let response = plot("filter", "of the Nyquist frequency").include_y(0.0).include_y(1.0).legend(legend).show(ui, |plot| {
         curve(plot, filter.whole_name, &filter.whole, weak, 1.2);
         curve(plot, "filter", &filter.response, strong, 1.8);
+        if let Some(next) = next {
+            curve(plot, "next run", &next.response, of_next, 1.2);
+        }
         if let Some(cutoff) = cutoff {
             plot.vline(VLine::new("", cutoff).color(weak).style(LineStyle::dotted_dense()));
         }

@@ -6,7 +6,7 @@ use strum::VariantArray as _;
 
 use super::open_list::OpenList;
 use super::open_pairs::OpenPairs;
-use super::open_sweep::OpenSweep;
+use super::open_sweep::{Arrivals, OpenSweep};
 use super::open_tubes::OpenTubes;
 use crate::data::{Counts, Roi, Study, Volume};
 use crate::operator::Accumulation;
@@ -53,6 +53,11 @@ impl OpenCounts {
 }
 
 impl OpenStudy {
+    /// How its projections come.
+    pub fn arrivals(&self) -> Arrivals {
+        self.sweep().map_or(Arrivals::Over, OpenSweep::arrivals)
+    }
+
     /// Name for people.
     pub fn title(&self) -> &str {
         match self {

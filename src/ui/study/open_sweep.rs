@@ -35,6 +35,7 @@ pub struct OpenSweep {
     picture: Option<Picture>,
     lines: Option<(LinesOf, Lines)>,
     filter: Option<FilterCurve>,
+    next_filter: Option<FilterCurve>,
 }
 
 /// All projections as a picture, one row each.
@@ -70,6 +71,28 @@ pub struct Lines {
     pub trouble: Option<String>,
 }
 
+/// How the projections of a sweep come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// All are there.
+    Over,
+    /// They come at this pace, projections a second.
+    Paced(f64),
+    /// They come as the scanner measures them.
+    Unknown,
+}
+
+impl Arrivals {
+    /// Of a run that could make so many steps a second: how many it makes as they come, if that is known.
+    pub fn steps_per_sec(self, at_most: Option<f64>) -> Option<f64> {
+        match self {
+            Arrivals::Over => at_most,
+            Arrivals::Paced(pace) => Some(at_most.map_or(pace, |steps| steps.min(pace))),
+            Arrivals::Unknown => None,
+        }
+    }
+}
+
 impl OpenSweep {
     /// A sweep that is whole, or begins to be followed.
     pub fn new(study: Study<Sweep>, files: Option<SweepFiles>) -> Self {
@@ -87,6 +110,7 @@ impl OpenSweep {
             picture: None,
             lines: None,
             filter: None,
+            next_filter: None,
         }
     }
 
@@ -118,6 +142,15 @@ impl OpenSweep {
     /// Whether what runs reconstruct is a replay.
     pub fn is_replay(&self) -> bool {
         !self.acquisition.is_same(self.whole())
+    }
+
+    /// How many projections come a second while they come, as far as that is known.
+    pub fn arrivals(&self) -> Arrivals {
+        match (self.is_live(), self.is_replay()) {
+            (false, _) => Arrivals::Over,
+            (true, true) => Arrivals::Paced(self.pace),
+            (true, false) => Arrivals::Unknown,
+        }
     }
 
     /// Whether projections are still coming.
@@ -155,13 +188,22 @@ impl OpenSweep {
         self.lines.as_ref().map(|(_, lines)| lines)
     }
 
-    /// The filter of the form.
+    /// The filter of the image; before there is a run, of the next one.
     pub fn filter(&self) -> Option<&FilterCurve> {
         self.filter.as_ref()
     }
 
-    /// Brings picture, lines and the filter's curve up to date.
-    pub fn update(&mut self, ctx: &egui::Context, filter: &FilterSettings) {
+    /// The filter of the next run, where it is another one.
+    pub fn next_filter(&self) -> Option<&FilterCurve> {
+        self.next_filter.as_ref()
+    }
+
+    /// Brings picture, lines and the filter's curve up to date, by the filter of the image; `next` = the filter of the next run.
+    pub fn update(&mut self, ctx: &egui::Context, filter: &FilterSettings, next: &FilterSettings) {
+        let next = Some(next).filter(|next| *next != filter);
+        if self.next_filter.as_ref().map(|curve| &curve.settings) != next {
+            self.next_filter = next.map(|next| FilterCurve::new(self.space(), next));
+        }
         if self.filter.as_ref().is_none_or(|curve| curve.settings != *filter) {
             self.filter = Some(FilterCurve::new(self.space(), filter));
         }

@@ -1,6 +1,7 @@
 //! What cannot be a study, told by what it is and by its name, before anything of it is read.
 
 use std::cmp::Reverse;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::io::FileKind;
@@ -38,10 +39,25 @@ pub fn chosen_of(paths: Vec<PathBuf>) -> Option<PathBuf> {
     paths.into_iter().rev().max_by_key(preference)
 }
 
-/// The header of the same name beside a data file.
+/// Most bytes of a header that are looked through for the name of its data file.
+const MAX_HEADER: u64 = 1 << 16;
+
+/// The header beside a data file that this is the data of: of the same name, and of a text that names the file or, in the program's own
+/// formats, with the ending of their data.
 fn header_beside(data: &Path) -> Option<PathBuf> {
+    let is_own = data.extension().is_some_and(|ending| ending == "f32" || ending == "u32");
     let headers = ["hs", "sweep", ""].map(|ending| data.with_extension(ending));
-    headers.into_iter().find(|header| FileKind::of(header).is_some() && header != data && header.is_file())
+    headers
+        .into_iter()
+        .find(|header| FileKind::of(header).is_some() && header != data && header.is_file() && (is_own || names(header, data)))
+}
+
+/// Whether the text of a header has the name of this file in it.
+fn names(header: &Path, data: &Path) -> bool {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(header).and_then(|file| std::io::Read::read_to_end(&mut file.take(MAX_HEADER), &mut bytes));
+    let name = data.file_name().unwrap_or_default().to_string_lossy();
+    read.is_ok() && String::from_utf8_lossy(&bytes).contains(&*name)
 }
 
 /// Whether a file begins as DICOM's do.
@@ -49,4 +65,25 @@ fn is_dicom(path: &Path) -> bool {
     let mut start = [0; 132];
     let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
     read.is_ok() && start.ends_with(b"DICM")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_the_data_of_a_header_that_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        write("bad.hs", "!INTERFILE :=\nname of data file := bad.s\n");
+        let (data, other) = (write("bad.s", "1"), write("bad.txt", "1"));
+        assert!(why_no_study(&data).unwrap().contains("is the data of"));
+        assert!(why_no_study(&other).unwrap().contains("of no kind that is known"));
+        write("a.pairs", "");
+        assert!(why_no_study(&write("a.pairs.f32", "1")).unwrap().contains("is the data of"));
+    }
 }

@@ -62,7 +62,7 @@ pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActi
                 lines_ui(lines, open.space(), ui);
             });
             if let Some(filter) = open.filter() {
-                filter_curve_ui(filter, ui);
+                filter_curve_ui(filter, open.next_filter(), ui);
             }
         });
     });

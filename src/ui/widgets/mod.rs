@@ -7,5 +7,6 @@ pub mod image_axes;
 pub mod modal;
 pub mod notices;
 pub mod picture_area;
+pub mod place;
 pub mod plot;
 pub mod theme;

@@ -18,10 +18,11 @@ use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
 use crate::render::VolumeSlot;
 use crate::session::{Session, SessionOptions, Trace};
-use crate::ui::numbers::plot_options::{PlotOptions, PlotToSave, ProfileCurves};
+use crate::ui::numbers::plot_options::{PlotOptions, ProfileCurves};
 use crate::ui::numbers::profile::{ProfileCache, peak_line};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::document::Document;
+use crate::ui::rois::measured::DifferenceTable;
 use crate::ui::rois::state::RoiState;
 use crate::ui::run::curves::Curves;
 use crate::ui::run::devices::DeviceList;
@@ -75,11 +76,11 @@ pub struct App {
     /// The line profile of the image on the screen, and that of the reference's beside it.
     pub(super) profile: ProfileCache,
     pub(super) profile_beside: ProfileCache,
+    /// The regions' numbers on the difference from the reference's image, while that is shown.
+    pub(super) difference: DifferenceTable,
     /// What the left part of the bottom panel shows.
     pub(super) numbers: NumbersTab,
     pub(super) plots: PlotOptions,
-    /// The plot that a path is asked for.
-    pub(super) plot_to_save: Option<PlotToSave>,
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
@@ -91,6 +92,8 @@ pub struct App {
     pub(super) restoring: Option<SavedSession>,
     /// Whether nothing was done since the work was kept for the next start.
     is_kept: bool,
+    /// Whether the stored session can neither be read nor stored elsewhere, so that none takes its place.
+    pub(super) keeps_unread: bool,
     /// Whether the window may close without a question.
     pub(super) may_close: bool,
     pub(super) preferences: Preferences,
@@ -135,7 +138,10 @@ impl App {
         }
         options.trace.record("window", &[]);
         // What was done here the last time is not there.
-        let offered = last_session(creation.storage).filter(|_| session.remote().is_none());
+        let last = last_session(creation.storage, options.cache.folder());
+        let keeps_unread = last.is_err();
+        let (offered, about_last) = last.unwrap_or_else(|notice| (None, Some(notice)));
+        let offered = offered.filter(|_| session.remote().is_none());
         let devices = if session.remote().is_some() { DeviceList::elsewhere() } else { DeviceList::start(waker(&ctx)) };
         let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
         let start = options.start.clone();
@@ -147,9 +153,9 @@ impl App {
             rois: RoiState::default(),
             profile: ProfileCache::default(),
             profile_beside: ProfileCache::default(),
+            difference: DifferenceTable::default(),
             numbers: NumbersTab::default(),
             plots: PlotOptions::default(),
-            plot_to_save: None,
             devices,
             notices: Notices::default(),
             dialogs: Dialogs::new(options.desktop_dialogs),
@@ -158,6 +164,7 @@ impl App {
             offered,
             restoring: None,
             is_kept: true,
+            keeps_unread,
             may_close: false,
             preferences,
             options,
@@ -172,6 +179,7 @@ impl App {
             uploaded_beside: None,
             frame_start: None,
         };
+        about_last.into_iter().for_each(|notice| app.notify(&ctx, notice));
         app.open(&ctx, start);
         app
     }
@@ -181,12 +189,13 @@ impl App {
         self.run().live.run > 0 && !self.run().live.state.is_active()
     }
 
-    /// Writes the numbers of the run as CSV.
+    /// Writes the numbers of all runs that are shown as CSV, in Bq/mL where the scan is calibrated.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn export_csv(&self, path: &Path) -> Result<(), IoError> {
-        export::write_csv(path, &self.run().live)
+        let views = self.runs.kept().iter().chain([self.run()]);
+        export::write_csv(path, views.map(|view| (&view.live, self.calibration_of_run(&view.live))))
     }
 
     /// The counts that are open.
@@ -303,11 +312,15 @@ impl App {
         if self.numbers == NumbersTab::Sweep
             && let Some(open) = self.study.sweep_mut()
         {
-            open.update(ctx, &run.forms.fbp.filter_settings());
+            // Of the run that made the image, not of the next one.
+            let of_image = run.running.as_ref().unwrap_or(&run.forms).fbp.filter_settings();
+            open.update(ctx, &of_image, &run.forms.fbp.filter_settings());
         }
         run.derive(&mut self.rois);
+        let scale = self.scale();
+        let run = self.runs.active_mut();
         let image = (run.live.run, run.shown.generation());
-        self.profile.update(&self.slices.view, image, run.shown.volume(), self.study.truth());
+        self.profile.update(&self.slices.view, image, run.shown.volume(), self.study.truth(), scale);
         let slices = run.grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
         if let Some(state) = frame.wgpu_render_state()
             && let Some((id, volume)) = run.shown.take_for_upload(slices)
@@ -329,9 +342,19 @@ impl App {
             ctx.request_repaint_after(wait);
         }
         self.runs.link(&self.session);
+        let scale = self.scale();
         let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.volume()?)));
         let image = beside.map_or(0, |(generation, _)| generation);
-        self.profile_beside.update(&self.slices.view, (0, image), beside.map(|(_, volume)| volume), None);
+        self.profile_beside.update(&self.slices.view, (0, image), beside.map(|(_, volume)| volume), None, scale);
+        let own = self.runs.active().shown.volume().zip(beside);
+        let own = own.filter(|(own, (_, other))| own.grid.same_as(&other.grid));
+        match own.filter(|_| self.slices.view.beside == BesideView::Difference) {
+            Some((own, other)) => {
+                let generation = self.runs.active().shown.generation();
+                self.difference.update(self.rois.masked(), [(generation, own), other]);
+            }
+            None => self.difference = DifferenceTable::default(),
+        }
         if let Some(state) = frame.wgpu_render_state()
             && let Some((generation, volume)) = beside
             && self.slices.view.beside != BesideView::Off

@@ -31,14 +31,16 @@ impl App {
                 let nearest = self.run().nearest_kept(place);
                 self.apply_run(ctx, RunAction::ShowIterate(nearest));
             }
-            Action::Plot(PlotAction::AskSave(plot)) => {
-                self.plot_to_save = Some(*plot);
-                self.ask(ctx, FileTask::SavePlot);
-            }
+            Action::Plot(PlotAction::AskSave(plot)) => self.ask_for_plot(ctx, *plot),
             Action::SavePicture(area) | Action::View(ViewAction::AskPicture(area)) => {
                 self.ask(ctx, FileTask::SavePicture(area));
             }
-            Action::View(action) | Action::Plot(PlotAction::View(action)) => self.apply_view(ctx, action),
+            Action::View(action) | Action::Plot(PlotAction::View(action)) => {
+                if matches!(action, ViewAction::SetProfile(_)) {
+                    self.plots.peak_mm = None;
+                }
+                self.apply_view(ctx, action);
+            }
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Leave(action) => self.apply_leave(ctx, action),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::Context;
 
 use super::app::App;
-use super::dialogs::{FileAction, FileTask, Overwrite, is_of_study, overwritten};
+use super::dialogs::{Dialogs, FileAction, FileTask, Overwrite, is_of_study, overwritten};
 use super::picture::is_png;
 use crate::data::Notice;
 use crate::io;
@@ -16,11 +16,24 @@ use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::loader::Source;
 
 impl App {
-    /// Opens a dialog; whether it could.
+    /// Opens a dialog; whether it could, which is told if not.
     pub(super) fn ask(&mut self, ctx: &Context, task: FileTask) -> bool {
+        self.ask_by(ctx, |dialogs, wake| dialogs.ask(task, wake))
+    }
+
+    /// Asks where to save a plot.
+    pub(super) fn ask_for_plot(&mut self, ctx: &Context, plot: PlotToSave) {
+        self.ask_by(ctx, |dialogs, wake| dialogs.ask_for_plot(plot, wake));
+    }
+
+    fn ask_by(&mut self, ctx: &Context, ask: impl FnOnce(&mut Dialogs, Box<dyn Fn() + Send>) -> bool) -> bool {
         let wake = ctx.clone();
         self.dialogs.host = self.session.remote().map(Remote::host);
-        self.dialogs.ask(task, move || wake.request_repaint())
+        let is_asked = ask(&mut self.dialogs, Box::new(move || wake.request_repaint()));
+        if !is_asked {
+            self.notify(ctx, Notice::warning("A file dialog is open already: answer or close it first"));
+        }
+        is_asked
     }
 
     pub(super) fn apply_file(&mut self, ctx: &Context, action: FileAction) {
@@ -120,7 +133,7 @@ impl App {
                 "written"
             }),
             FileTask::SavePlot => {
-                let plot = self.plot_to_save.take();
+                let plot = self.dialogs.take_plot();
                 plot.map_or(Ok(()), |plot| self.save_plot(ctx, &plot, path)).map(|()| {
                     // A picture has it in its text.
                     if !is_png(path) {

@@ -14,7 +14,6 @@ use crate::plan::{Acquisition, ListFiles, ScanFiles, StudyFiles, SubsetRule, Swe
 use crate::session::wire::{HeadStudy, Remote, StudyHead};
 use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
-use crate::ui::slices::view::ProfileLine;
 use crate::ui::study::action::StudyAction;
 use crate::ui::study::list_form::ListForm;
 use crate::ui::study::loader::{Loaded, Source};
@@ -129,14 +128,12 @@ impl App {
         if !self.tabs().has(self.numbers) {
             self.numbers = NumbersTab::Rois;
         }
-        let calibration = self.study.read_calibration();
-        notices.into_iter().chain(calibration).for_each(|notice| self.notify(ctx, notice));
         self.keep_fitting_tubes(ctx, tubes);
         if !is_the_same {
-            self.runs.active_mut().colouring.auto_window = true;
-            self.reset_forms(ctx);
-            self.take_rois_from_study();
+            self.begin_fresh(ctx);
         }
+        let calibration = self.study.read_calibration();
+        notices.into_iter().chain(calibration).for_each(|notice| self.notify(ctx, notice));
         (self.study.source, self.study.starts_when_made) = (Some(source.clone()), false);
         let waits = restored.is_some_and(|session| self.take_up(ctx, session));
         if !is_the_same {
@@ -152,7 +149,7 @@ impl App {
             // What cannot be reconstructed yet is not started, but asked for.
             true if self.study.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
             true => {
-                if self.start(ctx, false) && matches!(source, Source::BuiltIn(_)) {
+                if self.start(ctx, false) {
                     self.runs.active_mut().started_by_itself();
                 }
             }
@@ -203,24 +200,9 @@ impl App {
             let feed = Feed::follow(follower, open.whole().clone(), self.on_arrival(ctx));
             open.feed = self.feed_or_notice(ctx, feed);
         }
-        if open.space().is_slice() && self.slices.view.profile == ProfileLine::Axis(2) {
-            self.slices.view.profile = ProfileLine::Axis(0);
-        }
         self.study.open = Some(OpenStudy::Sweep(Box::new(open)));
         self.numbers = NumbersTab::Sweep;
         notices
-    }
-
-    fn reset_forms(&mut self, ctx: &Context) {
-        let Some(open) = &self.study.open else { return };
-        let forms = &mut self.runs.active_mut().forms;
-        let outcome = forms.reset(open, self.options.device);
-        if let Some(num_iterations) = self.options.num_iterations.take() {
-            forms.counts.num_iterations = num_iterations;
-        }
-        if let Err(text) = outcome {
-            self.notify(ctx, Notice::error(text));
-        }
     }
 
     pub(super) fn take_rois_from_study(&mut self) {

@@ -7,6 +7,7 @@ use crossbeam_channel::{Receiver, bounded};
 
 use super::actions::Action;
 use crate::io::{Correction, files_written};
+use crate::ui::numbers::plot_options::PlotToSave;
 use crate::ui::rois::action::NemaStandard;
 use crate::ui::study::list_form::ListTable;
 use crate::ui::widgets::modal::modal_ui;
@@ -97,6 +98,8 @@ pub struct Dialogs {
     pub host: Option<String>,
     /// Files that would be overwritten: asked about before anything else.
     pub overwrite: Option<Overwrite>,
+    /// The plot that a path is asked for.
+    plot: Option<PlotToSave>,
 }
 
 impl Dialogs {
@@ -136,6 +139,20 @@ impl Dialogs {
             Err(_) => self.typed = Some((task, String::new())),
         }
         true
+    }
+
+    /// Asks where to save a plot; whether it could: the plot that a dialog is open for stays.
+    pub fn ask_for_plot(&mut self, plot: PlotToSave, wake: impl Fn() + Send + 'static) -> bool {
+        let is_asked = self.ask(FileTask::SavePlot, wake);
+        if is_asked {
+            self.plot = Some(plot);
+        }
+        is_asked
+    }
+
+    /// The plot that a path was asked for.
+    pub fn take_plot(&mut self) -> Option<PlotToSave> {
+        self.plot.take()
     }
 
     /// The path that was chosen since the last call, or that none was. Opens the path window where there was no dialog.
@@ -348,4 +365,28 @@ pub fn drop_hint_ui(ctx: &egui::Context) {
     egui::Area::new(egui::Id::unique("drop hint")).anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
         egui::Frame::popup(ui.style()).show(ui, |ui| ui.heading("Drop the file to open it"));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Axes, Plot};
+
+    #[test]
+    fn a_plot_is_saved_under_the_name_that_was_asked_for_it() {
+        let plot = |title: &str| {
+            let axes = Axes::Linear;
+            let text = String::new;
+            let plot =
+                Plot { axes, title: title.to_owned(), x_title: text(), y_title: text(), x_ticks: Vec::new(), lines: Vec::new() };
+            PlotToSave { plot, area: PictureArea::Window }
+        };
+        let mut dialogs = Dialogs::new(false);
+        assert!(dialogs.ask_for_plot(plot("noise"), || {}));
+        // A dialog of the desktop is open for it, and does not keep the window from being used.
+        let (_desktop, receiver) = bounded(1);
+        (dialogs.typed, dialogs.pending) = (None, Some((FileTask::SavePlot, receiver)));
+        assert!(!dialogs.ask_for_plot(plot("contrast"), || {}));
+        assert_eq!(dialogs.take_plot().map(|plot| plot.plot.title), Some("noise".to_owned()));
+    }
 }

@@ -10,6 +10,7 @@ use super::restore::offer_ui;
 use super::shortcuts::{KeysView, help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::data::Volume;
+use crate::session::StopRule;
 use crate::ui::numbers::activity_plot::{ActivityView, activity_ui};
 use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::numbers::plots::{KeptCurves, PlotsView, plots_ui};
@@ -22,6 +23,7 @@ use crate::ui::run::live::RunState;
 use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
 use crate::ui::slices::beside::{Beside, BesideView, beside_ui, usual_difference};
+use crate::ui::slices::chips::{ChipsView, chips_ui};
 use crate::ui::slices::colour_bar::colour_bar_ui;
 use crate::ui::slices::pointer::help_text;
 use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
@@ -29,6 +31,7 @@ use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
 use crate::ui::study::list_form::list_form_ui;
 use crate::ui::study::list_panel::rates_ui;
 use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open_sweep::Arrivals;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
 use crate::ui::study::tube_form::tube_form_ui;
@@ -36,6 +39,7 @@ use crate::ui::study::tube_tab::tube_tab_ui;
 use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
 use crate::ui::widgets::picture_area::PictureArea;
+use crate::ui::widgets::place::Place;
 use crate::ui::widgets::theme;
 
 /// What the tab of tubes says before there are any.
@@ -60,7 +64,8 @@ impl App {
         egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
             let (live, notices, adapter) = (&self.run().live, &self.notices, &self.adapter);
             let remote = self.session.remote();
-            let view = StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, adapter, remote };
+            let arrivals = self.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals);
+            let view = StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, arrivals, adapter, remote };
             status_ui(&view, ui, &mut actions);
         });
         egui::Panel::bottom("numbers")
@@ -142,13 +147,14 @@ impl App {
     }
 
     fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let scale = self.scale();
         let table_width = 0.43 * ui.available_width();
         let has_study_rois = self.study.open.as_ref().is_some_and(|open| !open.rois().is_empty());
         let rois = RoiView {
             rois: &self.rois.document.rois,
             numbers: self.run().table.numbers(),
             medians: self.run().table.medians(),
-            unit: self.run().unit(),
+            scale,
             voxel_mm: self.run().shown.volume().map(|volume| volume.grid.voxel_mm),
             labels: self.rois.labels,
             selected: self.rois.selected,
@@ -173,11 +179,12 @@ impl App {
                 })
                 .collect(),
             show_timings: !self.options.for_pictures,
+            rois: &self.rois.document.rois,
             course: self.study.course(),
             axes: self.study.axes(),
             profile: self.profile.profile(),
             profile_beside: self.runs.beside().and_then(|(_, image)| Some((image.words(), self.profile_beside.profile()?))),
-            unit: self.run().unit(),
+            unit: scale.label(),
             filter_mm: self.run().shown.filter_mm(),
             view: &self.slices.view,
             shown_at: self
@@ -214,7 +221,10 @@ impl App {
                     }
                     (NumbersTab::Activity, _) => {
                         let facts = self.study.list().map(|open| &*open.study.measured.facts);
-                        let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts };
+                        // Of the scan's counts in so many seconds.
+                        let duration_secs = facts.and_then(|facts| facts.duration_ms).map(|ms| ms as f64 / 1e3);
+                        let bq_per_ml = self.study.calibration.bq_per_ml.zip(duration_secs).map(|(factor, secs)| factor * secs);
+                        let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts, bq_per_ml };
                         summed(actions, Action::Plot, |actions| activity_ui(&view, ui, actions));
                     }
                     (NumbersTab::Compare, _) => {
@@ -236,11 +246,12 @@ impl App {
 
     fn centre(&mut self, has_shortcuts: bool, ui: &mut Ui, actions: &mut Vec<Action>) {
         let shown = self.run().shown_words();
+        let scale = self.scale();
         let toolbar = ToolbarView {
             view: &self.slices.view,
             colouring: &self.run().colouring,
             range: self.run().shown.range,
-            unit: self.run().unit(),
+            scale,
             is_slice: self.study.axes().is_slice,
             has_own_window: false,
         };
@@ -274,6 +285,10 @@ impl App {
             self.frames().into_iter().for_each(|series| frame_slider_ui(series, ui, actions));
             scrubber_ui(&scrubber, ui, actions);
         });
+        if let Some(place) = chips_ui(&self.chips(), ui) {
+            actions.extend((place == Place::MeasuredImage).then_some(Action::ShowNumbers(NumbersTab::Rois)));
+            place.lead(ui.ctx());
+        }
         if let Some((reference, _)) = self.runs.beside() {
             let (chosen, name) = (self.slices.view.beside, reference.words());
             let why_not = self.why_not_beside();
@@ -295,7 +310,9 @@ impl App {
             colouring: &self.run().colouring,
             volume,
             rois: &self.rois.document.rois,
-            numbers: self.run().table.numbers(),
+            // Beside the outlines stand the numbers of the picture that they are on.
+            numbers: if has_own_window { self.difference.numbers() } else { self.run().table.numbers() },
+            scale,
             labels: self.rois.labels,
             selected: self.rois.selected,
             draft: self.slices.draft.as_ref(),
@@ -315,15 +332,14 @@ impl App {
             });
             bar_help = summed(actions, Action::View, |actions| colour_bar_ui(&toolbar, ui, actions));
         });
-        let calibration = self.calibration_of(volume).map(|factor| format!(" · 1 count/mm = {} Bq/mL", format::value(factor)));
-        let made = self.run().provenance_words() + &calibration.unwrap_or_default();
+        let made = self.run().provenance_words();
         ui.add(egui::Label::new(egui::RichText::new(made).small()).truncate());
         // Of an image of which only slices have come no numbers are told.
         let is_whole = self.run().shown.volume().is_some_and(|whole| std::ptr::eq(whole, volume));
         let point = hovered.as_ref().and_then(|pointed| pointed.point).filter(|_| is_whole);
         let pointer = point.map_or_else(String::new, |point| {
-            let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume));
-            let words = pointer_text(point, volume, self.calibration_of(volume), &self.study.axes());
+            let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume, scale));
+            let words = pointer_text(point, volume, scale, &self.study.axes());
             of_both.map_or(words.clone(), |of_both| format!("{words} · {of_both}"))
         });
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
@@ -333,6 +349,25 @@ impl App {
         ui.add(egui::Label::new(egui::RichText::new(help).small().weak()).truncate());
         if let Some(plane) = plane {
             self.slices.active_plane = plane;
+        }
+    }
+
+    /// State that changes the numbers of the image on the screen.
+    fn chips(&self) -> ChipsView {
+        let (run, rois) = (self.run(), &self.rois.document.rois);
+        let bq_per_ml = self.calibration_shown();
+        let is_calibrated = self.study.calibration.bq_per_ml.is_some();
+        let by_iteration = self.study.course().by_iteration;
+        let rules = if by_iteration { run.forms.stop.rules(rois) } else { Vec::new() };
+        let shown = run.shown_of().filter(|_| by_iteration);
+        ChipsView {
+            filter_mm: run.shown.filter_mm(),
+            is_unfiltered: self.rois.measure_unfiltered,
+            rules: rules.iter().map(StopRule::words).collect(),
+            bq_per_ml,
+            lacks_calibration: is_calibrated && bq_per_ml.is_none() && run.shown_of().is_some(),
+            accumulation: shown.and_then(|(id, live)| live.accumulation_of(id.subiteration)),
+            chosen_accumulation: run.forms.counts.accumulation.filter(|_| by_iteration),
         }
     }
 

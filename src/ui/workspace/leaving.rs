@@ -1,9 +1,9 @@
 //! What would be lost when the window is closed or another study is opened, and the one question about it.
 //!
 //! Asked about are regions of interest that were edited since they were loaded, saved or taken from the study, tubes of response
-//! whose simulation the end of the window would break off, and an image that no file holds: none was saved since the newest iterate on the screen was made. One run is left out, since nobody asked
-//! for it: that of a built-in study which started by itself and was then left alone (no start, step or further iteration
-//! by hand, no switch of the accumulation).
+//! whose simulation the end of the window would break off, and an image that no file holds: none was saved since the newest iterate on the screen was made. Left out is a run that nobody asked for, whose
+//! image opening the study again makes again: it started by itself, was then left alone (no start, step or further iteration by hand, no
+//! switch of the accumulation), and is of a built-in study or took less than a minute.
 
 use std::collections::VecDeque;
 
@@ -16,6 +16,9 @@ use crate::data::{Notice, Roi};
 use crate::session::RunId;
 use crate::ui::study::loader::{Loaded, Loading, Source};
 use crate::ui::widgets::modal::modal_ui;
+
+/// Time in which a run that nobody asked for is made again without a question, s.
+const QUICK_SECS: f64 = 60.0;
 
 /// What the user is about to do.
 pub enum Leave {
@@ -146,8 +149,16 @@ impl App {
         Unsaved {
             rois: !keeps_rois && !rois.is_empty() && self.rois_are_edited() && !is_decided.0,
             tubes: matches!(leave, Leave::Quit) && self.study.tube_maker.is_some(),
-            image: image.is_some_and(|image| saved.image != Some(image) && !self.run().is_automatic(image.0)) && !is_decided.1,
+            image: image.is_some_and(|image| saved.image != Some(image) && !self.is_made_again(image.0)) && !is_decided.1,
         }
+    }
+
+    /// Whether opening the study again makes the image of this run again, without long waiting.
+    fn is_made_again(&self, run: RunId) -> bool {
+        let live = &self.run().live;
+        let elapsed_secs = || live.provenance(live.progress().0, None).map_or(0.0, |record| record.times.elapsed_secs);
+        let is_built_in = matches!(self.study.source, Some(Source::BuiltIn(_)));
+        self.run().is_automatic(run) && (is_built_in || elapsed_secs() < QUICK_SECS)
     }
 
     fn go(&mut self, ctx: &Context, leave: Leave) {

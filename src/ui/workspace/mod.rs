@@ -10,6 +10,7 @@ mod apply_study;
 pub mod apply_tubes;
 mod calibrate;
 pub mod dialogs;
+mod fresh;
 pub mod layout;
 pub mod leaving;
 pub mod nema;

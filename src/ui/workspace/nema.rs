@@ -47,6 +47,10 @@ impl App {
             NemaStandard::SmallAnimal => self.small_animal_report(volume),
         }?;
         io::write_whole(path, &pdf).map_err(|error| error.to_string())?;
+        if standard == NemaStandard::Body {
+            let text = "Contrast in the report: against background circles of each sphere's own size. Recovery in the table: against all background ROIs";
+            self.notify(ctx, Notice::info(text));
+        }
         if let Some(mm) = moved_mm {
             let text = format!("The report is of the template's regions as they lie, up to {mm:.1} mm from where they are found");
             self.notify(ctx, Notice::info(text));

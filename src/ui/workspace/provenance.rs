@@ -22,7 +22,7 @@ impl App {
         let (Some(volume), Some(provenance)) = (self.run().shown.volume(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
-        let calibration_bq_per_ml = self.calibration_of(volume);
+        let calibration_bq_per_ml = self.calibration_shown();
         let calibrated = calibration_bq_per_ml.map(|bq_per_ml| volume.calibrated(bq_per_ml));
         let volume = calibrated.as_ref().unwrap_or(volume);
         let provenance = Provenance { calibration_bq_per_ml, ..provenance }.of_image(volume).beside([path]);
@@ -39,6 +39,11 @@ impl App {
             Some(volume) => self.provenance().map(|provenance| provenance.of_image(volume)),
             None => self.run().live.provenance(self.run().live.progress().0, None),
         };
+        let calibration = self.calibration_of_run(&self.run().live);
+        let provenance = provenance.map(|record| match calibration {
+            Some(bq_per_ml) => record.calibrated(bq_per_ml),
+            None => record,
+        });
         let notice = provenance.and_then(|provenance| provenance.beside([path]).write_beside(path));
         notice.into_iter().for_each(|notice| self.notify(ctx, notice));
     }

@@ -32,9 +32,32 @@ pub enum SessionAction {
     NotNow,
 }
 
-/// The session of the last time, if there was one and it can be understood.
-pub fn last_session(storage: Option<&dyn eframe::Storage>) -> Option<SavedSession> {
-    storage.and_then(|storage| storage.get_string(KEY)).and_then(|text| SavedSession::parse(&text).ok())
+/// The session of the last time, if there was one and it can be read. One that cannot (another version may have written it) would be
+/// written over: it is stored as a file in `folder`, and the notice says where.
+///
+/// # Errors
+/// It cannot be read, nor stored as a file.
+pub fn last_session(
+    storage: Option<&dyn eframe::Storage>,
+    folder: Option<&Path>,
+) -> Result<(Option<SavedSession>, Option<Notice>), Notice> {
+    let Some(text) = storage.and_then(|storage| storage.get_string(KEY)) else { return Ok((None, None)) };
+    let reason = match SavedSession::parse(&text) {
+        Ok(session) => return Ok((Some(session), None)),
+        Err(reason) => reason,
+    };
+    let failed = |why: String| {
+        Notice::error(format!(
+            "The last session cannot be read: {reason}. It cannot be stored as a file either ({why}): so the work of this time is not \
+             stored for the next start. Save it with 'Save session…'"
+        ))
+    };
+    let folder = folder.ok_or_else(|| failed("there is no cache folder".to_owned()))?;
+    let path = folder.join(format!("last-session-{}.session.bak", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S")));
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    written.map_err(|error| failed(format!("{}: {error}", path.display())))?;
+    let text = format!("The last session cannot be read: {reason}. It is stored as {}", path.display());
+    Ok((None, Some(Notice::warning(text))))
 }
 
 impl App {
@@ -90,6 +113,9 @@ impl App {
     /// take the place of what is kept.
     pub(super) fn keep_session(&self, storage: &mut dyn eframe::Storage) {
         let is_first = matches!(&self.study.source, Some(Source::BuiltIn(study)) if *study == BUILT_IN[0]);
+        if self.keeps_unread {
+            return;
+        }
         if is_first && self.run().is_automatic(self.run().live.run) && self.runs.kept().is_empty() && !self.rois_are_edited() {
             return;
         }

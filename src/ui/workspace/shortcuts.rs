@@ -57,6 +57,7 @@ fn groups(view: &KeysView) -> Vec<Group> {
     };
     let is_pinned = view.scrubber.number.is_some_and(|number| view.scrubber.pinned.contains(&number));
     let ways = ["Add atomically", "Add with the race", "Add in a fixed order", "Add by reload", "Add in random order"];
+    // With a modifier: a stray digit must not make a run lose additions.
     let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5];
     let accumulations = numbers.into_iter().zip(ways).zip(Accumulation::VARIANTS);
     let redo =
@@ -69,7 +70,7 @@ fn groups(view: &KeysView) -> Vec<Group> {
     let frame = |forward| view.frames.and_then(|series| neighbour_frame(series, forward));
     let frames = [(Key::Comma, "The frame before", frame(false)), (Key::Period, "The frame after", frame(true))];
     let frames = frames.into_iter().filter_map(|(name, words, to)| Some(key(name, words, run(RunAction::ShowFrame(to?)))));
-    running.extend(accumulations.map(|((number, words), way)| key(number, words, run(RunAction::SetAccumulation(*way)))));
+    running.extend(accumulations.map(|((number, words), way)| command(number, words, run(RunAction::SetAccumulation(*way)))));
     vec![
         Group {
             title: "Files",

@@ -10,6 +10,7 @@ use crate::operator::Accumulation;
 use crate::session::wire::{LineState, Remote};
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::recon_panel::GATHERED;
+use crate::ui::study::open_sweep::Arrivals;
 use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{NoticeAction, Notices};
 use crate::ui::widgets::theme;
@@ -74,6 +75,8 @@ pub struct StatusView<'a> {
     pub frames_per_sec: Option<usize>,
     /// Whether speeds are shown.
     pub show_timings: bool,
+    /// How the study's projections come.
+    pub arrivals: Arrivals,
     /// What draws the slices.
     pub adapter: &'a str,
     /// The machine that the session is on, where it is another one.
@@ -148,7 +151,7 @@ fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
         None => _ = ui.label("no device in use yet"),
     }
     ui.separator();
-    ui.add(egui::Label::new(progress_words(live, view.show_timings)).truncate());
+    ui.add(egui::Label::new(progress_words(live, view.arrivals, view.show_timings)).truncate());
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
         ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
     });
@@ -178,7 +181,7 @@ fn accumulation_words(accumulation: Accumulation) -> &'static str {
     }
 }
 
-fn progress_words(live: &LiveRun, show_timings: bool) -> String {
+fn progress_words(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> String {
     let (done, total) = live.progress();
     if let Some((what, part, remaining)) = live.making() {
         return format::under_way(&format!("setting up · making {what}"), Some(part), remaining.filter(|_| show_timings));
@@ -192,7 +195,7 @@ fn progress_words(live: &LiveRun, show_timings: bool) -> String {
     }
     if !course.by_iteration {
         let counted = course.counted;
-        let speed = live.steps_per_sec().filter(|_| show_timings);
+        let speed = arrivals.steps_per_sec(live.steps_per_sec()).filter(|_| show_timings);
         let speed = speed.map_or_else(String::new, |speed| format!(" · {speed:.0} {counted}s/s"));
         return format!("{} · {done} of {total} {counted}s{speed}", live.state.label());
     }
