@@ -268,7 +268,7 @@ fn odd_data_is_read_and_told() {
         let place = 4 * ((2 + 1) * TANGENTIAL + 3);
         data[place..place + 4].copy_from_slice(&bad.to_le_bytes());
         let (_, notices) = read_projections(&put(folder.path(), &header(&PLAIN), &data)).unwrap();
-        assert!(warns_of(&notices, "view 1, tangential position 3, mean ring difference -1, axial position 1"), "{notices:?}");
+        assert!(warns_of(&notices, "view 1, tangential position 3, plane 1)"), "{notices:?}");
     }
     let text = header(&PLAIN).replace("supine", "prone");
     let (_, notices) = read_projections(&put(folder.path(), &text, &bytes(&PLAIN))).unwrap();

@@ -39,7 +39,7 @@ struct Decoder {
 /// No scanner or one that cannot be read; fields that do not go together.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let Some(scanner) = &options.scanner else {
-        let reason = "a YRT-PET list does not name its scanner; name the scanner's look-up table (.lut) or the file of its crystals (.crystals.toml)";
+        let reason = "a YRT-PET list does not name its scanner; name the scanner's look-up table (.lut) or the file of its crystals (.crystals.toml): --crystals FILE";
         return Err(IoError::unsupported(path, reason));
     };
     let YrtFields { tof_ps, has_randoms } = options.yrt;
