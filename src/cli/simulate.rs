@@ -217,7 +217,10 @@ fn counts(text: &str) -> Result<f64, String> {
 }
 
 fn background(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|part: &f64| (0.0..1.0).contains(part)).ok_or_else(|| "expected a fraction from 0 to below 1".to_owned())
+    text.parse()
+        .ok()
+        .filter(|part: &f64| (0.0..1.0).contains(part))
+        .ok_or_else(|| "expected a fraction from 0 to below 1".to_owned())
 }
 
 /// Returns the help of the phantom: all that there are.

@@ -192,10 +192,10 @@ fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoErr
         );
         return Err(IoError::unsupported(path, reason));
     }
-    let sides = [side(0), side(1), side(2)];
-    match sides.iter().find(|&&n| n == 0 || n > MAX_SIDE) {
+    let (sides, num_images) = ([side(0), side(1), side(2)], side(3).max(1));
+    match sides.iter().chain([&num_images]).find(|&&n| n == 0 || n > MAX_SIDE) {
         Some(n) => Err(IoError::unsupported(path, format!("a side of {n} voxels cannot be; NIfTI allows 1 to {MAX_SIDE}"))),
-        None => Ok((sides, side(3).max(1))),
+        None => Ok((sides, num_images)),
     }
 }
 
