@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{done, refused, tomoscope};
 
 /// Settings that make an image quickly.
-const SETTINGS: &str = "--iterations 2 --subsets 4 --image 21,21,7 --device cpu";
+const SETTINGS: &str = "--iterations 2 --subsets 4 --image 21,21,7 --voxel-mm 7,7,6 --device cpu";
 
 fn run(folder: &Path, arguments: &str) -> String {
     done(folder, &arguments.split(' ').collect::<Vec<_>>())
