@@ -151,7 +151,7 @@ fn rays(text: &str) -> Result<Rays, String> {
         return Ok(Rays::Auto);
     }
     let [tangential, axial] = triple::<usize, 2>(text)?;
-    if tangential == 0 || axial == 0 || tangential * axial > 1024 {
+    if tangential.checked_mul(axial).is_none_or(|num| !(1..=1024).contains(&num)) {
         return Err(format!("'{text}' lines per bin cannot be traced; use between 1 and 1024 in all"));
     }
     Ok(Rays::Fixed { tangential, axial })

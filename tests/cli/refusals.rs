@@ -244,7 +244,7 @@ fn options_of_the_other_modality_are_refused() {
     ] {
         let arguments: Vec<&str> = "reconstruct ball.sweep -o out.nii".split(' ').chain(option.split(' ')).collect();
         let said = refused(at, 2, &arguments);
-        assert!(said.contains("is for projection data") && said.contains(arguments[4]), "{option}: {said}");
+        assert!(said.contains("; ball.sweep is an EPRI acquisition") && said.contains(arguments[4]), "{option}: {said}");
     }
 }
 
