@@ -290,7 +290,7 @@ fn what_is_not_read_is_refused_with_a_sentence() {
         ("segment := {-1, 0, 1}", "segment := {-1, 1, 1}", &["same mean ring difference"]),
         ("segment := {-1, 0, 1}", "segment := {1, 2, 3}", &["mean ring difference 0"]),
         ("segment := {-1, 0, 1}", "segment := {-1, 0, x}", &["minimum ring difference per segment", "'x'"]),
-        ("size [3] := 6", "size [3] := 0", &["matrix size [3]", "'0'", "at least 1"]),
+        ("size [3] := 6", "size [3] := 0", &["matrix size [3]", "'0'", "whole number from 1 to"]),
         ("size [3] := 6", "size [3] := -6", &["matrix size [3]", "'-6'"]),
         ("number format := float", "number format := ascii", &["number format", "ascii", "float"]),
         ("bytes per pixel := 4", "bytes per pixel := 3", &["number of bytes per pixel", "'3'"]),
