@@ -10,6 +10,7 @@ use crossbeam_channel::{Sender, unbounded};
 use indicatif::ProgressBar;
 
 use super::console::{err, out, remark};
+use super::options::count;
 use super::outputs::Files;
 use super::parts::Part;
 use super::paths::{INPUT_NAME, before_ending};
@@ -18,7 +19,7 @@ use super::progress::bar;
 use super::reconstruct::{Ended, ReconstructOptions};
 use super::run_progress::duration;
 use super::sharing::Sharing;
-use super::{CliResult, Done, console, reconstruct, signals};
+use super::{CliResult, Done, console, reconstruct, signals, wrong};
 use crate::io::{FileKind, identity};
 use crate::plan::device_of_all;
 use crate::report::TextTable;
@@ -29,13 +30,12 @@ use crate::words::counted;
 #[derive(Args, Clone, Debug)]
 pub struct BatchOptions {
     /// Projection data (.hs), lists of events (.petsird, .Cdh, .l.hdr, .lmDat), counts of pairs of crystals (.pairs), or EPRI sweeps
-    /// (.DSC, .npy, .sweep). Of several each is reconstructed with the options that follow, as if it were alone.
+    /// (.DSC, .npy, .sweep). Several inputs are reconstructed one by one with the same options.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Of several inputs reconstruct so many side by side, as far as memory is free; they share the processor's threads. Default: one
-    /// after the other.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    /// Number of inputs to reconstruct at the same time, as far as memory is free; they share the processor's threads.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u16>)]
     jobs: u16,
 
     #[command(flatten)]
@@ -55,7 +55,7 @@ fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done>
         console::reserve_output();
     }
     let all: Vec<ReconstructOptions> = options.inputs.iter().map(|input| options.each.of_input(input)).collect();
-    options.check(&all)?;
+    options.check(&all).map_err(wrong)?;
     if let [one] = &all[..]
         && one.frames.is_none()
         && process.count > 1

@@ -9,10 +9,11 @@ use serde::Serialize;
 use super::bench_list_mode;
 use super::bench_matrix;
 use super::console::out;
-use super::options::TalkOptions;
+use super::options::{TalkOptions, count, positive};
 use super::outputs::Files;
 use super::progress::with_bar;
-use super::{CliResult, options};
+use super::simulate::known_scanner;
+use super::{CliResult, options, wrong};
 use crate::algebra::Simd;
 use crate::bench::{
     ArrivalBench, BenchReport, EpriBench, EpriRow, IterationRow, ProjectorBench, ProjectorRow, TubesBench, TubesRow,
@@ -24,7 +25,7 @@ use crate::operator::Accumulation;
 use crate::phantom::{self, Noise, SimulationOptions};
 use crate::plan::{AlgorithmKind, Device, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings};
 use crate::report::{Column, Columns};
-use crate::scanner::{self, ScanGeometry, Scanner};
+use crate::scanner::{ScanGeometry, Scanner};
 use crate::words::{bytes, counted};
 
 /// Columns of the projectors' times.
@@ -101,8 +102,7 @@ enum What {
     Iteration(IterationOptions),
     /// EPRI backprojection: plain, fast and in two stages, on objects of several sizes.
     Epri(EpriOptions),
-    /// The time from the completion of an EPRI projection to the image with it in the viewer's hands, on a replay of 208
-    /// projections.
+    /// Latency from a completed EPRI projection to the displayed image, on a replay of 208 projections.
     Arrival(ArrivalOptions),
     /// One full iteration with tubes of response, by threads and number of subsets.
     Tubes(TubesOptions),
@@ -124,11 +124,11 @@ struct TubesOptions {
     device: DeviceChoice,
 
     /// Numbers of threads, separated by commas; by default one and all.
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
     threads: Vec<u16>,
 
     /// Numbers of subsets, separated by commas; 1 is MLEM.
-    #[arg(long, value_delimiter = ',', default_value = "50", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_delimiter = ',', default_value = "50", value_parser = count::<u16>)]
     subsets: Vec<u16>,
 
     /// How backprojections add, separated by commas; the CPU knows the deterministic way only.
@@ -136,7 +136,7 @@ struct TubesOptions {
     accumulation: Vec<Accumulation>,
 
     /// Iterations that are timed.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = count::<u16>)]
     iterations: u16,
 
     /// Write the rows here as JSON.
@@ -151,7 +151,7 @@ struct ArrivalOptions {
     size: Vec<u16>,
 
     /// Projections per second.
-    #[arg(long, default_value_t = 25.0, value_name = "N")]
+    #[arg(long, default_value_t = 25.0, value_name = "N", value_parser = positive)]
     pace: f64,
 
     /// Where to reconstruct: auto, cpu, cuda or cuda:N.
@@ -178,7 +178,7 @@ struct ProjectorOptions {
     device: DeviceChoice,
 
     /// Numbers of threads, separated by commas; by default one and all.
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = count::<usize>)]
     threads: Vec<usize>,
 
     /// Projector to measure: auto (both, for the ratio), per-lor or axial-runs.
@@ -194,7 +194,7 @@ struct ProjectorOptions {
     all_simd: bool,
 
     /// About how long to measure, seconds.
-    #[arg(long, default_value_t = 120.0)]
+    #[arg(long, default_value_t = 120.0, value_parser = positive)]
     budget_secs: f64,
 
     /// Write the rows here as JSON.
@@ -226,11 +226,11 @@ struct IterationOptions {
     accumulation: Vec<Accumulation>,
 
     /// Subsets; 1 is MLEM.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<usize>)]
     subsets: usize,
 
     /// Iterations of a run.
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = 40, value_parser = count::<usize>)]
     iterations: usize,
 
     /// Write the rows here as JSON.
@@ -245,11 +245,11 @@ struct EpriOptions {
     size: Vec<u16>,
 
     /// Projections, at least so many.
-    #[arg(long, default_value_t = 208, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 208, value_parser = count::<u16>)]
     projections: u16,
 
     /// Numbers of threads, separated by commas; by default one and all.
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
     threads: Vec<u16>,
 
     /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
@@ -261,7 +261,7 @@ struct EpriOptions {
     all_simd: bool,
 
     /// Measure each row for about this long at most, seconds.
-    #[arg(long, default_value_t = 10.0)]
+    #[arg(long, default_value_t = 10.0, value_parser = positive)]
     row_secs: f64,
 
     /// Write the rows here as JSON.
@@ -271,7 +271,7 @@ struct EpriOptions {
 
 /// Runs `tomoscope bench`.
 pub fn run(options: BenchOptions) -> CliResult {
-    options.talk.apply();
+    options.talk.apply_to_notes();
     let json = match &options.what {
         What::Projector(options) => &options.json,
         What::Iteration(options) => &options.json,
@@ -294,11 +294,8 @@ pub fn run(options: BenchOptions) -> CliResult {
 }
 
 /// A scanner of the catalogue.
-fn scanner_of(name: &str) -> Result<&'static Scanner, String> {
-    scanner::find(name).ok_or_else(|| {
-        let names: Vec<&str> = scanner::catalogue().iter().map(|s| s.name.as_str()).collect();
-        format!("there is no scanner '{name}'; known are {}", names.join(", "))
-    })
+fn scanner_of(name: &str) -> CliResult<&'static Scanner> {
+    known_scanner(name).map_err(wrong)
 }
 
 /// A scanner's geometry and an image that spans its field of view: its grid and the radius.

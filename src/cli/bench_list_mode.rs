@@ -41,7 +41,7 @@ pub struct ListModeOptions {
     image: [usize; 3],
 
     /// Events to draw: pairs of crystals whose lines meet the field of view, all as likely.
-    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    #[arg(long, default_value = "1e6", value_name = "N", value_parser = options::count::<u32>)]
     events: u32,
 
     /// Resolution of the time of flight, full width at half maximum, ps.
@@ -53,7 +53,7 @@ pub struct ListModeOptions {
     device: DeviceChoice,
 
     /// Numbers of threads, separated by commas; by default one and all.
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_delimiter = ',', value_parser = options::count::<u16>)]
     threads: Vec<u16>,
 
     /// Ways to add, separated by commas.

@@ -8,7 +8,7 @@ use clap::Args;
 use super::CliResult;
 use super::bench::write_json;
 use super::console::out;
-use super::options::one_device;
+use super::options::{count, one_device};
 use crate::bench::bench_matrix;
 use crate::io::saved_matrix::read_matrix;
 use crate::plan::{DeviceChoice, MatrixTimes, MatrixTiming};
@@ -38,11 +38,11 @@ pub struct MatrixOptions {
     device: DeviceChoice,
 
     /// Numbers of threads of the CPU, separated by commas; by default one and all.
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
     threads: Vec<u16>,
 
     /// Times that each is measured.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = count::<u16>)]
     times: u16,
 
     /// Write the rows here as JSON.

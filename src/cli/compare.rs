@@ -64,7 +64,7 @@ pub fn run(options: &CompareOptions) -> CliResult {
     let coefficient = correlation.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.9}"));
     out!("  {}", FIGURE.line(["correlation coefficient".into(), coefficient]));
     if let Some((difference, [i, j, k], [x, y, z], [of_a, of_b])) = largest {
-        let place = format!("voxel ({i}, {j}, {k}), at ({x:.2}, {y:.2}, {z:.2}) mm");
+        let place = format!("voxel ({i}, {j}, {k}) counted from 0, at ({x:.2}, {y:.2}, {z:.2}) mm");
         out!(
             "  {}",
             FIGURE.line(["largest difference A − B".into(), format!("{difference:.6e}: {of_a:e} − {of_b:e}, in {place}")])

@@ -25,7 +25,7 @@ pub struct ConnectOptions {
     /// The program on the other machine, where its shell does not find tomoscope by its name.
     #[arg(long, value_name = "PATH")]
     remote_program: Option<String>,
-    /// How long a run goes on there after the connection was lost, until it is taken up again, seconds; 600 where it is not told.
+    /// How long a run goes on there after the connection was lost, until it is taken up again, seconds; default 600.
     #[arg(long, value_name = "SECS")]
     linger: Option<u64>,
 }

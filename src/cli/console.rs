@@ -53,10 +53,15 @@ macro_rules! remark {
 
 pub(super) use {err, out, remark};
 
-/// From now on only warnings and errors are printed.
+/// From now on only results, warnings and errors are printed.
 pub fn be_quiet() {
-    IS_QUIET.store(true, Ordering::Relaxed);
+    leave_out_notes();
     reserve_output();
+}
+
+/// The same where all of standard output is the result.
+pub fn leave_out_notes() {
+    IS_QUIET.store(true, Ordering::Relaxed);
 }
 
 /// Whether only warnings and errors are printed.

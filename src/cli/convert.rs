@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::console::out;
-use super::options::{PerAxis, TalkOptions, calibration, per_axis, voxels};
+use super::frame_option::FrameOption;
+use super::options::{PerAxis, TalkOptions, calibration, sides, voxels};
 use super::outputs::Files;
 use super::paths::image_file;
-use super::{CliResult, Done, notices};
+use super::{CliResult, Done, notices, wrong};
 use crate::data::{Notice, Unit, Volume};
 use crate::io::dicom::Patient;
-use crate::io::{FileKind, identity, numpy_image, provenance, read_volume};
+use crate::io::{FileKind, numpy_image, provenance};
 use crate::plan::Provenance;
 
 /// Options of `tomoscope convert`.
@@ -32,8 +33,11 @@ pub struct ConvertOptions {
     #[arg(long, value_parser = unit)]
     unit: Option<Unit>,
 
+    #[command(flatten)]
+    frame: FrameOption,
+
     /// Size of a voxel, mm, of a NumPy array without a record beside it. Its middle is put at the scanner's centre.
-    #[arg(long, value_name = "X,Y,Z", value_parser = per_axis::<f64>)]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sides)]
     voxel_mm: Option<PerAxis<f64>>,
 
     /// Patient's name in a DICOM series, as FAMILY^GIVEN.
@@ -54,7 +58,7 @@ pub struct ConvertOptions {
 
 fn unit(text: &str) -> Result<Unit, String> {
     let known = [Unit::CountsPerMm, Unit::BqPerMl].into_iter().find(|unit| unit.label().eq_ignore_ascii_case(text));
-    known.ok_or_else(|| format!("'{text}' is not a unit that can be told; use counts/mm or Bq/mL"))
+    known.ok_or_else(|| format!("unknown unit '{text}'; use counts/mm or Bq/mL"))
 }
 
 fn dicom_text(text: &str) -> Result<String, String> {
@@ -71,8 +75,7 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
     Files::new().read([&options.input]).write("OUT", [&options.output]).check()?;
     let patient = options.patient()?;
     let volume = options.read()?;
-    let (record, notice) = Provenance::of_file(&options.input, &volume);
-    notices::print(notice.as_slice());
+    let record = options.frame.record(&options.input, &volume)?;
     let (volume, record) = options.in_unit(volume, record)?;
     let notice = record.beside([options.output.as_path()]).write_image_of(&options.output, &volume, &patient)?;
     notices::print(notice.as_slice());
@@ -90,7 +93,7 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
 
 impl ConvertOptions {
     /// Whose image it is; that goes into DICOM series alone.
-    fn patient(&self) -> Result<Patient, String> {
+    fn patient(&self) -> CliResult<Patient> {
         let given = [
             ("--patient-name", self.patient_name.is_some()),
             ("--patient-id", self.patient_id.is_some()),
@@ -99,7 +102,7 @@ impl ConvertOptions {
         if FileKind::of(&self.output) != Some(FileKind::DicomSeries)
             && let Some((name, _)) = given.iter().find(|(_, is_given)| *is_given)
         {
-            return Err(format!("{name} is for DICOM series (.dcm): {} has no place for it", self.output.display()));
+            return Err(wrong(format!("{name} is for DICOM series (.dcm): {} has no place for it", self.output.display())));
         }
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         Ok(Patient { name: text(&self.patient_name), id: text(&self.patient_id), study_uid: self.study_uid.clone() })
@@ -108,23 +111,21 @@ impl ConvertOptions {
     fn read(&self) -> CliResult<Volume> {
         let voxel_mm = voxels(None, self.voxel_mm, false)?.1;
         let (volume, found) = match voxel_mm {
-            None => read_volume(&self.input)?,
+            None => return self.frame.read(&self.input),
             Some(voxel_mm) if FileKind::of(&self.input) == Some(FileKind::NumpyImage) => {
-                if provenance::read(&self.input).is_some() {
-                    let record = provenance::path_beside(&self.input);
-                    return Err(format!(
+                if let Some(found) = provenance::read(&self.input) {
+                    let text = format!(
                         "the voxels of {} are told by {}; leave out --voxel-mm",
                         self.input.display(),
-                        record.display()
-                    )
-                    .into());
+                        found.path.display()
+                    );
+                    return Err(wrong(text));
                 }
                 numpy_image::read_image_of_voxels(&self.input, voxel_mm)?
             }
             Some(_) => {
-                return Err(
-                    format!("--voxel-mm is for NumPy arrays (.npy): {} tells its voxels itself", self.input.display()).into()
-                );
+                let text = format!("--voxel-mm is for NumPy arrays (.npy): {} tells its voxels itself", self.input.display());
+                return Err(wrong(text));
             }
         };
         notices::print(&found);
@@ -139,7 +140,9 @@ impl ConvertOptions {
                 volume.unit = unit;
                 record.image.unit = unit.label().to_owned();
             }
-            Some(_) => return Err(format!("{name} says itself that it is in {}; leave out --unit", volume.unit.label()).into()),
+            Some(_) => {
+                return Err(wrong(format!("{name} says itself that it is in {}; leave out --unit", volume.unit.label())));
+            }
             None => {}
         }
         if let Some(bq_per_ml) = self.calibration {
@@ -149,21 +152,9 @@ impl ConvertOptions {
                     "--calibration is for images in counts/mm; the values of {name} are in {}{hint}",
                     volume.unit.label()
                 );
-                return Err(text.into());
+                return Err(wrong(text));
             }
             (volume, record) = (volume.calibrated(bq_per_ml), record.calibrated(bq_per_ml));
-        }
-        let place = provenance::path_beside(&self.output);
-        let is_changed = self.unit.is_some() || self.calibration.is_some();
-        if is_changed
-            && provenance::read(&self.input).is_some()
-            && identity(&place) == identity(&provenance::path_beside(&self.input))
-        {
-            let text = format!(
-                "{} is the record of {name} and would say other things of the image to write; choose another name for that",
-                place.display()
-            );
-            return Err(text.into());
         }
         Ok((volume, record))
     }

@@ -22,7 +22,7 @@ fn asked_of(options: &ReconstructOptions) -> CliResult<String> {
     (settings.parts, settings.talk, settings.json, settings.asked) = (Default::default(), Default::default(), false, None);
     settings.is_helper = false;
     settings.projector.threads = None;
-    let files: Vec<PathBuf> = options.files_to_read().flat_map(|path| files_read(path)).collect();
+    let files: Vec<PathBuf> = options.files_to_read().flat_map(|path| files_read(&path)).collect();
     let mut asked: Fingerprint = content_of(&files)?;
     asked.text(env!("CARGO_PKG_VERSION"));
     asked.text(&format!("{settings:?}"));

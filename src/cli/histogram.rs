@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::console::out;
 use super::list_options::ListArguments;
-use super::options::TalkOptions;
+use super::options::{TalkOptions, count};
 use super::outputs::Files;
 use super::paths::{of_frame, projections_file};
 use super::progress::with_bar;
@@ -43,12 +43,12 @@ pub struct HistogramOptions {
     span: usize,
 
     /// Tangential positions. Default: those of the list's format, else half as many as a ring has detectors.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
     tangential: Option<usize>,
 
     /// Largest difference of rings. Default: that of the list's format, else all.
     #[arg(long, value_name = "N")]
-    max_ring_difference: Option<usize>,
+    max_ring_difference: Option<u32>,
 
     #[command(flatten)]
     list_arguments: ListArguments,
@@ -78,7 +78,7 @@ pub fn run(options: &HistogramOptions) -> CliResult {
     for (frame_ms, path) in frames {
         let settings = HistogramSettings {
             num_tangential: options.tangential,
-            max_ring_difference: options.max_ring_difference,
+            max_ring_difference: options.max_ring_difference.map(|n| n as usize),
             span: options.span,
             frame_ms,
             split_seed: options.split_blocks,

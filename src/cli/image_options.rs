@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::notices;
-use super::options::{PerAxis, per_axis, voxels};
+use super::options::{PerAxis, sides, sizes, voxels};
 use crate::geometry::Grid;
 use crate::io::read_volume;
 use crate::plan::grid_of_voxels;
@@ -16,11 +16,11 @@ use crate::scanner::ScanGeometry;
 #[derive(Args, Clone, Debug)]
 pub struct ImageOptions {
     /// Number of voxels along x, y, z; of a two-dimensional EPRI sweep NX,NY.
-    #[arg(long, value_name = "NX,NY,NZ", value_parser = per_axis::<usize>, conflicts_with = "like")]
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = sizes, conflicts_with = "like")]
     pub image: Option<PerAxis<usize>>,
 
     /// Size of a voxel, mm; of a two-dimensional EPRI sweep X,Y.
-    #[arg(long, value_name = "X,Y,Z", value_parser = per_axis::<f64>, conflicts_with = "like")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sides, conflicts_with = "like")]
     pub voxel_mm: Option<PerAxis<f64>>,
 
     /// Take the grid of this image (.hv, .nii, .nii.gz, .npy).

@@ -1,26 +1,32 @@
 //! `tomoscope info FILE`: what a file holds, in words.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::console::out;
 use super::list_options::ListArguments;
 use super::matrix::{made_lines, words};
+use super::paths::check_file;
 use super::tubes::shared_words;
 use super::{CliResult, info_json, info_list, notices};
-use crate::data::{Michelogram, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
+use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::io::crystals::{Crystals, read_crystals};
 use crate::io::{
-    FileKind, measurements, read_projections, read_sweep, read_volume, rois, saved_matrix, saved_pairs, saved_tubes, session_text,
+    FileKind, IoError, calibration, measurements, nifti, provenance, read_projections, read_sweep, read_volume, rois,
+    saved_matrix, saved_pairs, saved_tubes, session_text,
 };
+use crate::plan::Provenance;
 use crate::report::{Column, Columns};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 use crate::words::bytes;
 
 /// A fact: its name and what it is.
 const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
+
+/// What a file is: its kind, facts as lines and as JSON, and what is to be known about it.
+type Described = (&'static str, Vec<(&'static str, String)>, serde_json::Value, Vec<Notice>);
 
 /// Options of `tomoscope info`.
 #[derive(Args)]
@@ -39,11 +45,15 @@ pub struct InfoOptions {
 /// Prints what the file holds.
 pub fn run(options: &InfoOptions) -> CliResult {
     let path = options.file.as_path();
-    let (what, lines, facts, notices) = match FileKind::of(path) {
+    if FileKind::of(path) != Some(FileKind::DicomSeries) {
+        check_file(path)?;
+    }
+    let (what, lines, facts, notices): Described = match FileKind::of(path) {
         Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => {
             let (data, notices) = read_projections(path)?;
             ("projection data (Interfile)", projection_lines(&data), info_json::projections(&data), notices)
         }
+        Some(FileKind::NiftiImage) if nifti::frames(path)?.is_some() => series(path)?,
         Some(kind @ (FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage)) => {
             let (volume, notices) = read_volume(path)?;
             let what = match kind {
@@ -82,6 +92,18 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let Crystals { detectors, .. } = read_crystals(path)?;
             ("crystals of a scanner", info_list::crystal_lines(&detectors), info_list::crystals_json(&detectors), Vec::new())
         }
+        // Earlier versions called it STEM.json.
+        Some(FileKind::Provenance | FileKind::Rois) if provenance::check(path).is_ok() => {
+            let record: Provenance = serde_json::from_str(&std::fs::read_to_string(path)?)
+                .map_err(|error| format!("{} is not a provenance record of this version: {error}", path.display()))?;
+            ("provenance of an image", record_lines(&record), serde_json::to_value(&record)?, Vec::new())
+        }
+        Some(FileKind::Provenance) => return Err(IoError::NotOurs { path: path.to_owned() }.into()),
+        Some(FileKind::Calibration) => {
+            let factor = calibration::read_file(path)?;
+            let facts = serde_json::json!({"kind": "calibration", "bq_per_ml": factor});
+            ("calibration of a scan", vec![("1 count/mm is", format!("{factor} Bq/mL"))], facts, Vec::new())
+        }
         Some(FileKind::Rois) => {
             let rois = rois::read_rois(path)?;
             ("regions of interest", rois.iter().map(roi_line).collect(), info_json::rois(&rois), Vec::new())
@@ -118,6 +140,24 @@ pub fn run(options: &InfoOptions) -> CliResult {
         out!("  {}", notices::line(&notice));
     }
     Ok(())
+}
+
+/// An image of four dimensions.
+fn series(path: &Path) -> CliResult<Described> {
+    let frames = nifti::frames(path)?.ok_or("the file has changed")?;
+    let (volume, notices) = nifti::read_frame(path, 1)?;
+    let nifti::Frames { num, start_secs, step_secs } = frames;
+    let mut lines = vec![("images", format!("{num}, one every {} s from {} s", decimal(step_secs), decimal(start_secs)))];
+    lines.extend(image_lines(&volume));
+    lines.push(("total and range", "of the first image".to_owned()));
+    let mut facts = info_json::image(&volume);
+    facts["frames"] = serde_json::json!({"num": num, "start_secs": start_secs, "step_secs": step_secs});
+    Ok(("images (NIfTI, 4-D)", lines, facts, notices))
+}
+
+fn record_lines(record: &Provenance) -> Vec<(&'static str, String)> {
+    let files = vec![("files", record.files.join(", ")), ("made", record.line()), ("data", record.data.title.clone())];
+    files.into_iter().chain(record.facts()).chain([("started", record.times.started.clone())]).collect()
 }
 
 fn session_lines(session: &serde_json::Value) -> Vec<(&'static str, String)> {
@@ -261,7 +301,10 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
         SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => {
             lines.push(("acquisition", "continuous wave (first-derivative spectra)".to_owned()));
             lines.push(("field", format!("{:.4} mT wide, {step_mt:.5} mT a sample", step_mt * (sweep.num_points - 1) as f64)));
-            lines.push(("gradient", format!("{gradient_mt_per_mm} mT/mm ({} G/cm)", decimal(100.0 * gradient_mt_per_mm))));
+            lines.push((
+                "gradient",
+                format!("{} mT/mm ({} G/cm)", decimal(*gradient_mt_per_mm), decimal(100.0 * gradient_mt_per_mm)),
+            ));
             lines.push((
                 "reference spectrum",
                 reference.as_ref().map_or("none".to_owned(), |r| format!("{} samples of {:.5} mT", r.values.len(), r.step_mt)),

@@ -18,7 +18,7 @@ pub struct ListArguments {
     #[arg(long, value_name = "FILE")]
     pub normalization: Option<PathBuf>,
 
-    /// Of a YRT-PET list: its events have time of flight, with this uncertainty (FWHM) and, where it is told in steps, this step, ps.
+    /// YRT-PET lists: the events have time of flight, with this uncertainty (FWHM) and, where it is stored in steps, this step, ps.
     #[arg(long, value_name = "FWHM[,STEP]", value_parser = tof_ps)]
     pub yrt_tof_ps: Option<[f64; 2]>,
 
@@ -27,7 +27,7 @@ pub struct ListArguments {
     #[arg(long, value_name = "PS", value_parser = range_ps, requires = "yrt_tof_ps")]
     pub yrt_tof_range: Option<f64>,
 
-    /// Of a YRT-PET list: its events have their randoms.
+    /// YRT-PET lists: each event carries a random rate.
     #[arg(long)]
     pub yrt_randoms: bool,
 }

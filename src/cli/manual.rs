@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
+use super::CliResult;
+use super::command::command;
 use super::console::{out, print_script};
-use super::{Cli, CliResult};
 
 /// Options of `tomoscope completions`.
 #[derive(Args)]
@@ -27,7 +28,7 @@ pub struct ManOptions {
 /// Prints the completions of a shell.
 pub fn completions(options: &CompletionOptions) -> CliResult {
     let mut text = Vec::new();
-    clap_complete::generate(options.shell, &mut Cli::command(), "tomoscope", &mut text);
+    clap_complete::generate(options.shell, &mut command(), "tomoscope", &mut text);
     print_script(&text);
     Ok(())
 }
@@ -36,7 +37,7 @@ pub fn completions(options: &CompletionOptions) -> CliResult {
 pub fn man(options: &ManOptions) -> CliResult {
     let Some(folder) = &options.output else {
         let mut page = Vec::new();
-        Man::new(Cli::command()).render(&mut page)?;
+        Man::new(command()).render(&mut page)?;
         print_script(&page);
         return Ok(());
     };
@@ -47,5 +48,5 @@ pub fn man(options: &ManOptions) -> CliResult {
 
 fn write_pages(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(Cli::command(), folder)
+    clap_mangen::generate_to(command(), folder)
 }

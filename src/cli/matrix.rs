@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::console::out;
-use super::options::{TalkOptions, one_device};
+use super::options::{TalkOptions, count, one_device, seed};
 use super::outputs::Files;
 use super::paths::matrix_file;
 use super::progress::with_bar;
@@ -25,21 +25,21 @@ pub struct MatrixOptions {
     #[arg(long, value_name = "NAME", value_parser = known_ring)]
     scanner: &'static CrystalRing,
 
-    /// Functions that the image is made of: blobs, polar (voxels) or cubic (voxels).
+    /// Basis functions of the image: blobs, polar (voxels) or cubic (voxels).
     #[arg(long, value_name = "NAME", default_value = "blobs")]
     basis: BasisKind,
 
     /// Decays to follow, in directions that can be counted.
-    #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "elements")]
+    #[arg(long, value_name = "N", default_value = "8e6", value_parser = count::<u64>, conflicts_with = "elements")]
     events: u64,
 
     /// Follow as many as it takes for so many elements above 0; about so many, where the memory has room for a part of the functions
     /// at a time.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     elements: Option<u64>,
 
     /// Seed of the simulation.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
 
     /// Where to follow them: auto, cpu, cuda or cuda:N.

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::console::out;
+use super::console::{out, print_result};
+use super::frame_option::FrameOption;
 use super::options::TalkOptions;
 use super::outputs::Files;
 use super::{CliResult, notices};
 use crate::data::{Notice, Roi, RoiMask, RoiSums, Volume};
 use crate::io::measurements::{Measurement, MeasurementWriter};
-use crate::io::{read_volume, rois};
+use crate::io::rois;
 use crate::measure;
 use crate::plan::{Progress, Provenance};
 use crate::report::TextTable;
@@ -32,6 +33,9 @@ pub struct MeasureOptions {
     csv: Option<PathBuf>,
 
     #[command(flatten)]
+    frame: FrameOption,
+
+    #[command(flatten)]
     talk: TalkOptions,
 }
 
@@ -39,8 +43,7 @@ pub struct MeasureOptions {
 pub fn run(options: &MeasureOptions) -> CliResult {
     options.talk.apply();
     Files::new().read([&options.image, &options.rois]).write_lines("--csv", &options.csv).check()?;
-    let (volume, found) = read_volume(&options.image)?;
-    notices::print(&found);
+    let volume = options.frame.read(&options.image)?;
     let rois = rois::read_rois(&options.rois)?;
     notices::print(rois::notice(&rois).as_slice());
     let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&volume.grid)).collect();
@@ -48,11 +51,11 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     let medians: Vec<Option<f64>> = masks.iter().map(|mask| measure::median(mask, volume.as_slice())).collect();
     notices::print(outside(&rois, &sums).as_slice());
     let Some(path) = &options.csv else {
-        out!("{}", table(options, &volume, &rois, (&sums, &medians)).to_string().trim_end());
+        let table = table(options, &volume, &rois, (&sums, &medians)).to_string();
+        print_result(format_args!("{}\n", table.trim_end()));
         return Ok(());
     };
-    let (record, notice) = Provenance::of_file(&options.image, &volume);
-    notices::print(notice.as_slice());
+    let record = options.frame.record(&options.image, &volume)?;
     MeasurementWriter::create(path)?.write(&rows(&volume, &record, &rois, (&sums, &medians)))?;
     notices::print(record.beside([path.as_path()]).write_beside(path).as_slice());
     out!("{}: {} on {}", path.display(), counted(rois.len(), "region of interest"), options.image.display());

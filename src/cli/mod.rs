@@ -7,6 +7,7 @@ mod batch;
 mod bench;
 mod bench_list_mode;
 mod bench_matrix;
+mod command;
 mod compare;
 mod connect;
 mod console;
@@ -14,6 +15,7 @@ mod convert;
 mod devices;
 mod done_before;
 mod follow_list;
+mod frame_option;
 mod histogram;
 mod image_options;
 mod info;
@@ -33,6 +35,7 @@ mod processes;
 mod progress;
 mod project;
 mod reconstruct;
+mod reconstruct_data;
 mod reconstruct_epri;
 mod reconstruct_frames;
 mod reconstruct_work;
@@ -69,6 +72,16 @@ const IN_PART: u8 = 3;
 /// What a command gives back: an error is a sentence for a person.
 type CliResult<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
+/// Arguments that do not go together, or with the files that they name: exit code 2, as where clap refuses them.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct WrongArguments(String);
+
+/// Returns the error of a wrong argument.
+fn wrong(text: impl Into<String>) -> Box<dyn std::error::Error + Send + Sync> {
+    WrongArguments(text.into()).into()
+}
+
 /// How a command that did its work ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Done {
@@ -95,10 +108,8 @@ struct Cli {
     /// (.DSC, .npy, .sweep) or a session (.session); without one the built-in study runs.
     study: Option<PathBuf>,
 
-    /// The study is a list of events (.petsird, .Cdh, .l.hdr) or an EPRI sweep (.DSC, .sweep) that is still being written: the image
-    /// grows with it.
-    #[arg(long, requires = "study")]
-    follow: bool,
+    #[command(flatten)]
+    opened: window::StudyOptions,
 
     #[command(flatten)]
     connect: connect::ConnectOptions,
@@ -115,7 +126,7 @@ enum CliCommand {
     Bench(bench::BenchOptions),
     /// Lists what this machine can compute on.
     Devices,
-    /// Says what a file holds.
+    /// Describes a file.
     Info(info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
     Simulate(simulate::SimulateOptions),
@@ -133,7 +144,7 @@ enum CliCommand {
     Convert(convert::ConvertOptions),
     /// Measures regions of interest on an image.
     Measure(measure::MeasureOptions),
-    /// Tells how far two images are from each other.
+    /// Compares two images.
     Compare(compare::CompareOptions),
     /// Simulates the tubes of response of a scanner with rotating heads.
     Tubes(tubes::TubesOptions),
@@ -157,7 +168,8 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with these arguments, the first of which is the program's name.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match command::parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let printed = error.print();
@@ -195,7 +207,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Nema(options)) => nema::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),
         Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
-        None => window::run(cli.study, cli.follow, &cli.connect, cli.trace.as_deref()).map(Done::from),
+        None => window::run(cli.study.as_deref(), cli.opened, &cli.connect, cli.trace.as_deref()).map(Done::from),
     };
     exit_code(result)
 }
@@ -207,7 +219,7 @@ fn exit_code(result: CliResult<Done>) -> ExitCode {
         Ok(Done::InPart) => ExitCode::from(IN_PART),
         Err(error) => {
             err!("tomoscope: {error}");
-            ExitCode::FAILURE
+            if error.is::<WrongArguments>() { ExitCode::from(WRONG_ARGUMENTS) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::notices;
 use super::progress::with_bar;
-use super::{CliResult, console};
+use super::{CliResult, console, wrong};
 use crate::data::TubeSet;
 use crate::io::saved_tubes::read_tubes;
 use crate::operator::Accumulation;
@@ -25,7 +25,15 @@ pub struct TalkOptions {
 }
 
 impl TalkOptions {
-    /// Applies the choice to everything that is printed from now on.
+    /// Applies the choice of a command whose lines are its results to everything that is printed from now on.
+    pub fn apply_to_notes(self) {
+        if self.quiet {
+            console::leave_out_notes();
+        }
+    }
+
+    /// Applies the choice to everything that is printed from now on: results are what a command prints by
+    /// [`console::print_result`], its other lines are notes.
     pub fn apply(self) {
         if self.quiet {
             console::be_quiet();
@@ -42,18 +50,18 @@ pub struct ProjectorOptions {
     pub device: DeviceChoice,
 
     /// Threads on the CPU; all by default.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_parser = count::<u16>)]
     pub threads: Option<u16>,
 
     /// Threads of a block on CUDA, for the projector per-lor; by default the number with which most threads are resident.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = threads_of_a_block)]
     pub threads_per_block: Option<u32>,
 
     /// How the backprojection adds: atomic, non-atomic or deterministic. Default: deterministic on the CPU, atomic on CUDA.
     #[arg(long)]
     pub accumulation: Option<Accumulation>,
 
-    /// Projector: auto, per-lor, axial-runs or tubes.
+    /// Projector: auto, per-lor, axial-runs, tubes or tubes-paper (tubes as in Herraiz et al. 2011).
     #[arg(long, default_value = "auto")]
     projector: ProjectorChoice,
 
@@ -80,7 +88,7 @@ pub struct ProjectorOptions {
     pub additive_inside: bool,
 
     /// Radius of the field of view, mm: voxels whose centre lies farther from the axis stay zero. Default: the inscribed circle.
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", value_parser = positive)]
     pub fov_radius_mm: Option<f64>,
 }
 
@@ -110,7 +118,7 @@ impl ProjectorOptions {
 /// What 1 count/mm stands for, Bq/mL.
 pub fn calibration(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| format!("'{text}' is not a positive number of Bq/mL"))
+    number.ok_or_else(|| "expected a number above 0, in Bq/mL".to_owned())
 }
 
 /// A device: auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
@@ -136,12 +144,16 @@ pub fn one_device(text: &str) -> Result<DeviceChoice, String> {
     }
 }
 
+fn threads_of_a_block(text: &str) -> Result<u32, String> {
+    count(text).ok().filter(|number| *number <= 1024).ok_or_else(|| "expected a whole number from 1 to 1024".to_owned())
+}
+
 fn rays(text: &str) -> Result<Rays, String> {
     if text == "auto" {
         return Ok(Rays::Auto);
     }
     let [tangential, axial] = triple::<usize, 2>(text)?;
-    if tangential == 0 || axial == 0 || tangential.saturating_mul(axial) > 1024 {
+    if tangential.checked_mul(axial).is_none_or(|num| !(1..=1024).contains(&num)) {
         return Err(format!("'{text}' lines per bin cannot be traced; use between 1 and 1024 in all"));
     }
     Ok(Rays::Fixed { tangential, axial })
@@ -173,15 +185,59 @@ pub type Voxels = (Option<[usize; 3]>, Option<[f64; 3]>);
 ///
 /// # Errors
 /// Two numbers where a volume has three.
-pub fn voxels(image: Option<PerAxis<usize>>, voxel_mm: Option<PerAxis<f64>>, is_slice: bool) -> Result<Voxels, String> {
-    let size = image.map(|size| size.of("image", is_slice, 1)).transpose()?;
-    Ok((size, voxel_mm.map(|side| side.of("voxel-mm", is_slice, side.xy[0])).transpose()?))
+pub fn voxels(image: Option<PerAxis<usize>>, voxel_mm: Option<PerAxis<f64>>, is_slice: bool) -> CliResult<Voxels> {
+    let size = image.map(|size| size.of("image", is_slice, 1)).transpose().map_err(wrong)?;
+    Ok((size, voxel_mm.map(|side| side.of("voxel-mm", is_slice, side.xy[0])).transpose().map_err(wrong)?))
 }
 
-/// Two or three values separated by commas.
-pub fn per_axis<T: std::str::FromStr + Copy>(text: &str) -> Result<PerAxis<T>, String> {
-    let three = triple::<T, 3>(text).map(|[x, y, z]| PerAxis { xy: [x, y], z: Some(z) });
-    three.or_else(|error| triple::<T, 2>(text).map(|xy| PerAxis { xy, z: None }).map_err(|_| error))
+/// Parses numbers of voxels along the axes.
+pub fn sizes(text: &str) -> Result<PerAxis<usize>, String> {
+    per_axis(text, |&size| size >= 1).map_err(|numbers| format!("expected {numbers} of at least 1 (256,256,47)"))
+}
+
+/// Parses sides of a voxel, mm.
+pub fn sides(text: &str) -> Result<PerAxis<f64>, String> {
+    per_axis(text, |mm: &f64| mm.is_finite() && *mm > 0.0)
+        .map_err(|numbers| format!("expected {numbers} above 0, in mm (2,2,3.27)"))
+}
+
+/// Two or three values separated by commas; else what was expected.
+fn per_axis<T: std::str::FromStr + Copy>(text: &str, is_right: impl Fn(&T) -> bool) -> Result<PerAxis<T>, &'static str> {
+    let three = triple::<T, 3>(text).ok().map(|[x, y, z]| PerAxis { xy: [x, y], z: Some(z) });
+    let found = three.or_else(|| triple::<T, 2>(text).ok().map(|xy| PerAxis { xy, z: None }));
+    found.filter(|found| found.xy.iter().chain(&found.z).all(is_right)).ok_or("two or three numbers separated by commas,")
+}
+
+/// Parses a whole number of at least 1, with an exponent (2e7) or without (20000000).
+pub fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = whole(text).filter(|number| *number >= 1).ok_or("expected a whole number of at least 1")?;
+    T::try_from(number).map_err(|_| format!("expected a whole number below 2^{}", 8 * size_of::<T>()))
+}
+
+/// Parses a seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    // Files of our own hold it as TOML, whose numbers have a sign.
+    whole(text).filter(|number| i64::try_from(*number).is_ok()).ok_or_else(|| "expected a whole number of at least 0".to_owned())
+}
+
+/// A whole number that is not negative, also with an exponent.
+fn whole(text: &str) -> Option<u64> {
+    // Up to here every whole number is one of 64-bit floats.
+    const LARGEST: f64 = (1u64 << 53) as f64;
+    let with_exponent = || text.parse().ok().filter(|number: &f64| number.fract() == 0.0 && (0.0..=LARGEST).contains(number));
+    text.parse().ok().or_else(|| with_exponent().map(|number| number as u64))
+}
+
+/// Parses a number above 0.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
+/// Parses a number of at least 0.
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number of at least 0".to_owned())
 }
 
 /// N values separated by commas.

@@ -4,6 +4,18 @@ use std::path::{Path, PathBuf};
 
 use crate::io::{FileKind, files_written, identity};
 
+/// Refuses a file to read that is not there, or is a folder.
+///
+/// # Errors
+/// As a sentence.
+pub fn check_file(path: &Path) -> Result<(), String> {
+    match path.metadata() {
+        Err(error) => Err(format!("{} cannot be opened: {error}", path.display())),
+        Ok(found) if found.is_dir() => Err(format!("{} is a folder; name a file in it", path.display())),
+        Ok(_) => Ok(()),
+    }
+}
+
 /// The path, if it ends as `kinds` do.
 fn file_of(text: &str, kinds: &[FileKind], endings: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
@@ -27,7 +39,7 @@ pub fn simulated_file(text: &str) -> Result<PathBuf, String> {
 /// A path of an image.
 pub fn image_file(text: &str) -> Result<PathBuf, String> {
     let kinds = [FileKind::InterfileImage, FileKind::NiftiImage, FileKind::NumpyImage, FileKind::DicomSeries];
-    file_of(text, &kinds, ".hv, .nii, .nii.gz, .npy (and not in -proj.npy or another of a sweep's) or .dcm")
+    file_of(text, &kinds, ".hv, .nii, .nii.gz, .npy (but not -proj.npy) or .dcm")
 }
 
 /// A path of regions of interest.
@@ -74,10 +86,11 @@ pub fn of_frame(path: &Path, number: usize) -> PathBuf {
 /// OUT.ext → OUT with `what` behind it, then .ext; also for the double ending .nii.gz.
 pub fn before_ending(path: &Path, what: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let lower = name.to_lowercase();
-    let ending = [".nii.gz", ".nii", ".hv", ".npy", ".dcm", ".hs", ".csv"];
-    let ending = ending.into_iter().find(|ending| lower.ends_with(ending)).map_or(0, str::len);
-    let (stem, ending) = name.split_at(name.len() - ending);
+    let of_a_kind = name.strip_prefix(FileKind::stem(path).as_str()).filter(|_| FileKind::of(path).is_some());
+    // Names of other files (a table of lines, a report) have one ending.
+    let other = path.extension().map(|ending| format!(".{}", ending.to_string_lossy()));
+    let ending = of_a_kind.map_or(other.unwrap_or_default(), str::to_owned);
+    let (stem, ending) = name.split_at(name.len() - ending.len());
     path.with_file_name(format!("{stem}{what}{ending}"))
 }
 
@@ -102,6 +115,10 @@ mod tests {
         assert_eq!(name("x.NII", 1234), "x_it1234.NII");
         let frame = |path: &str| of_frame(Path::new(path), 2);
         assert_eq!([frame("a/scan.hs"), frame("b.c.nii.gz")], ["a/scan_f002.hs", "b.c_f002.nii.gz"].map(PathBuf::from));
+        let others = ["t.jsonl", "r.json", "a.sweep", "list.petsird", "s.l.hdr", "report.pdf", "plain"];
+        let expected =
+            ["t_f002.jsonl", "r_f002.json", "a_f002.sweep", "list_f002.petsird", "s_f002.l.hdr", "report_f002.pdf", "plain_f002"];
+        assert_eq!(others.map(frame), expected.map(PathBuf::from));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::console::{err, out};
 use super::options::{ProjectorOptions, TalkOptions};
 use super::outputs::Files;
 use super::paths::{image_file, projections_file};
-use super::{CliResult, Done, notices};
+use super::{CliResult, Done, notices, wrong};
 use crate::data::{Counts, Michelogram, Notice, Study, TubeSet, Unit};
 use crate::geometry::Grid;
 use crate::io::{check_image_unit, read_study, read_volume, write_projections};
@@ -71,6 +71,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 /// Projects an image and writes the data: m ⊙ (A x) + a.
 pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     options.talk.apply();
+    options.projector.check_effects()?;
     files(&options.projector).read([&options.image, &options.like]).write("-o", [&options.output]).check()?;
     let (volume, found) = read_volume(&options.image)?;
     notices::print(&found);
@@ -109,9 +110,10 @@ fn with_corrections(mut data: Vec<f32>, counts: &Counts) -> Vec<f32> {
 /// Backprojects data and writes the image: Aᵀ (m ⊙ q).
 pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     options.talk.apply();
+    options.projector.check_effects()?;
     files(&options.projector).read([&options.input, &options.like]).write("-o", [&options.output]).check()?;
     if options.projector.additive.is_some() {
-        return Err("a backprojection has no additive term: leave out --additive".into());
+        return Err(wrong("a backprojection has no additive term: leave out --additive"));
     }
     check_image_unit(&options.output, Unit::Mm)?;
     let start = Start::now();

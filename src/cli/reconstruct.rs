@@ -14,26 +14,27 @@ use super::done_before::asked_of_piece;
 use super::follow_list::follow_list;
 use super::image_options::ImageOptions;
 use super::list_options::ListArguments;
-use super::options::{ProjectorOptions, TalkOptions, calibration};
+use super::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
 use super::outputs::Files;
 use super::parts::{Part, PartOptions};
 use super::paths::{image_file, is_numbered, of_frame, of_input};
 use super::progress::with_bar;
+use super::reconstruct_data::DataKind;
 use super::reconstruct_epri::{self, EpriOptions};
 use super::reconstruct_work::Work;
 use super::reference_image::ReferenceImage;
 use super::sharing::Sharing;
 use super::stop_options::StopOptions;
-use super::{CliResult, Done, notices, reconstruct_frames, signals};
+use super::{CliResult, Done, notices, reconstruct_frames, signals, wrong};
 use crate::algebra::{Host, ImageSpace};
 use crate::data::{Counts, Frames, Notice, Roi, Study, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
 use crate::io::measurements::MeasurementWriter;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{FileKind, SweepFollower, check_image_unit, read_pair_study, read_study, read_volume, rois};
+use crate::io::{FileKind, SweepFollower, check_image_unit, read_pair_study, read_volume, rois};
 use crate::plan::{
-    AlgorithmKind, Job, ListSelection, PairSettings, ProjectorChoice, Rays, RunSettings, Stages, SubsetRule, check_basis,
+    AlgorithmKind, Job, ListSelection, PairSettings, RunSettings, ScanFiles, ScanWithNeighbours, Stages, SubsetRule, check_basis,
     default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
 };
 use crate::recon::SubsetOrder;
@@ -71,30 +72,30 @@ pub struct ReconstructOptions {
     pub epri: EpriOptions,
 
     /// Full iterations. Default: so many that subsets × iterations is about 56: 4 with 14 subsets, at most 40 (also for MLEM).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    iterations: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    pub(super) iterations: Option<u32>,
 
     /// Subsets of an OSEM iteration. Default: at most 14, each with at least 50 000 counts net of the expected background and, except
     /// for lists of events, at least 4 views; if possible a number that divides the views evenly.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    subsets: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    pub(super) subsets: Option<u32>,
 
     /// Order of the subsets: spaced (each as far as possible from those before) or sequential. Default: spaced.
     #[arg(long, value_name = "ORDER")]
-    subset_order: Option<SubsetOrder>,
+    pub(super) subset_order: Option<SubsetOrder>,
 
     #[command(flatten)]
-    stop: StopOptions,
+    pub(super) stop: StopOptions,
 
     #[command(flatten)]
     pub(super) list_arguments: ListArguments,
 
-    /// Lists: time frame to reconstruct, in seconds from the beginning. A limit inside a time block of the list (PETSIRD) moves to its
-    /// nearest edge. Default: all events.
+    /// Time frame to reconstruct, in seconds from the start of the list. A limit inside a time block (PETSIRD) moves to its nearest
+    /// edge. Default: all of the list.
     #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
-    frame: Option<Range<u32>>,
+    pub(super) frame: Option<Range<u32>>,
 
-    /// Of a list: frames in seconds from the beginning (0-60,60-300, or 6x10,4x60 for six of ten seconds and then four of sixty),
+    /// Time frames in seconds from the start of the list (0-60,60-300, or 6x10,4x60 for six of ten seconds and then four of sixty),
     /// reconstructed one after the other with the same settings; files that are written have the frame's number in their names,
     /// OUT_fNNN. An image that ends in .nii or .nii.gz of frames of equal duration without gaps is also written as a whole, OUT.
     #[arg(long, value_name = "FRAMES", conflicts_with = "frame")]
@@ -103,27 +104,28 @@ pub struct ReconstructOptions {
     /// Lists with time blocks (PETSIRD): keep frame limits where they are and draw the events of a divided block at random, in proportion
     /// to time. Default seed: 1.
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
-    split_blocks: Option<u64>,
+    pub(super) split_blocks: Option<u64>,
 
-    /// Of a list: the object's map of attenuation, an image (.nii, .nii.gz, .hv, .npy) of linear attenuation coefficients at 511 keV,
+    /// Attenuation map of the object, an image (.nii, .nii.gz, .hv, .npy) of linear attenuation coefficients at 511 keV,
     /// 1/cm, on any grid.
     #[arg(long, value_name = "FILE")]
-    attenuation: Option<PathBuf>,
+    pub(super) attenuation: Option<PathBuf>,
 
-    /// Of a list: leave its time of flight out.
+    /// Leave the time of flight out.
     #[arg(long)]
-    no_tof: bool,
+    pub(super) no_tof: bool,
 
     #[command(flatten)]
     pub image: ImageOptions,
 
-    /// Image to start from; without --image, --voxel-mm and --like it also gives the grid. Default: 1 everywhere.
+    /// Image to start from; without --image, --voxel-mm and --like it also gives the grid. Default: uniform, with the
+    /// data's number of counts.
     #[arg(long, value_name = "IMAGE")]
     pub(super) init: Option<PathBuf>,
 
     /// Stored matrix of the ring of crystals that counted (.matrix).
     #[arg(long, value_name = "FILE")]
-    matrix: Option<PathBuf>,
+    pub(super) matrix: Option<PathBuf>,
 
     /// Regions of interest to measure on every iterate (.toml, .json), for --csv or for a rule to stop by.
     #[arg(long, value_name = "FILE", requires = "use_of_rois")]
@@ -145,11 +147,11 @@ pub struct ReconstructOptions {
     reference_image: Option<PathBuf>,
 
     /// Also write every N-th iteration's image, as OUT_itNNN.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub(super) save_every: Option<u32>,
 
     /// Filter the written images with a Gaussian of this full width at half maximum, mm.
-    #[arg(long, value_name = "FWHM", value_parser = positive_mm)]
+    #[arg(long, value_name = "FWHM", value_parser = positive)]
     pub(super) post_filter_mm: Option<f64>,
 
     /// Bq/mL that 1 count/mm stands for: written images are in Bq/mL. The table is in counts/mm all the same.
@@ -162,7 +164,7 @@ pub struct ReconstructOptions {
 
     /// Make the sensitivity image of a non-atomic run with the race too.
     #[arg(long)]
-    racy_sensitivity: bool,
+    pub(super) racy_sensitivity: bool,
 
     /// The file of a sweep or a list is still being written. Every projection is used as soon as it is complete; events are read as
     /// they are written, and reconstructed when the list is whole. Until the last one, or Ctrl-C.
@@ -172,7 +174,12 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub projector: ProjectorOptions,
 
-    /// Print the record of what made the image (OUT.json) to standard output, and nothing else.
+    /// Use no corrections that lie beside projection data. Default: FILE_mult.hs and FILE_add.hs beside FILE.hs stand for
+    /// --multiplicative and --additive.
+    #[arg(long)]
+    pub(super) no_corrections: bool,
+
+    /// Print the record of what made the image (which is also written as OUT.json beside the image) to standard output, and nothing else.
     #[arg(long)]
     pub(super) json: bool,
 
@@ -202,12 +209,10 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
     }
 }
 
-fn positive_mm(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|mm: &f64| mm.is_finite() && *mm > 0.0).ok_or_else(|| format!("'{text}' is not a length in mm"))
-}
-
 /// Reconstructs one input and writes, beside others that share the machine with it; of its frames those in a part.
 pub(super) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -> CliResult<Ended> {
+    let data = DataKind::of(&options.input)?;
+    options.check_options(data)?;
     if options.frames.is_none() && options.parts.skip_done && options.is_done() {
         out!("{}: was there", options.output.display());
         return Ok(Ended::WAS_THERE);
@@ -216,25 +221,15 @@ pub(super) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -
         Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
         None => Trace::off(),
     };
-    if !FileKind::of(&options.input).is_some_and(FileKind::is_list)
-        && let Some(name) = options.first_of_lists()
-    {
-        return Err(format!("{name} is for lists of events, which {} is not", options.input.display()).into());
-    }
     if let Some(frames) = &options.frames {
         return reconstruct_frames::run(options, frames, trace, sharing, part);
     }
     let alone = sharing.read_alone();
-    let (job, follower, num_expected) = if FileKind::of(&options.input).is_some_and(FileKind::is_sweep) {
-        reconstruct_epri::job(options)?
-    } else if FileKind::of(&options.input).is_some_and(FileKind::is_list) {
-        (options.list()?, None, None)
-    } else if options.follow {
-        return Err("--follow is for EPRI sweeps and lists of events: other data are written at once".into());
-    } else if FileKind::of(&options.input) == Some(FileKind::Pairs) {
-        (options.pairs()?, None, None)
-    } else {
-        (options.counts()?, None, None)
+    let (job, follower, num_expected) = match data {
+        DataKind::Sweep => reconstruct_epri::job(options)?,
+        DataKind::Events => (options.list()?, None, None),
+        DataKind::Pairs => (options.pairs()?, None, None),
+        DataKind::Projections => (options.counts()?, None, None),
     };
     notices::print(job.subset_notice().as_slice());
     let desk = Desk::open(options, &job, trace)?;
@@ -335,16 +330,21 @@ impl Desk {
 
 impl ReconstructOptions {
     /// The files that will be read.
-    pub(super) fn files_to_read(&self) -> impl Iterator<Item = &PathBuf> {
-        let (projector, lists) = (&self.projector, &self.list_arguments);
+    pub(super) fn files_to_read(&self) -> impl Iterator<Item = PathBuf> {
+        let lists = &self.list_arguments;
+        let ScanFiles { multiplicative, additive, .. } = match FileKind::of(&self.input) {
+            Some(kind) if kind.is_scan() => self.scan().files,
+            _ => ScanFiles::uncorrected(&self.input),
+        };
         let own = [&self.matrix, &self.rois, &self.init, &self.image.like, &self.reference_image, &self.attenuation];
-        let others = [&lists.crystals, &lists.normalization, &projector.multiplicative, &projector.additive, &projector.tubes];
-        [&self.input].into_iter().chain(own.into_iter().chain(others).flatten()).chain(self.epri.reference())
+        let others = [&lists.crystals, &lists.normalization, &self.projector.tubes];
+        let named = own.into_iter().chain(others).flatten().chain(self.epri.reference()).cloned();
+        [self.input.clone()].into_iter().chain(multiplicative).chain(additive).chain(named)
     }
 
     /// Adds the files that will be read and written.
     pub(super) fn add_files(&self, files: Files) -> Result<Files, String> {
-        let files = files.read(self.files_to_read());
+        let files = files.read(&self.files_to_read().collect::<Vec<_>>());
         let files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
         // Those of frames have names of their own.
         let of_frames: Vec<Self> =
@@ -375,35 +375,23 @@ impl ReconstructOptions {
     /// Refuses a calibration, or a format, that an image in this unit cannot have.
     fn check_units(&self, unit: Unit) -> CliResult {
         if self.calibration.is_some() && unit != Unit::CountsPerMm {
-            return Err(format!("--calibration is for images in counts/mm, and this one will be in {}", unit.label()).into());
+            return Err(wrong(format!("--calibration is for images in counts/mm, and this one will be in {}", unit.label())));
         }
         Ok(check_image_unit(&self.output, unit)?)
     }
 
     /// The job of counts.
     fn counts(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
-        if let Some(name) = self.epri.first_given() {
-            let text = format!("{name} is for EPRI sweeps: the iterative reconstruction of counts has no such option");
-            return Err(text.into());
-        }
-        if self.matrix.is_some() {
-            return Err("--matrix is for counts of pairs of crystals (.pairs)".into());
-        }
         let study = Arc::new(self.study()?);
+        let num_views = study.measured.geometry().num_views;
+        if let Some(num_subsets) = self.subsets.filter(|n| *n as usize > num_views) {
+            return Err(wrong(format!(
+                "--subsets {num_subsets}: {} has {num_views} views; use 1 to {num_views}",
+                self.input.display()
+            )));
+        }
         let settings = Box::new(self.settings(&study.measured)?);
         Ok(Job::Counts { study, settings })
-    }
-
-    /// The name of the first option that was given and is for lists of events.
-    fn first_of_lists(&self) -> Option<&'static str> {
-        let given = [
-            ("--frame", self.frame.is_some()),
-            ("--frames", self.frames.is_some()),
-            ("--split-blocks", self.split_blocks.is_some()),
-            ("--attenuation", self.attenuation.is_some()),
-            ("--no-tof", self.no_tof),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name).or(self.list_arguments.first_given())
     }
 
     /// Subsets and iterations: those asked for, else those that suit the data.
@@ -423,19 +411,8 @@ impl ReconstructOptions {
 
     /// The job of a list of events.
     pub(super) fn list(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
-        let projector = &self.projector;
-        let given = [
-            ("--matrix", self.matrix.is_some()),
-            ("--projector", projector.choice() != ProjectorChoice::Auto),
-            ("--threads-per-block", projector.threads_per_block.is_some()),
-            ("--multiplicative", projector.multiplicative.is_some()),
-            ("--additive", projector.additive.is_some()),
-        ];
-        if let Some(name) = given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name).or(self.epri.first_given()) {
-            return Err(format!("{name} does not go with a list of events, which has its own lines and corrections").into());
-        }
         if self.split_blocks.is_some() && self.frame.is_none() && self.frames.is_none() {
-            return Err("--split-blocks needs --frame or --frames: a list without frames divides no time block".into());
+            return Err(wrong("--split-blocks needs --frame or --frames: a list without frames divides no time block"));
         }
         let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof, split_seed: self.split_blocks };
         let options = ListOptions { attenuation: self.attenuation.clone(), ..self.list_arguments.list_options() };
@@ -452,28 +429,10 @@ impl ReconstructOptions {
     /// The job of counts of pairs of crystals.
     fn pairs(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
         let projector = &self.projector;
-        let given = [
-            ("--subsets", self.subsets.is_some()),
-            ("--subset-order", self.subset_order.is_some()),
-            ("--racy-sensitivity", self.racy_sensitivity),
-            ("--projector", projector.choice() != ProjectorChoice::Auto),
-            ("--rays", projector.rays != Rays::Auto),
-            ("--threads-per-block", projector.threads_per_block.is_some()),
-            ("--multiplicative", projector.multiplicative.is_some()),
-            ("--additive", projector.additive.is_some()),
-            ("--fov-radius-mm", projector.fov_radius_mm.is_some()),
-        ];
-        if let Some(name) = given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name).or(self.epri.first_given()) {
-            return Err(format!(
-                "{name} does not go with counts of pairs of crystals, which are reconstructed by MLEM with a stored matrix"
-            )
-            .into());
-        }
-        if !matches!(self.algorithm, None | Some(Algorithm::Em(AlgorithmKind::Mlem))) {
-            return Err("counts of pairs of crystals are reconstructed by mlem".into());
-        }
         let Some(matrix) = &self.matrix else {
-            return Err("counts of pairs of crystals need the stored matrix of their ring: make it (tomoscope matrix) and name its file (--matrix)".into());
+            return Err(wrong(
+                "counts of pairs of crystals need the stored matrix of their ring: make it (tomoscope matrix) and name its file (--matrix)",
+            ));
         };
         let study = read_pair_study(&self.input)?;
         let matrix = Arc::new(read_matrix(matrix)?);
@@ -497,35 +456,15 @@ impl ReconstructOptions {
         Ok(Job::Pairs { study: Arc::new(study), settings: Box::new(settings) })
     }
 
-    /// Refuses options that mean nothing for an EPRI sweep.
-    pub(super) fn refuse_those_of_counts(&self) -> Result<(), String> {
-        let projector = &self.projector;
-        let given = [
-            ("--iterations", self.iterations.is_some()),
-            ("--subsets", self.subsets.is_some()),
-            ("--subset-order", self.subset_order.is_some()),
-            (self.stop.first_given().unwrap_or_default(), self.stop.first_given().is_some()),
-            ("--init", self.init.is_some()),
-            ("--save-every", self.save_every.is_some()),
-            ("--racy-sensitivity", self.racy_sensitivity),
-            ("--accumulation", projector.accumulation.is_some()),
-            ("--projector", projector.choice() != ProjectorChoice::Auto),
-            ("--rays", projector.rays != Rays::Auto),
-            ("--threads-per-block", projector.threads_per_block.is_some()),
-            ("--multiplicative", projector.multiplicative.is_some()),
-            ("--additive", projector.additive.is_some()),
-            ("--fov-radius-mm", projector.fov_radius_mm.is_some()),
-        ];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((name, _)) => Err(format!("{name} is for counts: filtered backprojection of an EPRI sweep has no such option")),
-            None => Ok(()),
-        }
+    /// The scan and its corrections: those that are named, and those beside it.
+    fn scan(&self) -> ScanWithNeighbours {
+        let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
+        let named = ScanFiles { measured: self.input.clone(), multiplicative, additive, additive_inside };
+        if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 
-    fn study(&self) -> Result<Study<Counts>, Box<dyn std::error::Error + Send + Sync>> {
-        let projector = &self.projector;
-        let (multiplicative, additive) = (projector.multiplicative.as_deref(), projector.additive.as_deref());
-        let study = read_study(&self.input, multiplicative, additive, projector.additive_inside)?;
+    fn study(&self) -> CliResult<Study<Counts>> {
+        let study = self.scan().read()?;
         notices::print(&study.notices);
         Ok(study)
     }
@@ -543,15 +482,9 @@ impl ReconstructOptions {
         grid: impl FnOnce(&ImageOptions, &Grid) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>>,
     ) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
         let algorithm = match self.algorithm {
-            None => AlgorithmKind::Osem,
             Some(Algorithm::Em(algorithm)) => algorithm,
-            Some(Algorithm::Fbp(_)) => {
-                return Err("filtered backprojection is for EPRI sweeps; PET data is reconstructed by mlem or osem".into());
-            }
+            _ => AlgorithmKind::Osem,
         };
-        if algorithm == AlgorithmKind::Mlem && self.subsets.is_some_and(|n| n > 1) {
-            return Err("MLEM uses all views in every step: --subsets goes with --algorithm osem".into());
-        }
         let init = self.init.as_deref().map(read_volume).transpose()?;
         let grid = match (grid(&self.image, &base.grid)?, &init) {
             (Some(grid), _) => grid,

@@ -20,16 +20,15 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Options that only EPRI sweeps have.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "EPRI sweeps")]
 pub struct EpriOptions {
     /// Filter: second-difference, three-point, five-point, rectangular, sinc, hamming or two-ramp. Default: three-point; for
     /// continuous-wave data rectangular.
     #[arg(long)]
     filter: Option<Filter>,
 
-    /// Part of the frequencies of a projection that is kept, above 0 and at most 1; sinc and hamming end there, the others are
-    /// cut off. Default: all; for continuous-wave data 0.1.
-    #[arg(long, value_name = "F")]
+    /// Cut-off as a fraction of the Nyquist frequency, above 0 and at most 1; sinc and hamming end there, the others are cut off.
+    /// Default: 1; for continuous-wave data 0.1.
+    #[arg(long, value_name = "F", value_parser = cutoff)]
     cutoff: Option<f64>,
 
     /// Polynomial that is fitted to the outer 5 % at each end of every continuous-wave projection and taken off before it is
@@ -47,7 +46,7 @@ pub struct EpriOptions {
 
     /// Phase, in degrees, that complex projections (BES3T, IKKF CPLX) are turned back by, or auto: the one that leaves least in
     /// the imaginary part, with a positive absorption (default). A complex reference spectrum always has its own.
-    #[arg(long, value_name = "DEG", value_parser = phase, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DEG", value_parser = phase)]
     phase: Option<PhaseChoice>,
 
     /// Program of a backprojection in one stage: fast, or paper (double precision, in the order of Qiao et al. 2015).
@@ -71,6 +70,11 @@ fn phase(text: &str) -> Result<PhaseChoice, String> {
     }
     let degrees = text.parse().ok().filter(|degrees: &f64| degrees.is_finite());
     degrees.map(|degrees| PhaseChoice(Some(degrees))).ok_or_else(|| format!("'{text}' is not a phase; use auto or degrees"))
+}
+
+fn cutoff(text: &str) -> Result<f64, String> {
+    let part = text.parse().ok().filter(|part: &f64| *part > 0.0 && *part <= 1.0);
+    part.ok_or_else(|| "expected a fraction above 0 and at most 1".to_owned())
 }
 
 impl EpriOptions {
@@ -100,7 +104,6 @@ impl EpriOptions {
 /// # Errors
 /// A file that cannot be read, options that an EPRI sweep does not have.
 pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>, Option<usize>), Error> {
-    options.refuse_those_of_counts()?;
     let reference = options.epri.reference.as_deref();
     let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
     let (study, follower) = if options.follow {
@@ -119,11 +122,8 @@ pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>, 
 /// What was asked for, and what suits the data.
 fn settings(options: &ReconstructOptions, sweep: &Sweep) -> Result<SweepSettings, Error> {
     let stages = match options.algorithm {
-        None => Stages::Single,
         Some(Algorithm::Fbp(stages)) => stages,
-        Some(Algorithm::Em(_)) => {
-            return Err("mlem and osem are for counts; an EPRI sweep is reconstructed by fbp or fbp-multistage".into());
-        }
+        _ => Stages::Single,
     };
     let (epri, base) = (&options.epri, default_sweep_settings(sweep)?);
     Ok(SweepSettings {

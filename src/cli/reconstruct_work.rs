@@ -11,7 +11,6 @@ use super::run_progress::{Progress, Totals, announce};
 use super::{CliResult, Done, console, notices};
 use crate::data::{Notice, Roi};
 use crate::io::measurements::{Measurement, MeasurementWriter};
-use crate::io::provenance;
 use crate::plan::{Course, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
 use crate::session::{Command, EndReason, Event, EventKind, Frame, IterateReport, RunId, RunRecord, RunTable, Session};
@@ -236,7 +235,7 @@ impl<'a> Work<'a> {
         let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
         let files: Vec<&Path> = [image].into_iter().chain(table).collect();
         let provenance = self.write(frame, image, &files, self.options.asked.as_deref())?;
-        if let Some(table) = table.filter(|table| provenance::path_beside(table) != provenance::path_beside(image)) {
+        if let Some(table) = table {
             notices::print(provenance.write_beside(table).as_slice());
         }
         if self.options.json {

@@ -117,7 +117,7 @@ struct CabelloOptions {
     stage: Vec<cabello_2012::Item>,
 
     /// Simulate the matrix of blobs until it has so many elements instead of the paper's 704 million: fewer take less time and memory.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = options::count::<u64>)]
     elements: Option<u64>,
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::console::out;
-use super::options::{PerAxis, TalkOptions, per_axis, voxels};
+use super::options::{PerAxis, TalkOptions, positive, seed, sides, sizes, voxels};
 use super::outputs::Files;
 use super::paths::{image_file, rois_file, simulated_file};
 use super::progress::with_bar;
 use super::simulate_epri::{self, EpriOptions};
-use super::{CliResult, notices};
+use super::{CliResult, notices, wrong};
 use super::{simulate_list, simulate_photons};
 use crate::data::{Origin, Volume};
 use crate::geometry::Grid;
@@ -41,9 +41,7 @@ fn not_a_model(text: &str) -> String {
 /// Options of `tomoscope simulate`.
 #[derive(Args, Clone, Debug)]
 pub struct SimulateOptions {
-    /// Phantom: nema-iq-2001, nema-iq-2018, nema-nu4, cylinder, derenzo, points, rods, brain-like or ellipsoid; for rings of
-    /// crystals rods, ellipsoid or mouse-like; for EPRI ball, balls, bottle, disc or tubes.
-    #[arg(value_parser = phantom_name)]
+    #[arg(value_parser = phantom_name, help = phantoms())]
     pub phantom: String,
 
     /// Scanner of the catalogue (discovery-ste, small, ...), or ring of crystals (madpet2, madpet2-reduced), into which photons are
@@ -61,31 +59,31 @@ pub struct SimulateOptions {
 
     /// How the data are made: analytic (exact integrals along the bins' lines) or montecarlo (photons followed into the crystals
     /// of rotating heads; their number in each bin's crystal pairs is written as OUT_mult.hs).
-    #[arg(long, default_value = "analytic", conflicts_with = "epri")]
+    #[arg(long, default_value = "analytic", conflicts_with_all = ["epri", "list_mode"])]
     model: Model,
 
     #[command(flatten)]
     pub list: simulate_list::ListArguments,
 
     /// Noise of the counts: none or poisson.
-    #[arg(long, default_value = "poisson")]
+    #[arg(long, default_value = "poisson", conflicts_with = "list_mode")]
     noise: Noise,
 
     /// Expected true counts over all bins; with --model montecarlo as many are counted.
-    #[arg(long, default_value = "1e8", value_name = "N")]
+    #[arg(long, default_value = "1e8", value_name = "N", value_parser = counts)]
     pub counts: f64,
 
     /// Seed of the noise.
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = seed)]
     pub seed: u64,
 
     /// Let the phantom attenuate, and write the factors as OUT_mult.hs; of a list the map of attenuation as OUT_mu.nii.gz.
     #[arg(long)]
     pub attenuation: bool,
 
-    /// Share of a smooth background (scatter and randoms) in all expected counts, 0 to 1; above 0 its expected counts
+    /// Fraction of all expected counts that are a smooth background (scatter and randoms), 0 to below 1; above 0 its expected counts
     /// are written as OUT_add.hs.
-    #[arg(long, default_value_t = 0.0, value_name = "FRACTION")]
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = background)]
     pub background: f64,
 
     /// Write the true image too (.hv, .nii, .nii.gz, .npy; of a scanner also .dcm, a folder).
@@ -93,11 +91,11 @@ pub struct SimulateOptions {
     pub truth: Option<PathBuf>,
 
     /// Voxels of the true image along x, y, z (with --epri 2d:N NX,NY). Default: as many as the scanner's default image has.
-    #[arg(long, value_name = "NX,NY,NZ", value_parser = per_axis::<usize>)]
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = sizes, requires = "truth")]
     pub image: Option<PerAxis<usize>>,
 
     /// Voxel size of the true image, mm (with --epri 2d:N X,Y). Default: bin size and half the ring spacing.
-    #[arg(long, value_name = "X,Y,Z", value_parser = per_axis::<f64>)]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sides, requires = "truth")]
     pub voxel_mm: Option<PerAxis<f64>>,
 
     /// Write the phantom's regions of interest too (.toml, .json).
@@ -116,14 +114,17 @@ pub fn run(options: &SimulateOptions) -> CliResult {
         (Some(scheme), _) => simulate_epri::run(options, scheme),
         (None, Some(Detectors::Bins(scanner))) if options.list.list_mode => simulate_list::run(options, scanner),
         (None, Some(Detectors::Bins(scanner))) => run_scan(options, scanner),
+        (None, Some(Detectors::Ring(_))) if options.list.list_mode => {
+            Err(wrong("--list-mode is for scanners; a ring of crystals gives counts of its pairs (.pairs)"))
+        }
         (None, Some(Detectors::Ring(ring))) => simulate_photons::run_ring(options, ring),
-        (None, None) => Err("name a scanner (--scanner) or the directions of an EPRI sweep (--epri)".into()),
+        (None, None) => Err(wrong("name a scanner (--scanner) or the directions of an EPRI sweep (--epri)")),
     }
 }
 
 fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     if FileKind::of(&options.output) != Some(FileKind::InterfileProjections) {
-        return Err(format!("{} must end in .hs, as scans do", options.output.display()).into());
+        return Err(wrong(format!("{} must end in .hs, as scans do", options.output.display())));
     }
     if options.model == Model::MonteCarlo {
         return simulate_photons::run(options, scanner);
@@ -205,6 +206,32 @@ impl SimulateOptions {
         let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;
         Ok(Grid::centred(size.unwrap_or(default.size), voxel_mm.unwrap_or(default.voxel_mm))?)
     }
+}
+
+fn counts(text: &str) -> Result<f64, String> {
+    const LARGEST: f64 = 1e15;
+    positive(text)
+        .ok()
+        .filter(|counts| *counts <= LARGEST)
+        .ok_or_else(|| format!("expected a number above 0 and at most {LARGEST:e}"))
+}
+
+fn background(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|part: &f64| (0.0..1.0).contains(part))
+        .ok_or_else(|| "expected a fraction from 0 to below 1".to_owned())
+}
+
+/// Returns the help of the phantom: all that there are.
+fn phantoms() -> String {
+    let names = |infos: &mut dyn Iterator<Item = &'static str>| infos.collect::<Vec<_>>().join(", ");
+    format!(
+        "Phantom. Scanners: {}. Rings of crystals: {}. EPRI: {}",
+        names(&mut phantom::catalogue().map(|info| info.name)),
+        names(&mut ring::catalogue().map(|info| info.name)),
+        names(&mut epri::catalogue().map(|info| info.name)),
+    )
 }
 
 /// A phantom of either catalogue; which one it must be in depends on the other options.

@@ -5,10 +5,10 @@ use std::path::Path;
 use clap::Args;
 
 use super::console::out;
-use super::options::voxels;
+use super::options::{count, not_negative, positive, voxels};
 use super::progress::with_bar;
 use super::simulate::{SimulateOptions, WRITTEN, write_truth};
-use super::{CliResult, notices};
+use super::{CliResult, notices, wrong};
 use crate::data::Unit;
 use crate::geometry::Grid;
 use crate::io::{FileKind, check_image_unit, rois, write_sweep};
@@ -26,23 +26,23 @@ pub struct EpriOptions {
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["counts", "noise", "attenuation", "background"])]
     pub epri: Option<Scheme>,
 
-    /// EPRI: samples of a projection.
-    #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "scanner")]
+    /// Samples of a projection.
+    #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "scanner", value_parser = count::<usize>)]
     points: usize,
 
-    /// EPRI: length that the samples of a projection cover, mm.
-    #[arg(long, default_value_t = 40.0, value_name = "L", conflicts_with = "scanner")]
+    /// Length that the samples of a projection cover, mm.
+    #[arg(long, default_value_t = 40.0, value_name = "L", conflicts_with = "scanner", value_parser = positive)]
     extent_mm: f64,
 
-    /// EPRI: standard deviation of Gaussian noise, as a fraction of the largest sample.
-    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", conflicts_with = "scanner")]
+    /// Standard deviation of Gaussian noise, as a fraction of the largest sample.
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", conflicts_with = "scanner", value_parser = not_negative)]
     noise_fraction: f64,
 
-    /// EPRI: order of the projections: as-acquired (band by band) or spaced (any beginning spreads over the half sphere).
+    /// Order of the projections: as-acquired (band by band) or spaced (any beginning spreads over the half sphere).
     #[arg(long, default_value = "as-acquired", conflicts_with = "scanner")]
     order: Order,
 
-    /// EPRI: what the directions count: solid-angle, or paper (as Qiao et al. print it).
+    /// Weights of the directions: solid-angle, or paper (as Qiao et al. print it).
     #[arg(long, default_value = "solid-angle", conflicts_with = "scanner")]
     weights: Weighting,
 }
@@ -52,7 +52,7 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     let start = Start::now();
     let epri = &options.epri;
     if FileKind::of(&options.output) != Some(FileKind::SavedSweep) {
-        return Err(format!("{} must end in .sweep, as EPRI sweeps do", options.output.display()).into());
+        return Err(wrong(format!("{} must end in .sweep, as EPRI sweeps do", options.output.display())));
     }
     if let Some(truth) = &options.truth {
         check_image_unit(truth, Unit::Arbitrary)?;

@@ -7,7 +7,7 @@ use clap::Args;
 use super::console::out;
 use super::progress::with_bar;
 use super::simulate::{SimulateOptions, WRITTEN, write_truth};
-use super::{CliResult, notices};
+use super::{CliResult, notices, wrong};
 use crate::data::{EventChunk, Events, tof_mm};
 use crate::io::list_mode::castor::Writer as CastorWriter;
 use crate::io::list_mode::petsird::PetsirdWriter;
@@ -20,6 +20,9 @@ use crate::words::counted;
 /// Time of a block of a PETSIRD list, ms.
 const BLOCK_MS: u32 = 100;
 
+/// Usual duration of a scan, s.
+const DURATION_SECS: f64 = 60.0;
+
 /// What is asked of lists alone.
 #[derive(Args, Clone, Debug)]
 pub struct ListArguments {
@@ -28,17 +31,17 @@ pub struct ListArguments {
     #[arg(long, conflicts_with = "epri")]
     pub list_mode: bool,
 
-    /// Of a list: how long the scan takes, s.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
-    duration_secs: f64,
+    /// Duration of the scan, s. Default: 60.
+    #[arg(long, value_name = "SECONDS", requires = "list_mode", value_parser = positive)]
+    duration_secs: Option<f64>,
 
-    /// Of a list: measure time of flight, with this uncertainty (FWHM), ps.
-    #[arg(long, value_name = "FWHM", value_parser = positive)]
+    /// Measure time of flight, with this uncertainty (FWHM), ps.
+    #[arg(long, value_name = "FWHM", requires = "list_mode", value_parser = positive)]
     tof_ps: Option<f64>,
 }
 
 fn positive(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|v: &f64| (1e-3..=4e6).contains(v)).ok_or_else(|| format!("'{text}' is not a positive number"))
+    text.parse().ok().filter(|v: &f64| (1e-3..=4e6).contains(v)).ok_or_else(|| "expected a number from 0.001 to 4e6".to_owned())
 }
 
 /// Writes the events; what was written, in words.
@@ -60,7 +63,7 @@ fn write(options: &SimulateOptions, list: &SimulatedList) -> CliResult<String> {
             writer.finish()?;
             Ok(if has_randoms { format!("{num_prompts}, each with its random rate") } else { num_prompts })
         }
-        _ => Err(format!("{} must end in .petsird or .Cdh, as lists of events do", options.output.display()).into()),
+        _ => Err(wrong(format!("{} must end in .petsird or .Cdh, as lists of events do", options.output.display()))),
     }
 }
 
@@ -72,7 +75,7 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
         counts: options.counts,
         attenuation: options.attenuation,
         seed: options.seed,
-        duration_secs: options.list.duration_secs,
+        duration_secs: options.list.duration_secs.unwrap_or(DURATION_SECS),
         tof_fwhm_mm: options.list.tof_ps.map(tof_mm),
         randoms_fraction: options.background,
     };

@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use super::CliResult;
 use super::console::out;
-use super::notices;
 use super::progress::with_bar;
 use super::simulate::{SimulateOptions, WRITTEN};
+use super::{CliResult, notices, wrong};
 use crate::data::Counts;
 use crate::io::saved_pairs::write_pairs;
 use crate::io::{Correction, FileKind, rois, write_projections};
@@ -19,7 +18,7 @@ use crate::words::counted;
 /// Simulates a scan of a ring of crystals, and writes it.
 pub fn run_ring(options: &SimulateOptions, ring: &CrystalRing) -> CliResult {
     if FileKind::of(&options.output) != Some(FileKind::Pairs) {
-        return Err(format!("{} must end in .pairs, as counts of rings of crystals do", options.output.display()).into());
+        return Err(wrong(format!("{} must end in .pairs, as counts of rings of crystals do", options.output.display())));
     }
     refuse_options_of_lines(options, "rings of crystals")?;
     let phantom = phantom::ring::by_name(&options.phantom)?;
@@ -45,7 +44,7 @@ fn refuse_options_of_lines(options: &SimulateOptions, with: &str) -> CliResult {
         ("--truth", options.truth.is_some(), "counts of photons have no absolute scale; write it with --model analytic"),
     ];
     match refused.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, why)) => Err(format!("{option} does not go with {with}: {why}").into()),
+        Some((option, _, why)) => Err(wrong(format!("{option} does not go with {with}: {why}"))),
         None => Ok(()),
     }
 }

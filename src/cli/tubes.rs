@@ -6,7 +6,7 @@ use clap::Args;
 use strum::VariantNames as _;
 
 use super::console::out;
-use super::options::{TalkOptions, one_device};
+use super::options::{TalkOptions, count, one_device, positive, seed};
 use super::outputs::Files;
 use super::paths::tubes_file;
 use super::progress::with_bar;
@@ -32,16 +32,16 @@ pub struct TubesOptions {
     scanner: &'static Scanner,
 
     /// Annihilations to follow.
-    #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "precision")]
+    #[arg(long, value_name = "N", default_value = "2e7", value_parser = count::<u64>, conflicts_with = "precision")]
     events: u64,
 
     /// Follow as many as it takes: until the standard error of the coefficients on the axes of single tubes (the median) is below this,
     /// %. That of tubes which share one (--super-lors) is smaller; the command prints both.
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = positive)]
     precision: Option<f64>,
 
     /// Seed of the simulation.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
 
     /// Isotope, whose positrons travel before they annihilate; none = they do not.
@@ -59,7 +59,7 @@ pub struct TubesOptions {
 
     /// Also tell how far tubes of ring pairs with an edge ring are from those of the others, which share a tube with them (axial
     /// translation): follow so many annihilations for it, on the processor.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     edge_rings: Option<u64>,
 
     /// Where to follow them: auto, cpu, cuda or cuda:N.

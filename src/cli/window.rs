@@ -1,22 +1,59 @@
 //! `tomoscope [STUDY]`: the window.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::CliResult;
 use super::connect::ConnectOptions;
+use super::{CliResult, wrong};
+use crate::plan::{ScanFiles, StudyFiles};
 use crate::session::Trace;
-use crate::ui;
+use crate::ui::{self, Source};
 
-/// Opens the window on a study, or on the built-in one; with `follow` on a sweep that is still being written; or on one of another
-/// machine.
-pub fn run(study: Option<PathBuf>, follow: bool, connect: &ConnectOptions, trace: Option<&Path>) -> CliResult {
-    let target = connect.target(study.as_deref())?;
+/// How a study is opened.
+#[derive(clap::Args, Clone, Copy)]
+pub struct StudyOptions {
+    /// The study is a list of events (.petsird, .Cdh, .l.hdr) or an EPRI sweep (.DSC, .sweep) that is still being written: the image
+    /// grows with it.
+    #[arg(long, requires = "study")]
+    follow: bool,
+
+    /// Use no corrections that lie beside the study (FILE_mult.hs, FILE_add.hs).
+    #[arg(long, requires = "study", conflicts_with_all = ["follow", "connect", "connect_command"])]
+    no_corrections: bool,
+}
+
+impl StudyOptions {
+    /// The files of a study.
+    fn source(self, study: &Path) -> Source {
+        if self.follow {
+            Source::followed(study)
+        } else if self.no_corrections {
+            Source::Files(StudyFiles::Counts(ScanFiles::uncorrected(study)))
+        } else {
+            Source::file(study)
+        }
+    }
+}
+
+/// Opens the window on a study, or on the built-in one; or on one of another machine.
+pub fn run(study: Option<&Path>, options: StudyOptions, connect: &ConnectOptions, trace: Option<&Path>) -> CliResult {
+    let target = connect.target(study).map_err(wrong)?;
+    if let (None, Some(study)) = (&target, study) {
+        check(study)?;
+    }
     let trace = match trace {
         Some(path) => Trace::to_file(path).map_err(|error| format!("{} cannot be written: {error}", path.display()))?,
         None => Trace::off(),
     };
     match target {
         Some(target) => target.open_window(trace),
-        None => Ok(ui::run(study, follow, trace)?),
+        None => Ok(ui::run(study.map(|study| options.source(study)), trace)?),
+    }
+}
+
+/// Refuses a study that is not there, before the window opens.
+fn check(study: &Path) -> CliResult {
+    match study.metadata() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{} cannot be opened: {error}", study.display()).into()),
     }
 }

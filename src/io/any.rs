@@ -10,8 +10,8 @@ const PROJECTIONS: &str = "an Interfile projection header (.hs, beside its data 
 const PROJECTIONS_OUT: &str = "an Interfile projection header (.hs, beside its data file .s)";
 const IMAGES: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz) or a NumPy array (.npy, beside \
                       the record of its grid)";
-const IMAGES_OUT: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz), a NumPy array (.npy, with a \
-                          name that is none of a sweep's) or a DICOM series (.dcm, a folder)";
+const IMAGES_OUT: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz), a NumPy array (.npy, but not \
+                          -proj.npy) or a DICOM series (.dcm, a folder)";
 
 /// What a file holds, by the ending of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum FileKind {
     InterfileImage,
     /// An image, NIfTI (`.nii`, `.nii.gz`).
     NiftiImage,
-    /// An image, NumPy array of three dimensions (`.npy`, with a name that is none of a sweep's).
+    /// An image, NumPy array of three dimensions (`.npy`, where it is none of a sweep's).
     NumpyImage,
     /// An image as a DICOM PET series, which is written but not read (`.dcm`, a folder).
     DicomSeries,
@@ -54,6 +54,10 @@ pub enum FileKind {
     Rois,
     /// Measured numbers (`.csv`).
     Measurements,
+    /// What made a file (`image.nii.gz.json`).
+    Provenance,
+    /// The calibration of a scan (`.calibration.toml`).
+    Calibration,
     /// A list of events, PETSIRD (`.petsird`).
     Petsird,
 }
@@ -117,13 +121,21 @@ impl FileKind {
             (".s.hdr", FileKind::SiemensSinograms),
             (".session", FileKind::Session),
             (".crystals.toml", FileKind::Crystals),
+            (".calibration.toml", FileKind::Calibration),
             (".toml", FileKind::Rois),
-            (".json", FileKind::Rois),
+            // A record has the name of its file.
+            (".json", if is_of_a_file(&name) { FileKind::Provenance } else { FileKind::Rois }),
             (".csv", FileKind::Measurements),
             (".petsird", FileKind::Petsird),
         ];
         endings.into_iter().find(|(ending, _)| name.ends_with(ending))
     }
+}
+
+/// Whether the name of a record is that of an image, or of a table, with `.json` behind it.
+fn is_of_a_file(name: &str) -> bool {
+    let of = name.strip_suffix(".json").and_then(|of| FileKind::of(Path::new(of)));
+    of.is_some_and(|kind| kind.is_image() || matches!(kind, FileKind::DicomSeries | FileKind::Measurements))
 }
 
 /// Reads projection data, and says what a user should know about it. (Of Siemens' sinograms the prompts.)

@@ -38,7 +38,9 @@ pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), Io
              {MOST_PER_CM} per cm (water has 0.096): convert Hounsfield units first"
         ));
     }
-    if high < USUAL_PER_CM {
+    if high == 0.0 {
+        notices.push(Notice::info(format!("{}: all its values are 0: nothing attenuates", path.display())));
+    } else if high < USUAL_PER_CM {
         notices.push(Notice::warning(format!(
             "{}: its largest value is {high} per cm, but water has 0.096: if its values are per mm, multiply them by 10",
             path.display()
@@ -70,6 +72,7 @@ mod tests {
             let (map, notices) = read(unit, 0.096).unwrap();
             assert!((map.per_mm.as_slice()[7] - 0.0096).abs() < 1e-9 && notices.is_empty(), "{notices:?}");
         }
+        assert!(read(Unit::PerCm, 0.0).unwrap().1[0].text.contains("nothing attenuates"));
         assert!(read(Unit::PerCm, 0.0096).unwrap().1[0].text.contains("multiply them by 10"));
         for (unit, value, words) in [
             (Unit::BqPerMl, 0.096, "Bq/mL"),

@@ -44,11 +44,16 @@ pub fn path_beside(scan: &Path) -> PathBuf {
 /// The file beside it cannot be read, or is no calibration.
 pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
     let path = path_beside(scan);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let text = read_text(&path, MAX_BYTES)?;
-    let refused = |reason: String| IoError::unsupported(&path, format!("it is no calibration that is understood ({reason})"));
+    if path.exists() { read_file(&path).map(Some) } else { Ok(None) }
+}
+
+/// Reads a file of a calibration: what 1 count/mm stands for, Bq/mL.
+///
+/// # Errors
+/// It cannot be read, or is no calibration.
+pub fn read_file(path: &Path) -> Result<f64, IoError> {
+    let text = read_text(path, MAX_BYTES)?;
+    let refused = |reason: String| IoError::unsupported(path, format!("it is no calibration that is understood ({reason})"));
     let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(sentence(&text, &error)))?;
     match file {
         CalibrationFile { version, .. } if version != VERSION => {
@@ -57,7 +62,7 @@ pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
         CalibrationFile { bq_per_ml, .. } if !(bq_per_ml.is_finite() && bq_per_ml > 0.0) => {
             Err(refused(format!("bq_per_ml is {bq_per_ml}, which must be positive")))
         }
-        CalibrationFile { bq_per_ml, .. } => Ok(Some(bq_per_ml)),
+        CalibrationFile { bq_per_ml, .. } => Ok(bq_per_ml),
     }
 }
 

@@ -60,38 +60,113 @@ struct Orientation {
     first_mm: [f64; 3],
 }
 
+/// Frames of an image of four dimensions, the last of which is time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frames {
+    /// How many.
+    pub num: usize,
+    /// Start of the first, s.
+    pub start_secs: f64,
+    /// From one to the next, s.
+    pub step_secs: f64,
+}
+
 /// Reads an image, and says what a user should know about it.
 ///
 /// # Errors
-/// Not a NIfTI-1 file with its data inside; several images (4-D); colours or complex numbers; an oblique affine; fewer
-/// bytes than the header describes.
+/// Not a NIfTI-1 file with its data inside; several images (4-D: see [`read_frame`]); colours or complex numbers; an oblique affine;
+/// fewer bytes than the header describes.
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
-    let file_len = regular_file_len(path)?;
-    let file = BufReader::new(File::open(path).map_err(IoError::open(path))?);
-    let (header, packed) = if is_gzip(path) {
-        let mut unpacked = GzipReader::new(file);
-        (NiftiHeader::from_reader(&mut unpacked), Some(unpacked))
-    } else {
-        (NiftiHeader::from_reader(file), None)
+    read(path, None)
+}
+
+/// Reads one of several images, counted from 1.
+///
+/// # Errors
+/// As [`read_image`]; no frame of this number.
+pub fn read_frame(path: &Path, frame: usize) -> Result<(Volume, Vec<Notice>), IoError> {
+    read(path, Some(frame))
+}
+
+/// Reads the frames of an image of four dimensions; `None` of a single image.
+///
+/// # Errors
+/// Not a NIfTI-1 file, or one with more dimensions.
+pub fn frames(path: &Path) -> Result<Option<Frames>, IoError> {
+    regular_file_len(path)?;
+    let (header, _) = open(path)?;
+    let num = sides(path, &header)?.1;
+    // The time unit's code counts in eights: seconds, milliseconds, microseconds.
+    let secs = match header.xyzt_units & 56 {
+        16 => 1e-3,
+        24 => 1e-6,
+        _ => 1.0,
     };
-    let header = header.map_err(|error| IoError::unsupported(path, format!("it is not a NIfTI-1 file: {error}")))?;
-    if header.magic != *b"n+1\0" {
-        return Err(IoError::unsupported(path, "it is the header of a .hdr/.img pair; convert it to one .nii file"));
+    let [start_secs, step_secs] = [header.toffset, header.pixdim[4]].map(|time| secs * decimal(time));
+    Ok((num > 1).then_some(Frames { num, start_secs, step_secs }))
+}
+
+/// Opens a file behind its header; a compressed one with what follows.
+fn open(path: &Path) -> Result<(NiftiHeader, Option<GzipReader<BufReader<File>>>), IoError> {
+    let file = || File::open(path).map(BufReader::new).map_err(IoError::open(path));
+    let mut start = Vec::new();
+    let first =
+        |reader: &mut dyn Read, start: &mut Vec<u8>| reader.take(HEADER_BYTES).read_to_end(start).map_err(IoError::read(path));
+    let packed = if is_gzip(path) {
+        let mut unpacked = GzipReader::new(file()?);
+        first(&mut unpacked, &mut start)?;
+        Some(unpacked)
+    } else {
+        first(&mut file()?, &mut start)?;
+        None
+    };
+    let refused = |reason: String| Err(IoError::unsupported(path, reason));
+    if start.get(4..8) == Some(b"n+2\0") {
+        return refused("it is a NIfTI-2 file; convert it to NIfTI-1".into());
     }
+    if start.len() < HEADER_BYTES as usize {
+        return refused(format!("it is not a NIfTI-1 file: it has {} bytes, and a header has {HEADER_BYTES}", start.len()));
+    }
+    match NiftiHeader::from_reader(start.as_slice()) {
+        Ok(header) if header.magic == *b"n+1\0" => Ok((header, packed)),
+        Ok(_) => refused("it is the header of a .hdr/.img pair; convert it to one .nii file".into()),
+        Err(_) => refused("it is not a NIfTI-1 file: its first 348 bytes are no such header".into()),
+    }
+}
+
+fn read(path: &Path, frame: Option<usize>) -> Result<(Volume, Vec<Notice>), IoError> {
+    let file_len = regular_file_len(path)?;
+    let (header, packed) = open(path)?;
     let mut notices = Vec::new();
-    let sides = sides(path, &header)?;
+    let (sides, num_frames) = sides(path, &header)?;
+    let before = match frame {
+        None if num_frames > 1 => {
+            let reason =
+                format!("it has {num_frames} images (4-D); take one out: tomoscope convert FILE OUT --frame 1 to {num_frames}");
+            return Err(IoError::unsupported(path, reason));
+        }
+        Some(frame) if frame == 0 || frame > num_frames => {
+            return Err(IoError::unsupported(path, format!("it has no image {frame}; its images are 1 to {num_frames}")));
+        }
+        frame => frame.unwrap_or(1) - 1,
+    };
     let orientation = orientation(path, &header, sides, &mut notices)?;
     let format = number_format(path, &header)?;
-    let offset = check_length(path, &header, sides, format, file_len)?;
-    let num_values = sides.iter().product();
+    let num_values: usize = sides.iter().product();
+    let offset = check_length(path, &header, sides, num_frames, format, file_len)?;
+    let frame_bytes = (num_values * format.number_type.num_bytes()) as u64;
+    let start = offset + before as u64 * frame_bytes;
     let values = match packed {
-        Some(mut unpacked) => read_stream(path, &mut unpacked, offset - HEADER_BYTES, format, num_values, &mut notices)?,
+        Some(mut unpacked) => {
+            let behind = (num_frames - before - 1) as u64 * frame_bytes;
+            read_stream(path, &mut unpacked, [start - HEADER_BYTES, behind], format, num_values, &mut notices)?
+        }
         None => {
-            let end = offset + (num_values * format.number_type.num_bytes()) as u64;
+            let end = offset + num_frames as u64 * frame_bytes;
             if file_len > end {
                 notices.push(left_unread(path, &format!("{} more bytes", file_len - end)));
             }
-            read_contiguous(path, format, offset, num_values)?
+            read_contiguous(path, format, start, num_values)?
         }
     };
     let (grid, values) = reorder(path, &orientation, sides, values)?;
@@ -106,19 +181,22 @@ fn is_gzip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
-/// Voxels along the file's three axes.
-fn sides(path: &Path, header: &NiftiHeader) -> Result<[usize; 3], IoError> {
+/// Voxels along the file's three axes, and the number of images.
+fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoError> {
     let dim = header.dim().map_err(|error| IoError::unsupported(path, format!("its sizes cannot be: {error}")))?;
     let side = |axis: usize| usize::from(dim.get(axis).copied().unwrap_or(1));
-    if let Some(axis) = (3..dim.len()).find(|&axis| side(axis) > 1) {
-        let reason =
-            format!("it has {} volumes along dimension {}; only single 3-D images are read, so split it", side(axis), axis + 1);
+    if let Some(axis) = (4..dim.len()).find(|&axis| side(axis) > 1) {
+        let reason = format!(
+            "it has {} volumes along dimension {}; images of three dimensions and time are read, so split it",
+            side(axis),
+            axis + 1
+        );
         return Err(IoError::unsupported(path, reason));
     }
-    let sides = [side(0), side(1), side(2)];
-    match sides.iter().find(|&&n| n == 0 || n > MAX_SIDE) {
+    let (sides, num_images) = ([side(0), side(1), side(2)], side(3).max(1));
+    match sides.iter().chain([&num_images]).find(|&&n| n == 0 || n > MAX_SIDE) {
         Some(n) => Err(IoError::unsupported(path, format!("a side of {n} voxels cannot be; NIfTI allows 1 to {MAX_SIDE}"))),
-        None => Ok(sides),
+        None => Ok((sides, num_images)),
     }
 }
 
@@ -159,6 +237,7 @@ fn check_length(
     path: &Path,
     header: &NiftiHeader,
     sides: [usize; 3],
+    num_frames: usize,
     format: NumberFormat,
     file_len: u64,
 ) -> Result<u64, IoError> {
@@ -169,34 +248,39 @@ fn check_length(
     let offset = start as u64;
     let [nx, ny, nz] = sides;
     let num_bytes = format.number_type.num_bytes();
-    let expected = offset + (nx * ny * nz * num_bytes) as u64;
+    let expected = offset + num_frames as u64 * (nx * ny * nz * num_bytes) as u64;
     let found = if is_gzip(path) { file_len.saturating_mul(MAX_GZIP_RATIO) } else { file_len };
     if found < expected {
         let unpacked = if is_gzip(path) { ", and can unpack to no more than that" } else { "" };
-        let what = format!("{nx} × {ny} × {nz} voxels of {num_bytes} bytes{unpacked}");
+        let images = if num_frames > 1 { format!("{num_frames} images of ") } else { String::new() };
+        let what = format!("{images}{nx} × {ny} × {nz} voxels of {num_bytes} bytes{unpacked}");
         return Err(IoError::TooShort { path: path.to_owned(), what, expected, found });
     }
     Ok(offset)
 }
 
-/// Values out of a stream that stands `skip` bytes before them. It is read to its end: only there does a compressed file tell
+/// Values out of a stream that has so many bytes before and behind them. It is read to its end: only there does a compressed file tell
 /// whether it is whole.
 fn read_stream(
     path: &Path,
     reader: &mut GzipReader<impl BufRead>,
-    skip: u64,
+    [before, behind]: [u64; 2],
     format: NumberFormat,
     num_values: usize,
     notices: &mut Vec<Notice>,
 ) -> Result<Vec<f32>, IoError> {
     let num_bytes = format.number_type.num_bytes();
-    std::io::copy(&mut reader.by_ref().take(skip), &mut std::io::sink()).map_err(IoError::read(path))?;
+    std::io::copy(&mut reader.by_ref().take(before), &mut std::io::sink()).map_err(IoError::read(path))?;
     let mut values = zeroed(path, num_values)?;
     let mut bytes = vec![0; BLOCK_VALUES.min(num_values) * num_bytes];
     for block in values.chunks_mut(BLOCK_VALUES) {
         let bytes = &mut bytes[..block.len() * num_bytes];
         reader.read_exact(bytes).map_err(IoError::read(path))?;
         format.decode(bytes, block);
+    }
+    let other_images = std::io::copy(&mut reader.by_ref().take(behind), &mut std::io::sink()).map_err(IoError::read(path))?;
+    if other_images < behind {
+        return Err(IoError::read(path)(std::io::ErrorKind::UnexpectedEof.into()));
     }
     // A few bytes can unpack to very many: of those that are not wanted no more are looked at than of the others.
     let limit = MIN_REST_BYTES.max((num_values * num_bytes) as u64);

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::IoError;
 use super::npy::{Array3, read_array3, write_header};
 use super::pending::{PendingFile, write_f32_le};
-use super::provenance::{self, ImageRecord};
+use super::provenance::{self, Found, ImageRecord};
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 
@@ -15,17 +15,16 @@ use crate::geometry::Grid;
 /// # Errors
 /// No array of three dimensions, no record beside it, a record of another number of voxels.
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
-    let record = provenance::path_beside(path);
     let missing = || {
         let reason = format!(
             "where its voxels lie is told by no record beside it ({}); put the record there, or tell the voxels' size: \
              tomoscope convert {} OUT --voxel-mm X,Y,Z",
-            record.display(),
+            provenance::path_beside(path).display(),
             path.display()
         );
         IoError::unsupported(path, reason)
     };
-    let (found, names_it) = provenance::read(path).ok_or_else(missing)?;
+    let Found { record: found, path: record, names_the_file } = provenance::read(path).ok_or_else(missing)?;
     let image: ImageRecord = serde_json::from_value(found["image"].clone()).map_err(|_| missing())?;
     let (grid, unit) = image.grid_and_unit().map_err(|source| IoError::Grid { path: record.clone(), source })?;
     let array = read_array3(path)?;
@@ -38,7 +37,7 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
         return Err(IoError::unsupported(path, reason));
     }
     let (volume, mut notices) = volume(path, array, grid, unit)?;
-    if !names_it {
+    if !names_the_file {
         let text = format!("{}: its grid is taken from {}, which does not name it", path.display(), record.display());
         notices.push(Notice::warning(text));
     }

@@ -35,13 +35,20 @@ const UNEVEN: f64 = 0.02;
 /// How much gradients may differ in size.
 const SAME_GRADIENT: f64 = 1e-3;
 
-/// What the names of a set's files end in.
-const SUFFIXES: [&str; 7] = ["-proj", "-fgrad", "-B", "-h", "-dir", "-t", "-weights"];
+/// What the name of a set's projections ends in.
+const PROJECTIONS: &str = "-proj";
 
-/// Whether a file has the name of one of a set.
+/// What the names of a set's files end in.
+const SUFFIXES: [&str; 7] = [PROJECTIONS, "-fgrad", "-B", "-h", "-dir", "-t", "-weights"];
+
+/// Whether a file is one of a set: the projections by their name, the others where projections of that name lie beside them. (An
+/// image may be called `patient-B.npy`.)
 pub(super) fn is_of_a_set(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    SUFFIXES.iter().any(|suffix| stem.ends_with(suffix))
+    let Some(name) = SUFFIXES.iter().find_map(|suffix| stem.strip_suffix(suffix)) else { return false };
+    let lies_beside = |suffix: &str| path.with_file_name(format!("{name}{suffix}.npy")).exists();
+    // A reference spectrum may lie apart from the projections, with its field.
+    stem.ends_with(PROJECTIONS) || lies_beside(PROJECTIONS) || (stem.ends_with("-h") && lies_beside("-B"))
 }
 
 /// The files of one NAME.

@@ -105,6 +105,11 @@ impl PendingFile {
         self.file.path()
     }
 
+    /// Where the content goes in the end.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// Writes the content through a buffer.
     pub(super) fn write(&self, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<(), IoError> {
         let write = || {

@@ -1,4 +1,6 @@
-//! Records of what made an image or a table: `STEM.json` beside it, never over a file that is not such a record.
+//! Records of what made an image or a table: `image.nii.gz.json` beside `image.nii.gz`, never over a file that is not such a
+//! record. Each file has its own, so that `a.npy` and `a.nii.gz` in one folder do not share a grid. (Earlier versions wrote
+//! `STEM.json`; such a record is read where it names the file.)
 
 use std::ffi::OsStr;
 use std::fs;
@@ -55,8 +57,15 @@ impl ImageRecord {
     }
 }
 
-/// Where the record of a file is: `image.json` beside `image.nii.gz`, `numbers.json` beside `numbers.csv`.
+/// Returns the place of a file's record: `image.nii.gz.json` beside `image.nii.gz`.
 pub fn path_beside(file: &Path) -> PathBuf {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(OsStr::new(".json"));
+    file.with_file_name(name)
+}
+
+/// Returns the place where earlier versions wrote it: `image.json` beside `image.nii.gz`.
+pub fn earlier_path_beside(file: &Path) -> PathBuf {
     let stem = file.file_stem().unwrap_or_default();
     let is_double = file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
         && Path::new(stem).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("nii"));
@@ -88,44 +97,40 @@ fn parse(path: &Path) -> Option<Value> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// The record beside a file, if one stands there, and whether it names the file.
-pub fn read(file: &Path) -> Option<(Value, bool)> {
-    let path = path_beside(file);
-    let record = is_ours(&path, fs::metadata(&path).ok()?.len()).then(|| parse(&path))??;
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let names_it = record[FILES].as_array().is_some_and(|files| files.iter().any(|file| *file == *name));
-    Some((record, names_it))
+/// The record of a file.
+pub struct Found {
+    /// Its content.
+    pub record: Value,
+    /// Its place.
+    pub path: PathBuf,
+    /// Whether it names the file. (A record that was renamed with its file still has the old name.)
+    pub names_the_file: bool,
 }
 
-/// Writes the record of a file beside it. Where the same record stands there for another file it becomes that of both.
+/// Returns the record of a file, if there is one. A record under the name of earlier versions may be that of another image; it
+/// counts only where it names the file.
+pub fn read(file: &Path) -> Option<Found> {
+    let at = |path: PathBuf| {
+        let record = is_ours(&path, fs::metadata(&path).ok()?.len()).then(|| parse(&path))??;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let names_the_file = record[FILES].as_array().is_some_and(|files| files.iter().any(|file| *file == *name));
+        Some(Found { record, path, names_the_file })
+    };
+    at(path_beside(file)).or_else(|| at(earlier_path_beside(file)).filter(|found| found.names_the_file))
+}
+
+/// Writes the record of a file beside it, in the place of an earlier one.
 ///
 /// # Errors
 /// The place is taken by a file that is not a record, or cannot be written.
 pub fn write(file: &Path, record: &impl Serialize) -> Result<PathBuf, IoError> {
     let path = path_beside(file);
     check(&path)?;
-    let not_json = |error: serde_json::Error| IoError::write(&path)(error.into());
-    let mut record = serde_json::to_value(record).map_err(not_json)?;
-    share(&mut record, &path);
-    let text = serde_json::to_string_pretty(&record).map_err(not_json)?;
+    let text = serde_json::to_string_pretty(record).map_err(|error| IoError::write(&path)(error.into()))?;
     let pending = PendingFile::create(&path)?;
     pending.write(|writer| writeln!(writer, "{text}"))?;
     pending.commit()?;
     Ok(path)
-}
-
-/// Takes over the files of a record that is there already and says the same.
-fn share(record: &mut Value, path: &Path) {
-    let Some(mut before) = parse(path) else { return };
-    let (Some(old), Some(new)) = (files_of(&mut before), files_of(record)) else { return };
-    let all = old.iter().filter(|file| !new.contains(file)).chain(&new).cloned().collect();
-    let is_the_same = before == *record;
-    record[FILES] = Value::Array(if is_the_same { all } else { new });
-}
-
-/// Takes the files of a record out of it.
-fn files_of(record: &mut Value) -> Option<Vec<Value>> {
-    record.get_mut(FILES)?.as_array_mut().map(std::mem::take)
 }
 
 #[cfg(test)]
@@ -134,16 +139,17 @@ mod tests {
 
     #[test]
     fn the_record_has_the_name_of_its_file() {
-        for (file, record) in [
-            ("a/image.nii.gz", "a/image.json"),
-            ("image.NII.GZ", "image.json"),
-            ("image.hv", "image.json"),
-            ("scan.2.nii", "scan.2.json"),
-            ("numbers.csv", "numbers.json"),
-            ("numbers.gz", "numbers.json"),
-            ("numbers", "numbers.json"),
+        for (file, record, earlier) in [
+            ("a/image.nii.gz", "a/image.nii.gz.json", "a/image.json"),
+            ("image.NII.GZ", "image.NII.GZ.json", "image.json"),
+            ("image.hv", "image.hv.json", "image.json"),
+            ("scan.2.nii", "scan.2.nii.json", "scan.2.json"),
+            ("numbers.csv", "numbers.csv.json", "numbers.json"),
+            ("numbers.gz", "numbers.gz.json", "numbers.json"),
+            ("numbers", "numbers.json", "numbers.json"),
         ] {
             assert_eq!(path_beside(Path::new(file)), Path::new(record));
+            assert_eq!(earlier_path_beside(Path::new(file)), Path::new(earlier));
         }
     }
 }

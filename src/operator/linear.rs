@@ -65,7 +65,7 @@ impl Accumulation {
 
 fn not_an_accumulation(text: &str) -> String {
     format!(
-        "'{text}' is not a way to accumulate; use atomic, non-atomic, deterministic, or with a stored matrix reload or random-central-atomic"
+        "unknown accumulation '{text}'; use atomic, non-atomic, deterministic, or with a stored matrix reload or random-central-atomic"
     )
 }
 

@@ -56,19 +56,21 @@ const fn info(name: &'static str, title: &'static str) -> PhantomInfo {
 }
 
 const CATALOGUE: [Entry; 11] = [
-    (info("nema-iq-2001", "NEMA image quality (NU 2-2001: four spheres hot, two cold)"), |info, _| {
-        nema::image_quality(info, 25.0)
+    (info("nema-iq-2001", "NEMA image quality (NU 2-2001: four spheres hot, two cold)"), |info, geometry| {
+        nema::image_quality(info, geometry, 25.0)
     }),
-    (info("nema-iq-2018", "NEMA image quality (NU 2-2018: six spheres hot)"), |info, _| nema::image_quality(info, f64::INFINITY)),
-    (info("nema-nu4", "NEMA image quality for small animals (NU 4-2008)"), |info, _| nema_nu4::small_animal(info)),
-    (info("cylinder", "Uniform cylinder"), |info, _| cylinder(info)),
-    (info("derenzo", "Derenzo (hot rods in six sectors)"), |info, _| derenzo(info)),
+    (info("nema-iq-2018", "NEMA image quality (NU 2-2018: six spheres hot)"), |info, geometry| {
+        nema::image_quality(info, geometry, f64::INFINITY)
+    }),
+    (info("nema-nu4", "NEMA image quality for small animals (NU 4-2008)"), nema_nu4::small_animal),
+    (info("cylinder", "Uniform cylinder"), cylinder),
+    (info("derenzo", "Derenzo (hot rods in six sectors)"), derenzo),
     (info("points", "Point sources"), points),
     (info("rods", "Line sources"), rods),
-    (info("brain-like", "Brain-like (ellipsoids)"), |info, _| brain_like(info)),
-    (info("rat-like", "Rat-like (ellipsoids where a rat has its organs; no anatomical atlas)"), |info, _| rat_like(info)),
+    (info("brain-like", "Brain-like (ellipsoids)"), brain_like),
+    (info("rat-like", "Rat-like (ellipsoids where a rat has its organs; no anatomical atlas)"), rat_like),
     (info("line-source", "Line source (on the axis and off it)"), line_source),
-    (info("ellipsoid", "Uniform ellipsoid"), |info, _| ellipsoid(info)),
+    (info("ellipsoid", "Uniform ellipsoid"), ellipsoid),
 ];
 
 /// All phantoms.
@@ -103,16 +105,14 @@ pub fn by_name(name: &str, geometry: &ScanGeometry) -> Result<Phantom, PhantomEr
     Ok(make(info, geometry).fitted(geometry))
 }
 
-/// A phantom of its usual size, with what must fit into a field of view.
+/// A phantom of its usual size, to be made as large as a field of view allows.
 pub(super) struct Draft {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) parts: Vec<Part>,
     pub(super) rois: Vec<Roi>,
-    /// Largest distance of anything from the axis, mm.
-    pub(super) radius_mm: f64,
-    /// Axial length that must be seen, about z = 0, mm; what is longer may stick out.
-    pub(super) axial_mm: f64,
+    /// The size that it will have, relative to the usual one.
+    pub(super) size: f64,
 }
 
 /// How much smaller than usual something must be to fit a scanner.
@@ -121,9 +121,19 @@ fn fitting_size(geometry: &ScanGeometry, radius_mm: f64, axial_mm: f64) -> f64 {
 }
 
 impl Draft {
-    /// An empty one.
-    pub(super) fn new(info: PhantomInfo, radius_mm: f64, axial_mm: f64) -> Self {
-        Self { name: info.name, title: info.title, parts: Vec::new(), rois: Vec::new(), radius_mm, axial_mm }
+    /// An empty one; nothing of it lies farther from the axis than `radius_mm`, and `axial_mm` about z = 0 must be seen (what is
+    /// longer may stick out).
+    pub(super) fn new(info: PhantomInfo, radius_mm: f64, axial_mm: f64, geometry: &ScanGeometry) -> Self {
+        let size = fitting_size(geometry, radius_mm, axial_mm);
+        Self { name: info.name, title: info.title, parts: Vec::new(), rois: Vec::new(), size }
+    }
+
+    /// Returns a usual length as it will be made, in a region's name: to three digits.
+    pub(super) fn made_mm(&self, usual_mm: f64) -> String {
+        let mm = self.size * usual_mm;
+        let digits = if mm == 0.0 { 0 } else { (2 - mm.abs().log10().floor() as i32).clamp(0, 6) as usize };
+        let rounded: f64 = format!("{mm:.digits$}").parse().unwrap_or(mm);
+        format!("{rounded} mm")
     }
 
     fn part(&mut self, solid: Solid, activity: f64, material: Material) {
@@ -138,10 +148,10 @@ impl Draft {
 
     /// The phantom, scaled down until it fits.
     pub(super) fn fitted(self, geometry: &ScanGeometry) -> Phantom {
-        let size = fitting_size(geometry, self.radius_mm, self.axial_mm);
+        let size = self.size;
         let notice = || {
             Notice::info(format!(
-                "{} was made {:.0} % of its usual size to fit the field of view of {} (radius {:.1} mm, axial length {:.1} mm)",
+                "{}: scaled to {:.0} % to fit the field of view of {} (radius {:.1} mm, axial length {:.1} mm)",
                 self.title,
                 100.0 * size,
                 geometry.scanner,
@@ -161,16 +171,16 @@ impl Draft {
 }
 
 /// Water with activity, 200 mm wide and 190 mm long.
-fn cylinder(info: PhantomInfo) -> Draft {
-    let mut draft = Draft::new(info, 100.0, 50.0);
+fn cylinder(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
+    let mut draft = Draft::new(info, 100.0, 50.0, geometry);
     draft.part(Solid::cylinder([0.0, 0.0], 100.0, [-95.0, 95.0]), 1.0, WATER);
     draft.circle("background", [0.0; 3], 25.0, RoiRole::Background, None);
     draft
 }
 
 /// One ellipsoid of water with activity.
-fn ellipsoid(info: PhantomInfo) -> Draft {
-    let mut draft = Draft::new(info, 90.0, 110.0);
+fn ellipsoid(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
+    let mut draft = Draft::new(info, 90.0, 110.0, geometry);
     draft.part(Solid::ellipsoid([0.0; 3], [90.0, 60.0, 50.0], 0.0), 1.0, WATER);
     draft.circle("background", [0.0; 3], 25.0, RoiRole::Background, None);
     draft
@@ -178,10 +188,10 @@ fn ellipsoid(info: PhantomInfo) -> Draft {
 
 /// Rods of six diameters in six sectors, each in a triangular lattice whose pitch is twice the diameter; hot in cold
 /// water. The diameters are those of a common clinical insert.
-fn derenzo(info: PhantomInfo) -> Draft {
+fn derenzo(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     const RADIUS_MM: f64 = 108.0;
     const Z_MM: [f64; 2] = [-93.0, 93.0];
-    let mut draft = Draft::new(info, RADIUS_MM, 50.0);
+    let mut draft = Draft::new(info, RADIUS_MM, 50.0, geometry);
     draft.part(Solid::cylinder([0.0, 0.0], RADIUS_MM, Z_MM), 0.0, WATER);
     for (sector, diameter) in [4.8, 6.4, 7.9, 9.5, 11.1, 12.7].into_iter().enumerate() {
         let (sin, cos) = (sector as f64 * std::f64::consts::FRAC_PI_3).sin_cos();
@@ -197,7 +207,7 @@ fn derenzo(info: PhantomInfo) -> Draft {
                 let centre = [along * cos - across * sin, along * sin + across * cos];
                 draft.part(Solid::cylinder(centre, 0.5 * diameter, Z_MM), 1.0, WATER);
                 if std::mem::take(&mut first) {
-                    let name = format!("first rod {diameter} mm");
+                    let name = format!("first rod {}", draft.made_mm(diameter));
                     draft.circle(name, [centre[0], centre[1], 0.0], 0.5 * diameter, RoiRole::None, None);
                 }
             }
@@ -216,8 +226,8 @@ fn thin_mm(geometry: &ScanGeometry, size: f64) -> f64 {
 /// quarter of the axial length from it.
 fn points(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let axial_mm = geometry.axial_length_mm();
-    let mut draft = Draft::new(info, 110.0, axial_mm);
-    let radius_mm = thin_mm(geometry, fitting_size(geometry, draft.radius_mm, draft.axial_mm));
+    let mut draft = Draft::new(info, 110.0, axial_mm, geometry);
+    let radius_mm = thin_mm(geometry, draft.size);
     for z in [0.0, 0.25 * axial_mm] {
         for [x, y] in [[0.0, -10.0], [0.0, -100.0], [100.0, 0.0]] {
             let centre_mm = [x, y, z];
@@ -233,12 +243,12 @@ fn points(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
 /// Thin rods in air: two along z, one along x, one along y and an oblique one.
 fn rods(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let axial_mm = geometry.axial_length_mm();
-    let mut draft = Draft::new(info, 120.0, axial_mm);
-    let radius_mm = thin_mm(geometry, fitting_size(geometry, draft.radius_mm, draft.axial_mm));
+    let mut draft = Draft::new(info, 120.0, axial_mm, geometry);
+    let radius_mm = thin_mm(geometry, draft.size);
     let z = |share: f64| share * axial_mm;
     for x in [0.0, 100.0] {
         draft.part(Solid::cylinder([x, 0.0], radius_mm, [z(-0.4), z(0.4)]), 1.0, Material::default());
-        draft.circle(format!("line along z at x = {x} mm"), [x, 0.0, 0.0], 10.0, RoiRole::None, None);
+        draft.circle(format!("line along z at x = {}", draft.made_mm(x)), [x, 0.0, 0.0], 10.0, RoiRole::None, None);
     }
     let tilted: [[Point; 2]; 3] = [
         [[-80.0, -60.0, z(0.125)], [80.0, -60.0, z(0.125)]],
@@ -253,8 +263,8 @@ fn rods(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
 
 /// Ellipsoids arranged like a head: scalp, skull, grey and white matter, ventricles, deep nuclei and two lesions. Not
 /// anatomy; activity 1 is that of white matter.
-fn brain_like(info: PhantomInfo) -> Draft {
-    let mut draft = Draft::new(info, 100.0, 150.0);
+fn brain_like(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
+    let mut draft = Draft::new(info, 100.0, 150.0, geometry);
     draft.part(Solid::ellipsoid([0.0; 3], [80.0, 100.0, 88.0], 0.0), 0.3, WATER);
     draft.part(Solid::ellipsoid([0.0; 3], [75.0, 95.0, 83.0], 0.0), 0.1, BONE);
     draft.part(Solid::ellipsoid([0.0; 3], [69.0, 89.0, 76.0], 0.0), 4.0, WATER);
@@ -278,8 +288,8 @@ fn brain_like(info: PhantomInfo) -> Draft {
 
 /// Ellipsoids arranged as a rat has its organs, in the 45 mm that a small scanner sees along the axis: a body with brain, heart
 /// with a cold chamber, two kidneys and bladder. No anatomical atlas; activity 1 is that of the body.
-fn rat_like(info: PhantomInfo) -> Draft {
-    let mut draft = Draft::new(info, 22.0, 44.0);
+fn rat_like(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
+    let mut draft = Draft::new(info, 22.0, 44.0, geometry);
     draft.part(Solid::ellipsoid([0.0; 3], [22.0, 19.0, 22.0], 0.0), 1.0, WATER);
     let organs = [
         ("brain", [0.0, 2.0, -14.0], [5.0, 4.0, 5.0], 3.0),
@@ -306,11 +316,11 @@ fn rat_like(info: PhantomInfo) -> Draft {
 /// Two thin lines along z in air, one on the axis and one 20 mm off it.
 fn line_source(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let axial_mm = geometry.axial_length_mm();
-    let mut draft = Draft::new(info, 22.0, axial_mm);
-    let radius_mm = thin_mm(geometry, fitting_size(geometry, draft.radius_mm, draft.axial_mm));
+    let mut draft = Draft::new(info, 22.0, axial_mm, geometry);
+    let radius_mm = thin_mm(geometry, draft.size);
     for x in [0.0, 20.0] {
         draft.part(Solid::cylinder([x, 0.0], radius_mm, [-0.4 * axial_mm, 0.4 * axial_mm]), 1.0, Material::default());
-        draft.circle(format!("line at x = {x} mm"), [x, 0.0, 0.0], 3.0, RoiRole::None, None);
+        draft.circle(format!("line at x = {}", draft.made_mm(x)), [x, 0.0, 0.0], 3.0, RoiRole::None, None);
     }
     draft
 }
@@ -389,6 +399,27 @@ mod tests {
                 assert_eq!(activity, expected, "{} of {}", roi.name, phantom.name);
             }
         }
+    }
+
+    #[test]
+    fn the_names_of_regions_tell_the_lengths_that_were_made() {
+        let of = |scanner: &str, name: &str| by_name(name, &crate::scanner::find(scanner).unwrap().geometry).unwrap();
+        let derenzo = of("vrpet", "derenzo");
+        assert!((derenzo.size - 0.4).abs() < 0.01, "{}", derenzo.size);
+        assert_eq!([&derenzo.rois[0].name, &derenzo.rois[5].name], ["first rod 1.92 mm", "first rod 5.09 mm"]);
+        assert_eq!(of("discovery-ste", "derenzo").rois[0].name, "first rod 4.8 mm");
+        for (scanner, name) in [("vrpet", "derenzo"), ("small", "nema-iq-2001"), ("vrpet", "nema-iq-2018"), ("vrpet", "nema-nu4")]
+        {
+            for roi in of(scanner, name).rois.iter().filter(|roi| roi.name.ends_with(" mm")) {
+                let RoiShape::Circle { radius_mm, .. } = roi.shape else { continue };
+                let told: f64 = roi.name.split(' ').nth_back(1).unwrap().parse().unwrap();
+                assert!((told / (2.0 * radius_mm) - 1.0).abs() < 0.005, "{}: radius {radius_mm} mm", roi.name);
+            }
+        }
+        let rods = of("small", "rods");
+        assert!(rods.size < 1.0);
+        let told: f64 = rods.rois[1].name.split(' ').nth_back(1).unwrap().parse().unwrap();
+        assert!((told / rods.rois[1].centre_mm[0] - 1.0).abs() < 0.005, "{}", rods.rois[1].name);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::data::nema::{
     BODY_BACK_MM, BODY_FRONT_MM, BODY_MIDDLE_MM, BODY_SHOULDER_MM, LUNG_RADIUS_MM, SPHERE_DIAMETERS_MM, SPHERE_RING_MM,
 };
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
+use crate::scanner::ScanGeometry;
 
 /// Angles of the centres of the spheres, smallest first, from +x towards up, degrees.
 const SPHERE_ANGLES_DEG: [f64; 6] = [60.0, 120.0, 0.0, 240.0, 300.0, 180.0];
@@ -41,7 +42,9 @@ const BACKGROUND_MM: [[f64; 2]; 12] = [
 ];
 
 /// The phantom with the spheres above `cold_from_mm` in diameter cold and the others hot.
-pub(super) fn image_quality(info: PhantomInfo, cold_from_mm: f64) -> Draft {
+pub(super) fn image_quality(info: PhantomInfo, geometry: &ScanGeometry, cold_from_mm: f64) -> Draft {
+    let radius_mm = BODY_SHOULDER_MM.hypot(BODY_MIDDLE_MM) + BODY_BACK_MM + WALL_MM;
+    let draft = Draft::new(info, radius_mm, 60.0, geometry);
     let fill = |solids: Vec<Solid>, material: Material| solids.into_iter().map(move |solid| Part { solid, material });
     let [low, high] = CAVITY_Z_MM;
     let mut parts: Vec<Part> = fill(torso(WALL_MM, [low - WALL_MM, high + WALL_MM]), PMMA).collect();
@@ -58,7 +61,7 @@ pub(super) fn image_quality(info: PhantomInfo, cold_from_mm: f64) -> Draft {
             role: if hot { RoiRole::Hot } else { RoiRole::Cold },
             activity_ratio: hot.then_some(HOT),
             ..Roi::new(
-                format!("sphere {diameter} mm"),
+                format!("sphere {}", draft.made_mm(diameter)),
                 RoiShape::Circle { radius_mm: 0.5 * diameter, plane: RoiPlane::Transaxial },
                 centre_mm,
             )
@@ -66,7 +69,7 @@ pub(super) fn image_quality(info: PhantomInfo, cold_from_mm: f64) -> Draft {
     }
     rois.extend((1..).zip(BACKGROUND_MM).map(|(n, at)| background(format!("background {n}"), at, 18.5, 0.0)));
     rois.push(Roi { role: RoiRole::None, ..background("lung".into(), [0.0, 0.0], 15.0, 0.0) });
-    Draft { parts, rois, ..Draft::new(info, BODY_SHOULDER_MM.hypot(BODY_MIDDLE_MM) + BODY_BACK_MM + WALL_MM, 60.0) }
+    Draft { parts, rois, ..draft }
 }
 
 /// The torso's outline, `margin_mm` larger all around, between two heights.

@@ -11,6 +11,7 @@ use crate::data::nema_nu4::{
     CHAMBER_LENGTH_MM, CHAMBER_RADIUS_MM, COLD_OFFSET_MM, COLD_RADIUS_MM, ROD_DIAMETERS_MM, ROD_LENGTH_MM, ROD_RING_MM,
 };
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
+use crate::scanner::ScanGeometry;
 
 /// Outer radius of the phantom, mm.
 const OUTER_RADIUS_MM: f64 = 16.75;
@@ -20,12 +21,12 @@ const COLD_WALL_MM: f64 = 1.0;
 const AIR: Material = Material { activity: 0.0, mu_per_mm: 0.00001 };
 
 /// The phantom.
-pub(super) fn small_animal(info: PhantomInfo) -> Draft {
+pub(super) fn small_animal(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let half_mm = 0.5 * (ROD_LENGTH_MM + CHAMBER_LENGTH_MM);
     let chamber_mm = [half_mm - CHAMBER_LENGTH_MM, half_mm];
     let cold_mm = [half_mm - 0.5 * CHAMBER_LENGTH_MM, half_mm];
     let active = Material { activity: 1.0, ..WATER };
-    let mut draft = Draft::new(info, OUTER_RADIUS_MM, 2.0 * half_mm);
+    let mut draft = Draft::new(info, OUTER_RADIUS_MM, 2.0 * half_mm, geometry);
     let mut put = |axis_mm, radius_mm, z_mm, material| {
         draft.parts.push(Part { solid: Solid::cylinder(axis_mm, radius_mm, z_mm), material });
     };
@@ -53,7 +54,8 @@ pub(super) fn small_animal(info: PhantomInfo) -> Draft {
     }
     for (index, diameter) in ROD_DIAMETERS_MM.into_iter().enumerate() {
         let z = middle([-half_mm, chamber_mm[0]]);
-        draft.rois.push(circle(format!("rod {diameter} mm"), rod_axis(index), z, 0.5 * diameter, RoiRole::None));
+        let name = format!("rod {}", draft.made_mm(diameter));
+        draft.rois.push(circle(name, rod_axis(index), z, 0.5 * diameter, RoiRole::None));
     }
     draft
 }

@@ -26,7 +26,7 @@ pub enum Noise {
 }
 
 fn not_a_noise(text: &str) -> String {
-    format!("'{text}' is not a noise; use none or poisson")
+    format!("unknown noise '{text}'; use none or poisson")
 }
 
 /// How a phantom is scanned.

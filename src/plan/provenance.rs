@@ -1,4 +1,4 @@
-//! What made an image: a record that is written beside it as JSON, told in NIfTI's description and, in the window, in a line
+//! What made an image: a record that is written beside it as JSON (`image.nii.gz.json`), told in NIfTI's description and, in the window, in a line
 //! under the slices.
 
 use std::path::Path;
@@ -482,12 +482,12 @@ impl Provenance {
         let device = DeviceRecord { name: "unknown device".to_owned(), threads: 0 };
         let image = ImageRecord::new(&volume.grid, volume.unit);
         let bare = || Self::new(Made::Elsewhere, data, image, device, Start::now().times()).of_image(volume);
-        let Some((found, true)) = io::provenance::read(path) else { return (bare(), None) };
+        let found = io::provenance::read(path).filter(|found| found.names_the_file);
+        let Some(io::provenance::Found { record: found, path: place, .. }) = found else { return (bare(), None) };
         let is_of_this_grid = |record: &Self| record.image.grid_and_unit().is_ok_and(|(grid, _)| grid.same_as(&volume.grid));
         match serde_json::from_value::<Self>(found) {
             Ok(record) if is_of_this_grid(&record) => (record, None),
             _ => {
-                let place = io::provenance::path_beside(path);
                 let text = format!(
                     "{} is not the record of {} as it is now, so that what made the image is not known",
                     place.display(),
@@ -507,9 +507,9 @@ impl Provenance {
 
     /// The record beside a file, where there is one of this form that names it.
     pub fn read_beside(file: &Path) -> Option<Self> {
-        let (found, names_it) = io::provenance::read(file)?;
-        let record: Self = serde_json::from_value(found).ok()?;
-        (names_it && record.provenance_version == PROVENANCE_VERSION).then_some(record)
+        let found = io::provenance::read(file).filter(|found| found.names_the_file)?;
+        let record: Self = serde_json::from_value(found.record).ok()?;
+        (record.provenance_version == PROVENANCE_VERSION).then_some(record)
     }
 
     /// The same of this very image: what it is on, and how much of it is not finite.

@@ -11,9 +11,6 @@ use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction, FileKind, read_sweep_at_phase};
 use crate::task::Task;
 
-/// What is to be done in a window about corrections that are not wanted.
-const REMOVE_CORRECTIONS: &str = ": press 'without' in the study panel to remove them";
-
 /// The files of a study of any kind that a window can reconstruct on another machine too.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum StudyFiles {
@@ -47,7 +44,10 @@ impl StudyFiles {
             Self::File(path) => match FileKind::of(path) {
                 Some(kind) if kind.is_list() => Self::Events(ListFiles::of(path)).read(task),
                 Some(kind) if kind.is_sweep() => Self::Sweep(SweepFiles::of(path)).read(task),
-                _ => read_with_neighbours(path).map(|(study, files)| ReadStudy::Counts(study, files)),
+                _ => {
+                    let scan = ScanFiles::uncorrected(path).with_neighbours();
+                    Ok(ReadStudy::Counts(scan.read()?, scan.files))
+                }
             },
             Self::Counts(files) => Ok(ReadStudy::Counts(files.read()?, files.clone())),
             Self::Events(files) => Ok(ReadStudy::Events(files.read(task)?, files.clone())),
@@ -95,13 +95,23 @@ impl ScanFiles {
         Self { measured: measured.to_owned(), multiplicative: None, additive: None, additive_inside: false }
     }
 
-    /// Data with the corrections that lie beside it under their usual names.
-    pub fn with_neighbours(measured: &Path) -> Self {
-        let mut files = Self::uncorrected(measured);
+    /// The same with the corrections that lie beside the data under their usual names; one that is named already stays.
+    pub fn with_neighbours(self) -> ScanWithNeighbours {
+        let (mut files, mut found) = (self, Vec::new());
         for &which in Correction::VARIANTS {
-            *files.correction_mut(which) = Some(which.path_beside(measured)).filter(|path| path.is_file());
+            let beside = which.path_beside(&files.measured);
+            let correction = files.correction_mut(which);
+            if correction.is_none() && beside.is_file() {
+                found.push(file_name(&beside));
+                *correction = Some(beside);
+            }
         }
-        files
+        ScanWithNeighbours { files, found }
+    }
+
+    /// The same with nothing that lies beside the data.
+    pub fn alone(self) -> ScanWithNeighbours {
+        ScanWithNeighbours { files: self, found: Vec::new() }
     }
 
     /// The file of a correction.
@@ -136,12 +146,6 @@ impl ScanFiles {
         if words.is_empty() { "none".into() } else { words.join("; ") }
     }
 
-    /// The names of the corrections' files.
-    fn correction_names(&self) -> String {
-        let names: Vec<String> = Correction::VARIANTS.iter().filter_map(|which| self.correction(*which)).map(file_name).collect();
-        names.join(" and ")
-    }
-
     /// Reads them.
     ///
     /// # Errors
@@ -150,6 +154,38 @@ impl ScanFiles {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
         let study = io::read_study(&self.measured, factors, background, self.additive_inside);
         study.map_err(|error| error.to_string())
+    }
+}
+
+/// A scan with the corrections that lie beside it: the rule of the window and of the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanWithNeighbours {
+    /// The scan and all its corrections.
+    pub files: ScanFiles,
+    /// Names of those that were found beside it.
+    found: Vec<String>,
+}
+
+impl ScanWithNeighbours {
+    /// Reads them; a notice names the corrections that were found beside the scan.
+    ///
+    /// # Errors
+    /// As [`ScanFiles::read`]; where a correction was found beside the scan, with the way to do without.
+    pub fn read(&self) -> Result<Study<Counts>, String> {
+        let read = self.files.read();
+        if self.found.is_empty() {
+            return read;
+        }
+        let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
+        let explained = |reason: String| match ScanFiles::uncorrected(&self.files.measured).read() {
+            Ok(_) => {
+                format!("{scan} is corrected by {found} beside it, but {reason}; move the file away, or use --no-corrections")
+            }
+            Err(of_the_scan) => of_the_scan,
+        };
+        let mut study = read.map_err(explained)?;
+        study.notices.push(Notice::info(format!("{scan} is corrected by the files beside it, {found}")));
+        Ok(study)
     }
 }
 
@@ -234,27 +270,6 @@ impl ListFiles {
     /// One of them cannot be read, or they do not go together, as a sentence.
     pub fn read(&self, task: &Task) -> Result<Study<EventList>, String> {
         list_study(&self.list, &self.options(), &ListSelection::default(), task).map_err(|error| error.to_string())
-    }
-}
-
-/// Reads a scan with the corrections that lie beside it, and says so in a notice of the study. Where they cannot be used
-/// the scan is read without them, which is said too.
-fn read_with_neighbours(measured: &Path) -> Result<(Study<Counts>, ScanFiles), String> {
-    let (files, alone) = (ScanFiles::with_neighbours(measured), ScanFiles::uncorrected(measured));
-    if files == alone {
-        return Ok((alone.read()?, alone));
-    }
-    let (names, scan) = (files.correction_names(), file_name(measured));
-    match files.read() {
-        Ok(mut study) => {
-            study.notices.push(Notice::info(format!("{scan} is corrected by the files beside it, {names}{REMOVE_CORRECTIONS}")));
-            Ok((study, files))
-        }
-        Err(reason) => {
-            let mut study = alone.read()?;
-            study.notices.push(Notice::warning(format!("{scan} was opened without {names}, which lie beside it: {reason}")));
-            Ok((study, alone))
-        }
     }
 }
 

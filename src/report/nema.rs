@@ -12,11 +12,12 @@ use crate::measure::nema::{NemaAnalysis, SphereFigures};
 const COLUMNS: [&str; 7] =
     ["diameter, mm", "mean", "background", "contrast, %", "variability, %", "voxel SD, %", "contrast / noise"];
 /// What the figures are.
-const DEFINITIONS: [&str; 5] = [
+const DEFINITIONS: [&str; 6] = [
     "Contrast of hot spheres (mean / background − 1) / (ratio − 1), of cold ones 1 − mean / background; circles of the inner diameter.",
     "Background: mean of 60 circles of the sphere's size, twelve in each of the slices at 0, ±10 and ±20 mm.",
     "Variability: standard deviation (n − 1) of the means of those 60 circles over their mean.",
     "Voxel SD: standard deviation of all voxels in them over their mean. Both are the noise of this one image.",
+    "Contrast / noise: (mean − background) over the SD of voxels, √((SD² in the sphere's circle + SD² in the 60 circles) / 2).",
     "Lung residual: mean in a circle of 30 mm in the insert over the mean of the slice's twelve background circles of 37 mm.",
 ];
 /// What of the slice is shown about the middle of the body: its width and height, mm.
@@ -171,14 +172,14 @@ fn table(page: &mut Page, top: f64, report: &NemaReport<NemaAnalysis>) -> f64 {
 }
 
 fn slice_z_mm(report: &NemaReport<NemaAnalysis>) -> f64 {
-    report.volume.grid.mm_from_voxel([0.0, 0.0, report.analysis.slice as f64])[2]
+    report.volume.grid.mm_from_voxel([0.0, 0.0, (report.analysis.slice - 1) as f64])[2]
 }
 
 /// The spheres' slice with its circles, and what they are.
 fn slice(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysis>) -> Result<(), PdfError> {
     let placement = &report.analysis.placement;
     let [x, y, z] = placement.centre_mm;
-    let slice = report.analysis.slice;
+    let slice = report.analysis.slice - 1;
     let drawing = SliceDrawing { slice, middle_mm: [x, y], shown_mm: SHOWN_MM, points_per_mm: POINTS_PER_MM };
     // Circles that were moved along z need not be in it.
     let reach = 0.5 * report.volume.grid.voxel_mm[2];

@@ -185,6 +185,7 @@ mod tests {
             log_likelihood_of_subset: None,
             log_likelihood: None,
             residual: None,
+            explained: None,
             num_events: None,
             accumulation: Accumulation::Deterministic,
             race: None,

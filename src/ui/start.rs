@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,19 +50,13 @@ pub enum StartError {
     },
 }
 
-/// Opens the window on a study, or on the built-in one, and returns when it is closed. A study to `follow` is an EPRI sweep
-/// or a list of events that is still being written.
+/// Opens the window on a study, or on the built-in one, and returns when it is closed.
 ///
 /// # Errors
 /// No display, no graphics adapter; the sentence names the command that works without.
-pub fn run(study: Option<PathBuf>, follow: bool, trace: Trace) -> Result<(), StartError> {
+pub fn run(study: Option<Source>, trace: Trace) -> Result<(), StartError> {
     let [built_in, ..] = BUILT_IN;
-    let start = match study {
-        Some(path) if follow => Source::followed(&path),
-        Some(path) => Source::file(path),
-        None => Source::BuiltIn(built_in),
-    };
-    open(start, None, trace)
+    open(study.unwrap_or(Source::BuiltIn(built_in)), None, trace)
 }
 
 /// Opens the window on a scan of another machine, by its path there: the session is at the end of the lines that `dial` begins, on what

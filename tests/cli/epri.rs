@@ -177,7 +177,7 @@ fn a_slice_is_simulated_reconstructed_and_refuses_what_a_volume_needs() {
     assert!(refusal(1, "--algorithm fbp-multistage").contains("two-dimensional"));
     assert!(refusal(2, "--image 20").contains("numbers separated by commas"));
     run("simulate ball --epri 66 -o ball.sweep");
-    let said = refused(folder, 1, &["reconstruct", "ball.sweep", "-o", "no.nii", "--image", "20,20"]);
+    let said = refused(folder, 2, &["reconstruct", "ball.sweep", "-o", "no.nii", "--image", "20,20"]);
     assert!(said.contains("--image has two numbers where a volume has three"), "{said}");
     assert!(!folder.join("no.nii").exists());
 }
@@ -251,12 +251,15 @@ fn algorithms_and_data_that_do_not_go_together_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
-    let refusal = |more: &[&str]| refused(folder, 1, &[&["reconstruct", "ball.sweep", "-o", "out.nii"], more].concat());
-    assert!(refusal(&["--algorithm", "osem"]).contains("by fbp or fbp-multistage"));
-    assert!(refusal(&["--cutoff", "1.5"]).contains("at most 1"));
-    assert!(refusal(&["--subsets", "7"]).contains("--subsets is for counts"));
-    assert!(refusal(&["--accumulation", "atomic"]).contains("--accumulation is for counts"));
-    assert!(refusal(&["--algorithm", "fbp-multistage", "--kernel", "paper"]).contains("one stage"));
-    assert!(refusal(&["--algorithm", "fbp-multistage", "--follow"]).contains("whole sweep"));
-    assert!(refusal(&["--algorithm", "fbp-multistage", "--device", "cuda"]).contains("on the CPU"));
+    let refusal =
+        |code: i32, more: &[&str]| refused(folder, code, &[&["reconstruct", "ball.sweep", "-o", "out.nii"], more].concat());
+    assert!(refusal(2, &["--algorithm", "osem"]).contains("by fbp or fbp-multistage"));
+    assert!(refusal(2, &["--cutoff", "1.5"]).contains("at most 1"));
+    assert!(
+        refusal(2, &["--subsets", "7"]).contains("--subsets is for projection data and list-mode data; ball.sweep is an EPRI")
+    );
+    assert!(refusal(2, &["--accumulation", "atomic"]).contains("--accumulation is for projection data"));
+    assert!(refusal(1, &["--algorithm", "fbp-multistage", "--kernel", "paper"]).contains("one stage"));
+    assert!(refusal(1, &["--algorithm", "fbp-multistage", "--follow"]).contains("whole sweep"));
+    assert!(refusal(1, &["--algorithm", "fbp-multistage", "--device", "cuda"]).contains("on the CPU"));
 }

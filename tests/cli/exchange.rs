@@ -49,7 +49,7 @@ fn an_image_goes_through_every_format_with_its_record() {
     let folder = folder_with_image();
     let at = folder.path();
     let (original, _) = read_volume(&at.join("image.nii.gz")).unwrap();
-    let before = record(at, "image.json");
+    let before = record(at, "image.nii.gz.json");
     let mut from = "image.nii.gz";
     for to in ["a.npy", "b.hv", "c.nii", "d.npy"] {
         run(at, &format!("convert {from} {to}"));
@@ -57,16 +57,17 @@ fn an_image_goes_through_every_format_with_its_record() {
         assert!(notices.is_empty(), "{notices:?}");
         assert_eq!((volume.as_slice(), volume.unit), (original.as_slice(), original.unit), "{to}");
         assert!(volume.grid.same_as(&original.grid), "{to}");
-        let of = record(at, &format!("{}.json", to.split('.').next().unwrap()));
+        let of = record(at, &format!("{to}.json"));
         assert_eq!(of["files"], json!([to]));
         for key in ["made", "data", "algorithm", "progress", "projector", "image", "device", "times"] {
             assert_eq!(of[key], before[key], "{to}: {key}");
         }
         from = to;
     }
-    // Beside the image itself one record is that of both files.
+    // Beside the image itself each file has its own.
     run(at, "convert image.nii.gz image.npy");
-    assert_eq!(record(at, "image.json")["files"], json!(["image.nii.gz", "curves.csv", "image.npy"]));
+    assert_eq!(record(at, "image.npy.json")["files"], json!(["image.npy"]));
+    assert_eq!(record(at, "image.nii.gz.json"), before);
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_dicom_series_has_the_image_calibrated_where_that_is_asked_for() {
     assert_eq!([text(tags::PATIENT_NAME), text(tags::PATIENT_ID), text(tags::STUDY_INSTANCE_UID)], ["Doe^Jane", "42", "1.2.3"]);
     assert!(text(tags::IMAGE_COMMENTS).contains("OSEM 4 subsets; iteration 3"), "{}", text(tags::IMAGE_COMMENTS));
     assert!(slice.element_opt(tags::CONVOLUTION_KERNEL).unwrap().is_none());
-    for name in ["a.json", "b.json"] {
+    for name in ["a.dcm.json", "b.dcm.json"] {
         let of = record(at, name);
         assert_eq!((&of["calibration_bq_per_ml"], &of["image"]["unit"]), (&json!(250.5), &json!("Bq/mL")), "{name}");
     }
@@ -103,12 +104,14 @@ fn a_dicom_series_has_the_image_calibrated_where_that_is_asked_for() {
     run(at, "convert image.nii.gz c.nii --calibration 250.5");
     let (calibrated, _) = read_volume(&at.join("c.nii")).unwrap();
     assert_eq!(calibrated, original.calibrated(250.5));
-    assert!(refusal(at, 1, "convert c.nii d.nii --calibration 2").contains("values of c.nii are in Bq/mL"));
-    assert!(refusal(at, 1, "convert image.nii.gz image.hv --calibration 2").contains("image.json is the record of image.nii.gz"));
-    assert!(refusal(at, 1, "convert image.nii.gz e.nii --patient-id 42").contains("--patient-id is for DICOM series"));
+    assert!(refusal(at, 2, "convert c.nii d.nii --calibration 2").contains("values of c.nii are in Bq/mL"));
+    run(at, "convert image.nii.gz image.hv --calibration 2");
+    let units = ["image.nii.gz.json", "image.hv.json"].map(|name| record(at, name)["image"]["unit"].clone());
+    assert_eq!(units, [json!("counts/mm"), json!("Bq/mL")]);
+    assert!(refusal(at, 2, "convert image.nii.gz e.nii --patient-id 42").contains("--patient-id is for DICOM series"));
     assert!(refusal(at, 2, "convert image.nii.gz e.dcm --study-uid 1.02").contains("no DICOM UID"));
-    assert!(refusal(at, 2, "convert image.nii.gz e.dcm --calibration 0").contains("not a positive number"));
-    assert!(!at.join("e.dcm").exists() && !at.join("image.hv").exists());
+    assert!(refusal(at, 2, "convert image.nii.gz e.dcm --calibration 0").contains("expected a number above 0"));
+    assert!(!at.join("e.dcm").exists());
 }
 
 #[test]
@@ -117,23 +120,23 @@ fn what_a_file_does_not_say_is_asked_for() {
     let at = folder.path();
     let foreign = put_foreign(at, "foreign.nii");
     assert!(refusal(at, 1, "convert foreign.nii a.dcm").contains("--unit"));
-    assert!(refusal(at, 1, "convert foreign.nii a.nii --calibration 3").contains("say so (--unit)"));
+    assert!(refusal(at, 2, "convert foreign.nii a.nii --calibration 3").contains("say so (--unit)"));
     assert!(refusal(at, 2, "convert foreign.nii a.nii --unit a.u.").contains("counts/mm or Bq/mL"));
     run(at, "convert foreign.nii a.dcm --unit Bq/mL");
     run(at, "convert foreign.nii b.hv --unit counts/mm --calibration 3");
     let (volume, _) = read_volume(&at.join("b.hv")).unwrap();
     assert_eq!((volume.unit, volume.as_slice()[5]), (Unit::BqPerMl, 15.0));
-    let of = record(at, "b.json");
+    let of = record(at, "b.hv.json");
     assert_eq!((&of["made"], &of["data"]["file"]), (&json!("elsewhere"), &json!("foreign.nii")));
-    assert!(refusal(at, 1, "convert b.hv c.hv --unit counts/mm").contains("in Bq/mL; leave out --unit"));
+    assert!(refusal(at, 2, "convert b.hv c.hv --unit counts/mm").contains("in Bq/mL; leave out --unit"));
     // An array without a record.
     write_volume(&at.join("bare.npy"), &foreign).unwrap();
     assert!(refusal(at, 1, "convert bare.npy c.nii").contains("--voxel-mm X,Y,Z"));
     run(at, "convert bare.npy c.nii --voxel-mm 2,2.5,3");
     assert_eq!(read_volume(&at.join("c.nii")).unwrap().0, foreign);
-    assert!(refusal(at, 1, "convert c.nii d.nii --voxel-mm 2,2.5,3").contains("--voxel-mm is for NumPy arrays"));
+    assert!(refusal(at, 2, "convert c.nii d.nii --voxel-mm 2,2.5,3").contains("--voxel-mm is for NumPy arrays"));
     run(at, "convert c.nii e.npy");
-    assert!(refusal(at, 1, "convert e.npy d.nii --voxel-mm 1,1,1").contains("e.json"));
+    assert!(refusal(at, 2, "convert e.npy d.nii --voxel-mm 1,1,1").contains("e.npy.json"));
     assert!(!at.join("d.nii").exists());
 }
 
@@ -149,14 +152,14 @@ fn outputs_are_looked_at_before_anything_is_done() {
         assert!(refusal(at, 1, arguments).contains("free radicals"), "{arguments}");
     }
     assert!(
-        refusal(at, 1, "reconstruct ball.sweep --calibration 2 -o a.nii").contains("--calibration is for images in counts/mm")
+        refusal(at, 2, "reconstruct ball.sweep --calibration 2 -o a.nii").contains("--calibration is for images in counts/mm")
     );
     assert!(refusal(at, 1, "backproject scan.hs --like foreign.nii -o a.dcm").contains("lengths in mm"));
     assert!(refusal(at, 1, "convert foreign.nii foreign.nii").contains("which this command reads"));
     assert!(refusal(at, 2, "convert foreign.nii a-proj.npy").contains("must end in"));
     assert!(refusal(at, 1, "convert scan.hs a.nii").contains("is not understood as an image"));
-    std::fs::write(at.join("a.json"), "{}").unwrap();
-    assert!(refusal(at, 1, "convert foreign.nii a.npy").contains("a.json beside it, which is another file"));
+    std::fs::write(at.join("a.npy.json"), "{}").unwrap();
+    assert!(refusal(at, 1, "convert foreign.nii a.npy").contains("a.npy.json beside it, which is another file"));
     std::fs::create_dir(at.join("a.dcm")).unwrap();
     std::fs::write(at.join("a.dcm/mine.txt"), "mine").unwrap();
     assert!(refusal(at, 1, "reconstruct scan.hs -o a.dcm").contains("the folder holds mine.txt"));
@@ -203,7 +206,7 @@ fn regions_measured_on_an_image_have_the_rows_of_its_run() {
             assert_eq!((row.quantity.as_str(), row.roi.as_str(), row.iteration), ("median", roi.name.as_str(), iteration));
             assert!(part(&|value| value < row.value) <= half && part(&|value| value > row.value) <= half, "{row:?}");
         }
-        assert_eq!(record(at, "measured.json")["progress"]["iteration"], json!(iteration));
+        assert_eq!(record(at, "measured.csv.json")["progress"]["iteration"], json!(iteration));
     }
     // On the screen the same, shorter.
     let table = run(at, "measure image.nii.gz --rois rois.toml");
@@ -238,7 +241,7 @@ fn two_images_are_compared_by_hand() {
     let correlation = of["correlation"].as_f64().unwrap();
     assert!((correlation - products / (of_a * of_b).sqrt()).abs() < 1e-12, "{correlation}");
     let text = run(at, "compare a.hv b.nii");
-    assert!(text.contains("voxel (3, 1, 1), at (3.00, 0.00, 1.50) mm") && text.contains("7.603738e-2"), "{text}");
+    assert!(text.contains("voxel (3, 1, 1) counted from 0, at (3.00, 0.00, 1.50) mm") && text.contains("7.603738e-2"), "{text}");
     let of: Value = serde_json::from_str(&run(at, "compare b.nii b.nii --json")).unwrap();
     assert_eq!([&of["relative_difference"], &of["largest"]], [&json!(0.0), &Value::Null]);
     // Another grid, and nothing that could be divided by.

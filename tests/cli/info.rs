@@ -35,5 +35,13 @@ fn every_kind_of_file_is_told_in_figures() {
     let roi = &of["rois"][0];
     assert!(roi["name"].is_string() && roi["centre_mm"].as_array().unwrap().len() == 3, "{of}");
     assert_eq!(info("a.csv")["rows"], json!(1));
+    let of = info("truth.nii.json");
+    assert_eq!((&of["made"], &of["data"]["file"]), (&json!("true-image"), &json!("scan.hs")));
+    // As earlier versions called it.
+    std::fs::copy(at.join("truth.nii.json"), at.join("truth.json")).unwrap();
+    assert_eq!(info("truth.json")["made"], json!("true-image"));
+    assert!(run("info truth.json").contains("provenance of an image"));
+    std::fs::write(at.join("scan.calibration.toml"), "version = 1\nbq_per_ml = 52300.0\n").unwrap();
+    assert_eq!(info("scan.calibration.toml")["bq_per_ml"], json!(52300.0));
     assert!(refused(at, 1, &["info", "--json", "nothing.hs"]).contains("nothing.hs cannot be opened"));
 }

@@ -54,7 +54,7 @@ fn frames_are_those_that_are_reconstructed_one_by_one() {
         let image = values(at, &format!("{name}.nii"));
         assert!(image == values(at, "alone.nii"), "{frame}");
         series.extend(image);
-        for record in [format!("{name}.json"), "alone.json".to_owned()] {
+        for record in [format!("{name}.nii.json"), "alone.nii.json".to_owned()] {
             let record: Value = serde_json::from_str(&fs::read_to_string(at.join(record)).unwrap()).unwrap();
             assert_eq!(record["data"]["frame"], limits(3.0 * number as f64, 3.0));
         }
@@ -67,8 +67,16 @@ fn frames_are_those_that_are_reconstructed_one_by_one() {
     let f32_at = |at: usize| f32::from_le_bytes(whole[at..at + 4].try_into().unwrap());
     assert_eq!([40, 42, 44, 46, 48].map(i16_at), [4, 24, 24, 15, 3], "dim");
     assert_eq!((f32_at(76 + 16), f32_at(136), whole[123]), (3.0, 0.0, 2 | 8), "pixdim[4], toffset, xyzt_units");
-    let record: Value = serde_json::from_str(&fs::read_to_string(at.join("dynamic.json")).unwrap()).unwrap();
+    let record: Value = serde_json::from_str(&fs::read_to_string(at.join("dynamic.nii.json")).unwrap()).unwrap();
     assert_eq!(record["data"]["frame"], limits(0.0, 9.0));
+    // Each is read out of the whole.
+    assert!(run(at, "info dynamic.nii").contains("3, one every 3 s from 0 s"));
+    run(at, "convert dynamic.nii second.nii --frame 2");
+    assert!(values(at, "second.nii") == values(at, "dynamic_f002.nii"));
+    let record: Value = serde_json::from_str(&fs::read_to_string(at.join("second.nii.json")).unwrap()).unwrap();
+    assert_eq!(record["data"]["frame"], json!({ "start_secs": 3.0, "duration_secs": 3.0 }));
+    assert!(refused(at, 1, &["convert", "dynamic.nii", "no.nii"]).contains("--frame"));
+    assert!(refused(at, 2, &["convert", "second.nii", "no.npy", "--frame", "0"]).contains("--frame"));
 }
 
 #[test]
@@ -99,7 +107,7 @@ fn a_frame_without_events_is_told_and_the_others_are_written() {
     assert!(refused(at, 1, &replacing.split(' ').collect::<Vec<_>>()).contains("start_f001.nii"));
     run(at, "simulate cylinder --scanner small --counts 1e4 -o scan.hs");
     let counts = "reconstruct scan.hs -o a.nii --frames 0-1";
-    assert!(refused(at, 1, &counts.split(' ').collect::<Vec<_>>()).contains("--frames is for lists of events"));
+    assert!(refused(at, 2, &counts.split(' ').collect::<Vec<_>>()).contains("--frames is for list-mode data"));
 }
 
 #[cfg(unix)]
@@ -134,6 +142,6 @@ fn a_list_is_followed_to_its_end_or_to_a_signal() {
     assert_eq!(code, Some(0), "{said}{err}");
     assert!(image("half.npy") != image("whole.npy"));
     std::fs::write(folder.join("scan.hs"), "").unwrap();
-    let refusal = refused(folder, 1, &["reconstruct", "scan.hs", "-o", "a.npy", "--follow"]);
-    assert!(refusal.contains("--follow is for EPRI sweeps and lists"), "{refusal}");
+    let refusal = refused(folder, 2, &["reconstruct", "scan.hs", "-o", "a.npy", "--follow"]);
+    assert!(refusal.contains("--follow is for list-mode data and EPRI acquisitions"), "{refusal}");
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod batch;
+mod corrections;
 mod ends;
 mod epri;
 mod exchange;

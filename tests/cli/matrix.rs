@@ -34,7 +34,7 @@ fn a_matrix_a_scan_and_an_image_of_a_ring() {
     let volume = read_volume(&folder.join("a.nii")).unwrap().0;
     let decays = volume.sum() * volume.grid.voxel_mm.iter().product::<f64>();
     assert!((0.005..0.02).contains(&(40_000.0 / decays)), "{decays}");
-    let record: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("a.json")).unwrap()).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("a.nii.json")).unwrap()).unwrap();
     assert_eq!(record["matrix"]["scanner"], "madpet2-reduced", "{record}");
     // Written and read again it is the same.
     let matrix = saved_matrix::read_matrix(&folder.join("r.matrix")).unwrap();
@@ -44,10 +44,13 @@ fn a_matrix_a_scan_and_an_image_of_a_ring() {
     assert_eq!(pairs.total(), 40_000.0);
 
     // What does not go together, and what is damaged.
-    let without = refused(folder, 1, &["reconstruct", "rods.pairs", "-o", "no.nii"]);
+    let without = refused(folder, 2, &["reconstruct", "rods.pairs", "-o", "no.nii"]);
     assert!(without.contains("name its file (--matrix)"), "{without}");
-    let subsets = refused(folder, 1, &[&image[..4], &["--subsets", "3", "-o", "no.nii"]].concat());
-    assert!(subsets.contains("--subsets does not go with counts of pairs of crystals"), "{subsets}");
+    let subsets = refused(folder, 2, &[&image[..4], &["--subsets", "3", "-o", "no.nii"]].concat());
+    assert!(
+        subsets.contains("--subsets is for projection data and list-mode data; rods.pairs is a crystal-pair histogram"),
+        "{subsets}"
+    );
     let header = fs::read_to_string(folder.join("r.matrix")).unwrap();
     for (from, to, sentence) in [
         ("version = 1", "version = 7", "version 7"),

@@ -68,7 +68,6 @@ fn no_output_replaces_a_file_that_is_needed() {
         ("project i1.hv --like s1.hs -o s1.hs", "which this command reads"),
         ("backproject s1.hs --like i1.hv -o i1.hv", "which this command reads"),
         ("simulate cylinder --scanner small -o b.hs", "holds the data of"),
-        ("simulate cylinder --scanner small --attenuation -o c.hs --truth c_mult.hv --rois c.toml --image 0,1,1", "at least 1"),
         ("simulate ball --epri 66 -o c.sweep --rois nowhere/c.toml", "there is no folder nowhere"),
         ("bench epri --size 8 --json s1.hs", "a file of another kind"),
     ] {

@@ -35,7 +35,7 @@ fn a_reconstruction_tells_what_made_it() {
         at,
         "reconstruct scan.hs --multiplicative scan_mult.hs --additive scan_add.hs --iterations 3 --subsets 4 --subset-order sequential --threads 2 --rays 1,2 --projector per-lor --image 21,23,9 --fov-radius-mm 25 --post-filter-mm 4.5 --save-every 2 --rois rois.toml --csv numbers.csv -o image.nii.gz",
     );
-    let of = record(at, "image.json");
+    let of = record(at, "image.nii.gz.json");
     assert_eq!((&of["program"], &of["program_version"]), (&json!("tomoscope"), &json!(env!("CARGO_PKG_VERSION"))));
     assert_eq!((&of["provenance_version"], &of["made"]), (&json!(1), &json!("reconstruction")));
     assert_eq!(of["files"], json!(["image.nii.gz", "numbers.csv"]));
@@ -62,8 +62,8 @@ fn a_reconstruction_tells_what_made_it() {
     let elapsed = of["times"]["elapsed_secs"].as_f64().unwrap();
     assert!(elapsed > 0.0);
     // The same beside the table; the image on the way was not all that was asked for.
-    assert_eq!(record(at, "numbers.json"), of);
-    let on_the_way = record(at, "image_it002.json");
+    assert_eq!(record(at, "numbers.csv.json"), of);
+    let on_the_way = record(at, "image_it002.nii.gz.json");
     assert_eq!(on_the_way["progress"], json!({"iteration": 2, "iterations_asked": 3, "subiteration": 8, "complete": false}));
     assert_eq!(on_the_way["files"], json!(["image_it002.nii.gz"]));
     assert!(on_the_way["times"]["elapsed_secs"].as_f64().unwrap() < elapsed);
@@ -72,7 +72,7 @@ fn a_reconstruction_tells_what_made_it() {
     let bytes = std::fs::read(at.join("short.nii")).unwrap();
     let text = String::from_utf8_lossy(&bytes[148..228]).trim_end_matches('\0').to_owned();
     assert!(text.starts_with(&format!("MLEM; iteration 1; tomoscope {}; CPU, 1 thread", env!("CARGO_PKG_VERSION"))), "{text}");
-    assert_eq!(record(at, "short.json")["algorithm"]["start_image"], json!("image.nii.gz"));
+    assert_eq!(record(at, "short.nii.json")["algorithm"]["start_image"], json!("image.nii.gz"));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn few_counts_have_fewer_subsets_and_more_iterations() {
     // About 143 000 prompts, of which 43 000 are background.
     let said = run(at, "reconstruct scan.hs --image 21,21,15 -o all.nii");
     assert!(said.contains("OSEM with 2 subsets, 28 iterations (14") && said.contains("net counts, at least"), "{said}");
-    let rule = &record(at, "all.json")["algorithm"]["subset_rule"];
+    let rule = &record(at, "all.nii.json")["algorithm"]["subset_rule"];
     assert_eq!((&rule["default_subsets"], &rule["default_iterations"]), (&json!(2), &json!(28)));
     assert!(rule["reason"].as_str().unwrap().ends_with("per subset"), "{rule}");
     // Iterations follow from the subsets that are asked for; what the data do not support is noted.
@@ -94,7 +94,7 @@ fn few_counts_have_fewer_subsets_and_more_iterations() {
     assert!(said.contains("MLEM, 40 iterations"), "{said}");
     let said = run(at, "reconstruct scan.hs --image 21,21,15 --voxel-mm 1.5,1.5,2.5 --iterations 1 -o fine.nii");
     assert!(said.contains("rays per LOR  2 × 2"), "{said}");
-    assert_eq!(record(at, "fine.json")["projector"]["rays_per_bin"], json!([2, 2]));
+    assert_eq!(record(at, "fine.nii.json")["projector"]["rays_per_bin"], json!([2, 2]));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn sweeps_backprojections_and_true_images_tell_it_too() {
     let folder = folder_with_data();
     let at = folder.path();
     run(at, "reconstruct ball.sweep --filter hamming --cutoff 0.5 --interpolation cubic --order spaced --image 16,16,16 -o a.hv");
-    let of = record(at, "a.json");
+    let of = record(at, "a.hv.json");
     assert_eq!((&of["data"]["space"], &of["data"]["file"]), (&json!("3D"), &json!("ball.sweep")));
     assert_eq!((&of["data"]["file"], of.get("corrections"), of.get("projector")), (&json!("ball.sweep"), None, None));
     let algorithm = of["algorithm"].as_object().unwrap();
@@ -115,16 +115,16 @@ fn sweeps_backprojections_and_true_images_tell_it_too() {
     let progress = json!({"projections": 66, "projections_expected": 66, "complete": true});
     assert_eq!((&of["progress"], &of["image"]["unit"]), (&progress, &json!("a.u.")));
     run(at, "reconstruct ball.sweep --algorithm fbp-multistage --image 16,16,16 -o b.hv");
-    let of = record(at, "b.json");
+    let of = record(at, "b.hv.json");
     assert_eq!((&of["algorithm"]["name"], &of["progress"]["projections"]), (&json!("fbp-multistage"), &json!(66)));
     run(at, "simulate disc --epri 2d:30 -o disc.sweep");
     run(at, "reconstruct disc.sweep --image 16,16 -o disc.nii");
-    assert_eq!(record(at, "disc.json")["data"]["space"], json!("2D, axes x and y"));
+    assert_eq!(record(at, "disc.nii.json")["data"]["space"], json!("2D, axes x and y"));
     run(at, "backproject scan.hs --multiplicative scan_mult.hs --accumulation atomic --like truth.nii -o back.hv");
-    let of = record(at, "back.json");
+    let of = record(at, "back.hv.json");
     assert_eq!((&of["made"], &of["projector"]["accumulation"]), (&json!("backprojection"), &json!("atomic")));
     assert_eq!((&of["corrections"]["multiplicative"], &of["corrections"]["additive"]), (&json!("scan_mult.hs"), &Value::Null));
-    let of = record(at, "truth.json");
+    let of = record(at, "truth.nii.json");
     assert_eq!((&of["made"], &of["data"]["file"]), (&json!("true-image"), &json!("scan.hs")));
 }
 
@@ -132,13 +132,13 @@ fn sweeps_backprojections_and_true_images_tell_it_too() {
 fn a_file_that_is_not_a_record_stays_and_the_image_is_written() {
     let folder = folder_with_data();
     let at = folder.path();
-    std::fs::write(at.join("image.json"), "{\"mine\": 1}").unwrap();
+    std::fs::write(at.join("image.hv.json"), "{\"mine\": 1}").unwrap();
     let output = tomoscope(at, &"reconstruct scan.hs --iterations 1 -o image.hv".split(' ').collect::<Vec<_>>());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("warning: image.json is not a record") && said.contains("another name"), "{said}");
+    assert!(said.contains("warning: image.hv.json is not a record") && said.contains("another name"), "{said}");
     assert!(at.join("image.v").exists());
-    assert_eq!(std::fs::read_to_string(at.join("image.json")).unwrap(), "{\"mine\": 1}");
+    assert_eq!(std::fs::read_to_string(at.join("image.hv.json")).unwrap(), "{\"mine\": 1}");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn json_is_the_only_output_and_quiet_says_nothing() {
     let at = folder.path();
     for input in ["scan.hs --iterations 1", "ball.sweep --image 8,8,8"] {
         let printed = run(at, &format!("reconstruct {input} -o image.hv --json"));
-        assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), record(at, "image.json"));
+        assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), record(at, "image.hv.json"));
     }
     for arguments in [
         "reconstruct scan.hs --iterations 2 --save-every 1 -o image.hv",
@@ -156,13 +156,18 @@ fn json_is_the_only_output_and_quiet_says_nothing() {
         "backproject scan.hs --like truth.nii -o image.hv",
         "simulate cylinder --scanner small -o new.hs",
         "simulate ball --epri 66 -o new.sweep",
-        "bench epri --size 8 --projections 9 --row-secs 0.01 --threads 1 --device cpu --json out.json",
     ] {
         let output = tomoscope(at, &format!("{arguments} --quiet").split(' ').collect::<Vec<_>>());
         let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let outcome = (output.status.code(), said(&output.stdout), said(&output.stderr));
         assert_eq!(outcome, (Some(0), String::new(), String::new()), "{arguments}");
     }
+    // What is asked for is no note.
+    let rows = run(at, "bench epri --size 8 --projections 9 --row-secs 0.01 --threads 1 --device cpu --quiet");
+    assert!(rows.lines().count() >= 3 && rows.starts_with("program"), "{rows}");
+    std::fs::write(at.join("rois2.toml"), std::fs::read(at.join("rois.toml")).unwrap()).unwrap();
+    let table = run(at, "measure truth.nii --rois rois2.toml --quiet");
+    assert!(table.contains("median"), "{table}");
     // Both together: the record alone. Warnings and errors are told all the same.
     let both = "reconstruct scan.hs --iterations 1 -o image.hv --json --quiet --accumulation non-atomic";
     let output = tomoscope(at, &both.split(' ').collect::<Vec<_>>());

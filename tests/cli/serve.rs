@@ -177,10 +177,10 @@ fn what_is_no_window_is_told_so() {
     }
     refused(&folder, 2, &["serve"]);
     refused(&folder, 2, &["--connect-command", "ssh there"]);
-    let text = refused(&folder, 1, &["--remote-program", "/x", "small.hs"]);
+    let text = refused(&folder, 2, &["--remote-program", "/x", "small.hs"]);
     assert!(text.contains("go with --connect"), "{text}");
-    let text = refused(&folder, 1, &["--connect", "ssh://-oProxyCommand=touch%20x/scan.hs"]);
+    let text = refused(&folder, 2, &["--connect", "ssh://-oProxyCommand=touch%20x/scan.hs"]);
     assert!(text.contains("is not the name of a machine"), "{text}");
-    let text = refused(&folder, 1, &["--connect-command", "'open", "small.hs"]);
+    let text = refused(&folder, 2, &["--connect-command", "'open", "small.hs"]);
     assert!(text.contains("--connect-command ''open'"), "{text}");
 }

@@ -24,7 +24,7 @@ fn writes_data_corrections_truth_and_regions() {
                      -o scan.hs --truth truth.nii.gz --image 40,42,15 --voxel-mm 3,3,2.5 --rois rois.toml";
     let output = tomoscope(directory.path(), arguments);
     assert!(output.status.success(), "{}", stderr(&output));
-    assert!(stderr(&output).contains("of its usual size"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("scaled to"), "{}", stderr(&output));
     let read = |name: &str| read_projections(&directory.path().join(name)).unwrap().0;
     let (scan, factors, additive) = (read("scan.hs"), read("scan_mult.hs"), read("scan_add.hs"));
     let expected = 2e5 / 0.8;
@@ -44,7 +44,7 @@ fn writes_data_corrections_truth_and_regions() {
         sums.sum / sums.weight
     };
     let background = rois.iter().position(|roi| roi.role == RoiRole::Background).unwrap();
-    let largest_hot = rois.iter().position(|roi| roi.name == "sphere 22 mm").unwrap();
+    let largest_hot = rois.iter().rposition(|roi| roi.role == RoiRole::Hot).unwrap();
     assert!((mean(largest_hot) / mean(background) / 4.0 - 1.0).abs() < 0.25);
 }
 
@@ -68,10 +68,18 @@ fn answers_wrong_arguments_with_a_sentence() {
         ("simulate cylinder --scanner small -o scan.txt", 2, ".hs"),
         ("simulate cylinder --scanner small -o scan.hs --noise pink", 2, "poisson"),
         ("simulate cylinder --scanner small -o scan.hs --truth truth.png", 2, ".nii"),
-        ("simulate cylinder --scanner small -o scan.hs --counts 0", 1, "positive"),
-        ("simulate cylinder --scanner small -o scan.hs --counts nan", 1, "positive"),
-        ("simulate cylinder --scanner small -o scan.hs --background 1", 1, "less than 1"),
-        ("simulate cylinder --scanner small -o scan.hs --image 0,3,3", 1, "at least 1"),
+        ("simulate cylinder --scanner small -o scan.hs --counts 0", 2, "above 0"),
+        ("simulate cylinder --scanner small -o scan.hs --counts nan", 2, "above 0"),
+        ("simulate cylinder --scanner small -o scan.hs --counts 1e30", 2, "at most 1e15"),
+        ("simulate cylinder --scanner small -o scan.hs --counts -5", 2, "above 0"),
+        ("simulate cylinder --scanner small -o scan.hs --seed -1", 2, "at least 0"),
+        ("simulate cylinder --scanner small -o scan.hs --tof-ps 300", 2, "--list-mode"),
+        ("simulate cylinder --scanner small -o scan.hs --duration-secs 5", 2, "--list-mode"),
+        ("simulate cylinder --scanner small -o scan.hs --image 3,3,3", 2, "--truth"),
+        ("simulate cylinder --scanner small --list-mode -o a.petsird --noise none", 2, "--list-mode"),
+        ("simulate rods --scanner madpet2-reduced --list-mode -o a.petsird", 2, "--list-mode is for scanners"),
+        ("simulate cylinder --scanner small -o scan.hs --background 1", 2, "from 0 to below 1"),
+        ("simulate cylinder --scanner small -o scan.hs --truth t.nii --image 0,3,3", 2, "at least 1"),
         ("simulate cylinder --scanner small -o missing/scan.hs", 1, "missing"),
     ] {
         let output = tomoscope(directory.path(), arguments);
@@ -93,12 +101,12 @@ fn a_list_of_a_phantom_that_attenuates_comes_with_its_map_which_its_reconstructi
     done(folder.path(), &again);
     let values = |name: &str| read_volume(&folder.path().join(name)).unwrap().0;
     assert!(values("b.nii").sum() > 1.2 * values("a.nii").sum(), "{without}");
-    let record = std::fs::read_to_string(folder.path().join("b.json")).unwrap();
+    let record = std::fs::read_to_string(folder.path().join("b.nii.json")).unwrap();
     assert!(record.contains("\"attenuation\": \"list_mu.nii.gz\""), "{record}");
     // A map goes with lists alone, and must be one.
     let text = refused(folder.path(), 1, &[&again[..10], &["--attenuation", "a.nii"]].concat());
     assert!(text.contains("counts/mm") && text.contains("linear attenuation coefficients"), "{text}");
     done(folder.path(), &["simulate", "cylinder", "--scanner", "small", "--counts", "1e4", "-o", "scan.hs"]);
-    let text = refused(folder.path(), 1, &["reconstruct", "scan.hs", "-o", "c.nii", "--attenuation", "list_mu.nii.gz"]);
-    assert!(text.contains("--attenuation") && text.contains("lists of events"), "{text}");
+    let text = refused(folder.path(), 2, &["reconstruct", "scan.hs", "-o", "c.nii", "--attenuation", "list_mu.nii.gz"]);
+    assert!(text.contains("--attenuation is for list-mode data"), "{text}");
 }

@@ -45,7 +45,7 @@ fn stops_after(folder: &Path, rule: &[&str], iteration: usize, why: &str) {
     let said = done(folder, &arguments);
     let told = format!("stopped after iteration {iteration}: {why}");
     assert!(said.contains(&told) && !said.contains("by hand"), "{told}: {said}");
-    let text = std::fs::read_to_string(folder.join("stopped.json")).unwrap();
+    let text = std::fs::read_to_string(folder.join("stopped.nii.json")).unwrap();
     let record: Value = serde_json::from_str(&text).unwrap();
     assert!(record["stopped_by"].as_str().unwrap().starts_with(&told), "{record}");
     assert_eq!((&record["progress"]["iteration"], &record["progress"]["complete"]), (&json!(iteration), &json!(false)));
@@ -109,6 +109,6 @@ fn what_no_rule_can_look_at_is_refused() {
     std::fs::write(at.join("alone.toml"), alone).unwrap();
     says(1, &["--rois", "alone.toml", "--stop-noise", "5"], "needs a region of the role background");
     run(at, "simulate ball --epri 66 --points 32 -o ball.sweep");
-    let said = refused(at, 1, &["reconstruct", "ball.sweep", "-o", "no.nii", "--stop-plateau", "1"]);
-    assert!(said.contains("--stop-plateau is for counts"), "{said}");
+    let said = refused(at, 2, &["reconstruct", "ball.sweep", "-o", "no.nii", "--stop-plateau", "1"]);
+    assert!(said.contains("--stop-plateau is for projection data"), "{said}");
 }

@@ -77,7 +77,7 @@ fn without_a_file_of_tubes_the_coarse_set_of_the_cache_is_used() {
     assert!(said.contains("coarse set of tubes") && said.contains(header.to_str().unwrap()), "{said}");
     let image = read_volume(&folder.join("a.nii")).unwrap().0;
     assert!(image.sum() > 0.0);
-    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("a.json")).unwrap()).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("a.nii.json")).unwrap()).unwrap();
     assert_eq!(record["projector"]["tubes"]["super_lors"]["sizes"]["radial"], 6, "{record}");
     // Named, the same file gives the same image.
     let named = [&reconstruct[..9], &["b.nii", "--tubes", header.to_str().unwrap()]].concat();
@@ -122,7 +122,7 @@ fn what_has_no_heads_or_no_such_physics_is_refused() {
     assert!(refused(folder, 2, &["tubes", "--scanner", "vrpet", "-o", "a.hs"]).contains(".tubes"));
     let scan = ["simulate", "cylinder", "--scanner", "vrpet", "--model", "montecarlo", "-o", "scan.hs"];
     for option in [&["--attenuation"][..], &["--background", "0.1"], &["--noise", "none"], &["--truth", "t.nii"]] {
-        let sentence = refused(folder, 1, &[&scan[..], option].concat());
+        let sentence = refused(folder, 2, &[&scan[..], option].concat());
         assert!(sentence.contains(option[0]) && sentence.contains("montecarlo"), "{sentence}");
     }
     let other = [&scan[..5], &["geant", "-o", "scan.hs"]].concat();

@@ -14,7 +14,7 @@ use tomoscope::io::rois::read_rois;
 use tomoscope::io::saved_matrix::read_matrix;
 use tomoscope::io::saved_pairs::read_pairs;
 use tomoscope::io::saved_tubes::read_tubes;
-use tomoscope::io::{FileKind, SweepFollower, read_projections, read_sweep, read_volume};
+use tomoscope::io::{FileKind, SweepFollower, calibration, provenance, read_projections, read_sweep, read_volume};
 use tomoscope::plan::{check_basis, ring_basis};
 use tomoscope::scanner::find_ring;
 use tomoscope::ui::SavedSession;
@@ -157,6 +157,8 @@ fn read(path: &Path) -> Result<(), String> {
         }
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Petsird) => list_mode::open(path, &ListOptions::default()).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Calibration) => calibration::read_file(path).map(|_| ()).map_err(|error| error.to_string()),
+        Some(FileKind::Provenance) => Ok(drop(provenance::read(path))),
         None => Err("no such kind".into()),
     };
     assert!(start.elapsed() < PROMPT, "{} took {:?}", path.display(), start.elapsed());

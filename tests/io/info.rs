@@ -38,8 +38,11 @@ fn it_says_what_a_file_holds() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_sentence_and_exit_code_1() {
-    for (name, part) in [("none.hs", "none.hs cannot be opened"), ("scan.s", "name the header")] {
-        let output = info(Path::new(name));
+    let folder = folder();
+    let data = folder.path().join("scan.s");
+    std::fs::write(&data, "").unwrap();
+    for (name, part) in [(Path::new("none.hs"), "none.hs cannot be opened"), (data.as_path(), "name the header")] {
+        let output = info(name);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(text.starts_with("tomoscope: ") && text.contains(part), "{text}");

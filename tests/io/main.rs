@@ -15,6 +15,7 @@ mod info;
 mod lists;
 mod nifti;
 mod numpy_images;
+mod older_files;
 mod pairs;
 mod petsird;
 mod projections;

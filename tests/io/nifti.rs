@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
+use tomoscope::io::nifti::{Frames, frames, read_frame, write_series};
 use tomoscope::io::{read_volume, write_volume};
 
 use super::{assert_says, bytes_of, folder, warns_of};
@@ -225,7 +226,7 @@ fn what_is_not_read_is_refused_with_a_sentence() {
     let oblique = Some([[-2.0, 0.02, 0.0, 3.0], [0.0, -3.0, 0.0, 3.0], [0.0, 0.0, -4.0, 2.0]]);
     let twice = Some([[-2.0, 0.0, 0.0, 3.0], [0.0, 0.0, 0.0, 3.0], [0.0, -3.0, -4.0, 2.0]]);
     let cases: [(Header, &[&str]); 10] = [
-        (Header { dim: [4, 4, 3, 2, 5, 1, 1, 1], ..plain() }, &["5 volumes", "split"]),
+        (Header { dim: [4, 4, 3, 2, 5, 1, 1, 1], ..plain() }, &["5 images", "--frame"]),
         (Header { dim: [3, 4, -3, 2, 1, 1, 1, 1], ..plain() }, &["65533"]),
         (Header { dim: [3, 4, 0, 2, 1, 1, 1, 1], ..plain() }, &["sizes cannot be"]),
         (Header { dim: [3, 4, 30, 2, 1, 1, 1, 1], ..plain() }, &["too short", "1312", "448", "4 × 30 × 2"]),
@@ -321,4 +322,52 @@ fn a_file_that_is_too_long_is_told() {
     fs::write(&path, longer()).unwrap();
     let (_, notices) = read_volume(&path).unwrap();
     assert!(warns_of(&notices, "image.nii") && warns_of(&notices, "1000 more bytes"), "{notices:?}");
+}
+
+#[test]
+fn the_images_of_a_series_are_read_one_by_one() {
+    let folder = folder();
+    let grid = Grid::centred([4, 3, 2], [2.0, 3.0, 4.0]).unwrap();
+    let image =
+        |k: usize| Volume::from_vec(grid.clone(), (0..24).map(|i| (100 * k + i) as f32).collect(), Unit::CountsPerMm).unwrap();
+    for name in ["a.nii", "a.nii.gz"] {
+        let path = folder.path().join(name);
+        write_series(&path, &[image(1), image(2), image(3)], [5.0, 2.5], "").unwrap();
+        assert_eq!(frames(&path).unwrap(), Some(Frames { num: 3, start_secs: 5.0, step_secs: 2.5 }));
+        for k in 1..=3 {
+            let (volume, notices) = read_frame(&path, k).unwrap();
+            assert!(volume == image(k) && notices.is_empty(), "{name}, {k}: {notices:?}");
+        }
+        assert_says(&read_volume(&path).unwrap_err(), &[name, "3 images", "--frame"]);
+        for k in [0, 4] {
+            assert_says(&read_frame(&path, k).unwrap_err(), &["its images are 1 to 3"]);
+        }
+        // Cut short in its last image.
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+        read_frame(&path, 1).unwrap_err();
+    }
+    let single = folder.path().join("b.nii");
+    write_volume(&single, &image(1)).unwrap();
+    assert_eq!((frames(&single).unwrap(), read_frame(&single, 1).unwrap().0), (None, image(1)));
+}
+
+#[test]
+fn what_is_no_nifti_1_is_told_without_the_programs_inside() {
+    let folder = folder();
+    let nifti_2 = [&540i32.to_le_bytes()[..], b"n+2\0\r\n\x1a\n", &[0; 528]].concat();
+    let empty_gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let cases: [(&str, &[u8], &str); 4] = [
+        ("empty.nii", b"", "has 0 bytes"),
+        ("empty.nii.gz", &empty_gzip, "has 0 bytes"),
+        ("two.nii", &nifti_2, "NIfTI-2"),
+        ("zeros.nii", &[0; 400], "not a NIfTI-1 file"),
+    ];
+    for (name, bytes, words) in cases {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let error = read_volume(&path).unwrap_err();
+        assert_says(&error, &[name, words]);
+        assert!(!error.to_string().contains("Kind("), "{error}");
+    }
 }

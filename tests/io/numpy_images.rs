@@ -61,19 +61,43 @@ fn either_order_of_indices_and_bytes_is_read() {
     }
 }
 
+/// A record under the name that earlier versions gave it.
+fn put_earlier_record(folder: &Path, names: &str, grid: &Grid) {
+    let image = ImageRecord::new(grid, Unit::CountsPerMm);
+    let record = json!({"program": "tomoscope", "files": [names], "image": image});
+    std::fs::write(folder.join("a.json"), record.to_string()).unwrap();
+}
+
+#[test]
+fn an_array_never_gets_the_grid_of_another_image_of_its_name() {
+    let folder = folder();
+    let path = npy(folder.path(), "a.npy", "<f4", false, "(2, 3, 4)", (0..24).map(f64::from));
+    let other = Grid::centred([4, 3, 2], [9.0; 3]).unwrap();
+    // Not of an earlier version's record ...
+    put_earlier_record(folder.path(), "a.nii.gz", &other);
+    assert_says(&read_volume(&path).unwrap_err(), &["a.npy", "a.npy.json", "--voxel-mm"]);
+    // ... which counts where it names the array, until there is one of its own.
+    put_earlier_record(folder.path(), "a.npy", &other);
+    let (volume, notices) = read_volume(&path).unwrap();
+    assert!(volume.grid == other && notices.is_empty(), "{notices:?}");
+    put_record(&path, "a.npy", &grid());
+    put_record(&folder.path().join("a.nii.gz"), "a.nii.gz", &other);
+    assert_eq!(read_volume(&path).unwrap().0.grid, grid());
+}
+
 #[test]
 fn an_array_is_an_image_only_with_its_grid() {
     let folder = folder();
     let path = npy(folder.path(), "a.npy", "<f4", false, "(2, 3, 4)", (0..24).map(f64::from));
-    assert_says(&read_volume(&path).unwrap_err(), &["a.npy", "a.json", "--voxel-mm"]);
-    put_record(&path, "b.nii", &grid());
+    assert_says(&read_volume(&path).unwrap_err(), &["a.npy", "a.npy.json", "--voxel-mm"]);
+    put_record(&path, "b.npy", &grid());
     let (volume, notices) = read_volume(&path).unwrap();
     assert_eq!((volume.grid, volume.unit), (grid(), Unit::CountsPerMm));
-    assert!(warns_of(&notices, "a.json, which does not name it"), "{notices:?}");
+    assert!(warns_of(&notices, "a.npy.json, which does not name it"), "{notices:?}");
     put_record(&path, "a.npy", &Grid::centred([4, 2, 3], [1.0; 3]).unwrap());
-    assert_says(&read_volume(&path).unwrap_err(), &["a.npy", "4 × 3 × 2", "4 × 2 × 3", "a.json"]);
-    std::fs::write(folder.path().join("a.json"), "{\"image\": 1}").unwrap();
-    assert_says(&read_volume(&path).unwrap_err(), &["a.npy", "a.json"]);
+    assert_says(&read_volume(&path).unwrap_err(), &["a.npy", "4 × 3 × 2", "4 × 2 × 3", "a.npy.json"]);
+    std::fs::write(folder.path().join("a.npy.json"), "{\"image\": 1}").unwrap();
+    assert_says(&read_volume(&path).unwrap_err(), &["a.npy", "a.npy.json"]);
     let flat = npy(folder.path(), "a.npy", "<f4", false, "(6, 4)", (0..24).map(f64::from));
     assert_says(&read_image_of_voxels(&flat, [1.0; 3]).unwrap_err(), &["a.npy", "[6, 4]", "three dimensions"]);
     let short = npy(folder.path(), "a.npy", "<f4", false, "(2, 3, 4)", (0..23).map(f64::from));
@@ -82,8 +106,13 @@ fn an_array_is_an_image_only_with_its_grid() {
 
 #[test]
 fn the_arrays_of_a_sweep_are_no_images() {
-    for name in ["a-proj.npy", "a-fgrad.npy", "a-B.npy", "a-h.npy", "a-dir.npy", "a-t.npy", "a-weights.npy"] {
-        assert_eq!(FileKind::of(Path::new(name)), Some(FileKind::NumpySweep), "{name}");
-    }
+    let folder = folder();
+    let kind = |name: &str| FileKind::of(&folder.path().join(name));
+    let others = ["a-fgrad.npy", "a-B.npy", "a-h.npy", "a-dir.npy", "a-t.npy", "a-weights.npy"];
+    // Without projections of that name they are images.
+    assert!(others.iter().all(|name| kind(name) == Some(FileKind::NumpyImage)));
+    std::fs::write(folder.path().join("a-proj.npy"), "").unwrap();
+    assert!(others.iter().chain(&["a-proj.npy"]).all(|name| kind(name) == Some(FileKind::NumpySweep)));
+    assert_eq!(kind("patient-B.npy"), Some(FileKind::NumpyImage));
     assert_eq!(FileKind::of(Path::new("a.NPY")), Some(FileKind::NumpyImage));
 }

@@ -268,7 +268,7 @@ fn odd_data_is_read_and_told() {
         let place = 4 * ((2 + 1) * TANGENTIAL + 3);
         data[place..place + 4].copy_from_slice(&bad.to_le_bytes());
         let (_, notices) = read_projections(&put(folder.path(), &header(&PLAIN), &data)).unwrap();
-        assert!(warns_of(&notices, "view 1, tangential position 3, mean ring difference -1, axial position 1"), "{notices:?}");
+        assert!(warns_of(&notices, "view 1, tangential position 3, plane 1)"), "{notices:?}");
     }
     let text = header(&PLAIN).replace("supine", "prone");
     let (_, notices) = read_projections(&put(folder.path(), &text, &bytes(&PLAIN))).unwrap();
@@ -290,7 +290,7 @@ fn what_is_not_read_is_refused_with_a_sentence() {
         ("segment := {-1, 0, 1}", "segment := {-1, 1, 1}", &["same mean ring difference"]),
         ("segment := {-1, 0, 1}", "segment := {1, 2, 3}", &["mean ring difference 0"]),
         ("segment := {-1, 0, 1}", "segment := {-1, 0, x}", &["minimum ring difference per segment", "'x'"]),
-        ("size [3] := 6", "size [3] := 0", &["matrix size [3]", "'0'", "at least 1"]),
+        ("size [3] := 6", "size [3] := 0", &["matrix size [3]", "'0'", "whole number from 1 to"]),
         ("size [3] := 6", "size [3] := -6", &["matrix size [3]", "'-6'"]),
         ("number format := float", "number format := ascii", &["number format", "ascii", "float"]),
         ("bytes per pixel := 4", "bytes per pixel := 3", &["number of bytes per pixel", "'3'"]),

@@ -38,17 +38,17 @@ fn the_description_of_an_image_is_ascii_and_ends_inside_its_80_bytes() {
 fn a_record_is_never_written_over_what_is_not_one() {
     let folder = folder();
     let image = folder.path().join("image.nii.gz");
-    let beside = folder.path().join("image.json");
+    let beside = folder.path().join("image.nii.gz.json");
     let foreign = ["", "{", "[1, 2]", "{\"program\": \"another\"}", "\"tomoscope\"", "run,iteration\n1,2\n"];
     for text in foreign {
         fs::write(&beside, text).unwrap();
         let error = provenance::write(&image, &json!({"program": "tomoscope", "files": ["image.nii.gz"]})).unwrap_err();
-        assert_says(&error, &["image.json", "not a record", "another name"]);
+        assert_says(&error, &["image.nii.gz.json", "not a record", "another name"]);
         assert_eq!(fs::read_to_string(&beside).unwrap(), text);
     }
     fs::remove_file(&beside).unwrap();
     fs::create_dir(&beside).unwrap();
-    assert_says(&provenance::check(&beside).unwrap_err(), &["image.json"]);
+    assert_says(&provenance::check(&beside).unwrap_err(), &["image.nii.gz.json"]);
     fs::remove_dir(&beside).unwrap();
     // A record of the program gives way to a newer one.
     for version in [1, 2] {
@@ -60,17 +60,31 @@ fn a_record_is_never_written_over_what_is_not_one() {
 }
 
 #[test]
-fn one_record_serves_the_files_that_it_is_true_of() {
+fn every_file_has_its_own_record() {
     let folder = folder();
-    let record = |file: &str, step: f64| json!({"program": "tomoscope", "files": [file], "step": step, "sub": {"a": 0.1 + step}});
-    let files = |path: &Path| read(path)["files"].clone();
-    let write = |file: &str, step: f64| provenance::write(&folder.path().join(file), &record(file, step)).unwrap();
-    let path = write("a.nii.gz", 1.0 / 3.0);
-    assert_eq!(write("a.csv", 1.0 / 3.0), path);
-    assert_eq!(files(&path), json!(["a.nii.gz", "a.csv"]));
-    write("a.csv", 1.0 / 3.0);
-    assert_eq!(files(&path), json!(["a.nii.gz", "a.csv"]));
-    // What says something else is of its own file only.
-    write("a.csv", 2.0 / 3.0);
-    assert_eq!(files(&path), json!(["a.csv"]));
+    let record = |file: &str, step: f64| json!({"program": "tomoscope", "files": [file], "step": step});
+    for (file, step) in [("a.nii.gz", 1.0 / 3.0), ("a.npy", 2.0 / 3.0), ("a.csv", 1.0)] {
+        provenance::write(&folder.path().join(file), &record(file, step)).unwrap();
+    }
+    for (file, step) in [("a.nii.gz", 1.0 / 3.0), ("a.npy", 2.0 / 3.0), ("a.csv", 1.0)] {
+        let found = provenance::read(&folder.path().join(file)).unwrap();
+        assert_eq!(found.record, record(file, step));
+        assert!(found.names_the_file && found.path == folder.path().join(format!("{file}.json")));
+    }
+}
+
+#[test]
+fn a_record_under_its_earlier_name_is_read_where_it_names_the_file() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("a.json"), r#"{"program": "tomoscope", "files": ["a.nii.gz", "a.csv"], "step": 1}"#).unwrap();
+    for file in ["a.nii.gz", "a.csv"] {
+        let found = provenance::read(&at(file)).unwrap();
+        assert_eq!((found.path, found.record["step"].as_i64()), (at("a.json"), Some(1)), "{file}");
+    }
+    assert!(provenance::read(&at("a.npy")).is_none());
+    // A new one comes first, and the earlier one stays as it is.
+    provenance::write(&at("a.nii.gz"), &json!({"program": "tomoscope", "files": ["a.nii.gz"], "step": 2})).unwrap();
+    assert_eq!(provenance::read(&at("a.nii.gz")).unwrap().record["step"], json!(2));
+    assert_eq!(read(&at("a.json"))["step"], json!(1));
 }

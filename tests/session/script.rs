@@ -98,6 +98,8 @@ impl Algorithm for Script {
             log_likelihood: Some(-1.0 / self.steps as f64),
             residual: Some(DataResidual { squares: self.steps as f64, expected: 4.0 }),
             num_impossible_bins: self.num_impossible_bins,
+            num_limited_bins: 0,
+            explained: None,
             accumulation: self.accumulation,
             race: None,
             stages: StageTimes::default(),

@@ -111,7 +111,8 @@ fn it_is_found_in_a_uniform_phantom_kept_and_used() {
     assert_scaled(&saved, &volume, factor);
     let sums = harness.state().document().rois[0].mask(&saved.grid).sums(saved.as_slice());
     assert!((sums.sum / sums.weight / 5000.0 - 1.0).abs() < 1e-5);
-    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.path().join("image.json")).unwrap()).unwrap();
+    let record: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("image.nii.json")).unwrap()).unwrap();
     assert_eq!((record["calibration_bq_per_ml"].as_f64(), record["image"]["unit"].as_str()), (Some(factor), Some("Bq/mL")));
     save_to(&mut harness, &series);
     let slice = dicom_object::open_file(series.join("slice_001.dcm")).unwrap();

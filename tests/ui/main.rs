@@ -17,6 +17,7 @@ mod lists;
 mod nema;
 mod next_start;
 mod numbers;
+mod older_sessions;
 mod pairs;
 mod picture;
 mod pictures;

@@ -126,7 +126,7 @@ impl Header {
     }
 
     fn parse_count(&self, key: &str, text: &str) -> Result<usize, IoError> {
-        let expected = "a whole number of at least 1";
+        let expected = &format!("a whole number from 1 to {MAX_COUNT}");
         let count: u64 = self.parse(key, text, expected)?;
         if (1..=MAX_COUNT).contains(&count) { Ok(count as usize) } else { Err(self.value(key, text, expected)) }
     }
@@ -181,10 +181,17 @@ impl Header {
 
     /// How numbers are stored, but for their byte order.
     pub(super) fn number_type(&self, notices: &mut Vec<Notice>) -> Result<NumberType, IoError> {
-        let name = self.word("number format").unwrap_or_else(|| {
-            notices.push(self.warning("the key 'number format' is missing; Interfile's default, unsigned integer, is taken"));
-            "unsigned integer".to_owned()
-        });
+        let name = match self.word("number format") {
+            Some(name) => name,
+            // As 4 or 8 bytes both kinds are usual; the wrong one gives an image of nonsense.
+            None if self.count("number of bytes per pixel")?.is_some_and(|bytes| bytes >= 4) => {
+                return Err(self.missing("number format", "add whether numbers are float, signed integer or unsigned integer"));
+            }
+            None => {
+                notices.push(self.warning("the key 'number format' is missing; Interfile's default, unsigned integer, is taken"));
+                "unsigned integer".to_owned()
+            }
+        };
         let default_bytes = match name.as_str() {
             "short float" => Some(4),
             "long float" => Some(8),

@@ -66,20 +66,11 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
 
 /// Why a bin's value cannot be counts.
 pub(super) fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
+    // As the refusal of a reconstruction names it.
     let (view, tangential_pos, plane) = data.bin_of_index(index);
-    let mut axial_pos = plane;
-    let mut segment = 0;
-    for (i, s) in data.geometry.segments.iter().enumerate() {
-        segment = i;
-        if axial_pos < s.num_axial_pos {
-            break;
-        }
-        axial_pos -= s.num_axial_pos;
-    }
-    let difference = data.geometry.segments.get(segment).map_or(0.0, Segment::mean_ring_difference);
     format!(
-        "some bins are negative or not a number; the first holds {value} (view {view}, tangential position {tangential_pos}, mean \
-         ring difference {difference}, axial position {axial_pos}). MLEM and OSEM need counts of at least 0"
+        "some bins are negative or not a number; the first holds {value} (view {view}, tangential position {tangential_pos}, plane \
+         {plane}). MLEM and OSEM need counts of at least 0"
     )
 }
 

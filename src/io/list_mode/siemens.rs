@@ -179,7 +179,7 @@ impl SiemensList {
         }
         if num_on_gaps > 0 {
             self.notices.push(Notice::warning(format!(
-                "{path}: {num_on_gaps} events were left out, for one of their detectors is a gap between blocks; is it the scanner's own data?"
+                "{path}: {num_on_gaps} events were left out, for one of their detectors is a gap between blocks; check that the file comes from this scanner"
             )));
         }
     }

@@ -12,7 +12,7 @@ use crate::measure::{
 pub struct NemaAnalysis {
     /// Where the phantom lies.
     pub placement: NemaPlacement,
-    /// Index of the slice nearest to the spheres' plane.
+    /// Number of the slice nearest to the spheres' plane, counted from 1.
     pub slice: usize,
     /// Activity of the hot spheres over that of the background, as given; `None`: hot spheres have no contrast recovery.
     pub activity_ratio: Option<f64>,
@@ -72,7 +72,7 @@ pub fn analyse(volume: &Volume, placement: &NemaPlacement, activity_ratio: Optio
     let mean = lung.iter().map(|slice| slice.residual).sum::<f64>() / lung.len() as f64;
     Ok(NemaAnalysis {
         placement: placement.clone(),
-        slice: grid.voxel_from_mm(placement.centre_mm)[2].round() as usize,
+        slice: grid.voxel_from_mm(placement.centre_mm)[2].round() as usize + 1,
         activity_ratio,
         spheres,
         mean_lung_residual: mean.is_finite().then_some(mean),

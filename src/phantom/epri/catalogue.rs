@@ -150,7 +150,7 @@ impl Phantom {
         let size = (FILLED * half_extent_mm / self.reach_mm()).min(1.0);
         if size < 1.0 {
             self.notices.push(Notice::info(format!(
-                "{} was made {:.0} % of its usual size to fit the {half_extent_mm:.1} mm that are sampled on both sides",
+                "{}: scaled to {:.0} % to fit the {half_extent_mm:.1} mm that are sampled on both sides",
                 self.title,
                 100.0 * size,
             )));

@@ -22,7 +22,7 @@ impl RunView {
             let job = self.running.as_ref().zip(input.study.open.as_ref()).and_then(|(forms, open)| forms.job(open).ok());
             let next = series.advance(is_whole && job.is_some(), |frame_ms| has_events(input.study, frame_ms));
             if let Some((job, frame_ms)) = job.zip(next) {
-                let job = job.for_frames(series.frames_ms());
+                let job = job.for_frames(&series.frames().iter().map(|frame| frame.requested_ms.clone()).collect::<Vec<_>>());
                 self.begin_run(job.in_frame(frame_ms), input, false);
             }
             self.look_back(input.session);

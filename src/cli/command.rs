@@ -1,0 +1,147 @@
+//! The definition of the command line, completed: the headings that options stand under, and negative numbers as values, so that
+//! they are refused for what they are and not as unknown options.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::ErrorKind;
+use clap::{Arg, Command, CommandFactory as _, Error, FromArgMatches as _, Subcommand as _};
+
+use super::{Cli, CliCommand};
+use crate::io::FileKind;
+
+/// Widest text of a help page, in columns.
+const MAX_WIDTH: usize = 120;
+
+/// Returns the definition of the command line.
+pub fn command() -> Command {
+    completed(Cli::command())
+}
+
+/// Parses arguments, the first of which is the program's name.
+///
+/// # Errors
+/// Arguments that are not understood, or help that was asked for.
+pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Error> {
+    if let Some(error) = unknown_command(arguments) {
+        return Err(error);
+    }
+    let mut definition = command();
+    let matches = definition.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
+}
+
+/// Returns the refusal of a first word that is neither a command nor looks like a file. (Without it, clap would take the word for the
+/// study to open.)
+fn unknown_command(arguments: &[OsString]) -> Option<Error> {
+    let [program, word, ..] = arguments else { return None };
+    let text = word.to_str()?;
+    let is_file = text.contains(['/', '\\', '.']) || FileKind::of(Path::new(word)).is_some() || Path::new(word).exists();
+    if text.is_empty() || text.starts_with('-') || is_file {
+        return None;
+    }
+    let commands = CliCommand::augment_subcommands(Command::new("tomoscope"));
+    let found = commands.try_get_matches_from([program, word]);
+    found.err().filter(|error| error.kind() == ErrorKind::InvalidSubcommand)
+}
+
+fn completed(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    let command = command.max_term_width(MAX_WIDTH).mut_args(|arg| with_negative_numbers(with_heading(&name, arg)));
+    command.mut_subcommands(completed)
+}
+
+/// A list of numbers (`X,Y,Z`) may begin with any sign too, which clap does not take for a negative number.
+fn with_negative_numbers(arg: Arg) -> Arg {
+    if arg.is_positional() || !arg.get_action().takes_values() {
+        return arg;
+    }
+    let is_list = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains([',', '-'])));
+    if is_list { arg.allow_hyphen_values(true) } else { arg.allow_negative_numbers(true) }
+}
+
+fn with_heading(command: &str, arg: Arg) -> Arg {
+    let heading = heading(command, arg.get_id().as_str());
+    match heading {
+        Some(heading) if !arg.is_positional() => arg.help_heading(heading),
+        _ => arg,
+    }
+}
+
+/// Returns the heading of an option; `None` for those of commands that have few.
+fn heading(command: &str, option: &str) -> Option<&'static str> {
+    match command {
+        "reconstruct" => of_reconstruct(option).or_else(|| of_projector(option)),
+        "project" | "backproject" => of_projector(option),
+        "simulate" => of_simulate(option),
+        _ => None,
+    }
+}
+
+fn of_reconstruct(option: &str) -> Option<&'static str> {
+    Some(match option {
+        "algorithm" | "iterations" | "subsets" | "subset_order" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
+        "filter" | "cutoff" | "baseline" | "interpolation" | "reference" | "phase" | "kernel" | "order" => "EPRI acquisitions",
+        "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks"
+        | "attenuation" | "no_tof" => "List-mode data",
+        "stop_noise" | "stop_recovery" | "stop_plateau" => "Stopping rules",
+        "image" | "voxel_mm" | "like" | "fov_radius_mm" => "Image grid",
+        "rois" | "csv" | "reference_image" => "Measurements",
+        "save_every" | "post_filter_mm" | "calibration" | "json" | "trace" => "Output",
+        "jobs" | "part" | "skip_done" => "Several inputs",
+        _ => return None,
+    })
+}
+
+fn of_projector(option: &str) -> Option<&'static str> {
+    Some(match option {
+        "multiplicative" | "additive" | "additive_inside" | "no_corrections" => "Corrections",
+        "projector" | "tubes" | "rays" | "accumulation" | "threads_per_block" | "fov_radius_mm" => "Projector",
+        "device" | "threads" => "Device",
+        _ => return None,
+    })
+}
+
+fn of_simulate(option: &str) -> Option<&'static str> {
+    Some(match option {
+        "epri" | "points" | "extent_mm" | "noise_fraction" | "order" | "weights" => "EPRI acquisitions",
+        "list_mode" | "duration_secs" | "tof_ps" => "List-mode data",
+        "truth" | "image" | "voxel_mm" | "rois" => "True image and regions",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The options of a help page under each heading.
+    fn options_under(command: &str, heading: &str) -> Vec<String> {
+        let page = super::command().find_subcommand_mut(command).unwrap().render_long_help().to_string();
+        let under = page.split_once(&format!("\n{heading}:\n")).map_or("", |(_, rest)| rest);
+        let is_heading = |line: &&str| !line.starts_with(' ') && line.ends_with(':');
+        let lines = under.lines().take_while(|line| !is_heading(line)).map(str::trim_start);
+        lines.filter(|line| line.starts_with('-')).map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn options_stand_under_their_own_headings() {
+        let of_sweeps =
+            ["--filter", "--cutoff", "--baseline", "--interpolation", "--reference", "--phase", "--kernel", "--order"];
+        assert_eq!(options_under("reconstruct", "EPRI acquisitions"), of_sweeps);
+        assert!(options_under("reconstruct", "Algorithm").contains(&"--iterations".to_owned()));
+        assert!(options_under("reconstruct", "Corrections").contains(&"--no-corrections".to_owned()));
+        assert_eq!(options_under("simulate", "List-mode data"), ["--list-mode", "--duration-secs", "--tof-ps"]);
+    }
+
+    #[test]
+    fn the_definition_is_sound_and_mistyped_commands_are_found() {
+        command().debug_assert();
+        let refusal = |words: &[&str]| unknown_command(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        let text = refusal(&["tomoscope", "recontruct", "a.hs"]).unwrap().to_string();
+        assert!(text.contains("unrecognized subcommand 'recontruct'") && text.contains("'reconstruct'"), "{text}");
+        for words in [&["tomoscope"][..], &["tomoscope", "a.hs"], &["tomoscope", "info"], &["tomoscope", "--quiet"]] {
+            assert!(refusal(words).is_none(), "{words:?}");
+        }
+    }
+}
