@@ -83,9 +83,7 @@ impl Files {
         let Output { option, path, grows, .. } = output;
         let name = path.display();
         if self.read.iter().any(|(read, _)| *read == output.identity) {
-            return Err(format!(
-                "{option}: {name} is an input, which this command reads, and would be overwritten; choose another name"
-            ));
+            return Err(format!("{option}: {name}, which this command reads, would be overwritten; choose another name"));
         }
         if !fs::exists(path).unwrap_or(false) {
             return Ok(());

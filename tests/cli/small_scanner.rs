@@ -151,7 +151,7 @@ fn corrections_are_used() {
     };
     let corrected = ratio(&["--multiplicative", "scan_mult.hs", "--additive", "scan_add.hs"]);
     assert!((corrected - 1.0).abs() < 0.06, "{corrected}");
-    let without = ratio(&[]);
+    let without = ratio(&["--no-corrections"]);
     assert!((without - 1.0).abs() > 0.2, "{without}");
     // a/m, added inside the factors, is the same as a.
     let (add, _) = read_projections(&folder.join("scan_add.hs")).unwrap();
