@@ -210,7 +210,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::data::{CountRates, Events, ListFacts, Study};
+    use crate::data::{CountRates, Events, ListFacts, ScanTime, Study};
     use crate::plan::default_list_settings;
     use crate::scanner::{Detectors, catalogue, find};
 
@@ -309,6 +309,7 @@ mod tests {
             total_additive: delayed_ms.len() as f64,
             prompts: Arc::new(events(times_ms)),
             delayeds: Arc::new(events(delayed_ms)),
+            time: ScanTime::default(),
             rates: CountRates::default(),
             frame_ms: None,
             elsewhere: None,
