@@ -6,7 +6,7 @@ use tomoscope::algebra::Host;
 use tomoscope::data::{Counts, Michelogram, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, AxialRuns, Siddon, Subset, ViewProjector};
-use tomoscope::recon::{Algorithm, EmSettings, Explained, MlemOsem, ProjectionModel, SubsetOrder};
+use tomoscope::recon::{Algorithm, EmKernels, EmSettings, Explained, MlemOsem, ProjectionModel, SubsetOrder};
 use tomoscope::scanner::{ScanGeometry, find};
 use tomoscope::task::Task;
 
@@ -88,6 +88,15 @@ impl Reference {
 }
 
 fn osem<A: ViewProjector<Host> + 'static>(projector: A, counts: &Counts, num_subsets: usize) -> impl Algorithm + use<A> {
+    osem_on(Host, projector, counts, num_subsets)
+}
+
+fn osem_on<B: EmKernels + 'static, A: ViewProjector<B> + 'static>(
+    mut backend: B,
+    projector: A,
+    counts: &Counts,
+    num_subsets: usize,
+) -> impl Algorithm + use<A, B> {
     let settings = EmSettings {
         subset_order: SubsetOrder::Sequential,
         accumulation: Accumulation::Deterministic,
@@ -95,8 +104,8 @@ fn osem<A: ViewProjector<Host> + 'static>(projector: A, counts: &Counts, num_sub
         racy_sensitivity: false,
     };
     let (voxels, views) = (projector.voxels().clone(), projector.views().clone());
-    let model = ProjectionModel::new(&mut Host, projector, views, counts, num_subsets).unwrap();
-    MlemOsem::new(Host, voxels, model, settings, None).unwrap()
+    let model = ProjectionModel::new(&mut backend, projector, views, counts, num_subsets).unwrap();
+    MlemOsem::new(backend, voxels, model, settings, None).unwrap()
 }
 
 struct Outcome {
@@ -107,8 +116,18 @@ struct Outcome {
 }
 
 fn run<A: ViewProjector<Host> + 'static>(projector: A, counts: &Counts, num_subsets: usize, num_iterations: usize) -> Outcome {
+    run_on(Host, projector, counts, num_subsets, num_iterations)
+}
+
+fn run_on<B: EmKernels + 'static, A: ViewProjector<B> + 'static>(
+    backend: B,
+    projector: A,
+    counts: &Counts,
+    num_subsets: usize,
+    num_iterations: usize,
+) -> Outcome {
     let mut volume = Volume::filled(projector.voxels().grid().clone(), 0.0);
-    let mut algorithm = osem(projector, counts, num_subsets);
+    let mut algorithm = osem_on(backend, projector, counts, num_subsets);
     let (mut num_impossible, mut num_limited, mut explained) = (0, 0, None);
     for _ in 0..num_subsets * num_iterations {
         let report = algorithm.step(&Task::new()).unwrap();
@@ -409,4 +428,62 @@ fn a_handful_of_counts_on_a_large_scanner_is_all_explained() {
 #[ignore = "takes minutes"]
 fn a_handful_of_counts_on_the_discovery_ste_is_all_explained() {
     a_handful_of_counts_is_all_explained("discovery-ste", &[10, 1000, 100_000]);
+}
+
+/// The same beside a very hot source, with dead bins and with few counts, on a CUDA device.
+#[cfg(feature = "cuda")]
+mod on_a_device {
+    use tomoscope::cuda;
+
+    use super::super::device::device;
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_on_a_device_either() {
+        if device().is_none() {
+            return;
+        }
+        let geometry = tiny(3);
+        let grid = Grid::centred([12, 12, 5], [5.5, 5.5, 3.0]).unwrap();
+        let reference = Reference::new(&geometry, &grid, FOV_MM);
+        let view_len = geometry.num_tangential * geometry.num_planes();
+        let exact = |image: &Volume| -> Vec<f32> {
+            let x: Vec<f64> = image.as_slice().iter().map(|value| f64::from(*value)).collect();
+            reference.project(&x).into_iter().map(|value| value as f32).collect()
+        };
+        let dead: Vec<f32> =
+            (0..geometry.num_bins()).map(|bin| if bin / view_len % 6 == 0 && bin % 3 == 0 { 0.0 } else { 1.0 }).collect();
+        let of_dead = exact(&hot(&grid, 8.0)).iter().zip(&dead).map(|(y, m)| y * m).collect();
+        let few: Vec<f32> = noise(11, geometry.num_bins()).iter().map(|u| if *u > 0.995 { 1.0 } else { 0.0 }).collect();
+        let cases = [
+            ("hot, 1e4", Counts::new(michelogram(&geometry, exact(&hot(&grid, 1e4)))), 1e-4),
+            ("hot, 1e6", Counts::new(michelogram(&geometry, exact(&hot(&grid, 1e6)))), 1e-4),
+            (
+                "dead bins",
+                Counts::new(michelogram(&geometry, of_dead)).with_corrections(Some(michelogram(&geometry, dead)), None).unwrap(),
+                1e-4,
+            ),
+            ("few counts", Counts::new(michelogram(&geometry, few)), 1e-4),
+        ];
+        for (name, counts, allowed) in cases {
+            for num_subsets in [1, 4, 16] {
+                let device = device().unwrap();
+                let projector = cuda::AxialRuns::new(&device, Arc::clone(&geometry), grid.clone(), FOV_MM, [1, 1]).unwrap();
+                let found = run_on(device, projector, &counts, num_subsets, 3);
+                let expected = reference.osem(&counts, num_subsets, 3);
+                let error = relative(&found.image, &expected);
+                println!(
+                    "{name}, {num_subsets} subsets: {error:.1e}, left out {}, explained {}",
+                    found.num_impossible,
+                    found.explained.text()
+                );
+                assert!(error <= allowed, "{name}, {num_subsets}: {error}");
+                // Where the image is faint, too: the mean of what is not hot.
+                let faint =
+                    |image: &[f32]| image.iter().filter(|value| **value < 10.0).map(|value| f64::from(*value)).sum::<f64>();
+                let ratio = faint(&found.image) / faint(&expected);
+                assert!((ratio - 1.0).abs() < 0.02, "{name}, {num_subsets}: {ratio} of the background");
+            }
+        }
+    }
 }
