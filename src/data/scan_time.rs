@@ -207,8 +207,8 @@ impl FrameTime {
 pub fn moved_limits(frames: &[FrameTime]) -> Option<Notice> {
     let moved: Vec<&FrameTime> = frames.iter().filter(|frame| frame.is_moved()).collect();
     let named = moved.iter().take(MOST_NAMED).map(|frame| match frame.limits_ms.is_empty() {
-        true => format!("{} → empty", frame_words(&frame.requested_ms)),
-        false => format!("{} → {}", frame_words(&frame.requested_ms), frame.words()),
+        true => format!("{} becomes empty", frame_words(&frame.requested_ms)),
+        false => format!("{} becomes {}", frame_words(&frame.requested_ms), frame.words()),
     });
     let named: Vec<String> = named.collect();
     let rest = moved.len().saturating_sub(MOST_NAMED);
@@ -252,9 +252,9 @@ mod tests {
         let beyond = time.frame(&(4000..9000), &facts);
         assert_eq!((beyond.limits_ms.clone(), beyond.duration_ms, beyond.is_moved()), (4000..9000, 1000, false));
         let text = moved_limits(&frames).unwrap().text;
-        assert!(text.ends_with("2–3 s → 2–2.5 s, 3–4 s → 2.5–4 s"), "{text}");
+        assert!(text.ends_with("2–3 s becomes 2–2.5 s, 3–4 s becomes 2.5–4 s"), "{text}");
         assert_eq!(moved_limits(&frames[..2]), None);
-        assert!(moved_limits(&[time.frame(&(2600..2700), &facts)]).unwrap().text.ends_with("2.6–2.7 s → empty"));
+        assert!(moved_limits(&[time.frame(&(2600..2700), &facts)]).unwrap().text.ends_with("2.6–2.7 s becomes empty"));
     }
 
     #[test]

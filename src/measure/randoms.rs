@@ -338,7 +338,7 @@ mod tests {
         let (smoothed, raw) =
             (squares(&|bin| f64::from(found[bin])) / size, squares(&|bin| f64::from(delayeds.counts()[bin])) / size);
         assert!(smoothed.sqrt() < 0.36 && raw.sqrt() > 3.0, "{smoothed} {raw}");
-        delayeds.for_each_pair(|bin, [a, b]| assert!((a != 77 && b != 77) || found[bin] < 0.002, "{}", found[bin]));
+        delayeds.for_each_pair(|bin, [a, b]| assert!((a != 77 && b != 77) || found[bin] < 0.004, "{}", found[bin]));
     }
 
     /// Pairs of places, drawn in proportion to weights.

@@ -365,8 +365,9 @@ impl Job {
     pub fn share_of_scan(&self) -> Option<f64> {
         let Job::Events { study, settings, growing } = self else { return Some(1.0) };
         let Some(frame_ms) = &settings.frame_ms else { return growing.is_none().then_some(1.0) };
-        let duration_ms = study.measured.facts.duration_ms.filter(|ms| *ms > 0)?;
-        Some((f64::from(frame_ms.end - frame_ms.start) / duration_ms as f64).min(1.0))
+        let list = &study.measured;
+        let whole_ms = Some(list.time.duration_ms(&list.facts)).filter(|ms| *ms > 0)?;
+        Some((list.frame_time(frame_ms).duration_ms as f64 / whole_ms as f64).min(1.0))
     }
 
     /// The same to this number of full iterations; a sweep has one.

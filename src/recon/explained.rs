@@ -47,7 +47,8 @@ impl Explained {
 
     /// Whether the image holds so little that it must not pass for a result: nothing at all, or less than a half of what was measured.
     pub fn lacks_data(self) -> bool {
-        self.image <= 0.0 || self.worse() < 0.5
+        // (Also what is no number.)
+        !(self.image > 0.0 && self.worse() >= 0.5)
     }
 
     /// Both figures as text, in %.
@@ -75,6 +76,7 @@ mod tests {
         // Less than noise is left of the background: only the whole can be looked at.
         assert_eq!(of(0.5, 100.0, 110.0).net_ratio(), None);
         assert!(of(0.0, 100.0, 100.0).lacks_data() && !of(60.0, 0.0, 100.0).lacks_data());
+        assert!(of(f64::NAN, 0.0, 1.0).lacks_data() && !of(f64::NAN, 0.0, 1.0).is_usual());
         assert_eq!(of(51.0, 9500.0, 10_000.0).text(), "95.5 % of the counts (10.2 % net of background)");
     }
 }

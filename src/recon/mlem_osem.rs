@@ -199,10 +199,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         Ok(Some(Explained::new(image, totals)))
     }
 
-    /// Brings the image as it is shown into [`Self::correction`], where it differs from x: before every subset has been used, what
-    /// none of those used so far sees is not known yet and shown as 0.
+    /// Brings the image as it is shown into [`Self::correction`], where it differs from x: from the first step until every subset has
+    /// been used, what none of those used so far sees is not known yet and shown as 0.
     fn prepare_shown(&mut self) -> Result<bool, ReconError> {
-        let is_partial = (1..self.sensitivity.len()).contains(&self.num_sensitivities());
+        let is_partial = self.num_steps > 0 && self.num_sensitivities() < self.sensitivity.len();
         let Some(total) = self.total.as_ref().filter(|_| is_partial) else { return Ok(false) };
         self.backend.seen(&mut self.correction, &self.x, total)?;
         Ok(true)

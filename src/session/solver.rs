@@ -434,7 +434,7 @@ fn limited_bins(count: usize, course: Course) -> Notice {
     let [datum, _] = course.unexplained;
     let counted = counted(count, datum);
     Notice::warning(format!(
-        "a subset has {counted} with counts where the image expects less than 10⁻¹² of them: the ratio was limited to 10¹². Fewer subsets or iterations, or an additive sinogram (randoms + scatter), avoid this"
+        "a subset has {counted} with counts where the image expects less than 1e-12 of them: the ratio was limited to 1e12. Fewer subsets or iterations, or an additive sinogram (randoms + scatter), avoid this"
     ))
 }
 

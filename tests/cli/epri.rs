@@ -27,7 +27,7 @@ fn a_sweep_that_cannot_be_simulated_is_a_sentence() {
     for (arguments, code, words) in [
         ("simulate ball --epri 0 -o a.sweep", 2, "1 to"),
         ("simulate ball --epri many -o a.sweep", 2, "16x13"),
-        ("simulate ball --epri 66 -o a.hs", 1, ".sweep"),
+        ("simulate ball --epri 66 -o a.hs", 2, ".sweep"),
         ("simulate ball --epri 66 --counts 5 -o a.sweep", 2, "--counts"),
         ("simulate ball --epri 66 --scanner small -o a.sweep", 2, "--scanner"),
         ("simulate ball -o a.sweep", 2, "--scanner"),

@@ -94,19 +94,19 @@ fn an_image_that_is_not_finite_is_written_and_the_exit_code_is_3() {
     let (scan, _) = read_projections(&folder.join("scan.hs")).unwrap();
     let tiny = Michelogram::new(scan.geometry.clone(), vec![1e-44; scan.counts.len()]).unwrap();
     write_projections(&folder.join("tiny.hs"), &tiny).unwrap();
+    // Ratios beyond what f32 can hold are limited, and the image lacks what that costs.
     let arguments = "reconstruct scan.hs --multiplicative tiny.hs --algorithm mlem --iterations 1 --device cpu -o out.nii";
     let said = refused(folder, 3, &arguments.split(' ').collect::<Vec<_>>());
-    assert!(said.contains("do not hold a finite number"), "{said}");
-    assert_eq!(said.matches("finite").count(), 1, "{said}");
-    assert!(read_volume(&folder.join("out.nii")).unwrap().0.not_finite().is_some());
-    // One projection and one backprojection tell it too.
+    assert!(said.contains("the ratio was limited") && said.contains("explains 0.0 %"), "{said}");
+    assert!(read_volume(&folder.join("out.nii")).unwrap().0.not_finite().is_none());
+    // One projection and one backprojection that are not finite.
     let huge = Michelogram::new(scan.geometry.clone(), vec![3e38; scan.counts.len()]).unwrap();
     write_projections(&folder.join("huge.hs"), &huge).unwrap();
     let run = |arguments: &str| refused(folder, 3, &arguments.split(' ').collect::<Vec<_>>());
     let said = run("backproject huge.hs --like out.nii --device cpu -o back.nii");
     assert!(said.contains("voxels do not hold a finite number"), "{said}");
     assert!(read_volume(&folder.join("back.nii")).unwrap().0.not_finite().is_some());
-    let said = run("project out.nii --like scan.hs --device cpu -o again.hs");
+    let said = run("project back.nii --like scan.hs --device cpu -o again.hs");
     assert!(said.contains("bins do not hold a finite number"), "{said}");
     assert!(read_projections(&folder.join("again.hs")).unwrap().0.counts.iter().any(|v| !v.is_finite()));
 }

@@ -11,7 +11,7 @@ fn folder_with_data() -> tempfile::TempDir {
     let at = folder.path();
     for arguments in [
         "simulate cylinder --scanner small --counts 1e5 --rois r1.toml -o s1.hs",
-        "reconstruct s1.hs -o i1.hv --iterations 1 --image 9,9,9 --device cpu",
+        "reconstruct s1.hs -o i1.hv --iterations 1 --voxel-mm 15,15,5 --device cpu",
         "simulate ball --epri 66 -o ball.sweep",
     ] {
         done(at, &arguments.split(' ').collect::<Vec<_>>());
@@ -82,8 +82,8 @@ fn outputs_of_the_same_command_are_replaced() {
     let folder = folder_with_data();
     for arguments in [
         "simulate cylinder --scanner small --counts 1e5 --attenuation --rois r1.toml -o s1.hs",
-        "reconstruct s1.hs -o i1.hv --iterations 1 --image 9,9,9 --rois r1.toml --csv t.csv --device cpu",
-        "reconstruct s1.hs -o i1.hv --iterations 1 --image 9,9,9 --rois r1.toml --csv t.csv --device cpu",
+        "reconstruct s1.hs -o i1.hv --iterations 1 --voxel-mm 15,15,5 --rois r1.toml --csv t.csv --device cpu",
+        "reconstruct s1.hs -o i1.hv --iterations 1 --voxel-mm 15,15,5 --rois r1.toml --csv t.csv --device cpu",
         "project i1.hv --like s1.hs -o p.hs",
         "project i1.hv --like s1.hs -o p.hs",
     ] {

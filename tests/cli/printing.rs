@@ -59,7 +59,7 @@ const COMMANDS: [(&str, Option<&str>); 13] = [
 fn a_closed_pipe_costs_nothing() {
     let folder = folder_with_data();
     let at = folder.path();
-    done(at, &["reconstruct", "scan.hs", "-o", "like.nii", "--iterations", "1", "--image", "9,9,9"]);
+    done(at, &["reconstruct", "scan.hs", "-o", "like.nii", "--iterations", "1", "--voxel-mm", "15,15,5"]);
     for (arguments, file) in COMMANDS {
         for (out, err) in [(closed().into(), Stdio::piped()), (Stdio::piped(), closed().into()), (closed().into(), full())] {
             let (code, said) = outcome(&run(at, arguments, out, err));
@@ -76,7 +76,7 @@ fn a_closed_pipe_costs_nothing() {
 fn a_full_disk_behind_standard_output_is_told_and_costs_no_result() {
     let folder = folder_with_data();
     let at = folder.path();
-    done(at, &["reconstruct", "scan.hs", "-o", "like.nii", "--iterations", "1", "--image", "9,9,9"]);
+    done(at, &["reconstruct", "scan.hs", "-o", "like.nii", "--iterations", "1", "--voxel-mm", "15,15,5"]);
     for (arguments, file) in COMMANDS {
         let (code, said) = outcome(&run(at, arguments, full(), Stdio::piped()));
         assert_eq!(code, Some(1), "{arguments}: {said}");

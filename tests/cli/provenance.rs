@@ -33,7 +33,7 @@ fn a_reconstruction_tells_what_made_it() {
     let begin = jiff::Timestamp::now();
     run(
         at,
-        "reconstruct scan.hs --multiplicative scan_mult.hs --additive scan_add.hs --iterations 3 --subsets 4 --subset-order sequential --threads 2 --rays 1,2 --projector per-lor --image 21,23,9 --fov-radius-mm 25 --post-filter-mm 4.5 --save-every 2 --rois rois.toml --csv numbers.csv -o image.nii.gz",
+        "reconstruct scan.hs --multiplicative scan_mult.hs --additive scan_add.hs --iterations 3 --subsets 4 --subset-order sequential --threads 2 --rays 1,2 --projector per-lor --image 21,23,9 --voxel-mm 7,6,5 --fov-radius-mm 60 --post-filter-mm 4.5 --save-every 2 --rois rois.toml --csv numbers.csv -o image.nii.gz",
     );
     let of = record(at, "image.nii.gz.json");
     assert_eq!((&of["program"], &of["program_version"]), (&json!("tomoscope"), &json!(env!("CARGO_PKG_VERSION"))));
@@ -46,14 +46,17 @@ fn a_reconstruction_tells_what_made_it() {
         json!({"name": "osem", "subsets": 4, "subset_order": "sequential", "start_image": "uniform", "racy_sensitivity": false});
     let mut found = of["algorithm"].clone();
     let rule = found.as_object_mut().unwrap().remove("subset_rule").unwrap();
+    let explained =
+        ["explained", "explained_net"].map(|key| found.as_object_mut().unwrap().remove(key).unwrap().as_f64().unwrap());
+    assert!(explained.iter().all(|part| (0.9..1.1).contains(part)), "{explained:?}");
     assert_eq!(found, algorithm);
     let is_net = rule["net_counts"].as_f64().is_some_and(|net| (0.95e5..1.05e5).contains(&net));
     assert!(is_net && rule["views"] == json!(48), "{rule}");
     assert_eq!(of["progress"], json!({"iteration": 3, "iterations_asked": 3, "subiteration": 12, "complete": true}));
-    let projector = json!({"name": "per-lor", "rays_per_bin": [1, 2], "fov_radius_mm": 25.0, "accumulation": "deterministic"});
+    let projector = json!({"name": "per-lor", "rays_per_bin": [1, 2], "fov_radius_mm": 60.0, "accumulation": "deterministic"});
     assert_eq!(of["projector"], projector);
     assert_eq!(of["post_filter_fwhm_mm"], json!(4.5));
-    let image = json!({"size": [21, 23, 9], "voxel_mm": [3.0, 3.0, 2.5], "origin_mm": [-30.0, -33.0, -10.0], "unit": "counts/mm", "not_finite": 0});
+    let image = json!({"size": [21, 23, 9], "voxel_mm": [7.0, 6.0, 5.0], "origin_mm": [-70.0, -66.0, -20.0], "unit": "counts/mm", "not_finite": 0});
     assert_eq!(of["image"], image);
     assert_eq!(of["device"]["threads"], json!(2));
     assert!(of["device"]["name"].as_str().unwrap().starts_with("CPU, 2 threads"));
@@ -80,19 +83,24 @@ fn few_counts_have_fewer_subsets_and_more_iterations() {
     let folder = folder_with_data();
     let at = folder.path();
     // About 143 000 prompts, of which 43 000 are background.
-    let said = run(at, "reconstruct scan.hs --image 21,21,15 -o all.nii");
+    let said = run(at, "reconstruct scan.hs --no-corrections --image 21,21,15 --voxel-mm 7,7,2.5 -o all.nii");
     assert!(said.contains("OSEM with 2 subsets, 28 iterations (14") && said.contains("net counts, at least"), "{said}");
     let rule = &record(at, "all.nii.json")["algorithm"]["subset_rule"];
     assert_eq!((&rule["default_subsets"], &rule["default_iterations"]), (&json!(2), &json!(28)));
     assert!(rule["reason"].as_str().unwrap().ends_with("per subset"), "{rule}");
     // Iterations follow from the subsets that are asked for; what the data do not support is noted.
-    let output = tomoscope(at, &"reconstruct scan.hs --image 21,21,15 --subsets 8 -o eight.nii".split(' ').collect::<Vec<_>>());
+    let output = tomoscope(
+        at,
+        &"reconstruct scan.hs --no-corrections --image 21,21,15 --voxel-mm 7,7,2.5 --subsets 8 -o eight.nii"
+            .split(' ')
+            .collect::<Vec<_>>(),
+    );
     let [said, notes] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
     assert!(output.status.success() && said.contains("OSEM with 8 subsets, 7 iterations"), "{said}");
     assert!(notes.contains("8 subsets are more than these data support (14") && notes.contains("use at most 2"), "{notes}");
-    let said = run(at, "reconstruct scan.hs --image 21,21,15 --algorithm mlem -o mlem.nii");
+    let said = run(at, "reconstruct scan.hs --image 21,21,15 --voxel-mm 7,7,2.5 --algorithm mlem -o mlem.nii");
     assert!(said.contains("MLEM, 40 iterations"), "{said}");
-    let said = run(at, "reconstruct scan.hs --image 21,21,15 --voxel-mm 1.5,1.5,2.5 --iterations 1 -o fine.nii");
+    let said = run(at, "reconstruct scan.hs --voxel-mm 1.5,1.5,2.5 --iterations 1 -o fine.nii");
     assert!(said.contains("rays per LOR  2 × 2"), "{said}");
     assert_eq!(record(at, "fine.nii.json")["projector"]["rays_per_bin"], json!([2, 2]));
 }

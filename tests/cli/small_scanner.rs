@@ -103,7 +103,10 @@ fn a_simulated_scan_is_reconstructed() {
         residuals.iter().map(|row| (row.iteration, row.subset)).collect::<Vec<_>>(),
         [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)]
     );
-    assert!(residuals[0].value > 1.0 && residuals[1..].iter().all(|row| row.value < 0.01), "{residuals:?}");
+    assert!(
+        residuals.iter().all(|row| row.value < 0.02) && residuals[1..].iter().all(|row| row.value < residuals[0].value),
+        "{residuals:?}"
+    );
 }
 
 #[test]
@@ -128,10 +131,10 @@ fn options_reach_the_run() {
     assert_eq!((c.grid.size, c.grid.voxel_mm), ([21, 23, 9], [3.0, 3.0, 2.5]));
     run("d.hv", &["--iterations", "1", "--voxel-mm", "6,6,5"]);
     assert_eq!(image(folder, "d.hv").grid.size, [24, 24, 8]);
-    run("e.hv", &["--iterations", "1", "--like", "c.hv", "--fov-radius-mm", "20"]);
+    run("e.hv", &["--iterations", "1", "--like", "c.hv", "--fov-radius-mm", "29"]);
     let e = image(folder, "e.hv");
     assert!(e.grid.same_as(&c.grid));
-    assert!(e.as_slice()[0] == 0.0 && e.as_slice().iter().filter(|v| **v > 0.0).count() < 9 * 150);
+    assert!(e.as_slice()[0] == 0.0 && e.as_slice().iter().filter(|v| **v > 0.0).count() < 9 * 320);
     // The filter is the one of the library.
     run("f.hv", &["--iterations", "1", "--image", "21,23,9", "--post-filter-mm", "7.5"]);
     let expected = gaussian_filter(&c, 7.5);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{CountRates, EventList, Events, Fingerprint, ListFacts, PairEfficiency, ScanTime, Study, Volume};
+use tomoscope::data::{CountRates, EventList, Events, Fingerprint, ListFacts, PairEfficiency, ScanTime, Study, TofFacts, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
@@ -95,7 +95,9 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
     let plain = |study: Study<EventList>| {
         let list = study.measured;
         let prompts = Events { multiplicative: Vec::new(), additive: Vec::new(), ..(*list.prompts).clone() };
-        let facts = ListFacts { efficiency: None, sampling: None, ..(*list.facts).clone() };
+        // Only PETSIRD states where its bins end.
+        let tof = list.facts.tof.clone().map(|tof| TofFacts { window_mm: [-1e4, 1e4], ..tof });
+        let facts = ListFacts { efficiency: None, sampling: None, tof, ..(*list.facts).clone() };
         Study::new(
             "plain",
             EventList {

@@ -104,7 +104,7 @@ fn axes_of_a_template_that_was_moved_are_measured_where_they_are() {
     assert_eq!(rois.len(), 8);
     let before = analyse(&volume, &found).unwrap();
     let same = analyse(&volume, &found.with_rois(&rois).unwrap()).unwrap();
-    assert_eq!((&same.rods, &same.spill_over, same.placement.moved_mm), (&before.rods, &before.spill_over, Some(0.0)));
+    assert_eq!((&same.rods, &same.spill_over, same.placement.moved_mm), (&before.rods, &before.spill_over, None));
     // The region of the thickest rod goes outside beyond the thinnest, where nothing is; that of the first cold cylinder to the
     // axis.
     let place = |name: &str| rois.iter().position(|roi| roi.name == name).unwrap();

@@ -164,7 +164,7 @@ fn an_image_that_is_not_finite_is_told_once() {
     let most = study.measured.prompts.counts.iter().copied().fold(0.0, f32::max);
     let huge = study.measured.prompts.counts.iter().map(|count| count / most * 3e38).collect();
     let huge = Michelogram::new(Arc::clone(geometry), huge).unwrap();
-    for (counted, is_finite) in [(factors, false), (Counts::new(huge), false), (study.measured.clone(), true)] {
+    for (counted, is_finite) in [(factors, true), (Counts::new(huge), false), (study.measured.clone(), true)] {
         let study = Arc::new(Study::new("extreme", counted));
         let mut watcher = Watcher::new(Box::new(prepare));
         let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_iterations: 1, ..on_cpu(&study.measured) };

@@ -50,7 +50,7 @@ fn wrong_files(folder: &Path) -> Vec<Wrong> {
         file("cut.nii.gz", &PACKED_IMAGE[..40], &["cut.nii.gz", "an image"]),
         file("table.csv", b"a,b\n1,2\n", &["table.csv", "a table of numbers"]),
         file("cut.sweep", b"version = 1\nunit = \"mT", &["cut.sweep", "line 2", "cut short"]),
-        file("cut.s", b"1234", &["cut.s", "is the data of", "cut.hs"]),
+        file("cut.s", b"1234", &["cut.s", "of no kind that is known"]),
     ];
     wrong.push((is_no_name, &["scan-", "not an Interfile header"]));
     wrong.push((folder.to_owned(), &["is a folder"]));

@@ -77,7 +77,7 @@ fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
     // It is saved here, with the record of what made it there.
     save_image_as(&mut harness, &folder.join("saved.npy"));
     wait_for(&mut harness, "the image's file", |app| app.notices().texts().any(|text| text.contains("saved.npy saved")));
-    let record = std::fs::read_to_string(folder.join("saved.json")).unwrap();
+    let record = std::fs::read_to_string(folder.join("saved.npy.json")).unwrap();
     assert!(record.contains(" on ") && record.contains("small.hs"), "{record}");
     // What another start needs there.
     wait_for(&mut harness, "the forecast", |app| app.next_start().is_some());
@@ -197,7 +197,7 @@ fn a_list_elsewhere_is_corrected_by_a_map_that_is_there() {
     // The record of what is saved here names the file.
     save_image_as(&mut harness, &folder.join("saved.npy"));
     wait_for(&mut harness, "the image's file", |app| app.notices().texts().any(|text| text.contains("saved.npy saved")));
-    assert!(std::fs::read_to_string(folder.join("saved.json")).unwrap().contains("events_mu.nii.gz"));
+    assert!(std::fs::read_to_string(folder.join("saved.npy.json")).unwrap().contains("events_mu.nii.gz"));
     harness.get_by_label("without attenuation").scroll_to_me();
     harness.run_steps(3);
     click(&mut harness, "without attenuation");

@@ -167,7 +167,7 @@ fn limits_inside_time_blocks_are_moved_and_told() {
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end of the series", is_over);
     let notices: Vec<&str> = harness.state().notices().texts().collect();
-    assert!(notices.iter().any(|text| text.contains("0–2.04 s → 0–2 s, 2.04–4 s → 2–4 s")), "{notices:?}");
+    assert!(notices.iter().any(|text| text.contains("0–2.04 s becomes 0–2 s, 2.04–4 s becomes 2–4 s")), "{notices:?}");
     let durations: Vec<u64> = harness.state().frames().unwrap().frames().iter().map(|frame| frame.duration_ms).collect();
     assert_eq!(durations, [2000, 2000]);
     assert!(harness.query_by_label("Frame 2 of 2, 2–4 s").is_some());

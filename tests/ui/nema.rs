@@ -117,7 +117,7 @@ fn regions_of_a_template_that_were_moved_are_those_of_the_report() {
     assert!(said(&harness, "found.pdf written") && !said(&harness, "The report is of the template's regions"));
     choose(&mut harness, "NEMA NU 2 template");
     report_to(&mut harness, &folder.path().join("same.pdf"));
-    assert!(said(&harness, "as they lie, up to 0.0 mm from where they are found"));
+    assert!(!said(&harness, "as they lie, up to"), "none was moved");
     let mut rois = harness.state().document().rois.clone();
     rois[2].centre_mm[0] += 3.0;
     rois[2].centre_mm[1] += 4.0;

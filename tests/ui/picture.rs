@@ -181,7 +181,8 @@ fn a_plot_saved_as_a_drawing_or_a_table_has_beside_it_what_made_it() {
         click(&mut harness, "Save plot…");
         type_path(&mut harness, &path);
         assert!(std::fs::metadata(&path).unwrap().len() > 200);
-        let record: serde_json::Value = serde_json::from_slice(&std::fs::read(path.with_extension("json")).unwrap()).unwrap();
+        let record: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(path.with_file_name(format!("{name}.json"))).unwrap()).unwrap();
         assert_eq!(record["data"]["title"], harness.state().study().unwrap().title.as_str());
         assert_eq!((&record["progress"]["iteration"], &record["files"][0]), (&3.into(), &name.into()));
     }

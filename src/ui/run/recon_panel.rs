@@ -452,7 +452,9 @@ fn counts_form_ui(
 fn subset_rule_ui(form: &SettingsForm, ui: &mut Ui) {
     let Some(rule) = form.subset_rule.filter(|_| form.algorithm == AlgorithmKind::Osem) else { return };
     let (words, help) = match (rule.notice(form.num_subsets), rule.why_lowered()) {
-        (Some(notice), _) => (RichText::new(format!("⚠ at most {}", rule.max_subsets())), notice.text),
+        (Some(notice), _) => {
+            (RichText::new(format!("at most {}", rule.max_subsets())).color(theme::colours(ui.visuals()).warning), notice.text)
+        }
         (None, Some(reason)) => {
             let default = format!("{} × {}", counted(rule.num_subsets(), "subset"), counted(rule.num_iterations(), "iteration"));
             (RichText::new(format!("default {default}")).weak(), reason)

@@ -132,7 +132,13 @@ impl Elsewhere {
 
 fn settings(study: &Study<Counts>, num_iterations: usize) -> RunSettings {
     let accumulation = Some(Accumulation::Deterministic);
-    RunSettings { device: DeviceChoice::Cpu, accumulation, num_iterations, ..default_settings(&study.measured).unwrap() }
+    RunSettings {
+        device: DeviceChoice::Cpu,
+        accumulation,
+        num_iterations,
+        num_subsets: 4,
+        ..default_settings(&study.measured).unwrap()
+    }
 }
 
 fn start(session: &Session, study: &Arc<Study<Counts>>, num_iterations: usize) -> u64 {
