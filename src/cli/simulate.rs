@@ -131,7 +131,7 @@ fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     }
     let start = Start::now();
     let geometry = Arc::new(scanner.geometry.clone());
-    let phantom = phantom::by_name(&options.phantom, &geometry)?;
+    let phantom = phantom::by_name(&options.phantom, &geometry).map_err(|error| wrong(error.to_string()))?;
     let simulation = SimulationOptions {
         counts: options.counts,
         noise: options.noise,

@@ -68,11 +68,11 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
         seed: options.seed,
         truth_grid: None,
     };
-    sweep_options.check()?;
+    sweep_options.check().map_err(|error| wrong(error.to_string()))?;
     if options.truth.is_some() {
         sweep_options.truth_grid = Some(truth_grid(options, scheme, step_mm)?);
     }
-    let phantom = by_name(&options.phantom, sweep_options.half_extent_mm())?;
+    let phantom = by_name(&options.phantom, sweep_options.half_extent_mm()).map_err(|error| wrong(error.to_string()))?;
     let study = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
     notices::print(&study.notices);
     out!("{}, {scheme}", study.title);

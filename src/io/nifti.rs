@@ -106,8 +106,11 @@ pub fn frames(path: &Path) -> Result<Option<Frames>, IoError> {
     Ok((num > 1).then_some(Frames { num, start_secs, step_secs }))
 }
 
+/// A header, and of a compressed file what follows it.
+type Opened = (NiftiHeader, Option<GzipReader<BufReader<File>>>);
+
 /// Opens a file behind its header; a compressed one with what follows.
-fn open(path: &Path) -> Result<(NiftiHeader, Option<GzipReader<BufReader<File>>>), IoError> {
+fn open(path: &Path) -> Result<Opened, IoError> {
     let file = || File::open(path).map(BufReader::new).map_err(IoError::open(path));
     let mut start = Vec::new();
     let first =

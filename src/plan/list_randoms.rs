@@ -97,10 +97,10 @@ impl CrystalRandoms {
         let num_places = cylinder.num_rings * cylinder.num_detectors;
         let mut keys = vec![None; num_places];
         let [mut delayeds, mut prompts] = [0; 2].map(|_| vec![0.0; num_places]);
-        for crystal in 0..facts.detectors.crystals().len() {
-            let place = cylinder.place(crystal as u32);
-            keys[place] = Some(key(facts, crystal as u32));
-            (delayeds[place], prompts[place]) = (counts[0][crystal], counts[1][crystal]);
+        for (crystal, (num_delayeds, num_prompts)) in (0..).zip(counts[0].iter().zip(counts[1])) {
+            let place = cylinder.place(crystal);
+            keys[place] = Some(key(facts, crystal));
+            (delayeds[place], prompts[place]) = (*num_delayeds, *num_prompts);
         }
         let alike = Alike::new(&keys, &delayeds, &prompts);
         let of_places = smoothed_singles(&delayeds, &alike, &Fans::new(&cylinder, &geometry), task)?;

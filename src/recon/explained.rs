@@ -17,9 +17,9 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// Of counts y with background a and an image that makes `image` counts expect.
-    pub fn new(image: f64, CountTotals { measured, additive }: CountTotals) -> Self {
-        Self { image, additive, measured }
+    /// Of counts y with background a and an image that makes `image` counts expect; `None` where the background of all is not known.
+    pub fn new(image: f64, CountTotals { measured, additive }: CountTotals) -> Option<Self> {
+        Some(Self { image, additive: additive?, measured })
     }
 
     /// (⟨s, x⟩ + Σ a) / Σ y.

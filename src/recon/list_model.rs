@@ -31,6 +31,8 @@ pub struct ListModel<B: Backend, A, D = EventSpace> {
     sensitivity: B::Array<Image>,
     image_len: usize,
     total_additive: f64,
+    /// Whether events have a background.
+    has_additive: bool,
     /// Counts of a subset that the last image makes expect.
     expected: f64,
 }
@@ -52,7 +54,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
         let EventTerms { multiplicative, additive, total_additive } = terms;
-        let num_subsets = num_subsets.max(1);
+        let (num_subsets, has_additive) = (num_subsets.max(1), additive.is_some());
         let expected = space.num_events_of_list();
         let arranged = |values: &[f32]| match values.len() {
             found if found != expected => Err(OperatorError::Length { what: "the events", expected, found }),
@@ -66,7 +68,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
         let model = ProjectionModel::of_arranged(backend, operator, data, counts, num_subsets)?;
         let image_len = sensitivity.len();
         let sensitivity = backend.upload(sensitivity)?;
-        Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, expected: 0.0 })
+        Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, has_additive, expected: 0.0 })
     }
 
     /// The same for a member of a team: the data are its share of the list, the sensitivity is that of all.
@@ -161,7 +163,8 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ListM
     }
 
     fn totals(&mut self) -> Result<CountTotals, OperatorError> {
-        Ok(CountTotals { additive: self.total_additive, ..self.model.totals()? })
+        let is_known = !self.has_additive || self.total_additive > 0.0;
+        Ok(CountTotals { additive: is_known.then_some(self.total_additive), ..self.model.totals()? })
     }
 
     fn share(&mut self, subset: usize) -> Result<f64, OperatorError> {

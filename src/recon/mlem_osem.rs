@@ -85,8 +85,9 @@ pub struct MlemOsem<B: EmKernels, M, S> {
     correction: B::Array<Image>,
     /// One for each subset, made when first needed.
     sensitivity: Vec<Option<B::Array<Image>>>,
-    /// Their sum over the subsets that have one; `None` before the first, and where one subset is all.
+    /// Their sum over the subsets that have been used; `None` before the first, and where one subset is all.
     total: Option<B::Array<Image>>,
+    is_included: Vec<bool>,
     /// Whether the start image still is 1 wherever it can be seen, not yet of the right number of counts.
     is_unscaled: bool,
     totals: Option<CountTotals>,
@@ -115,6 +116,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             order: settings.subset_order.order(num_subsets),
             sensitivity: (0..num_subsets).map(|_| None).collect(),
             total: None,
+            is_included: vec![false; num_subsets],
             is_unscaled: init.is_none(),
             totals: None,
             race: Race::new(num_subsets),
@@ -138,27 +140,35 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             if let Some(columns) = self.shown.space().column_layout() {
                 self.backend.drop_rounding(&mut image, columns)?;
             }
-            if self.sensitivity.len() > 1 {
-                let total = match &mut self.total {
-                    Some(total) => total,
-                    none => none.insert(self.backend.zeros(len)?),
-                };
-                self.backend.add_scaled(total, 0, 1.0, &image, 0..len)?;
-            }
             self.sensitivity[subset] = Some(image);
-            if self.num_sensitivities() == self.sensitivity.len()
-                && let Some(total) = total(&self.total, &self.sensitivity)
-            {
-                // What no subset sees is 0 from now on.
-                self.backend.seen(&mut self.correction, &self.x, total)?;
-                std::mem::swap(&mut self.x, &mut self.correction);
-            }
         }
         Ok(())
     }
 
-    fn num_sensitivities(&self) -> usize {
-        self.sensitivity.iter().flatten().count()
+    /// Counts what a subset sees as seen, once its step is done. What none of all subsets sees is 0 from then on.
+    fn include(&mut self, subset: usize) -> Result<(), ReconError> {
+        let Some(sensitivity) = self.sensitivity[subset].as_ref().filter(|_| !self.is_included[subset]) else { return Ok(()) };
+        if self.is_included.len() > 1 {
+            let len = self.shown.space().len();
+            let total = match &mut self.total {
+                Some(total) => total,
+                none => none.insert(self.backend.zeros(len)?),
+            };
+            self.backend.add_scaled(total, 0, 1.0, sensitivity, 0..len)?;
+        }
+        self.is_included[subset] = true;
+        if self.is_whole()
+            && let Some(total) = total(&self.total, &self.sensitivity)
+        {
+            self.backend.seen(&mut self.correction, &self.x, total)?;
+            std::mem::swap(&mut self.x, &mut self.correction);
+        }
+        Ok(())
+    }
+
+    /// Whether every subset has been used, so that the total sensitivity is known.
+    fn is_whole(&self) -> bool {
+        self.is_included.iter().all(|is_included| *is_included)
     }
 
     /// Scales the uniform start image so that it makes as many counts expect as the first subset should have: those that were
@@ -170,7 +180,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             Some(totals) => totals,
             None => *self.totals.insert(self.model.totals()?),
         };
-        let counts = (measured - additive).max(3.0 * measured.sqrt()).min(measured) * self.model.share(subset)?;
+        let counts = (measured - additive.unwrap_or(0.0)).max(3.0 * measured.sqrt()).min(measured) * self.model.share(subset)?;
         let of_ones = self.backend.dot(&self.x, 0, sensitivity, 0..len)?;
         let level = (counts / of_ones) as f32;
         if of_ones > 0.0 && level.is_normal() {
@@ -187,7 +197,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     /// How much of the data the image explains; `None` while a sensitivity is missing.
     fn explained_now(&mut self) -> Result<Option<Explained>, ReconError> {
         let len = self.shown.space().len();
-        if self.num_sensitivities() < self.sensitivity.len() {
+        if !self.is_whole() {
             return Ok(None);
         }
         let Some(total) = total(&self.total, &self.sensitivity) else { return Ok(None) };
@@ -196,14 +206,13 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             Some(totals) => totals,
             None => *self.totals.insert(self.model.totals()?),
         };
-        Ok(Some(Explained::new(image, totals)))
+        Ok(Explained::new(image, totals))
     }
 
     /// Brings the image as it is shown into [`Self::correction`], where it differs from x: from the first step until every subset has
     /// been used, what none of those used so far sees is not known yet and shown as 0.
     fn prepare_shown(&mut self) -> Result<bool, ReconError> {
-        let is_partial = self.num_steps > 0 && self.num_sensitivities() < self.sensitivity.len();
-        let Some(total) = self.total.as_ref().filter(|_| is_partial) else { return Ok(false) };
+        let Some(total) = self.total.as_ref().filter(|_| !self.is_whole()) else { return Ok(false) };
         self.backend.seen(&mut self.correction, &self.x, total)?;
         Ok(true)
     }
@@ -308,7 +317,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         }
         self.num_steps += 1;
         let completes_iteration = self.num_steps.is_multiple_of(num_subsets);
-        let explained = timed(&mut stages[Stage::Update], || if completes_iteration { self.explained_now() } else { Ok(None) })?;
+        let explained = timed(&mut stages[Stage::Update], || {
+            self.include(subset)?;
+            if completes_iteration { self.explained_now() } else { Ok(None) }
+        })?;
         Ok(StepReport {
             num_events: None,
             iteration: self.num_steps / num_subsets,
@@ -352,6 +364,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
     fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {
         for subset in 0..self.sensitivity.len() {
             self.prepare_sensitivity(subset, task)?;
+            self.include(subset)?;
         }
         self.explained_now()
     }

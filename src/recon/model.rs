@@ -16,8 +16,8 @@ use crate::task::Task;
 pub struct CountTotals {
     /// Σ y.
     pub measured: f64,
-    /// Σ a.
-    pub additive: f64,
+    /// Σ a; `None` where it is known of the events of a list alone, not of all that could have counted.
+    pub additive: Option<f64>,
 }
 
 /// A model of measured data, split into subsets. Data arrays passed in have at least `data_len(subset)` values.
@@ -171,8 +171,8 @@ pub struct ProjectionModel<B: Backend, A, D> {
     measured: B::Array<Data>,
     multiplicative: Option<B::Array<Data>>,
     additive: Option<B::Array<Data>>,
-    /// Of this member's data.
-    own_totals: CountTotals,
+    /// Σ y and Σ a of this member's data.
+    own_totals: [f64; 2],
 }
 
 impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
@@ -213,7 +213,7 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
             pieces.map(|(_, range)| sum(&values[range])).sum()
         };
         let additive = counts.additive.as_deref().map_or(0.0, |values| own(values));
-        let own_totals = CountTotals { measured: own(&counts.prompts), additive };
+        let own_totals = [own(&counts.prompts), additive];
         let measured = backend.upload(counts.prompts)?;
         let multiplicative = counts.multiplicative.map(|values| backend.upload(values)).transpose()?;
         let additive = counts.additive.map(|values| backend.upload(values)).transpose()?;
@@ -341,9 +341,8 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
     }
 
     fn totals(&mut self) -> Result<CountTotals, OperatorError> {
-        let CountTotals { measured, additive } = self.own_totals;
-        let [measured, additive] = self.team.sums([measured, additive])?;
-        Ok(CountTotals { measured, additive })
+        let [measured, additive] = self.team.sums(self.own_totals)?;
+        Ok(CountTotals { measured, additive: Some(additive) })
     }
 
     /// That of its data.

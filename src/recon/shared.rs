@@ -26,7 +26,7 @@ enum Work {
 
 /// What came of it.
 enum Answer {
-    Step(StepReport),
+    Step(Box<StepReport>),
     Explained(Option<Explained>),
 }
 
@@ -78,7 +78,7 @@ impl Drop for Helper {
 /// A member's part of what all do; where it fails the others are let go.
 fn together(work: Work, algorithm: &mut dyn Algorithm, team: &Team, task: &Task) -> Outcome {
     let outcome = catch_unwind(AssertUnwindSafe(|| match work {
-        Work::Step => algorithm.step(task).map(Answer::Step),
+        Work::Step => algorithm.step(task).map(|report| Answer::Step(Box::new(report))),
         Work::Explain => algorithm.explained(task).map(Answer::Explained),
     }));
     let outcome = outcome.unwrap_or_else(|_| Err(ReconError::UnsuitableSettings(PANIC.into())));
@@ -159,7 +159,7 @@ impl SharedAlgorithm {
 impl Algorithm for SharedAlgorithm {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         match self.together(Work::Step, task)? {
-            Answer::Step(report) => Ok(report),
+            Answer::Step(report) => Ok(*report),
             Answer::Explained(_) => Err(ReconError::UnsuitableSettings(PANIC.into())),
         }
     }

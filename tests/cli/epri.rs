@@ -31,15 +31,15 @@ fn a_sweep_that_cannot_be_simulated_is_a_sentence() {
         ("simulate ball --epri 66 --counts 5 -o a.sweep", 2, "--counts"),
         ("simulate ball --epri 66 --scanner small -o a.sweep", 2, "--scanner"),
         ("simulate ball -o a.sweep", 2, "--scanner"),
-        ("simulate ball --scanner small -o a.hs", 1, "no phantom 'ball'"),
+        ("simulate ball --scanner small -o a.hs", 2, "no phantom 'ball'"),
         ("simulate cylinder --scanner small --points 5 -o a.hs", 2, "--points"),
-        ("simulate cylinder --epri 66 -o a.sweep", 1, "no EPRI phantom 'cylinder'"),
+        ("simulate cylinder --epri 66 -o a.sweep", 2, "no EPRI phantom 'cylinder'"),
         ("simulate banana --epri 66 -o a.sweep", 2, "bottle"),
-        ("simulate ball --epri 66 --points 2 -o a.sweep", 1, "3 to"),
-        ("simulate ball --epri 66 --extent-mm=-4 -o a.sweep", 1, "positive"),
-        ("simulate ball --epri 66 --extent-mm 0 -o a.sweep", 1, "positive"),
-        ("simulate ball --epri 66 --noise-fraction nan -o a.sweep", 1, "at least 0"),
-        ("simulate ball --epri 66 --image 0,1,1 --truth a.nii -o a.sweep", 1, "at least 1"),
+        ("simulate ball --epri 66 --points 2 -o a.sweep", 2, "3 to"),
+        ("simulate ball --epri 66 --extent-mm=-4 -o a.sweep", 2, "above 0"),
+        ("simulate ball --epri 66 --extent-mm 0 -o a.sweep", 2, "above 0"),
+        ("simulate ball --epri 66 --noise-fraction nan -o a.sweep", 2, "at least 0"),
+        ("simulate ball --epri 66 --image 0,1,1 --truth a.nii -o a.sweep", 2, "at least 1"),
     ] {
         let said = refused(folder.path(), code, &arguments.split(' ').collect::<Vec<_>>());
         assert!(said.contains(words), "{arguments}: {said}");

@@ -53,9 +53,9 @@ impl Reference {
         let view_len = self.geometry.num_tangential * self.geometry.num_planes();
         let bins = |subset: usize| (0..self.rows.len()).filter(move |bin| bin / view_len % num_subsets == subset);
         let mut sensitivities = vec![vec![0.0; self.inside.len()]; num_subsets];
-        for subset in 0..num_subsets {
+        for (subset, sensitivity) in sensitivities.iter_mut().enumerate() {
             for bin in bins(subset) {
-                self.rows[bin].iter().for_each(|(voxel, length)| sensitivities[subset][*voxel as usize] += factor(bin) * length);
+                self.rows[bin].iter().for_each(|(voxel, length)| sensitivity[*voxel as usize] += factor(bin) * length);
             }
         }
         let measured: f64 = counts.prompts.counts.iter().map(|y| f64::from(*y)).sum();
@@ -451,8 +451,9 @@ mod on_a_device {
             let x: Vec<f64> = image.as_slice().iter().map(|value| f64::from(*value)).collect();
             reference.project(&x).into_iter().map(|value| value as f32).collect()
         };
-        let dead: Vec<f32> =
-            (0..geometry.num_bins()).map(|bin| if bin / view_len % 6 == 0 && bin % 3 == 0 { 0.0 } else { 1.0 }).collect();
+        let dead: Vec<f32> = (0..geometry.num_bins())
+            .map(|bin| if (bin / view_len).is_multiple_of(6) && bin.is_multiple_of(3) { 0.0 } else { 1.0 })
+            .collect();
         let of_dead = exact(&hot(&grid, 8.0)).iter().zip(&dead).map(|(y, m)| y * m).collect();
         let few: Vec<f32> = noise(11, geometry.num_bins()).iter().map(|u| if *u > 0.995 { 1.0 } else { 0.0 }).collect();
         let cases = [

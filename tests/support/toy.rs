@@ -294,7 +294,7 @@ impl ForwardModel<Host> for EventModel {
     }
 
     fn totals(&mut self) -> Result<CountTotals, OperatorError> {
-        Ok(CountTotals { measured: self.ones.len() as f64, additive: 0.0 })
+        Ok(CountTotals { measured: self.ones.len() as f64, additive: Some(0.0) })
     }
 
     fn share(&mut self, _: usize) -> Result<f64, OperatorError> {

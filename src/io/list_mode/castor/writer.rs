@@ -212,7 +212,7 @@ fn max_axial_mm(facts: &ListFacts) -> Option<f64> {
     let max_ring_difference = facts.sampling?.max_ring_difference;
     let cylinder = Cylinder::recognise(&facts.detectors).ok()?;
     let is_limited = max_ring_difference + 1 < cylinder.num_rings;
-    is_limited.then(|| (max_ring_difference as f64 + 0.5) * cylinder.ring_spacing_mm)
+    is_limited.then_some((max_ring_difference as f64 + 0.5) * cylinder.ring_spacing_mm)
 }
 
 /// The text of a header.
