@@ -6,8 +6,8 @@ use tomoscope::algebra::{Backend, BackendError, Data, Host, HostArray, Image, Sh
 use tomoscope::data::{Counts, Events, Michelogram, Roi, RoiRole, RoiShape, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Accumulation, AnyOperator, AxialRuns, DataSpace, EventLines, EventSubsets, LinearOperator, OfShare, OperatorError, OwnShare,
-    Siddon, Subset, Tubes, ViewProjector,
+    Accumulation, AnyOperator, AxialRuns, DataSpace, EventLines, EventSubsets, LinearOperator, Measured, OfShare, OperatorError,
+    OwnShare, Siddon, Subset, Tubes, ViewProjector,
 };
 use tomoscope::recon::{
     Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder,
@@ -366,6 +366,19 @@ impl LinearOperator<Host> for Failing {
     ) -> Result<(), OperatorError> {
         self.count()?;
         self.whole.apply(backend, subset, x, out, task)
+    }
+
+    fn expect(
+        &self,
+        backend: &mut Host,
+        subset: Subset,
+        x: &HostArray<Image>,
+        measured: &Measured<'_, Host>,
+        out: &mut HostArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.count()?;
+        self.whole.expect(backend, subset, x, measured, out, task)
     }
 
     fn adjoint(
