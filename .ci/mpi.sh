@@ -25,8 +25,8 @@ done
 list="many.petsird --subsets 2 --iterations 2 --device cpu"
 "$program" reconstruct $list -o list.npy
 "$program" tubes --scanner vrpet --events 20000 --device cpu -o vrpet.tubes
-"$program" simulate cylinder --scanner vrpet --counts 1e5 -o vrpet.hs
-tubes="vrpet.hs --tubes vrpet.tubes --projector tubes --image 40,40,59 --subsets 4 --iterations 1 --device cpu"
+"$program" simulate rat-like --scanner vrpet --counts 1e5 -o vrpet.hs
+tubes="vrpet.hs --tubes vrpet.tubes --projector tubes --image 52,52,59 --subsets 4 --iterations 1 --device cpu"
 "$program" reconstruct $tubes -o tubes.npy
 for count in 2 3; do
     mpirun -n "$count" "$program" reconstruct $list -o "list$count.npy"

@@ -313,8 +313,9 @@ impl Solver {
         if !self.publish_last() {
             return;
         }
+        // Where it is stopped meanwhile, or other processes have gone, the image is good all the same.
         if reason != EndReason::Cancelled
-            && let Err(failure) = self.explain()
+            && let Err(failure @ Failure::Panic(_)) = self.explain()
         {
             return self.give_up(failure);
         }
