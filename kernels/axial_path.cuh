@@ -24,6 +24,8 @@ struct Path {
     int column[2];
     int stride[2];
     float share;
+    // What a term of a sum over the path rounds to, as a part of the largest row integral: share x secant x 2^-24.
+    float rounding;
 };
 
 // A LOR as the mirror image of the one that is prepared: column (x, y) has its image at first + x strides[0] + y strides[1],
@@ -89,9 +91,8 @@ struct Plan {
     // Shared memory of a block, and of each of its warps besides.
     int block_bytes;
     int warp_bytes;
-    // Crossings of the pass that has most, and the rise of the steepest group.
+    // Crossings of the pass that has most.
     int max_crossings;
-    float max_rise_mm;
 };
 
 // A step of the path: its column, its length in it (0 outside the field of view), and where its first event is in memory.

@@ -87,9 +87,9 @@ __device__ __forceinline__ int plane_of(const Member &member, const unsigned *re
 __device__ __forceinline__ bool is_marked(float bin) { return __float_as_int(bin) < 0; }
 
 // bins = A x for the LORs of sets first_set ...; d is the difference of x along z. CHECKED, of an image without negative values:
-// no bin is below 0; where counts were measured and the bin may be rounding alone, it is marked, and so is its LOR.
+// no bin is below 0; where counts were measured and the bin may be rounding alone, it and its set are marked.
 template <bool CHECKED>
-__device__ __forceinline__ void project(TABLES, const float *d, const float *measured, float *bins, unsigned *marked,
+__device__ __forceinline__ void project(TABLES, const float *d, const float *measured, float *bins, unsigned *is_marked_set,
                                         unsigned first_set)
 {
     const Thread thread;
@@ -115,7 +115,6 @@ __device__ __forceinline__ void project(TABLES, const float *d, const float *mea
             out[plane] = 0.0f;
     // What the rounding of a bin is at most: (steps + crossings) 2^-24 times the LOR's largest row integral.
     float bound = 0.0f;
-    bool has_marked = false;
     for (unsigned which = range.x; which < range.y; which++) {
         const Path path = paths[which];
         const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, thread);
@@ -210,8 +209,7 @@ __device__ __forceinline__ void project(TABLES, const float *d, const float *mea
 #pragma unroll
             for (int distance = WARP / 2; distance > 0; distance /= 2)
                 largest = fmaxf(largest, __shfl_xor_sync(FULL, largest, distance));
-            const float slope = plan.max_rise_mm / (float)path.lor_mm;
-            bound += path.share * sqrtf(1.0f + slope * slope) * (float)(num_steps + plan.max_crossings) * 5.9604645e-8f * largest;
+            bound += path.rounding * (float)(num_steps + plan.max_crossings) * largest;
         }
         const bool is_last = which + 1 == range.y;
 
@@ -233,16 +231,12 @@ __device__ __forceinline__ void project(TABLES, const float *d, const float *mea
             }
             if (CHECKED && is_last && sum < bound) {
                 const bool is_doubtful = measured[bin - bins] > 0.0f;
-                has_marked = has_marked || is_doubtful;
+                if (is_doubtful)
+                    is_marked_set[set] = 1;
                 sum = is_doubtful ? -INFINITE : sum > 0.0f ? sum : 0.0f;
             }
             *bin = sum;
         }
-    }
-    if (CHECKED && is_there) {
-        has_marked = __any_sync(FULL, has_marked);
-        if (lane == 0)
-            marked[member.lor] = has_marked;
     }
 }
 
@@ -253,10 +247,10 @@ extern "C" __global__ void BOUNDS forward(TABLES, const float *d, float *bins, u
     project<false>(PLAN, d, bins, bins, 0, first_set);
 }
 
-extern "C" __global__ void BOUNDS checked(TABLES, const float *d, const float *measured, float *bins, unsigned *marked,
-                                          unsigned first_set)
+extern "C" __global__ void BOUNDS checked(TABLES, const float *d, const float *measured, float *bins,
+                                          unsigned *is_marked_set, unsigned first_set)
 {
-    project<true>(PLAN, d, measured, bins, marked, first_set);
+    project<true>(PLAN, d, measured, bins, is_marked_set, first_set);
 }
 
 // Where a step begins and ends on its path.
@@ -314,51 +308,72 @@ __device__ __forceinline__ double plain_integral(const Plan &plan, const Path &p
     return sum;
 }
 
-// Adds up the marked bins of the LORs of sets first_set ... again: length x value, voxel after voxel. All terms are >= 0, so that
-// the rounding is relative to the bin.
-extern "C" __global__ void BOUNDS plain(TABLES, const float *x, float *bins, const unsigned *marked, unsigned first_set)
+// A lane's part of a marked bin of a path: every 32nd step of each of the groups that the plane belongs to.
+__device__ __forceinline__ double plain_sum(const Plan &plan, const Path &path, const Pass *passes, const Group *groups,
+                                            const unsigned *outputs, const Scratch &scratch, int plane, int num_steps,
+                                            const float *x, const Member &member, int lane)
+{
+    double sum = 0.0;
+    for (int layer = 0; layer < plan.num_layers; layer++) {
+        const unsigned entry = outputs[layer * plan.num_planes + plane];
+        if (entry == NO_ENTRY)
+            continue;
+        const Group group = groups[entry >> 16];
+        const int k = (int)(entry & 0xffffu) - group.slot;
+        sum += scratch.groups[entry >> 16].scale *
+               plain_integral(plan, path, passes[group.pass], group, k, scratch.steps, num_steps, x, member, lane);
+    }
+    return sum;
+}
+
+// Adds up the marked bins of the marked ones of `num_sets` sets again: length x value, voxel after voxel. All terms are >= 0, so that
+// the rounding is relative to the bin. Between two paths a bin that is not done yet stays marked: it holds the sum so far, negative.
+extern "C" __global__ void BOUNDS plain(TABLES, const float *x, float *bins, unsigned *is_marked_set, unsigned first_set,
+                                        unsigned num_sets)
 {
     const Thread thread;
     const int lane = thread.lane;
-    const unsigned set = first_set + blockIdx.x;
-    Member member = members[set * blockDim.y + thread.warp];
-    const bool is_there = member.lor != NO_ENTRY && marked[member.lor] != 0;
-    if (!__syncthreads_or(is_there))
+    const unsigned first = first_set + blockIdx.x, end = first_set + num_sets;
+    // Mostly no set of a block is marked: its threads look at all of them at once.
+    bool has_marked = false;
+    for (unsigned set = first + thread.number * gridDim.x; set < end; set += thread.count * gridDim.x)
+        has_marked = has_marked || is_marked_set[set] != 0;
+    if (!__syncthreads_or(has_marked))
         return;
     const Scratch scratch(plan, thread.warp);
-    if (is_there)
-        x += member.first;
-    float *const out = bins + (unsigned long long)member.lor * plan.num_planes;
-    const uint2 range = set_paths[set];
-    for (unsigned which = range.x; which < range.y; which++) {
-        const Path path = paths[which];
-        const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, thread);
-        if (!is_there)
+    for (unsigned set = first; set < end; set += gridDim.x) {
+        if (!is_marked_set[set])
             continue;
-#pragma unroll 1
-        for (int plane = 0; plane < plan.num_planes; plane++) {
-            float *const bin = out + plane_of(member, reversed, plane);
-            const float before = *bin;
-            if (!is_marked(before))
+        __syncthreads();
+        if (thread.number == 0)
+            is_marked_set[set] = 0;
+        const Member member = members[set * blockDim.y + thread.warp];
+        const bool is_there = member.lor != NO_ENTRY;
+        const float *const own = x + (is_there ? member.first : 0);
+        float *const out = bins + (unsigned long long)member.lor * plan.num_planes;
+        const uint2 range = set_paths[set];
+        for (unsigned which = range.x; which < range.y; which++) {
+            const Path path = paths[which];
+            const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, thread);
+            if (!is_there)
                 continue;
-            double total = 0.0;
-            for (int layer = 0; layer < plan.num_layers; layer++) {
-                const unsigned entry = outputs[layer * plan.num_planes + plane];
-                if (entry == NO_ENTRY)
-                    continue;
-                const Group group = groups[entry >> 16];
-                const int k = (int)(entry & 0xffffu) - group.slot;
-                total += scratch.groups[entry >> 16].scale * plain_integral(plan, path, passes[group.pass], group, k, scratch.steps,
-                                                                           num_steps, x, member, lane);
+#pragma unroll 1
+            for (int row = 0; row < plan.num_planes; row += WARP) {
+                const int own_plane = row + lane;
+                const float before = own_plane < plan.num_planes ? out[plane_of(member, reversed, own_plane)] : 0.0f;
+#pragma unroll 1
+                for (unsigned left = __ballot_sync(FULL, is_marked(before)); left != 0; left &= left - 1) {
+                    const int which_lane = __ffs(left) - 1;
+                    double total = plain_sum(plan, path, passes, groups, outputs, scratch, row + which_lane, num_steps, own, member,
+                                             lane);
+                    for (int distance = WARP / 2; distance > 0; distance /= 2)
+                        total += __shfl_xor_sync(FULL, total, distance);
+                    if (lane == which_lane) {
+                        const float sum = (float)total + (isinf(before) ? 0.0f : -before);
+                        out[plane_of(member, reversed, own_plane)] = which + 1 == range.y ? sum : -sum;
+                    }
+                }
             }
-            for (int distance = WARP / 2; distance > 0; distance /= 2)
-                total += __shfl_xor_sync(FULL, total, distance);
-            float sum = (float)total;
-            sum += isinf(before) ? 0.0f : -before;
-            __syncwarp();
-            if (lane == 0)
-                *bin = which + 1 == range.y ? sum : -sum;
-            __syncwarp();
         }
     }
 }

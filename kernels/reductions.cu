@@ -73,6 +73,9 @@ extern "C" __global__ void largest_magnitude(const float *x, double *partial, un
         partial[blockIdx.x] = most;
 }
 
+// Values that a thread of the next one reads at once.
+#define AT_ONCE 4
+
 // estimate = y / estimate, at most `most`, where the estimate is above 0, else 0 (Belzunce et al. 2012, eq. 3, the ratio b/p); for
 // each block the Poisson log-likelihood, the counts of bins with an estimate, the number of bins with counts and none, the number of
 // limited ratios, and over all bins the squared differences and the estimates.
@@ -80,25 +83,37 @@ extern "C" __global__ void poisson_ratio(const float *y, float *estimate, float 
 {
     double log_likelihood = 0.0, counts = 0.0, squares = 0.0, sum_expected = 0.0;
     unsigned impossible = 0, limited = 0;
-    EACH_VALUE(i, len)
-    {
-        const float measured = y[i], expected = estimate[i], difference = measured - expected;
-        float ratio = 0.0f;
-        squares += (double)(difference * difference);
-        sum_expected += (double)expected;
-        // (What is no number stays none.)
-        if (!(expected <= 0.0f)) {
-            ratio = measured / expected;
-            if (ratio > most) {
-                ratio = most;
-                limited++;
-            }
-            log_likelihood += (double)(measured * logf(expected) - expected);
-            counts += (double)measured;
-        } else if (measured > 0.0f) {
-            impossible++;
+    const unsigned long long stride = (unsigned long long)gridDim.x * THREADS;
+    for (unsigned long long i = (unsigned long long)blockIdx.x * THREADS + threadIdx.x; i < len; i += AT_ONCE * stride) {
+        // All are on their way before the first is used. What lies beyond the end adds nothing.
+        float all_measured[AT_ONCE], all_expected[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const bool is_there = i + k * stride < len;
+            all_measured[k] = is_there ? y[i + k * stride] : 0.0f;
+            all_expected[k] = is_there ? estimate[i + k * stride] : 0.0f;
         }
-        estimate[i] = ratio;
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const float measured = all_measured[k], expected = all_expected[k], difference = measured - expected;
+            float ratio = 0.0f;
+            squares += (double)(difference * difference);
+            sum_expected += (double)expected;
+            // (What is no number stays none.)
+            if (!(expected <= 0.0f)) {
+                ratio = measured / expected;
+                if (ratio > most) {
+                    ratio = most;
+                    limited++;
+                }
+                log_likelihood += (double)(measured * logf(expected) - expected);
+                counts += (double)measured;
+            } else if (measured > 0.0f) {
+                impossible++;
+            }
+            if (i + k * stride < len)
+                estimate[i + k * stride] = ratio;
+        }
     }
     log_likelihood = block_sum(log_likelihood);
     counts = block_sum(counts);

@@ -71,7 +71,7 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub epri: EpriOptions,
 
-    /// Full iterations. Default: so many that subsets × iterations is about 56: 4 with 14 subsets, at most 40 (also for MLEM).
+    /// Full iterations. Default: so many that subsets × iterations is about 56: 4 with 14 subsets, 56 with one (also for MLEM).
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub(super) iterations: Option<u32>,
 

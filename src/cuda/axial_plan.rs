@@ -31,11 +31,13 @@ pub(super) struct PathRow {
     column: [i32; 2],
     stride: [i32; 2],
     share: f32,
+    rounding: f32,
 }
 
 impl PathRow {
-    /// A path across columns in rows of `nx`.
-    pub fn new((path, share): &(InPlanePath, f32), nx: usize) -> Self {
+    /// A path across columns in rows of `nx`, of lines that rise by so much at most.
+    pub fn new((path, share): &(InPlanePath, f32), nx: usize, max_rise_mm: f64) -> Self {
+        let secant = 1f64.hypot(max_rise_mm / path.lor_mm);
         Self {
             next: path.next,
             pitch: path.pitch,
@@ -45,6 +47,7 @@ impl PathRow {
             column: [path.column % nx, path.column / nx].map(|place| place as i32),
             stride: path.stride.map(|stride| stride.signum() as i32),
             share: *share,
+            rounding: (f64::from(*share) * secant * f64::from(f32::EPSILON) / 2.0) as f32,
         }
     }
 }
@@ -122,8 +125,6 @@ pub(super) struct PlanHead {
     pub warp_bytes: i32,
     /// Crossings of the pass that has most.
     pub max_crossings: i32,
-    /// Of the steepest group.
-    pub max_rise_mm: f32,
 }
 
 /// All tables for one scan and one grid.
@@ -136,6 +137,8 @@ pub(super) struct AxialPlan {
     pub records: Vec<RecordRow>,
     pub ends: Vec<EndRow>,
     pub groups: Vec<GroupRow>,
+    /// Of the steepest group.
+    pub max_rise_mm: f64,
     /// For each layer and plane the slot and the group that it takes its value from, 16 bits each.
     pub outputs: Vec<u32>,
     /// For each plane the one that runs the other way; 0 where there is none.
@@ -191,7 +194,6 @@ impl AxialPlan {
             block_bytes: 0,
             warp_bytes: 0,
             max_crossings: passes.iter().map(|pass| pass.num_crossings).max().unwrap_or(0),
-            max_rise_mm: groups.iter().fold(0.0, |most, group| group.rise_mm.abs().max(most)),
         };
         [head.block_bytes, head.warp_bytes] = shared_bytes(&head, classes).map(|bytes| bytes as i32);
         let most = [SLOT_BYTES * num_slots, records.len(), groups.len(), passes.len()].into_iter().max().unwrap_or(0);
@@ -199,8 +201,9 @@ impl AxialPlan {
             let text = format!("a table of the GPU kernels would need {most} entries, more than they can number");
             return Err(OperatorError::Unsuitable(text));
         }
+        let max_rise_mm = f64::from(groups.iter().fold(0.0f32, |most, group| group.rise_mm.abs().max(most)));
         let reversed = reversed_planes(geometry).unwrap_or_else(|| vec![0; geometry.num_planes()]);
-        Ok(Self { head, classes, registers, passes, records, ends, groups, outputs, reversed })
+        Ok(Self { head, classes, registers, passes, records, ends, groups, max_rise_mm, outputs, reversed })
     }
 
     /// A LOR as the kernels find it, as the image of the one that is prepared.

@@ -61,8 +61,8 @@ pub struct AxialRuns {
     /// Forward for what was measured: marks the bins that may be rounding alone, and adds those up again.
     checked_kernel: Kernel,
     plain_kernel: Kernel,
-    /// For each LOR whether it has marked bins.
-    marked: Mutex<CudaSlice<u32>>,
+    /// For each set whether it has bins that may be rounding alone; none between two projections.
+    is_marked_set: Mutex<CudaSlice<u32>>,
     checked_pace: Mutex<Pace>,
     kernels: ProjectorKernels,
     /// Blocks that there is room for: warps, and how many warps a multiprocessor then holds.
@@ -103,15 +103,25 @@ struct Sets {
     members: CudaSlice<MemberRow>,
 }
 
-/// Launches a kernel on `count` blocks from `first` on: `launch_sets!(self, backend, kernel, subset, units, argument, …)`
+/// Launches a kernel on some blocks: `launch_blocks!(self, backend, kernel, sets, num_blocks, argument, …)` with the arguments
+/// after the tables.
+macro_rules! launch_blocks {
+    ($self:expr, $backend:expr, $kernel:expr, $sets:expr, $num_blocks:expr, $($argument:expr),+) => {{
+        let (t, sets) = (&$self.tables, $sets);
+        launch!(
+            $backend.stream, $kernel, $self.shape($num_blocks, sets.warps_per_block), &$self.plan.head, &sets.paths,
+            &sets.block_paths, &sets.members, &t.fov_rows, &t.passes, &t.groups, &t.records, &t.ends, &t.outputs, &t.reversed,
+            $($argument),+
+        )
+    }};
+}
+
+/// Launches a kernel on `count` sets from `first` on: `launch_sets!(self, backend, kernel, subset, [first, count], argument, …)`
 /// with the arguments between the tables and the range.
 macro_rules! launch_sets {
     ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
-        let (t, sets, [first, count]) = (&$self.tables, $self.sets($backend, $subset)?, $units.map(|units| units as u32));
-        launch!(
-            $backend.stream, $kernel, $self.shape(count, sets.warps_per_block), &$self.plan.head, &sets.paths, &sets.block_paths,
-            &sets.members, &t.fov_rows, &t.passes, &t.groups, &t.records, &t.ends, &t.outputs, &t.reversed, $($argument,)+ &first
-        )
+        let (sets, [first, count]) = ($self.sets($backend, $subset)?, $units.map(|units| units as u32));
+        launch_blocks!($self, $backend, $kernel, &*sets, count, $($argument,)+ &first)
     }};
 }
 
@@ -152,7 +162,7 @@ impl AxialRuns {
             difference_kernel: module.kernel("difference")?,
             checked_kernel,
             plain_kernel,
-            marked: Mutex::new(backend.table(&vec![0; geometry.num_views * geometry.num_tangential], 0)?),
+            is_marked_set: Mutex::new(backend.table(&vec![0; geometry.num_views * geometry.num_tangential], 0)?),
             checked_pace: Mutex::default(),
             views: Views::by_subset(&geometry, BinOrder::Plane),
             geometry,
@@ -231,7 +241,7 @@ impl AxialRuns {
                 members.resize(block_paths.len() * warps_per_block as usize, MemberRow::NONE);
             }
         }
-        let rows: Vec<PathRow> = paths.paths.iter().map(|path| PathRow::new(path, grid.size[0])).collect();
+        let rows: Vec<PathRow> = paths.paths.iter().map(|path| PathRow::new(path, grid.size[0], self.plan.max_rise_mm)).collect();
         Ok(Sets {
             num_blocks: block_paths.len(),
             warps_per_block,
@@ -246,6 +256,12 @@ impl AxialRuns {
         let most = most.next_power_of_two() as u32;
         let fitting = self.blocks.iter().filter(|[warps, _]| *warps <= most);
         fitting.max_by_key(|[warps, resident]| (*resident, *warps)).map_or(1, |[warps, _]| *warps)
+    }
+
+    /// Blocks of so many warps that the device runs at once.
+    fn resident_blocks(&self, backend: &CudaBackend, warps: u32) -> u32 {
+        let resident = self.blocks.iter().find(|[known, _]| *known == warps).map_or(warps, |[_, resident]| *resident);
+        resident / warps * backend.info().limits.num_multiprocessors
     }
 
     /// `difference` = x_z − x_{z+1}.
@@ -392,13 +408,38 @@ impl LinearOperator<CudaBackend> for AxialRuns {
         let measured = measured.values.piece(range.clone())?;
         let mut difference = self.difference.lock().unwrap_or_else(PoisonError::into_inner);
         self.take_difference(backend, x, &mut difference)?;
-        let mut marked = self.marked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_marked_set = self.is_marked_set.lock().unwrap_or_else(PoisonError::into_inner);
         let mut pace = self.checked_pace.lock().unwrap_or_else(PoisonError::into_inner);
-        let num_units = self.num_units(backend, subset)?;
-        pace.run(backend, num_units, task, |first, count| {
+        let sets = self.sets(backend, subset)?;
+        let resident_blocks = self.resident_blocks(backend, sets.warps_per_block);
+        pace.run(backend, sets.num_blocks, task, |first, count| {
             let units = [first, count];
-            launch_sets!(self, backend, self.checked_kernel, subset, units, &*difference, &measured, &mut out.0, &mut *marked)?;
-            launch_sets!(self, backend, self.plain_kernel, subset, units, &x.0, &mut out.0, &*marked)
+            launch_sets!(
+                self,
+                backend,
+                self.checked_kernel,
+                subset,
+                units,
+                &*difference,
+                &measured,
+                &mut out.0,
+                &mut *is_marked_set
+            )?;
+            // Mostly none is marked: no more blocks than the device runs at once.
+            let (first, count) = (first as u32, count as u32);
+            let num_blocks = resident_blocks.min(count);
+            launch_blocks!(
+                self,
+                backend,
+                self.plain_kernel,
+                &*sets,
+                num_blocks,
+                &x.0,
+                &mut out.0,
+                &mut *is_marked_set,
+                &first,
+                &count
+            )
         })
     }
 

@@ -161,11 +161,11 @@ impl CudaBackend {
     /// What the blocks of a reduction have left, N values each, in order.
     pub(super) fn partial<const N: usize>(&self) -> Result<Vec<[f64; N]>, CudaError> {
         let values = guarded("copy sums from the device", || {
-            let values = self.stream.clone_dtoh(&self.partial)?;
+            let values = self.stream.clone_dtoh(&self.partial.slice(..N * REDUCTION_BLOCKS as usize))?;
             self.stream.synchronize()?;
             Ok(values)
         })?;
-        Ok(values.as_chunks::<N>().0[..REDUCTION_BLOCKS as usize].to_vec())
+        Ok(values.as_chunks::<N>().0.to_vec())
     }
 }
 

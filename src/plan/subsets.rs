@@ -17,9 +17,7 @@ const MIN_VIEWS: usize = 4;
 const MAX_SUBSETS: usize = 14;
 /// Updates of the image aimed at: subsets × iterations.
 const NUM_UPDATES: f64 = 56.0;
-/// Fewest and most iterations.
 const MIN_ITERATIONS: usize = 4;
-const MAX_ITERATIONS: usize = 40;
 
 /// What bounds the number of subsets of some data.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -178,7 +176,7 @@ impl Job {
 /// Full iterations of so many subsets: subsets × iterations is about 56.
 pub fn default_num_iterations(num_subsets: usize) -> usize {
     let num = (NUM_UPDATES / num_subsets.max(1) as f64).round() as usize;
-    num.clamp(MIN_ITERATIONS, MAX_ITERATIONS)
+    num.max(MIN_ITERATIONS)
 }
 
 /// Counts of a frame of a list, ms, net of what delayeds make expect; `None` without a prompt. Of a list elsewhere as its rates tell.
@@ -231,12 +229,12 @@ mod tests {
             (350_000.0, 0.0, 280, 7, 8),
             (271_000.0, 0.0, 280, 5, 11),
             (100_000.0, 0.0, 280, 2, 28),
-            (99_999.0, 0.0, 280, 1, 40),
-            (1000.0, 0.0, 280, 1, 40),
-            (0.0, 0.0, 280, 1, 40),
+            (99_999.0, 0.0, 280, 1, 56),
+            (1000.0, 0.0, 280, 1, 56),
+            (0.0, 0.0, 280, 1, 56),
             // Background does not count.
-            (1e6, 0.95e6, 280, 1, 40),
-            (1e6, 2e6, 280, 1, 40),
+            (1e6, 0.95e6, 280, 1, 56),
+            (1e6, 2e6, 280, 1, 56),
             (2e7, 1.9e7, 280, 14, 4),
             // Few views; a divisor of them down to half.
             (1e8, 0.0, 96, 12, 5),
@@ -245,11 +243,11 @@ mod tests {
             (1e8, 0.0, 97, 14, 4),
             (1e8, 0.0, 210, 14, 4),
             (1e8, 0.0, 16, 4, 14),
-            (1e8, 0.0, 4, 1, 40),
-            (1e8, 0.0, 1, 1, 40),
+            (1e8, 0.0, 4, 1, 56),
+            (1e8, 0.0, 1, 1, 56),
             (260_000.0, 0.0, 48, 4, 14),
             // Events have no views.
-            (18_522.0, 0.0, 0, 1, 40),
+            (18_522.0, 0.0, 0, 1, 56),
             (649_999.0, 0.0, 0, 12, 5),
             (1e7, 0.0, 0, 14, 4),
         ];
@@ -273,10 +271,10 @@ mod tests {
             for &views in &views {
                 let rule = rule(net, views);
                 let (subsets, iterations) = (rule.num_subsets(), rule.num_iterations());
-                assert!((1..=14).contains(&subsets) && (4..=40).contains(&iterations), "{net} counts, {views} views");
+                assert!((1..=14).contains(&subsets) && (4..=56).contains(&iterations), "{net} counts, {views} views");
                 assert!(subsets == 1 || net >= 50_000.0 * subsets as f64, "{net} counts, {subsets} subsets");
                 assert!(subsets == 1 || views == 0 || views >= 4 * subsets, "{views} views, {subsets} subsets");
-                assert!(iterations == 40 || (48..=60).contains(&(subsets * iterations)), "{subsets} × {iterations}");
+                assert!((48..=60).contains(&(subsets * iterations)), "{subsets} × {iterations}");
                 assert_eq!(rule.why_lowered().is_some(), rule.max_subsets() < 14);
                 assert!(
                     rule.notice(subsets).is_none() && rule.notice(usize::MAX).is_some() == (net != f64::INFINITY || views > 0)
@@ -329,7 +327,7 @@ mod tests {
         let settings = default_list_settings(&list).unwrap();
         assert_eq!((settings.num_subsets, settings.num_iterations), (14, 4));
         let study = Arc::new(Study::new("a list", list));
-        for (asked, expected) in [((14, 4), (1, 40)), ((14, 9), (1, 9)), ((7, 4), (7, 8)), ((7, 9), (7, 9))] {
+        for (asked, expected) in [((14, 4), (1, 56)), ((14, 9), (1, 9)), ((7, 4), (7, 8)), ((7, 9), (7, 9))] {
             let settings = Box::new(RunSettings { num_subsets: asked.0, num_iterations: asked.1, ..settings.clone() });
             let job = Job::Events { study: Arc::clone(&study), settings, growing: None }.for_frames(&frames_ms);
             let Job::Events { settings, .. } = &job else { unreachable!() };

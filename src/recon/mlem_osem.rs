@@ -176,10 +176,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     fn scale_start(&mut self, subset: usize) -> Result<(), ReconError> {
         let len = self.shown.space().len();
         let Some(sensitivity) = self.sensitivity[subset].as_ref().filter(|_| self.is_unscaled) else { return Ok(()) };
-        let CountTotals { measured, additive } = match self.totals {
-            Some(totals) => totals,
-            None => *self.totals.insert(self.model.totals()?),
-        };
+        let CountTotals { measured, additive } = totals(&mut self.totals, &mut self.model)?;
         let counts = (measured - additive.unwrap_or(0.0)).max(3.0 * measured.sqrt()).min(measured) * self.model.share(subset)?;
         let of_ones = self.backend.dot(&self.x, 0, sensitivity, 0..len)?;
         let level = (counts / of_ones) as f32;
@@ -202,10 +199,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         }
         let Some(total) = total(&self.total, &self.sensitivity) else { return Ok(None) };
         let image = self.backend.dot(&self.x, 0, total, 0..len)?;
-        let totals = match self.totals {
-            Some(totals) => totals,
-            None => *self.totals.insert(self.model.totals()?),
-        };
+        let totals = totals(&mut self.totals, &mut self.model)?;
         Ok(Explained::new(image, totals))
     }
 
@@ -233,6 +227,14 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             task,
         )?;
         Ok(())
+    }
+}
+
+/// Counts of all data, asked for once: members of a team meet for it.
+fn totals<B: EmKernels>(known: &mut Option<CountTotals>, model: &mut impl ForwardModel<B>) -> Result<CountTotals, OperatorError> {
+    match known {
+        Some(totals) => Ok(*totals),
+        None => Ok(*known.insert(model.totals()?)),
     }
 }
 
@@ -305,7 +307,8 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         timed(&mut stages[Stage::Update], || {
             let divisor = self.race.racy_sensitivity(subset).unwrap_or(sensitivity);
             backend.em_update(&mut self.x, &self.correction, divisor)?;
-            backend.finish()
+            // What comes of a race has a time of its own.
+            if exact.is_some() { backend.finish() } else { Ok(()) }
         })?;
         let race = timed(&mut stages[Stage::Race], || {
             let Some(exact) = exact else { return Ok(None) };
@@ -319,7 +322,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         let completes_iteration = self.num_steps.is_multiple_of(num_subsets);
         let explained = timed(&mut stages[Stage::Update], || {
             self.include(subset)?;
-            if completes_iteration { self.explained_now() } else { Ok(None) }
+            let explained = if completes_iteration { self.explained_now()? } else { None };
+            self.backend.finish()?;
+            Ok::<_, ReconError>(explained)
         })?;
         Ok(StepReport {
             num_events: None,

@@ -232,6 +232,16 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
     fn pieces(&self, subset: usize) -> Vec<(usize, Range<usize>)> {
         self.space.pieces(self.subset(subset))
     }
+
+    /// `data` = m ⊙ data, of a subset.
+    fn multiply(&self, backend: &mut B, subset: usize, data: &mut B::Array<Data>) -> Result<(), OperatorError> {
+        if let Some(multiplicative) = &self.multiplicative {
+            for (at, range) in self.pieces(subset) {
+                backend.multiply(data, at, multiplicative, range)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Σ of values, in an order that does not depend on the number of threads.
@@ -258,12 +268,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.operator.apply(backend, self.subset(subset), x, out, task)?;
-        if let Some(multiplicative) = &self.multiplicative {
-            for (at, range) in self.pieces(subset) {
-                backend.multiply(out, at, multiplicative, range)?;
-            }
-        }
-        Ok(())
+        self.multiply(backend, subset, out)
     }
 
     fn forward(
@@ -277,11 +282,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         let pieces = self.pieces(subset);
         let measured = Measured { values: &self.measured, pieces: &pieces };
         self.operator.expect(backend, self.subset(subset), x, &measured, out, task)?;
-        if let Some(multiplicative) = &self.multiplicative {
-            for (at, range) in pieces {
-                backend.multiply(out, at, multiplicative, range)?;
-            }
-        }
+        self.multiply(backend, subset, out)?;
         if let Some(additive) = &self.additive {
             for (at, range) in self.pieces(subset) {
                 backend.add_scaled(out, at, 1.0, additive, range)?;
@@ -332,11 +333,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         out: &mut B::Array<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        if let Some(multiplicative) = &self.multiplicative {
-            for (at, range) in self.pieces(subset) {
-                backend.multiply(q, at, multiplicative, range)?;
-            }
-        }
+        self.multiply(backend, subset, q)?;
         self.operator.adjoint(backend, self.subset(subset), q, accumulation, out, task)
     }
 

@@ -408,6 +408,42 @@ fn sensitivity(num_tried: usize) -> Volume {
 }
 
 #[test]
+fn few_events_give_the_image_of_double_precision() {
+    let (events, sensitivity) = (random_events(10_000, Tof::No), sensitivity(200_000));
+    let siddon = Siddon::new(geometry("small"), grid(), FOV_MM, [1, 1]);
+    let detectors = detectors();
+    let row = |pair: &[u32; 2]| {
+        let mut row = Vec::new();
+        siddon.walk(&detectors.ray(*pair, 0, PairRays::ONE), |voxel, length| row.push((voxel, length)));
+        row
+    };
+    let rows: Vec<Vec<(usize, f64)>> = events.pairs.iter().map(row).collect();
+    let divisor: Vec<f64> = siddon.voxels().coefficients(&sensitivity).into_iter().map(f64::from).collect();
+    let mut x: Vec<f64> = divisor.iter().map(|s| f64::from(u8::from(*s > 0.0))).collect();
+    let terms = EventTerms { multiplicative: None, additive: None, total_additive: 0.0 };
+    let mut list = list_mode(lines(&events, &grid(), 1, EventSubsets::default()), terms, &sensitivity, 1);
+    for iteration in 1..=10 {
+        list.step(&Task::new()).unwrap();
+        let mut sums = vec![0.0; x.len()];
+        for row in &rows {
+            let expected: f64 = row.iter().map(|(voxel, length)| length * x[*voxel]).sum();
+            if expected > 0.0 {
+                row.iter().for_each(|(voxel, length)| sums[*voxel] += length / expected);
+            }
+        }
+        for voxel in 0..x.len() {
+            x[voxel] *= if divisor[voxel] > 0.0 { sums[voxel] / divisor[voxel] } else { 0.0 };
+        }
+        let mut expected = Volume::filled(grid(), 0.0);
+        let values: Vec<f32> = x.iter().map(|value| *value as f32).collect();
+        siddon.voxels().write(&values, 1.0, &mut expected);
+        let error = relative(image(&mut list).as_slice(), expected.as_slice());
+        println!("iteration {iteration}: {error:.1e}");
+        assert!(error <= 1e-4, "iteration {iteration}: {error:e}");
+    }
+}
+
+#[test]
 fn time_of_flight_finds_an_object_better() {
     const TRIED: usize = 400_000;
     let (truth, sensitivity) = (ball_and_cylinder(), sensitivity(TRIED));

@@ -70,6 +70,11 @@ fn a_study_begins_without_filter_rules_and_calibration_of_the_one_before() {
     assert_eq!(value("Calibration, Bq/mL per count/mm"), "none");
     assert!(has(&harness, "Stop by itself") && !has(&harness, "Measure on"));
     assert!(value("Post-filter FWHM").starts_with('0'));
+
+    // The runs of a study count from 1.
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the second run of this study", |app| app.live().run == 4 && app.is_run_over());
+    assert_eq!(harness.state().reference().unwrap().words(), "run 1");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn choices(runs: &Runs) -> Vec<(ReferenceChoice, String)> {
         let (run, course) = (view.live.run, view.live.course());
         let whole = view.live.title().map(|title| (ReferenceChoice::run(run), title));
         let pinned = view.pinned.iter().map(move |number| ReferenceChoice { run, number: Some(*number) });
-        whole.into_iter().chain(pinned.map(move |choice| (choice, choice.words(&course)))).collect::<Vec<_>>()
+        whole.into_iter().chain(pinned.map(move |choice| (choice, choice.words(view.live.number, &course)))).collect::<Vec<_>>()
     };
     let reference = runs.reference().map(|reference| match reference.choice.number {
         None => (reference.choice, reference.title.clone()),
@@ -219,11 +219,11 @@ fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAct
             _ = ui.label("")
         }
         for (index, view) in all.iter().enumerate() {
-            let (run, title) = (view.live.run, view.live.title().unwrap_or_default());
+            let (run, number, title) = (view.live.run, view.live.number, view.live.title().unwrap_or_default());
             ui.horizontal(|ui| {
-                ui.label(RichText::new(format!("run {run}")).strong()).on_hover_text(title);
+                ui.label(RichText::new(format!("run {number}")).strong()).on_hover_text(title);
                 if index > 0 {
-                    let name = format!("Dismiss run {run}");
+                    let name = format!("Dismiss run {number}");
                     let button = ui.small_button("×").on_hover_text("Keep this run no longer");
                     button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &name));
                     if button.clicked() {
@@ -294,7 +294,8 @@ mod tests {
         assert_eq!(words(&live, [9, 9]), "after 12 iterations, with the reference's last image, after 9 iterations");
         let grid = Grid::centred([4; 3], [1.0; 3]).unwrap();
         let (choice, course) = (ReferenceChoice::run(2), Course::ITERATIONS);
-        let reference = Reference { choice, subiteration: None, title: String::new(), grid, course, has_race: false };
+        let reference =
+            Reference { choice, run_number: 2, subiteration: None, title: String::new(), grid, course, has_race: false };
         assert!(why_none(&live, None).unwrap().starts_with("Choose a run"));
         assert!(why_none(&live, Some(&reference)).unwrap().starts_with("This run is the reference"));
         // One of its own iterates can be its reference.

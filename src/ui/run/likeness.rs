@@ -8,7 +8,7 @@ use crate::session::RunId;
 /// How like a race-free image an image is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Likeness {
-    /// The run that made the race-free one.
+    /// The number of the run that made the race-free one.
     pub reference: RunId,
     /// Full iterations behind both.
     pub iteration: usize,
@@ -28,8 +28,8 @@ fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Likeness, S
             "let a run without a race go as far first, switch and press Restart: its images are then the reference".into()
         );
     };
-    let (run, has_race) = (reference.run(), reference.has_race);
-    if run == live.run {
+    let (run, has_race) = (reference.run_number, reference.has_race);
+    if reference.run() == live.run {
         return Err("this run is the reference itself: press Restart to compare the next one with it".into());
     }
     if reference.subiteration.is_some() {

@@ -127,6 +127,8 @@ pub enum Mark {
 pub struct LiveRun {
     /// Its number; events of earlier runs are ignored.
     pub run: RunId,
+    /// The number by which it is called: the runs of a study count from 1.
+    pub number: RunId,
     /// Where it stands.
     pub state: RunState,
     /// Full iterations to reach.
@@ -164,9 +166,14 @@ impl LiveRun {
     /// A run that was just asked for.
     pub fn asked_for(run: RunId, branch: u64, rois: &[Roi], paused: bool) -> Self {
         let state = if paused { RunState::Paused } else { RunState::Starting };
-        let mut live = Self { run, state, ..Self::default() };
+        let mut live = Self { run, number: run, state, ..Self::default() };
         live.branches.insert(branch, Branch { rois: rois.to_vec(), points: BTreeMap::new(), edit: branch });
         live
+    }
+
+    /// The same run, called by its number in a study that was opened after so many runs.
+    pub fn numbered_after(self, runs_before: RunId) -> Self {
+        Self { number: self.run.saturating_sub(runs_before), ..self }
     }
 
     /// The same run, whose set-up this task tells of: it makes this where it has to ("tubes").
@@ -354,7 +361,7 @@ impl LiveRun {
 
     /// How the run's numbers become rows, once it is set up.
     pub fn table(&self) -> Option<RunTable> {
-        self.info.as_ref().map(|info| RunTable::of(self.run, info))
+        self.info.as_ref().map(|info| RunTable::of(self.number, info))
     }
 
     /// Log-likelihood over all data of each full iteration, against the steps done before it.
@@ -433,7 +440,7 @@ impl LiveRun {
     /// Its number and what it does, in words; `None` before it is set up.
     pub fn title(&self) -> Option<String> {
         let provenance = self.provenance(self.progress().0, None)?;
-        Some(format!("run {}: {}", self.run, Provenance { progress: None, ..provenance }.line()))
+        Some(format!("run {}: {}", self.number, Provenance { progress: None, ..provenance }.line()))
     }
 
     /// How the step added that made the image after so many steps.

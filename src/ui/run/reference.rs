@@ -24,11 +24,11 @@ impl ReferenceChoice {
         Self { run, number: None }
     }
 
-    /// What it is called.
-    pub fn words(&self, course: &Course) -> String {
+    /// What it is called, of the run of this number.
+    pub fn words(&self, run_number: RunId, course: &Course) -> String {
         let words =
             |number| if course.by_iteration { format!(", iteration {number}") } else { format!(", {}", course.words(number)) };
-        format!("run {}{}", self.run, self.number.map_or_else(String::new, words))
+        format!("run {run_number}{}", self.number.map_or_else(String::new, words))
     }
 }
 
@@ -37,6 +37,8 @@ impl ReferenceChoice {
 pub struct Reference {
     /// Which.
     pub choice: ReferenceChoice,
+    /// The number by which its run is called.
+    pub run_number: RunId,
     /// Steps done of its iterate, where it is one.
     pub subiteration: Option<usize>,
     /// The run's number and what it did, in words.
@@ -57,7 +59,7 @@ impl Reference {
 
     /// What it is called.
     pub fn words(&self) -> String {
-        self.choice.words(&self.course)
+        self.choice.words(self.run_number, &self.course)
     }
 
     /// By which the session knows it.
@@ -84,6 +86,8 @@ pub struct ReferenceImage {
     shown: Shown,
     /// The one that it always is, where the reference is one iterate.
     fixed: Option<Kept>,
+    /// The number by which its run is called.
+    run_number: RunId,
     /// What is counted in the runs.
     course: Course,
     post_filter: PostFilter,
@@ -92,7 +96,13 @@ pub struct ReferenceImage {
 impl ReferenceImage {
     /// None yet; `wake` is called when it was filtered.
     pub fn new(wake: impl Fn() + Send + 'static) -> Self {
-        Self { shown: Shown::default(), fixed: None, course: Course::ITERATIONS, post_filter: PostFilter::start(wake) }
+        Self {
+            shown: Shown::default(),
+            fixed: None,
+            run_number: 0,
+            course: Course::ITERATIONS,
+            post_filter: PostFilter::start(wake),
+        }
     }
 
     /// From now on it is always this one, or no longer; what others are compared with.
@@ -107,7 +117,7 @@ impl ReferenceImage {
             |(reference, number): (&Reference, usize)| self.fixed.clone().or_else(|| reference.beside(number, session));
         let kept = wanted.and_then(of_number);
         if let Some((reference, _)) = wanted {
-            self.course = reference.course;
+            (self.run_number, self.course) = (reference.run_number, reference.course);
         }
         let past = kept.map(Past::from);
         let run = past.as_ref().map(|past| past.id.run);
@@ -134,6 +144,6 @@ impl ReferenceImage {
         let Some(id) = self.shown.id() else { return String::new() };
         let filtered = self.shown.filter_mm().map_or_else(String::new, |mm| format!(", {}", format::filtered(mm)));
         let number = Some(self.course.number(id.iteration, id.subiteration));
-        format!("{}{filtered}", ReferenceChoice { run: id.run, number }.words(&self.course))
+        format!("{}{filtered}", ReferenceChoice { run: id.run, number }.words(self.run_number, &self.course))
     }
 }

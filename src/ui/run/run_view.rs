@@ -117,6 +117,8 @@ pub struct RunView {
     sent_rules: Vec<StopRule>,
     /// The run that started by itself and was left alone since.
     automatic: Option<RunId>,
+    /// The last run before the study was opened.
+    runs_before: RunId,
 }
 
 impl RunView {
@@ -145,6 +147,7 @@ impl RunView {
             sent_line: None,
             sent_rules: Vec::new(),
             automatic: None,
+            runs_before: 0,
         }
     }
 
@@ -152,8 +155,8 @@ impl RunView {
     pub fn next(&mut self, wake: impl Fn() + Send + Clone + 'static) -> Self {
         let (left, shown) = (self.live.clone(), self.shown.hand_over());
         let next = Self::new(self.colouring.clone(), wake);
-        let (forms, sent_rules) = (self.forms.clone(), self.sent_rules.clone());
-        Self { forms, post_filter_mm: self.post_filter_mm, left, shown, sent_rules, ..next }
+        let (forms, sent_rules, runs_before) = (self.forms.clone(), self.sent_rules.clone(), self.runs_before);
+        Self { forms, post_filter_mm: self.post_filter_mm, left, shown, sent_rules, runs_before, ..next }
     }
 
     /// What the plots draw.
@@ -219,7 +222,7 @@ impl RunView {
         if self.series.is_some() {
             input.session.keep(run);
         }
-        let live = LiveRun::asked_for(run, branch, input.rois, paused);
+        let live = LiveRun::asked_for(run, branch, input.rois, paused).numbered_after(self.runs_before);
         let made = input.study.open.as_ref().map_or("", OpenStudy::made_at_start);
         self.watch(live.with_set_up(made, input.session.task()));
     }
@@ -257,6 +260,7 @@ impl RunView {
         }
         self.post_filter.forget();
         self.colouring.auto_palette = true;
+        self.runs_before = self.runs_before.max(self.live.run);
         self.watch(LiveRun::default());
     }
 

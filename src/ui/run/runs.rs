@@ -111,15 +111,16 @@ impl Runs {
         let found = live.zip(choice).and_then(|(live, choice)| {
             let job = &live.info.as_ref()?.job;
             let (title, grid, course) = (live.title()?, job.grid().clone(), job.course());
-            Some(Reference { choice, subiteration: None, title, grid, course, has_race: !live.race().is_empty() })
+            let has_race = !live.race().is_empty();
+            Some(Reference { choice, run_number: live.number, subiteration: None, title, grid, course, has_race })
         });
         let mut image = None;
         let next = match found {
-            Some(Reference { choice: choice @ ReferenceChoice { run, number: Some(number) }, course, .. }) => {
+            Some(Reference { choice: choice @ ReferenceChoice { run, number: Some(number) }, run_number, course, .. }) => {
                 let past = session.past(run).into_iter().find(|[i, s]| course.number(*i, *s) == number);
                 image = past.and_then(|[_, subiteration]| session.past_image(run, subiteration));
                 let Some(image) = &image else {
-                    let name = choice.words(&course);
+                    let name = choice.words(run_number, &course);
                     if past.is_some() {
                         return Err(format!("{name} is on its way from the other machine: choose it again in a moment"));
                     }

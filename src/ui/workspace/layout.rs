@@ -173,7 +173,7 @@ impl App {
             curves: self.run().curves(),
             kept: kept
                 .map(|view| KeptCurves {
-                    run: view.live.run,
+                    run: view.live.number,
                     title: view.live.title().unwrap_or_default(),
                     curves: view.curves(),
                 })
@@ -384,7 +384,7 @@ impl App {
             }
             _ => 0.0,
         };
-        let names = [format!("run {}, {}", self.run().live.run, self.run().shown_words()), reference.words()];
+        let names = [format!("run {}, {}", self.run().live.number, self.run().shown_words()), reference.words()];
         Some(Beside { how, volume: other, names, largest_difference })
     }
 
