@@ -96,7 +96,12 @@ fn the_template_is_placed_undone_and_reported() {
 
     report_to(&mut harness, &pdf);
     assert!(std::fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
-    assert!(harness.state().notices().texts().any(|text| text.contains("iq.pdf written")));
+    let has = |harness: &Harness<'_, App>, part: &str| harness.state().notices().texts().any(|text| text.contains(part));
+    assert!(has(&harness, "iq.pdf written"));
+    // Table and report differ, and why.
+    assert!(has(&harness, "against background circles of each sphere's own size"));
+    // Nothing was moved, so nothing is said of it.
+    assert!(!has(&harness, "up to"));
     // Another one there is asked about.
     report_to(&mut harness, &pdf);
     harness.get_by_label("Replace this file?");

@@ -236,6 +236,15 @@ fn a_region_is_turned_stretched_copied_mirrored_and_all_of_it_undone() {
         harness.run_steps(60);
         assert_eq!(last(&harness), expected);
     }
+    // A deleted one that comes back is selected again, so that it can be copied at once.
+    let num = harness.state().document().rois.len();
+    for button in ["Delete", "Undo"] {
+        click(&mut harness, button);
+        harness.run_steps(60);
+    }
+    harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::D);
+    harness.run_steps(60);
+    assert_eq!(harness.state().document().rois.len(), num + 1);
     // A box is turned about an axis of one's choice.
     choose_tool(&mut harness, "Box");
     drag(&mut harness, "Transaxial slice", [0.3, 0.3], [0.4, 0.4]);

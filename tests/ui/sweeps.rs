@@ -173,6 +173,14 @@ fn a_slice_has_one_view_with_the_names_of_its_axes_and_the_filters_curve() {
     harness.get_by_label("Voxels z, y");
     assert!(harness.query_by_label("Voxels x").is_none());
     harness.get_by_label("Plot: Filter three-point, no cut-off");
+    // The filter that is chosen for the next run is not that of the image.
+    click(&mut harness, "Filter: three-point");
+    click(&mut harness, "hamming");
+    harness.get_by_label("Plot: Filter three-point, no cut-off");
+    harness.get_by_label_contains("next run: hamming");
+    click(&mut harness, "Filter: hamming");
+    click(&mut harness, "three-point");
+    assert!(harness.query_by_label_contains("next run:").is_none());
     click(&mut harness, "Circle");
     drag(&mut harness, "Slice z, y", [0.5, 0.5], [0.55, 0.5]);
     let drawn = harness.state().document().rois.len() - 1;

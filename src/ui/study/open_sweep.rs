@@ -282,6 +282,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn projections_that_come_slowly_bound_the_pace_of_a_run() {
+        // A replay at 20 a second, of which a run could make 54.
+        assert_eq!(Arrivals::Paced(20.0).steps_per_sec(Some(54.0)), Some(20.0));
+        assert_eq!(Arrivals::Paced(100.0).steps_per_sec(Some(54.0)), Some(54.0));
+        assert_eq!(Arrivals::Over.steps_per_sec(Some(54.0)), Some(54.0));
+        assert_eq!(Arrivals::Unknown.steps_per_sec(Some(54.0)), None);
+    }
+
+    #[test]
     fn the_picture_has_a_row_for_each_projection_and_signed_colours_where_they_are_needed() {
         let projection = |values: Vec<f32>| Projection { direction: [0.0, 0.0, 1.0], weight: 1.0, values: values.into() };
         let projections = [projection(vec![0.0, 1.0, 2.0]), projection(vec![2.0, 0.0, 0.0])];
