@@ -4,6 +4,7 @@
     .ci/dialect.py PAGE.md…            Markdown pages; exit code 1 if there are hits
     .ci/dialect.py --strings           string literals of src/**/*.rs (without tests), texts of assets/
     .ci/dialect.py --help-of PROGRAM   the help of all commands of a built program
+    .ci/dialect.py --lengths PAGE.md…  words of a page's sentences: mean, and each sentence above 20
 
 Every hit is printed as FILE:LINE: RULE: TEXT, with a count for each folder at the end. `.ci/dialect-allow.txt` holds
 exceptions, one a line: a regular expression, two spaces, "# " and the reason. A hit inside a match of such an expression
@@ -98,6 +99,18 @@ def prose(markdown):
     return markdown
 
 
+def sentences(markdown):
+    """The sentences of a page: of paragraphs, list items and quotes, without headings, tables and pictures."""
+    text = re.sub(r"^ {0,3}(```+|~~~+).*?^ {0,3}\1[^\n]*$|<!--.*?-->", "\n", markdown, flags=re.M | re.S)
+    text = re.sub(r"^\s*(?:#|\||!\[).*$", "\n", text, flags=re.M)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"(`+)(?!`)(.*?)(?<!`)\1(?!`)", "code", text, flags=re.S)
+    for block in re.split(r"\n\s*\n|\n\s*(?:[-*]|\d+\.)\s+", "\n" + text):
+        for sentence in re.split(r"(?<=[.!?:])[*)_\"]*\s+(?=[*(_\"]*[A-Z0-9c])", " ".join(block.split())):
+            if words := re.findall(r"\S*\w\S*", sentence):
+                yield len(words), sentence
+
+
 def literals(code):
     """Line and text of each string literal of Rust code."""
     token = re.compile(
@@ -163,9 +176,20 @@ def main():
     parser.add_argument("pages", nargs="*", type=Path, help="Markdown pages")
     parser.add_argument("--strings", action="store_true", help="string literals of src/ and texts of assets/")
     parser.add_argument("--help-of", metavar="PROGRAM", help="the help of a built program")
+    parser.add_argument("--lengths", action="store_true", help="the lengths of the pages' sentences instead")
     options = parser.parse_args()
     if not (options.pages or options.strings or options.help_of):
         parser.error("name pages, --strings or --help-of PROGRAM")
+
+    if options.lengths:
+        for page in options.pages:
+            lengths = list(sentences(page.read_text(encoding="utf-8")))
+            for words, sentence in lengths:
+                if words > 20:
+                    print(f"{page}: {words} words: {sentence}")
+            total = sum(words for words, _ in lengths)
+            print(f"{page}: {len(lengths)} sentences, mean {total / max(1, len(lengths)):.1f} words")
+        return 0
 
     texts = [(page.resolve(), 1, prose(page.read_text(encoding="utf-8"))) for page in options.pages]
     if options.strings:

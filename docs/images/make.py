@@ -32,7 +32,7 @@ def main():
     iterates = [scratch / f"iterate_it{number:03}.npy" for number in range(1, ITERATIONS + 1)]
     grid = json.loads(Path(f"{iterates[-1]}.json").read_text())["image"]
     slices = [numpy.load(path)[grid["size"][2] // 2] for path in iterates]
-    white = float(numpy.percentile(slices[-1], 99.7))
+    white = float(numpy.percentile(slices[len(slices) // 2], 99.9))
     frames = [frame(plane, grid, white, number) for number, plane in enumerate(slices, 1)]
     durations = [FIRST_MS] + [EACH_MS] * (len(frames) - 2) + [LAST_MS]
     out = Path(__file__).with_name("iterates.gif")
@@ -55,7 +55,7 @@ def frame(plane, grid, white, number):
     picture = picture.resize(size, Image.Resampling.BICUBIC, box=(left, top, right, bottom))
     text = f"iteration {number} of {ITERATIONS}"
     ImageDraw.Draw(picture).text((8, 6), text, fill=40, font=ImageFont.load_default(14))
-    return picture.quantize(64)
+    return picture
 
 
 if __name__ == "__main__":
