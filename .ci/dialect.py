@@ -26,7 +26,7 @@ RULES = [
     ("tell", r"\b(?:tell|tells|told|telling)\b", "report, print, contain, show"),
     ("say", r"\b(?:say|says|said)\b", "report, print, contain, state"),
     ("stand", r"\b(?:stands|stood)\b|\bstand (?:in|on|at|beside|below|above|under|here|there|for|as)\b", "is, are, lies"),
-    ("know", r"\b(?:files?|programs?|headers?|formats?|functions?|it|which|that) knows?\b", "contain, support"),
+    ("know", r"\bknows\b|\b(?:files|programs|headers|formats|functions) know\b", "contain, support"),
     ("hear, obey", r"\b(?:hears?|heard|obeys?|obeyed)\b", "receive, handle"),
     ("go on", r"\b(?:go|goes|going|went) on\b", "continue, resume"),
     ("is there", r"\b(?:is|are|was|were) (?:not |still |already )?there\b(?! (?:a|an|any|no|is|are)\b)", "exists, is available"),
