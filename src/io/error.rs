@@ -3,12 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::coded::coded;
 use crate::data::CountsError;
 use crate::geometry::GridError;
 use crate::scanner::{DetectorsError, ScanGeometryError};
 
 /// Why a file could not be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "io.")]
 pub enum IoError {
     /// The file is not there or may not be opened.
     #[error("{path} cannot be opened: {source}", path = .path.display())]
@@ -226,6 +228,8 @@ pub enum IoError {
     #[error(transparent)]
     Counts(#[from] CountsError),
 }
+
+coded!(IoError, Counts);
 
 impl IoError {
     /// For `map_err` on opening a file.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::FreeMemory;
 use super::list_randoms::randoms_of_bins;
 use super::list_study::{BlockSplitter, nothing_to_split};
+use crate::coded::coded;
 use crate::data::{
     Counts, EventHistogram, ListFacts, ListSampling, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits,
 };
@@ -45,7 +46,8 @@ impl Default for HistogramSettings {
 }
 
 /// Why the events of a list cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "list-mode.")]
 pub enum ListError {
     /// The list cannot be read.
     #[error(transparent)]
@@ -96,6 +98,8 @@ pub enum ListError {
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
+
+coded!(ListError, Io, Geometry, Stopped);
 
 /// The cylinder that a list's scanner is.
 ///
