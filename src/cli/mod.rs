@@ -118,21 +118,21 @@ struct Cli {
 enum CliCommand {
     /// Measures how fast the program is.
     Bench(bench::BenchOptions),
-    /// Lists what this machine can compute on.
+    /// Lists the compute devices.
     Devices,
     /// Describes a file.
     Info(info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
     Simulate(simulate::SimulateOptions),
-    /// Reconstructs images from projection data, lists of events or EPRI sweeps.
+    /// Reconstructs images from projection data, list-mode data or EPRI acquisitions.
     Reconstruct(Box<batch::BatchOptions>),
-    /// Measures a paper's tables again.
+    /// Reproduces the tables of a published paper.
     Reproduce(reproduce::ReproduceOptions),
-    /// Projects an image: what a scanner would measure of it.
+    /// Forward-projects an image.
     Project(project::ProjectOptions),
     /// Backprojects projection data into an image.
     Backproject(project::BackprojectOptions),
-    /// Counts the events of a list in bins.
+    /// Histograms list-mode data into a sinogram.
     Histogram(histogram::HistogramOptions),
     /// Converts an image into another format.
     Convert(convert::ConvertOptions),
@@ -142,13 +142,13 @@ enum CliCommand {
     Compare(compare::CompareOptions),
     /// Simulates the tubes of response of a scanner with rotating heads.
     Tubes(tubes::TubesOptions),
-    /// Simulates the stored matrix of a ring of crystals.
+    /// Simulates the system matrix of a ring of crystals.
     Matrix(matrix::MatrixOptions),
     /// Measures NEMA image quality in an image of the body phantom or of the small-animal phantom.
     Nema(nema::NemaOptions),
-    /// Reconstructs for a window on another machine, which starts this by itself (tomoscope --connect).
+    /// Runs the server of a remote window (started by tomoscope --connect).
     Serve(serve::ServeArguments),
-    /// Prints what a shell needs to complete the program's arguments.
+    /// Prints shell completions.
     Completions(manual::CompletionOptions),
     /// Prints the manual page.
     Man(manual::ManOptions),

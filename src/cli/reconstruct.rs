@@ -162,7 +162,7 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
 
-    /// Make the sensitivity image of a non-atomic run with the race too.
+    /// Compute the sensitivity image non-atomically, too (non-atomic runs only).
     #[arg(long)]
     pub(super) racy_sensitivity: bool,
 
@@ -214,7 +214,7 @@ pub(super) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -
     let data = DataKind::of(&options.input)?;
     options.check_options(data)?;
     if options.frames.is_none() && options.parts.skip_done && options.is_done() {
-        out!("{}: was there", options.output.display());
+        out!("{}: up to date, skipped", options.output.display());
         return Ok(Ended::WAS_THERE);
     }
     let trace = match &options.trace {

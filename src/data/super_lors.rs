@@ -41,7 +41,7 @@ pub struct SuperLors {
 #[strum(serialize_all = "kebab-case", prefix = "super-lors.")]
 pub enum SuperLorError {
     /// A number is 0, or that along the line even.
-    #[error("super-LORs of {0} cannot be: each number must be 1 or more, and that of samples along the line odd")]
+    #[error("invalid super-LOR size {0}: each number must be at least 1, and the number of samples along the line odd")]
     Numbers(SuperLors),
     /// Not two or three numbers.
     #[error(

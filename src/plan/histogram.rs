@@ -222,7 +222,7 @@ fn notices_of(facts: &ListFacts, prompts: &EventHistogram, has_own_factors: bool
     }
     if facts.efficiency.is_none() && has_own_factors {
         notices.push(Notice::warning(
-            "how well pairs of crystals count is told for the events alone, and bins without an event need it too: the counts are not normalised",
+            "detection efficiencies are known only for pairs with events, and empty bins need them too: the histogram is not normalised",
         ));
     }
     notices

@@ -44,7 +44,7 @@ pub enum WireError {
         found: u32,
     },
     /// Bytes that are no message, or a message that cannot be.
-    #[error("the other end said what cannot be understood: {0}")]
+    #[error("protocol error of the remote program: {0}")]
     NoMessage(String),
     /// The other end is not this program.
     #[error(
