@@ -7,6 +7,7 @@
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
+//! row 0: coded
 //! row 1: geometry task random words
 //! row 2: scanner
 //! row 3: data
@@ -23,6 +24,7 @@
 pub mod algebra;
 pub mod bench;
 pub mod cli;
+pub mod coded;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod data;

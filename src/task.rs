@@ -1,5 +1,6 @@
 //! A handle for long work: a stop flag and a progress count, shared between the worker and whoever watches.
 
+use crate::coded::Coded;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +22,12 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("stopped before it was complete")]
 pub struct Stopped;
+
+impl Coded for Stopped {
+    fn code(&self) -> &'static str {
+        "stopped"
+    }
+}
 
 impl Task {
     /// A task with nothing done and not stopped.

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::coded::coded;
 use crate::data::{RoiMask, RoiSums};
 
 /// What an array holds. On several devices images are replicated and data is divided: the two are not mixed up.
@@ -21,7 +22,8 @@ impl Kind for Image {}
 impl Kind for Data {}
 
 /// Why a back end failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "device.")]
 pub enum BackendError {
     /// Two arrays that belong together differ in length.
     #[error("an array of {found} values was used where {expected} were expected")]
@@ -38,6 +40,8 @@ pub enum BackendError {
     #[error("another device or process of this run has stopped or failed")]
     Left,
 }
+
+coded!(BackendError);
 
 /// An image on its way from a device: fills the values of a `[z, y, x]` volume with the image as it was when this was
 /// made, and waits for the device where it must. It may be called on any thread.

@@ -19,6 +19,7 @@ pub use tubes::{TubesBench, TubesRow, bench_tubes};
 use serde::Serialize;
 
 use crate::algebra::BackendError;
+use crate::coded::Coded;
 use crate::operator::OperatorError;
 use crate::plan::SetupError;
 use crate::recon::ReconError;
@@ -27,6 +28,12 @@ use crate::recon::ReconError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct BenchError(String);
+
+impl Coded for BenchError {
+    fn code(&self) -> &'static str {
+        "bench"
+    }
+}
 
 impl From<BackendError> for BenchError {
     fn from(error: BackendError) -> Self {

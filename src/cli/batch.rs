@@ -96,7 +96,7 @@ fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Do
     // What is there may look different from another machine.
     let is_done = colleagues.first_says(process.index == 0 && one.parts.skip_done && one.is_done())?;
     if is_done {
-        out!("{}: was there", one.output.display());
+        out!("{}: up to date, skipped", one.output.display());
         return Ok(Done::Wholly);
     }
     one.parts.skip_done = false;
@@ -154,7 +154,7 @@ enum Outcome {
 impl Outcome {
     fn words(&self) -> &'static str {
         match self {
-            Outcome::Ended(Ended { was_there: true, .. }) => "was there",
+            Outcome::Ended(Ended { was_there: true, .. }) => "skipped",
             Outcome::Ended(Ended { done: Done::Wholly, .. }) => "done",
             Outcome::Ended(Ended { is_interrupted: true, .. }) => "stopped",
             Outcome::Ended(_) => "in part",
@@ -244,7 +244,7 @@ impl Batch {
             one.projector.threads = Some(u16::try_from(threads).unwrap_or(u16::MAX));
         }
         let run = std::panic::AssertUnwindSafe(|| reconstruct::run(&one, &self.sharing, Part::WHOLE));
-        std::panic::catch_unwind(run).unwrap_or_else(|_| Err("it broke off because of a fault in the program".into()))
+        std::panic::catch_unwind(run).unwrap_or_else(|_| Err("internal error (please report it)".into()))
     }
 
     /// Tells of one that has ended.

@@ -299,7 +299,7 @@ fn scanner_of(name: &str) -> CliResult<&'static Scanner> {
 }
 
 /// A scanner's geometry and an image that spans its field of view: its grid and the radius.
-pub fn scan(name: &str, size: [usize; 3]) -> Result<(&'static Scanner, Grid, f64), Box<dyn std::error::Error + Send + Sync>> {
+pub fn scan(name: &str, size: [usize; 3]) -> CliResult<(&'static Scanner, Grid, f64)> {
     let scanner = scanner_of(name)?;
     let (geometry, [nx, ny, nz]) = (&scanner.geometry, size);
     let fov_radius_mm = geometry.fov_radius_mm;
@@ -509,7 +509,7 @@ fn print_epri(row: &EpriRow) {
 }
 
 /// The image-quality phantom, without noise.
-fn nema_study(geometry: &ScanGeometry) -> Result<Study<Counts>, Box<dyn std::error::Error + Send + Sync>> {
+fn nema_study(geometry: &ScanGeometry) -> CliResult<Study<Counts>> {
     let phantom = phantom::by_name("nema-iq-2001", geometry)?;
     let options = SimulationOptions { noise: Noise::None, ..SimulationOptions::default() };
     Ok(with_bar("simulating", |task| phantom::simulate(&phantom, Arc::new(geometry.clone()), &options, task))??)

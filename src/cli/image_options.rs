@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::CliResult;
 use super::notices;
 use super::options::{PerAxis, sides, sizes, voxels};
 use crate::geometry::Grid;
@@ -30,7 +31,7 @@ pub struct ImageOptions {
 
 impl ImageOptions {
     /// That of the image given with --like.
-    fn grid_of_image(&self) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>> {
+    fn grid_of_image(&self) -> CliResult<Option<Grid>> {
         let Some(path) = &self.like else { return Ok(None) };
         let (volume, found) = read_volume(path)?;
         notices::print(&found);
@@ -41,7 +42,7 @@ impl ImageOptions {
     ///
     /// # Errors
     /// A grid that cannot be, an image that cannot be read.
-    pub fn grid_about(&self, usual: &Grid) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>> {
+    pub fn grid_about(&self, usual: &Grid) -> CliResult<Option<Grid>> {
         if let Some(grid) = self.grid_of_image()? {
             return Ok(Some(grid));
         }
@@ -63,7 +64,7 @@ impl ImageOptions {
     ///
     /// # Errors
     /// A grid that cannot be, an image that cannot be read.
-    pub fn grid(&self, geometry: &ScanGeometry) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>> {
+    pub fn grid(&self, geometry: &ScanGeometry) -> CliResult<Option<Grid>> {
         if let Some(grid) = self.grid_of_image()? {
             return Ok(Some(grid));
         }

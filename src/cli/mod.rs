@@ -14,6 +14,7 @@ mod console;
 mod convert;
 mod devices;
 mod done_before;
+mod error;
 mod follow_list;
 mod frame_option;
 mod histogram;
@@ -60,26 +61,19 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use console::err;
+use error::{CliError, WRONG_ARGUMENTS};
 
 use crate::session::start_workers;
-
-/// Exit code for arguments that are not understood.
-const WRONG_ARGUMENTS: u8 = 2;
 
 /// Exit code for an incomplete image.
 const IN_PART: u8 = 3;
 
-/// What a command gives back: an error is a sentence for a person.
-type CliResult<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
-/// Arguments that do not go together, or with the files that they name: exit code 2, as where clap refuses them.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct WrongArguments(String);
+/// What a command gives back.
+type CliResult<T = ()> = Result<T, CliError>;
 
 /// Returns the error of a wrong argument.
-fn wrong(text: impl Into<String>) -> Box<dyn std::error::Error + Send + Sync> {
-    WrongArguments(text.into()).into()
+fn wrong(text: impl Into<String>) -> CliError {
+    CliError::arguments(text)
 }
 
 /// How a command that did its work ended.
@@ -124,21 +118,21 @@ struct Cli {
 enum CliCommand {
     /// Measures how fast the program is.
     Bench(bench::BenchOptions),
-    /// Lists what this machine can compute on.
+    /// Lists the compute devices.
     Devices,
     /// Describes a file.
     Info(info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
     Simulate(simulate::SimulateOptions),
-    /// Reconstructs images from projection data, lists of events or EPRI sweeps.
+    /// Reconstructs images from projection data, list-mode data or EPRI acquisitions.
     Reconstruct(Box<batch::BatchOptions>),
-    /// Measures a paper's tables again.
+    /// Reproduces the tables of a published paper.
     Reproduce(reproduce::ReproduceOptions),
-    /// Projects an image: what a scanner would measure of it.
+    /// Forward-projects an image.
     Project(project::ProjectOptions),
     /// Backprojects projection data into an image.
     Backproject(project::BackprojectOptions),
-    /// Counts the events of a list in bins.
+    /// Histograms list-mode data into a sinogram.
     Histogram(histogram::HistogramOptions),
     /// Converts an image into another format.
     Convert(convert::ConvertOptions),
@@ -148,13 +142,13 @@ enum CliCommand {
     Compare(compare::CompareOptions),
     /// Simulates the tubes of response of a scanner with rotating heads.
     Tubes(tubes::TubesOptions),
-    /// Simulates the stored matrix of a ring of crystals.
+    /// Simulates the system matrix of a ring of crystals.
     Matrix(matrix::MatrixOptions),
     /// Measures NEMA image quality in an image of the body phantom or of the small-animal phantom.
     Nema(nema::NemaOptions),
-    /// Reconstructs for a window on another machine, which starts this by itself (tomoscope --connect).
+    /// Runs the server of a remote window (started by tomoscope --connect).
     Serve(serve::ServeArguments),
-    /// Prints what a shell needs to complete the program's arguments.
+    /// Prints shell completions.
     Completions(manual::CompletionOptions),
     /// Prints the manual page.
     Man(manual::ManOptions),
@@ -174,14 +168,18 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             let printed = error.print();
             if error.use_stderr() {
+                if prints_json(&arguments) {
+                    print_error_as_json(&CliError::arguments(error.render().to_string()));
+                }
                 return ExitCode::from(WRONG_ARGUMENTS);
             }
             console::note(printed);
-            return exit_code(Ok(Done::Wholly));
+            return exit_code(Ok(Done::Wholly), false);
         }
     };
+    let prints_json = prints_json(&arguments);
     if let Err(text) = start_workers() {
-        return exit_code(Err(text.into()));
+        return exit_code(Err(text.into()), prints_json);
     }
     if cli.command.is_some()
         && let Err(error) = signals::listen()
@@ -209,17 +207,32 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
         None => window::run(cli.study.as_deref(), cli.opened, &cli.connect, cli.trace.as_deref()).map(Done::from),
     };
-    exit_code(result)
+    exit_code(result, prints_json)
 }
 
-/// The exit code of a command; its error is printed.
-fn exit_code(result: CliResult<Done>) -> ExitCode {
+/// Returns whether the command prints its result as JSON (`--json` of `bench` names a file instead).
+fn prints_json(arguments: &[OsString]) -> bool {
+    arguments.get(1).is_some_and(|command| command != "bench") && arguments.iter().any(|argument| argument == "--json")
+}
+
+/// Prints an error to standard output, where a program that asked for `--json` looks for the result.
+fn print_error_as_json(error: &CliError) {
+    console::print_result(format_args!("{}\n", error.to_json()));
+    // (That nobody reads it is no further error.)
+    let _ = console::finish();
+}
+
+/// Prints the error of a command, if it failed, and returns the exit code.
+fn exit_code(result: CliResult<Done>, prints_json: bool) -> ExitCode {
     match result.and_then(|done| Ok(console::finish().map(|()| done)?)) {
         Ok(Done::Wholly) => ExitCode::SUCCESS,
         Ok(Done::InPart) => ExitCode::from(IN_PART),
         Err(error) => {
             err!("tomoscope: {error}");
-            if error.is::<WrongArguments>() { ExitCode::from(WRONG_ARGUMENTS) } else { ExitCode::FAILURE }
+            if prints_json {
+                print_error_as_json(&error);
+            }
+            ExitCode::from(error.exit_code())
         }
     }
 }

@@ -45,7 +45,7 @@ pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> R
             bar.set_length(total);
             bar.set_position(done);
         }
-        worker.join().map_err(|_| format!("{title}: the work broke off because of a fault in the program"))
+        worker.join().map_err(|_| format!("{title}: internal error (please report it)"))
     });
     bar.finish_and_clear();
     result

@@ -65,9 +65,6 @@ pub struct BackprojectOptions {
     talk: TalkOptions,
 }
 
-/// Any error, as a sentence.
-type Error = Box<dyn std::error::Error + Send + Sync>;
-
 /// Projects an image and writes the data: m ⊙ (A x) + a.
 pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     options.talk.apply();
@@ -178,7 +175,7 @@ fn files(options: &ProjectorOptions) -> Files {
 }
 
 /// Data with the corrections asked for.
-fn read(path: &std::path::Path, options: &ProjectorOptions) -> Result<Study<Counts>, Error> {
+fn read(path: &std::path::Path, options: &ProjectorOptions) -> CliResult<Study<Counts>> {
     let (multiplicative, additive) = (options.multiplicative.as_deref(), options.additive.as_deref());
     let study = read_study(path, multiplicative, additive, options.additive_inside)?;
     notices::print(&study.notices);
@@ -214,13 +211,13 @@ fn choose(
 }
 
 /// Does work on the device asked for, or says why the processor does it.
-fn on_device<T>(options: &ProjectorOptions, work: impl FnMut(DeviceChoice) -> Result<T, SetupError>) -> Result<T, Error> {
+fn on_device<T>(options: &ProjectorOptions, work: impl FnMut(DeviceChoice) -> Result<T, SetupError>) -> CliResult<T> {
     let (result, notice) = or_on_cpu(options.device, work)?;
     notices::print(notice.as_slice());
     Ok(result)
 }
 
 /// Does work in as many threads as were asked for.
-fn in_pool<T: Send>(options: &ProjectorOptions, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+fn in_pool<T: Send>(options: &ProjectorOptions, work: impl FnOnce() -> CliResult<T> + Send) -> CliResult<T> {
     thread_pool(options.threads.map(usize::from))?.install(work)
 }

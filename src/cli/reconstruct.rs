@@ -162,7 +162,7 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
 
-    /// Make the sensitivity image of a non-atomic run with the race too.
+    /// Compute the sensitivity image non-atomically, too (non-atomic runs only).
     #[arg(long)]
     pub(super) racy_sensitivity: bool,
 
@@ -214,7 +214,7 @@ pub(super) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -
     let data = DataKind::of(&options.input)?;
     options.check_options(data)?;
     if options.frames.is_none() && options.parts.skip_done && options.is_done() {
-        out!("{}: was there", options.output.display());
+        out!("{}: up to date, skipped", options.output.display());
         return Ok(Ended::WAS_THERE);
     }
     let trace = match &options.trace {
@@ -381,7 +381,7 @@ impl ReconstructOptions {
     }
 
     /// The job of counts.
-    fn counts(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
+    fn counts(&self) -> CliResult<Job> {
         let study = Arc::new(self.study()?);
         let num_views = study.measured.geometry().num_views;
         if let Some(num_subsets) = self.subsets.filter(|n| *n as usize > num_views) {
@@ -410,7 +410,7 @@ impl ReconstructOptions {
     }
 
     /// The job of a list of events.
-    pub(super) fn list(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
+    pub(super) fn list(&self) -> CliResult<Job> {
         if self.split_blocks.is_some() && self.frame.is_none() && self.frames.is_none() {
             return Err(wrong("--split-blocks needs --frame or --frames: a list without frames divides no time block"));
         }
@@ -427,7 +427,7 @@ impl ReconstructOptions {
     }
 
     /// The job of counts of pairs of crystals.
-    fn pairs(&self) -> Result<Job, Box<dyn std::error::Error + Send + Sync>> {
+    fn pairs(&self) -> CliResult<Job> {
         let projector = &self.projector;
         let Some(matrix) = &self.matrix else {
             return Err(wrong(
@@ -470,7 +470,7 @@ impl ReconstructOptions {
     }
 
     /// The defaults for counts with everything that was asked for.
-    fn settings(&self, counts: &Counts) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
+    fn settings(&self, counts: &Counts) -> CliResult<RunSettings> {
         let settings = self.settings_from(default_settings(counts)?, |image, _| image.grid(counts.geometry()))?;
         Ok(RunSettings { tubes: self.projector.tubes(counts.geometry())?, ..settings })
     }
@@ -479,8 +479,8 @@ impl ReconstructOptions {
     fn settings_from(
         &self,
         base: RunSettings,
-        grid: impl FnOnce(&ImageOptions, &Grid) -> Result<Option<Grid>, Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Result<RunSettings, Box<dyn std::error::Error + Send + Sync>> {
+        grid: impl FnOnce(&ImageOptions, &Grid) -> CliResult<Option<Grid>>,
+    ) -> CliResult<RunSettings> {
         let algorithm = match self.algorithm {
             Some(Algorithm::Em(algorithm)) => algorithm,
             _ => AlgorithmKind::Osem,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::notices;
 use super::options::voxels;
 use super::reconstruct::{Algorithm, ReconstructOptions};
+use super::{CliResult, notices};
 use crate::data::Sweep;
 use crate::geometry::Grid;
 use crate::io::{SweepFollower, read_sweep_at_phase, read_volume};
@@ -15,8 +15,6 @@ use crate::operator::Interpolation;
 use crate::plan::{Acquisition, Job, PlaneKernel, Stages, SweepSettings, default_sweep_settings, sweep_grid};
 use crate::recon::{Baseline, Filter, FilterSettings};
 use crate::scanner::epri::Order;
-
-type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Options that only EPRI sweeps have.
 #[derive(Args, Clone, Debug)]
@@ -103,7 +101,7 @@ impl EpriOptions {
 ///
 /// # Errors
 /// A file that cannot be read, options that an EPRI sweep does not have.
-pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>, Option<usize>), Error> {
+pub fn job(options: &ReconstructOptions) -> CliResult<(Job, Option<SweepFollower>, Option<usize>)> {
     let reference = options.epri.reference.as_deref();
     let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
     let (study, follower) = if options.follow {
@@ -115,12 +113,12 @@ pub fn job(options: &ReconstructOptions) -> Result<(Job, Option<SweepFollower>, 
     };
     notices::print(&study.notices);
     let (settings, num_expected) =
-        study.measured.look(|sweep| Ok::<_, Error>((settings(options, sweep)?, sweep.num_expected)))?;
+        study.measured.look(|sweep| Ok::<_, super::CliError>((settings(options, sweep)?, sweep.num_expected)))?;
     Ok((Job::Sweep { study: Arc::new(study), settings: Box::new(settings) }, follower, num_expected))
 }
 
 /// What was asked for, and what suits the data.
-fn settings(options: &ReconstructOptions, sweep: &Sweep) -> Result<SweepSettings, Error> {
+fn settings(options: &ReconstructOptions, sweep: &Sweep) -> CliResult<SweepSettings> {
     let stages = match options.algorithm {
         Some(Algorithm::Fbp(stages)) => stages,
         _ => Stages::Single,
@@ -143,7 +141,7 @@ fn settings(options: &ReconstructOptions, sweep: &Sweep) -> Result<SweepSettings
     })
 }
 
-fn grid(options: &ReconstructOptions, sweep: &Sweep) -> Result<Grid, Error> {
+fn grid(options: &ReconstructOptions, sweep: &Sweep) -> CliResult<Grid> {
     match &options.image.like {
         Some(path) => {
             let (volume, found) = read_volume(path)?;

@@ -87,7 +87,7 @@ fn obey(signal: i32, num_interrupts: usize) {
         }
         Some(_) if signal == SIGINT && num_interrupts > 1 => {
             discard_unfinished();
-            err!("tomoscope: broken off; the image was not saved");
+            err!("tomoscope: aborted; no image saved");
             std::process::exit(1);
         }
         Some(keepers) => {

@@ -201,7 +201,7 @@ impl SimulateOptions {
     }
 
     /// The grid asked for; what was not asked for is the scanner's default.
-    fn truth_grid(&self, geometry: &ScanGeometry) -> Result<Grid, Box<dyn std::error::Error + Send + Sync>> {
+    fn truth_grid(&self, geometry: &ScanGeometry) -> CliResult<Grid> {
         let default = geometry.default_grid()?;
         let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;
         Ok(Grid::centred(size.unwrap_or(default.size), voxel_mm.unwrap_or(default.voxel_mm))?)

@@ -97,7 +97,7 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
 
 /// The grid asked for; by default as many voxels as a projection has samples and as far apart, of a slice one along z. The
 /// voxel of index floor(n/2) lies at zero.
-fn truth_grid(options: &SimulateOptions, scheme: Scheme, step_mm: f64) -> Result<Grid, Box<dyn std::error::Error + Send + Sync>> {
+fn truth_grid(options: &SimulateOptions, scheme: Scheme, step_mm: f64) -> CliResult<Grid> {
     let (size, voxel_mm) = voxels(options.image, options.voxel_mm, scheme.is_slice())?;
     let side = options.epri.points;
     let size = size.unwrap_or([side, side, if scheme.is_slice() { 1 } else { side }]);

@@ -1,4 +1,4 @@
-//! When a reconstruction stops by itself: the rules of the window's *Stop by itself*, as options.
+//! When a reconstruction stops by itself: the rules of the window's *Stop automatically*, as options.
 
 use clap::Args;
 
@@ -25,14 +25,14 @@ pub struct StopOptions {
 
 fn percent(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| *value > 0.0 && value.is_finite());
-    value.ok_or_else(|| format!("'{text}' is not a number of per cent above 0"))
+    value.ok_or_else(|| format!("'{text}' is not a positive percentage"))
 }
 
 fn steady(text: &str) -> Result<StopRule, String> {
     // The name may have colons of its own.
     let parts: Vec<&str> = text.rsplitn(3, ':').collect();
     let [iterations, band, roi] = parts[..] else {
-        return Err(format!("'{text}' has not the form ROI:PERCENT:K, as in hot:1:3"));
+        return Err(format!("'{text}': expected ROI:PERCENT:K, for example hot:1:3"));
     };
     let count = iterations.parse().ok().filter(|count: &usize| *count > 0);
     let iterations = count.ok_or_else(|| format!("'{iterations}' is not a number of iterations, 1 or more"))?;

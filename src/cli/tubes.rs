@@ -48,7 +48,7 @@ pub struct TubesOptions {
     #[arg(long, value_name = "NAME", default_value = "F-18", value_parser = isotope)]
     isotope: Positrons,
 
-    /// Let both photons fly in exactly opposite directions.
+    /// Ignore photon acollinearity.
     #[arg(long)]
     collinear: bool,
 

@@ -1,7 +1,10 @@
 //! Why a CUDA device cannot be used, as sentences.
 
+use crate::coded::coded;
+
 /// Why a CUDA device cannot be used or failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "cuda.")]
 pub enum CudaError {
     /// The driver library is not on this machine.
     #[error("there is no NVIDIA driver on this machine (libcuda.so.1 was not found); install one to compute on an NVIDIA GPU")]
@@ -91,6 +94,8 @@ pub enum CudaError {
         message: String,
     },
 }
+
+coded!(CudaError);
 
 impl CudaError {
     /// Whether the sentence names the processor as the way out.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Michelogram;
+use crate::coded::coded;
 use crate::scanner::ScanGeometry;
 
 /// Measured counts with their corrections: ȳ = multiplicative ⊙ (A x) + additive.
@@ -17,7 +18,8 @@ pub struct Counts {
 }
 
 /// Why corrections do not fit the counts.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "corrections.")]
 pub enum CountsError {
     /// A correction has another sampling than the data.
     #[error("the {which} sinogram has {found} but the measured data has {expected}; both must be sampled alike")]
@@ -30,6 +32,8 @@ pub enum CountsError {
         found: String,
     },
 }
+
+coded!(CountsError);
 
 impl Counts {
     /// Counts without corrections.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use crate::coded::coded;
 use crate::scanner::ScanGeometry;
 
 /// Values that are looked at together.
@@ -21,7 +22,8 @@ pub struct Michelogram {
 }
 
 /// Why data is not a michelogram.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "sinogram.")]
 pub enum MichelogramError {
     /// The number of values is not the number of bins.
     #[error("the geometry has {expected} bins but {found} values were given")]
@@ -32,6 +34,8 @@ pub enum MichelogramError {
         found: usize,
     },
 }
+
+coded!(MichelogramError);
 
 impl Michelogram {
     /// Projection data from values in storage order.

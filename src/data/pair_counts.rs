@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::coded::Coded;
 use crate::scanner::CrystalRing;
 
 /// A histogram over the lines of response of a ring.
@@ -23,6 +24,12 @@ pub struct PairCountsError {
     pub expected: usize,
     /// Counts that were given.
     pub found: usize,
+}
+
+impl Coded for PairCountsError {
+    fn code(&self) -> &'static str {
+        "pairs.wrong-number"
+    }
 }
 
 impl PairCounts {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::coded::coded;
 use crate::geometry::LENGTHS_MM;
 use crate::scanner::CrystalRing;
 
@@ -146,7 +147,8 @@ pub struct ResponseMatrix {
 }
 
 /// Why numbers are no matrix.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "matrix.")]
 pub enum MatrixError {
     /// Counts of another ring.
     #[error("the matrix is that of {scanner}, but the counts are of {counted}")]
@@ -189,6 +191,8 @@ pub enum MatrixError {
     #[error("the scale of the elements is {0} mm³; it must be a positive number")]
     Scale(f32),
 }
+
+coded!(MatrixError);
 
 impl ResponseMatrix {
     /// Checks a matrix of a ring.

@@ -1,6 +1,7 @@
 //! Regions of interest: a shape in mm with a name, and what it stands for.
 
 use super::RoiShape;
+use crate::coded::coded;
 use crate::geometry::Point;
 
 /// What a ROI stands for in noise and contrast.
@@ -91,7 +92,8 @@ impl Roi {
 }
 
 /// Why a number cannot be the true ratio of a hot ROI's activity to the background's.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "activity-ratio.")]
 pub enum ActivityRatioError {
     /// Zero, negative, or not a number.
     #[error(
@@ -104,6 +106,8 @@ pub enum ActivityRatioError {
     )]
     NoContrast,
 }
+
+coded!(ActivityRatioError);
 
 /// A true ratio of activities, if it can be one.
 ///

@@ -22,6 +22,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::tubes::TubeSet;
+use crate::coded::coded;
 
 /// How many tubes share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +37,11 @@ pub struct SuperLors {
 }
 
 /// Why tubes cannot be shared so.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "super-lors.")]
 pub enum SuperLorError {
     /// A number is 0, or that along the line even.
-    #[error("super-LORs of {0} cannot be: each number must be 1 or more, and that of samples along the line odd")]
+    #[error("invalid super-LOR size {0}: each number must be at least 1, and the number of samples along the line odd")]
     Numbers(SuperLors),
     /// Not two or three numbers.
     #[error(
@@ -56,6 +58,8 @@ pub enum SuperLorError {
         found: usize,
     },
 }
+
+coded!(SuperLorError);
 
 /// How far shared tubes are from single ones: √(Σ (shared − single)² / Σ single²) over coefficients. Of tubes from a simulation it
 /// contains the noise of the single ones.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::super_lors::{SharingDeviation, SuperLors};
+use crate::coded::coded;
 use crate::scanner::ScanGeometry;
 
 /// How the tubes of response of a scanner are sampled.
@@ -112,7 +113,8 @@ pub struct SharedTubes {
 }
 
 /// Why coefficients are no tubes of response.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "tube-set.")]
 pub enum TubeSetError {
     /// A number of samples is even.
     #[error(
@@ -147,6 +149,8 @@ pub enum TubeSetError {
         value: f32,
     },
 }
+
+coded!(TubeSetError);
 
 impl TubeSet {
     /// Tubes from coefficients in storage order.

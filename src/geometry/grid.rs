@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::Point;
+use crate::coded::coded;
 
 /// Largest number of voxels that a grid may have (2³¹: an index fits in 32 bits, and the values in 8 GiB).
 const MAX_VOXELS: usize = 1 << 31;
@@ -43,7 +44,8 @@ impl TryFrom<Unchecked> for Grid {
 }
 
 /// Why a grid cannot be.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "grid.")]
 pub enum GridError {
     /// A side is zero or the product is too large.
     #[error(
@@ -59,6 +61,8 @@ pub enum GridError {
     #[error("the first voxel's position, ({0}, {1}, {2}) mm, cannot be used: each must be a number of at most 10⁹ mm")]
     Origin(f64, f64, f64),
 }
+
+coded!(GridError);
 
 impl Grid {
     /// A checked grid; `origin_mm` is the centre of voxel (0, 0, 0).

@@ -3,12 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::coded::Coded;
 use crate::data::CountsError;
 use crate::geometry::GridError;
 use crate::scanner::{DetectorsError, ScanGeometryError};
 
 /// Why a file could not be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "io.")]
 pub enum IoError {
     /// The file is not there or may not be opened.
     #[error("{path} cannot be opened: {source}", path = .path.display())]
@@ -50,7 +52,8 @@ pub enum IoError {
         path: PathBuf,
     },
     /// The name's ending says nothing that is understood.
-    #[error("{path} is not understood as {what}, which must be {understood}", path = .path.display())]
+    #[error("{path}: unsupported format for {what} (expected {understood})", path = .path.display())]
+    #[strum(serialize = "unknown-ending")]
     Extension {
         /// Which file.
         path: PathBuf,
@@ -89,6 +92,7 @@ pub enum IoError {
     },
     /// A key's value cannot be.
     #[error("{path}: the key '{key}' is '{found}' where {expected} is expected", path = .path.display())]
+    #[strum(serialize = "invalid-value")]
     Value {
         /// Which file.
         path: PathBuf,
@@ -139,6 +143,7 @@ pub enum IoError {
     },
     /// The file has fewer bytes than its header describes.
     #[error("{path} is too short: its header describes {expected} bytes ({what}), the file has {found}; copy it again, for the copy may have been cut short", path = .path.display())]
+    #[strum(serialize = "truncated")]
     TooShort {
         /// Which file.
         path: PathBuf,
@@ -154,6 +159,7 @@ pub enum IoError {
         "{header} and {data} do not belong together: the header's checksum of its data is '{recorded}', the data's is '{found}'; one of them was replaced without the other, or writing them was cut short: write them again, or, where the data was changed on purpose, take the checksum out of the header",
         header = .header.display(), data = .data.display()
     )]
+    #[strum(serialize = "mismatched-pair")]
     NotAPair {
         /// The header.
         header: PathBuf,
@@ -208,6 +214,7 @@ pub enum IoError {
     },
     /// A ROI file is not one.
     #[error("{path} is not a ROI file: {reason}", path = .path.display())]
+    #[strum(serialize = "roi-file")]
     Rois {
         /// Which file.
         path: PathBuf,
@@ -225,6 +232,16 @@ pub enum IoError {
     /// The parts do not make a study.
     #[error(transparent)]
     Counts(#[from] CountsError),
+}
+
+impl Coded for IoError {
+    fn code(&self) -> &'static str {
+        match self {
+            IoError::Counts(error) => error.code(),
+            IoError::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => "io.not-found",
+            other => other.into(),
+        }
+    }
 }
 
 impl IoError {
@@ -246,5 +263,22 @@ impl IoError {
     /// A file of a kind that is not read.
     pub(super) fn unsupported(path: &Path, reason: impl Into<String>) -> Self {
         IoError::Unsupported { path: path.to_owned(), reason: reason.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_stable() {
+        let path = PathBuf::from("a.hs");
+        let open = |kind: io::ErrorKind| IoError::Open { path: path.clone(), source: kind.into() };
+        let cut = IoError::TooShort { path: path.clone(), what: "bins".into(), expected: 2, found: 1 };
+        let of_counts =
+            IoError::Counts(CountsError::Sampling { which: "additive", expected: String::new(), found: String::new() });
+        let codes = [open(io::ErrorKind::NotFound), open(io::ErrorKind::PermissionDenied), cut, IoError::unsupported(&path, "")];
+        assert_eq!(codes.map(|error| error.code()), ["io.not-found", "io.open", "io.truncated", "io.unsupported"]);
+        assert_eq!(of_counts.code(), "corrections.sampling");
     }
 }

@@ -82,7 +82,7 @@ pub fn notice(rois: &[Roi]) -> Option<Notice> {
     (!names.is_empty()).then(|| {
         let names = names.join(", ");
         Notice::warning(format!(
-            "hot without a true ratio of activities ('activity_ratio'): {names}; there is no contrast recovery of what has none"
+            "hot ROI without a true activity ratio ('activity_ratio'): {names}; its contrast recovery cannot be computed"
         ))
     })
 }

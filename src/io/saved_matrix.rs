@@ -46,7 +46,7 @@ use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm = HeaderForm { is_not: "this is no stored matrix", has: "it has", version: VERSION, max_bytes: 1 << 16 };
+const FORM: HeaderForm = HeaderForm { is_not: "not a system matrix", has: "it has", version: VERSION, max_bytes: 1 << 16 };
 
 /// Most elements: 16 GiB of them.
 const MAX_ELEMENTS: u64 = 1 << 32;

@@ -29,7 +29,7 @@ use crate::scanner::find_ring;
 const VERSION: u32 = 1;
 
 const FORM: HeaderForm =
-    HeaderForm { is_not: "these are no counts of pairs of crystals", has: "they have", version: VERSION, max_bytes: 1 << 16 };
+    HeaderForm { is_not: "not a crystal-pair histogram", has: "they have", version: VERSION, max_bytes: 1 << 16 };
 
 const FORMAT: NumberFormat =
     NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };

@@ -73,7 +73,7 @@ pub fn read_sensitivity(path: &Path) -> Result<SavedSensitivity, IoError> {
     let data = FORM.data_of(path, &header, 4 * grid.num_voxels() as u64)?;
     let values = read_contiguous(&data, FORMAT, 0, grid.num_voxels())?;
     if values.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
-        return Err(FORM.refused(path, format!("{} holds values that are no lengths", data.display())));
+        return Err(FORM.refused(path, format!("{} contains negative or non-finite values", data.display())));
     }
     let volume = Volume::from_vec(grid, values, Unit::Mm);
     let volume = volume.ok_or_else(|| FORM.refused(path, "its voxels do not fill its grid"))?;

@@ -5,11 +5,13 @@
 //! counted from 0 (b = 0) or from the background's mean. For FDG 41 % and 50 % of the maximum are in use (Boellaard et al.
 //! 2015, EANM procedure guidelines for tumour imaging, version 2.0), and 50 % above the background.
 
+use crate::coded::coded;
 use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiShape, Volume};
 use crate::geometry::{Grid, Point};
 
 /// Why there is no isocontour.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "isocontour.")]
 pub enum NoIsocontour {
     /// The seed lies beside the image.
     #[error("the ball in which the maximum is looked for lies outside the image")]
@@ -26,6 +28,8 @@ pub enum NoIsocontour {
     #[error("a threshold of {0} % cannot be: it must be more than 0 and at most 100 % of the maximum")]
     Percent(f64),
 }
+
+coded!(NoIsocontour);
 
 /// The isocontour about the largest value in a ball, by a recipe.
 ///

@@ -12,6 +12,7 @@
 
 use super::nema::MIN_MOVED_MM;
 use super::roi_stats::{RoiStats, pooled};
+use crate::coded::coded;
 use crate::data::nema_nu4::{CHAMBER_LENGTH_MM, CHAMBER_RADIUS_MM, COLD_OFFSET_MM, ROD_DIAMETERS_MM, ROD_LENGTH_MM, ROD_RING_MM};
 use crate::data::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, Volume};
 use crate::geometry::Point;
@@ -69,7 +70,8 @@ pub struct Nu4Analysis {
 }
 
 /// Why an image cannot be analysed as the phantom's.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "nema-nu4.")]
 pub enum Nu4Error {
     /// Nothing positive.
     #[error("the image has no activity in which a phantom could be found")]
@@ -91,6 +93,8 @@ pub enum Nu4Error {
         z_mm: f64,
     },
 }
+
+coded!(Nu4Error);
 
 fn circle([x, y]: [f64; 2], z: f64, diameter_mm: f64) -> Roi {
     let shape = RoiShape::Circle { radius_mm: 0.5 * diameter_mm, plane: RoiPlane::Transaxial };

@@ -24,6 +24,7 @@ use nalgebra::storage::Owned;
 use nalgebra::{Dyn, Matrix4, OMatrix, OVector, U4, Vector4};
 
 use super::profile::ProfilePoint;
+use crate::coded::coded;
 
 /// FWHM of a Gaussian in standard deviations, 2 √(2 ln 2).
 pub const FWHM_OF_SIGMA: f64 = 2.354_820_045_030_949_3;
@@ -70,7 +71,8 @@ impl PeakWidth {
 }
 
 /// Why a profile has no width that could be told.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, serde::Serialize, serde::Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "peak-width.")]
 pub enum NoPeakWidth {
     /// A short line, or one that lies outside the image.
     #[error("the profile has {found} voxels; a width needs at least {MIN_POINTS}")]
@@ -131,6 +133,8 @@ pub enum NoPeakWidth {
         half_mm: f64,
     },
 }
+
+coded!(NoPeakWidth);
 
 /// The width of the highest peak of a profile whose points lie a voxel apart (`voxel_mm`): interpolated ones between them
 /// would pass for measured ones.

@@ -21,6 +21,7 @@ use super::materials::{Material, MaterialError};
 use super::positron::AnnihilationPhysics;
 use super::readout::{Assignment, Readout};
 use super::track::Photon;
+use crate::coded::coded;
 use crate::data::TubeSampling;
 use crate::scanner::{Crystals, HeadPose, Heads, ScanGeometry};
 
@@ -40,7 +41,8 @@ pub struct Coincidences {
 }
 
 /// Why a scanner cannot be simulated.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "coincidences.")]
 pub enum CoincidenceError {
     /// A material that is not known.
     #[error(transparent)]
@@ -49,6 +51,8 @@ pub enum CoincidenceError {
     #[error(transparent)]
     Head(#[from] HeadError),
 }
+
+coded!(CoincidenceError, Material, Head);
 
 /// The crystal that counts a photon.
 #[derive(Clone, Copy, Debug, PartialEq)]

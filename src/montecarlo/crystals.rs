@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::materials::Material;
 use super::readout::{Readout, ReadoutError};
+use crate::coded::coded;
 
 /// The crystals of a head.
 #[derive(Clone, Debug)]
@@ -23,7 +24,8 @@ pub struct CrystalArray {
 }
 
 /// Why crystals do not make a head.
-#[derive(Debug, Error, PartialEq)]
+#[derive(Debug, Error, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "crystal-head.")]
 pub enum HeadError {
     /// No crystals, or too many for an index of 16 bits.
     #[error("a head has 1 to 32767 crystals each way, not {0} × {1}")]
@@ -48,6 +50,8 @@ pub enum HeadError {
     #[error(transparent)]
     Readout(#[from] ReadoutError),
 }
+
+coded!(HeadError, Readout);
 
 /// A detector head: crystals and how they are read out.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::rayleigh::FormFactors;
+use crate::coded::Coded;
 
 /// Linear attenuation coefficients at one energy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,6 +72,12 @@ struct Entry {
 pub struct MaterialError {
     name: String,
     known: String,
+}
+
+impl Coded for MaterialError {
+    fn code(&self) -> &'static str {
+        "material.unknown"
+    }
 }
 
 /// Fineness of the table that a photon looks its coefficients up in.

@@ -9,6 +9,7 @@ use thiserror::Error;
 use super::crystals::CrystalHead;
 use super::draws::{ELECTRON_KEV, normal_pair};
 use super::track::{Deposit, Photon, Track};
+use crate::coded::coded;
 
 /// Full width at half maximum of a Gaussian of standard deviation 1: 2 √(2 ln 2).
 pub(super) const FWHM_PER_SIGMA: f64 = 2.354_820_045_030_949_3;
@@ -35,7 +36,8 @@ pub struct Readout {
 }
 
 /// Why a readout cannot be.
-#[derive(Debug, Error, PartialEq)]
+#[derive(Debug, Error, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "readout.")]
 pub enum ReadoutError {
     /// The energy resolution.
     #[error("the energy resolution is a share of 511 keV from 0 to below 1, not {0}")]
@@ -44,6 +46,8 @@ pub enum ReadoutError {
     #[error("an energy window goes from 0 keV or more up to a higher energy, not from {0} to {1} keV")]
     Window(f64, f64),
 }
+
+coded!(ReadoutError);
 
 /// An event as a head reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]

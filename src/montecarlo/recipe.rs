@@ -3,6 +3,7 @@
 use super::coincidences::{CoincidenceError, Coincidences};
 use super::positron::{AnnihilationPhysics, Isotope};
 use super::tubes::{FollowError, FollowHistories, TubePrecision, TubeTally};
+use crate::coded::coded;
 use crate::data::{SharedTubes, SuperLorError, SuperLors, TubeSampling, TubeSet, TubeSetError, TubesMade};
 use crate::scanner::Scanner;
 use crate::task::{Stopped, Task};
@@ -38,7 +39,8 @@ pub enum Amount {
 }
 
 /// Why there are no tubes.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "tubes.")]
 pub enum CannotMakeTubes {
     /// The scanner has no heads.
     #[error("{0} has no rotating heads; tubes are made for those (vrpet, vrpet-2010)")]
@@ -62,6 +64,8 @@ pub enum CannotMakeTubes {
     #[error("{0}")]
     Device(String),
 }
+
+coded!(CannotMakeTubes, Coincidences, Tubes, SuperLors, Stopped);
 
 impl From<FollowError> for CannotMakeTubes {
     fn from(error: FollowError) -> Self {

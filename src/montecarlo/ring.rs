@@ -15,6 +15,7 @@ use super::draws::{ELECTRON_KEV, normal_pair, uniform};
 use super::materials::{Material, MaterialError};
 use super::readout::{Assignment, FWHM_PER_SIGMA, Readout};
 use super::track::{Interaction, interact};
+use crate::coded::coded;
 use crate::geometry::Point;
 use crate::scanner::{CrystalPlace, CrystalRing};
 
@@ -42,7 +43,8 @@ struct Layer {
 }
 
 /// Why a ring cannot be simulated.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "crystal-ring.")]
 pub enum RingDetectorError {
     /// A material that is not known.
     #[error(transparent)]
@@ -51,6 +53,8 @@ pub enum RingDetectorError {
     #[error(transparent)]
     Layer(#[from] HeadError),
 }
+
+coded!(RingDetectorError, Material, Layer);
 
 /// What became of a decay.
 #[derive(Clone, Copy, Debug, PartialEq)]

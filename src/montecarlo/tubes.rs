@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::coincidences::{Coincidences, CrystalLine};
+use crate::coded::coded;
 use crate::data::{SuperLors, TubeSampling};
 use crate::random::stream;
 use crate::task::{Stopped, Task};
@@ -68,7 +69,8 @@ pub trait FollowHistories {
 }
 
 /// Why histories were not followed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "photons.")]
 pub enum FollowError {
     /// Stopped.
     #[error(transparent)]
@@ -77,6 +79,8 @@ pub enum FollowError {
     #[error("{0}")]
     Device(String),
 }
+
+coded!(FollowError, Stopped);
 
 /// All threads of the processor.
 pub struct AllThreads;

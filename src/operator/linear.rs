@@ -4,6 +4,7 @@ use std::ops::{Deref, Range};
 
 use super::{DataSpace, Subset, Views};
 use crate::algebra::{Backend, BackendError, Data, Image, Team, Voxels};
+use crate::coded::coded;
 use crate::task::{Stopped, Task};
 
 /// How the backprojection adds to the image when several threads meet in a voxel.
@@ -70,7 +71,8 @@ fn not_an_accumulation(text: &str) -> String {
 }
 
 /// Why an operator could not be applied.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "projector.")]
 pub enum OperatorError {
     /// The work was stopped.
     #[error(transparent)]
@@ -95,6 +97,8 @@ pub enum OperatorError {
     #[error("the projector cannot be used here: {0}; use the projector per-lor")]
     Unsuitable(String),
 }
+
+coded!(OperatorError, Stopped, Backend);
 
 /// What was measured of the data of a subset.
 pub struct Measured<'a, B: Backend> {

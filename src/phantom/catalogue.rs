@@ -3,6 +3,7 @@
 use super::object::{Material, Part, Phantom};
 use super::solid::Solid;
 use super::{nema, nema_nu4};
+use crate::coded::coded;
 use crate::data::{Notice, Roi, RoiPlane, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::scanner::ScanGeometry;
@@ -22,7 +23,8 @@ pub struct PhantomInfo {
 }
 
 /// Why there is no such phantom.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "phantom.")]
 pub enum PhantomError {
     /// The name is not in the catalogue.
     #[error("there is no phantom '{name}'; known are {}", names())]
@@ -47,6 +49,8 @@ pub enum PhantomError {
         known: String,
     },
 }
+
+coded!(PhantomError);
 
 /// A phantom, and how it is made in its usual size for a scanner.
 type Entry = (PhantomInfo, fn(PhantomInfo, &ScanGeometry) -> Draft);

@@ -8,6 +8,7 @@ use super::background::Background;
 use super::object::{LineIntegrals, Part, Phantom};
 use super::poisson::poisson;
 use super::trace::{Scratch, Tracer};
+use crate::coded::coded;
 use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study};
 use crate::geometry::{Grid, GridError};
 use crate::random;
@@ -54,7 +55,8 @@ impl Default for SimulationOptions {
 }
 
 /// Why a scan could not be simulated.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "simulation.")]
 pub enum SimulationError {
     /// The counts are not a positive number.
     #[error("a scan of {0} counts cannot be simulated; ask for a positive number")]
@@ -89,6 +91,8 @@ pub enum SimulationError {
     #[error("the simulation was {0}")]
     Stopped(#[from] Stopped),
 }
+
+coded!(SimulationError, Grid, Geometry, Detectors, Data, Corrections, Stopped);
 
 /// Simulates a scan: exact line integrals of every bin, scaled to the counts asked for, with noise. The study carries
 /// the truth, the phantom's ROIs and the corrections that it needs. `task` counts transaxial LORs, each of them twice.

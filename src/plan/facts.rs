@@ -25,7 +25,7 @@ impl Provenance {
                     ("Start image", em.start_image.clone()),
                 ]);
                 if em.racy_sensitivity {
-                    facts.push(("Sensitivity image", "racy too".to_owned()));
+                    facts.push(("Sensitivity image", "non-atomic, too".to_owned()));
                 }
             }
             Some(AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp)) => {

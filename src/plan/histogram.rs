@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::FreeMemory;
 use super::list_randoms::randoms_of_bins;
 use super::list_study::{BlockSplitter, nothing_to_split};
+use crate::coded::coded;
 use crate::data::{
     Counts, EventHistogram, ListFacts, ListSampling, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits,
 };
@@ -45,7 +46,8 @@ impl Default for HistogramSettings {
 }
 
 /// Why the events of a list cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "list-mode.")]
 pub enum ListError {
     /// The list cannot be read.
     #[error(transparent)]
@@ -96,6 +98,8 @@ pub enum ListError {
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
+
+coded!(ListError, Io, Geometry, Stopped);
 
 /// The cylinder that a list's scanner is.
 ///
@@ -218,7 +222,7 @@ fn notices_of(facts: &ListFacts, prompts: &EventHistogram, has_own_factors: bool
     }
     if facts.efficiency.is_none() && has_own_factors {
         notices.push(Notice::warning(
-            "how well pairs of crystals count is told for the events alone, and bins without an event need it too: the counts are not normalised",
+            "detection efficiencies are known only for pairs with events, and empty bins need them too: the histogram is not normalised",
         ));
     }
     notices

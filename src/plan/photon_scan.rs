@@ -6,6 +6,7 @@ use rand_philox::Philox;
 
 use super::Course;
 use super::matrix::{shown_grid, usual_basis};
+use crate::coded::coded;
 use crate::data::{BasisKind, Counts, CountsError, Michelogram, MichelogramError, PairCounts, PairCountsError, Study, Volume};
 use crate::geometry::GridError;
 use crate::montecarlo::{CoincidenceError, Coincidences, RingDetector, RingDetectorError, TubeRecipe, measure, measure_pairs};
@@ -14,7 +15,8 @@ use crate::scanner::{CrystalRing, Scanner};
 use crate::task::{Stopped, Task};
 
 /// Why a scan could not be simulated.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "photon-scan.")]
 pub enum PhotonScanError {
     /// The scanner has no heads.
     #[error("{0} has no rotating heads; photons are followed into those (vrpet, vrpet-2010)")]
@@ -49,6 +51,8 @@ pub enum PhotonScanError {
     #[error("the simulation was {0}")]
     Stopped(#[from] Stopped),
 }
+
+coded!(PhotonScanError, Coincidences, Ring, Pairs, Data, Corrections, Grid, Stopped);
 
 /// Simulates `num_counts` counts of fluorine-18. The factors of the study are how many crystal pairs fall into each bin (their
 /// mean is 1). It has no true image: the counts have no absolute scale.

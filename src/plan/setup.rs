@@ -11,6 +11,7 @@ use super::system::System;
 use super::tubes::stand_in;
 use super::{AlgorithmKind, DeviceChoice, Job, RunSettings, StartInfo, list_setup, pair_setup, sweep_setup};
 use crate::algebra::{BackendError, Share};
+use crate::coded::coded;
 use crate::data::{Counts, Notice, Study, Volume};
 use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, OperatorError};
@@ -19,7 +20,8 @@ use crate::task::Task;
 use crate::words::bytes;
 
 /// Why a run cannot begin.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "setup.")]
 pub enum SetupError {
     /// The algorithm refuses the data or the settings, or was stopped.
     #[error(transparent)]
@@ -46,6 +48,8 @@ pub enum SetupError {
     #[error("{0}")]
     Settings(String),
 }
+
+coded!(SetupError, Recon, Grid);
 
 impl From<OperatorError> for SetupError {
     fn from(error: OperatorError) -> Self {

@@ -34,6 +34,7 @@ pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 
 use crate::algebra::{BackendError, PendingVolume};
+use crate::coded::coded;
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
@@ -80,7 +81,8 @@ pub struct Estimate {
 }
 
 /// Why a reconstruction cannot go on.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "reconstruction.")]
 pub enum ReconError {
     /// The operator failed or was stopped.
     #[error(transparent)]
@@ -92,6 +94,8 @@ pub enum ReconError {
     #[error("{0}")]
     UnsuitableSettings(String),
 }
+
+coded!(ReconError, Operator);
 
 impl From<BackendError> for ReconError {
     fn from(error: BackendError) -> Self {

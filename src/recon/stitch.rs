@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use crate::coded::coded;
 use crate::data::Volume;
 use crate::geometry::{Grid, GridError};
 
@@ -19,7 +20,8 @@ pub struct Bed<'a> {
 }
 
 /// Why beds cannot be stitched.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "stitch.")]
 pub enum StitchError {
     /// There are none.
     #[error("there is no bed to stitch")]
@@ -31,6 +33,8 @@ pub enum StitchError {
     #[error(transparent)]
     Grid(#[from] GridError),
 }
+
+coded!(StitchError, Grid);
 
 /// The image of all beds, from the lowest end to the highest; 0 where no bed sees. `reach_mm` is how far the scanner sees from its
 /// middle along the axis. Between the slices of a bed its image is interpolated linearly.

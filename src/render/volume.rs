@@ -1,5 +1,6 @@
 //! Volumes on the graphics adapter.
 
+use crate::coded::coded;
 use pollster::block_on;
 use strum::{EnumCount as _, VariantArray as _};
 
@@ -18,7 +19,8 @@ pub enum VolumeSlot {
 }
 
 /// Why a volume cannot be shown.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "render.")]
 pub enum RenderError {
     /// A side is longer than the adapter's textures.
     #[error(
@@ -64,6 +66,8 @@ pub enum RenderError {
         found: usize,
     },
 }
+
+coded!(RenderError);
 
 /// The volumes that are held, and how often each was sent.
 #[derive(Default)]

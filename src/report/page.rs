@@ -11,6 +11,7 @@ use krilla_svg::{SurfaceExt, SvgSettings};
 use usvg::fontdb;
 
 use super::plot::escaped;
+use crate::coded::coded;
 
 /// Width and height of a page (A4), points.
 pub(super) const PAGE: [f64; 2] = [595.0, 842.0];
@@ -22,7 +23,8 @@ const FAMILY: &str = "Ubuntu";
 const GREY: &str = "#666666";
 
 /// Why a report cannot be written as PDF.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "pdf.")]
 pub enum PdfError {
     /// A page that is no SVG.
     #[error("page {page} of the report cannot be drawn: {source}")]
@@ -36,6 +38,8 @@ pub enum PdfError {
     #[error("the report cannot be written as PDF: {0}")]
     Document(String),
 }
+
+coded!(PdfError);
 
 /// Where a text stands about its place.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::coded::coded;
 use crate::geometry::GridError;
 use crate::io::IoError;
 use crate::operator::OperatorError;
@@ -11,7 +12,8 @@ use crate::plan::SetupError;
 use crate::recon::{ReconError, StitchError};
 
 /// Why a paper's tables cannot be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "reproduce.")]
 pub enum ReproduceError {
     /// A reconstruction cannot begin.
     #[error(transparent)]
@@ -68,6 +70,8 @@ pub enum ReproduceError {
         reason: String,
     },
 }
+
+coded!(ReproduceError, Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch);
 
 impl From<OperatorError> for ReproduceError {
     fn from(error: OperatorError) -> Self {

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::coded::Coded;
 use crate::geometry::LENGTHS_MM;
 
 /// A ring of modules.
@@ -59,6 +60,12 @@ pub struct RingError {
     pub scanner: String,
     /// What is wrong.
     pub problem: &'static str,
+}
+
+impl Coded for RingError {
+    fn code(&self) -> &'static str {
+        "scanner.ring"
+    }
 }
 
 /// Largest number of crystals: pairs then have numbers below 2³².

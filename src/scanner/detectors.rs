@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use super::ScanGeometry;
+use crate::coded::coded;
 use crate::geometry::{LENGTHS_MM, Line, Point};
 
 /// Most crystals of a scanner: 2²⁴, so that a crystal and what is told of it fit into 32 bits.
@@ -20,7 +21,8 @@ pub struct Crystal {
 }
 
 /// Why crystals cannot be a scanner.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "detectors.")]
 pub enum DetectorsError {
     /// Too few or too many.
     #[error("the scanner {scanner} has {found} crystals; it must have between 2 and 16777216")]
@@ -41,6 +43,8 @@ pub enum DetectorsError {
         problem: &'static str,
     },
 }
+
+coded!(DetectorsError);
 
 /// The crystals of a scanner.
 #[derive(Clone, Debug, PartialEq)]

@@ -23,6 +23,7 @@ use std::str::FromStr;
 
 use rayon::prelude::*;
 
+use crate::coded::coded;
 use crate::geometry::{Directions, Point};
 
 /// Most directions of a scheme: far more than anyone waits for.
@@ -80,7 +81,8 @@ pub struct WeightedDirection {
 }
 
 /// Why there is no such scheme.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "epri-directions.")]
 pub enum SchemeError {
     /// None or too many directions.
     #[error("a sweep of {0} directions cannot be made; ask for 1 to {MAX_DIRECTIONS}")]
@@ -91,6 +93,8 @@ pub enum SchemeError {
     )]
     Text(String),
 }
+
+coded!(SchemeError);
 
 impl Scheme {
     /// The smallest equal-solid-angle scheme of at least this many directions.

@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use crate::coded::coded;
 use crate::geometry::{Grid, GridError, LENGTHS_MM, Line};
 
 /// Largest number of bins that a michelogram may have (2³²: 16 GiB of counts).
@@ -133,7 +134,8 @@ pub struct ScanGeometry {
 }
 
 /// Why a sampling cannot be.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "scanner.")]
 pub enum ScanGeometryError {
     /// A count is zero.
     #[error("{what} is {found}; it must be at least 1")]
@@ -193,6 +195,8 @@ pub enum ScanGeometryError {
         num_planes: u64,
     },
 }
+
+coded!(ScanGeometryError);
 
 impl ScanGeometry {
     /// Checks every figure; call once after filling the fields in.

@@ -4,6 +4,7 @@
 //! its crystals are counted along (−sin θ, cos θ), then along z. Turned by γ the whole gantry has its angles increased by γ;
 //! it turns evenly and all the way round, so that only differences of angles matter.
 
+use crate::coded::Coded;
 use serde::Deserialize;
 
 /// The heads of a scanner and what they consist of.
@@ -53,6 +54,12 @@ pub struct HeadsError {
     pub scanner: String,
     /// What is wrong.
     pub problem: &'static str,
+}
+
+impl Coded for HeadsError {
+    fn code(&self) -> &'static str {
+        "scanner.heads"
+    }
 }
 
 impl HeadPose {

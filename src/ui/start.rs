@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
 
+use crate::coded::coded;
 use crate::plan::{Cache, DeviceChoice, StudyFiles};
 use crate::render::device_descriptor;
 use crate::session::wire::Dial;
@@ -20,7 +21,8 @@ const HEADLESS: &str =
     "Without a window: tomoscope reconstruct INPUT.hs -o OUT.nii.gz (tomoscope --help lists the other commands)";
 
 /// Why there is no window.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "window.")]
 pub enum StartError {
     /// No display, or its libraries are missing.
     #[error("no display to open the window on ({reason}). Log in to a desktop, or set DISPLAY. {HEADLESS}")]
@@ -49,6 +51,8 @@ pub enum StartError {
         reason: String,
     },
 }
+
+coded!(StartError);
 
 /// Opens the window on a study, or on the built-in one, and returns when it is closed.
 ///

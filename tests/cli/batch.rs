@@ -167,7 +167,7 @@ fn what_is_there_is_not_made_again_unless_something_has_changed() {
     };
     assert_eq!(found(""), ["done", "done"]);
     let (image, before) = (bytes(at, "out/a.nii"), written_at(at, "out/a.nii"));
-    assert_eq!(found(""), ["was there", "was there"]);
+    assert_eq!(found(""), ["skipped", "skipped"]);
     assert_eq!(found(" --threads 1 --quiet --jobs 2"), Vec::<String>::new());
     assert_eq!(written_at(at, "out/a.nii"), before);
     // Another setting; other data; an image that is not as it was written; one that is gone; without the option.
@@ -175,15 +175,15 @@ fn what_is_there_is_not_made_again_unless_something_has_changed() {
     assert_eq!(found(""), ["done", "done"]);
     assert!(bytes(at, "out/a.nii") == image);
     well(at, "simulate cylinder --scanner small --counts 2e5 -o a.hs");
-    assert_eq!(found(""), ["done", "was there"]);
+    assert_eq!(found(""), ["done", "skipped"]);
     let mut changed = bytes(at, "out/b.nii");
     *changed.last_mut().unwrap() ^= 1;
     fs::write(at.join("out/b.nii"), changed).unwrap();
-    assert_eq!(found(""), ["was there", "done"]);
+    assert_eq!(found(""), ["skipped", "done"]);
     fs::remove_file(at.join("out/a.nii")).unwrap();
-    assert_eq!(found(""), ["done", "was there"]);
+    assert_eq!(found(""), ["done", "skipped"]);
     let said = well(at, &all("").replace(" --skip-done", ""));
-    assert!(said.contains("2 of 2 inputs done") && !said.contains("was there"), "{said}");
+    assert!(said.contains("2 of 2 inputs done") && !said.contains("skipped"), "{said}");
     // An image that was stopped on its way, or that is of another's making, is not it.
     assert_eq!(found(""), ["done", "done"]);
 }
@@ -261,5 +261,5 @@ fn two_processes_that_make_the_same_image_leave_a_whole_one() {
         fs::read_dir(at.join("out")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(names.iter().all(|name| !name.contains("unfinished")), "{names:?}");
     let said = well(at, &arguments);
-    assert!(outcomes(&said).iter().all(|[_, _, outcome]| outcome == "was there"), "{said}");
+    assert!(outcomes(&said).iter().all(|[_, _, outcome]| outcome == "skipped"), "{said}");
 }

@@ -108,7 +108,7 @@ fn only_a_second_interrupt_discards() {
     kill(program.id(), "INT");
     let (code, _, said) = ended(program);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("broken off; the image was not saved") && !at.join("out.hv").exists(), "{said}");
+    assert!(said.contains("aborted; no image saved") && !at.join("out.hv").exists(), "{said}");
     assert_nothing_unfinished(at);
 }
 

@@ -157,7 +157,7 @@ fn outputs_are_looked_at_before_anything_is_done() {
     assert!(refusal(at, 1, "backproject scan.hs --like foreign.nii -o a.dcm").contains("lengths in mm"));
     assert!(refusal(at, 1, "convert foreign.nii foreign.nii").contains("which this command reads"));
     assert!(refusal(at, 2, "convert foreign.nii a-proj.npy").contains("must end in"));
-    assert!(refusal(at, 1, "convert scan.hs a.nii").contains("is not understood as an image"));
+    assert!(refusal(at, 1, "convert scan.hs a.nii").contains("unsupported format for an image"));
     std::fs::write(at.join("a.npy.json"), "{}").unwrap();
     assert!(refusal(at, 1, "convert foreign.nii a.npy").contains("a.npy.json beside it, which is another file"));
     std::fs::create_dir(at.join("a.dcm")).unwrap();

@@ -6,6 +6,7 @@ mod batch;
 mod corrections;
 mod ends;
 mod epri;
+mod error_codes;
 mod exchange;
 mod info;
 mod limits;

@@ -100,7 +100,7 @@ fn what_no_rule_can_look_at_is_refused() {
         "no region 'hot' among those of --rois: around, beside: left, plain",
     );
     says(1, &[&rois[..], &["--stop-recovery", "plain:1:3"]].concat(), "its role is neither hot nor cold");
-    says(2, &[&rois[..], &["--stop-recovery", "plain:1"]].concat(), "has not the form ROI:PERCENT:K");
+    says(2, &[&rois[..], &["--stop-recovery", "plain:1"]].concat(), "expected ROI:PERCENT:K");
     says(2, &[&rois[..], &["--stop-recovery", "plain:1:0"]].concat(), "'0' is not a number of iterations");
     says(2, &["--stop-plateau", "-1"], "'-1'");
     says(2, &["--stop-noise", "5"], "--rois");

@@ -59,7 +59,7 @@ fn a_matrix_comes_from_its_file_or_a_sentence_says_why_not() {
     let (read, notices) = come(MatrixFile(path.clone())).unwrap();
     assert!(read == matrix && notices[0].text.starts_with("the matrix from"), "{notices:?}");
     std::fs::write(&path, "version = 1").unwrap();
-    assert!(come(MatrixFile(path)).unwrap_err().contains("this is no stored matrix"));
+    assert!(come(MatrixFile(path)).unwrap_err().contains("not a system matrix"));
 }
 
 #[test]

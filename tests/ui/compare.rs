@@ -123,7 +123,7 @@ fn the_image_of_the_reference_stands_beside_the_one_on_the_screen() {
 #[test]
 fn a_rule_stops_the_run_and_is_seen_in_the_plots() {
     let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
-    click(&mut harness, "Stop by itself");
+    click(&mut harness, "Stop automatically");
     harness.get_by_role_and_label(Role::SpinButton, "Smallest gain").set_value_accesskit(100.0);
     harness.run_steps(2);
     click(&mut harness, "likelihood gain below");
@@ -136,17 +136,17 @@ fn a_rule_stops_the_run_and_is_seen_in_the_plots() {
     // As a notice, and in the name of each curve's plot.
     assert!(harness.query_all_by_label_contains("stopped after iteration 3").count() > 1);
     harness.get_by_label_contains("Plot: noise; stopped after iteration 3: the last iteration added");
-    harness.get_by_label("Stop by itself: 1 on");
+    harness.get_by_label("Stop automatically: 1 on");
 }
 
 #[test]
 fn a_pinned_iterate_is_the_reference_until_another_is_chosen() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    assert!(harness.query_by_label("Compare with it").is_none());
+    assert!(harness.query_by_label("Use as reference").is_none());
     harness.key_press(egui::Key::ArrowLeft);
     harness.run_steps(4);
     click(&mut harness, "Pin");
-    click(&mut harness, "Compare with it");
+    click(&mut harness, "Use as reference");
     click(&mut harness, "Live");
     wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
     let found: Vec<_> = harness.state().live().comparisons.values().copied().collect();

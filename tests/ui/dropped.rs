@@ -101,7 +101,7 @@ fn wrong_files_become_sentences_and_the_run_goes_on_unharmed() {
         }
         assert!(text.len() < 400 + path.as_os_str().len(), "{text}");
         assert_eq!(app.live().state, RunState::Running, "{text}");
-        assert!(harness.query_by_label("Discard").is_none(), "{text}");
+        assert!(harness.query_by_label("Don't save").is_none(), "{text}");
     }
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     let [alone, disturbed] = [alone.state(), harness.state()];

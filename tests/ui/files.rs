@@ -112,7 +112,7 @@ fn the_first_key_after_a_question_is_a_shortcut_again() {
         let _ = harness.try_run();
     };
     // (A notice may have a "Close" of its own.)
-    let is_help_open = |harness: &Harness<'_, App>| harness.query_by_label_contains("make everything larger").is_some();
+    let is_help_open = |harness: &Harness<'_, App>| harness.query_by_label_contains("zoom the interface").is_some();
     press(&mut harness, Modifiers::NONE, Key::F1);
     assert!(is_help_open(&harness));
     press(&mut harness, Modifiers::NONE, Key::Escape);

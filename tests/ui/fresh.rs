@@ -44,7 +44,7 @@ fn a_study_begins_without_filter_rules_and_calibration_of_the_one_before() {
     // (The curves say so, too.)
     harness.get_by_role_and_label(Role::Button, "unfiltered").click();
     harness.run_steps(3);
-    click(&mut harness, "Stop by itself");
+    click(&mut harness, "Stop automatically");
     click(&mut harness, "NSR above");
     // Every image is noisier than that: a run would stop after its first iteration.
     set(&mut harness, "Largest NSR", 0.001);
@@ -68,7 +68,7 @@ fn a_study_begins_without_filter_rules_and_calibration_of_the_one_before() {
     }
     let value = |label: &str| harness.get_by_role_and_label(Role::SpinButton, label).value().unwrap();
     assert_eq!(value("Calibration, Bq/mL per count/mm"), "none");
-    assert!(has(&harness, "Stop by itself") && !has(&harness, "Measure on"));
+    assert!(has(&harness, "Stop automatically") && !has(&harness, "Measure on"));
     assert!(value("Post-filter FWHM").starts_with('0'));
 
     // The runs of a study count from 1.

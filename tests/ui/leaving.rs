@@ -102,7 +102,7 @@ fn work_is_asked_about_once_and_saved_before_the_window_closes() {
     harness.key_press(Key::S);
     assert!(!close(&mut harness));
     assert_eq!((harness.query_all_by_label(CLOSE).count(), harness.state().live().progress()), (1, done));
-    click(&mut harness, "Stay");
+    click(&mut harness, "Cancel");
     assert!(!has(&harness, CLOSE) && !close(&mut harness));
     harness.key_press(Key::Escape);
     harness.run_steps(3);
@@ -137,7 +137,7 @@ fn a_file_that_cannot_be_written_keeps_the_window_open() {
     assert!(!type_path(&mut harness, Path::new("/nowhere/rois.toml")));
     assert!(harness.state().notices().texts().any(|text| text.contains("/nowhere/rois.toml")));
     assert!(!close(&mut harness));
-    click(&mut harness, "Discard");
+    click(&mut harness, "Don't save");
     assert!(close(&mut harness));
 }
 
@@ -150,13 +150,13 @@ fn another_study_is_opened_only_after_the_question() {
     write_sweep(&path, &sweep()).unwrap();
     drop_file(&mut harness, &path);
     assert!(has(&harness, OPEN) && !has(&harness, &format!("Reading {} …", path.display())));
-    click(&mut harness, "Stay");
+    click(&mut harness, "Cancel");
     assert!(harness.state().study().is_some() && !has(&harness, OPEN));
     // The same by the menu; saved first.
     click(&mut harness, "Built-in");
     click(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
     assert!(has(&harness, OPEN));
-    click(&mut harness, "Stay");
+    click(&mut harness, "Cancel");
     drop_file(&mut harness, &path);
     click(&mut harness, "Save…");
     let (rois, image) = (folder.path().join("rois.toml"), folder.path().join("image.nii"));
@@ -169,7 +169,7 @@ fn another_study_is_opened_only_after_the_question() {
     wait_for(&mut harness, "the run", |app| app.live().run == 3 && app.is_run_over());
     assert!(!close(&mut harness));
     harness.get_by_label("The image is not saved. Closing the window loses it.");
-    click(&mut harness, "Stay");
+    click(&mut harness, "Cancel");
     // Following the same file keeps the regions, not the image.
     click(&mut harness, "Regions");
     click(&mut harness, "Add sphere");
@@ -178,7 +178,7 @@ fn another_study_is_opened_only_after_the_question() {
     click(&mut harness, "Follow…");
     type_path(&mut harness, &path);
     harness.get_by_label("The image is not saved. Opening another study loses it.");
-    click(&mut harness, "Discard");
+    click(&mut harness, "Don't save");
     wait_for(&mut harness, "the same sweep", |app| app.live().run == 4 && app.is_run_over());
     assert_eq!(harness.state().document(), &drawn);
 }
@@ -201,7 +201,7 @@ fn what_is_drawn_while_a_study_is_on_its_way_is_not_lost_either() {
     assert!(harness.state().acquisition().is_some() && !has(&harness, OPEN));
     wait_to_see(&mut harness, "the question", |harness| has(harness, OPEN));
     assert_eq!(harness.state().document().rois, rois);
-    click(&mut harness, "Discard");
+    click(&mut harness, "Don't save");
     wait_for(&mut harness, "the study", |app| app.study().is_some());
     assert!(!has(&harness, OPEN) && close(&mut harness));
 }

@@ -180,7 +180,7 @@ fn a_series_ends_when_it_is_stopped_or_left() {
     set_iterations(&mut harness, 100.0);
     click(&mut harness, "Start");
     wait_for(&mut harness, "the first frame", |app| app.frames().is_some_and(|series| !series.done().is_empty()));
-    click(&mut harness, "Stop (keep)");
+    click(&mut harness, "Stop and keep image");
     wait_for(&mut harness, "the end of the series", is_over);
     let stopped = done(harness.state());
     assert!((1..5).contains(&stopped.len()) && stopped[0] == (0, 1), "{stopped:?}");
@@ -241,7 +241,7 @@ fn whatever_is_wished_a_series_ends_with_images_of_all_that_is_done() {
         "Pause",
         "Resume",
         "Step",
-        "Stop (keep)",
+        "Stop and keep image",
         "Frame before",
         "Frame after",
         "Play frames",

@@ -117,8 +117,8 @@ fn choose_built_in(harness: &mut Harness<'_, App>, title: &str) {
 
 /// Answers the question about what nobody saved, where it is asked.
 fn give_up_unsaved(harness: &mut Harness<'_, App>) {
-    if harness.query_by_label("Discard").is_some() {
-        click(harness, "Discard");
+    if harness.query_by_label("Don't save").is_some() {
+        click(harness, "Don't save");
     }
 }
 

@@ -103,11 +103,11 @@ fn the_matrix_is_made_at_a_start_and_given_up_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let Some(mut harness) = opened(rods(), folder.path()) else { return };
     for words in
-        ["MADPET-II with fewer", "288: 18 modules, 2 layers of 2 × 4", "41328, 72 symmetries", "20000", "photon by photon"]
+        ["MADPET-II with fewer", "288: 18 modules, 2 layers of 2 × 4", "41328, 72 symmetries", "20000", "Monte Carlo simulation"]
     {
         assert!(has(&harness, words), "{words}");
     }
-    assert!(has(&harness, "none yet: the start makes it") && has(&harness, "Open matrix…"));
+    assert!(has(&harness, "none yet: computed at the start") && has(&harness, "Open matrix…"));
     let names: Vec<_> = harness.state().document().rois.iter().map(|roi| roi.name.clone()).collect();
     assert_eq!(names, ["hot", "warm", "cold"]);
     let truth = harness.state().pairs().unwrap().truth.clone().unwrap();
@@ -117,7 +117,7 @@ fn the_matrix_is_made_at_a_start_and_given_up_with_it() {
         click(&mut harness, start);
         wait_for(&mut harness, "some progress", is_being_made);
         assert!(has(&harness, "Making the matrix: ") && has(&harness, "setting up · making the matrix: "));
-        click(&mut harness, "Stop (keep)");
+        click(&mut harness, "Stop and keep image");
         wait_for(&mut harness, "the end", |app| has_ended(app, EndReason::Cancelled));
         assert!(!has(&harness, "aking the matrix") && harness.state().matrix().is_none(), "after {start}");
     }
@@ -205,12 +205,12 @@ fn files_of_pairs_and_matrices_open_and_what_does_not_fit_is_refused() {
     harness.run_steps(2);
     click(&mut harness, "OK");
     wait_for(&mut harness, "the matrix", |app| app.matrix().is_some());
-    assert!(tells(harness.state(), "the matrix from") && tells(harness.state(), "the next start reconstructs with this matrix"));
+    assert!(tells(harness.state(), "the matrix from") && tells(harness.state(), "the next run uses this system matrix"));
     step(&mut harness);
     // One that is no matrix leaves what was there.
     fs::write(folder.path().join("no.matrix"), "version = 1").unwrap();
     drop_file(&mut harness, &folder.path().join("no.matrix"));
-    wait_for(&mut harness, "the refusal", |app| tells(app, "this is no stored matrix"));
+    wait_for(&mut harness, "the refusal", |app| tells(app, "not a system matrix"));
     assert_eq!(harness.state().matrix().map(Arc::as_ref), Some(matrix()));
     // The full ring tells what its matrix takes, and takes none of another ring.
     let full = find_ring("madpet2").unwrap();

@@ -64,9 +64,9 @@ fn what_the_race_loses_is_told_in_numbers() {
     let Some(mut harness) = opened() else { return };
     click(&mut harness, "Race");
     harness.get_by_label_contains("shows here what it loses");
-    harness.get_by_label("racy too").scroll_to_me();
+    harness.get_by_label("non-atomic, too").scroll_to_me();
     harness.run_steps(3);
-    click(&mut harness, "racy too");
+    click(&mut harness, "non-atomic, too");
     harness.get_by_label(NON_ATOMIC).scroll_to_me();
     harness.run_steps(3);
     click(&mut harness, NON_ATOMIC);
@@ -77,7 +77,7 @@ fn what_the_race_loses_is_told_in_numbers() {
         "lost of this iterate",
         "lost of a backprojection of ones",
         "image level, race-free = 100 %",
-        "sensitivity image: racy too",
+        "sensitivity image: non-atomic, too",
     ] {
         harness.get_by_label(label);
     }

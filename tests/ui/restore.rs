@@ -125,7 +125,7 @@ fn a_session_file_brings_study_settings_regions_and_views_back() {
     assert_eq!(other.get_by_role_and_label(Role::SpinButton, "Subsets").value(), Some("4".to_owned()));
     assert!(other.query_by_label("Add sphere").is_none(), "the tab with the race is shown");
     // What the first run did is in the menu, the second was done again.
-    click(&mut other, "Run again with …");
+    click(&mut other, "Repeat run with…");
     click(&mut other, "All as in the session");
     other.get_by_label_contains("run 1: OSEM").click();
     other.run_steps(3);
@@ -219,7 +219,7 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
     give_up_unsaved(&mut harness);
     wait_for(&mut harness, "the sentence", |app| !app.is_loading());
     let told: Vec<_> = harness.state().notices().texts().collect();
-    assert!(told.iter().any(|text| text.contains("work.session is not understood as projection data")), "{told:?}");
+    assert!(told.iter().any(|text| text.contains("work.session: unsupported format for projection data")), "{told:?}");
     // No session at all.
     let broken = after.path().join("broken.session");
     std::fs::write(&broken, "version = 1\nstudy = 3\n").unwrap();

@@ -249,7 +249,7 @@ fn a_restart_keeps_the_run_before_with_its_curves_until_it_is_dismissed() {
 #[test]
 fn a_run_again_with_other_settings_is_compared_at_once() {
     let Some(mut harness) = reconstructed(small_study()) else { return };
-    click(&mut harness, "Run again with …");
+    click(&mut harness, "Repeat run with…");
     harness.get_by_role_and_label(Role::Button, "Subsets").click();
     harness.run_steps(3);
     click(&mut harness, "1 (MLEM)");

@@ -132,7 +132,7 @@ fn a_start_that_makes_its_own_tubes_tells_how_far_they_are_and_can_be_stopped_me
             app.live().making().is_some_and(|(_, part, remaining)| part > 0.0 && remaining.is_some())
         });
         assert!(has(&harness, "Making tubes: ") && has(&harness, "setting up · making tubes: "));
-        click(&mut harness, "Stop (keep)");
+        click(&mut harness, "Stop and keep image");
         wait_for(&mut harness, "the end", |app| app.live().state == RunState::Ended(EndReason::Cancelled));
         assert!(!has(&harness, "aking tubes") && harness.state().live().info.is_none(), "after {start}");
     }
@@ -147,7 +147,7 @@ fn tubes_on_their_way_end_with_the_study_that_they_are_for() {
     // The window asks before it closes, and goes on with them.
     assert!(!close(&mut harness));
     assert!(has(&harness, "gives up the tubes of response that are being made") && !has(&harness, "Save…"));
-    click(&mut harness, "Stay");
+    click(&mut harness, "Cancel");
     assert!(harness.state().awaits_tubes());
     // A study of the same scanner keeps them on their way, one of another does not.
     choose_built_in(&mut harness, DERENZO);

@@ -228,7 +228,7 @@ fn open_views(harness: &mut Harness<'_, App>) {
 
 fn close_views(harness: &mut Harness<'_, App>) {
     click(harness, "Views");
-    assert!(harness.query_by_label("Straighten").is_none(), "the menu stays open");
+    assert!(harness.query_by_label("Reset rotation").is_none(), "the menu stays open");
 }
 
 #[test]
@@ -291,14 +291,14 @@ fn the_view_that_can_be_turned_is_turned_by_a_drag_by_itself_and_back() {
         assert!(value(&harness, point).unwrap_or(0.0) <= 1.25 * largest, "{k} mm behind is brighter");
     }
     open_views(&mut harness);
-    click(&mut harness, "Turns by itself");
+    click(&mut harness, "Rotate continuously");
     close_views(&mut harness);
     harness.run_steps(8);
     let spun = harness.state().view().turn;
     assert!(spun.azimuth_deg > 35.0 && (spun.elevation_deg - 10.0).abs() < 0.1, "{spun:?}");
     open_views(&mut harness);
     click(&mut harness, "Oblique slice");
-    click(&mut harness, "Straighten");
+    click(&mut harness, "Reset rotation");
     close_views(&mut harness);
     harness.run_steps(8);
     assert_eq!(harness.state().view().turn.azimuth_deg, 0.0, "it still turns");

@@ -131,7 +131,7 @@ impl Figures<'_> {
         let Some(known) = self.known else { return };
         if !self.taken.is_empty() {
             let keys = self.taken.join("', '");
-            notices.push(self.header.info(format!("it leaves out '{keys}'; taken from the catalogue ({})", known.title)));
+            notices.push(self.header.info(format!("'{keys}' missing; values of the scanner catalogue used ({})", known.title)));
         }
         if !self.contradictions.is_empty() {
             let list = self.contradictions.join("; ");

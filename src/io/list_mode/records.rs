@@ -157,7 +157,7 @@ pub(super) fn f32_at(record: &[u8], at: usize) -> f32 {
 /// It is too large for them.
 pub(super) fn finite(value: f64, what: &str) -> Result<f32, String> {
     let rounded = value as f32;
-    if rounded.is_finite() { Ok(rounded) } else { Err(format!("{what} comes to {value}, which is out of all proportion")) }
+    if rounded.is_finite() { Ok(rounded) } else { Err(format!("{what} is {value}, which is out of range")) }
 }
 
 /// The numbers of two crystals at a place.

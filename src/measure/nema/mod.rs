@@ -23,10 +23,12 @@ pub use analysis::{LungSlice, NemaAnalysis, SphereFigures, analyse};
 pub(super) use placement::MIN_MOVED_MM;
 pub use placement::{NemaKnown, NemaPlacement, NemaSphere};
 
+use crate::coded::coded;
 use crate::data::Volume;
 
 /// Why an image cannot be analysed as the body phantom's.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "nema.")]
 pub enum NemaError {
     /// Nothing positive, or nothing finite.
     #[error("the image has no activity in which a phantom could be found")]
@@ -70,6 +72,8 @@ pub enum NemaError {
         what: &'static str,
     },
 }
+
+coded!(NemaError);
 
 /// The body phantom in an image; what is `known` is taken as it is.
 ///

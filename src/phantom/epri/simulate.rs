@@ -7,6 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 use super::Phantom;
+use crate::coded::coded;
 use crate::data::{GradientAxis, Projection, Study, Sweep, SweepFacts, SweepKind, SweepSpace};
 use crate::geometry::{Grid, Point};
 use crate::random;
@@ -83,7 +84,8 @@ impl SweepOptions {
 }
 
 /// Why a sweep could not be simulated.
-#[derive(Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "epri-simulation.")]
 pub enum SweepError {
     /// Too few or too many samples.
     #[error("projections of {0} samples cannot be simulated; ask for 3 to {MAX_POINTS}")]
@@ -98,6 +100,8 @@ pub enum SweepError {
     #[error("the simulation was {0}")]
     Stopped(#[from] Stopped),
 }
+
+coded!(SweepError, Stopped);
 
 /// Simulates a pulse sweep, in two dimensions of the section z = 0. It carries the phantom's ROIs, and the truth if a grid is given. `task` counts projections.
 ///

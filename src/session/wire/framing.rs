@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 
+use crate::coded::coded;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -22,7 +23,8 @@ const MAX_MESSAGE: u32 = 256 << 20;
 const AT_ONCE: u32 = 1 << 19;
 
 /// Why a connection is over.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "remote.")]
 pub enum WireError {
     /// The other end closed it between two messages.
     #[error("the connection was closed by the other end")]
@@ -42,7 +44,7 @@ pub enum WireError {
         found: u32,
     },
     /// Bytes that are no message, or a message that cannot be.
-    #[error("the other end said what cannot be understood: {0}")]
+    #[error("protocol error of the remote program: {0}")]
     NoMessage(String),
     /// The other end is not this program.
     #[error(
@@ -64,6 +66,8 @@ pub enum WireError {
     #[error("{0}")]
     Refused(String),
 }
+
+coded!(WireError);
 
 impl WireError {
     /// A message that cannot be.

@@ -13,7 +13,7 @@ use crate::ui::widgets::{format, theme};
 
 /// What is said before there is a frame.
 const NO_FRAMES: &str =
-    "Tell the frames among the settings of the next start (6x10,4x60: six of ten seconds, then four of sixty), and start.";
+    "Set the frames in the settings for the next run (6x10,4x60: six of ten seconds, then four of sixty), then start it.";
 
 /// What the plot shows.
 pub struct ActivityView<'a> {
@@ -40,7 +40,7 @@ impl ActivityView<'_> {
             Some(half_life) => {
                 format!("corrected for the decay of {isotope} (half-life {} s) since 0 s", format::value(half_life))
             }
-            None => "not corrected for decay: the list tells no half-life".to_owned(),
+            None => "not corrected for decay: the half-life is unknown".to_owned(),
         }
     }
 }

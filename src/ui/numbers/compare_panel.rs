@@ -118,7 +118,7 @@ fn why_none(live: &LiveRun, reference: Option<&Reference>) -> Option<String> {
         return Some("Choose a run as the reference: the images of those after it are compared with its images.".into());
     };
     if !reference.is_for(live.run) {
-        return Some("This run is the reference: the next start is compared with it.".into());
+        return Some("This run is the reference: the next run is compared with it.".into());
     }
     let grid = live.info.as_ref()?.job.grid();
     (!reference.grid.same_as(grid)).then(|| {
@@ -270,7 +270,7 @@ fn curves_ui(view: &PlotsView, reference: &Reference, ui: &mut Ui, actions: &mut
         let Curves { correlation, correlation_with_last, difference, difference_with_last, .. } = view.curves;
         cell(ui, "CC with the reference", CORRELATION_HELP, "correlation", "", 1.0, [correlation, correlation_with_last]);
         let both = [difference, difference_with_last];
-        cell(ui, "Difference from it, %", DIFFERENCE_HELP, "relative difference", "%", 0.0, both);
+        cell(ui, "Relative difference, %", DIFFERENCE_HELP, "relative difference", "%", 0.0, both);
     });
 }
 

@@ -42,7 +42,7 @@ impl ContrastCurves {
             ContrastCurves::Recovery => ["Recovery", format::RECOVERY_HELP],
             ContrastCurves::AgainstNoise => [
                 "vs NSR",
-                "Contrast recovery against the background's noise-to-signal ratio: each region's way through the iterations. A click shows the iterate there",
+                "Contrast recovery against background noise-to-signal ratio: the trajectory of each ROI over the iterations. Click to show that iterate",
             ],
             ContrastCurves::ToNoise => ["CNR", format::CNR_HELP],
         }

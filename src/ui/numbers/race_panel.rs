@@ -115,7 +115,7 @@ fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, likeness: Option<&Resul
     }
     if let Some(info) = live.info.as_ref().filter(|_| race.is_some()) {
         let is_racy = matches!(&info.job, Job::Counts { settings, .. } if settings.racy_sensitivity);
-        let words = if is_racy { "sensitivity image: racy too" } else { "sensitivity image: race-free" };
+        let words = if is_racy { "sensitivity image: non-atomic, too" } else { "sensitivity image: atomic" };
         ui.label(RichText::new(words).small());
         ui.label(RichText::new("not for diagnosis").small().color(colours.error));
     }

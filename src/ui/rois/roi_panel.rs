@@ -79,7 +79,7 @@ fn buttons_ui(view: &RoiView, tabs: impl FnOnce(&mut Ui), ui: &mut Ui, actions: 
         button(is_selected, "Delete", "Delete the selected ROI (Del)", delete);
         button(view.can_undo, "Undo", "Undo the last edit (Ctrl+Z)", RoiAction::Undo);
         button(view.can_redo, "Redo", "Do it again (Ctrl+Y)", RoiAction::Redo);
-        button(view.has_study_rois, "Study's", "The ROIs that came with the study", RoiAction::TakeFromStudy);
+        button(view.has_study_rois, "Reset ROIs", "Replaces all ROIs by those of the study", RoiAction::TakeFromStudy);
         button(true, "Load…", "Load a ROI file", RoiAction::AskLoad);
         button(!view.rois.is_empty(), "Save ROIs…", "Save a ROI file", RoiAction::AskSave);
         let help = if view.is_measured { "Numbers of every iterate as CSV" } else { NOTHING_MEASURED };

@@ -77,12 +77,12 @@ fn extent_ui(form: &mut FbpForm, ui: &mut Ui) {
     ui.label("Image spans");
     // One above the other: a wrapped row would reach into the next row of the form.
     ui.vertical(|ui| {
-        let help = "Make the image as wide as the samples of a projection reach, in as many voxels";
+        let help = "Sets the field of view to the extent of the projections (same number of voxels)";
         if ui.small_button(format!("Samples {} mm", format::value(samples_mm))).on_hover_text(help).clicked() {
             form.set_extent(samples_mm);
         }
         let Some(field_mm) = field_of_view_mm else { return };
-        let help = "Make the image as wide as the acquisition was planned for, in as many voxels";
+        let help = "Sets the field of view to the planned extent (same number of voxels)";
         if ui.small_button(format!("Field of view {} mm", format::short_number(field_mm))).on_hover_text(help).clicked() {
             form.set_extent(field_mm);
         }

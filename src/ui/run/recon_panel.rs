@@ -128,7 +128,7 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         button(ui, has_study && state != RunState::Starting, "Step", &help, RunAction::Step);
     });
     ui.horizontal(|ui| {
-        button(ui, state.is_active(), "Stop (keep)", "End after this step and keep the image", RunAction::Stop);
+        button(ui, state.is_active(), "Stop and keep image", "End after this step and keep the image", RunAction::Stop);
         again_ui(view, ui, actions);
     });
     actions.extend(own);
@@ -138,7 +138,7 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
 fn again_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let (Some(study), Some(running)) = (view.study, view.running.filter(|_| view.live.is_measured())) else { return };
     let ways = view.live.info.as_ref().map_or(&[][..], |info| info.accumulations);
-    let menu = ui.menu_button("Run again with …", |ui| {
+    let menu = ui.menu_button("Repeat run with…", |ui| {
         for variation in variations(study, running, view.remembered, ways, view.devices) {
             ui.menu_button(variation.name, |ui| {
                 for (words, forms) in variation.choices {
@@ -265,7 +265,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
 }
 
 /// Why there is nothing to choose for a sweep.
-pub const GATHERED: &str = "Filtered backprojection goes voxel by voxel: each gathers its own sum, no two threads ever add to the same one, so there is no race and nothing to choose";
+pub const GATHERED: &str = "Filtered backprojection is voxel-driven: no two threads add to the same voxel, so accumulation has no race condition and no choice";
 
 /// The switch of a sweep: grey, with the reason.
 fn gathered_ui(ui: &mut Ui) {
@@ -275,7 +275,7 @@ fn gathered_ui(ui: &mut Ui) {
             ui.add_enabled(false, egui::RadioButton::new(false, accumulation.name())).on_disabled_hover_text(GATHERED);
         }
     });
-    ui.label(RichText::new("every voxel gathers its own sum: no race").weak()).on_hover_text(GATHERED);
+    ui.label(RichText::new("Voxel-driven: no race condition").weak()).on_hover_text(GATHERED);
 }
 
 /// Why a run cannot add in a way; `None` where it can, or where there is none yet.
@@ -294,7 +294,7 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
         }
         Accumulation::Deterministic => "Every addition arrives in a fixed order: the same bits on every run (Ctrl+3)",
         Accumulation::Reload => {
-            "Each blob gathers its own sum from a second copy of the matrix, in the order of the blobs: no race, the same bits on every run (Ctrl+4)"
+            "Each blob sums its own values from a second copy of the matrix: no race condition, identical on every run (Ctrl+4)"
         }
         Accumulation::RandomCentralAtomic => {
             "Lines in random order, atomic in the two central slices alone, where most additions meet: elsewhere a few are lost. Not for diagnosis (Ctrl+5)"
@@ -306,7 +306,7 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
 fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Settings of the next start").strong());
+        ui.label(RichText::new("Settings for the next run").strong());
         if ui.small_button("Defaults").clicked() {
             actions.push(RunAction::ResetForm);
         }
@@ -440,9 +440,9 @@ fn counts_form_ui(
         "Sensitivity",
         &form.racy_sensitivity,
         |form| &form.racy_sensitivity,
-        |racy| (if *racy { "racy too" } else { "free of races" }).to_owned(),
+        |racy| (if *racy { "non-atomic, too" } else { "atomic" }).to_owned(),
     );
-    ui.checkbox(&mut form.racy_sensitivity, "racy too").on_hover_text(
+    ui.checkbox(&mut form.racy_sensitivity, "non-atomic, too").on_hover_text(
             "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
         );
     ui.end_row();

@@ -87,7 +87,7 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         }
         if is_pinned {
             let choice = Some(ReferenceChoice { run: view.run, number: Some(number) });
-            let button = ui.selectable_label(view.reference == choice, "Compare with it").on_hover_text(REFERENCE_HELP);
+            let button = ui.selectable_label(view.reference == choice, "Use as reference").on_hover_text(REFERENCE_HELP);
             if button.clicked() {
                 actions.push(RunAction::SetReference(choice));
             }
@@ -107,7 +107,7 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let [used, budget] = view.bytes;
     let mut budget_mb = (budget >> 20).max(1);
     let field = egui::DragValue::new(&mut budget_mb).range(1..=1 << 20).speed(4.0);
-    let field = field.prefix(format!("past {} of ", used >> 20)).suffix(" MB");
+    let field = field.prefix(format!("history {} of ", used >> 20)).suffix(" MB");
     let help =
         "Room for the images of the past of all runs. Where it is full every second one goes, first of the run that has most";
     let response = ui.add(field).on_hover_text(help);

@@ -91,7 +91,7 @@ fn with_contrast(rois: &[Roi]) -> impl Iterator<Item = &String> + Clone {
 pub fn stop_form_ui(form: &StopForm, rois: &[Roi], ui: &mut Ui) -> Option<StopForm> {
     let mut edited = form.clone();
     let num_on = [form.by_noise, form.by_recovery, form.by_plateau].into_iter().filter(|on| *on).count();
-    let title = if num_on == 0 { "Stop by itself".to_owned() } else { format!("Stop by itself: {num_on} on") };
+    let title = if num_on == 0 { "Stop automatically".to_owned() } else { format!("Stop automatically: {num_on} on") };
     let opens = Place::StopRules.is_sought(ui.ctx()).then_some(true);
     let header = egui::CollapsingHeader::new(title).id_salt("stop rules").open(opens).show(ui, |ui| {
         let percent = |ui: &mut Ui, value: &mut f64, label: &str| {

@@ -105,7 +105,7 @@ fn views_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let is_slice = view.is_slice;
     let view = view.view;
     let mut crosshair = view.show_crosshair;
-    if ui.checkbox(&mut crosshair, "Cross lines").on_hover_text("Show the crosshair").clicked() {
+    if ui.checkbox(&mut crosshair, "Crosshair").on_hover_text("Shows the crosshair").clicked() {
         actions.push(ViewAction::ShowCrosshair(crosshair));
     }
     if is_slice {
@@ -122,7 +122,7 @@ fn views_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     ui.strong("Thick slices");
     thickness_ui(view.thickness, ui, actions);
     ui.separator();
-    ui.strong("View that can be turned");
+    ui.strong("Rotatable view");
     for &content in TurnedContent::VARIANTS {
         let help = match content {
             TurnedContent::Mip => "Maximum intensity projection: the largest value along the line of sight",
@@ -136,10 +136,10 @@ fn views_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
         }
     }
     let mut spins = view.spins;
-    if ui.checkbox(&mut spins, "Turns by itself").clicked() {
+    if ui.checkbox(&mut spins, "Rotate continuously").clicked() {
         actions.push(ViewAction::SetSpin(spins));
     }
-    if ui.button("Straighten").on_hover_text("Turn it back to the coronal view").clicked() {
+    if ui.button("Reset rotation").on_hover_text("Returns to the coronal view").clicked() {
         actions.push(ViewAction::Straighten);
     }
 }

@@ -100,7 +100,7 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
 /// Counts per second, with the true limits of these frames, ms.
 pub fn rates_ui(open: &OpenList, frames_ms: &[Range<u32>], ui: &mut Ui) {
     let bin_secs = format::value(open.counted.bin_secs);
-    ui.label(RichText::new(format!("Counts per second, in {bin_secs} s")).strong());
+    ui.label(RichText::new(format!("Count rate, 1/s (bins of {bin_secs} s)")).strong());
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
     let [prompts, delayeds] = &open.counted.rates;
     let limits = frames_ms.iter().map(|frame_ms| open.study.measured.frame_time(frame_ms).limits_ms);

@@ -26,7 +26,7 @@ fn facts(open: &OpenPairs) -> Vec<(&'static str, String)> {
     let crystals =
         format!("{}: {} modules, {} layers of {across} × {along}", ring.num_crystals(), ring.num_modules, ring.num_layers());
     let from = open.file.as_ref().and_then(|path| path.file_name());
-    let from = from.map_or_else(|| "a simulation, photon by photon".to_owned(), |name| name.to_string_lossy().into_owned());
+    let from = from.map_or_else(|| "Monte Carlo simulation".to_owned(), |name| name.to_string_lossy().into_owned());
     vec![
         ("Ring", ring.title.clone()),
         ("Crystals", crystals),
@@ -58,7 +58,7 @@ pub fn matrix_ui(open: &OpenPairs, maker: Option<&Maker<MatrixFile>>, ui: &mut U
 /// What becomes of a study without a matrix.
 fn none_yet(open: &OpenPairs) -> String {
     match &open.why_none_made {
-        None => "none yet: the start makes it, or takes the one that is kept".to_owned(),
+        None => "none yet: computed at the start, or read from the cache".to_owned(),
         Some(reason) => format!("none: {reason}"),
     }
 }

@@ -101,7 +101,7 @@ pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActio
     }
     ui.horizontal(|ui| {
         if open.is_replay() && open.is_live() {
-            if ui.button("End replay").on_hover_text("The whole sweep again at the next start").clicked() {
+            if ui.button("End replay").on_hover_text("The next run uses the whole acquisition again").clicked() {
                 act(StudyAction::StopFeed);
             }
         } else if ui.button("Replay").on_hover_text("Play the acquisition again: the image grows as it did").clicked() {

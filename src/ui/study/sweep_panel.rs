@@ -71,7 +71,7 @@ pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActi
 fn lines_ui(lines: &Lines, space: SweepSpace, ui: &mut Ui) {
     let axes = if space.is_slice() { 2 } else { 3 };
     let along: Vec<String> = lines.direction.iter().take(axes).map(|c| format!("{c:.2}")).collect();
-    let title = format!("No. {} along ({})", lines.index + 1, along.join(", "));
+    let title = format!("Projection {}, direction ({})", lines.index + 1, along.join(", "));
     ui.add(egui::Label::new(RichText::new(title).strong()).truncate());
     if let Some(text) = &lines.trouble {
         ui.add(egui::Label::new(RichText::new(text).small().color(theme::colours(ui.visuals()).warning)).wrap());
@@ -83,7 +83,7 @@ fn lines_ui(lines: &Lines, space: SweepSpace, ui: &mut Ui) {
         curve(plot, "measured", &lines.measured, weak, 1.2);
         curve(plot, "filtered", &lines.filtered, strong, 1.8);
     });
-    let help = "Each is drawn relative to its largest size";
+    let help = "Each curve is normalised to its maximum";
     plot::name(&response.response, &format!("Plot: projection {}", lines.index + 1));
     response.response.on_hover_text(help);
 }

@@ -133,7 +133,7 @@ pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<
             ui.label("No notices.");
             return;
         }
-        if ui.button("Forget all").clicked() {
+        if ui.button("Clear").clicked() {
             actions.push(NoticeAction::Clear);
         }
         ui.separator();

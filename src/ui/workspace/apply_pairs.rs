@@ -41,7 +41,7 @@ impl App {
         match outcome.and_then(|(matrix, notices)| self.study.take_matrix(Arc::new(matrix), file).map(|()| notices)) {
             Ok(notices) => {
                 notices.into_iter().for_each(|notice| self.notify(ctx, notice));
-                self.notify(ctx, Notice::info("the next start reconstructs with this matrix"));
+                self.notify(ctx, Notice::info("the next run uses this system matrix"));
             }
             Err(reason) => self.notify(ctx, Notice::error(reason)),
         }

@@ -180,7 +180,7 @@ impl App {
             Ok(HeadStudy::Sweep(study, files)) => self.show_sweep(ctx, study, Some(files), None),
             Err(reason) => {
                 self.study.open = None;
-                vec![Notice::error(format!("the study that was sent cannot be: {reason}"))]
+                vec![Notice::error(format!("invalid remote study: {reason}"))]
             }
         }
     }

@@ -35,7 +35,7 @@ impl App {
                 // A restored session has its own projector.
                 if !self.study.starts_when_made {
                     self.runs.active_mut().forms.counts.projector = ProjectorChoice::TUBES;
-                    self.notify(ctx, Notice::info("the next start reconstructs with these tubes (projector tubes)"));
+                    self.notify(ctx, Notice::info("the next run uses these tubes of response (projector tubes)"));
                 }
             }
             Err(reason) => self.notify(ctx, Notice::error(reason)),

@@ -273,8 +273,8 @@ pub fn leaving_ui(leaving: &Leaving, ctx: &Context, actions: &mut Vec<Action>) {
                 button
             };
             let save = leaving.can_save().then(|| button("Save…", "Save it first", LeaveAction::Save));
-            let discard = button("Discard", "Go on without saving", LeaveAction::Discard);
-            button("Stay", "Leave everything as it is (Esc)", LeaveAction::Stay);
+            let discard = button("Don't save", "Continues without saving", LeaveAction::Discard);
+            button("Cancel", "Keeps the study open (Esc)", LeaveAction::Stay);
             save.unwrap_or(discard)
         })
         .inner

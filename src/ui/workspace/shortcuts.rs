@@ -56,7 +56,13 @@ fn groups(view: &KeysView) -> Vec<Group> {
         Action::Run(RunAction::ShowIterate(neighbour(iterations, past, forward)))
     };
     let is_pinned = view.scrubber.number.is_some_and(|number| view.scrubber.pinned.contains(&number));
-    let ways = ["Add atomically", "Add with the race", "Add in a fixed order", "Add by reload", "Add in random order"];
+    let ways = [
+        "Atomic accumulation",
+        "Non-atomic accumulation",
+        "Deterministic accumulation",
+        "Reload accumulation",
+        "Random-order accumulation",
+    ];
     // With a modifier: a stray digit must not make a run lose additions.
     let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5];
     let accumulations = numbers.into_iter().zip(ways).zip(Accumulation::VARIANTS);
@@ -64,8 +70,8 @@ fn groups(view: &KeysView) -> Vec<Group> {
         [KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z), KeyboardShortcut::new(Modifiers::COMMAND, Key::Y)];
     let mut running = vec![
         command(Key::Enter, "Start, or start again", run(RunAction::Start)),
-        key(Key::Space, "Hold or go on", run(if view.is_paused { RunAction::Resume } else { RunAction::Pause })),
-        key(Key::S, "One step, then hold", run(RunAction::Step)),
+        key(Key::Space, "Pause or resume", run(if view.is_paused { RunAction::Resume } else { RunAction::Pause })),
+        key(Key::S, "Single step", run(RunAction::Step)),
     ];
     let frame = |forward| view.frames.and_then(|series| neighbour_frame(series, forward));
     let frames = [(Key::Comma, "The frame before", frame(false)), (Key::Period, "The frame after", frame(true))];
@@ -183,7 +189,7 @@ pub fn help_ui(ctx: &egui::Context, view: &KeysView, actions: &mut Vec<Action>) 
                 ui.add_space(4.0);
             }
         });
-        ui.label("Ctrl and + or − make everything larger or smaller, Ctrl and 0 as it was.");
+        ui.label("Ctrl + and Ctrl − zoom the interface, Ctrl 0 resets it.");
         let close = ui.button("Close");
         if close.clicked() {
             actions.push(Action::ToggleHelp);
