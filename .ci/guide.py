@@ -43,7 +43,7 @@ def watching(session):
     is shown as soon as it exists, and all numbers are of the image on the screen. The bottom line names the device, how sums are
     formed, the iteration and its speed.
 
-    - *Pause* (Space) holds after the step under way, *Step* (S) does one, *Stop (keep)* ends and keeps the image.
+    - *Pause* (Space) holds after the step under way, *Step* (S) does one, *Stop and keep image* ends and keeps the image.
     - A click in a slice sets the crosshair, the wheel turns pages, Ctrl + wheel zooms, a drag with the right button sets the window.
       The line under the slices says what the mouse does at its place.
     - The slider above the slices goes back to earlier iterates (arrow keys); *Live* (L) follows the newest again.
@@ -108,7 +108,7 @@ def iterations(session):
 def comparing(session):
     """## Comparing two reconstructions
 
-    *Run again with …* repeats the run with one setting changed, and keeps the first: its curves stay, fainter, and *Compare*
+    *Repeat run with…* repeats the run with one setting changed, and keeps the first: its curves stay, fainter, and *Compare*
     lists what differs. Above the slices choose how the first run's image is shown: side by side, up to a line that
     you drag (*swipe*), in turn (*blink*), or subtracted (*difference*). C goes from one to the next.
 
@@ -117,7 +117,7 @@ def comparing(session):
     *CC* is the correlation coefficient of both images, 1 where they are alike but for a factor and a constant; *relative difference* is ‖a − b‖ / ‖b‖ over all voxels.
     """
     window = session.window
-    window.click("Run again with …")
+    window.click("Repeat run with…")
     window.click("Accumulation")
     window.click("non-atomic", "push button")
     window.wait("completed · iteration 4 of 4*", None, 600)
@@ -151,19 +151,19 @@ def profiles(session):
 def stopping(session):
     """## Stopping by itself
 
-    Under *Stop by itself* a run ends and keeps its image when the noise passes a limit (*NSR above*, mean of the background regions),
+    Under *Stop automatically* a run ends and keeps its image when the noise passes a limit (*NSR above*, mean of the background regions),
     when the recovery of a region has come to rest, or when the likelihood hardly grows. The rule is a line in its plot, and what
     stopped the run is said.
     """
     window = session.window
     window.click("deterministic", "radio button")
-    window.click("Stop by itself")
+    window.click("Stop automatically")
     window.click("NSR above")
     window.click("Restart")
     window.wait("stopped*", None, 600)
     window.move(640, 590)
     session.picture("stopping", "The run has ended after the iteration whose noise passed 10 %")
-    window.click("Stop by itself: 1 on")
+    window.click("Stop automatically: 1 on")
 
 
 def nema(session):
@@ -198,7 +198,7 @@ def nema(session):
     png = PICTURES / "report.png"
     run("convert", session.scratch / "report.png", "-bordercolor", "grey", "-border", 1, "+dither", "-colors", 64, f"png8:{png}")
     session.taken.append("![The first page of the report](screenshots/report.png)")
-    window.click("Study's")
+    window.click("Reset ROIs")
 
 
 def views(session):
@@ -249,7 +249,7 @@ def going_on(session):
 
     *Save session…* (Ctrl+Shift+S) keeps the study, the settings of its runs, the regions, the views and the plots in a small text file
     (`.session`). Open it like a study, drop it on the window, or start `tomoscope FILE.session`: the images are reconstructed again, and the
-    settings of the other runs stand under *Run again with …*. Data that were moved are looked for beside the session file.
+    settings of the other runs stand under *Repeat run with…*. Data that were moved are looked for beside the session file.
     What you did last is kept by itself too, and offered at the next start.
     """
     window = session.window

@@ -29,12 +29,16 @@ use crate::words::counted;
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
 pub struct BatchOptions {
-    /// Projection data (.hs), lists of events (.petsird, .Cdh, .l.hdr, .lmDat), counts of pairs of crystals (.pairs), or EPRI sweeps
-    /// (.DSC, .npy, .sweep). Several inputs are reconstructed one by one with the same options.
+    /// Sinograms (.hs), list-mode data (.petsird, .Cdh, .l.hdr, .lmDat), crystal-pair histograms (.pairs) or EPRI
+    /// acquisitions (.DSC, .npy, .sweep).
+    ///
+    /// Several inputs are reconstructed one after the other with the same options.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Number of inputs to reconstruct at the same time, as far as memory is free; they share the processor's threads.
+    /// Maximum number of inputs to reconstruct at the same time.
+    ///
+    /// Jobs share the CPU threads. A job waits until enough memory is free.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u16>)]
     jobs: u16,
 

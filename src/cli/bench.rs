@@ -96,20 +96,19 @@ pub struct BenchOptions {
 
 #[derive(Subcommand)]
 enum What {
-    /// Forward projection and backprojection: every projector and accumulation, one thread and all.
+    /// Measures projectors: forward projection and backprojection by projector, accumulation and number of threads.
     Projector(ProjectorOptions),
-    /// A whole reconstruction: its iterations by stage, the cost of watching it, and a run from data to volume.
+    /// Measures a whole reconstruction: time by stage, cost of the live view, time from data to image.
     Iteration(IterationOptions),
-    /// EPRI backprojection: plain, fast and in two stages, on objects of several sizes.
+    /// Measures EPRI backprojection: plain, fast and in two stages, for several image sizes.
     Epri(EpriOptions),
-    /// Latency from a completed EPRI projection to the displayed image, on a replay of 208 projections.
+    /// Measures the latency from a completed EPRI projection to the displayed image.
     Arrival(ArrivalOptions),
-    /// One full iteration with tubes of response, by threads and number of subsets.
+    /// Measures an iteration with tubes of response by number of threads and subsets.
     Tubes(TubesOptions),
-    /// Projection and backprojection with a stored matrix: plain and fast, on a GPU also in the layout of its paper.
+    /// Measures projection and backprojection with a system matrix.
     Matrix(bench_matrix::MatrixOptions),
-    /// Projection onto the events of a list and back: the code of michelograms on the same lines, in random order and sorted, with
-    /// time of flight.
+    /// Measures list-mode projection and backprojection in several event orders, with and without time of flight.
     ListMode(bench_list_mode::ListModeOptions),
 }
 
@@ -119,11 +118,11 @@ struct TubesOptions {
     #[arg(long, default_value = "vrpet")]
     scanner: String,
 
-    /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
+    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
-    /// Numbers of threads, separated by commas; by default one and all.
+    /// Numbers of threads, separated by commas (default: one and all).
     #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
     threads: Vec<u16>,
 
@@ -131,15 +130,15 @@ struct TubesOptions {
     #[arg(long, value_delimiter = ',', default_value = "50", value_parser = count::<u16>)]
     subsets: Vec<u16>,
 
-    /// How backprojections add, separated by commas; the CPU knows the deterministic way only.
+    /// Accumulation modes, separated by commas; the CPU supports only deterministic.
     #[arg(long, value_delimiter = ',', default_value = "deterministic")]
     accumulation: Vec<Accumulation>,
 
-    /// Iterations that are timed.
+    /// Number of timed iterations.
     #[arg(long, default_value_t = 5, value_parser = count::<u16>)]
     iterations: u16,
 
-    /// Write the rows here as JSON.
+    /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -154,11 +153,11 @@ struct ArrivalOptions {
     #[arg(long, default_value_t = 25.0, value_name = "N", value_parser = positive)]
     pace: f64,
 
-    /// Where to reconstruct: auto, cpu, cuda or cuda:N.
+    /// Device: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
-    /// Write the rows here as JSON.
+    /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -173,11 +172,11 @@ struct ProjectorOptions {
     #[arg(long, default_value = "256,256,47", value_name = "NX,NY,NZ", value_parser = options::triple::<usize, 3>)]
     image: [usize; 3],
 
-    /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
+    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
-    /// Numbers of threads, separated by commas; by default one and all.
+    /// Numbers of threads, separated by commas (default: one and all).
     #[arg(long, value_delimiter = ',', value_parser = count::<usize>)]
     threads: Vec<usize>,
 
@@ -185,7 +184,7 @@ struct ProjectorOptions {
     #[arg(long, default_value = "auto")]
     projector: ProjectorChoice,
 
-    /// Ways to add, separated by commas; by default all.
+    /// Accumulation modes, separated by commas (default: all).
     #[arg(long, value_delimiter = ',', default_value = "deterministic,atomic,non-atomic")]
     accumulation: Vec<Accumulation>,
 
@@ -193,11 +192,11 @@ struct ProjectorOptions {
     #[arg(long)]
     all_simd: bool,
 
-    /// About how long to measure, seconds.
+    /// Approximate measuring time, seconds.
     #[arg(long, default_value_t = 120.0, value_parser = positive)]
     budget_secs: f64,
 
-    /// Write the rows here as JSON.
+    /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -221,7 +220,7 @@ struct IterationOptions {
     #[arg(long, value_delimiter = ',', default_value = "per-lor,axial-runs")]
     projector: Vec<ProjectorChoice>,
 
-    /// Ways to add, separated by commas; by default all.
+    /// Accumulation modes, separated by commas (default: all).
     #[arg(long, value_delimiter = ',', default_value = "atomic,deterministic,non-atomic")]
     accumulation: Vec<Accumulation>,
 
@@ -233,7 +232,7 @@ struct IterationOptions {
     #[arg(long, default_value_t = 40, value_parser = count::<usize>)]
     iterations: usize,
 
-    /// Write the rows here as JSON.
+    /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -244,15 +243,15 @@ struct EpriOptions {
     #[arg(long, value_delimiter = ',', default_value = "64,100,128,150,200", value_parser = clap::value_parser!(u16).range(1..=1024))]
     size: Vec<u16>,
 
-    /// Projections, at least so many.
+    /// Minimum number of projections.
     #[arg(long, default_value_t = 208, value_parser = count::<u16>)]
     projections: u16,
 
-    /// Numbers of threads, separated by commas; by default one and all.
+    /// Numbers of threads, separated by commas (default: one and all).
     #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
     threads: Vec<u16>,
 
-    /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
+    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
@@ -260,11 +259,11 @@ struct EpriOptions {
     #[arg(long)]
     all_simd: bool,
 
-    /// Measure each row for about this long at most, seconds.
+    /// Maximum measuring time per row, seconds.
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
     row_secs: f64,
 
-    /// Write the rows here as JSON.
+    /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

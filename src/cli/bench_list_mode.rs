@@ -48,23 +48,23 @@ pub struct ListModeOptions {
     #[arg(long, default_value_t = 400.0, value_name = "PS", value_parser = resolution)]
     tof_ps: f64,
 
-    /// Where to measure: auto (the CPU, and the first CUDA device if there is one), cpu, cuda or cuda:N.
+    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
-    /// Numbers of threads, separated by commas; by default one and all.
+    /// Numbers of threads, separated by commas (default: one and all).
     #[arg(long, value_delimiter = ',', value_parser = options::count::<u16>)]
     threads: Vec<u16>,
 
-    /// Ways to add, separated by commas.
+    /// Accumulation modes, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "deterministic,atomic")]
     accumulation: Vec<Accumulation>,
 
-    /// About how long to measure, seconds.
+    /// Approximate measuring time, seconds.
     #[arg(long, default_value_t = 60.0)]
     budget_secs: f64,
 
-    /// Write the rows here as JSON.
+    /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }

@@ -33,7 +33,7 @@ pub struct MatrixOptions {
     /// The matrix (.matrix).
     matrix: PathBuf,
 
-    /// Where to measure: auto, cpu, cuda or cuda:N.
+    /// Device: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = one_device)]
     device: DeviceChoice,
 
@@ -41,11 +41,11 @@ pub struct MatrixOptions {
     #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
     threads: Vec<u16>,
 
-    /// Times that each is measured.
+    /// Number of repetitions.
     #[arg(long, default_value_t = 5, value_parser = count::<u16>)]
     times: u16,
 
-    /// Write the rows here as JSON.
+    /// Write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }

@@ -12,20 +12,24 @@ use crate::ui;
 /// Options of a window whose solver is elsewhere.
 #[derive(clap::Args)]
 pub struct ConnectOptions {
-    /// Reconstruct on another machine, through ssh as you have set it up: ssh://HOST/PATH or ssh://USER@HOST:PORT/PATH, where PATH is
-    /// that of the scan (counts, a list of events or an EPRI sweep) on that machine (/~/PATH: from the home folder on). tomoscope of the same
-    /// version must be installed there.
+    /// Reconstruct on a remote host over ssh: ssh://HOST/PATH or ssh://USER@HOST:PORT/PATH.
+    ///
+    /// PATH is the path of the scan on the remote host; /~/PATH is relative to the home folder. The remote host needs the
+    /// same version of tomoscope.
     #[arg(long, value_name = "URL", conflicts_with_all = ["study", "follow"])]
     connect: Option<String>,
-    /// The same through any other command, which starts 'tomoscope serve --stdio' on the other machine, or in a container, and passes
-    /// its standard input and output on; STUDY is the scan's path there. Words are split as a shell splits them, and nothing else of a
-    /// shell is done.
+    /// Reconstruct on a remote host through another command that starts 'tomoscope serve --stdio'.
+    ///
+    /// The command must pass standard input and output on; STUDY is the path of the scan on the remote host. The text is
+    /// split into words like in a shell; no other shell syntax is supported.
     #[arg(long, value_name = "COMMAND", requires = "study", conflicts_with_all = ["connect", "follow"])]
     connect_command: Option<String>,
-    /// The program on the other machine, where its shell does not find tomoscope by its name.
+    /// Path of the program on the remote host, if tomoscope is not in its PATH.
     #[arg(long, value_name = "PATH")]
     remote_program: Option<String>,
-    /// How long a run goes on there after the connection was lost, until it is taken up again, seconds; default 600.
+    /// Time to keep a remote run without a connection, seconds.
+    ///
+    /// Default: 600.
     #[arg(long, value_name = "SECS")]
     linger: Option<u64>,
 }

@@ -25,18 +25,20 @@ pub struct ConvertOptions {
     #[arg(value_parser = image_file)]
     output: PathBuf,
 
-    /// Bq/mL that 1 count/mm stands for: the image is written in Bq/mL.
+    /// Calibration factor in Bq/mL per count/mm; the output is in Bq/mL.
     #[arg(long, value_name = "FACTOR", value_parser = calibration)]
     calibration: Option<f64>,
 
-    /// What the values are where the file does not say: counts/mm or Bq/mL.
+    /// Unit of the values if the file does not contain one: counts/mm or Bq/mL.
     #[arg(long, value_parser = unit)]
     unit: Option<Unit>,
 
     #[command(flatten)]
     frame: FrameOption,
 
-    /// Size of a voxel, mm, of a NumPy array without a record beside it. Its middle is put at the scanner's centre.
+    /// Voxel size of a NumPy array without a provenance record, mm.
+    ///
+    /// The image centre is the centre of the scanner.
     #[arg(long, value_name = "X,Y,Z", value_parser = sides)]
     voxel_mm: Option<PerAxis<f64>>,
 
@@ -48,7 +50,9 @@ pub struct ConvertOptions {
     #[arg(long, value_name = "ID", value_parser = dicom_text)]
     patient_id: Option<String>,
 
-    /// UID of the study that a DICOM series belongs to. Default: a new one.
+    /// UID of the study of a DICOM series.
+    ///
+    /// Default: a new one.
     #[arg(long, value_name = "UID", value_parser = dicom_uid)]
     study_uid: Option<String>,
 

@@ -23,30 +23,40 @@ pub struct HistogramOptions {
     /// List of events: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat).
     list: PathBuf,
 
-    /// Header of the projection data to write (.hs); how well the bins count goes beside it as OUT_mult.hs, the randoms expected from
-    /// delayed coincidences as OUT_add.hs.
+    /// Header of the sinogram to write (.hs).
+    ///
+    /// The normalisation is written as OUT_mult.hs, the expected randoms as OUT_add.hs.
     #[arg(short, long, value_name = "OUT", value_parser = projections_file)]
     output: PathBuf,
 
-    /// Frames in seconds from the beginning, each written as OUT_fNNN.hs: 0-60,60-300, or 6x10,4x60 for six of ten seconds and then
-    /// four of sixty. A limit inside a time block of the list (PETSIRD) moves to its nearest edge. Default: all events, as OUT.hs.
+    /// Time frames in seconds: 0-60,60-300, or 6x10,4x60 (six frames of ten seconds, four of sixty).
+    ///
+    /// Each frame is written as OUT_fNNN.hs. A limit inside a time block (PETSIRD) moves to the nearest block edge. Default:
+    /// all events, as OUT.hs.
     #[arg(long, value_name = "FRAMES")]
     frames: Option<Frames>,
 
-    /// Lists with time blocks (PETSIRD): keep frame limits where they are and draw the events of a divided block at random, in proportion
-    /// to time. Default seed: 1.
+    /// Keep frame limits inside time blocks (PETSIRD) and draw the events of a divided block at random.
+    ///
+    /// The value is the seed. Default: 1.
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true, requires = "frames")]
     split_blocks: Option<u64>,
 
-    /// Ring differences of a segment. Default: 1, every pair of rings has its own plane.
+    /// Number of ring differences per segment.
+    ///
+    /// Default: 1, one plane per ring pair.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = odd)]
     span: usize,
 
-    /// Tangential positions. Default: those of the list's format, else half as many as a ring has detectors.
+    /// Number of tangential positions.
+    ///
+    /// Default: that of the file's format, else half the number of detectors per ring.
     #[arg(long, value_name = "N", value_parser = count::<usize>)]
     tangential: Option<usize>,
 
-    /// Largest difference of rings. Default: that of the list's format, else all.
+    /// Maximum ring difference.
+    ///
+    /// Default: that of the file's format, else all.
     #[arg(long, value_name = "N")]
     max_ring_difference: Option<u32>,
 

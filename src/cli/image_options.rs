@@ -16,15 +16,15 @@ use crate::scanner::ScanGeometry;
 /// ring spacing high, as many of them as the field of view takes.
 #[derive(Args, Clone, Debug)]
 pub struct ImageOptions {
-    /// Number of voxels along x, y, z; of a two-dimensional EPRI sweep NX,NY.
+    /// Image size in voxels along x, y, z (NX,NY for two-dimensional EPRI).
     #[arg(long, value_name = "NX,NY,NZ", value_parser = sizes, conflicts_with = "like")]
     pub image: Option<PerAxis<usize>>,
 
-    /// Size of a voxel, mm; of a two-dimensional EPRI sweep X,Y.
+    /// Voxel size, mm (X,Y for two-dimensional EPRI).
     #[arg(long, value_name = "X,Y,Z", value_parser = sides, conflicts_with = "like")]
     pub voxel_mm: Option<PerAxis<f64>>,
 
-    /// Take the grid of this image (.hv, .nii, .nii.gz, .npy).
+    /// Use the grid of this image (.hv, .nii, .nii.gz, .npy).
     #[arg(long, value_name = "IMAGE")]
     pub like: Option<PathBuf>,
 }

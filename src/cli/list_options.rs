@@ -9,25 +9,27 @@ use crate::io::list_mode::{ListOptions, YrtFields};
 /// Options of every command that reads a list of events.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ListArguments {
-    /// The table of the scanner's crystals (.lut, .hscan, .geom, .crystals.toml), for lists that do not name it (YRT-PET), or where it is not beside
-    /// the list.
+    /// Crystal table of the scanner (.lut, .hscan, .geom, .crystals.toml).
+    ///
+    /// Required if the list-mode file does not name it (YRT-PET) or it is in another folder.
     #[arg(long, value_name = "FILE")]
     pub crystals: Option<PathBuf>,
 
-    /// A CASToR normalisation file (.Cdh), which tells how well all pairs of crystals count.
+    /// CASToR normalisation file (.Cdh) with the detection efficiencies of all crystal pairs.
     #[arg(long, value_name = "FILE")]
     pub normalization: Option<PathBuf>,
 
-    /// YRT-PET lists: the events have time of flight, with this uncertainty (FWHM) and, where it is stored in steps, this step, ps.
+    /// YRT-PET: time-of-flight resolution (FWHM) and, if times are stored in steps, the step, ps.
     #[arg(long, value_name = "FWHM[,STEP]", value_parser = tof_ps)]
     pub yrt_tof_ps: Option<[f64; 2]>,
 
-    /// YRT-PET lists: width of the range of time differences that is recorded, around 0, ps. Randoms of lists with time of flight are
-    /// spread over it.
+    /// YRT-PET: width of the recorded range of time differences, ps.
+    ///
+    /// The randoms of time-of-flight data are spread over it.
     #[arg(long, value_name = "PS", value_parser = range_ps, requires = "yrt_tof_ps")]
     pub yrt_tof_range: Option<f64>,
 
-    /// YRT-PET lists: each event carries a random rate.
+    /// YRT-PET: each event has a randoms rate.
     #[arg(long)]
     pub yrt_randoms: bool,
 }

@@ -20,7 +20,9 @@ pub struct CompletionOptions {
 /// Options of `tomoscope man`.
 #[derive(Args)]
 pub struct ManOptions {
-    /// Write the pages of all commands into this folder (made if it is not there), not the main page to standard output.
+    /// Folder for the pages of all commands; created if it does not exist.
+    ///
+    /// Without it the main page is printed to standard output.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }

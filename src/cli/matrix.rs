@@ -29,12 +29,11 @@ pub struct MatrixOptions {
     #[arg(long, value_name = "NAME", default_value = "blobs")]
     basis: BasisKind,
 
-    /// Decays to follow, in directions that can be counted.
+    /// Number of decays to simulate, in detectable directions.
     #[arg(long, value_name = "N", default_value = "8e6", value_parser = count::<u64>, conflicts_with = "elements")]
     events: u64,
 
-    /// Follow as many as it takes for so many elements above 0; about so many, where the memory has room for a part of the functions
-    /// at a time.
+    /// Simulate until the matrix has about this number of non-zero elements.
     #[arg(long, value_name = "N", value_parser = count::<u64>)]
     elements: Option<u64>,
 
@@ -42,11 +41,11 @@ pub struct MatrixOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
 
-    /// Where to follow them: auto, cpu, cuda or cuda:N.
+    /// Device: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = one_device)]
     device: DeviceChoice,
 
-    /// Header of the matrix to write (.matrix); the elements go beside it (.matrix.u32).
+    /// Header of the system matrix to write (.matrix); the elements are written as OUT.matrix.u32.
     #[arg(short, long, value_name = "OUT", value_parser = matrix_file)]
     output: PathBuf,
 

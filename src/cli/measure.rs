@@ -28,7 +28,9 @@ pub struct MeasureOptions {
     #[arg(long, value_name = "FILE")]
     rois: PathBuf,
 
-    /// Table to write, with the same rows as that of a reconstruction and the median of each region; without it a table is printed.
+    /// Table to write, one row per value; without it the table is printed.
+    ///
+    /// The rows are those of a reconstruction, with the median of each ROI.
     #[arg(long, value_name = "OUT")]
     csv: Option<PathBuf>,
 

@@ -98,8 +98,10 @@ struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
 
-    /// Study to open in the window: an Interfile projection header (.hs), a list of events (.petsird, .Cdh, .l.hdr), an EPRI sweep
-    /// (.DSC, .npy, .sweep) or a session (.session); without one the built-in study runs.
+    /// Study to open in the window: sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr), EPRI acquisition (.DSC, .npy,
+    /// .sweep) or session (.session).
+    ///
+    /// Default: the built-in study.
     study: Option<PathBuf>,
 
     #[command(flatten)]
@@ -108,7 +110,7 @@ struct Cli {
     #[command(flatten)]
     connect: connect::ConnectOptions,
 
-    /// Write a time line of the window and the reconstruction as JSON lines.
+    /// Write a timeline of the window and the reconstruction as JSON lines.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 }
@@ -116,7 +118,7 @@ struct Cli {
 /// What to do without a window.
 #[derive(Subcommand)]
 enum CliCommand {
-    /// Measures how fast the program is.
+    /// Measures the speed of the program.
     Bench(bench::BenchOptions),
     /// Lists the compute devices.
     Devices,
@@ -134,17 +136,17 @@ enum CliCommand {
     Backproject(project::BackprojectOptions),
     /// Histograms list-mode data into a sinogram.
     Histogram(histogram::HistogramOptions),
-    /// Converts an image into another format.
+    /// Converts an image to another format.
     Convert(convert::ConvertOptions),
     /// Measures regions of interest on an image.
     Measure(measure::MeasureOptions),
     /// Compares two images.
     Compare(compare::CompareOptions),
-    /// Simulates the tubes of response of a scanner with rotating heads.
+    /// Simulates tubes of response of a scanner with rotating heads.
     Tubes(tubes::TubesOptions),
     /// Simulates the system matrix of a ring of crystals.
     Matrix(matrix::MatrixOptions),
-    /// Measures NEMA image quality in an image of the body phantom or of the small-animal phantom.
+    /// Measures NEMA image quality (NU 2 body phantom, NU 4 small-animal phantom).
     Nema(nema::NemaOptions),
     /// Runs the server of a remote window (started by tomoscope --connect).
     Serve(serve::ServeArguments),

@@ -31,11 +31,15 @@ pub struct NemaOptions {
     #[arg(value_parser = image_file)]
     image: PathBuf,
 
-    /// The phantom is that of NU 4: uniformity, recovery of the rods, spill-over. Its axis must lie along z.
+    /// Measure the NU 4 phantom: uniformity, rod recovery, spill-over.
+    ///
+    /// The axis of the phantom must be parallel to z.
     #[arg(long, conflicts_with_all = ["ratio", "centre_mm", "turn", "order"])]
     small_animal: bool,
 
-    /// Activity of the hot spheres over that of the background; without it hot spheres have no contrast recovery.
+    /// True activity ratio of hot spheres to background.
+    ///
+    /// Without it hot spheres have no contrast recovery.
     #[arg(long, value_parser = ratio)]
     ratio: Option<f64>,
 
@@ -55,15 +59,21 @@ pub struct NemaOptions {
     #[arg(long)]
     json: bool,
 
-    /// Middle of the ring of spheres, mm, in place of the one that is found.
+    /// Centre of the sphere ring, mm.
+    ///
+    /// Default: found in the image.
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = finite::<3>)]
     centre_mm: Option<Triple>,
 
-    /// Turn of the ring of spheres from +x towards −y, degrees, in place of the one that is found.
+    /// Rotation of the sphere ring from +x towards −y, degrees.
+    ///
+    /// Default: found in the image.
     #[arg(long, value_name = "DEGREES", allow_hyphen_values = true, value_parser = degrees)]
     turn: Option<f64>,
 
-    /// Diameters of the spheres, mm, 60° apart from +x towards −y, in place of the order that is found: 17,10,13,37,22,28.
+    /// Sphere diameters, mm, in steps of 60° from +x towards −y: 17,10,13,37,22,28.
+    ///
+    /// Default: found in the image.
     #[arg(long, value_name = "D,D,D,D,D,D", value_parser = order)]
     order: Option<Six>,
 }

@@ -19,7 +19,7 @@ use crate::task::Task;
 /// How much a command prints.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct TalkOptions {
-    /// Print no notes and no progress, only results, warnings and errors.
+    /// Print only results, warnings and errors.
     #[arg(long, global = true)]
     quiet: bool,
 }
@@ -44,34 +44,45 @@ impl TalkOptions {
 /// Options of every command that projects.
 #[derive(Args, Clone, Debug)]
 pub struct ProjectorOptions {
-    /// Where to compute: auto, cpu, cuda or cuda:N; counts, lists of events and EPRI sweeps also on several GPUs together: cuda:N,M or
-    /// cuda:all.
+    /// Device: auto, cpu, cuda, cuda:N, or several GPUs: cuda:N,M or cuda:all.
+    ///
+    /// Several GPUs reconstruct sinograms, list-mode data and EPRI acquisitions.
     #[arg(long, default_value = "auto", value_parser = device)]
     pub device: DeviceChoice,
 
-    /// Threads on the CPU; all by default.
+    /// Number of CPU threads.
+    ///
+    /// Default: all.
     #[arg(long, value_parser = count::<u16>)]
     pub threads: Option<u16>,
 
-    /// Threads of a block on CUDA, for the projector per-lor; by default the number with which most threads are resident.
+    /// CUDA threads per block of the projector per-lor.
+    ///
+    /// Default: the number with maximum occupancy.
     #[arg(long, value_name = "N", value_parser = threads_of_a_block)]
     pub threads_per_block: Option<u32>,
 
-    /// How the backprojection adds: atomic, non-atomic or deterministic. Default: deterministic on the CPU, atomic on CUDA.
+    /// Accumulation in backprojection: atomic, non-atomic or deterministic.
+    ///
+    /// Default: deterministic on the CPU, atomic on CUDA.
     #[arg(long)]
     pub accumulation: Option<Accumulation>,
 
-    /// Projector: auto, per-lor, axial-runs, tubes or tubes-paper (tubes as in Herraiz et al. 2011).
+    /// Projector: auto, per-lor, axial-runs, tubes or tubes-paper (as in Herraiz et al. 2011).
     #[arg(long, default_value = "auto")]
     projector: ProjectorChoice,
 
-    /// Tubes of response (.tubes) for the projector tubes, as the command tubes makes them; without, a coarse set is made in some seconds.
+    /// Tubes of response (.tubes) for the projector tubes.
+    ///
+    /// Default: a coarse set, simulated at the start within seconds.
     #[arg(long, value_name = "FILE")]
     pub tubes: Option<PathBuf>,
 
-    /// Rays per LOR: auto, or TANGENTIAL,AXIAL. auto traces so many that none of a view's lines misses a voxel between it and the
-    /// next: the largest gap between neighbouring lines in the field of view over the smaller of dx and dy, at most 8, and the axial
-    /// sampling over dz. For lists of events one across, and along the axis the size of a crystal, or the ring spacing, over dz.
+    /// Rays per LOR: auto, or TANGENTIAL,AXIAL.
+    ///
+    /// auto across: the maximum distance of neighbouring LORs in the field of view divided by the smaller of dx and dy, at
+    /// most 8; 1 for list-mode data. auto along the axis: the axial sampling (list-mode data: crystal size or ring spacing)
+    /// divided by dz.
     #[arg(long, default_value = "auto", value_name = "T,A", value_parser = rays)]
     pub rays: Rays,
 

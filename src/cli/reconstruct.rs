@@ -58,29 +58,37 @@ pub struct ReconstructOptions {
     #[arg(skip)]
     pub(super) is_helper: bool,
 
-    /// Image to write (.hv, .nii, .nii.gz, .npy; of counts also .dcm, a folder: a DICOM PET series). {} stands for the input's name
-    /// without its ending, in --csv and --trace too: of several inputs each needs its own files.
+    /// Image to write (.hv, .nii, .nii.gz, .npy; sinograms and list-mode data also .dcm, a DICOM PET series).
+    ///
+    /// {} is replaced by the input name without its ending, also in --csv and --trace.
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
     pub output: PathBuf,
 
-    /// Algorithm: mlem or osem; for an EPRI sweep fbp, or fbp-multistage (two stages, which need directions at equal linear
-    /// angles: others are resampled to them). Default: osem, or fbp.
+    /// Algorithm: mlem, osem, or for EPRI fbp or fbp-multistage (two stages).
+    ///
+    /// fbp-multistage resamples directions that are not at equal linear angles. Default: osem, or fbp.
     #[arg(long, value_parser = algorithm)]
     pub algorithm: Option<Algorithm>,
 
     #[command(flatten)]
     pub epri: EpriOptions,
 
-    /// Full iterations. Default: so many that subsets × iterations is about 56: 4 with 14 subsets, 56 with one (also for MLEM).
+    /// Number of full iterations.
+    ///
+    /// Default: subsets × iterations is about 56, that is 4 with 14 subsets and 56 with one.
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub(super) iterations: Option<u32>,
 
-    /// Subsets of an OSEM iteration. Default: at most 14, each with at least 50 000 counts net of the expected background and, except
-    /// for lists of events, at least 4 views; if possible a number that divides the views evenly.
+    /// Number of OSEM subsets.
+    ///
+    /// Default: at most 14, with at least 50 000 counts net of the expected background and at least 4 views each (list-mode
+    /// data have no views), and if possible a divisor of the number of views.
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub(super) subsets: Option<u32>,
 
-    /// Order of the subsets: spaced (each as far as possible from those before) or sequential. Default: spaced.
+    /// Order of the subsets: spaced (maximum angle to the previous ones) or sequential.
+    ///
+    /// Default: spaced.
     #[arg(long, value_name = "ORDER")]
     pub(super) subset_order: Option<SubsetOrder>,
 
@@ -90,75 +98,81 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub(super) list_arguments: ListArguments,
 
-    /// Time frame to reconstruct, in seconds from the start of the list. A limit inside a time block (PETSIRD) moves to its nearest
-    /// edge. Default: all of the list.
+    /// Time frame in seconds from the start of the scan.
+    ///
+    /// A limit inside a time block (PETSIRD) moves to the nearest block edge. Default: all events.
     #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
     pub(super) frame: Option<Range<u32>>,
 
-    /// Time frames in seconds from the start of the list (0-60,60-300, or 6x10,4x60 for six of ten seconds and then four of sixty),
-    /// reconstructed one after the other with the same settings; files that are written have the frame's number in their names,
-    /// OUT_fNNN. An image that ends in .nii or .nii.gz of frames of equal duration without gaps is also written as a whole, OUT.
+    /// Time frames in seconds: 0-60,60-300, or 6x10,4x60 (six frames of ten seconds, four of sixty).
+    ///
+    /// Each frame is written as OUT_fNNN. Frames of equal duration without gaps are also written as one 4-D image if OUT ends
+    /// in .nii or .nii.gz.
     #[arg(long, value_name = "FRAMES", conflicts_with = "frame")]
     pub(super) frames: Option<Frames>,
 
-    /// Lists with time blocks (PETSIRD): keep frame limits where they are and draw the events of a divided block at random, in proportion
-    /// to time. Default seed: 1.
+    /// Keep frame limits inside time blocks (PETSIRD) and draw the events of a divided block at random.
+    ///
+    /// The value is the seed. Default: 1.
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
     pub(super) split_blocks: Option<u64>,
 
-    /// Attenuation map of the object, an image (.nii, .nii.gz, .hv, .npy) of linear attenuation coefficients at 511 keV,
-    /// 1/cm, on any grid.
+    /// Attenuation map: linear attenuation coefficients at 511 keV, 1/cm (.nii, .nii.gz, .hv, .npy), on any grid.
     #[arg(long, value_name = "FILE")]
     pub(super) attenuation: Option<PathBuf>,
 
-    /// Leave the time of flight out.
+    /// Ignore time-of-flight information.
     #[arg(long)]
     pub(super) no_tof: bool,
 
     #[command(flatten)]
     pub image: ImageOptions,
 
-    /// Image to start from; without --image, --voxel-mm and --like it also gives the grid. Default: uniform, with the
-    /// data's number of counts.
+    /// Start image; also sets the grid unless --image, --voxel-mm or --like is given.
+    ///
+    /// Default: a uniform image with the number of counts of the data.
     #[arg(long, value_name = "IMAGE")]
     pub(super) init: Option<PathBuf>,
 
-    /// Stored matrix of the ring of crystals that counted (.matrix).
+    /// System matrix of the ring of crystals (.matrix).
     #[arg(long, value_name = "FILE")]
     pub(super) matrix: Option<PathBuf>,
 
-    /// Regions of interest to measure on every iterate (.toml, .json), for --csv or for a rule to stop by.
+    /// ROIs to measure on every iterate (.toml, .json), for --csv or a stopping rule.
     #[arg(long, value_name = "FILE", requires = "use_of_rois")]
     pub rois: Option<PathBuf>,
 
-    /// Table of measured numbers to write. Of each ROI on every iterate: mean, sd, min, max, num_voxels, volume, nsr (sd / mean, also
-    /// called CV), contrast_recovery and contrast_to_noise (for an EPRI sweep after every block of projections, with the number of
-    /// projections under subset). Of each step: log_likelihood_of_subset, in the row of the image before the step. Of each full
-    /// iteration: their sum, log_likelihood, in the row of the image that it began with, and residual, how far the data y are from the
-    /// counts e that are expected: Σ (y − e)² / Σ e, 1 where that is Poisson noise alone. Of each step with a race what that lost: lost,
-    /// lost_of_ones and level. All are of the unfiltered reconstruction, whatever --post-filter-mm is.
+    /// Table of measured values to write.
+    ///
+    /// Per ROI and iterate: mean, sd, min, max, num_voxels, volume, nsr (sd / mean), contrast_recovery, contrast_to_noise.
+    /// Per step: log_likelihood_of_subset, for the image before the step. Per full iteration: log_likelihood, for the image
+    /// before the iteration, and residual, Σ (y − e)² / Σ e for data y and expected counts e (1 for Poisson noise alone). Per
+    /// non-atomic step: lost, lost_of_ones, level. EPRI: one row per block of projections, with their number in the column
+    /// subset. All values refer to the image without post-filter.
     #[arg(long, value_name = "FILE", group = "use_of_rois")]
     pub(super) csv: Option<PathBuf>,
 
-    /// Image to compare with, on the same grid: the correlation coefficient of each full iteration's image with it (of an EPRI sweep of
-    /// the whole image's) is printed for those that are written, and stands in the table as correlation. Also of the unfiltered
-    /// reconstruction.
+    /// Reference image on the same grid: print its correlation coefficient with each written iterate.
+    ///
+    /// The table contains it as correlation. The values refer to the image without post-filter.
     #[arg(long, value_name = "IMAGE")]
     reference_image: Option<PathBuf>,
 
-    /// Also write every N-th iteration's image, as OUT_itNNN.
+    /// Also write the image of every N-th iteration, as OUT_itNNN.
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub(super) save_every: Option<u32>,
 
-    /// Filter the written images with a Gaussian of this full width at half maximum, mm.
+    /// FWHM of a Gaussian post-filter for the written images, mm.
     #[arg(long, value_name = "FWHM", value_parser = positive)]
     pub(super) post_filter_mm: Option<f64>,
 
-    /// Bq/mL that 1 count/mm stands for: written images are in Bq/mL. The table is in counts/mm all the same.
+    /// Calibration factor in Bq/mL per count/mm; written images are in Bq/mL.
+    ///
+    /// The table stays in counts/mm.
     #[arg(long, value_name = "FACTOR", value_parser = calibration)]
     pub(super) calibration: Option<f64>,
 
-    /// Write a time line as JSON lines.
+    /// Write a timeline as JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
 
@@ -166,20 +180,25 @@ pub struct ReconstructOptions {
     #[arg(long)]
     pub(super) racy_sensitivity: bool,
 
-    /// The file of a sweep or a list is still being written. Every projection is used as soon as it is complete; events are read as
-    /// they are written, and reconstructed when the list is whole. Until the last one, or Ctrl-C.
+    /// Reconstruct while the file is still being written.
+    ///
+    /// EPRI projections are used as soon as they are complete; list-mode events are read as they arrive and reconstructed
+    /// when the file is complete. Ctrl-C ends it.
     #[arg(long)]
     pub(super) follow: bool,
 
     #[command(flatten)]
     pub projector: ProjectorOptions,
 
-    /// Use no corrections that lie beside projection data. Default: FILE_mult.hs and FILE_add.hs beside FILE.hs stand for
-    /// --multiplicative and --additive.
+    /// Ignore FILE_mult.hs and FILE_add.hs in the folder of FILE.hs.
+    ///
+    /// By default they are used as --multiplicative and --additive.
     #[arg(long)]
     pub(super) no_corrections: bool,
 
-    /// Print the record of what made the image (which is also written as OUT.json beside the image) to standard output, and nothing else.
+    /// Print only the provenance record, as JSON.
+    ///
+    /// The record is also written next to the image, as OUT.ENDING.json.
     #[arg(long)]
     pub(super) json: bool,
 

@@ -19,40 +19,51 @@ use crate::scanner::epri::Order;
 /// Options that only EPRI sweeps have.
 #[derive(Args, Clone, Debug)]
 pub struct EpriOptions {
-    /// Filter: second-difference, three-point, five-point, rectangular, sinc, hamming or two-ramp. Default: three-point; for
-    /// continuous-wave data rectangular.
+    /// Filter: second-difference, three-point, five-point, rectangular, sinc, hamming or two-ramp.
+    ///
+    /// Default: three-point; continuous-wave data: rectangular.
     #[arg(long)]
     filter: Option<Filter>,
 
-    /// Cut-off as a fraction of the Nyquist frequency, above 0 and at most 1; sinc and hamming end there, the others are cut off.
-    /// Default: 1; for continuous-wave data 0.1.
+    /// Cut-off as a fraction of the Nyquist frequency, 0 to 1.
+    ///
+    /// sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: 0.1.
     #[arg(long, value_name = "F", value_parser = cutoff)]
     cutoff: Option<f64>,
 
-    /// Polynomial that is fitted to the outer 5 % at each end of every continuous-wave projection and taken off before it is
-    /// deconvolved: its order 0, 1, 2 or 3, or none. Default: 1; of pulse data none.
+    /// Order of the polynomial baseline of continuous-wave projections: 0, 1, 2, 3 or none.
+    ///
+    /// It is fitted to the outer 5 % at each end and subtracted before the deconvolution. Default: 1; pulse data: none.
     #[arg(long, value_name = "ORDER")]
     baseline: Option<Baseline>,
 
-    /// Interpolation between the samples of a filtered projection: nearest, linear or cubic. Default: linear.
+    /// Interpolation between the samples of a filtered projection: nearest, linear or cubic.
+    ///
+    /// Default: linear.
     #[arg(long)]
     interpolation: Option<Interpolation>,
 
-    /// Reference spectrum of continuous-wave data. Default: the one beside it (NAME-h beside NAME-proj).
+    /// Reference spectrum of continuous-wave data.
+    ///
+    /// Default: NAME-h in the folder of NAME-proj.
     #[arg(long, value_name = "FILE")]
     reference: Option<PathBuf>,
 
-    /// Phase, in degrees, that complex projections (BES3T, IKKF CPLX) are turned back by, or auto: the one that leaves least in
-    /// the imaginary part, with a positive absorption (default). A complex reference spectrum always has its own.
+    /// Phase correction of complex projections in degrees, or auto.
+    ///
+    /// auto: the phase with the minimum imaginary part and a positive absorption (default). A complex reference spectrum has
+    /// its own phase.
     #[arg(long, value_name = "DEG", value_parser = phase)]
     phase: Option<PhaseChoice>,
 
-    /// Program of a backprojection in one stage: fast, or paper (double precision, in the order of Qiao et al. 2015).
+    /// Implementation of single-stage backprojection: fast, or paper (double precision, in the order of Qiao et al. 2015).
+    ///
     /// Default: fast.
     #[arg(long)]
     kernel: Option<PlaneKernel>,
 
-    /// Which projections are used first: as-acquired, or spaced (each as far in angle from those before as any is).
+    /// Order of the projections: as-acquired, or spaced (maximum angle to the previous ones).
+    ///
     /// Default: as-acquired.
     #[arg(long)]
     order: Option<Order>,

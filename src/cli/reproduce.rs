@@ -50,20 +50,21 @@ enum Paper {
 /// Options for every paper.
 #[derive(Args)]
 struct CommonOptions {
-    /// Where the GPU's columns are measured: auto, cpu, cuda or cuda:N.
+    /// Device of the GPU columns: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
-    /// Small images (and a small scanner): less than a minute, for a look at the tables.
+    /// Use small images and a small scanner; takes less than a minute.
     #[arg(long)]
     quick: bool,
 
-    /// Time to take, seconds: begin nothing that would probably end later; the same command goes on from there.
+    /// Time limit, seconds; a second call with the same options continues.
     #[arg(long, value_name = "S")]
     budget_secs: Option<f64>,
 
-    /// Folder for measurements, tables and figures; what it already holds is not measured again. Default: the paper's
-    /// name, with -quick for --quick.
+    /// Folder for measurements, tables and figures; existing measurements are not repeated.
+    ///
+    /// Default: the name of the paper, with -quick for --quick.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -84,11 +85,11 @@ struct BelzunceOptions {
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     stage: Vec<belzunce_2012::Item>,
 
-    /// Diameter of a sphere's region relative to the sphere's: 0.4 ("80 % of the sphere radius"), 0.8 or 1.
+    /// ROI diameter relative to the sphere diameter: 0.4 ("80 % of the sphere radius"), 0.8 or 1.
     #[arg(long, default_value_t = Readings::default().roi_fraction, value_name = "F", value_parser = fraction)]
     roi_fraction: f64,
 
-    /// Noise of the background's eight circles: pooled (of all voxels together) or averaged.
+    /// Background noise of the eight circles: pooled over all voxels, or averaged.
     #[arg(long, default_value_t = Readings::default().nsr)]
     nsr: NsrReading,
 
@@ -116,7 +117,7 @@ struct CabelloOptions {
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     stage: Vec<cabello_2012::Item>,
 
-    /// Simulate the matrix of blobs until it has so many elements instead of the paper's 704 million: fewer take less time and memory.
+    /// Number of matrix elements to simulate for the blobs, instead of 704 million as in the paper.
     #[arg(long, value_name = "N", value_parser = options::count::<u64>)]
     elements: Option<u64>,
 }

@@ -17,10 +17,10 @@ pub const LINGER_SECS: u64 = 600;
 /// Options of `serve`.
 #[derive(clap::Args)]
 pub struct ServeArguments {
-    /// Speak on the standard input and output.
+    /// Communicate over standard input and output.
     #[arg(long, required = true)]
     stdio: bool,
-    /// How long a run goes on after its connection was lost, until it is taken up again, seconds.
+    /// Time to keep a run without a connection, seconds.
     #[arg(long, value_name = "SECS", default_value_t = LINGER_SECS)]
     linger: u64,
 }

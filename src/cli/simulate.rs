@@ -44,21 +44,23 @@ pub struct SimulateOptions {
     #[arg(value_parser = phantom_name, help = phantoms())]
     pub phantom: String,
 
-    /// Scanner of the catalogue (discovery-ste, small, ...), or ring of crystals (madpet2, madpet2-reduced), into which photons are
-    /// followed.
+    /// Scanner of the catalogue (discovery-ste, small, ...) or ring of crystals (madpet2, madpet2-reduced).
     #[arg(long, value_name = "NAME", value_parser = known_detectors, required_unless_present = "epri", conflicts_with = "epri")]
     scanner: Option<Detectors>,
 
     #[command(flatten)]
     pub epri: EpriOptions,
 
-    /// Header of the projection data to write (.hs); corrections go beside it as OUT_mult.hs and OUT_add.hs. With --epri a
-    /// sweep (.sweep), of a ring of crystals the counts of its pairs (.pairs), with --list-mode single events (.petsird, .Cdh).
+    /// File to write: sinogram (.hs), with --epri an acquisition (.sweep), for a ring of crystals a crystal-pair histogram
+    /// (.pairs), with --list-mode events (.petsird, .Cdh).
+    ///
+    /// Corrections of a sinogram are written as OUT_mult.hs and OUT_add.hs.
     #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
     pub output: PathBuf,
 
-    /// How the data are made: analytic (exact integrals along the bins' lines) or montecarlo (photons followed into the crystals
-    /// of rotating heads; their number in each bin's crystal pairs is written as OUT_mult.hs).
+    /// Model of the data: analytic (exact line integrals) or montecarlo (photons in the crystals of rotating heads).
+    ///
+    /// montecarlo writes the number of crystal pairs of each bin as OUT_mult.hs.
     #[arg(long, default_value = "analytic", conflicts_with_all = ["epri", "list_mode"])]
     model: Model,
 
@@ -69,7 +71,7 @@ pub struct SimulateOptions {
     #[arg(long, default_value = "poisson", conflicts_with = "list_mode")]
     noise: Noise,
 
-    /// Expected true counts over all bins; with --model montecarlo as many are counted.
+    /// Expected number of true counts in all bins; with --model montecarlo the exact number.
     #[arg(long, default_value = "1e8", value_name = "N", value_parser = counts)]
     pub counts: f64,
 
@@ -77,28 +79,33 @@ pub struct SimulateOptions {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = seed)]
     pub seed: u64,
 
-    /// Let the phantom attenuate, and write the factors as OUT_mult.hs; of a list the map of attenuation as OUT_mu.nii.gz.
+    /// Simulate attenuation; write the factors as OUT_mult.hs, for list-mode data the map as OUT_mu.nii.gz.
     #[arg(long)]
     pub attenuation: bool,
 
-    /// Fraction of all expected counts that are a smooth background (scatter and randoms), 0 to below 1; above 0 its expected counts
-    /// are written as OUT_add.hs.
+    /// Fraction of the expected counts that are a smooth background (scatter and randoms), 0 to below 1.
+    ///
+    /// The expected background is written as OUT_add.hs.
     #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = background)]
     pub background: f64,
 
-    /// Write the true image too (.hv, .nii, .nii.gz, .npy; of a scanner also .dcm, a folder).
+    /// Also write the true image (.hv, .nii, .nii.gz, .npy; for a scanner also .dcm).
     #[arg(long, value_name = "FILE", value_parser = image_file)]
     pub truth: Option<PathBuf>,
 
-    /// Voxels of the true image along x, y, z (with --epri 2d:N NX,NY). Default: as many as the scanner's default image has.
+    /// Size of the true image in voxels along x, y, z (NX,NY with --epri 2d:N).
+    ///
+    /// Default: the default image size of the scanner.
     #[arg(long, value_name = "NX,NY,NZ", value_parser = sizes, requires = "truth")]
     pub image: Option<PerAxis<usize>>,
 
-    /// Voxel size of the true image, mm (with --epri 2d:N X,Y). Default: bin size and half the ring spacing.
+    /// Voxel size of the true image, mm (X,Y with --epri 2d:N).
+    ///
+    /// Default: bin size and half the ring spacing.
     #[arg(long, value_name = "X,Y,Z", value_parser = sides, requires = "truth")]
     pub voxel_mm: Option<PerAxis<f64>>,
 
-    /// Write the phantom's regions of interest too (.toml, .json).
+    /// Also write the ROIs of the phantom (.toml, .json).
     #[arg(long, value_name = "FILE", value_parser = rois_file)]
     pub rois: Option<PathBuf>,
 

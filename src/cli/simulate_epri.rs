@@ -21,16 +21,18 @@ use crate::words::counted;
 /// Options of a sweep.
 #[derive(Args, Clone, Debug)]
 pub struct EpriOptions {
-    /// Directions of a pulse EPRI sweep: how many (208, 828, ...: equal solid angle, at least as many), POLARxAZIMUTH
-    /// (16x13: equal linear angle), or 2d:N (2d:60: N equal angles, for an image of the slice z = 0).
+    /// Directions of a pulse EPRI acquisition: a number, POLARxAZIMUTH, or 2d:N.
+    ///
+    /// A number (208, 828, ...): equal solid angle, at least that number. 16x13: equal linear angle. 2d:60: 60 equal angles,
+    /// for an image of the slice z = 0.
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["counts", "noise", "attenuation", "background"])]
     pub epri: Option<Scheme>,
 
-    /// Samples of a projection.
+    /// Number of samples per projection.
     #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "scanner", value_parser = count::<usize>)]
     points: usize,
 
-    /// Length that the samples of a projection cover, mm.
+    /// Length of a projection, mm.
     #[arg(long, default_value_t = 40.0, value_name = "L", conflicts_with = "scanner", value_parser = positive)]
     extent_mm: f64,
 
@@ -38,11 +40,11 @@ pub struct EpriOptions {
     #[arg(long, default_value_t = 0.0, value_name = "FRACTION", conflicts_with = "scanner", value_parser = not_negative)]
     noise_fraction: f64,
 
-    /// Order of the projections: as-acquired (band by band) or spaced (any beginning spreads over the half sphere).
+    /// Order of the projections: as-acquired (band by band) or spaced (spread over the half sphere at any time).
     #[arg(long, default_value = "as-acquired", conflicts_with = "scanner")]
     order: Order,
 
-    /// Weights of the directions: solid-angle, or paper (as Qiao et al. print it).
+    /// Weights of the directions: solid-angle, or paper (as printed by Qiao et al.).
     #[arg(long, default_value = "solid-angle", conflicts_with = "scanner")]
     weights: Weighting,
 }

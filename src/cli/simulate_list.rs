@@ -26,8 +26,9 @@ const DURATION_SECS: f64 = 60.0;
 /// What is asked of lists alone.
 #[derive(Args, Clone, Debug)]
 pub struct ListArguments {
-    /// Write single events (.petsird, or .Cdh for CASToR). A background then is of randoms: PETSIRD gets delayed coincidences, CASToR the
-    /// random rate of each event.
+    /// Write list-mode events (.petsird, or .Cdh for CASToR).
+    ///
+    /// The background consists of randoms: delayed coincidences in PETSIRD, a randoms rate per event in CASToR.
     #[arg(long, conflicts_with = "epri")]
     pub list_mode: bool,
 
@@ -35,7 +36,7 @@ pub struct ListArguments {
     #[arg(long, value_name = "SECONDS", requires = "list_mode", value_parser = positive)]
     duration_secs: Option<f64>,
 
-    /// Measure time of flight, with this uncertainty (FWHM), ps.
+    /// Simulate time of flight with this resolution (FWHM), ps.
     #[arg(long, value_name = "FWHM", requires = "list_mode", value_parser = positive)]
     tof_ps: Option<f64>,
 }

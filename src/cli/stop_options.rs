@@ -8,17 +8,17 @@ use crate::session::StopRule;
 /// When a reconstruction stops by itself, with the image that met a rule; at the latest after --iterations.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StopOptions {
-    /// Stop after the first iteration whose background noise is above this, per cent: the mean of the background regions' nsr (needs
-    /// --rois).
+    /// Stop after the first iteration with a background noise above this, % (mean NSR of the background ROIs; needs --rois).
     #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "rois", group = "use_of_rois")]
     pub stop_noise: Option<f64>,
 
-    /// Stop once the contrast recovery of this region has stayed within PERCENT over K iterations; may be given for several (needs
-    /// --rois).
+    /// Stop when the contrast recovery of an ROI varies by less than PERCENT over K iterations (needs --rois).
+    ///
+    /// Can be given for several ROIs.
     #[arg(long, value_name = "ROI:PERCENT:K", value_parser = steady, requires = "rois", group = "use_of_rois")]
     pub stop_recovery: Vec<StopRule>,
 
-    /// Stop after the first iteration that added at most this part of what all iterations added to the log-likelihood, per cent.
+    /// Stop after the first iteration that adds at most this part of the total increase of the log-likelihood, %.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub stop_plateau: Option<f64>,
 }

@@ -31,12 +31,13 @@ pub struct TubesOptions {
     #[arg(long, value_name = "NAME", value_parser = known_scanner)]
     scanner: &'static Scanner,
 
-    /// Annihilations to follow.
+    /// Number of annihilations to simulate.
     #[arg(long, value_name = "N", default_value = "2e7", value_parser = count::<u64>, conflicts_with = "precision")]
     events: u64,
 
-    /// Follow as many as it takes: until the standard error of the coefficients on the axes of single tubes (the median) is below this,
-    /// %. That of tubes which share one (--super-lors) is smaller; the command prints both.
+    /// Simulate until the median standard error of the coefficients on the tube axes is below this, %.
+    ///
+    /// The value refers to single tubes; shared tubes (--super-lors) have a smaller one. The command prints both.
     #[arg(long, value_name = "PERCENT", value_parser = positive)]
     precision: Option<f64>,
 
@@ -44,7 +45,7 @@ pub struct TubesOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
 
-    /// Isotope, whose positrons travel before they annihilate; none = they do not.
+    /// Isotope, which sets the positron range; none = no positron range.
     #[arg(long, value_name = "NAME", default_value = "F-18", value_parser = isotope)]
     isotope: Positrons,
 
@@ -52,21 +53,21 @@ pub struct TubesOptions {
     #[arg(long)]
     collinear: bool,
 
-    /// Let neighbouring distances from the axis × ring differences share one tube, and take its running mean over so many samples
-    /// along the line: 6x5, 6x5x9.
+    /// Share one tube between neighbouring radial positions × ring differences, with a running mean over samples along the
+    /// line: 6x5, 6x5x9.
     #[arg(long, value_name = "RxD[xA]", default_value = "1x1")]
     super_lors: SuperLors,
 
-    /// Also tell how far tubes of ring pairs with an edge ring are from those of the others, which share a tube with them (axial
-    /// translation): follow so many annihilations for it, on the processor.
+    /// Also report the deviation of the tubes of edge rings; the value is the number of annihilations to simulate for it, on
+    /// the CPU.
     #[arg(long, value_name = "N", value_parser = count::<u64>)]
     edge_rings: Option<u64>,
 
-    /// Where to follow them: auto, cpu, cuda or cuda:N.
+    /// Device: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = one_device)]
     device: DeviceChoice,
 
-    /// Header of the tubes to write (.tubes); the coefficients go beside it (.tubes.f32).
+    /// Header of the tubes to write (.tubes); the coefficients are written as OUT.tubes.f32.
     #[arg(short, long, value_name = "OUT", value_parser = tubes_file)]
     output: PathBuf,
 

@@ -11,12 +11,12 @@ use crate::ui::{self, Source};
 /// How a study is opened.
 #[derive(clap::Args, Clone, Copy)]
 pub struct StudyOptions {
-    /// The study is a list of events (.petsird, .Cdh, .l.hdr) or an EPRI sweep (.DSC, .sweep) that is still being written: the image
-    /// grows with it.
+    /// Reconstruct while the file is still being written: list-mode data (.petsird, .Cdh, .l.hdr) or an EPRI acquisition
+    /// (.DSC, .sweep).
     #[arg(long, requires = "study")]
     follow: bool,
 
-    /// Use no corrections that lie beside the study (FILE_mult.hs, FILE_add.hs).
+    /// Ignore FILE_mult.hs and FILE_add.hs in the folder of the study.
     #[arg(long, requires = "study", conflicts_with_all = ["follow", "connect", "connect_command"])]
     no_corrections: bool,
 }
