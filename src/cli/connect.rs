@@ -51,7 +51,7 @@ impl ConnectOptions {
         let Some(command) = &self.connect_command else { return Ok(None) };
         let words = shell_words::split(command).map_err(|error| format!("--connect-command '{command}': {error}"))?;
         let host = words.first().cloned().ok_or("--connect-command is empty; name the program that starts the connection")?;
-        let path = study.and_then(Path::to_str).ok_or("the path on the other machine must be text")?.to_owned();
+        let path = study.and_then(Path::to_str).ok_or("the path on the remote host must be text")?.to_owned();
         Ok(Some(Target { host, path, words: words.into_iter().map(OsString::from).collect() }))
     }
 }

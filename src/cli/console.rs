@@ -159,5 +159,5 @@ pub fn note(written: io::Result<()>) {
 /// Something that was printed has not reached standard output, as a sentence.
 pub fn finish() -> Result<(), String> {
     note(io::stdout().flush());
-    LOST.get().map_or(Ok(()), |error| Err(format!("standard output cannot be written: {error}")))
+    LOST.get().map_or(Ok(()), |error| Err(format!("writing standard output failed: {error}")))
 }

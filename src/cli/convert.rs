@@ -119,7 +119,7 @@ impl ConvertOptions {
             Some(voxel_mm) if FileKind::of(&self.input) == Some(FileKind::NumpyImage) => {
                 if let Some(found) = provenance::read(&self.input) {
                     let text = format!(
-                        "the voxels of {} are told by {}; leave out --voxel-mm",
+                        "{} has its voxel size in {}; omit --voxel-mm",
                         self.input.display(),
                         found.path.display()
                     );
@@ -128,7 +128,7 @@ impl ConvertOptions {
                 numpy_image::read_image_of_voxels(&self.input, voxel_mm)?
             }
             Some(_) => {
-                let text = format!("--voxel-mm is for NumPy arrays (.npy): {} tells its voxels itself", self.input.display());
+                let text = format!("--voxel-mm is for NumPy arrays (.npy): {} contains its voxel size", self.input.display());
                 return Err(wrong(text));
             }
         };
@@ -145,13 +145,13 @@ impl ConvertOptions {
                 record.image.unit = unit.label().to_owned();
             }
             Some(_) => {
-                return Err(wrong(format!("{name} says itself that it is in {}; leave out --unit", volume.unit.label())));
+                return Err(wrong(format!("{name} contains its unit, {}; omit --unit", volume.unit.label())));
             }
             None => {}
         }
         if let Some(bq_per_ml) = self.calibration {
             if volume.unit != Unit::CountsPerMm {
-                let hint = if volume.unit == Unit::Unknown { "; if they are counts/mm, say so (--unit)" } else { "" };
+                let hint = if volume.unit == Unit::Unknown { "; if they are counts/mm, set --unit" } else { "" };
                 let text = format!(
                     "--calibration is for images in counts/mm; the values of {name} are in {}{hint}",
                     volume.unit.label()

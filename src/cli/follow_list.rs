@@ -31,7 +31,7 @@ pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection)
     let mut news = feed.notices().clone();
     let bar = console::show(ProgressBar::new_spinner());
     let num_events = || counted(acquisition.look(|events| events.list().prompts.len()), "event");
-    remark!("following {}: Ctrl-C takes what there is for the whole list", path.display());
+    remark!("following {}: Ctrl-C stops and uses the events read so far", path.display());
     let ticks = tick(TELL_EVERY);
     while !acquisition.is_over() {
         select! {

@@ -106,7 +106,7 @@ fn write(study: &Study<Counts>, path: &Path) -> CliResult {
     write_projections(path, prompts)?;
     report(path, &format!("{:.0} prompts in {} bins", prompts.total(), prompts.geometry.num_bins()));
     let corrections = [
-        (Correction::Multiplicative, "how well the bins count", &study.measured.multiplicative),
+        (Correction::Multiplicative, "normalisation", &study.measured.multiplicative),
         (Correction::Additive, "expected randoms", &study.measured.additive),
     ];
     for (which, what, data) in corrections {

@@ -74,7 +74,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
         }
         Some(FileKind::Petsird | FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
             let info = info_list::read(path, &options.list_arguments.list_options())?;
-            ("list of events", info.lines(), info.json(), info.notices)
+            ("list-mode data", info.lines(), info.json(), info.notices)
         }
         Some(FileKind::Tubes) => {
             let tubes = saved_tubes::read_tubes(path)?;
@@ -82,11 +82,11 @@ pub fn run(options: &InfoOptions) -> CliResult {
         }
         Some(FileKind::Pairs) => {
             let pairs = saved_pairs::read_pairs(path)?;
-            ("counts of pairs of crystals", pair_lines(&pairs), info_json::pairs(&pairs), Vec::new())
+            ("crystal-pair histogram", pair_lines(&pairs), info_json::pairs(&pairs), Vec::new())
         }
         Some(FileKind::Matrix) => {
             let matrix = saved_matrix::read_matrix(path)?;
-            ("stored matrix", matrix_lines(&matrix), info_json::matrix(&matrix), Vec::new())
+            ("system matrix", matrix_lines(&matrix), info_json::matrix(&matrix), Vec::new())
         }
         Some(FileKind::Crystals) => {
             let Crystals { detectors, .. } = read_crystals(path)?;
@@ -120,9 +120,9 @@ pub fn run(options: &InfoOptions) -> CliResult {
             return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
         }
         None => {
-            let understood = ".hs (projection data), .petsird, .Cdh, .l.hdr, .lmDat (lists of events), .DSC, -proj.npy, .sweep (EPRI sweeps), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (counts of pairs of crystals), .matrix (stored matrices), .crystals.toml (crystals of scanners), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
+            let understood = ".hs (sinograms), .petsird, .Cdh, .l.hdr, .lmDat (list-mode data), .DSC, -proj.npy, .sweep (EPRI acquisitions), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (crystal-pair histograms), .matrix (system matrices), .crystals.toml (crystals of scanners), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
             return Err(format!(
-                "{} has no known ending: {understood}; of data beside a header, name the header",
+                "{}: unknown ending (supported: {understood}); for a data file with a header, name the header",
                 path.display()
             )
             .into());

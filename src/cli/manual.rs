@@ -43,7 +43,7 @@ pub fn man(options: &ManOptions) -> CliResult {
         print_script(&page);
         return Ok(());
     };
-    write_pages(folder).map_err(|error| format!("manual pages cannot be written to {}: {error}", folder.display()))?;
+    write_pages(folder).map_err(|error| format!("writing the manual pages to {} failed: {error}", folder.display()))?;
     out!("{}: the manual pages of all commands", folder.display());
     Ok(())
 }

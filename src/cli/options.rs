@@ -165,7 +165,7 @@ fn rays(text: &str) -> Result<Rays, String> {
     }
     let [tangential, axial] = triple::<usize, 2>(text)?;
     if tangential.checked_mul(axial).is_none_or(|num| !(1..=1024).contains(&num)) {
-        return Err(format!("'{text}' lines per bin cannot be traced; use between 1 and 1024 in all"));
+        return Err(format!("'{text}': expected 1 to 1024 rays per LOR in total"));
     }
     Ok(Rays::Fixed { tangential, axial })
 }

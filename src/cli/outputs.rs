@@ -127,7 +127,7 @@ impl Output {
         if kind == Some(FileKind::NumpyImage) && provenance::check(&provenance::path_beside(path)).is_err() {
             let record = provenance::path_beside(path);
             return refuse(format!(
-                "its grid has to stand in {} beside it, which is another file; choose another name",
+                "its grid would be written to {}, which is another file; choose another name",
                 record.display()
             ));
         }

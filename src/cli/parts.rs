@@ -99,8 +99,8 @@ fn of_slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Part>, S
     let is_regular = (first..=last).contains(&id) && (last - first) / step + 1 == count && (id - first).is_multiple_of(step);
     if !is_regular {
         return Err(format!(
-            "the tasks of this Slurm array, {count} from {first} to {last}, are not at equal steps, so that nobody knows which part task {id} \
-             is: name it (--part K/N; 1/1 does all)"
+            "the tasks of this Slurm array, {count} from {first} to {last}, are not at equal steps: the part of task {id} is ambiguous, \
+             name it (--part K/N; 1/1 does all)"
         ));
     }
     Ok(Some(Part { number: (id - first) / step + 1, count }))

@@ -450,7 +450,7 @@ impl ReconstructOptions {
         let projector = &self.projector;
         let Some(matrix) = &self.matrix else {
             return Err(wrong(
-                "counts of pairs of crystals need the stored matrix of their ring: make it (tomoscope matrix) and name its file (--matrix)",
+                "a crystal-pair histogram needs the system matrix of its ring: simulate it (tomoscope matrix) and set --matrix",
             ));
         };
         let study = read_pair_study(&self.input)?;

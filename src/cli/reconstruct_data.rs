@@ -143,7 +143,7 @@ impl ReconstructOptions {
     fn check_effects(&self) -> CliResult {
         let projector = &self.projector;
         if self.racy_sensitivity && !projector.accumulation.is_some_and(|accumulation| accumulation.has_race()) {
-            return Err(wrong("--racy-sensitivity has no effect without a race: add --accumulation non-atomic"));
+            return Err(wrong("--racy-sensitivity has an effect only with --accumulation non-atomic"));
         }
         projector.check_effects()
     }

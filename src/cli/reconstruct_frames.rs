@@ -34,7 +34,7 @@ pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace, sharing:
         ended.was_there = false;
     }
     if ended.was_there {
-        out!("{}: its frames were there", options.output.display());
+        out!("{}: all frames up to date, skipped", options.output.display());
     }
     Ok(ended)
 }
@@ -50,7 +50,7 @@ fn run_missing(
 ) -> CliResult<Ended> {
     let alone = sharing.read_alone();
     let Job::Events { study, settings, .. } = options.list()? else {
-        return Err("--frames is for lists of events".into());
+        return Err("--frames is for list-mode data".into());
     };
     let frames_ms = frames.as_slice();
     let num_events: Vec<usize> = frames_ms.iter().map(|frame_ms| study.measured.prompts.num_in_frame(frame_ms)).collect();

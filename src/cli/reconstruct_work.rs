@@ -139,7 +139,7 @@ impl<'a> Work<'a> {
         let Ok(Some(table)) = &mut self.table else { return };
         if let Err(error) = table.write(rows) {
             let text = format!("the table of measured numbers is not complete: {error}");
-            notices::print(&[Notice::warning(format!("{text}; the reconstruction goes on"))]);
+            notices::print(&[Notice::warning(format!("{text}; the reconstruction continues"))]);
             self.table = Err(text);
         }
     }

@@ -38,7 +38,7 @@ fn open(files: &StudyFiles, task: &Task) -> Result<(Scan, StudyFiles), String> {
     if FileKind::of(path).is_some_and(|kind| !kind.is_list() && !kind.is_sweep() && !kind.is_scan()) {
         let path = path.display();
         return Err(format!(
-            "{path} is not opened from another machine: scans of counts along lines (.hs), lists and sweeps are"
+            "{path}: remote windows open sinograms (.hs), list-mode data and EPRI acquisitions only"
         ));
     }
     files.read(task).map(Into::into)

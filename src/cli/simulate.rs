@@ -122,7 +122,7 @@ pub fn run(options: &SimulateOptions) -> CliResult {
         (None, Some(Detectors::Bins(scanner))) if options.list.list_mode => simulate_list::run(options, scanner),
         (None, Some(Detectors::Bins(scanner))) => run_scan(options, scanner),
         (None, Some(Detectors::Ring(_))) if options.list.list_mode => {
-            Err(wrong("--list-mode is for scanners; a ring of crystals gives counts of its pairs (.pairs)"))
+            Err(wrong("--list-mode is for scanners; a ring of crystals gives a crystal-pair histogram (.pairs)"))
         }
         (None, Some(Detectors::Ring(ring))) => simulate_photons::run_ring(options, ring),
         (None, None) => Err(wrong("name a scanner (--scanner) or the directions of an EPRI sweep (--epri)")),

@@ -64,7 +64,7 @@ fn write(options: &SimulateOptions, list: &SimulatedList) -> CliResult<String> {
             writer.finish()?;
             Ok(if has_randoms { format!("{num_prompts}, each with its random rate") } else { num_prompts })
         }
-        _ => Err(wrong(format!("{} must end in .petsird or .Cdh, as lists of events do", options.output.display()))),
+        _ => Err(wrong(format!("{} must end in .petsird or .Cdh (list-mode data)", options.output.display()))),
     }
 }
 

@@ -40,7 +40,7 @@ fn refuse_options_of_lines(options: &SimulateOptions, with: &str) -> CliResult {
     let refused = [
         ("--noise", options.is_noiseless(), "counts of photons are as noisy as a scanner's"),
         ("--attenuation", options.attenuation, "photons are followed in the crystals alone"),
-        ("--background", options.background > 0.0, "what the photons of the object give is counted, and nothing else"),
+        ("--background", options.background > 0.0, "the simulation contains only photons of the object"),
         ("--truth", options.truth.is_some(), "counts of photons have no absolute scale; write it with --model analytic"),
     ];
     match refused.into_iter().find(|(_, is_given, _)| *is_given) {

@@ -125,7 +125,7 @@ fn tell_of_edge_rings(scanner: &Scanner, recipe: &TubeRecipe, num_histories: u64
         out!("  {}", EDGE_RINGS.line(figures));
     }
     if found.is_empty() {
-        out!("  too few annihilations were seen to tell");
+        out!("  too few annihilations for an estimate");
     }
     Ok(())
 }

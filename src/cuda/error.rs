@@ -55,7 +55,7 @@ pub enum CudaError {
     },
     /// A kernel ran too long.
     #[error(
-        "the GPU broke off a computation that took too long ({doing}): a display is driven by the same GPU and its driver allows a few seconds; use the CPU (--device cpu), or start the program again and use another GPU"
+        "the GPU driver aborted a computation that took too long ({doing}): the GPU also drives a display and its driver allows a few seconds; use the CPU (--device cpu), or start the program again and use another GPU"
     )]
     TimedOut {
         /// What the driver was asked to do.

@@ -223,7 +223,7 @@ macro_rules! launch_lines {
 }
 
 fn not_loaded() -> OperatorError {
-    BackendError::Device("the stored matrix is not on the device".into()).into()
+    BackendError::Device("the system matrix is not on the device".into()).into()
 }
 
 impl LinearOperator<CudaBackend> for StoredMatrix {

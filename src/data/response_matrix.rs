@@ -162,7 +162,7 @@ pub enum MatrixError {
     #[error("a matrix has 1 to {most} basic functions, not {0}", most = MatrixElement::MAX_BASIC)]
     NumBasic(usize),
     /// Functions of which there would be more than an element can tell apart.
-    #[error("the basis cannot be: lengths in mm are needed of which the cylinder's are at most {most} times the spacing", most = MatrixElement::MAX_BASIC)]
+    #[error("invalid basis: expected lengths in mm, the cylinder at most {most} times the spacing", most = MatrixElement::MAX_BASIC)]
     Basis,
     /// Rows that are not those of the ring.
     #[error("the matrix has {found} lines of response where {scanner} has {expected}")]
@@ -178,7 +178,7 @@ pub enum MatrixError {
     #[error("the elements of line of response {0} do not lie behind those of the one before")]
     Order(usize),
     /// An element of a basic function that there is not.
-    #[error("element {index} belongs to basic function {basic}, of which there are only {num_basic}")]
+    #[error("element {index} belongs to basic function {basic}, but only {num_basic} exist")]
     Basic {
         /// Number of the element.
         index: usize,

@@ -49,16 +49,16 @@ impl TryFrom<Unchecked> for Grid {
 pub enum GridError {
     /// A side is zero or the product is too large.
     #[error(
-        "an image of {0} × {1} × {2} voxels cannot be made: each side must be at least 1 and the total at most 2³¹; choose other sizes"
+        "invalid image size {0} × {1} × {2} voxels: each side must be at least 1 and the total at most 2³¹"
     )]
     Size(usize, usize, usize),
     /// A pitch is not a positive length, or out of all proportion.
     #[error(
-        "voxels of {0:?} × {1:?} × {2:?} mm cannot be used: each side must be a positive length in mm, from 0.000001 to 1000000"
+        "invalid voxel size {0:?} × {1:?} × {2:?} mm: each side must be a positive length in mm, from 0.000001 to 1000000"
     )]
     Voxel(f64, f64, f64),
     /// The origin is not a number, or out of all proportion.
-    #[error("the first voxel's position, ({0}, {1}, {2}) mm, cannot be used: each must be a number of at most 10⁹ mm")]
+    #[error("invalid position of the first voxel ({0}, {1}, {2}) mm: each must be a number of at most 10⁹ mm")]
     Origin(f64, f64, f64),
 }
 

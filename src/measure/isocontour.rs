@@ -25,7 +25,7 @@ pub enum NoIsocontour {
         zero: f64,
     },
     /// Not between 0 and 100 %.
-    #[error("a threshold of {0} % cannot be: it must be more than 0 and at most 100 % of the maximum")]
+    #[error("invalid threshold {0} %: it must be more than 0 and at most 100 % of the maximum")]
     Percent(f64),
 }
 

@@ -78,7 +78,7 @@ pub enum Nu4Error {
     Empty,
     /// Another length.
     #[error(
-        "the image does not hold the NEMA NU 4 phantom with its axis along z: what is active is {found_mm:.0} mm long where a chamber of {CHAMBER_LENGTH_MM} mm is expected"
+        "no NEMA NU 4 phantom with its axis along z found: the active part is {found_mm:.0} mm long, expected a chamber of {CHAMBER_LENGTH_MM} mm"
     )]
     NotTheChamber {
         /// Length of the slices above half of the fullest, mm.

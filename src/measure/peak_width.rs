@@ -124,7 +124,7 @@ pub enum NoPeakWidth {
     },
     /// More than half of the profile wide.
     #[error(
-        "the peak ({fwhm_mm:.1} mm) is wider than half of the profile ({half_mm:.1} mm): there is too little background beside it"
+        "the peak ({fwhm_mm:.1} mm) is wider than half of the profile ({half_mm:.1} mm): too little background on both sides"
     )]
     Wide {
         /// Width, mm.

@@ -66,7 +66,7 @@ impl Accumulation {
 
 fn not_an_accumulation(text: &str) -> String {
     format!(
-        "unknown accumulation '{text}'; use atomic, non-atomic, deterministic, or with a stored matrix reload or random-central-atomic"
+        "unknown accumulation '{text}'; use atomic, non-atomic, deterministic, or with a system matrix reload or random-central-atomic"
     )
 }
 

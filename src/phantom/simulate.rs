@@ -59,10 +59,10 @@ impl Default for SimulationOptions {
 #[strum(serialize_all = "kebab-case", prefix = "simulation.")]
 pub enum SimulationError {
     /// The counts are not a positive number.
-    #[error("a scan of {0} counts cannot be simulated; ask for a positive number")]
+    #[error("invalid number of counts {0}; expected a positive number")]
     Counts(f64),
     /// The background's share is impossible.
-    #[error("a background of {0} of all counts cannot be simulated; ask for a fraction from 0 to less than 1")]
+    #[error("invalid background fraction {0}; expected 0 to less than 1")]
     Background(f64),
     /// No line of response crosses activity.
     #[error("no line of response of {scanner} crosses any activity of the phantom '{phantom}'; choose a larger phantom")]
@@ -73,7 +73,7 @@ pub enum SimulationError {
         scanner: String,
     },
     /// The true image cannot be made.
-    #[error("the true image cannot be made: {0}")]
+    #[error("true image: {0}")]
     Grid(#[from] GridError),
     /// The pairs of detectors have no bins.
     #[error(transparent)]

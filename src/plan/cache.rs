@@ -100,9 +100,9 @@ impl Cache {
         notices.extend(of_device);
         let words = format!("{name} {were} {} ({device})", recipe.done(&made));
         notices.push(match path.map(|path| keep(&path, recipe, &made).map(|()| path)) {
-            None => Notice::info(format!("{words}; nothing is kept, as neither XDG_CACHE_HOME nor HOME is set")),
-            Some(Ok(path)) => Notice::info(format!("{words} and kept as {}", path.display())),
-            Some(Err(reason)) => Notice::warning(format!("{words} and could not be kept: {reason}")),
+            None => Notice::info(format!("{words}; not stored in the cache, because neither XDG_CACHE_HOME nor HOME is set")),
+            Some(Ok(path)) => Notice::info(format!("{words} and stored as {}", path.display())),
+            Some(Err(reason)) => Notice::warning(format!("{words}; storing it in the cache failed: {reason}")),
         });
         Ok((made, notices))
     }
@@ -114,7 +114,7 @@ fn kept<R: Recipe>(path: &Path, recipe: &R) -> Result<R::Made, String> {
     if recipe.would_make(&made) {
         return Ok(made);
     }
-    Err(format!("{} holds something else than its name says", path.display()))
+    Err(format!("the content of {} does not match its name", path.display()))
 }
 
 fn keep<R: Recipe>(path: &Path, recipe: &R, made: &R::Made) -> Result<(), String> {

@@ -119,7 +119,7 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
     let counts: [f64; 3] = std::array::from_fn(count);
     match counts.iter().position(|count| *count > f64::from(u32::MAX)) {
         Some(axis) => Err(SetupError::Settings(format!(
-            "voxels of {} mm are too small: {:.1} mm would take {:.1e} voxels; choose larger ones, or say how many (--image)",
+            "voxels of {} mm are too small: {:.1} mm would take {:.1e} voxels; choose larger ones, or set their number (--image)",
             voxel_mm[axis], extent_mm[axis], counts[axis]
         ))),
         None => Ok(counts.map(|count| count as usize)),

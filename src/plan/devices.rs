@@ -110,7 +110,7 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), Setu
 }
 
 /// Why several GPUs are refused where there is nothing to share out yet.
-pub const ONE_DEVICE: &str = "this cannot be shared out among several GPUs; name one (--device cuda:0)";
+pub const ONE_DEVICE: &str = "this works on one GPU only; name one (--device cuda:0)";
 
 /// Devices with their places in their team, and what the user should know.
 pub(super) type Members<D> = (Vec<(D, Team)>, Vec<Notice>);
@@ -166,7 +166,7 @@ pub(super) fn open_gpus(set: GpuSet) -> Result<Members<CudaBackend>, SetupError>
     let (teams, why_not) = CudaBackend::join(&mut backends, &process_team()).map_err(ReconError::from)?;
     let slower = |reason| {
         let text = "the images of the GPUs are added in the memory of the computer, which is slower";
-        Notice::warning(format!("{text}: NCCL cannot be used ({reason})"))
+        Notice::warning(format!("{text}: NCCL is not available ({reason})"))
     };
     Ok((backends.into_iter().zip(teams).collect(), why_not.map(slower).into_iter().collect()))
 }
@@ -223,7 +223,7 @@ pub fn or_on_cpu<T>(
 
 /// That the processor is used although there is a GPU.
 fn cpu_instead(reason: &str) -> Notice {
-    Notice::warning(format!("the CPU is used, because the GPU cannot be: {reason}"))
+    Notice::warning(format!("the CPU is used, because the GPU is not available: {reason}"))
 }
 
 /// Why a CUDA device cannot be used.

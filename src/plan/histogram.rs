@@ -74,7 +74,7 @@ pub enum ListError {
         free: u64,
     },
     /// There is not enough memory for the events.
-    #[error("{num_events} events were read, {} of memory are needed to go on and {} are free; take a frame of the list (--frame), or count it in bins (tomoscope histogram)", bytes(*needed), bytes(*free))]
+    #[error("{num_events} events read; the next step needs {} of memory, {} are free; select a frame (--frame), or histogram the events (tomoscope histogram)", bytes(*needed), bytes(*free))]
     ListMemory {
         /// How many were read.
         num_events: u64,

@@ -236,7 +236,7 @@ fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSetti
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {
         return refuse(format!(
-            "{} subsets cannot be made of {}; choose between 1 and {num_events} subsets",
+            "{} subsets are too many for {}; choose between 1 and {num_events} subsets",
             settings.num_subsets,
             counted(num_events, "event")
         ));
@@ -306,9 +306,9 @@ fn needs_of(members: &Members, list: &EventList, settings: &RunSettings, accumul
 fn unnormalised(list: &EventList) -> Option<Notice> {
     list.facts.efficiency.is_none().then(|| {
         let text = match list.prompts.multiplicative.is_empty() {
-            true => "the list does not tell how well its pairs of crystals count: all of them count as 1",
+            true => "the file contains no detection efficiencies: all crystal pairs have efficiency 1",
             false => {
-                "the list tells how well pairs count for its events alone: the sensitivity has 1 for all pairs; name the file that tells it for all (--normalization)"
+                "the file contains detection efficiencies for its events only: the sensitivity uses 1 for all pairs; set a normalisation file (--normalization)"
             }
         };
         Notice::warning(text)

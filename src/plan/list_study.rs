@@ -208,7 +208,7 @@ fn with_randoms(mut list: EventList, task: &Task) -> Result<(EventList, Vec<Noti
             ))
         }
         None => Notice::warning(format!(
-            "the list has {num_delayeds} delayed coincidences, but does not tell which pairs of crystals are in coincidence: randoms are not corrected for"
+            "{num_delayeds} delayed coincidences, but the crystal pairs in coincidence are unknown: no randoms correction"
         )),
     };
     Ok((list, vec![notice]))
@@ -243,6 +243,6 @@ impl BlockSplitter {
 
 /// Describes that a list has no time blocks that could be split.
 pub(super) fn nothing_to_split(time: &ScanTime) -> Option<Notice> {
-    let text = "--split-blocks has no effect: each event of this list has a time of its own";
+    let text = "--split-blocks has no effect: every event of this file has its own time";
     (!time.has_blocks()).then(|| Notice::warning(text))
 }

@@ -34,7 +34,7 @@ pub(super) fn prepare_on(
     need.free.check(need.bytes)?;
     if need.residence == Residence::OneOrder {
         notices.push(Notice::info(
-            "the GPU has room for one order of the stored matrix only: the other is loaded for each projection and backprojection, which takes longer than these",
+            "the GPU memory holds only one order of the system matrix: the other one is loaded for each projection and backprojection, which is slower",
         ));
     }
     let (accumulation, needs) = (need.accumulation, Needs::of([(need.bytes, need.free.clone())]));
@@ -129,7 +129,7 @@ impl Need {
 }
 
 fn projector(matrix: &ResponseMatrix) -> String {
-    format!("stored matrix of {}", matrix.basis.kind.words())
+    format!("system matrix of {}", matrix.basis.kind.words())
 }
 
 /// Refuses counts that MLEM cannot explain.

@@ -168,7 +168,7 @@ fn first_that_can_be<T>(
     if let ProjectorChoice::Named(name) = choice {
         let made = projector(name).and_then(|entry| Some((entry, make(entry)?)));
         let Some((entry, made)) = made else {
-            return Err(SetupError::Settings(format!("the projector {name} is not there on this device; use another one")));
+            return Err(SetupError::Settings(format!("the projector {name} is not available on this device; use another one")));
         };
         return Ok((entry, made?, None));
     }
@@ -177,7 +177,7 @@ fn first_that_can_be<T>(
         match make(entry) {
             Some(Err(OperatorError::Unsuitable(reason))) => {
                 let ProjectorEntry { name, advice, .. } = entry;
-                notice.get_or_insert(format!("the projector {name} cannot be used here, for {reason}. {advice}"));
+                notice.get_or_insert(format!("the projector {name} does not fit: {reason}. {advice}"));
             }
             Some(Err(error)) => return Err(error.into()),
             Some(Ok(made)) => {

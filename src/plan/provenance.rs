@@ -94,7 +94,7 @@ pub enum Made {
     #[strum(serialize = "true image of a phantom")]
     TrueImage,
     /// An image file of which nobody kept such a record; the record's device and times say nothing.
-    #[strum(serialize = "image from elsewhere")]
+    #[strum(serialize = "image of another program")]
     Elsewhere,
 }
 
@@ -223,7 +223,7 @@ pub struct CorrectionRecord {
 pub const SIMULATED: &str = "simulated with the data";
 
 /// What stands for the file of a correction that a list of events tells itself.
-const OF_THE_LIST: &str = "told by the list";
+const OF_THE_LIST: &str = "from the file";
 
 impl CorrectionRecord {
     /// Of a list, which tells them itself.
@@ -489,7 +489,7 @@ impl Provenance {
             Ok(record) if is_of_this_grid(&record) => (record, None),
             _ => {
                 let text = format!(
-                    "{} is not the record of {} as it is now, so that what made the image is not known",
+                    "{} does not match the present content of {}: the provenance of the image is unknown",
                     place.display(),
                     path.display()
                 );

@@ -230,7 +230,7 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
     match most.filter(|most| *most < settings.num_subsets) {
         None => Ok(chosen),
         Some(most) => Err(SetupError::Settings(format!(
-            "{} subsets cannot be shared out among {num_devices} devices: each needs a view of each; choose at most {most} subsets, or fewer devices",
+            "{} subsets are too many for {num_devices} devices: each device needs one view per subset; choose at most {most} subsets, or fewer devices",
             settings.num_subsets
         ))),
     }
@@ -315,7 +315,7 @@ fn checked_settings(counts: &Counts, settings: &RunSettings) -> Result<RunSettin
     let (num_subsets, num_views) = (settings.num_subsets, counts.geometry().num_views);
     if num_subsets == 0 || num_subsets > num_views {
         return refuse(format!(
-            "{num_subsets} subsets cannot be made of {num_views} views; choose between 1 and {num_views} subsets"
+            "{num_subsets} subsets are too many for {num_views} views; choose between 1 and {num_views} subsets"
         ));
     }
     if settings.num_iterations == 0 {

@@ -179,12 +179,12 @@ impl ScanWithNeighbours {
         let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
         let explained = |reason: String| match ScanFiles::uncorrected(&self.files.measured).read() {
             Ok(_) => {
-                format!("{scan} is corrected by {found} beside it, but {reason}; move the file away, or use --no-corrections")
+                format!("correction {found} of {scan}: {reason}; move the file to another folder, or use --no-corrections")
             }
             Err(of_the_scan) => of_the_scan,
         };
         let mut study = read.map_err(explained)?;
-        study.notices.push(Notice::info(format!("{scan} is corrected by the files beside it, {found}")));
+        study.notices.push(Notice::info(format!("{scan}: corrections of the same folder used, {found}")));
         Ok(study)
     }
 }

@@ -134,7 +134,7 @@ pub trait Algorithm: Send {
     /// # Errors
     /// One cannot be used (then none of them is taken), or the algorithm works on whole data only.
     fn append(&mut self, _projections: Vec<Projection>, _is_last: bool) -> Result<(), ReconError> {
-        Err(ReconError::UnsuitableSettings("this algorithm begins when all data are there; it cannot take more".into()))
+        Err(ReconError::UnsuitableSettings("this algorithm needs all data from the start; it accepts no more".into()))
     }
 
     /// Whether there is nothing to do before more data come.

@@ -53,7 +53,7 @@ impl Stage {
             Stage::Sensitivity => "Backprojection of ones; once for each subset, in the first iteration",
             Stage::Race => "Measuring what non-atomic additions lose: not part of the reconstruction itself",
             Stage::Copy => {
-                "Copying the volume for display; on a GPU beside the next step, so that it costs the iteration nothing"
+                "Copying the volume for display; on a GPU during the next step, at no cost"
             }
             Stage::Measure => "Measuring the ROIs on the iterate",
         }

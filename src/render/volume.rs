@@ -24,7 +24,7 @@ pub enum VolumeSlot {
 pub enum RenderError {
     /// A side is longer than the adapter's textures.
     #[error(
-        "the image has {found} voxels along one side, but this graphics adapter shows at most {limit}; reconstruct onto a smaller grid (the reconstruction itself goes on)"
+        "the image has {found} voxels along one side, but this graphics adapter shows at most {limit}; reconstruct onto a smaller grid (the reconstruction continues)"
     )]
     TooLarge {
         /// Longest side.

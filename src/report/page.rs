@@ -27,7 +27,7 @@ const GREY: &str = "#666666";
 #[strum(serialize_all = "kebab-case", prefix = "pdf.")]
 pub enum PdfError {
     /// A page that is no SVG.
-    #[error("page {page} of the report cannot be drawn: {source}")]
+    #[error("drawing page {page} of the report failed: {source}")]
     Page {
         /// Number of the page, from 1.
         page: usize,
@@ -35,7 +35,7 @@ pub enum PdfError {
         source: usvg::Error,
     },
     /// Size or content that PDF does not take.
-    #[error("the report cannot be written as PDF: {0}")]
+    #[error("writing the report as PDF failed: {0}")]
     Document(String),
 }
 

@@ -54,7 +54,7 @@ pub struct CrystalRing {
 
 /// What a ring cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("the ring of scanner {scanner} cannot be: {problem}")]
+#[error("invalid ring of scanner {scanner}: {problem}")]
 pub struct RingError {
     /// The scanner's name.
     pub scanner: String,

@@ -90,7 +90,7 @@ impl Cylinder {
             let ring = ring_of(heights[index]);
             let taken = std::mem::replace(&mut cylinder.crystals[ring * num_detectors + detector], index as u32);
             if taken != EMPTY {
-                return Err(format!("crystals {taken} and {index} lie behind or beside each other, in layers or panels"));
+                return Err(format!("crystals {taken} and {index} lie behind or next to each other, in layers or panels"));
             }
             cylinder.places.push([ring as u32, detector as u32]);
             let (sin, cos) = (offset + step * detector as f64).sin_cos();

@@ -33,7 +33,7 @@ pub enum DetectorsError {
         found: usize,
     },
     /// One that is nowhere, or out of all proportion.
-    #[error("crystal {crystal} of the scanner {scanner} cannot be: {problem}")]
+    #[error("invalid crystal {crystal} of scanner {scanner}: {problem}")]
     Crystal {
         /// The scanner.
         scanner: String,

@@ -85,7 +85,7 @@ pub struct WeightedDirection {
 #[strum(serialize_all = "kebab-case", prefix = "epri-directions.")]
 pub enum SchemeError {
     /// None or too many directions.
-    #[error("a sweep of {0} directions cannot be made; ask for 1 to {MAX_DIRECTIONS}")]
+    #[error("invalid number of directions {0}; expected 1 to {MAX_DIRECTIONS}")]
     Count(usize),
     /// The text is not a scheme.
     #[error(

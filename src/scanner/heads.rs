@@ -48,7 +48,7 @@ pub struct Crystals {
 
 /// What a detector of heads cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("the heads of scanner {scanner} cannot be: {problem}")]
+#[error("invalid heads of scanner {scanner}: {problem}")]
 pub struct HeadsError {
     /// The scanner's name.
     pub scanner: String,
@@ -105,7 +105,7 @@ impl Heads {
             (crystals.size_mm[..2].iter().any(|mm| *mm > crystals.pitch_mm), "crystals are wider than the distance between them"),
             (!(0.0..100.0).contains(&crystals.energy_resolution_percent), "the energy resolution is not between 0 and 100 %"),
             (!(low >= 0.0 && low < high), "the energy window is empty"),
-            (self.poses.iter().any(|pose| !is_length(pose.distance_mm) || !pose.angle_deg.is_finite()), "a head stands nowhere"),
+            (self.poses.iter().any(|pose| !is_length(pose.distance_mm) || !pose.angle_deg.is_finite()), "a head has no position"),
             (self.coincidences.is_empty(), "no heads are in coincidence"),
             (
                 self.coincidences.iter().any(|&[a, b]| a == b || a.max(b) >= self.poses.len()),

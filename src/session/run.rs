@@ -272,7 +272,7 @@ impl Run {
         let known = self.algorithm.accumulations();
         if !known.contains(&accumulation) {
             let names: Vec<_> = known.iter().map(|a| a.name()).collect();
-            return Err(format!("this back end cannot add in the {accumulation} way; it knows {}", names.join(", ")));
+            return Err(format!("{accumulation} accumulation is not supported here; supported: {}", names.join(", ")));
         }
         self.algorithm.set_accumulation(accumulation);
         Ok(())
@@ -295,6 +295,6 @@ pub(super) fn panic_sentence(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
     format!(
-        "the reconstruction broke off through a mistake in the program ({text}); the last image stays. Please report this with the settings used"
+        "internal error in the reconstruction ({text}); the last image is kept. Please report it with the settings used"
     )
 }

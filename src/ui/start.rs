@@ -39,7 +39,7 @@ pub enum StartError {
         reason: String,
     },
     /// The window was open and is gone, because its display ended or something in it failed.
-    #[error("the window was lost: {reason}. What was saved is there; start tomoscope again")]
+    #[error("the window was lost: {reason}. Saved files are complete; start tomoscope again")]
     Lost {
         /// What the system said.
         reason: String,

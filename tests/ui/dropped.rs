@@ -130,5 +130,5 @@ fn of_files_dropped_together_the_study_is_opened_and_regions_are_taken_at_any_ti
     drop_file(&mut harness, &at("scan.hs"));
     wait_for(&mut harness, "the scan", |app| app.study().is_some_and(|study| study.title.contains("scan")));
     assert!(!harness.state().study().unwrap().title.contains("scan_mult"));
-    assert!(harness.state().notices().texts().any(|text| text.contains("of 3 files dropped together one is opened")));
+    assert!(harness.state().notices().texts().any(|text| text.contains("one of 3 dropped files is opened")));
 }

@@ -172,7 +172,7 @@ fn a_list_without_a_header_is_asked_about() {
     let mut harness = window(renderer, SIZE, Theme::Dark, false);
     drop_file(&mut harness, &path);
     harness.run_steps(2);
-    harness.get_by_label("Read a list of events");
+    harness.get_by_label("Open list-mode data");
     // The only table beside it is there already. Without time of flight the events have other lengths, which is told.
     click(&mut harness, "Read list");
     give_up_unsaved(&mut harness);
@@ -189,8 +189,8 @@ fn a_list_without_a_header_is_asked_about() {
     assert!(list.measured.facts.tof.is_some());
     // It can be asked again, and left as it is.
     click(&mut harness, "Tables…");
-    harness.get_by_label("Read a list of events");
+    harness.get_by_label("Open list-mode data");
     harness.key_press(egui::Key::Escape);
     harness.run_steps(2);
-    assert!(harness.query_by_label("Read a list of events").is_none() && harness.state().list().is_some());
+    assert!(harness.query_by_label("Open list-mode data").is_none() && harness.state().list().is_some());
 }

@@ -145,7 +145,7 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     wait_for(&mut harness, "three iterations", |app| has_ended(app, EndReason::Completed));
     assert!(tells(harness.state(), "the matrix from"));
     assert_eq!(harness.state().matrix().map(Arc::as_ref), Some(matrix()));
-    assert!(has(&harness, "counts behind each (mean); blobs 1.5 mm apart") && has(&harness, "stored matrix of blobs"));
+    assert!(has(&harness, "counts behind each (mean); blobs 1.5 mm apart") && has(&harness, "system matrix of blobs"));
     // Decays in a mm³, as many as were simulated: hot above warm above cold.
     let app = harness.state();
     let (volume, truth) = (app.shown().volume().unwrap(), app.pairs().unwrap().truth.clone().unwrap());
@@ -193,14 +193,14 @@ fn files_of_pairs_and_matrices_open_and_what_does_not_fit_is_refused() {
     let [scan, own] = ["scan.pairs", "own.matrix"].map(|name| folder.path().join(name));
     write_matrix(&own, matrix()).unwrap();
     drop_file(&mut harness, &own);
-    wait_for(&mut harness, "the refusal", |app| tells(app, "a matrix goes with counts of pairs of crystals"));
+    wait_for(&mut harness, "the refusal", |app| tells(app, "a system matrix needs a crystal-pair histogram"));
     let counts = (0..reduced().num_lors()).map(|lor| (lor % 3) as f32).collect();
     write_pairs(&scan, &PairCounts::new(Arc::new(reduced().clone()), counts).unwrap()).unwrap();
     drop_file(&mut harness, &scan);
     wait_for(&mut harness, "the counts", |app| app.pairs().is_some());
     assert!(has(&harness, "scan.pairs") && harness.state().document().rois.is_empty());
     click(&mut harness, "Open matrix…");
-    harness.get_by_label("a stored matrix (.matrix)");
+    harness.get_by_label("a system matrix (.matrix)");
     harness.event(egui::Event::Text(own.to_str().unwrap().into()));
     harness.run_steps(2);
     click(&mut harness, "OK");
@@ -256,7 +256,7 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
         assert_eq!(has(&harness, "NOT FOR DIAGNOSIS"), way.has_race(), "{way}");
         assert_eq!(harness.state().live().last.as_ref().unwrap().race.is_some(), way.has_race(), "{way}");
         assert_eq!(harness.query_by_label("lost of this iterate").is_some(), way.has_race(), "{way}");
-        assert_eq!(has(&harness, &format!("No race: {way} backprojection loses nothing")), !way.has_race(), "{way}");
+        assert_eq!(has(&harness, &format!("No race condition: {way} backprojection loses nothing")), !way.has_race(), "{way}");
     }
     harness.check_accessibility();
     // Lines know three of them, on keys too.
@@ -266,7 +266,7 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
     assert!(harness.query_by_label(Accumulation::Reload.name()).is_none());
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Num4);
     harness.run_steps(3);
-    assert!(tells(harness.state(), "only backprojections with a stored matrix add in the reload way"));
+    assert!(tells(harness.state(), "reload accumulation needs a system matrix"));
     step(&mut harness);
     assert_eq!(harness.state().live().accumulation(), Some(Accumulation::Deterministic));
 }

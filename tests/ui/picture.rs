@@ -163,7 +163,7 @@ fn another_ending_is_refused() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
     let folder = tempfile::tempdir().unwrap();
     click(&mut harness, "Save picture");
-    click(&mut harness, "Of the window…");
+    click(&mut harness, "Window screenshot…");
     let path = folder.path().join("window.jpg");
     type_path(&mut harness, &path);
     assert!(harness.state().notices().texts().any(|text| text.contains("let the name end in .png")));

@@ -63,7 +63,7 @@ fn the_switch_takes_effect_with_the_next_step_and_is_marked_on_every_curve() {
 fn what_the_race_loses_is_told_in_numbers() {
     let Some(mut harness) = opened() else { return };
     click(&mut harness, "Race");
-    harness.get_by_label_contains("shows here what it loses");
+    harness.get_by_label_contains("of non-atomic backprojection appear here");
     harness.get_by_label("non-atomic, too").scroll_to_me();
     harness.run_steps(3);
     click(&mut harness, "non-atomic, too");
@@ -88,7 +88,7 @@ fn what_the_race_loses_is_told_in_numbers() {
     assert!(matches!(job, tomoscope::plan::Job::Counts { settings, .. } if settings.racy_sensitivity));
     harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "deterministic").click();
     step(&mut harness);
-    harness.get_by_label_contains("No race: deterministic");
+    harness.get_by_label_contains("No race condition: deterministic");
     assert_eq!(harness.state().live().race().len(), 1);
 }
 

@@ -180,11 +180,11 @@ fn a_file_of_tubes_goes_to_the_study_that_it_fits() {
     drop_file(&mut harness, &path);
     wait_for(&mut harness, "the tubes", |app| app.tubes().is_some());
     assert_eq!(harness.state().tubes().unwrap().set, Arc::new(tubes));
-    assert!(has(&harness, "Projector: tubes") && has(&harness, "from a file that does not say how they were made"));
+    assert!(has(&harness, "Projector: tubes") && has(&harness, "from a file without its simulation settings"));
     // They do not go with the next study.
     choose_built_in(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
     wait_for(&mut harness, "the small study", |app| is_on(app, "tomoscope small"));
-    assert!(harness.state().tubes().is_none() && tells(harness.state(), "are put away"));
+    assert!(harness.state().tubes().is_none() && tells(harness.state(), "of the previous study discarded"));
     drop_file(&mut harness, &path);
     wait_for(&mut harness, "the refusal", |app| tells(app, "the tubes are those of tomoscope VrPET, the data of"));
 }

@@ -47,7 +47,7 @@ pub enum NemaError {
     },
     /// A body without spheres.
     #[error(
-        "the body phantom is there, but no ring of six spheres stands out from its background (the strongest contrast found is {contrast_percent:.0} %)"
+        "the body phantom was found, but no ring of six spheres in its background (the strongest contrast found is {contrast_percent:.0} %)"
     )]
     NoSpheres {
         /// Contrast of the largest sphere of the best ring, %.

@@ -60,7 +60,7 @@ pub fn check_symmetries(pairs: &CrystalPairs) -> Result<(), OperatorError> {
         return Ok(());
     }
     let text =
-        format!("stored matrices are used with {} or {} symmetries, not with {num}", STORED_SYMMETRIES[0], STORED_SYMMETRIES[1]);
+        format!("system matrices have {} or {} symmetries, not {num}", STORED_SYMMETRIES[0], STORED_SYMMETRIES[1]);
     Err(OperatorError::Unsuitable(text))
 }
 

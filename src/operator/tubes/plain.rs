@@ -221,7 +221,7 @@ impl LinearOperator<Host> for PlainTubes {
 
 impl ViewProjector<Host> for PlainTubes {
     fn for_team(self, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
-        let text = "tubes of response as in the paper cannot be shared out among several processes; use the projector tubes";
+        let text = "the projector tubes-paper does not support several processes; use the projector tubes";
         Err(OperatorError::Settings(text.into()))
     }
 

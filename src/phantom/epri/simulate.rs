@@ -88,13 +88,13 @@ impl SweepOptions {
 #[strum(serialize_all = "kebab-case", prefix = "epri-simulation.")]
 pub enum SweepError {
     /// Too few or too many samples.
-    #[error("projections of {0} samples cannot be simulated; ask for 3 to {MAX_POINTS}")]
+    #[error("invalid number of samples {0}; expected 3 to {MAX_POINTS}")]
     Points(usize),
     /// The distance of samples is not a length.
-    #[error("samples {0} mm apart cannot be simulated; ask for a positive extent in mm")]
+    #[error("invalid sample distance {0} mm; set a positive extent in mm")]
     Step(f64),
     /// The noise is not a size.
-    #[error("a noise of {0} of the largest sample cannot be simulated; ask for a fraction of at least 0")]
+    #[error("invalid noise fraction {0}; expected at least 0")]
     Noise(f64),
     /// Stopped by the user.
     #[error("the simulation was {0}")]

@@ -79,7 +79,7 @@ impl ProjectionFilter {
     pub fn new(sweep: &Sweep, settings: &FilterSettings) -> Result<Self, ReconError> {
         if let Some(cutoff) = settings.cutoff.filter(|cutoff| !(*cutoff > 0.0 && *cutoff <= 1.0)) {
             return Err(ReconError::UnsuitableSettings(format!(
-                "a cut-off of {cutoff} cannot be used: it is the part of the frequencies that is kept, above 0 and at most 1"
+                "invalid cut-off {cutoff}: expected a fraction of the frequencies above 0 and at most 1"
             )));
         }
         if matches!(sweep.kind, SweepKind::Pulse) && settings.baseline != Baseline::None {

@@ -36,7 +36,7 @@ pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize;
     let found = sweep.num_complete();
     if found < NUM_NEIGHBOURS {
         return Err(ReconError::UnsuitableData(format!(
-            "{found} projections cannot be resampled to equal angles; {NUM_NEIGHBOURS} at least are needed"
+            "{found} projections are too few to resample to equal angles; at least {NUM_NEIGHBOURS} are needed"
         )));
     }
     let scheme = Scheme::EqualLinearAngle { num_polar, num_azimuth };

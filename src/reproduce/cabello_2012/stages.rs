@@ -103,7 +103,7 @@ impl Measurement for Work {
 
     fn title(&self) -> String {
         match self {
-            Work::Matrix(kind) => format!("stored matrix of {}", kind.words()),
+            Work::Matrix(kind) => format!("system matrix of {}", kind.words()),
             Work::Times(device, None) => format!("times: {}", device_title(*device)),
             Work::Times(device, Some(threads)) => format!("times: {}, {}", device_title(*device), counted(*threads, "thread")),
             Work::Image(kind, scan, implementation) => {

@@ -122,10 +122,10 @@ impl Program {
         let said: Vec<u8> = self.said.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
         let said = String::from_utf8_lossy(&said);
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let ended = status.map_or_else(|| "goes on".to_owned(), |status| format!("ended with {status}"));
+        let ended = status.map_or_else(|| "continues".to_owned(), |status| format!("ended with {status}"));
         match lines.is_empty() {
-            true => format!("'{}' {ended} and said nothing", self.name),
-            false => format!("'{}' {ended} and said: {}", self.name, lines.join(" / ")),
+            true => format!("'{}' {ended} without a message", self.name),
+            false => format!("'{}' {ended} with the message: {}", self.name, lines.join(" / ")),
         }
     }
 }

@@ -259,7 +259,7 @@ impl Remote {
     pub fn forecast(&self, job: &Job, patience: Duration) -> MaybeForecast {
         let (study, settings) = match Settings::of(job).and_then(|(_, settings)| Ok((study_of(job)?, settings))) {
             Ok(asked) => asked,
-            Err(reason) => return Some(Err(format!("this run cannot be done on {}: {reason}", self.host()))),
+            Err(reason) => return Some(Err(format!("this run on {} failed: {reason}", self.host()))),
         };
         let (number, answer) = self.shared.lock().forecasts.ask();
         let _ = self.asks.send(RemoteAsk::Say(ToServer::Foresee { number, study, settings }));

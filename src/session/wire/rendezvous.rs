@@ -8,7 +8,7 @@ use super::messages::ToWindow;
 use super::{Line, WireError};
 
 /// Why a session cannot be taken up again.
-const GONE: &str = "the run is no longer there: it waited as long as it was told to, or its machine was started again";
+const GONE: &str = "the run no longer exists: its waiting time ended, or its host was restarted";
 
 #[cfg(unix)]
 pub use unix::{Rendezvous, relay};

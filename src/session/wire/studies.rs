@@ -101,8 +101,8 @@ impl Settings {
             Job::Sweep { study, settings } if study.measured.is_over() => {
                 (Scan::Sweep(study.clone()), Self::Planes(settings.clone()))
             }
-            Job::Sweep { .. } | Job::Events { .. } => return Err("what is still growing is not reconstructed there"),
-            Job::Pairs { .. } => return Err("counts of pairs of crystals are not reconstructed there"),
+            Job::Sweep { .. } | Job::Events { .. } => return Err("files that are still being written are not reconstructed remotely"),
+            Job::Pairs { .. } => return Err("crystal-pair histograms are not reconstructed remotely"),
         };
         match &settings {
             Self::Lines(lines) if lines.tubes.is_some() || lines.init.is_some() => Err(
@@ -129,7 +129,7 @@ impl Settings {
             Self::Planes(settings) => (settings.num_threads, 1),
         };
         if num_threads.is_some_and(|threads| threads > MAX_THREADS) || !(1..=MAX_RAYS).contains(&num_rays) {
-            return Err(WireError::cannot_be(format!("a run of more than {MAX_THREADS} threads, or {MAX_RAYS} lines per bin")));
+            return Err(WireError::cannot_be(format!("a run of more than {MAX_THREADS} threads, or {MAX_RAYS} rays per LOR")));
         }
         Ok(self)
     }
@@ -393,7 +393,7 @@ impl ListHead {
         });
         let life_can_be = self.half_life_secs.is_none_or(|secs| (0.0..=1e20).contains(&secs));
         if !tof_can_be || !life_can_be || !self.rates.can_be() || !self.time.can_be() {
-            return Err(format!("the times of the list of {} cannot be", detectors.name()));
+            return Err(format!("invalid times of the list-mode data of {}", detectors.name()));
         }
         let attenuation = match self.attenuation {
             AttenuationHead::Untold => Attenuation::Untold,
@@ -449,6 +449,6 @@ fn check_sweep(sweep: &Sweep) -> Result<(), String> {
     let samples_can_be = (2..=MAX_POINTS).contains(num_points) && is_size(*step_mm) && (0.0..*num_points as f64).contains(centre);
     match kind_can_be && field_can_be && samples_can_be && projections.iter().all(is_projection) {
         true => Ok(()),
-        false => Err("the sampling of the sweep cannot be".into()),
+        false => Err("invalid sampling of the EPRI acquisition".into()),
     }
 }

@@ -86,7 +86,7 @@ fn choice_ui(runs: &Runs, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             for (choice, title) in choices(runs) {
                 ui.selectable_value(&mut chosen, Some(choice), title);
             }
-            ui.label(RichText::new("Pinned iterates stand here too").small().weak());
+            ui.label(RichText::new("Pinned iterates are listed, too").small().weak());
         });
     });
     if chosen != reference {

@@ -71,7 +71,7 @@ const KEPT_OF: &str = ", run ";
 
 /// What a plot is saved as.
 const SAVE_HELP: &str =
-    "What is drawn, as a drawing (.svg) or a table (.csv), or as it looks here at twice the window's resolution (.png)";
+    "Saves the plot as a drawing (.svg), a table (.csv) or a screenshot at twice the window's resolution (.png)";
 
 /// The menu of the plot that is drawn in `ui`, on the secondary button.
 pub fn menu_ui(ui: &Ui, response: &egui::Response, plot: report::Plot, actions: &mut Vec<PlotAction>) {

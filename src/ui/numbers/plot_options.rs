@@ -69,7 +69,7 @@ impl LikelihoodCurves {
             LikelihoodCurves::Value => {
                 ["Likelihood", "Log-likelihood Σ (y ln e − e) over all data y, e being the counts that the image makes expect"]
             }
-            LikelihoodCurves::Gain => ["Gain", "What each iteration added to the log-likelihood, on a logarithmic scale"],
+            LikelihoodCurves::Gain => ["Gain", "Increase of the log-likelihood per iteration, on a logarithmic scale"],
             LikelihoodCurves::Residual => [
                 "Residual",
                 "Residual Σ (y − e)² / Σ e over all data y, e being the counts that the image makes expect. Where counts differ from the model by their Poisson noise alone it is 1; far above, the image does not fit the data, and below, it fits their noise",

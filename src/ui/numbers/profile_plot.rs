@@ -21,10 +21,10 @@ use crate::ui::widgets::theme::Colours;
 const LEGEND_WIDTH: f32 = 200.0;
 
 /// What the widths over the iterations are.
-const WIDTHS_HELP: &str = "Full width at half maximum of the profile's peaks against the iterations, of a Gaussian on a constant fitted to every iterate that is kept. The peaks are those of the newest one";
+const WIDTHS_HELP: &str = "Full width at half maximum of the profile's peaks against the iterations, of a Gaussian plus a constant, fitted to every stored iterate. The peaks are those of the newest one";
 
 /// What the width at a tenth is.
-const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard deviation: where the profile, less the fitted constant, falls to a tenth of the fitted height. Of a Gaussian 1.823 FWHM; more tells of tails. A dash: it does not fall so far on both sides, or noise hides where";
+const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard deviation: where the profile minus the fitted constant falls to a tenth of the fitted height. A Gaussian has 1.823 FWHM; larger values show tails. Dash: the profile does not fall to a tenth on both sides, or noise hides the crossing";
 
 /// Choice of the line and of what is drawn, and the plot.
 pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, colours: &Colours) {
@@ -74,7 +74,7 @@ fn line_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
 fn over_iterations_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, colours: &Colours) {
     let mut plot = CurvePlot::new(view, "widths", "FWHM of the profile", "mm").including([0.0]);
     if view.curves.fwhm.is_empty() {
-        plot = plot.including([10.0]).hint("no peak along the line\nwhose width can be told");
+        plot = plot.including([10.0]).hint("no peak with a\nmeasurable width");
     }
     let colour = colours.profile;
     plot.show(ui, actions, move |curves| {
@@ -204,7 +204,7 @@ fn widths_ui(profile: &Profile, chosen: Option<usize>, filter_mm: Option<f64>, p
         let (words, help) = match width {
             Ok(width) => (
                 format!("{name} {} mm", format::with_sd(width.fwhm_mm, width.sd_mm)),
-                "Full width at half maximum ± its standard deviation, of a Gaussian on a constant fitted to the profile, between the minima beside the peak. Peaks are numbered by height; a click on one chooses it".to_owned(),
+                "Full width at half maximum ± its standard deviation, of a Gaussian plus a constant, fitted to the profile between the minima on both sides of the peak. Peaks are numbered by height; click one to select it".to_owned(),
             ),
             Err(reason) => (format!("{name} –"), reason.to_string()),
         };

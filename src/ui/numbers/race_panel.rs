@@ -35,18 +35,18 @@ fn figures(race: &RaceReport) -> [Figure; 3] {
         Figure {
             name: "lost of a backprojection of ones",
             value: RaceReport::percent(race.lost_of_ones),
-            help: "The same for a backprojection in which every bin is 1: what the race loses whatever was measured. Made once for each subset, when a race begins",
+            help: "The same for a backprojection of ones: the loss independent of the data. Computed once per subset, at the first non-atomic step",
         },
         Figure {
             name: "image level, race-free = 100 %",
             value: RaceReport::percent(race.level),
-            help: "The image's mean, weighted by the sensitivity, relative to what this step gives without a race. A race in the backprojection alone lowers it by what is lost; where the sensitivity is racy too, both mostly cancel",
+            help: "The image's mean, weighted by the sensitivity, relative to the atomic result of this step. Non-atomic backprojection alone lowers it by the loss; with non-atomic sensitivity both effects mostly cancel",
         },
     ]
 }
 
 /// What a correlation with the race-free image means.
-const LIKENESS_HELP: &str = "Correlation over all voxels of this image with that of the reference run after as many iterations, where that run lost nothing; what else it did is told under Compare. 100 % = the race does no harm";
+const LIKENESS_HELP: &str = "Correlation over all voxels of this image with that of the reference run after as many iterations, if that run lost nothing; its other settings are listed under Compare. 100 % = the race condition does no harm";
 
 /// How like its race-free image the image is, or why that is not known.
 fn likeness_figure(likeness: &Result<Likeness, String>) -> (String, String, String) {
@@ -89,9 +89,9 @@ fn quiet_words(live: &LiveRun) -> String {
     match live.accumulation() {
         Some(accumulation) if accumulation.has_race() => "The race is measured from its first step on.".into(),
         Some(accumulation) => {
-            format!("No race: {accumulation} backprojection loses nothing. Switch to non-atomic to see what a race does.")
+            format!("No race condition: {accumulation} backprojection loses nothing. Switch to non-atomic to see its effect.")
         }
-        None => "Non-atomic backprojection shows here what it loses.".into(),
+        None => "The losses of non-atomic backprojection appear here.".into(),
     }
 }
 

@@ -18,7 +18,7 @@ pub enum NumbersTab {
     Time,
     /// What a race loses.
     Race,
-    /// How much the images are like those of a reference run.
+    /// Similarity of the images to those of a reference run.
     Compare,
     /// Counts per second of a list of events.
     Rates,
@@ -39,11 +39,11 @@ impl NumbersTab {
         match self {
             NumbersTab::Rois => "Numbers of the regions of interest on the image on the screen",
             NumbersTab::Time => "Where the time of an iteration goes, stage by stage",
-            NumbersTab::Race => "What additions without protection lose",
-            NumbersTab::Compare => "How much the images are like those of a reference run",
-            NumbersTab::Rates => "How many coincidences the scanner counted each second",
+            NumbersTab::Race => "Losses of non-atomic accumulation",
+            NumbersTab::Compare => "Similarity of the images to those of a reference run",
+            NumbersTab::Rates => "Coincidences per second",
             NumbersTab::Activity => "Time–activity curves: the mean of each region in each frame",
-            NumbersTab::Tube => "What the crystals of one bin see: a tube of response",
+            NumbersTab::Tube => "Sensitivity of one bin: a tube of response",
             NumbersTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
     }

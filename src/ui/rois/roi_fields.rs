@@ -108,7 +108,7 @@ fn thickness_ui(roi: &mut Roi, voxel_mm: Option<[f64; 3]>, ui: &mut Ui) {
     let response = ui.add(field);
     name(&response, "ROI thickness, mm");
     response
-        .on_hover_text("How far it reaches along the normal of its plane, half to each side; 0: the slice nearest to its centre");
+        .on_hover_text("Thickness along the normal of its plane; 0: the slice nearest to its centre");
     if let Some((voxel_mm, plane)) = voxel_mm.zip(roi.shape.plane()) {
         let slice_mm = voxel_mm[plane.axes().1];
         let before = (thickness / slice_mm).round().max(1.0);

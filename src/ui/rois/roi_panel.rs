@@ -73,7 +73,7 @@ fn buttons_ui(view: &RoiView, tabs: impl FnOnce(&mut Ui), ui: &mut Ui, actions: 
         button(true, "Add sphere", "A sphere at the crosshair", RoiAction::AddAtCrosshair);
         let delete = RoiAction::DeleteSelected;
         let is_selected = view.selected.is_some();
-        button(is_selected, "Copy", "A copy of the selected ROI beside it (Ctrl+D)", RoiAction::CopySelected);
+        button(is_selected, "Copy", "Copies the selected ROI (Ctrl+D)", RoiAction::CopySelected);
         let mirror = "The selected ROI on the other side of x = 0: left and right exchanged (Ctrl+M)";
         button(is_selected, "Mirror", mirror, RoiAction::MirrorSelected);
         button(is_selected, "Delete", "Delete the selected ROI (Del)", delete);
@@ -136,7 +136,7 @@ fn labels_ui(current: RoiLabels, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     });
     let label = format!("Numbers in the slices: {}", current.name());
     combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
-    combo.response.on_hover_text("Mean ± SD beside the outlines in the slices");
+    combo.response.on_hover_text("Shows mean ± SD next to the outlines in the slices");
 }
 
 /// Which image the table measures where the one on the screen is filtered.

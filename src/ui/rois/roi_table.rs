@@ -55,7 +55,7 @@ impl NumberColumn {
 /// The columns. Every voxel counts by the part w of it that lies in the region; W = Σ w.
 const COLUMNS: [NumberColumn; 12] = [
     NumberColumn::new("ROI", Unit::None, "Name of the region; a double click sets the crosshair to its centre"),
-    NumberColumn::new("role", Unit::None, "What it stands for; of a hot one with its true ratio of activities to the background"),
+    NumberColumn::new("role", Unit::None, "Role; for hot ROIs with the true activity ratio to the background"),
     NumberColumn::new(
         "mean",
         Unit::Image,

@@ -41,7 +41,7 @@ fn make(job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>, patienc
         Some(remote) => remote.forecast(job, patience),
         None => Some(forecast(job, running).map_err(|error| error.to_string())),
     }));
-    made.unwrap_or_else(|_| Some(Err("what it needs cannot be told: the program made a mistake".into())))
+    made.unwrap_or_else(|_| Some(Err("memory forecast failed: internal error".into())))
 }
 
 /// A thread that makes one forecast at a time.

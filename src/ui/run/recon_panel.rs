@@ -149,7 +149,7 @@ fn again_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             });
         }
     });
-    menu.response.on_hover_text("The same with one setting changed, compared with this run, which is kept");
+    menu.response.on_hover_text("Repeats the run with one setting changed and compares it with this run");
 }
 
 fn progress_ui(view: &ReconView, ui: &mut Ui) {
@@ -213,7 +213,7 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
                 && let Some(rays) = rays_in_use(open.study.measured.geometry(), &settings, &forecast.projector)
                 && rays != [1, 1]
             {
-                words += &format!(", {} lines per bin", by(&rays, usize::to_string));
+                words += &format!(", {} rays per LOR", by(&rays, usize::to_string));
             }
             ui.add(egui::Label::new(RichText::new(words).weak()).wrap());
         }
@@ -290,14 +290,14 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
     match accumulation {
         Accumulation::Atomic => "Every addition arrives, in any order: the last digits differ from run to run (Ctrl+1)",
         Accumulation::NonAtomic => {
-            "Threads that meet in a voxel or blob lose additions: the image is wrong by what is lost. Not for diagnosis (Ctrl+2)"
+            "Threads that update the same voxel or blob lose additions: the image is wrong. Not for diagnosis (Ctrl+2)"
         }
         Accumulation::Deterministic => "Every addition arrives in a fixed order: the same bits on every run (Ctrl+3)",
         Accumulation::Reload => {
             "Each blob sums its own values from a second copy of the matrix: no race condition, identical on every run (Ctrl+4)"
         }
         Accumulation::RandomCentralAtomic => {
-            "Lines in random order, atomic in the two central slices alone, where most additions meet: elsewhere a few are lost. Not for diagnosis (Ctrl+5)"
+            "LORs in random order; atomic only in the two central slices with the most collisions, a few additions are lost in the others. Not for diagnosis (Ctrl+5)"
         }
     }
 }
@@ -443,7 +443,7 @@ fn counts_form_ui(
         |racy| (if *racy { "non-atomic, too" } else { "atomic" }).to_owned(),
     );
     ui.checkbox(&mut form.racy_sensitivity, "non-atomic, too").on_hover_text(
-            "For non-atomic runs: make the sensitivity image with the race as well. A race in the backprojection alone scales the image down by what it loses; a race in both mostly cancels, and what stays is noise",
+            "For non-atomic runs: computes the sensitivity image non-atomically, too. Non-atomic backprojection alone scales the image down by the loss; in both, the losses mostly cancel and leave noise",
         );
     ui.end_row();
 }
@@ -494,7 +494,7 @@ fn frames_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, ui: &mut 
 /// The rows of the form for counts of pairs of crystals.
 fn pair_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devices: &[Device], ui: &mut Ui) {
     ui.label("Algorithm");
-    ui.label("MLEM").on_hover_text("With the stored matrix, all pairs of crystals in each step");
+    ui.label("MLEM").on_hover_text("With the system matrix, all crystal pairs in each step");
     ui.end_row();
     running.number(ui, "Iterations", &mut form.num_iterations, |form| &form.num_iterations, 1..=10_000);
     running.size(ui, &AXIS_NAMES, &mut form.size, |form| &form.size);
@@ -561,7 +561,7 @@ const SAVE_HELP: &str =
     "The image on the screen as NIfTI (.nii, .nii.gz), Interfile (.hv), .npy or a DICOM PET series (.dcm, a folder) (Ctrl+S)";
 
 /// What pictures are.
-const PICTURE_HELP: &str = "As it looks, at twice the window's resolution, as PNG. Of a plot: in the menu on its right button";
+const PICTURE_HELP: &str = "Screenshot as PNG, at twice the window's resolution. For a plot use its context menu";
 
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
@@ -572,7 +572,7 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             actions.push(RunAction::AskSaveImage);
         }
         ui.menu_button("Save picture", |ui| {
-            for (words, area) in [("Of the window…", PictureArea::Window), ("Of the slices…", PictureArea::Slices)] {
+            for (words, area) in [("Window screenshot…", PictureArea::Window), ("Slices screenshot…", PictureArea::Slices)] {
                 if ui.button(words).on_hover_text(PICTURE_HELP).clicked() {
                     actions.push(RunAction::AskPicture(area));
                 }
@@ -586,7 +586,7 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         let response = ui.add(value).labelled_by(label.id);
         name(&response, "Post-filter FWHM");
         Place::PostFilter.is_at(&response);
-        response.on_hover_text("Gaussian on what is shown and saved; the reconstruction itself goes on without it. 0 = none");
+        response.on_hover_text("Gaussian on displayed and saved images; the reconstruction does not use it. 0 = none");
         if fwhm != view.post_filter_mm {
             actions.push(RunAction::SetPostFilter(fwhm));
         }

@@ -369,7 +369,7 @@ impl RunView {
             return Err(GATHERED.to_owned());
         }
         if !ways.contains(&accumulation) {
-            return Err(format!("only backprojections with a stored matrix add in the {accumulation} way"));
+            return Err(format!("{accumulation} accumulation needs a system matrix"));
         }
         why_not(&self.live, accumulation).map_or(Ok(()), Err)?;
         self.forms.counts.accumulation = Some(accumulation);

@@ -122,9 +122,9 @@ impl Runs {
                 let Some(image) = &image else {
                     let name = choice.words(run_number, &course);
                     if past.is_some() {
-                        return Err(format!("{name} is on its way from the other machine: choose it again in a moment"));
+                        return Err(format!("{name} is being received from the remote host: select it again in a moment"));
                     }
-                    return Err(format!("{name} is kept no longer: pin an iterate while it is there to compare with it"));
+                    return Err(format!("{name} was discarded: pin an iterate while it is stored to compare with it"));
                 };
                 found.map(|found| Reference { subiteration: Some(image.subiteration), ..found })
             }

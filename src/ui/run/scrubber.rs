@@ -10,7 +10,7 @@ use crate::session::RunId;
 use crate::ui::widgets::theme;
 
 /// What a reference that is an iterate does.
-const REFERENCE_HELP: &str = "Takes this iterate as the reference: it is seen beside every other image, and all are compared with it. Another reference, or none, is chosen under Compare";
+const REFERENCE_HELP: &str = "Makes this iterate the reference: every other image is compared with it. Select another reference, or none, under Compare";
 
 /// What the scrubber shows.
 pub struct ScrubberView<'a> {
@@ -71,7 +71,7 @@ pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction
 /// The switch that shows all that is kept, one after the other.
 fn play_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let button = egui::Button::selectable(view.is_playing, "Play");
-    let help = "Shows the iterates that are kept one after the other (P)";
+    let help = "Plays the stored iterates (P)";
     if ui.add_enabled(view.iterations.len() > 1, button).on_hover_text(help).clicked() {
         actions.push(RunAction::Play(!view.is_playing));
     }
@@ -81,7 +81,7 @@ fn play_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
 fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     if let Some(number) = view.number.filter(|number| view.iterations.contains(number)) {
         let is_pinned = view.pinned.contains(&number);
-        let help = "Keeps this iterate whatever else is thinned out, with a button that shows it again";
+        let help = "Keeps this iterate when the history is thinned out, with a button to show it";
         if ui.selectable_label(is_pinned, "Pin").on_hover_text(help).clicked() {
             actions.push(RunAction::Pin(!is_pinned));
         }
@@ -109,9 +109,9 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let field = egui::DragValue::new(&mut budget_mb).range(1..=1 << 20).speed(4.0);
     let field = field.prefix(format!("history {} of ", used >> 20)).suffix(" MB");
     let help =
-        "Room for the images of the past of all runs. Where it is full every second one goes, first of the run that has most";
+        "History memory limit, for the images of all runs. When it is full, every second image of the longest history is discarded";
     let response = ui.add(field).on_hover_text(help);
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, true, "Room for the past, MB"));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, true, "History memory limit, MB"));
     if budget_mb != (budget >> 20).max(1) {
         actions.push(RunAction::SetHistoryBytes(budget_mb << 20));
     }

@@ -45,7 +45,7 @@ impl BesideView {
             BesideView::Sides => "This run's image left, the reference's right, at the same place in the same window",
             BesideView::Swipe => "This run's image left of the line, the reference's right of it; drag the line",
             BesideView::Blink => "Both images in turn, twice a second",
-            BesideView::Difference => "This run's image minus the reference's, on a scale of its own about 0",
+            BesideView::Difference => "This run's image minus the reference, on its own scale around 0",
         }
     }
 }

@@ -99,7 +99,7 @@ fn button_ui(name: &str, help: &str, action: ViewAction, ui: &mut Ui, actions: &
 /// Zoom, crosshair, layout, thickness of the slices, and the view that can be turned.
 fn views_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     ui.horizontal(|ui| {
-        button_ui("Fit object", "Zoom to what is active in the image (F)", ViewAction::FitObject, ui, actions);
+        button_ui("Fit object", "Zooms to the active region (F)", ViewAction::FitObject, ui, actions);
         button_ui("Whole image", "The whole image in view (Home)", ViewAction::Reset, ui, actions);
     });
     let is_slice = view.is_slice;
@@ -216,7 +216,7 @@ fn follow_ui(colouring: &Colouring, ui: &mut Ui, actions: &mut Vec<ViewAction>) 
         for &top in TopShare::VARIANTS {
             let help = match top {
                 TopShare::NearlyAll => "The window follows the image: up to its largest values, but for a few outliers",
-                _ => "The window follows the image: so many of the values that are not 0 lie below its top",
+                _ => "The window follows the image: percentage of the non-zero values below its top",
             };
             if ui.selectable_label(now == top.name(), top.name()).on_hover_text(help).clicked() {
                 actions.push(ViewAction::FollowWindow(top));

@@ -37,7 +37,7 @@ impl Calibration {
 }
 
 /// What the factor is.
-const HELP: &str = "Bq/mL that 1 count/mm stands for; 0: none. All values are then shown and saved in Bq/mL. Stored beside the scan's file. It holds for scans of the same duration, nuclide and corrections";
+const HELP: &str = "Calibration factor in Bq/mL per count/mm; 0: none. All values are then shown and saved in Bq/mL. Stored next to the scan. Valid for scans of the same duration, nuclide and corrections";
 /// How it is found.
 const PHANTOM_HELP: &str = "From a uniform phantom of known activity: Bq/mL per count/mm = activity concentration / mean of the selected ROI in the image on the screen";
 
@@ -79,7 +79,7 @@ fn phantom_ui(calibration: Calibration, selected: Option<&str>, ui: &mut Ui, act
         let response = ui.add(DragValue::new(&mut activity).range(0.0..=f64::MAX).speed(speed).suffix(" Bq/mL"));
         let response = response.labelled_by(label.id);
         name(&response, "Activity concentration, Bq/mL");
-        response.on_hover_text("Of the phantom, at the time of the scan");
+        response.on_hover_text("Activity of the phantom at the time of the scan");
         if activity != calibration.phantom_bq_per_ml {
             actions.push(StudyAction::EditPhantomActivity(activity));
         }

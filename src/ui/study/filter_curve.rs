@@ -83,7 +83,7 @@ pub fn filter_curve_ui(filter: &FilterCurve, next: Option<&FilterCurve>, ui: &mu
     });
     plot::name(&response.response, &format!("Plot: {title}"));
     response.response.on_hover_text(
-        "What frequencies are multiplied with, relative to the whole parabola or ramp at the cut-off; continuous-wave spectra are divided by the reference spectrum besides",
+        "Frequency response relative to the full parabola or ramp at the cut-off; continuous-wave spectra are also divided by the reference spectrum",
     );
 }
 

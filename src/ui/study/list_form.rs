@@ -87,11 +87,11 @@ fn table_beside(list: &Path) -> Option<PathBuf> {
 /// The question, in front of everything else.
 pub fn list_form_ui(form: &ListForm, ctx: &Context, actions: &mut Vec<StudyAction>) {
     let mut edited = form.clone();
-    let is_escaped = modal_ui(ctx, "read list", "Read a list of events", |ui| {
+    let is_escaped = modal_ui(ctx, "read list", "Open list-mode data", |ui| {
         let words = if form.is_yrt() {
-            "A YRT-PET list has no header: its scanner and what its events hold are told here."
+            "A YRT-PET file has no header: set its scanner and event fields here."
         } else {
-            "What the list's own header does not tell, or tells of files that are elsewhere."
+            "Information missing in the file's header, or files in another folder."
         };
         ui.add(egui::Label::new(words).wrap());
         ui.add_space(4.0);
@@ -100,7 +100,7 @@ pub fn list_form_ui(form: &ListForm, ctx: &Context, actions: &mut Vec<StudyActio
         if form.is_yrt() {
             yrt_ui(&mut edited, ui);
         } else {
-            let help = "A CASToR normalisation file (.Cdh), which tells how well all pairs of crystals count";
+            let help = "CASToR normalisation file (.Cdh) with the detection efficiencies of all crystal pairs";
             table_ui(&mut edited, ListTable::Normalization, "Normalisation", help, ui, actions);
         }
         ui.add_space(4.0);
@@ -148,7 +148,7 @@ fn yrt_ui(form: &mut ListForm, ui: &mut Ui) {
             name(&response.on_hover_text(help), label);
         };
         field(ui, "FWHM", "Uncertainty of the time of flight", 0.001, fwhm);
-        field(ui, "Step", "The step in which it is told; 0 = as a number", 0.0, step);
+        field(ui, "Step", "Step of the stored times; 0 = continuous", 0.0, step);
     });
     form.files.yrt.tof_ps = has_tof.then_some(form.tof_ps);
     let help = "Each event has its expected randoms, counts per second";

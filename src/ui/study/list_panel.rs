@@ -51,7 +51,7 @@ pub fn list_feed_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>
     if open.following.is_some() {
         ui.horizontal(|ui| {
             ui.label(RichText::new("following the file").strong());
-            let help = "Take the events that are there for the whole list, and reconstruct it from the beginning";
+            let help = "Stops following: reconstructs the events read so far from the beginning";
             if ui.button("Stop following").on_hover_text(help).clicked() {
                 actions.push(StudyAction::StopFeed);
             }
@@ -90,7 +90,7 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
         if without.clicked() {
             actions.push(StudyAction::RemoveAttenuation);
         }
-        let help = "Read the list again with other tables: of the scanner's crystals, of how well all pairs count";
+        let help = "Opens the file again with other tables of crystals or detection efficiencies";
         if can_be_told(&open.files.list) && ui.button("Tables…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskHowToRead);
         }

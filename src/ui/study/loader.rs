@@ -237,7 +237,7 @@ fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded,
     let counts = |study: Study<Counts>, files, size| Loaded::Counts { study: Box::new(study), files, size };
     match source {
         Source::Elsewhere(files) => {
-            let remote = remote.ok_or("the session is on this machine, not elsewhere")?;
+            let remote = remote.ok_or("the session is on this machine, not on the remote host")?;
             Ok(Loaded::Elsewhere(Box::new(remote.open(files, task)?)))
         }
         Source::Files(StudyFiles::File(path)) if FileKind::of(path) == Some(FileKind::Pairs) => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::io::FileKind;
 
 /// What can be opened.
-const STUDIES: &str = "Interfile projections (.hs), a list of events (.petsird, .Cdh, .l.hdr), an EPRI sweep (.DSC, NAME-proj.npy, .sweep) or counts of pairs of crystals (.pairs)";
+const STUDIES: &str = "a sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr), an EPRI acquisition (.DSC, NAME-proj.npy, .sweep) or a crystal-pair histogram (.pairs)";
 
 /// Why a file is no study that can be opened; `None` where it may be one.
 pub fn why_no_study(path: &Path) -> Option<String> {
@@ -16,7 +16,7 @@ pub fn why_no_study(path: &Path) -> Option<String> {
         return Some(format!("{shown} is a folder: open the header of a scan in it – {STUDIES}"));
     }
     let what = match FileKind::of(path) {
-        Some(kind) if kind.is_image() => "an image, and what is opened here is what a scanner measured",
+        Some(kind) if kind.is_image() => "an image; open measured data here",
         Some(FileKind::DicomSeries) => "DICOM, which is written but not read",
         Some(FileKind::Measurements) => "a table of numbers",
         Some(_) => return None,

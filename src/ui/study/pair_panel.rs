@@ -42,7 +42,7 @@ pub fn matrix_ui(open: &OpenPairs, maker: Option<&Maker<MatrixFile>>, ui: &mut U
         ui.label(RichText::new("Matrix").weak());
         let words = open.matrix.as_deref().map_or_else(|| none_yet(open), matrix_words);
         ui.label(words).on_hover_text(
-            "The system matrix: how probably a decay in each function of the image is counted by each pair of crystals. It is simulated, and kept for the next time",
+            "System matrix: the probability that a crystal pair detects a decay in each basis function. It is simulated and stored in the cache",
         );
     });
     if maker.is_some() {

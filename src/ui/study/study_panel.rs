@@ -78,11 +78,11 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         calibration_ui(view.calibration, view.selected_roi, ui, actions);
     }
     ui.horizontal(|ui| {
-        let help = "Open an Interfile projection header (.hs), a list of events (.petsird, .Cdh, .l.hdr), counts of pairs of crystals (.pairs) or an EPRI sweep (.DSC, .npy, .sweep), or tubes of response (.tubes), a matrix (.matrix) or regions (.toml, .json) for the open scan, or a session (.session)";
+        let help = "Opens a sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr), a crystal-pair histogram (.pairs) or an EPRI acquisition (.DSC, .npy, .sweep); for the open scan tubes of response (.tubes), a system matrix (.matrix) or ROIs (.toml, .json); or a session (.session)";
         if ui.button("Open…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskForFile);
         }
-        let help = "Open a list of events (.petsird, .Cdh, .l.hdr) or an EPRI sweep (.DSC, .sweep) that the scanner is still writing: the image grows with it";
+        let help = "Opens list-mode data (.petsird, .Cdh, .l.hdr) or an EPRI acquisition (.DSC, .sweep) while the scanner writes it";
         if ui.button("Follow…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskToFollow);
         }
@@ -96,7 +96,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         });
         ui.menu_button("Recent", |ui| recent_ui(view.recent, ui, actions));
     });
-    let help = "Keep the study, the settings of its runs, regions, views and plots in a file (.session), to go on with it another day (Ctrl+Shift+S)";
+    let help = "Saves study, run settings, ROIs, views and plots in a session file (.session) (Ctrl+Shift+S)";
     if ui.add_enabled(view.study.is_some(), egui::Button::new("Save session…")).on_hover_text(help).clicked() {
         actions.push(StudyAction::AskSaveSession);
     }

@@ -92,7 +92,7 @@ pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActio
     if !open.whole().is_over() {
         ui.horizontal(|ui| {
             ui.label(RichText::new("following the file").strong());
-            let help = "Take the projections that are there as the whole sweep";
+            let help = "Stops following: uses the projections read so far";
             if ui.button("Stop following").on_hover_text(help).clicked() {
                 act(StudyAction::StopFeed);
             }

@@ -57,13 +57,13 @@ impl TubeForm {
 pub fn tube_form_ui(form: &TubeForm, ctx: &Context, actions: &mut Vec<StudyAction>) {
     let mut edited = form.clone();
     let is_escaped = modal_ui(ctx, "make tubes", "Make tubes of response", |ui| {
-        let words = "Annihilations are followed into the crystals of the scanner. What is made once is kept and found again.";
+        let words = "Annihilations are simulated into the crystals of the scanner. Results are stored in the cache.";
         ui.add(egui::Label::new(words).wrap());
         ui.add_space(4.0);
         egui::Grid::new("tube form").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| fields_ui(&mut edited, ui));
         ui.add_space(4.0);
         ui.horizontal(|ui| {
-            let make = ui.button("Make").on_hover_text("In the background; a reconstruction goes on meanwhile");
+            let make = ui.button("Make").on_hover_text("Runs in the background, also during a reconstruction");
             if make.clicked() {
                 actions.push(StudyAction::MakeTubes);
             }
@@ -130,7 +130,7 @@ fn fields_ui(form: &mut TubeForm, ui: &mut Ui) {
             .custom_parser(|text| text.trim().parse::<f64>().ok().map(|num| 0.5 * (num - 1.0)));
         let response = ui.add(value);
         name(&response, "Samples along the line that share a mean");
-        response.on_hover_text("Running mean over so many samples along the line");
+        response.on_hover_text("Number of samples of the running mean along the line");
         ui.label("samples");
         *along = 2 * reach + 1;
     });

@@ -62,7 +62,7 @@ fn column(ui: &mut Ui, width: f32, height: f32, contents: impl FnOnce(&mut Ui)) 
 fn map_ui(tubes: &OpenTubes, map: &TextureHandle, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let title = format!("Sums: white 0, black {:.1} mm", tubes.largest_sum_mm());
     ui.label(RichText::new(title).small().strong())
-        .on_hover_text("What each tube adds up to: the more, the more its bin counts. Click to choose the one that is shown");
+        .on_hover_text("Sum of each tube, proportional to the sensitivity of its bin. Click to select a tube");
     let size = [tubes.sampling().num_radial as f64, tubes.sampling().num_ring_differences as f64];
     let middle = PlotPoint::new(0.5 * size[0] - 0.5, 0.5 * size[1] - 0.5);
     let image = PlotImage::new("sums", map.id(), middle, size.map(|n| n as f32));

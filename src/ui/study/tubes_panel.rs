@@ -19,7 +19,7 @@ pub fn tubes_ui(
         ui.label(RichText::new("Tubes").weak());
         let words = tubes.map_or_else(|| "none yet: a coarse set is used".to_owned(), OpenTubes::words);
         ui.label(words).on_hover_text(
-            "Tubes of response: what the crystals see around a line. The projector tubes reconstructs with them; without any it makes a coarse set in some seconds",
+            "Tubes of response: the sensitivity of crystal pairs around a line. The projector tubes uses them; without any it simulates a coarse set within seconds",
         );
     });
     if let Some(maker) = maker {

@@ -223,7 +223,7 @@ impl App {
 
     pub(super) fn feed_or_notice(&mut self, ctx: &Context, feed: std::io::Result<Feed>) -> Option<Feed> {
         feed.map_err(|error| {
-            let text = format!("the file cannot be followed, for no thread could be started: {error}; close other programs");
+            let text = format!("following the file failed: no thread could be started ({error}); close other programs");
             self.notify(ctx, Notice::error(text));
         })
         .ok()

@@ -57,7 +57,7 @@ impl App {
     pub(super) fn keep_fitting_tubes(&mut self, ctx: &Context, tubes: Option<(Arc<TubeSet>, Option<PathBuf>)>) {
         self.study.tube_form = None;
         if let Some(Err(reason)) = tubes.map(|(set, file)| self.study.take_tubes(set, file)) {
-            self.notify(ctx, Notice::info(format!("the tubes of the study before are put away: {reason}")));
+            self.notify(ctx, Notice::info(format!("tubes of the previous study discarded: {reason}")));
         }
         let scanner = self.study.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().ok());
         if let Some(TubeSource::Simulation { scanner: simulated, .. }) = self.study.tube_maker.as_ref().map(Maker::source)

@@ -270,11 +270,11 @@ pub fn title(task: FileTask) -> &'static str {
 fn formats(task: FileTask) -> &'static str {
     match task {
         FileTask::OpenStudy => {
-            "an Interfile projection header (.hs), counts of pairs of crystals (.pairs), an EPRI sweep (.DSC, .npy, .sweep) or a session (.session)"
+            "a sinogram (.hs), a crystal-pair histogram (.pairs), an EPRI acquisition (.DSC, .npy, .sweep) or a session (.session)"
         }
         FileTask::OpenTubes => "tubes of response (.tubes)",
-        FileTask::OpenMatrix => "a stored matrix (.matrix)",
-        FileTask::Follow => "a list of events (.petsird, .Cdh, .l.hdr) or a sweep (.DSC, .sweep) whose data file grows",
+        FileTask::OpenMatrix => "a system matrix (.matrix)",
+        FileTask::Follow => "list-mode data (.petsird, .Cdh, .l.hdr) or an EPRI acquisition (.DSC, .sweep) that is still being written",
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
         FileTask::Correct(_) => "an Interfile projection header (.hs)",
         FileTask::ListTable(ListTable::Crystals) => "a table of crystals (.lut, .hscan, .geom or .crystals.toml)",
@@ -308,7 +308,7 @@ fn path_window_ui(task: FileTask, typed: &str, host: Option<&str>, ctx: &egui::C
             None => "This desktop offers no file dialog. Type a path:".into(),
         });
         let label = ui.label(formats(task));
-        let hint = if host.is_some() { "path, or the name of a file beside the study" } else { "path" };
+        let hint = if host.is_some() { "path, or the name of a file in the study's folder" } else { "path" };
         let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text(hint));
         let edit = edit.labelled_by(label.id);
         let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
@@ -338,7 +338,7 @@ fn overwrite_ui(overwrite: &Overwrite, ctx: &egui::Context, actions: &mut Vec<Ac
         for file in &overwrite.files {
             ui.add(egui::Label::new(file.display().to_string()).wrap());
         }
-        ui.label(if overwrite.files.len() == 1 { "It is there already." } else { "They are there already." });
+        ui.label(if overwrite.files.len() == 1 { "It exists already." } else { "They exist already." });
         ui.add_space(4.0);
         ui.horizontal(|ui| {
             if ui.button("Replace").clicked() {

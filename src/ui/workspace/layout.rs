@@ -392,8 +392,8 @@ impl App {
     fn why_not_beside(&self) -> Option<&'static str> {
         let own = &self.run().shown.volume()?.grid;
         match self.runs.beside()?.1.volume() {
-            None => Some("No image of that run is kept"),
-            Some(other) if !other.grid.same_as(own) => Some("Only images on the same grid can be beside each other"),
+            None => Some("No image of that run is stored"),
+            Some(other) if !other.grid.same_as(own) => Some("Only images on the same grid can be shown side by side"),
             Some(_) => None,
         }
     }

@@ -48,7 +48,7 @@ impl App {
         let state = self.graphics.clone().ok_or(NO_ADAPTER)?;
         let fine = twice_as_fine(ctx);
         let drawn = self.drawn(&state, ctx, &fine).map_err(|error| error.to_string())?;
-        let part = area.rect(&fine).ok_or("what the picture was to be of is no longer in the window")?;
+        let part = area.rect(&fine).ok_or("the part to capture is no longer in the window")?;
         let (size, rgb) = cut_out(&drawn, part, fine.pixels_per_point());
         let picture = Picture { size, rgb: &rgb, texts: self.picture_texts() };
         write_png(path, picture).map_err(|error| error.to_string())

@@ -60,7 +60,7 @@ impl App {
         let Some(path) = chosen_of(paths) else { return };
         if num_dropped > 1 {
             let words =
-                format!("of {num_dropped} files dropped together one is opened, {}; drop others by themselves", path.display());
+                format!("one of {num_dropped} dropped files is opened, {}; drop the others one at a time", path.display());
             self.notify(ctx, Notice::info(words));
         }
         self.open(ctx, Source::file(path));

@@ -48,15 +48,15 @@ pub fn last_session(
     };
     let failed = |why: String| {
         Notice::error(format!(
-            "The last session cannot be read: {reason}. It cannot be stored as a file either ({why}): so the work of this time is not \
-             stored for the next start. Save it with 'Save session…'"
+            "Reading the last session failed: {reason}. Storing it as a file failed, too ({why}): the current work is therefore not \
+             stored for the next time. Save it with 'Save session…'"
         ))
     };
     let folder = folder.ok_or_else(|| failed("there is no cache folder".to_owned()))?;
     let path = folder.join(format!("last-session-{}.session.bak", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S")));
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
     written.map_err(|error| failed(format!("{}: {error}", path.display())))?;
-    let text = format!("The last session cannot be read: {reason}. It is stored as {}", path.display());
+    let text = format!("Reading the last session failed: {reason}. It is stored as {}", path.display());
     Ok((None, Some(Notice::warning(text))))
 }
 
@@ -146,7 +146,7 @@ impl App {
                 self.restoring = Some(session);
                 self.leave(ctx, Leave::Open(source));
             }
-            Err(reason) => self.notify(ctx, Notice::error(format!("the session cannot be restored: {reason}"))),
+            Err(reason) => self.notify(ctx, Notice::error(format!("restoring the session failed: {reason}"))),
         }
     }
 
@@ -159,7 +159,7 @@ impl App {
     pub(super) fn take_up(&mut self, ctx: &Context, session: SavedSession) -> bool {
         match session.rois() {
             Ok(rois) => self.rois.set(rois),
-            Err(reason) => self.notify(ctx, Notice::error(format!("the regions of the session cannot be restored: {reason}"))),
+            Err(reason) => self.notify(ctx, Notice::error(format!("the regions of restoring the session failed: {reason}"))),
         }
         self.rois_are_kept();
         let SavedSession { study, numbers, next, view, colouring, plots, runs, .. } = session;

@@ -109,7 +109,7 @@ fn groups(view: &KeysView) -> Vec<Group> {
                     key(Key::K, "Pin this iterate, or no longer", run(RunAction::Pin(!is_pinned))),
                     key(
                         Key::C,
-                        "The reference's image beside: next way",
+                        "Next comparison mode",
                         Action::View(ViewAction::SetBeside(view.beside.next())),
                     ),
                 ])

@@ -184,7 +184,7 @@ impl Client {
         }
         if self.heard_at.elapsed() > SILENCE {
             let secs = SILENCE.as_secs();
-            return Err(WireError::Refused(format!("the other end has said nothing for {secs} s")));
+            return Err(WireError::Refused(format!("no data from the remote program for {secs} s")));
         }
         self.ping = (self.ping.0 + 1, Instant::now());
         self.say(&ToServer::Ping(self.ping.0))

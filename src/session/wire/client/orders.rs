@@ -80,7 +80,7 @@ impl Client {
             return Err(reason.clone());
         }
         let settings = Settings::of(job).and_then(|(_, settings)| Ok((study_of(job)?, settings)));
-        settings.map_err(|reason| format!("run {run} cannot be done on {}: {reason}", state.host))
+        settings.map_err(|reason| format!("run {run} on {} failed: {reason}", state.host))
     }
 
     pub(super) fn pass_ask_on(&mut self, ask: Ask) -> Result<(), WireError> {

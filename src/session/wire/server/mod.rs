@@ -281,7 +281,7 @@ impl Hub {
     pub(super) fn welcome(&mut self, num_news: u64) -> Result<(), WireError> {
         self.news.arrived(num_news)?;
         let session = self.rendezvous.name().to_owned();
-        let host = System::host_name().unwrap_or_else(|_| "the other machine".into());
+        let host = System::host_name().unwrap_or_else(|_| "the remote host".into());
         self.say(&ToWindow::Welcome { session, host, num_orders: self.orders.0 })?;
         if let Some(line) = &self.line {
             self.news.under_way().for_each(|bytes| _ = line.send(bytes.clone()));

@@ -80,7 +80,7 @@ impl Hub {
         let (sender, running) = (self.sender.clone(), self.running.clone());
         let work = move || {
             let made = catch_unwind(AssertUnwindSafe(|| forecast(&job, running.as_deref())));
-            let made = made.map_err(|_| "what it needs cannot be told: the program made a mistake".to_owned());
+            let made = made.map_err(|_| "memory forecast failed: internal error".to_owned());
             let made = made.and_then(|made| made.map_err(|error| error.to_string()));
             let _ = sender.send(Input::Foreseen(number, made));
         };
