@@ -4,6 +4,8 @@
 
 mod batch;
 mod corrections;
+#[path = "../support/data.rs"]
+mod data;
 mod ends;
 mod epri;
 mod exchange;

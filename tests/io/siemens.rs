@@ -10,14 +10,15 @@ use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::{read_projections, read_study, write_projections};
 use tomoscope::scanner::{Cylinder, InPlane};
 
+use super::data::data_file;
 use super::lists::{Whole, read_list};
-use super::{assert_says, folder, real_data, warns_of};
+use super::{assert_says, folder, warns_of};
 
 const NUM_TANGENTIAL: u64 = 344;
 const NUM_VIEWS: u64 = 252;
 
 fn fragment() -> Option<Whole> {
-    let path = real_data("listmode/PET_ACQ_small.l.hdr.STIR")?;
+    let path = data_file("listmode/PET_ACQ_small.l.hdr.STIR")?;
     Some(read_list(&path, &ListOptions::default()).unwrap())
 }
 

@@ -6,6 +6,8 @@ mod calibration;
 mod colours;
 mod compare;
 mod corrections;
+#[path = "../support/data.rs"]
+mod data;
 mod dropped;
 mod elsewhere;
 mod files;
