@@ -14,7 +14,7 @@ mod limits;
 mod list_times;
 mod lists;
 mod matrix;
-#[cfg(unix)]
+#[cfg(target_os = "linux")] // `ulimit -v`
 mod memory;
 mod nema;
 mod outputs;

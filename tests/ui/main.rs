@@ -8,7 +8,9 @@ mod compare;
 mod corrections;
 #[path = "../support/data.rs"]
 mod data;
+#[cfg(target_os = "linux")] // names that are not UTF-8
 mod dropped;
+#[cfg(target_os = "linux")] // names that are not UTF-8
 mod elsewhere;
 mod files;
 mod frames;
