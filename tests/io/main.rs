@@ -31,8 +31,6 @@ mod tables;
 mod unfinished;
 mod yrt;
 
-use std::path::Path;
-
 use tomoscope::data::{Notice, Severity};
 
 /// A folder that is removed at the end.
