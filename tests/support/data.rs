@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 pub fn data_file(name: &str) -> Option<PathBuf> {
     let public = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/public");
     let folder = std::env::var_os("TOMOSCOPE_DATA").map_or(public, PathBuf::from);
-    let path = unpacked(&folder.join(name));
+    // Programs that the tests start have other working folders.
+    let path = unpacked(&std::path::absolute(folder.join(name)).unwrap());
     if path.exists() {
         return Some(path);
     }
