@@ -13,8 +13,11 @@ use super::{done, tomoscope};
 
 /// Starts the program. It hears signals even where the tests were started by `nohup`.
 pub fn start(folder: &Path, arguments: &str) -> Child {
-    let mut program = Command::new("env");
-    program.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_tomoscope")]);
+    let tomoscope = env!("CARGO_BIN_EXE_tomoscope");
+    let mut program = Command::new(if cfg!(target_os = "linux") { "env" } else { tomoscope });
+    if cfg!(target_os = "linux") {
+        program.args(["--default-signal=INT,TERM,HUP", tomoscope]);
+    }
     program.current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").args(arguments.split(' '));
     program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }

@@ -49,11 +49,7 @@ fn a_sweep_that_cannot_be_simulated_is_a_sentence() {
 
 #[test]
 fn a_real_scan_is_described() {
-    let Some(data) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return;
-    };
-    let scan = std::path::Path::new(&data).join("epri/fusillo-20091002-proj.DSC");
+    let Some(scan) = super::data::data_file("epri/fusillo-20091002-proj.DSC") else { return };
     let about = done(std::path::Path::new("."), &["info", scan.to_str().unwrap()]);
     for part in [
         "Bruker BES3T",

@@ -6,13 +6,13 @@ use std::process::{Command, Output};
 use super::{done, refused};
 
 /// Runs the program in a shell that first does `limit`.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn under(folder: &Path, limit: &str, arguments: &str) -> Output {
     let script = format!("{limit} && exec {} {arguments}", env!("CARGO_BIN_EXE_tomoscope"));
     Command::new("sh").current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").args(["-c", &script]).output().unwrap()
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn threads_and_memory_that_are_refused_give_a_sentence_and_no_half_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Lists of events in time: blocks, frames, durations; and the randoms of simulated lists.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -19,13 +19,9 @@ fn said(folder: &Path, arguments: &str) -> String {
     text
 }
 
-/// A file of the ring's list, where the folder of data is given.
+/// A file of the synthetic scan of a ring.
 fn ring(name: &str) -> Option<String> {
-    let Some(data) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return None;
-    };
-    Some(PathBuf::from(data).join("listmode").join(name).to_str()?.to_owned())
+    Some(super::data::data_file(&format!("listmode/{name}"))?.to_str()?.to_owned())
 }
 
 fn record(folder: &Path, image: &str) -> Value {

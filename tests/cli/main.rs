@@ -4,6 +4,8 @@
 
 mod batch;
 mod corrections;
+#[path = "../support/data.rs"]
+mod data;
 mod ends;
 mod epri;
 mod error_codes;
@@ -13,7 +15,7 @@ mod limits;
 mod list_times;
 mod lists;
 mod matrix;
-#[cfg(unix)]
+#[cfg(target_os = "linux")] // `ulimit -v`
 mod memory;
 mod nema;
 mod outputs;

@@ -1,5 +1,6 @@
 //! Standard output and standard error that are closed or full: nothing panics, and no result is lost.
 
+#[cfg(target_os = "linux")]
 use std::fs::OpenOptions;
 use std::io::{PipeWriter, pipe};
 use std::path::Path;
@@ -13,6 +14,7 @@ fn closed() -> PipeWriter {
 }
 
 /// A disk that is full.
+#[cfg(target_os = "linux")]
 fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").unwrap().into()
 }
@@ -72,6 +74,7 @@ fn a_closed_pipe_costs_nothing() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_behind_standard_output_is_told_and_costs_no_result() {
     let folder = folder_with_data();
@@ -89,6 +92,7 @@ fn a_full_disk_behind_standard_output_is_told_and_costs_no_result() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn an_error_that_cannot_be_printed_has_its_exit_code_all_the_same() {
     let folder = tempfile::tempdir().unwrap();

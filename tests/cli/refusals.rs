@@ -274,7 +274,7 @@ fn a_single_thing_is_not_told_in_the_plural() {
     }
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")] // `ulimit -f`
 #[test]
 fn an_image_for_which_there_is_no_room_is_a_sentence() {
     let folder = folder_with_scan();

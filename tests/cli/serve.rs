@@ -75,7 +75,7 @@ fn sockets(folder: &Path) -> Vec<PathBuf> {
     hosts.flat_map(|host| std::fs::read_dir(host.path()).unwrap().flatten()).map(|entry| entry.path()).collect()
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")] // `/proc`
 #[test]
 fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() {
     let folder = scan("serve-killed");
@@ -129,7 +129,7 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
     assert_eq!(sockets(&folder), [] as [PathBuf; 0]);
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")] // `/proc`
 #[test]
 fn a_server_that_nobody_takes_up_ends_by_itself_and_leaves_nothing() {
     let folder = scan("serve-alone");
@@ -153,6 +153,7 @@ fn a_server_that_nobody_takes_up_ends_by_itself_and_leaves_nothing() {
     assert_eq!(sockets(&folder), [] as [PathBuf; 0]);
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_no_window_is_told_so() {
     let folder = scan("serve-nonsense");

@@ -1,10 +1,9 @@
 //! The program against an image that STIR reconstructed from the same sinogram.
 
-use std::path::PathBuf;
-
 use tomoscope::data::Volume;
 use tomoscope::io::read_volume;
 
+use super::data::data_file;
 use super::done;
 
 /// Scale that fits `ours` to `theirs` best and the relative norm of what remains, over voxels within a radius.
@@ -26,19 +25,14 @@ fn fit(ours: &Volume, theirs: &Volume, radius_mm: f64) -> (f64, f64) {
 
 #[test]
 fn one_iteration_of_mlem_is_the_one_of_stir() {
-    let Some(data) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return;
-    };
-    let data = PathBuf::from(data).join("stir");
-    let text = |name: &str| data.join(name).to_string_lossy().into_owned();
+    let (Some(input), Some(stir)) = (data_file("stir/utahgeom_synth600k.hs"), data_file("stir/mlem_1.hv")) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (input, like) = (text("utahgeom_synth600k.hs"), text("mlem_1.hv"));
+    let [input, like] = [&input, &stir].map(|path| path.to_string_lossy().into_owned());
     let mlem = ["--algorithm", "mlem", "--iterations", "1", "--rays", "1,2"];
     let arguments: Vec<&str> = ["reconstruct", &input, "-o", "out.hv", "--like", &like].into_iter().chain(mlem).collect();
     println!("{}", done(folder.path(), &arguments));
     let (ours, _) = read_volume(&folder.path().join("out.hv")).unwrap();
-    let (theirs, _) = read_volume(&data.join("mlem_1.hv")).unwrap();
+    let (theirs, _) = read_volume(&stir).unwrap();
     assert!(ours.grid.same_as(&theirs.grid));
     let voxel_mm = theirs.grid.voxel_mm[0];
     let (scale, residual) = fit(&ours, &theirs, theirs.grid.inscribed_radius_mm() - 2.0 * voxel_mm);

@@ -11,12 +11,13 @@ use tomoscope::plan::{ListSelection, list_study};
 use tomoscope::scanner::Crystal;
 use tomoscope::task::Task;
 
+use super::data::data_file;
 use super::lists::{SQUARE, Word, bytes_of_words, progress, put_castor, read_list, square_lut};
-use super::{assert_says, folder, real_data, warns_of};
+use super::{assert_says, folder, warns_of};
 
 /// Numbers that the ring's makers wrote down.
 fn truth() -> Option<serde_json::Value> {
-    let path = real_data("listmode/ring_truth.json")?;
+    let path = data_file("listmode/ring_truth.json")?;
     Some(serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
 }
 
@@ -40,7 +41,7 @@ pub(super) fn checksum(events: &Events) -> u64 {
 
 #[test]
 fn the_ring_is_the_scan_that_was_made() {
-    let (Some(truth), Some(path)) = (truth(), real_data("listmode/ring_list.Cdh")) else { return };
+    let (Some(truth), Some(path)) = (truth(), data_file("listmode/ring_list.Cdh")) else { return };
     let list = read_list(&path, &ListOptions::default()).unwrap();
     let (facts, events) = (&list.facts, &list.prompts);
     assert_eq!((events.len(), facts.num_events, facts.duration_ms), (40_000, Some(40_000), Some(5000)));
@@ -77,7 +78,7 @@ fn the_ring_is_the_scan_that_was_made() {
 
 #[test]
 fn events_of_the_ring_lie_where_the_activity_was() {
-    let Some(path) = real_data("listmode/ring_list.Cdh") else { return };
+    let Some(path) = data_file("listmode/ring_list.Cdh") else { return };
     let list = read_list(&path, &ListOptions::default()).unwrap();
     let mut mean = [0.0; 3];
     for (&pair, &[from, to]) in list.prompts.pairs.iter().zip(&list.prompts.tof_mm) {
@@ -94,7 +95,7 @@ fn events_of_the_ring_lie_where_the_activity_was() {
 
 #[test]
 fn the_rings_histogram_has_its_counts() {
-    let Some(path) = real_data("listmode/ring_hist.Cdh") else { return };
+    let Some(path) = data_file("listmode/ring_hist.Cdh") else { return };
     let mut histogram = Histogram::open(&path, &ListOptions::default()).unwrap();
     assert_eq!((histogram.num_bins(), histogram.detectors().crystals().len()), (17_975, 768));
     let tof = histogram.tof().unwrap();
@@ -159,7 +160,7 @@ fn a_histogram_is_as_many_events_of_each_bin_as_it_has_counts() {
 
 #[test]
 fn rules_make_the_rings_table() {
-    let Some(path) = real_data("listmode/TEST_RING_8x96.lut") else { return };
+    let Some(path) = data_file("listmode/TEST_RING_8x96.lut") else { return };
     let folder = folder();
     let rules = "scanner name: TEST_RING_8x96\nnumber of elements: 768\nnumber of layers: 1\nscanner radius: 190\n\
                  number of rsectors: 12\nnumber of rsectors axial: 1\nnumber of modules axial: 2\nnumber of crystals transaxial: 8\n\
@@ -319,7 +320,7 @@ fn a_normalisation_file_tells_which_pairs_count() {
 
 #[test]
 fn pairs_that_the_scanner_does_not_allow_do_not_count() {
-    let Some(ring) = real_data("listmode/TEST_RING_8x96.hscan") else { return };
+    let Some(ring) = data_file("listmode/TEST_RING_8x96.hscan") else { return };
     let folder = folder();
     let header = EVERY_FIELD.replace("SQUARE", "TEST_RING_8x96") + "Maximum axial difference mm: 24.5\n";
     let path = put_castor(folder.path(), &header, &every_field(&[]));

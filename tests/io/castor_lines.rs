@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use tomoscope::io::list_mode::{self, ListOptions};
 
+use super::data::data_file;
 use super::lists::{Whole, Word, bytes_of_words, put_castor, read_list};
-use super::{assert_says, folder, real_data};
+use super::{assert_says, folder};
 
 const LIST: &str = "Scanner name: SQUARE\nData filename: a.Cdf\nNumber of events: 2\nData mode: list-mode\nData type: PET\n\
                     Start time (s): 0\nDuration (s): 20\nMaximum number of lines per event: 3\n";
@@ -96,7 +97,7 @@ fn pairs_that_cannot_be_one_line_are_refused_with_their_place() {
 /// The ring's histogram, which has 9625 bins of one pair and 8350 of two.
 #[test]
 fn the_rings_histogram_with_its_cross_planes_is_a_list() {
-    let Some(path) = real_data("listmode/ring_hist.Cdh") else { return };
+    let Some(path) = data_file("listmode/ring_hist.Cdh") else { return };
     let list = read_list(&path, &ListOptions::default()).unwrap();
     assert_eq!(list.prompts.len(), 12_239);
     assert!(list.notices.iter().any(|notice| notice.text.contains("8350 entries have several pairs")), "{:?}", list.notices);

@@ -9,8 +9,9 @@ use tomoscope::io::list_mode::{self, ListOptions};
 use tomoscope::scanner::{Crystal, Detectors};
 
 use super::castor::{assert_same_crystal, checksum};
+use super::data::data_file;
 use super::lists::{SQUARE, Whole, drain, put_square, read_list};
-use super::{assert_says, folder, real_data};
+use super::{assert_says, folder};
 
 /// What a writer wrote, read back.
 fn written(facts: ListFacts, pieces: &[Events]) -> (tempfile::TempDir, Whole) {
@@ -32,7 +33,7 @@ fn assert_near(found: &[f32], expected: &[f32]) {
 
 #[test]
 fn the_ring_is_written_as_it_was() {
-    let Some(path) = real_data("listmode/ring_list.Cdh") else { return };
+    let Some(path) = data_file("listmode/ring_list.Cdh") else { return };
     let original = read_list(&path, &ListOptions::default()).unwrap();
     let (_folder, copy) = written(ListFacts::clone(&original.facts), std::slice::from_ref(&original.prompts));
     let (a, b) = (&copy.prompts, &original.prompts);

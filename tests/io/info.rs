@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::{folder, real_data};
+use super::data::data_file;
+use super::folder;
 
 fn info(path: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tomoscope")).arg("info").arg(path).output().unwrap()
@@ -51,7 +52,7 @@ fn a_file_that_cannot_be_read_is_a_sentence_and_exit_code_1() {
 
 #[test]
 fn it_gives_the_counts_of_real_data() {
-    let Some(path) = real_data("stir/utahgeom_synth600k.hs") else { return };
+    let Some(path) = data_file("stir/utahgeom_synth600k.hs") else { return };
     let text = String::from_utf8(info(&path).stdout).unwrap();
     assert!(text.contains("600597\n") && text.contains("CTI PRT-1"), "{text}");
 }

@@ -6,6 +6,8 @@ mod castor;
 mod castor_lines;
 mod castor_reader;
 mod castor_writer;
+#[path = "../support/data.rs"]
+mod data;
 mod dicom;
 mod follow;
 mod hostile;
@@ -29,22 +31,11 @@ mod tables;
 mod unfinished;
 mod yrt;
 
-use std::path::{Path, PathBuf};
-
 use tomoscope::data::{Notice, Severity};
 
 /// A folder that is removed at the end.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
-}
-
-/// A file of the folder with real data, or `None` (said) where there is no such folder.
-fn real_data(name: &str) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return None;
-    };
-    Some(Path::new(&folder).join(name))
 }
 
 /// Numbers as a file holds them.

@@ -13,8 +13,9 @@ use tomoscope::io::list_mode::petsird::PetsirdWriter;
 use tomoscope::io::list_mode::{self, EventReader, ListOptions};
 use tomoscope::scanner::{Crystal, Detectors, find};
 
+use super::data::data_file;
 use super::lists::{Whole, progress, read_list};
-use super::{assert_says, folder, real_data};
+use super::{assert_says, folder};
 
 fn open(path: &Path) -> Result<Box<dyn EventReader>, IoError> {
     list_mode::open(path, &ListOptions::default())
@@ -35,13 +36,13 @@ fn read_all(path: &Path) -> Result<(EventChunk, Vec<Notice>), IoError> {
 
 /// The rows of the look-up table that lies beside the ring's list: the crystals' places, mm.
 fn table() -> Option<Vec<[f64; 3]>> {
-    let bytes = fs::read(real_data("listmode/TEST_RING_8x96.lut")?).unwrap();
+    let bytes = fs::read(data_file("listmode/TEST_RING_8x96.lut")?).unwrap();
     let floats: Vec<f32> = bytes.chunks(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect();
     Some(floats.chunks(6).map(|row| [row[0], row[1], row[2]].map(f64::from)).collect())
 }
 
 fn truth() -> Option<Json> {
-    Some(serde_json::from_slice(&fs::read(real_data("listmode/ring_truth.json")?).unwrap()).unwrap())
+    Some(serde_json::from_slice(&fs::read(data_file("listmode/ring_truth.json")?).unwrap()).unwrap())
 }
 
 fn distance(a: &[f64; 3], b: &[f64; 3]) -> f64 {
@@ -96,7 +97,7 @@ fn check_list(events: &Events, detectors: &Detectors, ids: &[u64], truth: &Json)
 
 #[test]
 fn a_list_of_the_formats_own_package() {
-    let (Some(path), Some(table), Some(truth)) = (real_data("listmode/ring.petsird"), table(), truth()) else { return };
+    let (Some(path), Some(table), Some(truth)) = (data_file("listmode/ring.petsird"), table(), truth()) else { return };
     let (events, notices) = read_all(&path).unwrap();
     assert!(notices.is_empty(), "{notices:?}");
     let reader = open(&path).unwrap();
@@ -120,7 +121,7 @@ fn a_list_of_the_formats_own_package() {
 
 #[test]
 fn the_efficiencies_of_all_pairs() {
-    let (Some(path), Some(table), Some(truth)) = (real_data("listmode/ring.petsird"), table(), truth()) else { return };
+    let (Some(path), Some(table), Some(truth)) = (data_file("listmode/ring.petsird"), table(), truth()) else { return };
     let reader = open(&path).unwrap();
     let facts = reader.facts();
     let (efficiency, num) = (facts.efficiency.as_ref().unwrap(), facts.detectors.crystals().len() as u32);
@@ -153,7 +154,7 @@ fn the_efficiencies_of_all_pairs() {
 
 #[test]
 fn a_list_that_grows_gives_every_event_once() {
-    let Some(path) = real_data("listmode/ring.petsird") else { return };
+    let Some(path) = data_file("listmode/ring.petsird") else { return };
     let (expected, _) = read_all(&path).unwrap();
     let (folder, bytes) = (folder(), fs::read(&path).unwrap());
     let growing = folder.path().join("a.petsird");
@@ -665,7 +666,7 @@ fn a_list_that_is_cut_anywhere_is_refused() {
 
 #[test]
 fn a_list_of_the_formats_own_package_written_again() {
-    let Some(path) = real_data("listmode/ring.petsird") else { return };
+    let Some(path) = data_file("listmode/ring.petsird") else { return };
     let (folder, (events, _)) = (folder(), read_all(&path).unwrap());
     let reader = open(&path).unwrap();
     let again = folder.path().join("a.petsird");

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt as _;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use tomoscope::data::{Events, Michelogram};
@@ -10,14 +10,15 @@ use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::{read_projections, read_study, write_projections};
 use tomoscope::scanner::{Cylinder, InPlane};
 
+use super::data::data_file;
 use super::lists::{Whole, read_list};
-use super::{assert_says, folder, real_data, warns_of};
+use super::{assert_says, folder, warns_of};
 
 const NUM_TANGENTIAL: u64 = 344;
 const NUM_VIEWS: u64 = 252;
 
 fn fragment() -> Option<Whole> {
-    let path = real_data("listmode/PET_ACQ_small.l.hdr.STIR")?;
+    let path = data_file("listmode/PET_ACQ_small.l.hdr.STIR")?;
     Some(read_list(&path, &ListOptions::default()).unwrap())
 }
 
@@ -191,11 +192,12 @@ fn sinogram_header(span: usize, largest: usize, table: &str, num_planes: u64) ->
 
 /// A file of zeros but for these: (data type, plane, view, tangential position, value).
 fn put_sinograms(folder: &Path, header: &str, num_planes: u64, values: &[(u64, u64, u64, u64, i16)]) -> PathBuf {
-    let data = File::create(folder.join("a.s")).unwrap();
+    let mut data = File::create(folder.join("a.s")).unwrap();
     data.set_len(2 * num_planes * NUM_VIEWS * NUM_TANGENTIAL * 2).unwrap();
     for &(kind, plane, view, tangential, value) in values {
         let bin = ((kind * num_planes + plane) * NUM_VIEWS + view) * NUM_TANGENTIAL + tangential;
-        data.write_all_at(&value.to_le_bytes(), 2 * bin).unwrap();
+        data.seek(SeekFrom::Start(2 * bin)).unwrap();
+        data.write_all(&value.to_le_bytes()).unwrap();
     }
     let path = folder.join("a.s.hdr");
     fs::write(&path, header).unwrap();

@@ -7,7 +7,7 @@ use tomoscope::data::{Michelogram, Severity};
 use tomoscope::io::{read_projections, read_volume, write_projections, write_volume};
 use tomoscope::scanner::InPlane;
 
-use super::real_data;
+use super::data::data_file;
 
 /// The float at an index of a raw little-endian file.
 fn raw(path: &Path, index: usize) -> f32 {
@@ -28,7 +28,7 @@ const AXIALS: [usize; 9] = [12, 13, 14, 15, 16, 15, 14, 13, 12];
 
 #[test]
 fn a_file_of_sinograms_with_a_scanner_that_is_only_named() {
-    let Some(path) = real_data("stir/utahgeom_synth600k.hs") else { return };
+    let Some(path) = data_file("stir/utahgeom_synth600k.hs") else { return };
     let (data, notices) = read_projections(&path).unwrap();
     let g = data.geometry.as_ref();
     assert_eq!(data.total(), 600_597.0);
@@ -50,7 +50,7 @@ fn a_file_of_sinograms_with_a_scanner_that_is_only_named() {
 
 #[test]
 fn a_file_of_viewgrams() {
-    let Some(path) = real_data("stir/fwd_test5.hs") else { return };
+    let Some(path) = data_file("stir/fwd_test5.hs") else { return };
     let (data, notices) = read_projections(&path).unwrap();
     assert!(notices.is_empty(), "{notices:?}");
     for (segment, axial, view, tangential) in [(0, 3, 5, 60), (4, 7, 41, 64), (7, 11, 90, 70), (8, 11, 95, 80)] {
@@ -64,7 +64,7 @@ fn a_file_of_viewgrams() {
 
 #[test]
 fn data_that_is_not_arc_corrected() {
-    let Some(path) = real_data("stir/ecat931/fwd931.hs") else { return };
+    let Some(path) = data_file("stir/ecat931/fwd931.hs") else { return };
     let (data, notices) = read_projections(&path).unwrap();
     let g = data.geometry.as_ref();
     assert_eq!((g.in_plane, g.num_views, g.num_tangential, g.num_planes()), (InPlane::Detectors, 64, 192, 64));
@@ -78,7 +78,7 @@ fn data_that_is_not_arc_corrected() {
 #[test]
 fn images() {
     for (name, sum, max) in [("mlem_1", 1554.39, 0.0111441), ("mlem_5", 1535.05, 0.0319472), ("mlem_10", 1533.54, 0.166927)] {
-        let Some(path) = real_data(&format!("stir/{name}.hv")) else { return };
+        let Some(path) = data_file(&format!("stir/{name}.hv")) else { return };
         let (volume, notices) = read_volume(&path).unwrap();
         assert!(notices.is_empty(), "{notices:?}");
         assert!((volume.sum() / sum - 1.0).abs() < 3e-5, "{}", volume.sum());
@@ -87,10 +87,10 @@ fn images() {
         let middle = volume.grid.mm_from_voxel([48.0, 48.0, 15.0]);
         assert!(middle.iter().all(|v| v.abs() < 1e-9), "STIR's six digits stand for the whole: {middle:?}");
     }
-    let Some(path) = real_data("stir/ecat931/asym_even100.hv") else { return };
+    let Some(path) = data_file("stir/ecat931/asym_even100.hv") else { return };
     let (volume, _) = read_volume(&path).unwrap();
     assert_eq!(volume.grid.mm_from_voxel([50.0, 50.0, 7.0]), [0.0; 3]);
-    let Some(path) = real_data("stir/test_image_5.hv") else { return };
+    let Some(path) = data_file("stir/test_image_5.hv") else { return };
     let (volume, _) = read_volume(&path).unwrap();
     let middle = volume.grid.mm_from_voxel([48.0, 48.0, 15.0]);
     assert!(middle.iter().all(|v| v.abs() < 1e-9), "a header without offsets: {middle:?}");
@@ -126,7 +126,7 @@ fn assert_same_header(ours: &Path, stirs: &Path, of_our_own: &[&str]) {
 fn what_is_written_is_what_stir_writes() {
     let folder = super::folder();
     for name in ["stir/fwd_test5.hs", "stir/ecat931/fwd931.hs"] {
-        let Some(path) = real_data(name) else { return };
+        let Some(path) = data_file(name) else { return };
         let (data, _) = read_projections(&path).unwrap();
         let ours = folder.path().join("ours.hs");
         write_projections(&ours, &data).unwrap();
@@ -138,7 +138,7 @@ fn what_is_written_is_what_stir_writes() {
         };
         assert_same_header(&ours, &path, of_our_own);
     }
-    let Some(path) = real_data("stir/mlem_1.hv") else { return };
+    let Some(path) = data_file("stir/mlem_1.hv") else { return };
     let (volume, _) = read_volume(&path).unwrap();
     let ours = folder.path().join("ours.hv");
     write_volume(&ours, &volume).unwrap();

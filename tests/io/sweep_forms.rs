@@ -10,7 +10,8 @@ use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::scanner::epri::{Scheme, Weighting};
 use tomoscope::task::Task;
 
-use super::{assert_says, bytes_of, folder, real_data, warns_of};
+use super::data::data_file;
+use super::{assert_says, bytes_of, folder, warns_of};
 
 /// A pulse sweep of a ball along 30 or so directions.
 pub fn ball() -> Study<Sweep> {
@@ -299,7 +300,7 @@ fn a_numpy_set_that_cannot_be_is_refused() {
 
 #[test]
 fn a_real_scan_is_the_same_as_numpy_arrays() {
-    let Some(path) = real_data("epri/fusillo-20091002-proj.DSC") else { return };
+    let Some(path) = data_file("epri/fusillo-20091002-proj.DSC") else { return };
     let sweep = read_sweep(&path, None).unwrap();
     let folder = folder();
     for name in ["fgrad", "B"] {

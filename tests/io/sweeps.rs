@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use tomoscope::data::{GradientAxis, Severity, Sweep, SweepKind, SweepSpace};
 use tomoscope::io::{IoError, read_reference, read_sweep, read_sweep_at_phase};
 
-use super::{assert_says, bytes_of, folder, real_data, warns_of};
+use super::data::data_file;
+use super::{assert_says, bytes_of, folder, warns_of};
 
 /// First sample of the first projection, its middle, the last sample of the last one, and the sum of all sizes, as PyEPRI
 /// 1.1.1 reads them from the real scan.
@@ -311,7 +312,7 @@ fn npy_floats(path: &Path) -> Vec<f32> {
 }
 
 fn fusillo() -> Option<(Sweep, PathBuf)> {
-    let path = real_data(FUSILLO)?;
+    let path = data_file(FUSILLO)?;
     Some((read_sweep(&path, None).unwrap().measured, path))
 }
 

@@ -9,12 +9,13 @@ use tomoscope::scanner::Crystal;
 use tomoscope::task::Task;
 
 use super::castor::checksum;
+use super::data::data_file;
 use super::lists::{Word, bytes_of_words, put_square, read_list};
-use super::{assert_says, folder, real_data, warns_of};
+use super::{assert_says, folder, warns_of};
 
 #[test]
 fn the_ring_has_the_events_of_castors_list() {
-    let (Some(path), Some(scanner)) = (real_data("listmode/ring_yrt.lmDat"), real_data("listmode/TEST_RING_8x96.lut")) else {
+    let (Some(path), Some(scanner)) = (data_file("listmode/ring_yrt.lmDat"), data_file("listmode/TEST_RING_8x96.lut")) else {
         return;
     };
     let yrt = YrtFields { tof_ps: Some([400.2769, 400.2769]), ..YrtFields::default() };

@@ -2,7 +2,6 @@
 //! frequencies below the cut-off, with the absorption profile as a running sum, as the published reconstructions have it.
 
 use std::f64::consts::TAU;
-use std::path::PathBuf;
 
 use tomoscope::algebra::Host;
 use tomoscope::data::{Sweep, SweepKind, Volume};
@@ -12,6 +11,7 @@ use tomoscope::operator::{MultiStage, PlaneBackprojector, SingleStage, grid_abou
 use tomoscope::recon::{Algorithm, Baseline, Fbp, FbpSettings, FilterSettings, ProjectionFilter};
 use tomoscope::task::Task;
 
+use super::data::data_file;
 use super::support::{correlation, planes_by, planes_by_definition, relative};
 
 /// Frequencies below a tenth of Nyquist's, of 500 samples.
@@ -21,11 +21,7 @@ const EVERY: usize = 41;
 
 /// The scan; `None`, said, where there are no data.
 pub fn fusillo() -> Option<Sweep> {
-    let Some(folder) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return None;
-    };
-    Some(read_sweep(&PathBuf::from(folder).join("epri/fusillo-20091002-proj.DSC"), None).unwrap().measured)
+    Some(read_sweep(&data_file("epri/fusillo-20091002-proj.DSC")?, None).unwrap().measured)
 }
 
 fn reconstruct(sweep: &Sweep, backprojector: impl PlaneBackprojector<Host>, baseline: Baseline) -> Volume {

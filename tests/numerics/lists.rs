@@ -17,19 +17,17 @@ use tomoscope::plan::{
 use tomoscope::scanner::{Detectors, PairRays, find};
 use tomoscope::task::Task;
 
+use super::data::data_file;
 use super::support::{geometry, relative};
 
 /// The study in a format, or `None` where there is no data folder.
 fn ring(file: &str, selection: &ListSelection) -> Option<Study<EventList>> {
-    let Some(folder) = std::env::var_os("TOMOSCOPE_DATA").map(|folder| PathBuf::from(folder).join("listmode")) else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return None;
-    };
+    let path = data_file(&format!("listmode/{file}"))?;
     let step_ps = 400.276_914_237_782_5;
     let yrt = YrtFields { tof_ps: Some([step_ps, step_ps]), ..YrtFields::default() };
-    let scanner = file.ends_with("lmDat").then(|| folder.join("TEST_RING_8x96.lut"));
+    let scanner = file.ends_with("lmDat").then(|| path.with_file_name("TEST_RING_8x96.lut"));
     let options = ListOptions { scanner, yrt, ..ListOptions::default() };
-    Some(list_study(&folder.join(file), &options, selection, &Task::new()).unwrap())
+    Some(list_study(&path, &options, selection, &Task::new()).unwrap())
 }
 
 /// MLEM on voxels of 8 mm, on the processor.

@@ -7,6 +7,8 @@ mod absurd;
 mod adjoint;
 mod analytic;
 mod coincidences;
+#[path = "../support/data.rs"]
+mod data;
 #[cfg(feature = "cuda")]
 mod device;
 #[cfg(feature = "cuda")]

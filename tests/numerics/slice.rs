@@ -14,6 +14,7 @@ use tomoscope::recon::{Algorithm, Baseline, Fbp, FbpSettings, Filter, FilterSett
 use tomoscope::scanner::epri::Scheme;
 use tomoscope::task::Task;
 
+use super::data::data_file;
 use super::support::{correlation, relative, with_line};
 
 /// A phantom seen along so many angles of a half circle.
@@ -123,11 +124,7 @@ fn a_direction_out_of_the_plane_is_refused() {
 
 /// The real two-dimensional scan and its folder; `None`, said, where there are no data.
 fn phalanx() -> Option<(Sweep, PathBuf)> {
-    let Some(folder) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return None;
-    };
-    let path = PathBuf::from(folder).join("epri2d/phalanx-20220203-proj.DSC");
+    let path = data_file("epri2d/phalanx-20220203-proj.DSC")?;
     Some((read_sweep(&path, None).unwrap().measured, path))
 }
 

@@ -1,6 +1,5 @@
 //! Projections against those of STIR 6.5, an independent program, on its own images.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -10,17 +9,14 @@ use tomoscope::io::{read_projections, read_volume};
 use tomoscope::operator::{Accumulation, AxialRuns, Siddon, Subset};
 use tomoscope::scanner::{Plane, ScanGeometry, TransaxialLor};
 
+use super::data::data_file;
 use super::support::{backward, fit, forward};
 
 /// An image and its projection by STIR. STIR counts lengths in voxels of x: its projections are ours / voxel size.
 fn case(image: &str, projection: &str) -> Option<(Volume, Michelogram)> {
-    let Some(data) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return None;
-    };
-    let folder = PathBuf::from(data).join("stir");
-    let (image, _) = read_volume(&folder.join(image)).unwrap();
-    let (projection, _) = read_projections(&folder.join(projection)).unwrap();
+    let [image, projection] = [image, projection].map(|name| data_file(&format!("stir/{name}")));
+    let (image, _) = read_volume(&image?).unwrap();
+    let (projection, _) = read_projections(&projection?).unwrap();
     Some((image, projection))
 }
 

@@ -164,6 +164,20 @@ fn every_module_imports_only_from_lower_rows() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+#[test]
+fn the_page_on_the_architecture_has_the_same_rows_and_names_files_that_exist() {
+    let page = std::fs::read_to_string(in_repository("ARCHITECTURE.md")).unwrap();
+    assert_eq!(rows(&page), rows(&std::fs::read_to_string(in_repository("src/lib.rs")).unwrap()));
+    let code = page.split('`').skip(1).step_by(2);
+    let folders = ["src/", "tests/", "kernels/", "shaders/", "assets/"];
+    let paths: Vec<&str> =
+        code.filter(|path| folders.iter().any(|folder| path.starts_with(folder)) && !path.contains('*')).collect();
+    assert!(paths.len() > 30, "only {} paths were found", paths.len());
+    for path in paths {
+        assert!(in_repository(path).exists(), "ARCHITECTURE.md names {path}, which does not exist");
+    }
+}
+
 mod the_checker {
     use super::*;
 

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod code;
+#[path = "../support/data.rs"]
+mod data;
 mod kernels;
 mod layers;
 mod scanners;

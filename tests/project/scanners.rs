@@ -77,14 +77,11 @@ fn a_file_that_only_names_its_scanner_finds_it() {
 
 #[test]
 fn headers_of_another_program_give_the_catalogues_lines() {
-    let Some(data) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return;
-    };
     for (file, name) in
         [("stir/utahgeom_synth600k.hs", "prt-1"), ("stir/fwd_test5.hs", "prt-1"), ("stir/ecat931/fwd931.hs", "ecat-931")]
     {
-        let (michelogram, _) = tomoscope::io::read_projections(&std::path::Path::new(&data).join(file)).unwrap();
+        let Some(path) = super::data::data_file(file) else { continue };
+        let (michelogram, _) = tomoscope::io::read_projections(&path).unwrap();
         let (read, known) = (michelogram.geometry.as_ref(), geometry(name));
         assert_eq!((read.num_views, read.num_tangential), (known.num_views, known.num_tangential), "{file}");
         for (a, b) in read.planes().iter().zip(known.planes()) {

@@ -62,7 +62,6 @@ fn window(folder: &Path, file: &str) -> Option<Harness<'static, App>> {
     }))
 }
 
-#[cfg(unix)]
 #[test]
 fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
     let folder = scan("window-elsewhere", "simulate cylinder --scanner small --counts 2e6 -o small.hs");
@@ -101,7 +100,6 @@ fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
     assert_eq!(last(harness.state()), Some(3));
 }
 
-#[cfg(unix)]
 #[test]
 fn a_list_elsewhere_is_reconstructed_in_the_same_window_and_its_frames_too() {
     let words = "simulate cylinder --scanner small --list-mode --counts 2e5 --duration-secs 10 -o small.petsird";
@@ -144,7 +142,6 @@ fn sum_of_image(harness: &mut Harness<'_, App>) -> f64 {
     harness.state().shown().volume().map_or(0.0, Volume::sum)
 }
 
-#[cfg(unix)]
 #[test]
 fn a_scan_elsewhere_is_corrected_by_files_that_are_there() {
     let words = "simulate cylinder --scanner small --counts 2e6 --attenuation --background 0.2 -o small.hs";
@@ -180,7 +177,6 @@ fn a_scan_elsewhere_is_corrected_by_files_that_are_there() {
     assert!((sum_of_image(&mut harness) - corrected).abs() < 1e-6 * corrected);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_list_elsewhere_is_corrected_by_a_map_that_is_there() {
     let folder = empty("window-mapped-elsewhere");
@@ -205,7 +201,6 @@ fn a_list_elsewhere_is_corrected_by_a_map_that_is_there() {
     assert!((sum_of_image(&mut harness) - without).abs() < 1e-6 * without);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_sweep_elsewhere_is_reconstructed_in_the_same_window() {
     let folder = scan("window-sweep-elsewhere", "simulate ball --epri 66 -o ball.sweep");

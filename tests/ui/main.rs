@@ -6,7 +6,11 @@ mod calibration;
 mod colours;
 mod compare;
 mod corrections;
+#[path = "../support/data.rs"]
+mod data;
+#[cfg(target_os = "linux")] // names that are not UTF-8
 mod dropped;
+#[cfg(target_os = "linux")] // names that are not UTF-8
 mod elsewhere;
 mod files;
 mod frames;

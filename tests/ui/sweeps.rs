@@ -253,12 +253,7 @@ fn spectra_without_their_reference_say_what_is_missing_and_take_one() {
 
 #[test]
 fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
-    let Some(data) = std::env::var_os("TOMOSCOPE_DATA") else {
-        println!("skipped: TOMOSCOPE_DATA is not set");
-        return;
-    };
-    let data = Path::new(&data).join("epri");
-    let scan = data.join("fusillo-20091002-proj.DSC");
+    let Some(scan) = super::data::data_file("epri/fusillo-20091002-proj.DSC") else { return };
     let Some(harness) = opened(Source::file(scan.clone()), false) else { return };
     harness.get_by_label("500 samples");
     harness.get_by_label("Filter: rectangular");
@@ -285,7 +280,7 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
     let projections = folder.path().join("alone.DSC");
     let Some(harness) = opened(Source::file(projections.clone()), false) else { return };
     harness.get_by_label_contains("missing");
-    let reference = Some(data.join("fusillo-20091002-h.DSC"));
+    let reference = Some(scan.with_file_name("fusillo-20091002-h.DSC"));
     let given = Source::Files(StudyFiles::Sweep(SweepFiles { reference, ..SweepFiles::of(&projections) }));
     let Some(mut harness) = opened(given, false) else { return };
     for axis in ["Voxels x", "Voxels y", "Voxels z"] {

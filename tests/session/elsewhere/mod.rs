@@ -328,10 +328,13 @@ fn an_end_that_is_no_tomoscope_is_said_to_be_none() {
         let reason = session.remote().unwrap().open(&file("/scan.hs"), &Task::new()).map(drop).unwrap_err();
         assert!(reason.starts_with("the connection to that is over") && reason.contains(expected), "{reason}");
     }
-    let words = ["sh", "-c", "echo no route to you >&2; exit 7"].map(Into::into);
-    let session = Session::elsewhere("that", Box::new(move || Line::through(&words)), &SessionOptions::default(), || {});
-    let reason = session.remote().unwrap().open(&file("/scan.hs"), &Task::new()).map(drop).unwrap_err();
-    assert!(reason.contains("exit status: 7") && reason.contains("no route to you"), "{reason}");
+    #[cfg(unix)]
+    {
+        let words = ["sh", "-c", "echo no route to you >&2; exit 7"].map(Into::into);
+        let session = Session::elsewhere("that", Box::new(move || Line::through(&words)), &SessionOptions::default(), || {});
+        let reason = session.remote().unwrap().open(&file("/scan.hs"), &Task::new()).map(drop).unwrap_err();
+        assert!(reason.contains("exit status: 7") && reason.contains("no route to you"), "{reason}");
+    }
 }
 
 #[cfg(unix)]
