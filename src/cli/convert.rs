@@ -118,11 +118,8 @@ impl ConvertOptions {
             None => return self.frame.read(&self.input),
             Some(voxel_mm) if FileKind::of(&self.input) == Some(FileKind::NumpyImage) => {
                 if let Some(found) = provenance::read(&self.input) {
-                    let text = format!(
-                        "{} has its voxel size in {}; omit --voxel-mm",
-                        self.input.display(),
-                        found.path.display()
-                    );
+                    let text =
+                        format!("{} has its voxel size in {}; omit --voxel-mm", self.input.display(), found.path.display());
                     return Err(wrong(text));
                 }
                 numpy_image::read_image_of_voxels(&self.input, voxel_mm)?

@@ -37,9 +37,7 @@ fn open(files: &StudyFiles, task: &Task) -> Result<(Scan, StudyFiles), String> {
     let path = files.measured();
     if FileKind::of(path).is_some_and(|kind| !kind.is_list() && !kind.is_sweep() && !kind.is_scan()) {
         let path = path.display();
-        return Err(format!(
-            "{path}: remote windows open sinograms (.hs), list-mode data and EPRI acquisitions only"
-        ));
+        return Err(format!("{path}: remote windows open sinograms (.hs), list-mode data and EPRI acquisitions only"));
     }
     files.read(task).map(Into::into)
 }

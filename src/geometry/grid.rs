@@ -48,14 +48,10 @@ impl TryFrom<Unchecked> for Grid {
 #[strum(serialize_all = "kebab-case", prefix = "grid.")]
 pub enum GridError {
     /// A side is zero or the product is too large.
-    #[error(
-        "invalid image size {0} × {1} × {2} voxels: each side must be at least 1 and the total at most 2³¹"
-    )]
+    #[error("invalid image size {0} × {1} × {2} voxels: each side must be at least 1 and the total at most 2³¹")]
     Size(usize, usize, usize),
     /// A pitch is not a positive length, or out of all proportion.
-    #[error(
-        "invalid voxel size {0:?} × {1:?} × {2:?} mm: each side must be a positive length in mm, from 0.000001 to 1000000"
-    )]
+    #[error("invalid voxel size {0:?} × {1:?} × {2:?} mm: each side must be a positive length in mm, from 0.000001 to 1000000")]
     Voxel(f64, f64, f64),
     /// The origin is not a number, or out of all proportion.
     #[error("invalid position of the first voxel ({0}, {1}, {2}) mm: each must be a number of at most 10⁹ mm")]

@@ -52,9 +52,7 @@ impl Stage {
             Stage::Update => "Image × backprojection / sensitivity",
             Stage::Sensitivity => "Backprojection of ones; once for each subset, in the first iteration",
             Stage::Race => "Measuring what non-atomic additions lose: not part of the reconstruction itself",
-            Stage::Copy => {
-                "Copying the volume for display; on a GPU during the next step, at no cost"
-            }
+            Stage::Copy => "Copying the volume for display; on a GPU during the next step, at no cost",
             Stage::Measure => "Measuring the ROIs on the iterate",
         }
     }

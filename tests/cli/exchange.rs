@@ -120,7 +120,7 @@ fn what_a_file_does_not_say_is_asked_for() {
     let at = folder.path();
     let foreign = put_foreign(at, "foreign.nii");
     assert!(refusal(at, 1, "convert foreign.nii a.dcm").contains("--unit"));
-    assert!(refusal(at, 2, "convert foreign.nii a.nii --calibration 3").contains("say so (--unit)"));
+    assert!(refusal(at, 2, "convert foreign.nii a.nii --calibration 3").contains("set --unit"));
     assert!(refusal(at, 2, "convert foreign.nii a.nii --unit a.u.").contains("counts/mm or Bq/mL"));
     run(at, "convert foreign.nii a.dcm --unit Bq/mL");
     run(at, "convert foreign.nii b.hv --unit counts/mm --calibration 3");

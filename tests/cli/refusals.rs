@@ -88,7 +88,7 @@ fn wrong_values_are_told_as_what_they_are() {
         (&["--algorithm", "mlem", "--subsets", "4"], "--algorithm osem"),
         (&["--algorithm", "fbp"], "projection data are reconstructed by mlem or osem"),
         (&["--frame", "0-1"], "--frame is for list-mode data; scan.hs is projection data"),
-        (&["--racy-sensitivity"], "no effect without a race"),
+        (&["--racy-sensitivity"], "only with --accumulation non-atomic"),
         (&["--threads-per-block", "64", "--device", "cpu"], "no effect on the CPU"),
         (&["--calibration", "-1"], "a number above 0"),
     ];
@@ -254,7 +254,7 @@ fn absurd_voxels_are_told_as_what_they_are() {
     let at = folder.path();
     done(at, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
     for input in ["scan.hs", "ball.sweep"] {
-        for (voxels, words) in [("1e-300,1,1", "voxels of 1e-300 × "), ("1e-6,1,1", "cannot be made")] {
+        for (voxels, words) in [("1e-300,1,1", "voxel size 1e-300 × "), ("1e-6,1,1", "invalid image size")] {
             let said = refused(at, 1, &["reconstruct", input, "-o", "out.nii", "--voxel-mm", voxels]);
             assert!(said.contains(words) && !said.contains("18446744073709551615"), "{input}, {voxels}: {said}");
         }

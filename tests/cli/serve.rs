@@ -104,7 +104,7 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
             sentence.is_some()
         });
         let sentence = sentence.unwrap();
-        assert!(is_killed && sentence.contains("no longer there"), "{sentence}");
+        assert!(is_killed && sentence.contains("no longer exists"), "{sentence}");
         let over = session.remote().unwrap().line();
         assert!(matches!(over, LineState::Over { .. }), "{over:?}");
         // The image of the first step may still have been on its way.

@@ -233,7 +233,7 @@ fn the_catalogue_fills_in_and_contradictions_are_told() {
     let (data, notices) = read_projections(&put(folder.path(), &text, &bytes(&PLAIN))).unwrap();
     assert_eq!((data.geometry.inner_radius_mm, data.geometry.view_offset_deg), (373.0, -0.46875));
     assert_eq!(data.geometry.depth_of_interaction_mm, 9.0, "the header's own figure decides");
-    assert!(notices.iter().any(|n| n.text.contains("leaves out") && n.text.contains("inner ring diameter")), "{notices:?}");
+    assert!(notices.iter().any(|n| n.text.contains("missing") && n.text.contains("inner ring diameter")), "{notices:?}");
     assert!(warns_of(&notices, "'average depth of interaction (cm)' is 0.9, the catalogue has 0.7"), "{notices:?}");
 
     let text = lacking(&header(&PLAIN), "inner ring");

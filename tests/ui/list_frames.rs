@@ -121,7 +121,7 @@ fn regions_are_followed_over_the_frames() {
     let folder = tempfile::tempdir().unwrap();
     let Some(mut harness) = window_with_frames(folder.path(), "0-2,50-60,2-4,4-8") else { return };
     click(&mut harness, "Activity");
-    assert!(harness.query_by_label_contains("Tell the frames").is_some());
+    assert!(harness.query_by_label_contains("Set the frames").is_some());
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end of the series", is_over);
     // The second has no events, which is told; the others go on.

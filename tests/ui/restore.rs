@@ -236,7 +236,8 @@ fn a_last_session_that_cannot_be_read_is_kept_as_a_file_and_told() {
     let text = "version = 999\n# of a later version";
     eframe::Storage::set_string(&mut stored, "last session", text.to_owned());
     let Some(harness) = next_day(small_study(), stored) else { return };
-    let told: Vec<&str> = harness.state().notices().texts().filter(|text| text.contains("last session cannot be read")).collect();
+    let told: Vec<&str> =
+        harness.state().notices().texts().filter(|text| text.contains("Reading the last session failed")).collect();
     assert!(told.len() == 1 && harness.query_by_label("Restore").is_none(), "{told:?}");
     let path = told[0].split("stored as ").nth(1).unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap(), text);

@@ -59,8 +59,7 @@ pub fn check_symmetries(pairs: &CrystalPairs) -> Result<(), OperatorError> {
     if STORED_SYMMETRIES.contains(&num) {
         return Ok(());
     }
-    let text =
-        format!("system matrices have {} or {} symmetries, not {num}", STORED_SYMMETRIES[0], STORED_SYMMETRIES[1]);
+    let text = format!("system matrices have {} or {} symmetries, not {num}", STORED_SYMMETRIES[0], STORED_SYMMETRIES[1]);
     Err(OperatorError::Unsuitable(text))
 }
 

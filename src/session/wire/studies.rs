@@ -101,7 +101,9 @@ impl Settings {
             Job::Sweep { study, settings } if study.measured.is_over() => {
                 (Scan::Sweep(study.clone()), Self::Planes(settings.clone()))
             }
-            Job::Sweep { .. } | Job::Events { .. } => return Err("files that are still being written are not reconstructed remotely"),
+            Job::Sweep { .. } | Job::Events { .. } => {
+                return Err("files that are still being written are not reconstructed remotely");
+            }
             Job::Pairs { .. } => return Err("crystal-pair histograms are not reconstructed remotely"),
         };
         match &settings {

@@ -107,8 +107,7 @@ fn thickness_ui(roi: &mut Roi, voxel_mm: Option<[f64; 3]>, ui: &mut Ui) {
     let field = DragValue::new(&mut thickness).range(0.0..=MAX_SIDE_MM).speed(0.2).max_decimals(1).custom_formatter(in_words);
     let response = ui.add(field);
     name(&response, "ROI thickness, mm");
-    response
-        .on_hover_text("Thickness along the normal of its plane; 0: the slice nearest to its centre");
+    response.on_hover_text("Thickness along the normal of its plane; 0: the slice nearest to its centre");
     if let Some((voxel_mm, plane)) = voxel_mm.zip(roi.shape.plane()) {
         let slice_mm = voxel_mm[plane.axes().1];
         let before = (thickness / slice_mm).round().max(1.0);

@@ -25,7 +25,7 @@ pub fn likeness(live: &LiveRun, reference: Option<&Reference>) -> Option<Result<
 fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Likeness, String> {
     let Some(reference) = reference else {
         return Err(
-            "complete an atomic run of the same length first, switch and press Restart: its images are then the reference".into()
+            "complete an atomic run of the same length first, switch and press Restart: its images are then the reference".into(),
         );
     };
     let (run, has_race) = (reference.run_number, reference.has_race);

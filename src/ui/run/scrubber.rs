@@ -10,7 +10,8 @@ use crate::session::RunId;
 use crate::ui::widgets::theme;
 
 /// What a reference that is an iterate does.
-const REFERENCE_HELP: &str = "Makes this iterate the reference: every other image is compared with it. Select another reference, or none, under Compare";
+const REFERENCE_HELP: &str =
+    "Makes this iterate the reference: every other image is compared with it. Select another reference, or none, under Compare";
 
 /// What the scrubber shows.
 pub struct ScrubberView<'a> {
@@ -108,8 +109,7 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let mut budget_mb = (budget >> 20).max(1);
     let field = egui::DragValue::new(&mut budget_mb).range(1..=1 << 20).speed(4.0);
     let field = field.prefix(format!("history {} of ", used >> 20)).suffix(" MB");
-    let help =
-        "History memory limit, for the images of all runs. When it is full, every second image of the longest history is discarded";
+    let help = "History memory limit, for the images of all runs. When it is full, every second image of the longest history is discarded";
     let response = ui.add(field).on_hover_text(help);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, true, "History memory limit, MB"));
     if budget_mb != (budget >> 20).max(1) {

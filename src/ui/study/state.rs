@@ -142,8 +142,7 @@ impl StudyState {
     /// No such counts are open, or the matrix is that of another ring; the sentence says why, and what was there stays.
     pub fn take_matrix(&mut self, matrix: Arc<ResponseMatrix>, file: Option<PathBuf>) -> Result<(), String> {
         let open = self.open.as_mut().and_then(OpenStudy::pairs_mut);
-        let open =
-            open.ok_or("a system matrix needs a crystal-pair histogram: open a scan of its ring first")?;
+        let open = open.ok_or("a system matrix needs a crystal-pair histogram: open a scan of its ring first")?;
         matrix.fits(&open.study.measured.ring).map_err(|error| error.to_string())?;
         (open.matrix, open.matrix_file) = (Some(matrix), file);
         self.num_made += 1;

@@ -274,7 +274,9 @@ fn formats(task: FileTask) -> &'static str {
         }
         FileTask::OpenTubes => "tubes of response (.tubes)",
         FileTask::OpenMatrix => "a system matrix (.matrix)",
-        FileTask::Follow => "list-mode data (.petsird, .Cdh, .l.hdr) or an EPRI acquisition (.DSC, .sweep) that is still being written",
+        FileTask::Follow => {
+            "list-mode data (.petsird, .Cdh, .l.hdr) or an EPRI acquisition (.DSC, .sweep) that is still being written"
+        }
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
         FileTask::Correct(_) => "an Interfile projection header (.hs)",
         FileTask::ListTable(ListTable::Crystals) => "a table of crystals (.lut, .hscan, .geom or .crystals.toml)",

@@ -107,11 +107,7 @@ fn groups(view: &KeysView) -> Vec<Group> {
                     key(Key::L, "Follow the newest iterate", run(RunAction::ShowIterate(None))),
                     key(Key::P, "Play the iterates", run(RunAction::Play(!view.scrubber.is_playing))),
                     key(Key::K, "Pin this iterate, or no longer", run(RunAction::Pin(!is_pinned))),
-                    key(
-                        Key::C,
-                        "Next comparison mode",
-                        Action::View(ViewAction::SetBeside(view.beside.next())),
-                    ),
+                    key(Key::C, "Next comparison mode", Action::View(ViewAction::SetBeside(view.beside.next()))),
                 ])
                 .collect(),
         },
