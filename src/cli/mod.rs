@@ -13,6 +13,7 @@ mod connect;
 mod console;
 mod convert;
 mod devices;
+mod doctor;
 mod done_before;
 mod follow_list;
 mod frame_option;
@@ -62,6 +63,7 @@ use clap::{Parser, Subcommand};
 use console::err;
 
 use crate::session::start_workers;
+use crate::ui::{StartError, show_error};
 
 /// Exit code for arguments that are not understood.
 const WRONG_ARGUMENTS: u8 = 2;
@@ -104,8 +106,10 @@ struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
 
-    /// Study to open in the window: an Interfile projection header (.hs), a list of events (.petsird, .Cdh, .l.hdr), an EPRI sweep
-    /// (.DSC, .npy, .sweep) or a session (.session); without one the built-in study runs.
+    /// Study to open in the window; without it the built-in study runs.
+    ///
+    /// Projection data (.hs, .s.hdr), list-mode data (.petsird, .Cdh, .lmDat, .l.hdr), a crystal-pair histogram (.pairs), an EPRI
+    /// acquisition (.DSC, .npy, .sweep) or a session (.session).
     study: Option<PathBuf>,
 
     #[command(flatten)]
@@ -126,6 +130,8 @@ enum CliCommand {
     Bench(bench::BenchOptions),
     /// Lists what this machine can compute on.
     Devices,
+    /// Checks this computer and prints the contents of a bug report: program, system, devices, folders, problems.
+    Doctor(doctor::DoctorOptions),
     /// Describes a file.
     Info(info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
@@ -191,6 +197,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result: CliResult<Done> = match cli.command {
         Some(CliCommand::Bench(options)) => bench::run(options).map(Done::from),
         Some(CliCommand::Devices) => devices::run().map(Done::from),
+        Some(CliCommand::Doctor(options)) => doctor::run(&options).map(Done::from),
         Some(CliCommand::Info(options)) => info::run(&options).map(Done::from),
         Some(CliCommand::Reconstruct(options)) => batch::run(&options),
         Some(CliCommand::Reproduce(options)) => reproduce::run(options).map(Done::from),
@@ -219,6 +226,10 @@ fn exit_code(result: CliResult<Done>) -> ExitCode {
         Ok(Done::InPart) => ExitCode::from(IN_PART),
         Err(error) => {
             err!("tomoscope: {error}");
+            // A program started by a double click has no terminal.
+            if let Some(error) = error.downcast_ref::<StartError>() {
+                show_error(error);
+            }
             if error.is::<WrongArguments>() { ExitCode::from(WRONG_ARGUMENTS) } else { ExitCode::FAILURE }
         }
     }
