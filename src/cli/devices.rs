@@ -31,7 +31,8 @@ pub(super) struct Processor {
 impl Processor {
     /// Reads the facts of this computer.
     pub fn find() -> Self {
-        let kind = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()).with_memory(MemoryRefreshKind::nothing().with_ram());
+        let kind =
+            RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()).with_memory(MemoryRefreshKind::nothing().with_ram());
         let system = System::new_with_specifics(kind).ok();
         let name = system.as_ref().and_then(|s| s.cpus().first()).map(|cpu| cpu.brand().trim().to_owned());
         Self {

@@ -31,11 +31,8 @@ const LIBRARY_ADVICE: &str = if cfg!(target_os = "linux") {
 };
 
 /// Advice where there is no display.
-const DISPLAY_ADVICE: &str = if cfg!(target_os = "linux") {
-    "Log in to a desktop, or set DISPLAY or WAYLAND_DISPLAY"
-} else {
-    "Log in to a desktop"
-};
+const DISPLAY_ADVICE: &str =
+    if cfg!(target_os = "linux") { "Log in to a desktop, or set DISPLAY or WAYLAND_DISPLAY" } else { "Log in to a desktop" };
 
 /// Cause of a missing window.
 #[derive(Debug, thiserror::Error)]
@@ -80,8 +77,8 @@ pub enum StartError {
 
 /// Returns whether the environment names a display. (Windows and macOS always have one.)
 pub fn has_display() -> bool {
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"].iter().any(|name| is_set(name))
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"].into_iter().any(is_set)
 }
 
 /// Returns the folder of the window's settings, which is made when they are first saved; `None` without a home folder.
@@ -231,5 +228,15 @@ mod tests {
         let panic = "panicked at /a/lib.rs:59:5:\nLibrary libxkbcommon-x11.so could not be loaded.";
         assert_eq!(without_place(panic), "Library libxkbcommon-x11.so could not be loaded");
         assert_eq!(without_place("WGPU error: none"), "WGPU error: none");
+    }
+
+    #[test]
+    fn a_window_without_a_driver_names_the_package() {
+        let none = WgpuError::RequestAdapterError(wgpu::RequestAdapterError::EnvNotSet);
+        let error = explained(eframe::Error::Wgpu(none));
+        assert!(matches!(error, StartError::NoAdapter { .. }), "{error:?}");
+        assert!(error.to_string().contains(DRIVER_ADVICE) && error.to_string().contains("tomoscope doctor"));
+        let no_format = explained(eframe::Error::Wgpu(WgpuError::NoSurfaceFormatsAvailable));
+        assert!(matches!(no_format, StartError::UnsuitableAdapter { .. }), "{no_format:?}");
     }
 }

@@ -4,6 +4,7 @@
 
 mod batch;
 mod corrections;
+mod doctor;
 mod ends;
 mod epri;
 mod exchange;

@@ -1,7 +1,7 @@
 //! Folders of the program: where they are, whether they are writable, and the size of the cache.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::private::Private;
 use super::problem::{Findings, Problem};
@@ -25,12 +25,7 @@ pub fn folders(_: &Private, findings: &mut Findings) -> Section {
 }
 
 /// Path of a folder, and whether a file can be made in it.
-fn folder(
-    [label, writable]: [&'static str; 2],
-    name: &'static str,
-    path: Option<&Path>,
-    findings: &mut Findings,
-) -> [Field; 2] {
+fn folder([label, writable]: [&'static str; 2], name: &'static str, path: Option<&Path>, findings: &mut Findings) -> [Field; 2] {
     let Some(path) = path else {
         findings.push(Problem::NoFolder(name));
         return [Field::maybe(label, None), Field::flag(writable, false)];
@@ -56,7 +51,7 @@ fn contents(folder: &Path, depth: usize) -> (usize, u64) {
     for entry in entries.flatten() {
         let Ok(metadata) = entry.metadata() else { continue };
         let (num, size) = match metadata.is_dir() {
-            true if depth > 0 => contents(&PathBuf::from(entry.path()), depth - 1),
+            true if depth > 0 => contents(&entry.path(), depth - 1),
             true => (0, 0),
             false => (1, metadata.len()),
         };

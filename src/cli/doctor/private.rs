@@ -22,7 +22,8 @@ impl Private {
         let of_home = home.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let users = ["USER", "LOGNAME", "USERNAME"].into_iter().filter_map(|name| std::env::var(name).ok()).chain(of_home);
         let hosts = System::host_name().into_iter();
-        let names = users.map(|name| (name, "USER")).chain(hosts.map(|name| (name, "HOST"))).filter(|(name, _)| name.len() >= MIN_LEN);
+        let names =
+            users.map(|name| (name, "USER")).chain(hosts.map(|name| (name, "HOST"))).filter(|(name, _)| name.len() >= MIN_LEN);
         // "/" is the home of services: not private, and a part of every path.
         let home = home.map(|path| path.to_string_lossy().into_owned()).filter(|path| path.len() > 1);
         Self { home, names: names.collect() }

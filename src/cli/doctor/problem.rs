@@ -82,7 +82,9 @@ impl Problem {
             Problem::BrokenDevice(..) => "Choose another device (--device), or reinstall the NVIDIA driver.".into(),
             Problem::NoFolder(_) => "Set HOME.".into(),
             Problem::ReadOnlyFolder(..) => "Change its permissions, or set XDG_CACHE_HOME and XDG_DATA_HOME.".into(),
-            Problem::Hangs(..) | Problem::Fails(..) => "Restart the computer; if that does not help, reinstall the driver.".into(),
+            Problem::Hangs(..) | Problem::Fails(..) => {
+                "Restart the computer; if that does not help, reinstall the driver.".into()
+            }
         }
     }
 
