@@ -130,7 +130,10 @@ enum CliCommand {
     Bench(bench::BenchOptions),
     /// Lists what this machine can compute on.
     Devices,
-    /// Checks this computer and prints the contents of a bug report: program, system, devices, folders, problems.
+    /// Checks this computer and prints a report for bug reports.
+    ///
+    /// Program, system, processor, folders, display, CUDA and graphics, then the problems and their remedies. The report contains no
+    /// names of users or hosts.
     Doctor(doctor::DoctorOptions),
     /// Describes a file.
     Info(info::InfoOptions),

@@ -22,7 +22,7 @@ fn doctor(folder: &Path, arguments: &[&str], more: &[(&str, &str)]) -> Output {
     std::fs::create_dir_all(&home).unwrap();
     let mut program = Command::new(env!("CARGO_BIN_EXE_tomoscope"));
     program.arg("doctor").args(arguments).current_dir(&home).env("HOME", &home);
-    program.env("USER", USER).env("LOGNAME", USER).env("CUDA_VISIBLE_DEVICES", "").env("API_TOKEN", SECRET);
+    program.env("USER", USER).env("LOGNAME", USER).env("CUDA_VISIBLE_DEVICES", "-1").env("API_TOKEN", SECRET);
     for name in ["XDG_CACHE_HOME", "XDG_DATA_HOME", "DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
         program.env_remove(name);
     }
@@ -69,11 +69,11 @@ fn the_report_has_its_sections_and_json_has_the_same_fields() {
     let facts = text.split_once("\nProblems").unwrap().0;
     for line in facts.lines().filter(|line| line.starts_with("  ")) {
         let label = line.trim_start().split("  ").next().unwrap();
-        assert!(known.contains(&key(label)), "{line}");
+        assert!(known.contains(&key(label)) || known.contains(&format!("{}_bytes", key(label))), "{line}");
     }
     assert_eq!(report["program"]["version"], env!("CARGO_PKG_VERSION"));
     assert!(report["processor"]["worker_threads"].as_u64().unwrap() >= 1);
-    assert!(report["system"]["memory"].as_u64().unwrap() > 1 << 28);
+    assert!(report["system"]["memory_bytes"].as_u64().unwrap() > 1 << 28);
     for adapter in report["graphics"]["adapters"].as_array().unwrap() {
         assert!(adapter["max_3d_texture"].as_u64().unwrap() >= 256, "{adapter}");
     }
@@ -115,6 +115,10 @@ fn problems_have_codes_and_remedies() {
         let advice = found("no-adapter").unwrap()["advice"].as_str().unwrap();
         assert!(advice.contains("mesa-vulkan-drivers"), "{advice}");
         assert_eq!(report["graphics"]["adapters"], Value::Array(Vec::new()));
+        assert_eq!(report["graphics"]["available"], false);
+        // Names without their values; cargo sets more of them.
+        let overrides = report["display"]["overrides_set"].as_array().unwrap();
+        assert!(["CUDA_VISIBLE_DEVICES", "WGPU_BACKEND"].iter().all(|name| overrides.contains(&(*name).into())), "{overrides:?}");
     }
     assert!(problems.iter().all(|problem| !problem["text"].as_str().unwrap().is_empty()), "{report:#}");
 }
@@ -126,7 +130,7 @@ fn the_cache_is_measured() {
     std::fs::create_dir_all(&cache).unwrap();
     std::fs::write(cache.join("made.tubes"), [0; 3000]).unwrap();
     let report = json(&report(folder.path(), &["--json"], &[("XDG_CACHE_HOME", folder.path().join("cache").to_str().unwrap())]));
-    assert_eq!((&report["folders"]["cache_files"], &report["folders"]["cache_size"]), (&1.into(), &3000.into()));
+    assert_eq!((&report["folders"]["cache_files"], &report["folders"]["cache_size_bytes"]), (&1.into(), &3000.into()));
     assert_eq!(report["folders"]["cache_writable"], true);
 }
 
@@ -145,4 +149,29 @@ fn without_a_display_the_window_ends_with_one_and_names_the_remedy() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(!text.contains("panicked") && text.contains("tomoscope doctor"), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_graphics_driver_a_message_box_names_the_package() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    // The program that draws the box writes its text into a file instead.
+    let box_program = folder.path().join("zenity");
+    std::fs::write(&box_program, "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$SHOWN\"\n").unwrap();
+    std::fs::set_permissions(&box_program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let mut program = Command::new("xvfb-run");
+    program.args(["-a", env!("CARGO_BIN_EXE_tomoscope")]).env("PATH", path).env("HOME", folder.path());
+    program.env("SHOWN", folder.path().join("shown")).env_remove("WAYLAND_DISPLAY").env_remove("WAYLAND_SOCKET");
+    // Linux has no driver of this kind.
+    let Ok(output) = program.env("WGPU_BACKEND", "dx12").output() else {
+        println!("skipped: no xvfb-run");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("mesa-vulkan-drivers") && !said.contains("panicked"), "{said}");
+    let shown = std::fs::read_to_string(folder.path().join("shown")).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert!(shown.contains("--error") && shown.contains("mesa-vulkan-drivers"), "{shown}");
 }

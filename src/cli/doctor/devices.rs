@@ -14,14 +14,17 @@ use crate::ui::graphics_adapters;
 /// Time after which a driver counts as hanging.
 const DRIVER_LIMIT: Duration = Duration::from_secs(15);
 
+/// Label of the first field of both sections.
+const AVAILABLE: &str = "Available";
+
 /// Graphics adapters, and the one that the window would take. To be called after [`cuda`].
 pub fn graphics(_: &Private, findings: &mut Findings) -> Section {
     let adapters = match within(DRIVER_LIMIT, "graphics driver", graphics_adapters) {
         Ok(adapters) => adapters,
         Err(problem) => {
-            let state = Field::text("State", problem.to_string());
+            let section = unavailable("Graphics", "adapters", problem.to_string());
             findings.push(problem);
-            return Section::of_devices("Graphics", vec![state], "adapters", Vec::new());
+            return section;
         }
     };
     match adapters.iter().find(|adapter| adapter.is_of_window) {
@@ -33,9 +36,16 @@ pub fn graphics(_: &Private, findings: &mut Findings) -> Section {
     if let Some(gpu) = adapters.iter().find(|adapter| adapter.is_nvidia && findings.lacks_cuda_driver) {
         findings.push(Problem::NoCudaDriver(gpu.name.clone()));
     }
-    let state = if adapters.is_empty() { "no adapter" } else { "available" };
+    if adapters.is_empty() {
+        return unavailable("Graphics", "adapters", "no driver has an adapter".to_owned());
+    }
     let devices = adapters.iter().map(adapter).collect();
-    Section::of_devices("Graphics", vec![Field::text("State", state)], "adapters", devices)
+    Section::of_devices("Graphics", vec![Field::flag(AVAILABLE, true)], "adapters", devices)
+}
+
+/// A section without devices.
+fn unavailable(title: &'static str, name: &'static str, reason: String) -> Section {
+    Section::of_devices(title, vec![Field::flag(AVAILABLE, false), Field::text("Reason", reason)], name, Vec::new())
 }
 
 fn adapter(adapter: &AdapterSummary) -> Vec<Field> {
@@ -55,7 +65,7 @@ fn adapter(adapter: &AdapterSummary) -> Vec<Field> {
 #[cfg(feature = "cuda")]
 pub fn cuda(_: &Private, findings: &mut Findings) -> Section {
     use crate::cuda::{CudaError, devices};
-    let failed = |state: String| Section::of_devices("CUDA", vec![Field::text("State", state)], "devices", Vec::new());
+    let failed = |reason| unavailable("CUDA", "devices", reason);
     let found = match within(DRIVER_LIMIT, "CUDA driver", devices) {
         Ok(Ok(found)) => found,
         // A computer without an NVIDIA GPU has no problem.
@@ -68,9 +78,9 @@ pub fn cuda(_: &Private, findings: &mut Findings) -> Section {
             return failed(error.to_string());
         }
         Err(problem) => {
-            let state = problem.to_string();
+            let reason = problem.to_string();
             findings.push(problem);
-            return failed(state);
+            return failed(reason);
         }
     };
     for device in &found {
@@ -79,14 +89,14 @@ pub fn cuda(_: &Private, findings: &mut Findings) -> Section {
         }
     }
     let fields = found.first().map(|device| version("Driver for CUDA", device.driver_cuda_version)).into_iter();
-    let fields = std::iter::once(Field::text("State", "available")).chain(fields).collect();
+    let fields = std::iter::once(Field::flag(AVAILABLE, true)).chain(fields).collect();
     Section::of_devices("CUDA", fields, "devices", found.iter().map(cuda_device).collect())
 }
 
 /// CUDA is not a part of this build.
 #[cfg(not(feature = "cuda"))]
 pub fn cuda(_: &Private, _: &mut Findings) -> Section {
-    Section::of_devices("CUDA", vec![Field::text("State", "not built in (feature cuda)")], "devices", Vec::new())
+    unavailable("CUDA", "devices", "not built in (feature cuda)".to_owned())
 }
 
 #[cfg(feature = "cuda")]

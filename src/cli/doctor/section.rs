@@ -11,6 +11,8 @@ const LABEL_WIDTH: usize = 20;
 /// A labelled fact.
 pub struct Field {
     label: &'static str,
+    /// Key in JSON, with the unit of the value.
+    key: String,
     text: String,
     json: Value,
 }
@@ -19,7 +21,7 @@ impl Field {
     /// A fact whose text and JSON are alike.
     pub fn text(label: &'static str, text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { label, json: Value::String(text.clone()), text }
+        Self::with_json(label, text.clone(), text.into())
     }
 
     /// A fact that the system may hide.
@@ -27,14 +29,20 @@ impl Field {
         text.map_or_else(|| Self::unknown(label), |text| Self::text(label, text))
     }
 
+    /// A fact with a value of its own in JSON.
+    pub fn with_json(label: &'static str, text: String, json: Value) -> Self {
+        Self { label, key: key(label), text, json }
+    }
+
     /// A whole number.
     pub fn number(label: &'static str, number: Option<usize>) -> Self {
-        number.map_or_else(|| Self::unknown(label), |number| Self { label, text: number.to_string(), json: number.into() })
+        number.map_or_else(|| Self::unknown(label), |number| Self::with_json(label, number.to_string(), number.into()))
     }
 
     /// A size in bytes, with its unit in the text.
     pub fn bytes(label: &'static str, num: Option<u64>) -> Self {
-        num.map_or_else(|| Self::unknown(label), |num| Self { label, text: bytes(num), json: num.into() })
+        let field = num.map_or_else(|| Self::unknown(label), |num| Self::with_json(label, bytes(num), num.into()));
+        Self { key: format!("{}_bytes", field.key), ..field }
     }
 
     /// A yes or no.
@@ -44,11 +52,11 @@ impl Field {
 
     /// A true or false with texts of its own.
     pub fn choice(label: &'static str, is_so: bool, [yes, no]: [&str; 2]) -> Self {
-        Self { label, text: (if is_so { yes } else { no }).to_owned(), json: is_so.into() }
+        Self::with_json(label, (if is_so { yes } else { no }).to_owned(), is_so.into())
     }
 
     fn unknown(label: &'static str) -> Self {
-        Self { label, text: "unknown".to_owned(), json: Value::Null }
+        Self::with_json(label, "unknown".to_owned(), Value::Null)
     }
 }
 
@@ -113,7 +121,7 @@ fn json_of(fields: &[Field], private: &Private) -> Map<String, Value> {
         Value::String(text) => Value::String(private.removed_from(text)),
         other => other.clone(),
     };
-    fields.iter().map(|field| (key(field.label), value(&field.json))).collect()
+    fields.iter().map(|field| (field.key.clone(), value(&field.json))).collect()
 }
 
 /// Returns the JSON key of a label: `max_3d_texture` of `Max 3D texture`.
@@ -134,7 +142,7 @@ mod tests {
         let [threads, name, memory] = ["Threads", "Name", "Memory"].map(|label| format!("  {label}{}", &gap[label.len()..]));
         let expected = format!("Some part\n{threads}unknown\n\n{name}x\n{memory}5.0 MiB\n\n{name}x\n{memory}5.0 MiB\n");
         assert_eq!(section.text(&private), expected);
-        let device = serde_json::json!({ "name": "x", "memory": 5 << 20 });
+        let device = serde_json::json!({ "name": "x", "memory_bytes": 5 << 20 });
         let expected = serde_json::json!({ "threads": null, "devices": [device, device] });
         assert_eq!((section.key().as_str(), section.json(&private)), ("some_part", expected));
     }

@@ -2,6 +2,7 @@
 
 use std::env;
 
+use serde_json::Value;
 use sysinfo::System;
 
 use super::private::Private;
@@ -110,7 +111,11 @@ pub fn display(_: &Private, findings: &mut Findings) -> Section {
             variable("DISPLAY"),
             variable("WAYLAND_DISPLAY"),
             Field::maybe("Session type", session),
-            Field::text("Overrides set", if overrides.is_empty() { "none".to_owned() } else { overrides.join(" ") }),
+            Field::with_json(
+                "Overrides set",
+                if overrides.is_empty() { "none".to_owned() } else { overrides.join(" ") },
+                overrides.into(),
+            ),
         ],
     )
 }
@@ -121,11 +126,12 @@ pub fn locale(_: &Private, _: &mut Findings) -> Section {
 }
 
 fn locale_field(name: &'static str) -> Field {
-    match env::var(name) {
-        Ok(value) if is_locale(&value) => Field::text(name, value),
-        Ok(value) if value.is_empty() => Field::text(name, "not set"),
-        Err(env::VarError::NotPresent) => Field::text(name, "not set"),
-        _ => Field::text(name, "not a locale"),
+    match env::var_os(name).filter(|value| !value.is_empty()) {
+        None => Field::with_json(name, "not set".to_owned(), Value::Null),
+        Some(value) => match value.to_str().filter(|value| is_locale(value)) {
+            Some(value) => Field::text(name, value),
+            None => Field::text(name, "not a locale"),
+        },
     }
 }
 
