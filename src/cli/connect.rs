@@ -68,7 +68,7 @@ impl Target {
     pub fn open_window(self, trace: Trace) -> CliResult {
         let Target { host, path, words } = self;
         let dial: Dial = Box::new(move || Line::through(&words));
-        Ok(ui::run_elsewhere(host, dial, path, trace)?)
+        super::window::shown(ui::run_elsewhere(host, dial, path, trace))
     }
 }
 

@@ -5,6 +5,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 use super::CliResult;
 use super::console::out;
 use crate::report::{Column, Columns};
+use crate::session::num_cores;
 use crate::words::{bytes, counted};
 
 /// A device and what it is.
@@ -18,22 +19,43 @@ pub fn run() -> CliResult {
     Ok(())
 }
 
+/// Facts of the processor and its memory; `None` where the system hides them.
+pub(super) struct Processor {
+    pub name: Option<String>,
+    pub num_cores: Option<usize>,
+    /// Hardware threads that this process may use.
+    pub num_threads: usize,
+    pub memory_bytes: Option<u64>,
+}
+
+impl Processor {
+    /// Reads the facts of this computer.
+    pub fn find() -> Self {
+        let kind =
+            RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()).with_memory(MemoryRefreshKind::nothing().with_ram());
+        let system = System::new_with_specifics(kind).ok();
+        let name = system.as_ref().and_then(|s| s.cpus().first()).map(|cpu| cpu.brand().trim().to_owned());
+        Self {
+            name: name.filter(|name| !name.is_empty()),
+            num_cores: System::physical_core_count().ok(),
+            num_threads: num_cores(),
+            memory_bytes: system.map(|s| s.total_memory()).filter(|bytes| *bytes > 0),
+        }
+    }
+}
+
 /// Name, threads, memory and vector instructions of the processor.
 fn processor() -> String {
-    let kind = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing()).with_memory(MemoryRefreshKind::nothing().with_ram());
-    // A machine that hides these figures computes all the same: then they are left out.
-    let system = System::new_with_specifics(kind).ok();
-    let name = system.as_ref().and_then(|s| s.cpus().first()).map(|cpu| cpu.brand().trim()).filter(|name| !name.is_empty());
-    let name = name.unwrap_or("processor");
-    let memory = system.as_ref().map_or(String::new(), |s| format!("{} memory, ", bytes(s.total_memory())));
-    let num_threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let cores = System::physical_core_count().map_or(String::new(), |n| format!("{}, ", counted(n, "core")));
+    let Processor { name, num_cores, num_threads, memory_bytes } = Processor::find();
+    let name = name.as_deref().unwrap_or("processor");
+    let memory = memory_bytes.map_or(String::new(), |num| format!("{} memory, ", bytes(num)));
+    let cores = num_cores.map_or(String::new(), |n| format!("{}, ", counted(n, "core")));
     let threads = counted(num_threads, "thread");
     format!("{name}: {cores}{threads}, {memory}vector instructions {}", vector_instructions())
 }
 
 /// The sets of vector instructions that the processor has, of those that compiled code may use.
-fn vector_instructions() -> String {
+pub(super) fn vector_instructions() -> String {
     #[cfg(target_arch = "x86_64")]
     {
         let sets = [

@@ -13,6 +13,7 @@ mod connect;
 mod console;
 mod convert;
 mod devices;
+mod doctor;
 mod done_before;
 mod error;
 mod follow_list;
@@ -98,10 +99,10 @@ struct Cli {
     #[command(subcommand)]
     command: Option<CliCommand>,
 
-    /// Study to open in the window: sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr), EPRI acquisition (.DSC, .npy,
-    /// .sweep) or session (.session).
+    /// Study to open in the window; without it the built-in study runs.
     ///
-    /// Default: the built-in study.
+    /// Projection data (.hs, .s.hdr), list-mode data (.petsird, .Cdh, .lmDat, .l.hdr), a crystal-pair histogram (.pairs), an EPRI
+    /// acquisition (.DSC, .npy, .sweep) or a session (.session).
     study: Option<PathBuf>,
 
     #[command(flatten)]
@@ -122,6 +123,11 @@ enum CliCommand {
     Bench(bench::BenchOptions),
     /// Lists the compute devices.
     Devices,
+    /// Checks this computer and prints a report for bug reports.
+    ///
+    /// Program, system, processor, folders, display, CUDA and graphics, then the problems and their remedies. The report contains no
+    /// names of users or hosts.
+    Doctor(doctor::DoctorOptions),
     /// Describes a file.
     Info(info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
@@ -191,6 +197,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result: CliResult<Done> = match cli.command {
         Some(CliCommand::Bench(options)) => bench::run(options).map(Done::from),
         Some(CliCommand::Devices) => devices::run().map(Done::from),
+        Some(CliCommand::Doctor(options)) => doctor::run(&options).map(Done::from),
         Some(CliCommand::Info(options)) => info::run(&options).map(Done::from),
         Some(CliCommand::Reconstruct(options)) => batch::run(&options),
         Some(CliCommand::Reproduce(options)) => reproduce::run(options).map(Done::from),

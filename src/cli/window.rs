@@ -6,7 +6,7 @@ use super::connect::ConnectOptions;
 use super::{CliResult, wrong};
 use crate::plan::{ScanFiles, StudyFiles};
 use crate::session::Trace;
-use crate::ui::{self, Source};
+use crate::ui::{self, Source, StartError, show_error};
 
 /// How a study is opened.
 #[derive(clap::Args, Clone, Copy)]
@@ -46,8 +46,14 @@ pub fn run(study: Option<&Path>, options: StudyOptions, connect: &ConnectOptions
     };
     match target {
         Some(target) => target.open_window(trace),
-        None => Ok(ui::run(study.map(|study| options.source(study)), trace)?),
+        None => shown(ui::run(study.map(|study| options.source(study)), trace)),
     }
+}
+
+/// Shows the error of a window that failed to open in a message box, too: a program started by a double click has no terminal.
+pub(super) fn shown(result: Result<(), StartError>) -> CliResult {
+    result.inspect_err(show_error)?;
+    Ok(())
 }
 
 /// Refuses a study that is not there, before the window opens.

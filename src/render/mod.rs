@@ -12,7 +12,7 @@ mod slice;
 mod slice_view;
 mod volume;
 
-pub use adapter::{device_descriptor, is_software};
+pub use adapter::{AdapterSummary, device_descriptor, is_software};
 pub use offscreen::Offscreen;
 pub use palette::{NUM_COLOURS, Palette};
 pub use slice::{NUM_VIEWS, SliceRenderer, TargetFormat};

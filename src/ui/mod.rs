@@ -9,7 +9,7 @@
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
-//! row 1: widgets
+//! row 1: widgets graphics
 //! row 2: study rois
 //! row 3: run slices
 //! row 4: numbers
@@ -17,6 +17,7 @@
 //! row 6: start
 //! ```
 
+mod graphics;
 mod numbers;
 mod rois;
 mod run;
@@ -26,6 +27,7 @@ mod study;
 mod widgets;
 mod workspace;
 
+pub use graphics::{DRIVER_ADVICE, graphics_adapters, wgpu_setup};
 pub use rois::document::Document;
 pub use run::curves::{Curves, Series};
 pub use run::frame_series::{DoneFrame, FrameSeries};
@@ -34,7 +36,7 @@ pub use run::reference::{Reference, ReferenceChoice};
 pub use run::shown::{IterateId, Shown};
 pub use slices::tool::Tool;
 pub use slices::view::ViewState;
-pub use start::{StartError, run, run_elsewhere, wgpu_setup};
+pub use start::{StartError, has_display, run, run_elsewhere, settings_folder, show_error};
 pub use study::loader::{BUILT_IN, BuiltIn, Measured, Source};
 pub use study::open_tubes::OpenTubes;
 pub use widgets::colouring::Colouring;

@@ -2,57 +2,103 @@
 
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use eframe::egui_wgpu::{SurfaceConfig, WgpuSetup, WgpuSetupCreateNew};
+use eframe::egui_wgpu::{SurfaceConfig, WgpuError};
 
 use crate::coded::coded;
 use crate::plan::{Cache, DeviceChoice, StudyFiles};
-use crate::render::device_descriptor;
 use crate::session::wire::Dial;
 use crate::session::{Session, SessionOptions, Trace};
+use crate::ui::graphics::{DRIVER_ADVICE, wgpu_setup};
 use crate::ui::study::loader::{BUILT_IN, Source};
 use crate::ui::workspace::app::{App, AppOptions};
 use crate::ui::workspace::wake::waker;
 
-/// What works without a window.
-const HEADLESS: &str =
-    "Without a window: tomoscope reconstruct INPUT.hs -o OUT.nii.gz (tomoscope --help lists the other commands)";
+/// Name under which desktops and the settings folder know the window.
+const APP_ID: &str = "tomoscope";
 
-/// Why there is no window.
+/// Next steps without a window.
+const HEADLESS: &str = "Without a window: tomoscope reconstruct INPUT.hs -o OUT.nii.gz (tomoscope --help lists the other commands). \
+                        tomoscope doctor reports the details";
+
+/// Advice where a library of the display is missing.
+const LIBRARY_ADVICE: &str = if cfg!(target_os = "linux") {
+    "If a library is missing, install it (Debian, Ubuntu: packages libxkbcommon-x11-0, libx11-xcb1, libxcursor1, libxi6, libwayland-client0)"
+} else {
+    "Update the operating system and the graphics driver"
+};
+
+/// Advice where there is no display.
+const DISPLAY_ADVICE: &str =
+    if cfg!(target_os = "linux") { "Log in to a desktop, or set DISPLAY or WAYLAND_DISPLAY" } else { "Log in to a desktop" };
+
+/// Cause of a missing window.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "window.")]
 pub enum StartError {
-    /// No display, or its libraries are missing.
-    #[error("no display to open the window on ({reason}). Log in to a desktop, or set DISPLAY. {HEADLESS}")]
+    /// No display, or no connection to it.
+    #[error("no display to open the window on ({reason}). {DISPLAY_ADVICE}. {HEADLESS}")]
     NoDisplay {
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// No graphics adapter that can draw.
-    #[error(
-        "no graphics adapter to draw the window with ({reason}). Install a driver; mesa-vulkan-drivers draws on the processor. {HEADLESS}"
-    )]
+    /// A panic of a library before the window opened, as a missing shared library causes it.
+    #[error("a library failed before the window opened ({reason}). {LIBRARY_ADVICE}. {HEADLESS}")]
+    Library {
+        /// The library's message.
+        reason: String,
+    },
+    /// No graphics adapter that can draw on the display.
+    #[error("no graphics adapter to draw the window with ({reason}). {DRIVER_ADVICE}. {HEADLESS}")]
     NoAdapter {
-        /// What the system said.
+        /// The graphics library's message.
         reason: String,
     },
-    /// The window was open and is gone, because its display ended or something in it failed.
+    /// An adapter without the limits or formats that the window requires.
+    #[error("the graphics adapter does not support the window ({reason}). Update its driver. {DRIVER_ADVICE}. {HEADLESS}")]
+    UnsuitableAdapter {
+        /// The graphics library's message.
+        reason: String,
+    },
+    /// The end of an open window whose display ended or which failed.
     #[error("the window was lost: {reason}. Saved files are complete; start tomoscope again")]
     Lost {
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// Anything else.
-    #[error("the window could not be opened: {reason}. {HEADLESS}")]
+    /// Any other cause.
+    #[error("the window failed to open: {reason}. {HEADLESS}")]
     Other {
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
 }
 
 coded!(StartError);
+
+/// Returns whether the environment names a display. (Windows and macOS always have one.)
+pub fn has_display() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"].into_iter().any(is_set)
+}
+
+/// Returns the folder of the window's settings, which is made when they are first saved; `None` without a home folder.
+pub fn settings_folder() -> Option<PathBuf> {
+    eframe::storage_dir(APP_ID)
+}
+
+/// Shows the error in a native message box and returns when the user closes it. Does nothing without a display or without a program
+/// that draws the box (Linux: zenity).
+pub fn show_error(error: &StartError) {
+    if !has_display() || matches!(error, StartError::NoDisplay { .. }) {
+        return;
+    }
+    let dialog = rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("tomoscope");
+    let _ = dialog.set_description(error.to_string()).set_buttons(rfd::MessageButtons::Ok).show();
+}
 
 /// Opens the window on a study, or on the built-in one, and returns when it is closed.
 ///
@@ -127,13 +173,8 @@ fn open(start: Source, elsewhere: Option<(String, Dial)>, trace: Trace) -> Resul
         Err(_) => {
             let seen = message.lock().ok().and_then(|mut seen| seen.take());
             let reason = seen.map_or_else(|| "no message".into(), |text| without_place(&text));
-            if was_opened.load(Ordering::Relaxed) {
-                Err(StartError::Lost { reason })
-            } else if reason.contains("could not be loaded") {
-                Err(StartError::NoDisplay { reason })
-            } else {
-                Err(StartError::Other { reason })
-            }
+            let is_lost = was_opened.load(Ordering::Relaxed);
+            Err(if is_lost { StartError::Lost { reason } } else { StartError::Library { reason } })
         }
     }
 }
@@ -142,7 +183,15 @@ fn explained(error: eframe::Error) -> StartError {
     let reason = without_place(&error.to_string());
     match error {
         eframe::Error::WinitEventLoop(_) | eframe::Error::Winit(_) => StartError::NoDisplay { reason },
-        eframe::Error::Wgpu(_) => StartError::NoAdapter { reason },
+        // Without any driver the surface fails before an adapter is requested.
+        eframe::Error::Wgpu(
+            WgpuError::RequestAdapterError(_)
+            | WgpuError::CustomNativeAdapterSelectionError(_)
+            | WgpuError::CreateSurfaceError(_),
+        ) => StartError::NoAdapter { reason },
+        eframe::Error::Wgpu(WgpuError::RequestDeviceError(_) | WgpuError::NoSurfaceFormatsAvailable) => {
+            StartError::UnsuitableAdapter { reason }
+        }
         _ => StartError::Other { reason },
     }
 }
@@ -159,7 +208,7 @@ fn native_options() -> eframe::NativeOptions {
     let mut options = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()
             .with_title("tomoscope")
-            .with_app_id("tomoscope")
+            .with_app_id(APP_ID)
             .with_inner_size([1400.0, 900.0])
             .with_min_inner_size([800.0, 560.0])
             .with_drag_and_drop(true),
@@ -170,14 +219,6 @@ fn native_options() -> eframe::NativeOptions {
     options.wgpu_options.surface = SurfaceConfig::LOW_LATENCY;
     options.wgpu_options.wgpu_setup = wgpu_setup();
     options
-}
-
-/// How an adapter is asked for: with 3D textures as large as it can hold.
-pub fn wgpu_setup() -> WgpuSetup {
-    WgpuSetup::CreateNew(WgpuSetupCreateNew {
-        device_descriptor: Arc::new(device_descriptor),
-        ..WgpuSetupCreateNew::without_display_handle()
-    })
 }
 
 #[cfg(test)]
@@ -191,5 +232,15 @@ mod tests {
         let panic = "panicked at /a/lib.rs:59:5:\nLibrary libxkbcommon-x11.so could not be loaded.";
         assert_eq!(without_place(panic), "Library libxkbcommon-x11.so could not be loaded");
         assert_eq!(without_place("WGPU error: none"), "WGPU error: none");
+    }
+
+    #[test]
+    fn a_window_without_a_driver_names_the_package() {
+        let none = WgpuError::RequestAdapterError(wgpu::RequestAdapterError::EnvNotSet);
+        let error = explained(eframe::Error::Wgpu(none));
+        assert!(matches!(error, StartError::NoAdapter { .. }), "{error:?}");
+        assert!(error.to_string().contains(DRIVER_ADVICE) && error.to_string().contains("tomoscope doctor"));
+        let no_format = explained(eframe::Error::Wgpu(WgpuError::NoSurfaceFormatsAvailable));
+        assert!(matches!(no_format, StartError::UnsuitableAdapter { .. }), "{no_format:?}");
     }
 }

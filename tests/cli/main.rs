@@ -6,6 +6,7 @@ mod batch;
 mod corrections;
 #[path = "../support/data.rs"]
 mod data;
+mod doctor;
 mod ends;
 mod epri;
 mod error_codes;

@@ -41,10 +41,11 @@ fn folder_with_data() -> tempfile::TempDir {
 }
 
 /// A command, and the file that it writes.
-const COMMANDS: [(&str, Option<&str>); 13] = [
+const COMMANDS: [(&str, Option<&str>); 14] = [
     ("--help", None),
     ("reconstruct --help", None),
     ("devices", None),
+    ("doctor --json", None),
     ("info scan.hs", None),
     ("reconstruct scan.hs -o out.hv --iterations 1 --device cpu", Some("out.hv")),
     ("reconstruct ball.sweep -o out.nii --image 8,8,8 --device cpu", Some("out.nii")),

@@ -1,0 +1,154 @@
+//! CUDA devices and graphics adapters. Drivers are loaded on threads of their own, since one may hang.
+
+use std::thread::Builder;
+use std::time::Duration;
+
+use crossbeam_channel::{RecvTimeoutError, bounded};
+
+use super::private::Private;
+use super::problem::{Findings, Problem};
+use super::section::{Field, Section};
+use crate::render::AdapterSummary;
+use crate::ui::graphics_adapters;
+
+/// Time after which a driver counts as hanging.
+const DRIVER_LIMIT: Duration = Duration::from_secs(15);
+
+/// Label of the first field of both sections.
+const AVAILABLE: &str = "Available";
+
+/// Graphics adapters, and the one that the window would take. To be called after [`cuda`].
+pub fn graphics(_: &Private, findings: &mut Findings) -> Section {
+    let adapters = match within(DRIVER_LIMIT, "graphics driver", graphics_adapters) {
+        Ok(adapters) => adapters,
+        Err(problem) => {
+            let section = unavailable("Graphics", "adapters", problem.to_string());
+            findings.push(problem);
+            return section;
+        }
+    };
+    match adapters.iter().find(|adapter| adapter.is_of_window) {
+        _ if adapters.is_empty() => findings.push(Problem::NoAdapter),
+        None => findings.push(Problem::UnsuitableAdapter),
+        Some(adapter) if adapter.is_software => findings.push(Problem::SoftwareRenderer(adapter.name.clone())),
+        Some(_) => {}
+    }
+    if let Some(gpu) = adapters.iter().find(|adapter| adapter.is_nvidia && findings.lacks_cuda_driver) {
+        findings.push(Problem::NoCudaDriver(gpu.name.clone()));
+    }
+    if adapters.is_empty() {
+        return unavailable("Graphics", "adapters", "no driver has an adapter".to_owned());
+    }
+    let devices = adapters.iter().map(adapter).collect();
+    Section::of_devices("Graphics", vec![Field::flag(AVAILABLE, true)], "adapters", devices)
+}
+
+/// A section without devices.
+fn unavailable(title: &'static str, name: &'static str, reason: String) -> Section {
+    Section::of_devices(title, vec![Field::flag(AVAILABLE, false), Field::text("Reason", reason)], name, Vec::new())
+}
+
+fn adapter(adapter: &AdapterSummary) -> Vec<Field> {
+    vec![
+        Field::text("Adapter", adapter.name.as_str()),
+        Field::flag("Used by the window", adapter.is_of_window),
+        Field::text("Backend", adapter.backend.as_str()),
+        Field::text("Driver", adapter.driver.as_str()),
+        Field::flag("Software renderer", adapter.is_software),
+        Field::number("Max 2D texture", Some(adapter.max_texture_2d as usize)),
+        Field::number("Max 3D texture", Some(adapter.max_texture_3d as usize)),
+        Field::bytes("Max buffer", Some(adapter.max_buffer_bytes)),
+    ]
+}
+
+/// CUDA driver and devices, or why there are none.
+#[cfg(feature = "cuda")]
+pub fn cuda(_: &Private, findings: &mut Findings) -> Section {
+    use crate::cuda::{CudaError, devices};
+    let failed = |reason| unavailable("CUDA", "devices", reason);
+    let found = match within(DRIVER_LIMIT, "CUDA driver", devices) {
+        Ok(Ok(found)) => found,
+        // A computer without an NVIDIA GPU has no problem.
+        Ok(Err(error @ CudaError::NoDriver)) => {
+            findings.lacks_cuda_driver = true;
+            return failed(error.to_string());
+        }
+        Ok(Err(error)) => {
+            findings.push(Problem::NoCuda(error.to_string()));
+            return failed(error.to_string());
+        }
+        Err(problem) => {
+            let reason = problem.to_string();
+            findings.push(problem);
+            return failed(reason);
+        }
+    };
+    for device in &found {
+        if let Some(error) = device.why_not() {
+            findings.push(Problem::BrokenDevice(device.number, error.to_string()));
+        }
+    }
+    let fields = found.first().map(|device| version("Driver for CUDA", device.driver_cuda_version)).into_iter();
+    let fields = std::iter::once(Field::flag(AVAILABLE, true)).chain(fields).collect();
+    Section::of_devices("CUDA", fields, "devices", found.iter().map(cuda_device).collect())
+}
+
+/// CUDA is not a part of this build.
+#[cfg(not(feature = "cuda"))]
+pub fn cuda(_: &Private, _: &mut Findings) -> Section {
+    unavailable("CUDA", "devices", "not built in (feature cuda)".to_owned())
+}
+
+#[cfg(feature = "cuda")]
+fn cuda_device(device: &crate::cuda::DeviceInfo) -> Vec<Field> {
+    let known = device.trouble.is_none();
+    vec![
+        Field::text("Device", format!("cuda:{}", device.number)),
+        Field::text("Name", device.name.as_str()),
+        Field::choice("Usable", device.why_not().is_none(), ["yes", "no (see problems)"]),
+        version("Compute capability", device.compute_capability),
+        Field::bytes("Memory", known.then_some(device.memory_bytes as u64)),
+        Field::bytes("Free memory", known.then_some(device.free_memory_bytes as u64)),
+        Field::number("Multiprocessors", known.then_some(device.limits.num_multiprocessors as usize)),
+    ]
+}
+
+#[cfg(feature = "cuda")]
+fn version(label: &'static str, (major, minor): (u32, u32)) -> Field {
+    Field::text(label, format!("{major}.{minor}"))
+}
+
+/// Calls a driver on a thread of its own.
+///
+/// # Errors
+/// No answer in time, no thread, or a panic, whose message the thread prints.
+fn within<T: Send + 'static>(
+    limit: Duration,
+    name: &'static str,
+    call: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let (sender, answer) = bounded(1);
+    let thread = Builder::new().name(name.to_owned()).spawn(move || sender.send(call()));
+    thread.map_err(|error| Problem::Fails(name, error.to_string()))?;
+    answer.recv_timeout(limit).map_err(|error| match error {
+        RecvTimeoutError::Timeout => Problem::Hangs(name, limit),
+        RecvTimeoutError::Disconnected => Problem::Fails(name, "an internal error of its library".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_hangs_or_fails_is_a_problem_and_no_end() {
+        assert!(matches!(within(DRIVER_LIMIT, "driver", || 3), Ok(3)));
+        let (hold, held) = bounded::<()>(1);
+        let hangs = within(Duration::from_millis(20), "driver", move || held.recv());
+        assert!(matches!(hangs, Err(Problem::Hangs("driver", _))));
+        drop(hold);
+        #[allow(clippy::panic)]
+        let fails = within(DRIVER_LIMIT, "driver", || -> i32 { panic!("in the driver") });
+        assert!(matches!(fails, Err(Problem::Fails("driver", _))));
+    }
+}
