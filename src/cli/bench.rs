@@ -529,5 +529,5 @@ pub fn device_names(simd: Simd, cuda: Option<usize>) -> String {
 pub fn write_json<R: Serialize>(path: Option<&Path>, device: String, rows: Vec<R>) -> CliResult {
     let Some(path) = path else { return Ok(()) };
     std::fs::write(path, serde_json::to_vec_pretty(&BenchReport { device, rows })?)
-        .map_err(|error| format!("{} cannot be written: {error}", path.display()).into())
+        .map_err(|error| format!("{}: writing the file failed: {error}", path.display()).into())
 }

@@ -10,7 +10,7 @@ use crate::io::{FileKind, files_written, identity};
 /// As a sentence.
 pub fn check_file(path: &Path) -> Result<(), String> {
     match path.metadata() {
-        Err(error) => Err(format!("{} cannot be opened: {error}", path.display())),
+        Err(error) => Err(format!("{}: opening the file failed: {error}", path.display())),
         Ok(found) if found.is_dir() => Err(format!("{} is a folder; name a file in it", path.display())),
         Ok(_) => Ok(()),
     }

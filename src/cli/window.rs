@@ -41,7 +41,7 @@ pub fn run(study: Option<&Path>, options: StudyOptions, connect: &ConnectOptions
         check(study)?;
     }
     let trace = match trace {
-        Some(path) => Trace::to_file(path).map_err(|error| format!("{} cannot be written: {error}", path.display()))?,
+        Some(path) => Trace::to_file(path).map_err(|error| format!("{}: writing the file failed: {error}", path.display()))?,
         None => Trace::off(),
     };
     match target {
@@ -60,6 +60,6 @@ pub(super) fn shown(result: Result<(), StartError>) -> CliResult {
 fn check(study: &Path) -> CliResult {
     match study.metadata() {
         Ok(_) => Ok(()),
-        Err(error) => Err(format!("{} cannot be opened: {error}", study.display()).into()),
+        Err(error) => Err(format!("{}: opening the file failed: {error}", study.display()).into()),
     }
 }

@@ -6,11 +6,11 @@ use super::dicom::{self, Patient};
 use super::{ImageDescription, IoError, interfile, nifti, numpy_image, numpy_sweep};
 use crate::data::{Michelogram, Notice, Unit, Volume};
 
-const PROJECTIONS: &str = "an Interfile projection header (.hs, beside its data file .s, or Siemens' .s.hdr)";
-const PROJECTIONS_OUT: &str = "an Interfile projection header (.hs, beside its data file .s)";
-const IMAGES: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz) or a NumPy array (.npy, beside \
-                      the record of its grid)";
-const IMAGES_OUT: &str = "an Interfile image header (.hv, beside its data file .v), NIfTI (.nii, .nii.gz), a NumPy array (.npy, but not \
+const PROJECTIONS: &str = "an Interfile projection header (.hs, with its data file .s, or Siemens' .s.hdr)";
+const PROJECTIONS_OUT: &str = "an Interfile projection header (.hs, with its data file .s)";
+const IMAGES: &str = "an Interfile image header (.hv, with its data file .v), NIfTI (.nii, .nii.gz) or a NumPy array (.npy, with \
+                      its provenance record)";
+const IMAGES_OUT: &str = "an Interfile image header (.hv, with its data file .v), NIfTI (.nii, .nii.gz), a NumPy array (.npy, but not \
                           -proj.npy) or a DICOM series (.dcm, a folder)";
 
 /// What a file holds, by the ending of its name.

@@ -13,7 +13,7 @@ use crate::scanner::{DetectorsError, ScanGeometryError};
 #[strum(serialize_all = "kebab-case", prefix = "io.")]
 pub enum IoError {
     /// The file is not there or may not be opened.
-    #[error("{path} cannot be opened: {source}", path = .path.display())]
+    #[error("{path}: opening the file failed: {source}", path = .path.display())]
     Open {
         /// Which file.
         path: PathBuf,
@@ -21,7 +21,7 @@ pub enum IoError {
         source: io::Error,
     },
     /// Reading stopped half-way.
-    #[error("{path} cannot be read: {source}", path = .path.display())]
+    #[error("{path}: reading the file failed: {source}", path = .path.display())]
     Read {
         /// Which file.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum IoError {
         source: io::Error,
     },
     /// Writing failed.
-    #[error("{path} cannot be written: {source}", path = .path.display())]
+    #[error("{path}: writing the file failed: {source}", path = .path.display())]
     Write {
         /// Which file.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum IoError {
     },
     /// The place of a record of what made a file is taken by something else.
     #[error(
-        "{path} is not a record that this program wrote, so it stays as it is, and what made the file beside it is not written down; give one of them another name",
+        "{path} exists and is not a provenance record, so no provenance was written; rename one of the files",
         path = .path.display()
     )]
     NotOurs {
@@ -112,7 +112,7 @@ pub enum IoError {
         reason: String,
     },
     /// The header's data file is not there.
-    #[error("{header} names '{named}' as its data file ('name of data file'), but {data} cannot be opened: {source}; put it beside the header",
+    #[error("{header} names '{named}' as its data file ('name of data file'), but {data}: opening the file failed: {source}; copy it to the folder of the header",
         header = .header.display(), data = .data.display())]
     DataFileMissing {
         /// The header.

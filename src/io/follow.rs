@@ -126,7 +126,7 @@ impl SweepFollower {
         let data = self.records.data.display().to_string();
         if num_complete < self.num_read {
             let text = format!(
-                "{data} has become shorter: {len} bytes, {num_complete} projections, where {} were read; these are kept, and more \
+                "{data} has become shorter: {len} bytes, {num_complete} projections, where {} were read; these are used, and more \
                  are added when it has grown again",
                 self.num_read
             );
@@ -136,14 +136,16 @@ impl SweepFollower {
         if !self.is_the_same()? {
             self.end(
                 update,
-                format!("{data} was replaced by another acquisition; what was read is kept: open it again to see the new one"),
+                format!(
+                    "{data} was replaced by another acquisition; the data read so far are used: open it again to read the new one"
+                ),
             );
             return Ok(());
         }
         let mut fresh = self.records.read(self.num_read..num_complete)?;
         self.leave_unmeasured(&mut fresh, update);
         if self.trouble.take().is_some() {
-            update.notices.push(Notice::info(format!("{data} is there again, unchanged")));
+            update.notices.push(Notice::info(format!("{data} is available again, unchanged")));
         }
         let num_next = self.num_read + fresh.len();
         if let Some(phase) = self.records.find_phase(self.num_read..num_next, self.phase)? {
@@ -211,7 +213,7 @@ impl SweepFollower {
             let header = self.header.display();
             self.end(
                 update,
-                format!("{header} was replaced by another acquisition; what was read is kept: open it again to see the new one"),
+                format!("{header} was replaced by another acquisition; the data read so far are used: open it again to read the new one"),
             );
             return Ok(());
         }

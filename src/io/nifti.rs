@@ -186,7 +186,7 @@ fn is_gzip(path: &Path) -> bool {
 
 /// Voxels along the file's three axes, and the number of images.
 fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoError> {
-    let dim = header.dim().map_err(|error| IoError::unsupported(path, format!("its sizes cannot be: {error}")))?;
+    let dim = header.dim().map_err(|error| IoError::unsupported(path, format!("invalid image size: {error}")))?;
     let side = |axis: usize| usize::from(dim.get(axis).copied().unwrap_or(1));
     if let Some(axis) = (4..dim.len()).find(|&axis| side(axis) > 1) {
         let reason = format!(
@@ -198,7 +198,7 @@ fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoErr
     }
     let (sides, num_images) = ([side(0), side(1), side(2)], side(3).max(1));
     match sides.iter().chain([&num_images]).find(|&&n| n == 0 || n > MAX_SIDE) {
-        Some(n) => Err(IoError::unsupported(path, format!("a side of {n} voxels cannot be; NIfTI allows 1 to {MAX_SIDE}"))),
+        Some(n) => Err(IoError::unsupported(path, format!("invalid side of {n} voxels; NIfTI allows 1 to {MAX_SIDE}"))),
         None => Ok((sides, num_images)),
     }
 }
@@ -321,7 +321,7 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
         quaternion_affine(header, pitch)
     } else {
         notices.push(Notice::info(format!(
-            "{}: it does not say where the patient lay; its middle is put at the scanner's centre and directions are given as for \
+            "{}: no position of the patient; the image centre is the scanner centre and directions are those of \
              head-first supine",
             path.display()
         )));

@@ -17,7 +17,7 @@ use crate::geometry::Grid;
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let missing = || {
         let reason = format!(
-            "where its voxels lie is told by no record beside it ({}); put the record there, or tell the voxels' size: \
+            "no provenance record with the position of its voxels ({}); copy the record there, or set the voxel size: \
              tomoscope convert {} OUT --voxel-mm X,Y,Z",
             provenance::path_beside(path).display(),
             path.display()
@@ -31,7 +31,7 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     if array.shape != grid.shape() {
         let ([nz, ny, nx], [x, y, z]) = (array.shape, grid.size);
         let reason = format!(
-            "it has {nx} × {ny} × {nz} voxels along x, y and z, where {} beside it tells of {x} × {y} × {z}; they do not belong together",
+            "it has {nx} × {ny} × {nz} voxels along x, y and z, its record {} has {x} × {y} × {z}; they do not belong together",
             record.display()
         );
         return Err(IoError::unsupported(path, reason));

@@ -98,7 +98,7 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     let is_wave = set.file("-fgrad").exists();
     let vectors_file = set.file(if is_wave { "-fgrad" } else { "-dir" });
     if !vectors_file.exists() {
-        let reason = "the directions are missing: put NAME-fgrad.npy (gradients, G/cm) and NAME-B.npy (field, G) beside it for \
+        let reason = "the directions are missing: put NAME-fgrad.npy (gradients, G/cm) and NAME-B.npy (field, G) in its folder for \
                       continuous-wave projections, or NAME-dir.npy (directions) and NAME-t.npy (positions, mm) for pulse ones";
         return Err(IoError::unsupported(path, reason));
     }

@@ -416,7 +416,9 @@ fn check(header: &Header) -> Result<(), String> {
             positive("step_mt", wave.step_mt)?;
             positive("gradient_mt_per_mm", wave.gradient_mt_per_mm)?;
             let (num, key) = match &wave.reference {
-                Some(values) if values.iter().any(|v| !v.is_finite()) => return Err("'reference' holds what is no number".into()),
+                Some(values) if values.iter().any(|v| !v.is_finite()) => {
+                    return Err("'reference' contains a non-finite value".into());
+                }
                 Some(values) => (Some(values.len()), "reference"),
                 None => (wave.num_reference, "num_reference"),
             };
@@ -449,7 +451,7 @@ fn check_values(sweep: &Sweep) -> Result<(), String> {
     }
     match &sweep.kind {
         SweepKind::ContinuousWave { reference: Some(spectrum), .. } if spectrum.values.iter().any(|v| !v.is_finite()) => {
-            Err("its reference spectrum holds what is no number".into())
+            Err("its reference spectrum contains a non-finite value".into())
         }
         _ => Ok(()),
     }

@@ -53,6 +53,6 @@ pub fn text(session: &impl Serialize) -> Result<String, String> {
 /// # Errors
 /// It has no text, or the file cannot be written; what was there before then still is.
 pub fn write(path: &Path, session: &impl Serialize) -> Result<(), IoError> {
-    let text = text(session).map_err(|reason| IoError::unsupported(path, format!("the session cannot be saved: {reason}")))?;
+    let text = text(session).map_err(|reason| IoError::unsupported(path, format!("saving the session failed: {reason}")))?;
     write_whole(path, text.as_bytes())
 }

@@ -6,9 +6,9 @@ use super::records::not_complex;
 use super::{FileKind, IoError, bes3t, numpy_sweep, saved_sweep};
 use crate::data::{Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind};
 
-const SWEEPS: &str = "a Bruker descriptor (.DSC, beside its .DTA), NumPy arrays (NAME-proj.npy with the others of its set) or a \
-                      saved sweep (.sweep, beside its .f32)";
-const SPECTRA: &str = "a Bruker descriptor (.DSC, beside its .DTA) or a NumPy array (NAME-h.npy, beside NAME-B.npy)";
+const SWEEPS: &str = "a Bruker descriptor (.DSC, with its .DTA), NumPy arrays (NAME-proj.npy with the others of its set) or a \
+                      saved sweep (.sweep, with its .f32)";
+const SPECTRA: &str = "a Bruker descriptor (.DSC, with its .DTA) or a NumPy array (NAME-h.npy, with NAME-B.npy)";
 const OWN: &str = "the program's own form (.sweep)";
 
 /// Reads a sweep. Continuous-wave projections get the reference spectrum of `reference`, or else the one found beside them
@@ -120,9 +120,9 @@ pub(super) fn attach_reference(study: &mut Study<Sweep>, path: &Path, asked_for:
                 Some((beside, spectrum))
             }
             Err(error) => {
-                study
-                    .notices
-                    .push(Notice::warning(format!("The reference spectrum beside the projections cannot be used: {error}")));
+                study.notices.push(Notice::warning(format!(
+                    "The reference spectrum in the folder of the projections is not usable: {error}"
+                )));
                 None
             }
         },
@@ -141,8 +141,8 @@ pub(super) fn attach_reference(study: &mut Study<Sweep>, path: &Path, asked_for:
             study.origin.reference = Some(from);
         }
         None if reference.is_none() => study.notices.push(Notice::warning(
-            "No reference spectrum was found, which continuous-wave projections are deconvolved with: measure one without a \
-             gradient and put it beside them as NAME-h.DSC (for NAME-proj.DSC; NAME-h.npy for NAME-proj.npy), or name it (--reference FILE)",
+            "No reference spectrum found to deconvolve continuous-wave projections: measure one without a \
+             gradient and copy it to their folder as NAME-h.DSC (for NAME-proj.DSC; NAME-h.npy for NAME-proj.npy), or set it (--reference FILE)",
         )),
         None => {}
     }

@@ -26,7 +26,7 @@ pub(super) fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, 
         }
     }
     if different.len() < SHOW_A_PLANE {
-        let text = "The directions are too few to tell an image of a slice from one of a volume; it is taken as one of a volume";
+        let text = "Too few directions to distinguish a slice from a volume; a volume is assumed";
         return Ok((SweepSpace::Volume, Some(Notice::warning(text))));
     }
     if let Some(across) = (0..3).rev().find(|&axis| units.iter().all(|unit| unit[axis].abs() <= TOLERANCE)) {

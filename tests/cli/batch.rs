@@ -88,7 +88,7 @@ fn one_that_fails_leaves_the_others_alone() {
         assert_eq!(output.status.code(), Some(3), "{said}{err}");
         let found: Vec<String> = outcomes(&said).into_iter().map(|[_, _, outcome]| outcome).collect();
         assert_eq!(found, ["failed", "failed", "done", "failed"], "{said}");
-        assert!(err.contains("missing.hs cannot be opened") && err.contains("; c.sweep is an EPRI acquisition"), "{err}");
+        assert!(err.contains("missing.hs: opening the file failed") && err.contains("; c.sweep is an EPRI acquisition"), "{err}");
         assert!(at.join("out/a.nii").exists() && !at.join("out/c.nii").exists());
     }
     let record = run(at, &format!("reconstruct a.hs b.petsird {SETTINGS} -o out/{{}}.nii --json --quiet"));

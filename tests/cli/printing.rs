@@ -84,7 +84,7 @@ fn a_full_disk_behind_standard_output_is_told_and_costs_no_result() {
     for (arguments, file) in COMMANDS {
         let (code, said) = outcome(&run(at, arguments, full(), Stdio::piped()));
         assert_eq!(code, Some(1), "{arguments}: {said}");
-        assert!(said.contains("standard output cannot be written: No space left"), "{arguments}: {said}");
+        assert!(said.contains("writing standard output failed: No space left"), "{arguments}: {said}");
         assert!(!said.contains("panicked"), "{arguments}: {said}");
         if let Some(file) = file {
             std::fs::remove_file(at.join(file)).unwrap_or_else(|error| panic!("{arguments}: {error}"));

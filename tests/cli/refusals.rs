@@ -126,12 +126,12 @@ fn a_file_that_is_missing_or_none_is_told_so() {
     std::fs::create_dir(at.join("adir")).unwrap();
     std::fs::write(at.join("x.pkl"), "").unwrap();
     for (arguments, words) in [
-        (&["info", "nofile"][..], "nofile cannot be opened"),
+        (&["info", "nofile"][..], "nofile: opening the file failed"),
         (&["info", "adir"], "adir is a folder"),
         (&["reconstruct", "adir", "-o", "a.nii"], "adir is a folder"),
-        (&["reconstruct", "nofile", "-o", "a.nii"], "nofile cannot be opened"),
+        (&["reconstruct", "nofile", "-o", "a.nii"], "nofile: opening the file failed"),
         (&["reconstruct", "x.pkl", "-o", "a.nii"], "list-mode data (.petsird"),
-        (&["nofile.hs"], "nofile.hs cannot be opened"),
+        (&["nofile.hs"], "nofile.hs: opening the file failed"),
     ] {
         let text = refused(at, 1, arguments);
         assert!(text.contains(words), "{arguments:?}: {text}");
@@ -169,7 +169,7 @@ fn what_cannot_be_done_ends_with_one_and_a_sentence() {
         (&["reconstruct", "scan.hs", "-o", "no/such/folder/out.hv"], "there is no folder no/such/folder"),
         (&["project", "missing.hv", "--like", "scan.hs", "-o", "out.hs"], "missing.hv"),
         (&["backproject", "scan.hs", "--like", "missing.hv", "-o", "out.hv"], "missing.hv"),
-        (&["missing.hs"], "missing.hs cannot be opened"),
+        (&["missing.hs"], "missing.hs: opening the file failed"),
     ];
     for (arguments, words) in others {
         let text = refused(folder.path(), 1, arguments);
@@ -285,7 +285,7 @@ fn an_image_for_which_there_is_no_room_is_a_sentence() {
         let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("out.") && said.contains("cannot be written: File too large"), "{said}");
+        assert!(said.contains("out.") && said.contains("writing the file failed: File too large"), "{said}");
         assert!(!said.contains("Os {") && !said.contains("panicked"), "{said}");
     }
 }

@@ -344,8 +344,8 @@ fn what_cannot_be_is_refused_with_its_place() {
         data
     };
     assert_says(&refusal(EVERY_FIELD, &good[..size + 5]), &["a.Cdf", &format!("byte {size}"), "5 of the 29 bytes"]);
-    assert_says(&refusal(EVERY_FIELD, &good[..size]), &["after 1 events", "tells 2"]);
-    assert_says(&refusal(EVERY_FIELD, &[good.as_slice(), &good[..size]].concat()), &["after 3 events", "tells 2"]);
+    assert_says(&refusal(EVERY_FIELD, &good[..size]), &["after 1 events", "its header has 2"]);
+    assert_says(&refusal(EVERY_FIELD, &[good.as_slice(), &good[..size]].concat()), &["after 3 events", "its header has 2"]);
     assert_says(&refusal(EVERY_FIELD, &changed(size + 21, 4u32.to_le_bytes())), &[&format!("byte {size}"), "number 4", "0 to 3"]);
     assert_says(&refusal(EVERY_FIELD, &changed(25, 0u32.to_le_bytes())), &["byte 0", "both its crystals"]);
     assert_says(&refusal(EVERY_FIELD, &changed(17, 0f32.to_le_bytes())), &["byte 0", "normalisation factor is 0"]);
@@ -364,7 +364,7 @@ fn what_cannot_be_is_refused_with_its_place() {
         ("Isotope: F-18", "POI capability: 1,1,-1", &["POI capability"]),
         ("Isotope: F-18", "TOF information flag: 1", &["TOF resolution (ps)"]),
         ("SQUARE", "CIRCLE", &["a.Cdh", "CIRCLE.hscan", "CIRCLE.geom"]),
-        ("a.Cdf", "b.Cdf", &["b.Cdf", "cannot be opened"]),
+        ("a.Cdf", "b.Cdf", &["b.Cdf", "opening the file failed"]),
     ] {
         assert!(EVERY_FIELD.contains(from), "{from}");
         assert_says(&refusal(&EVERY_FIELD.replace(from, to), &good), parts);

@@ -42,7 +42,7 @@ fn a_file_that_cannot_be_read_is_a_sentence_and_exit_code_1() {
     let folder = folder();
     let data = folder.path().join("scan.s");
     std::fs::write(&data, "").unwrap();
-    for (name, part) in [(Path::new("none.hs"), "none.hs cannot be opened"), (data.as_path(), "name the header")] {
+    for (name, part) in [(Path::new("none.hs"), "none.hs: opening the file failed"), (data.as_path(), "name the header")] {
         let output = info(name);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
         let text = String::from_utf8(output.stderr).unwrap();

@@ -150,7 +150,7 @@ fn a_list_is_followed_through_what_can_happen_to_its_file() {
     fs::write(list.path(), &list.events[..1600 * EVENT_BYTES]).unwrap();
     let (events, told) = list.poll();
     assert!(
-        events == (1500..1600).collect::<Vec<_>>() && told.len() == 1 && told[0].contains("there again, unchanged"),
+        events == (1500..1600).collect::<Vec<_>>() && told.len() == 1 && told[0].contains("available again, unchanged"),
         "{told:?}"
     );
     // It vanishes, and comes back as another file of the same bytes, longer.
@@ -168,7 +168,7 @@ fn a_list_is_followed_through_what_can_happen_to_its_file() {
     let mut other = list.events.clone();
     other[20] = 1;
     fs::write(list.path(), &other).unwrap();
-    list.assert_tells("was replaced by another list");
+    list.assert_tells("was replaced by another file");
     assert!(list.follower.is_finished());
 }
 

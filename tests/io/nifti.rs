@@ -228,7 +228,7 @@ fn what_is_not_read_is_refused_with_a_sentence() {
     let cases: [(Header, &[&str]); 10] = [
         (Header { dim: [4, 4, 3, 2, 5, 1, 1, 1], ..plain() }, &["5 images", "--frame"]),
         (Header { dim: [3, 4, -3, 2, 1, 1, 1, 1], ..plain() }, &["65533"]),
-        (Header { dim: [3, 4, 0, 2, 1, 1, 1, 1], ..plain() }, &["sizes cannot be"]),
+        (Header { dim: [3, 4, 0, 2, 1, 1, 1, 1], ..plain() }, &["invalid image size"]),
         (Header { dim: [3, 4, 30, 2, 1, 1, 1, 1], ..plain() }, &["too short", "1312", "448", "4 × 30 × 2"]),
         (Header { datatype: 128, ..plain() }, &["128", "colours"]),
         (Header { magic: b"ni1\0", ..plain() }, &[".hdr/.img"]),

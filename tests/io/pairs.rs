@@ -133,9 +133,9 @@ fn a_saved_sweep_that_grows_needs_no_header_but_its_first() {
     }
     // Gone and back again: nothing is lost, and more may come.
     fs::remove_file(&data).unwrap();
-    assert!(follower.poll().notices.iter().any(|notice| notice.text.contains("cannot be opened")));
+    assert!(follower.poll().notices.iter().any(|notice| notice.text.contains("opening the file failed")));
     fs::write(&data, &bytes).unwrap();
-    assert!(follower.poll().notices.iter().any(|notice| notice.text.contains("there again")));
+    assert!(follower.poll().notices.iter().any(|notice| notice.text.contains("available again")));
     assert!(!follower.is_finished());
     assert_eq!(read_sweep(&path, None).unwrap().measured.projections, whole.measured.projections);
 }

@@ -323,7 +323,7 @@ fn missing_and_short_data_name_the_files_and_sizes() {
     let tried = folder.path().join("scan.s");
     assert_says(&error, &["scan.hs", "'scan.s'", "name of data file", tried.to_str().unwrap()]);
     assert_says(&read_projections(&tried).unwrap_err(), &["scan.s", ".hs"]);
-    assert_says(&read_projections(&folder.path().join("none.hs")).unwrap_err(), &["none.hs", "cannot be opened"]);
+    assert_says(&read_projections(&folder.path().join("none.hs")).unwrap_err(), &["none.hs", "opening the file failed"]);
     assert_says(&read_projections(folder.path()).unwrap_err(), &[".hs"]);
 }
 

@@ -43,7 +43,7 @@ fn a_record_is_never_written_over_what_is_not_one() {
     for text in foreign {
         fs::write(&beside, text).unwrap();
         let error = provenance::write(&image, &json!({"program": "tomoscope", "files": ["image.nii.gz"]})).unwrap_err();
-        assert_says(&error, &["image.nii.gz.json", "not a record", "another name"]);
+        assert_says(&error, &["image.nii.gz.json", "not a provenance record", "rename"]);
         assert_eq!(fs::read_to_string(&beside).unwrap(), text);
     }
     fs::remove_file(&beside).unwrap();

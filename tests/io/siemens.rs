@@ -168,7 +168,7 @@ fn words_are_events_and_tags() {
         ("TOF time bins:=1", "TOF time bins:=13", &["time-of-flight", "13"]),
         ("system:=2008", "system:=1104", &["originating system", "1104", "mMR"]),
         ("%maximum ring difference:=60", "number of rings:=48", &["number of rings", "48", "64"]),
-        ("a.l\r\n", "b.l\r\n", &["b.l", "cannot be opened"]),
+        ("a.l\r\n", "b.l\r\n", &["b.l", "opening the file failed"]),
     ] {
         assert!(LIST.contains(from), "{from}");
         assert_says(&refusal(&LIST.replace(from, to), &words, 0), parts);

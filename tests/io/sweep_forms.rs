@@ -71,7 +71,7 @@ fn a_saved_sweep_that_cannot_be_is_refused() {
         ("data_checksum = \"crc32 ", "data_checksum = \"crc32 f", ["a.sweep", "do not belong together"]),
         ("\"a.f32\"", "\"../a.f32\"", ["data_file", "same folder"]),
         ("\"a.f32\"", "\"/dev/zero\"", ["data_file", "same folder"]),
-        ("\"a.f32\"", "\"none.f32\"", ["none.f32", "cannot be opened"]),
+        ("\"a.f32\"", "\"none.f32\"", ["none.f32", "opening the file failed"]),
         ("\"pulse\"", "\"continuous-wave\"", ["continuous-wave", "[continuous_wave]"]),
         ("\"pulse\"", "\"magic\"", ["line", "magic"]),
         ("title", "projections = [[1.0, 0.0, 0.0, 1.0]]\ntitle", ["'projections'", "version 1"]),
@@ -201,7 +201,7 @@ fn directions_in_one_plane_through_two_axes_make_a_slice() {
     assert_says(&read_sweep(&oblique, None).unwrap_err(), &["a-fgrad.npy", "oblique", "two rows"]);
     let few = put_plane(folder.path(), [0.0, 90.0, 180.0, 270.0], [X, Y]);
     let sweep = read_sweep(&few, None).unwrap();
-    assert!(sweep.measured.space == SweepSpace::Volume && warns_of(&sweep.notices, "too few"), "{:?}", sweep.notices);
+    assert!(sweep.measured.space == SweepSpace::Volume && warns_of(&sweep.notices, "Too few"), "{:?}", sweep.notices);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_numpy_set_that_cannot_be_is_refused() {
     type Spoil = fn(&Path);
     let cases: [(Spoil, &[&str]); 15] = [
         (|f| fs::remove_file(f.join("a-fgrad.npy")).unwrap(), &["directions are missing", "NAME-fgrad.npy", "NAME-dir.npy"]),
-        (|f| fs::remove_file(f.join("a-B.npy")).unwrap(), &["a-B.npy", "cannot be opened"]),
+        (|f| fs::remove_file(f.join("a-B.npy")).unwrap(), &["a-B.npy", "opening the file failed"]),
         (|f| drop(npy(f, "a-B.npy", "<f8", false, "(3,)", [1.0, 2.0, 3.0])), &["a-B.npy", "1 × 3", "4 are expected"]),
         (|f| drop(npy(f, "a-B.npy", "<f8", false, "(4,)", [1.0, 2.0, 4.0, 5.0])), &["evenly spaced"]),
         (|f| drop(npy(f, "a-B.npy", "<f8", false, "(4,)", [1.0; 4])), &["evenly spaced"]),

@@ -222,7 +222,7 @@ fn a_file_is_followed_while_it_is_written() {
     std::fs::rename(&data, &hidden).unwrap();
     assert!(feed.notices().recv_timeout(PATIENCE).unwrap().text.contains("waiting"));
     std::fs::rename(&hidden, &data).unwrap();
-    assert!(feed.notices().recv_timeout(PATIENCE).unwrap().text.contains("there again"));
+    assert!(feed.notices().recv_timeout(PATIENCE).unwrap().text.contains("available again"));
     append(&bytes[6 * projection + projection / 2..40 * projection]);
     watcher.wait_for(0, |event| matches!(&event.kind, EventKind::Iterate(report) if report.subiteration == 40));
     append(&bytes[40 * projection..]);

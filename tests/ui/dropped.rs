@@ -40,7 +40,7 @@ fn wrong_files(folder: &Path) -> Vec<Wrong> {
     let mut wrong = vec![
         file("empty.hs", b"", &["empty.hs", "is empty"]),
         file("cut.hs", cut_header.as_bytes(), &["cut.hs", "the key '", "is missing"]),
-        file("alone.hs", named("nowhere.s").as_bytes(), &["alone.hs", "nowhere.s", "put it beside"]),
+        file("alone.hs", named("nowhere.s").as_bytes(), &["alone.hs", "nowhere.s", "copy it to the folder"]),
         file("short.hs", named("short.bin").as_bytes(), &["short.bin", "is too short", "560 bytes", "99", "copy it again"]),
         file("holiday.jpg", b"\xff\xd8\xff\xe0 JFIF", &["holiday.jpg", "no kind that is known", ".hs"]),
         file("settings.json", b"[1, 2, 3]", &["settings.json", "not a ROI file", "a list 'roi'"]),

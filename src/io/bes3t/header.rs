@@ -50,7 +50,7 @@ impl Descriptor {
         self.text(place, key).ok_or_else(|| IoError::MissingKey {
             path: self.path.clone(),
             key: key.to_owned(),
-            hint: format!("it should stand in '{place}' and tell what the data file holds"),
+            hint: format!("it belongs in '{place}' and describes the content of the data file"),
         })
     }
 

@@ -37,7 +37,7 @@ impl Patient {
     /// More than 64 characters, control characters, a backslash.
     pub fn check_text(text: &str) -> Result<(), String> {
         match text.chars().find(|&c| c.is_control() || c == '\\') {
-            Some(c) => Err(format!("the character {c:?} cannot stand in a DICOM file")),
+            Some(c) => Err(format!("the character {c:?} is not allowed in a DICOM file")),
             None if text.chars().count() > LONG_STRING => Err(format!("it is longer than {LONG_STRING} characters")),
             None => Ok(()),
         }

@@ -54,7 +54,7 @@ pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
             "a DICOM PET series holds activity, and the image attenuation coefficients; write NIfTI (.nii.gz), Interfile (.hv) or .npy"
         }
         Unit::Unknown => {
-            "a DICOM PET series says what its values are, and the image does not; tell it (tomoscope convert … --unit), or write \
+            "a DICOM PET series needs a unit, and the image has none; set it (tomoscope convert … --unit), or write \
              NIfTI (.nii.gz), Interfile (.hv) or .npy"
         }
     };
@@ -68,7 +68,10 @@ pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
 pub fn check_place(path: &Path) -> Result<(), IoError> {
     let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
     if !metadata.is_dir() {
-        return Err(IoError::unsupported(path, "it is there as a file, and a DICOM series is a folder; choose another name"));
+        return Err(IoError::unsupported(
+            path,
+            "a file of this name exists, and a DICOM series is a folder; choose another name",
+        ));
     }
     let mut entries = fs::read_dir(path).map_err(IoError::open(path))?.flatten();
     match entries.find(|entry| !is_our_slice(&entry.path())) {

@@ -270,7 +270,7 @@ impl Header {
         match (orientation.as_str(), rotation.as_str()) {
             ("head in", "supine") => {}
             ("unknown", _) | (_, "unknown") => {
-                notices.push(self.info("it does not say how the patient lay; directions are given as for head-first supine"));
+                notices.push(self.info("the patient position is missing; head-first supine is assumed"));
             }
             _ => notices.push(self.warning(format!(
                 "the patient lay {orientation}, {rotation}; axes are the scanner's and directions are named as for head-first \

@@ -37,7 +37,7 @@ pub(super) fn data_file(header: &Path) -> Option<PathBuf> {
 
 /// The data file's name as a header names it, relative to the header's folder.
 fn data_file_name(header: &Path, data: &Path) -> Result<String, IoError> {
-    let reason = "its name cannot stand in a text header; choose one of plain characters, with the ending of a header";
+    let reason = "its name is not valid in a text header; use plain characters and the ending of a header";
     // Readers take blanks off at both ends.
     let is_plain = |name: &&str| !name.chars().any(char::is_control) && name.trim() == *name;
     let name = data.file_name().and_then(|name| name.to_str()).filter(is_plain);

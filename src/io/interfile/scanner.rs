@@ -161,12 +161,11 @@ fn check_detectors(header: &Header, geometry: &ScanGeometry, notices: &mut Vec<N
     let layout = header.text("scanner geometry (blocksoncylindrical/cylindrical/generic)").unwrap_or("cylindrical");
     match layout.to_lowercase().as_str() {
         "cylindrical" => {}
-        "blocksoncylindrical" => notices.push(header.warning(
-            "its detectors stand in flat blocks ('Scanner geometry'); they are taken to lie on a cylinder, so the edges blur",
-        )),
+        "blocksoncylindrical" => notices.push(
+            header.warning("its detectors are in flat blocks ('Scanner geometry'); a cylinder is assumed, which blurs the edges"),
+        ),
         _ => {
-            let reason =
-                "its detectors follow a map of their own ('Scanner geometry'); only scanners whose rings are cylinders are read";
+            let reason = "its detectors have their own map ('Scanner geometry'); only cylindrical scanners are supported";
             return Err(header.unsupported(format!("the scanner geometry is '{layout}': {reason}")));
         }
     }

@@ -73,7 +73,7 @@ pub(in crate::io) fn read_list_header(path: &Path) -> Result<ListHeader, IoError
     let (span, max_ring_difference) = compression(&header)?;
     if span != 1 {
         return Err(header.unsupported(format!(
-            "its events are told in planes of several pairs of rings ('{AXIAL_COMPRESSION}' is {span}); only those of one pair are read"
+            "its events are in planes of several ring pairs ('{AXIAL_COMPRESSION}' is {span}); only planes of one ring pair are supported"
         )));
     }
     let mut notices = Vec::new();
@@ -296,7 +296,7 @@ fn offsets(header: &Header, num_bytes: u64) -> Result<[Option<u64>; 2], IoError>
             "prompts" => 0,
             "randoms" | "delayeds" | "delayed" => 1,
             _ => {
-                let expected = "prompts or randoms, for what was subtracted or corrected is not counts any more,";
+                let expected = "prompts or randoms, because subtracted or corrected data are not counts,";
                 return Err(header.value(&format!("{WHAT} [{index}]"), &what, expected));
             }
         };

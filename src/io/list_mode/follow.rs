@@ -69,13 +69,13 @@ impl ListFollower {
             Ok(true) => {}
             Ok(false) => {
                 self.has_ended = true;
-                let text = "was replaced by another list; what was read is kept: open it again to see the new one";
+                let text = "was replaced by another file; the events read so far are used: open it again to read the new one";
                 update.notices.push(Notice::warning(format!("{} {text}", self.path.display())));
                 return update;
             }
             Err(Unknown::Shorter { len, read }) => {
                 let text = format!(
-                    "{} has become shorter: {len} bytes, where {read} were read; their events are kept, and more are added when it has \
+                    "{} has become shorter: {len} bytes, where {read} were read; their events are used, and more are added when it has \
                      grown again",
                     self.path.display()
                 );
@@ -92,7 +92,7 @@ impl ListFollower {
                 self.tell(&mut update, Trouble::Unreadable, format!("{error}; waiting for it"));
                 return update;
             }
-            update.notices.push(Notice::info(format!("{} is there again, unchanged", self.path.display())));
+            update.notices.push(Notice::info(format!("{} is available again, unchanged", self.path.display())));
         }
         match self.reader.next(chunk) {
             Ok(has_events) => update.has_events = has_events,
@@ -100,9 +100,7 @@ impl ListFollower {
             Err(error) => {
                 self.has_ended = true;
                 chunk.clear();
-                update
-                    .notices
-                    .push(Notice::warning(format!("{error}. The events before it are kept; the list is not followed further")));
+                update.notices.push(Notice::warning(format!("{error}. The events before it are used; following ends here")));
             }
         }
         if let Err(error) = self.keep_witnesses() {

@@ -124,7 +124,7 @@ pub fn for_each_piece<E: From<IoError> + From<Stopped>>(
 /// # Errors
 /// An ending that is not understood, a header that cannot be.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
-    let understood = "a list of events: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat)";
+    let understood = "list-mode data: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat)";
     match FileKind::of(path) {
         Some(FileKind::Castor) => castor::open(path, options),
         Some(FileKind::SiemensList) => siemens::open(path, options),

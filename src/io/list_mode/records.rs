@@ -86,15 +86,15 @@ impl Records {
         let (num, rest) = (len / size, len % size);
         if rest != 0 {
             let problem = format!(
-                "the file ends inside an event: {rest} of the {size} bytes that one takes are there; copy it again, for the copy may \
-                 have been cut short, or check which fields its events have"
+                "the file ends inside an event: {rest} of {size} bytes; copy it again (the copy may \
+                 be truncated), or check the fields of its events"
             );
             return Err(self.stream.refuse(len - rest, problem));
         }
         match expected.filter(|&expected| expected != num) {
             Some(expected) => {
                 let problem =
-                    format!("the file ends after {num} events of {size} bytes, but its header tells {expected}; copy both again");
+                    format!("the file ends after {num} events of {size} bytes, its header has {expected}; copy both again");
                 Err(self.stream.refuse(len, problem))
             }
             None => Ok(num),
@@ -168,8 +168,8 @@ pub(super) fn pair_at(record: &[u8], at: usize, num_crystals: usize) -> Result<[
     let pair = [u32_at(record, at), u32_at(record, at + 4)];
     if let Some(crystal) = pair.into_iter().find(|&crystal| crystal as usize >= num_crystals) {
         return Err(format!(
-            "its crystal is number {crystal}, but the scanner's are 0 to {}; is it the list's scanner, and does the event have the \
-             fields that it is said to have?",
+            "crystal number {crystal}, expected 0 to {}; check the scanner and \
+             the fields of the events",
             num_crystals - 1
         ));
     }

@@ -83,7 +83,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         num_outside: 0,
     };
     if header.has_kind {
-        notices.push(Notice::info(format!("{}: its events tell a kind each, which is not looked at", path.display())));
+        notices.push(Notice::info(format!("{}: its events have a kind, which is ignored", path.display())));
     }
     Ok(Box::new(CastorList { header, facts, decoder, records, notices }))
 }
@@ -145,14 +145,18 @@ fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
     let mut notices = Vec::new();
     let mut tell = |text: String| notices.push(Notice::info(format!("{}: {text}", header.path.display())));
     if header.has_normalization && options.normalization.is_none() {
-        tell("which pairs can be in coincidence, and how well each counts, only a normalisation file tells; without one all of the \
-              scanner's count alike, also those of crystals that are dead"
-            .into());
+        tell(
+            "only a normalisation file contains the pairs in coincidence and their efficiencies; without one all pairs of the \
+              scanner have the same efficiency, also those of dead crystals"
+                .into(),
+        );
     }
     if header.has_attenuation && options.normalization.is_none() {
-        tell("its events tell how much of each the object takes away; of all other pairs a normalisation file would, and without one \
-              the sensitivity is that of an object that attenuates nothing"
-            .into());
+        tell(
+            "the attenuation is known for pairs with events only; without a normalisation file \
+              the sensitivity is that of an object without attenuation"
+                .into(),
+        );
     }
     if header.start_secs != 0.0 {
         let start = header.start_secs;
@@ -219,7 +223,7 @@ impl EventReader for CastorList {
         let num = std::mem::take(&mut self.decoder.num_outside);
         if num > 0 {
             self.notices.push(Notice::warning(format!(
-                "{}: the time of flight of {num} events is outside of the range that its header tells ('List TOF measurement range (ps)')",
+                "{}: the time of flight of {num} events is outside the range of its header ('List TOF measurement range (ps)')",
                 self.header.data.display()
             )));
         }

@@ -78,7 +78,7 @@ impl Header {
             found => return Err(keys.value("Data type", found, "PET")),
         }
         if keys.text("POI capability").is_some() || keys.text("POI correction flag").is_some_and(|flag| flag != "0") {
-            let reason = "its events tell where inside the crystals they were seen ('POI capability'), which is not read; write it \
+            let reason = "its events contain the depth of interaction ('POI capability'), which is not supported; write it \
                           without";
             return Err(IoError::unsupported(path, reason));
         }

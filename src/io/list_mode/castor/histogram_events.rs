@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path, header: &Header, options: &ListOptions) -> Resul
     let mut facts = ListFacts { num_events: None, ..facts };
     facts.format = "CASToR histogram".to_owned();
     facts.tof = histogram.tof();
-    let text = "a histogram: each of its bins is taken as so many events as it has counts";
+    let text = "a histogram: each count of a bin is used as one event";
     let mut notices = vec![Notice::info(format!("{}: {text}", path.display()))];
     notices.extend(several_pairs(header, &ends));
     if options.normalization.is_none() {

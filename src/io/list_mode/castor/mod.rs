@@ -55,7 +55,7 @@ fn table_of(header: &Header, options: &ListOptions) -> Result<Table, IoError> {
         None => {
             let name = &header.scanner;
             let reason = format!(
-                "the table of its scanner is missing: put {name}.hscan and {name}.lut, {name}.geom or {name}.crystals.toml beside it, or name the table's file"
+                "the table of its scanner is missing: put {name}.hscan and {name}.lut, {name}.geom or {name}.crystals.toml in its folder, or set the table (--crystals)"
             );
             Err(IoError::unsupported(&header.path, reason))
         }

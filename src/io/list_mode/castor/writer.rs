@@ -54,13 +54,13 @@ impl Writer {
         let scanner = facts.detectors.name().to_owned();
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '+');
         if scanner.trim() != scanner || scanner.is_empty() || scanner.starts_with('.') || !scanner.chars().all(is_plain) {
-            let reason = format!("the scanner's name '{scanner}' cannot be a file's; give it one of letters, digits, - and _");
+            let reason = format!("the scanner name '{scanner}' is not a valid file name; use letters, digits, - and _");
             return Err(IoError::unsupported(path, reason));
         }
         let data = path.with_extension("Cdf");
         let name = data.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if data == path || name.contains(['#', ':', '\n', '\r']) || name.trim() != name || name.starts_with('!') {
-            let reason = "its name cannot stand in a CASToR header; choose one of plain characters that ends in .Cdh";
+            let reason = "its name is not valid in a CASToR header; use plain characters and the ending .Cdh";
             return Err(IoError::unsupported(path, reason));
         }
         layers(path, &facts.detectors)?;
@@ -131,14 +131,14 @@ impl Writer {
         let refuse = |problem: &str| IoError::unsupported(&self.header.path, problem);
         let has_background = !events.additive.is_empty();
         if has_background && self.header.duration_secs <= 0.0 {
-            return Err(refuse("its background would be a rate, but how long the scan took is not known; tell its duration"));
+            return Err(refuse("the background is stored as a rate, but the duration of the scan is unknown; set its duration"));
         }
         let mut rate = 1.0 / self.header.duration_secs;
         let mut step_mm = None;
         self.header.tof = None;
         if let Some([from, to]) = events.tof_mm.first().map(|interval| interval.map(f64::from)) {
             let Some(tof) = &self.facts.tof else {
-                return Err(refuse("its events tell their time of flight, but how well that is measured is not known"));
+                return Err(refuse("its events have time of flight, but the resolution is unknown"));
             };
             step_mm = Some(to - from).filter(|&width| width > 0.0);
             let range_mm = tof.window_mm.iter().fold(0.0, |widest: f64, mm| widest.max(2.0 * mm.abs()));
@@ -162,7 +162,7 @@ fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u
         && is_told(events.additive.len(), fields.has_background)
         && is_told(events.tof_mm.len(), fields.layout.measured.is_some());
     if !tells_the_same || events.times_ms.len() != num {
-        return Err("these events do not tell what those before them did (time, time of flight, factors, background)".into());
+        return Err("these events have other fields than the previous ones (time, time of flight, factors, background)".into());
     }
     let num_crystals = facts.detectors.crystals().len();
     let start = bytes.len();
@@ -185,7 +185,7 @@ fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u
             let told = events.multiplicative.get(event).copied();
             let factor = told.or_else(|| Some(facts.efficiency.as_ref()?.of([a, b]))).unwrap_or(1.0);
             if !(factor > 0.0 && factor.is_finite()) {
-                return Err(format!("an event of the crystals {a} and {b} is there, but these are said to count {factor}"));
+                return Err(format!("an event of the crystals {a} and {b} exists, but their efficiency is {factor}"));
             }
             put(event, layout.normalization, (1.0 / factor).to_le_bytes());
         }
@@ -312,7 +312,7 @@ impl Table {
             match std::fs::read(&path) {
                 Ok(found) if found == bytes => {}
                 Ok(_) => {
-                    let reason = "another table of this scanner is there, which other lists may need; write into another folder";
+                    let reason = "another table of this scanner exists, which other files may need; write to another folder";
                     return Err(IoError::unsupported(&path, reason));
                 }
                 Err(_) => {

@@ -47,7 +47,7 @@ impl Value {
     /// A field of a record, an absent one too.
     fn field(&self, name: &str) -> Result<&Self, String> {
         let Value::Record(record, values) = self else {
-            return Err(format!("'{name}' is looked for in what is no record: the file has another model than PETSIRD 0.12"));
+            return Err(format!("'{name}' is not in a record: the file has another model than PETSIRD 0.12"));
         };
         let index = record.names.iter().position(|field| field == name).ok_or_else(|| missing(&record.name, name))?;
         Ok(&values[index])
@@ -100,11 +100,11 @@ impl Value {
 
 /// Says what the model of a file lacks.
 pub fn missing(record: &str, field: &str) -> String {
-    format!("its model has no '{field}' in {record}; what is read is PETSIRD 0.12, and other versions with the same fields")
+    format!("its model has no '{field}' in {record}; PETSIRD 0.12 and versions with the same fields are supported")
 }
 
 fn unlike(name: &str, expected: &str) -> String {
-    format!("'{name}' is not {expected} in its model; what is read is PETSIRD 0.12, and other versions with the same fields")
+    format!("'{name}' is not {expected} in its model; PETSIRD 0.12 and versions with the same fields are supported")
 }
 
 /// Reads a number in groups of seven bits from the beginning of some bytes, and says how many it takes.
@@ -285,7 +285,7 @@ impl Decoder<'_> {
     fn account(&mut self, num_bytes: usize) -> Result<(), Fault> {
         self.num_bytes = self.num_bytes.saturating_add(num_bytes);
         let most = MAX_BYTES.min(FREE_BYTES + BYTES_OF_ONE * self.at);
-        if self.num_bytes > most { Err(self.wrong("what is here takes too much memory".into())) } else { Ok(()) }
+        if self.num_bytes > most { Err(self.wrong("the content needs too much memory".into())) } else { Ok(()) }
     }
 
     fn wrong(&self, problem: String) -> Fault {

@@ -183,7 +183,7 @@ fn flatten(schema: &Schema, ty: TypeId, parts: &mut Vec<Part>, event: &str) -> R
 }
 
 fn not_plain(event: &str) -> String {
-    format!("{event} of its model does not consist of a few plain numbers; what is read is PETSIRD 0.12, and what is alike")
+    format!("{event} of its model is not a small set of numbers; PETSIRD 0.12 and similar models are supported")
 }
 
 /// The number at a place, if it and the eight bytes from there on are there and it takes no more than these; goes on behind it.

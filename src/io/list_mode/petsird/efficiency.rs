@@ -209,7 +209,7 @@ impl Table {
         let [num_rows, num_columns] = sides.map(|(ty, energies)| ty.num_elements.saturating_mul(energies));
         let number = value.number("sgid")?;
         if number != group as f64 {
-            return Err(format!("group {number} of modulePairEfficienciesVectors stands in place {group}"));
+            return Err(format!("group {number} of modulePairEfficienciesVectors is at index {group}"));
         }
         let rows = value.list("values")?;
         let columns = rows.iter().map(|row| row.as_numbers().map(<[f64]>::len).unwrap_or_default());

@@ -201,7 +201,7 @@ fn unused(scanner: &Value) -> Vec<Notice> {
         notices.push(Notice::info(format!("the list may hold {}, which are not used", found.join(", "))));
     }
     if is_none("promptEventPolicy") == Some(true) {
-        notices.push(Notice::warning("the file says that it lists no coincidences (promptEventPolicy is none)"));
+        notices.push(Notice::warning("the file contains no coincidences (promptEventPolicy is none)"));
     }
     notices
 }

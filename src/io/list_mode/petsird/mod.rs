@@ -205,7 +205,7 @@ impl PetsirdReader {
                 if least < 1.0 && !std::mem::replace(&mut self.is_dead_time_told, true) {
                     let start = value.record("timeInterval").and_then(|interval| interval.number("start")).unwrap_or(0.0);
                     self.notices.push(Notice::warning(format!(
-                        "from {start} ms on the file tells dead time: detectors are alive for parts of the time down to {least:.4}; \
+                        "from {start} ms on the file contains dead time: live fractions down to {least:.4}; \
                          the efficiencies are not corrected for it"
                     )));
                 }
@@ -247,7 +247,7 @@ impl PetsirdReader {
         let events = if self.field == Field::Prompts { &mut chunk.prompts } else { &mut chunk.delayeds };
         let place = self.stream.place();
         let &[t1, t2] = types.as_slice() else {
-            return Err(self.stream.refuse(place, "events that are not told by two types of modules"));
+            return Err(self.stream.refuse(place, "events without two module types"));
         };
         let index = t1.saturating_mul(t1.saturating_add(1)) / 2;
         let pair = self.pairs.get(index.saturating_add(t2) as usize).filter(|_| t2 <= t1);
@@ -346,7 +346,7 @@ fn schema_text(stream: &mut ByteStream) -> Result<String, IoError> {
         None => return Err(stream.refuse(stream.len()?, cut)),
         Some(BINARY_VERSION) => {}
         Some(version) => {
-            let problem = format!("version {version} of yardl's binary format; what is read is version {BINARY_VERSION}");
+            let problem = format!("version {version} of yardl's binary format; version {BINARY_VERSION} is supported");
             return Err(stream.refuse(MAGIC.len() as u64, problem));
         }
     }

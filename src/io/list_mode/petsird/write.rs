@@ -67,14 +67,14 @@ impl PetsirdWriter {
         }
         if facts.tof.as_ref().is_some_and(|tof| !tof.exceptions.is_empty()) {
             let problem =
-                "the list has several kinds of time-of-flight bins or resolutions; a list with one can be written".to_owned();
+                "the data have several kinds of time-of-flight bins or resolutions; only data with one can be written".to_owned();
             return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
         }
         let edges_mm = facts.tof.as_ref().map(tof_edges);
         let mut notices = Vec::new();
         if (facts.efficiency.is_some() || facts.sampling.is_some()) && !are_efficiencies_written(facts) {
             notices.push(Notice::warning(format!(
-                "{}: which pairs of crystals are in coincidence, and how well they count, is not written, as it is for scanners of up \
+                "{}: pairs in coincidence and their efficiencies are not written; this is supported for scanners of up \
                  to {MAX_WITH_EFFICIENCIES} crystals",
                 path.display()
             )));
