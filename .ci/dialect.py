@@ -114,7 +114,7 @@ def sentences(markdown):
 def literals(code):
     """Line and text of each string literal of Rust code."""
     token = re.compile(
-        r"//[^\n]*|(?P<block>/\*)|b?r(?P<hashes>#*)\"|b?(?P<plain>\")|'(?:\\(?:u\{[^}]*\}|.)|[^\\'\n])'", re.S
+        r"//[^\n]*|(?P<block>/\*)|(?<!\w)b?r(?P<hashes>#*)\"|b?(?P<plain>\")|'(?:\\(?:u\{[^}]*\}|.)|[^\\'\n])'", re.S
     )
     place = 0
     while match := token.search(code, place):

@@ -13,7 +13,7 @@ SLICE = "Transaxial slice"
 
 TITLE = """# A guide to the window
 
-For clinicians and medical physicists: what one sees, what to click, what the numbers mean. Everything here was done with
+For clinicians and medical physicists: the panels, the actions and the values of the window. Everything here was done with
 the program as it starts, on its built-in study, a simulated scan of the NEMA image quality phantom (2001: four hot spheres
 of 10 to 22 mm, four times as active as the background, two cold ones of 28 and 37 mm, a cold lung insert). The pictures were taken by the script
 that wrote this page (`.ci/guide.sh`). tomoscope is no medical device: it is for research and quality assurance.
@@ -36,17 +36,17 @@ class Session:
 
 
 def watching(session):
-    """## The image as it comes
+    """## Live reconstruction
 
-    The reconstruction starts by itself. Left: the study, the buttons that start, hold and stop, and the settings. Middle: three slices through
-    the crosshair, with the phantom's regions. Below: the regions' numbers, and their curves. Every iterate
-    is shown as soon as it exists, and all numbers are of the image on the screen. The bottom line names the device, how sums are
-    formed, the iteration and its speed.
+    The reconstruction starts automatically. Left: the study, the run buttons and the settings. Middle: three slices through
+    the crosshair, with the phantom's regions. Below: the values of the regions and their curves. Every iterate
+    appears as soon as it is complete. All values refer to the displayed image. The status line shows the device, the
+    accumulation mode, the iteration and the speed.
 
-    - *Pause* (Space) holds after the step under way, *Step* (S) does one, *Stop and keep image* ends and keeps the image.
-    - A click in a slice sets the crosshair, the wheel turns pages, Ctrl + wheel zooms, a drag with the right button sets the window.
-      The line under the slices says what the mouse does at its place.
-    - The slider above the slices goes back to earlier iterates (arrow keys); *Live* (L) follows the newest again.
+    - *Pause* (Space) pauses after the current step, *Step* (S) does a single step, *Stop and keep image* ends the run.
+    - A click in a slice sets the crosshair, the mouse wheel scrolls through slices, Ctrl + wheel zooms, a drag with the right button sets the window.
+      The hint below the slices explains the mouse actions.
+    - The slider above the slices shows earlier iterates (arrow keys); *Live* (L) shows the newest one.
     """
     session.window.wait("running · iteration 2 of 4*")
     session.picture("watching", "The window during the second of four iterations")
@@ -59,13 +59,13 @@ def regions(session):
     it, its handles change its size, Ctrl+D copies it, Delete removes it, Ctrl+Z undoes. In its fields give it a name and a
     role: *hot* (with the true ratio of its activity to the background's), *cold* or *background*.
 
-    | number | what it is |
+    | value | meaning |
     |---|---|
-    | mean, SD | Mean and standard deviation of the values of the region's voxels; a voxel that is cut by the edge counts in part |
-    | NSR (CV) | Noise-to-signal ratio SD / mean, also called coefficient of variation: how noisy an even region is |
+    | mean, SD | Mean and standard deviation of the values of the region's voxels; a voxel cut by the edge has a partial weight |
+    | NSR (CV) | Noise-to-signal ratio SD / mean, also called coefficient of variation: the noise of a uniform region |
     | recovery | Part of the true contrast that the image shows. Hot: (mean / b − 1) / (true ratio − 1); cold: 1 − mean / b, where b is the mean of all background regions. 100 % is the truth |
-    | CNR | Contrast-to-noise ratio (mean − b) / √((SD² + SD_b²) / 2): how clearly the region stands out of the noise; cold ones have a negative one |
-    | mL | Volume of the region; of a flat one that of its slice |
+    | CNR | Contrast-to-noise ratio (mean − b) / √((SD² + SD_b²) / 2): visibility of the region in the noise; negative for cold regions |
+    | mL | Volume of the region; for a flat one the volume in its slice |
 
     Values are in counts/mm until a calibration turns them into Bq/mL. *Copy table* puts the table on the clipboard.
     """
@@ -80,16 +80,16 @@ def regions(session):
 
 
 def iterations(session):
-    """## Which iteration to take
+    """## Choosing the iteration
 
-    More iterations bring the contrast back and raise the noise: the plots below the slices show both. *vs NSR* draws them against each other,
-    a line for each sphere, along which the iterations are numbered. Follow a line to where it turns flat: beyond it, noise
-    grows and contrast does not. **A click on a line shows the image of that iteration**, with its numbers. Hovering tells values, a drag enlarges a part,
-    a double click shows all again, the secondary button saves the plot as SVG, PNG or CSV.
+    More iterations increase contrast and noise: the plots below the slices show both. *vs NSR* draws contrast against noise,
+    one line per sphere, with numbered iterations. Beyond the point where a line becomes flat, noise
+    increases and contrast does not. **A click on a line shows the image of that iteration**, with its numbers. Hovering shows values, a drag zooms,
+    a double click resets the zoom, the context menu saves the plot as SVG, PNG or CSV.
 
-    *Likelihood* tells how well the image explains the data (log-likelihood, larger is better); *Gain* is what each iteration added, and
-    *Residual* how far the data y are from the counts e that the image makes expect, Σ (y − e)² / Σ e: 1 where they differ by Poisson noise alone.
-    *Pin* keeps an iterate whatever happens; the image on the screen is the one that is saved.
+    *Likelihood* is the log-likelihood of the image (larger is better); *Gain* is its increase per iteration, and
+    *Residual* is Σ (y − e)² / Σ e for data y and expected counts e: 1 for Poisson noise alone.
+    *Pin* keeps an iterate in the history. *Save image…* saves the displayed image.
     """
     window = session.window
     window.click("vs NSR")
@@ -108,13 +108,13 @@ def iterations(session):
 def comparing(session):
     """## Comparing two reconstructions
 
-    *Repeat run with…* repeats the run with one setting changed, and keeps the first: its curves stay, fainter, and *Compare*
-    lists what differs. Above the slices choose how the first run's image is shown: side by side, up to a line that
-    you drag (*swipe*), in turn (*blink*), or subtracted (*difference*). C goes from one to the next.
+    *Repeat run with…* repeats the run with one setting changed. The first run stays: its curves become fainter, and *Compare*
+    lists the differences. Above the slices choose the comparison: side by side, up to a line that
+    you drag (*swipe*), alternating (*blink*), or subtracted (*difference*). C selects the next one.
 
-    Here the second run adds *non-atomic*: threads that meet in a voxel lose additions. It shows what a careless program would do, is marked red, and
-    is not for diagnosis. On a processor few additions are lost, on a GPU many; *Race* tells how many.
-    *CC* is the correlation coefficient of both images, 1 where they are alike but for a factor and a constant; *relative difference* is ‖a − b‖ / ‖b‖ over all voxels.
+    Here the second run adds *non-atomic*: threads that update the same voxel lose additions. It shows the effect of unsynchronised updates, is marked red, and
+    is not for diagnosis. On a CPU few additions are lost, on a GPU many; *Race* shows their share.
+    *CC* is the correlation coefficient of both images, 1 if they differ only by a factor and a constant; *relative difference* is ‖a − b‖ / ‖b‖ over all voxels.
     """
     window = session.window
     window.click("Repeat run with…")
@@ -129,7 +129,7 @@ def comparing(session):
     window.click("difference")
     window.move(640, 590)
     box = window.wait(SLICE).box
-    session.picture("difference", "What one image has more than the other, in colours about 0", (300, box[1] - 30, 980, box[3] + 34))
+    session.picture("difference", "The difference of two images, in colours around 0", (300, box[1] - 30, 980, box[3] + 34))
     window.click("off")
 
 
@@ -137,8 +137,8 @@ def profiles(session):
     """## Profiles and widths
 
     Choose *Line* and drag across what you want to look at. The profile is drawn at the lower right, with the truth where it is known
-    (phantoms). Each peak that stands apart gets its full width at half maximum (FWHM, of a fitted Gaussian) ± its standard deviation,
-    in mm: the narrower, the better the resolution. A width in mm beside *line* averages over a band and lowers the noise.
+    (phantoms). Each separate peak has its full width at half maximum (FWHM, of a fitted Gaussian) ± its standard deviation,
+    in mm: the narrower, the better the resolution. A width in mm next to *line* averages over a band and lowers the noise.
     """
     window = session.window
     window.click("Line", "toggle button")
@@ -149,11 +149,11 @@ def profiles(session):
 
 
 def stopping(session):
-    """## Stopping by itself
+    """## Stopping rules
 
-    Under *Stop automatically* a run ends and keeps its image when the noise passes a limit (*NSR above*, mean of the background regions),
-    when the recovery of a region has come to rest, or when the likelihood hardly grows. The rule is a line in its plot, and what
-    stopped the run is said.
+    Under *Stop automatically* a run ends when the noise exceeds a limit (*NSR above*, mean of the background regions),
+    when the recovery of a region has converged, or when the likelihood hardly increases. The rule is a line in its plot. The
+    window shows the reason.
     """
     window = session.window
     window.click("deterministic", "radio button")
@@ -169,7 +169,7 @@ def stopping(session):
 def nema(session):
     """## NEMA image quality
 
-    For an image of the NEMA body phantom, *NEMA*, *NU 2 template* among the buttons of *Regions* finds the phantom by itself and puts the standard's circles on it:
+    For an image of the NEMA body phantom, *NEMA*, *NU 2 template* under *Regions* finds the phantom automatically and places the circles of the standard:
     six spheres, 60 background circles, lung insert. Circles that you move are measured where they are. *NEMA report…* writes the report as PDF:
 
     - *contrast* of a hot sphere Q = (C_H / C_B − 1) / (a_H / a_B − 1), of a cold one Q = 1 − C_C / C_B, in %, with the mean C_B of the background
@@ -177,7 +177,7 @@ def nema(session):
     - *background variability* N = SD of the means of these circles / C_B, in %;
     - *lung residual*: mean of the lung insert / C_B, in %, slice by slice: activity where there is none.
 
-    The small-animal phantom of NU 4 has a template and a report of its own there.
+    The small-animal phantom of NU 4 has its own template and report.
     """
     window, report = session.window, session.scratch / "report.pdf"
     window.click("Regions")
@@ -205,8 +205,8 @@ def views(session):
     """## Other views
 
     *Views* has the layouts (row, one large, two by two), thick slices (mean or maximum over some mm), and a view that a drag turns: a maximum intensity projection (MIP), in which
-    a click takes the crosshair to the brightest voxel behind it, or an oblique slice through the crosshair. *Fit object* (F) zooms to what
-    is active.
+    a click sets the crosshair to the brightest voxel behind it, or an oblique slice through the crosshair. *Fit object* (F) zooms to the
+    active region.
     """
     window = session.window
     window.click("Views")
@@ -225,10 +225,10 @@ def views(session):
 
 
 def exporting(session):
-    """## Taking it along
+    """## Saving and exporting
 
     *Save image…* (Ctrl+S) writes the image on the screen: NIfTI, Interfile, NumPy, or a DICOM PET series; the ending of the name chooses. *Export CSV…* (Ctrl+E) writes the
-    numbers of every iterate, *Save ROIs…* the regions, *Save picture* (Ctrl+P) the window, or the slices alone, as PNG at twice the resolution. Beside an image or a table a `.json` tells what made it: data, algorithm,
+    numbers of every iterate, *Save ROIs…* the regions, *Save picture* (Ctrl+P) the window, or the slices alone, as PNG at twice the resolution. A `.json` next to an image or a table is its provenance record: data, algorithm,
     iteration, settings, device. F1 or ? lists all keys.
     """
     window = session.window
@@ -240,17 +240,17 @@ def exporting(session):
     window.wait("OK")
     window.type("patient-7.dcm")
     x, y, width, height = window.wait("OK").box
-    session.picture("exporting", "Where the desktop has no file dialogs, a path is typed", (x - 40, y - 110, 620, 170))
+    session.picture("exporting", "Without file dialogs of the desktop: type a path", (x - 40, y - 110, 620, 170))
     window.key("Escape")
 
 
 def going_on(session):
-    """## Going on another day
+    """## Sessions
 
-    *Save session…* (Ctrl+Shift+S) keeps the study, the settings of its runs, the regions, the views and the plots in a small text file
+    *Save session…* (Ctrl+Shift+S) saves the study, the run settings, the regions, the views and the plots in a small text file
     (`.session`). Open it like a study, drop it on the window, or start `tomoscope FILE.session`: the images are reconstructed again, and the
-    settings of the other runs stand under *Repeat run with…*. Data that were moved are looked for beside the session file.
-    What you did last is kept by itself too, and offered at the next start.
+    settings of the other runs are under *Repeat run with…*. The program also looks for moved data in the folder of the session file.
+    The last work is stored automatically and offered when the program opens.
     """
     window = session.window
     window.click("Regions")
@@ -260,7 +260,7 @@ def going_on(session):
     window.restart()
     x, y, _, _ = window.wait("Last session: *").box
     window.wait("running · iteration 1 of 4*")
-    session.picture("restoring", "The next start: *Restore* goes on where you were", (0, 0, 640, y + 320))
+    session.picture("restoring", "*Restore* loads the last session", (0, 0, 640, y + 320))
 
 
 CHAPTERS = [watching, regions, iterations, comparing, profiles, stopping, nema, views, exporting, going_on]

@@ -81,7 +81,7 @@ fn cuda_devices() -> Vec<(String, String)> {
     let line = |d: crate::cuda::DeviceInfo| {
         let device = format!("cuda:{}", d.number);
         if let Some(trouble) = d.trouble {
-            return (device, format!("cannot be used: {trouble}"));
+            return (device, format!("is not usable: {trouble}"));
         }
         let (name, (major, minor), (cuda, cuda_minor)) = (d.name, d.compute_capability, d.driver_cuda_version);
         let (free, all) = (bytes(d.free_memory_bytes as u64), bytes(d.memory_bytes as u64));

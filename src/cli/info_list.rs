@@ -77,7 +77,7 @@ impl ListInfo {
             );
             lines.push(("coincidences within", words));
         }
-        lines.push(("efficiencies", if facts.efficiency.is_some() { "told" } else { "not told" }.to_owned()));
+        lines.push(("efficiencies", if facts.efficiency.is_some() { "known" } else { "unknown" }.to_owned()));
         lines.push(("time of flight", self.tof()));
         if let Some(isotope) = &facts.isotope {
             let half_life = facts.half_life_secs.map_or_else(String::new, |secs| format!(", half-life {secs} s"));

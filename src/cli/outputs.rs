@@ -116,7 +116,7 @@ impl Output {
     /// Refuses a place where the file cannot be written.
     fn check_place(&self) -> Result<(), String> {
         let path = &self.path;
-        let refuse = |reason: String| Err(format!("{} cannot be written: {reason}", path.display()));
+        let refuse = |reason: String| Err(format!("{}: not written: {reason}", path.display()));
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() {
             return refuse(format!("there is no folder {}; make it first", folder.display()));

@@ -137,7 +137,7 @@ impl CudaBackend {
 
     /// Memory of the device that nobody uses now, bytes; `None` where the driver does not tell.
     pub fn free_memory_bytes(&self) -> Option<u64> {
-        guarded("tell its free memory", || self.context.mem_get_info()).ok().map(|(free, _)| free as u64)
+        guarded("report its free memory", || self.context.mem_get_info()).ok().map(|(free, _)| free as u64)
     }
 
     /// A table on the device.

@@ -122,7 +122,7 @@ pub enum TubeSetError {
     )]
     EvenSamples(usize, usize, usize),
     /// There are no tubes, or more than memory could hold.
-    #[error("{num_radial} radial positions × {num_ring_differences} ring differences of tubes cannot be used")]
+    #[error("{num_radial} radial positions × {num_ring_differences} ring differences: invalid number of tubes")]
     NumTubes {
         /// Number of different |tangential index|.
         num_radial: usize,
@@ -130,7 +130,7 @@ pub enum TubeSetError {
         num_ring_differences: usize,
     },
     /// Samples are no length apart.
-    #[error("tube samples {0} × {1} × {2} mm apart cannot be used; each distance must be a positive length")]
+    #[error("invalid tube sample distances {0} × {1} × {2} mm: each must be a positive length")]
     Spacing(f64, f64, f64),
     /// The number of coefficients is not that of the sampling.
     #[error("these tubes need {expected} coefficients but {found} were given")]

@@ -82,7 +82,7 @@ pub fn notice(rois: &[Roi]) -> Option<Notice> {
     (!names.is_empty()).then(|| {
         let names = names.join(", ");
         Notice::warning(format!(
-            "hot ROI without a true activity ratio ('activity_ratio'): {names}; its contrast recovery cannot be computed"
+            "hot ROI without a true activity ratio ('activity_ratio'): {names}; contrast recovery needs the ratio"
         ))
     })
 }

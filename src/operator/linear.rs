@@ -94,7 +94,7 @@ pub enum OperatorError {
     #[error("{0}")]
     Settings(String),
     /// The projector does not apply to this geometry.
-    #[error("the projector cannot be used here: {0}; use the projector per-lor")]
+    #[error("this projector does not fit: {0}; use the projector per-lor")]
     Unsuitable(String),
 }
 

@@ -98,7 +98,7 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), Setu
         DeviceChoice::Cpu => Ok((Chosen::Cpu, Vec::new())),
         DeviceChoice::Cuda(number) => open_cuda(number).map(|device| (device, Vec::new())).map_err(|reason| {
             let way_out = if reason.names_the_cpu { "" } else { "; use the CPU (--device cpu)" };
-            SetupError::Settings(format!("CUDA device {number} cannot be used: {}{way_out}", reason.text))
+            SetupError::Settings(format!("CUDA device {number} is not usable: {}{way_out}", reason.text))
         }),
         DeviceChoice::Auto => match open_cuda(0) {
             Ok(device) => Ok((device, Vec::new())),
@@ -175,8 +175,7 @@ pub(super) fn open_gpus(set: GpuSet) -> Result<Members<CudaBackend>, SetupError>
 fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
     let refuse = |text: String| SetupError::Settings(format!("{text}; use the CPU (--device cpu)"));
     let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
-    let open =
-        |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} cannot be used: {error}")));
+    let open = |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} is not usable: {error}")));
     own_gpus(set.numbers(num_gpus).collect()).into_iter().map(open).collect()
 }
 

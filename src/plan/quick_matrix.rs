@@ -35,7 +35,7 @@ pub fn quick_matrix_recipe(ring: &CrystalRing) -> Result<MatrixRecipe, String> {
     }
     let (title, name, memory) = (&ring.title, &ring.name, bytes(tallies));
     Err(format!(
-        "the matrix of {title} is not made at a start: its simulation takes minutes on a GPU (at once with {memory} of free memory, else in parts) and hours on a processor. Make it there (tomoscope matrix --scanner {name} --elements {FULL_ELEMENTS} -o {name}.matrix), then open it"
+        "the matrix of {title} is not simulated automatically: that takes minutes on a GPU (in one pass with {memory} of free memory, else in parts) and hours on a CPU. Simulate it there (tomoscope matrix --scanner {name} --elements {FULL_ELEMENTS} -o {name}.matrix), then open it"
     ))
 }
 

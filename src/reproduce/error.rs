@@ -37,7 +37,7 @@ pub enum ReproduceError {
     #[error(transparent)]
     Io(#[from] IoError),
     /// Something cannot be written or read in the folder.
-    #[error("{} cannot be {doing}: {reason}", path.display())]
+    #[error("{}: not {doing}: {reason}", path.display())]
     File {
         /// The file or folder.
         path: PathBuf,

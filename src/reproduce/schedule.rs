@@ -32,11 +32,11 @@ pub(super) fn measure_missing<S: Display, M: Measurement>(
     for (stage, todo) in stages {
         let stage_begin = Instant::now();
         let missing: Vec<&M> = todo.iter().filter(|work| !folder.has(&work.key())).collect();
-        say(&format!("stage {stage}: {} of {} measurements are there", todo.len() - missing.len(), todo.len()));
+        say(&format!("stage {stage}: {} of {} measurements done", todo.len() - missing.len(), todo.len()));
         for (index, work) in missing.iter().enumerate() {
             let elapsed_secs = begin.elapsed().as_secs_f64();
             if budget_secs.is_some_and(|budget| elapsed_secs + longest_secs > budget) {
-                say(&format!("stopped after {elapsed_secs:.0} s for lack of time; run the same command again to go on"));
+                say(&format!("stopped after {elapsed_secs:.0} s at the time limit; run the same command again to continue"));
                 return Ok(false);
             }
             let work_begin = Instant::now();

@@ -294,5 +294,7 @@ fn guarded<T: Send, E: Into<Failure> + Send>(
 pub(super) fn panic_sentence(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());
-    format!("internal error in the reconstruction ({text}); the last image is kept. Please report it with the settings used")
+    format!(
+        "internal error in the reconstruction ({text}); the last image stays on the screen. Please report it with the settings used"
+    )
 }

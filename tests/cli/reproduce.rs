@@ -111,7 +111,7 @@ fn a_folder_that_takes_no_files_is_refused_before_anything_is_measured() {
     fs::remove_dir_all(folder.join("images")).unwrap();
     std::os::unix::fs::symlink("/proc", folder.join("images")).unwrap();
     let text = refused(temporary.path(), 1, &quick(BELZUNCE, "all", &[]));
-    assert!(text.contains("all/images cannot be written to"), "{text}");
+    assert!(text.contains("all/images: not written to"), "{text}");
     assert_eq!(fs::read_dir(folder.join("results")).unwrap().count(), 0);
 }
 

@@ -119,7 +119,7 @@ fn what_has_no_heads_or_no_such_physics_is_refused() {
     assert!(tubes(&["--scanner", "vrpet", "--events", "0"]).contains("--events"));
     assert!(tubes(&["--scanner", "vrpet", "--device", "abacus"]).contains("auto, cpu, cuda or cuda:N"));
     let no_gpu = refused(folder, 1, &["tubes", "--scanner", "vrpet", "--device", "cuda:1000", "-o", "a.tubes"]);
-    assert!(no_gpu.contains("CUDA device 1000 cannot be used") && no_gpu.contains("--device cpu"), "{no_gpu}");
+    assert!(no_gpu.contains("CUDA device 1000 is not usable") && no_gpu.contains("--device cpu"), "{no_gpu}");
     assert!(refused(folder, 2, &["tubes", "--scanner", "vrpet", "-o", "a.hs"]).contains(".tubes"));
     let scan = ["simulate", "cylinder", "--scanner", "vrpet", "--model", "montecarlo", "-o", "scan.hs"];
     for option in [&["--attenuation"][..], &["--background", "0.1"], &["--noise", "none"], &["--truth", "t.nii"]] {

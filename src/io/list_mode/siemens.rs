@@ -90,8 +90,8 @@ pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>,
         let told = header.num_words.unwrap_or_default();
         let duration = header.duration_secs.map_or_else(String::new, |secs| format!(" and {secs} s"));
         notices.push(Notice::warning(format!(
-            "{}: it tells {told} words{duration}, but {} has {num_words} words now; what the file has is read, and how long the scan took is \
-             taken from its time tags",
+            "{}: its header has {told} words{duration}, {} has {num_words}; the words of the file are used, and the duration is \
+             that of its time tags",
             path.display(),
             header.data.display()
         )));

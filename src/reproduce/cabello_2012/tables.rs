@@ -139,8 +139,7 @@ fn heading(plan: &Plan, device: DeviceChoice) -> Result<String, ReproduceError> 
         text += "QUICK: a reduced ring and few counts. The numbers are not comparable with the paper's.\n";
     }
     if !matches!(device, DeviceChoice::Cuda(_)) {
-        text +=
-            "NO CUDA DEVICE: the rows of GPUs hold the paper's numbers alone, and ways to add are compared on the processor.\n";
+        text += "NO CUDA DEVICE: GPU rows contain only the paper's numbers, and accumulation modes are compared on the CPU.\n";
     }
     Ok(text)
 }
@@ -189,10 +188,10 @@ fn add_matrix(matrix: &MatrixFigures, cubes: Option<&MatrixFigures>, tables: &mu
     });
     let mut remarks = vec![
         "The paper's numbers do not go together; here decays are followed until there are as many elements. Counts behind an element: the mean of (sum of weights)^2 / sum of their squares.".to_owned(),
-        "* Worked out: every element stands for so many fewer. That of cubes is measured, with its own number of decays.".to_owned(),
+        "* Calculated from the symmetries. The value of cubes is measured, with its own number of decays.".to_owned(),
     ];
     if let Some(device) = &matrix.device {
         remarks.push(format!("Simulated on {device}; 200 jobs of 12 hours in the paper."));
     }
-    tables.add("Section 2. The stored matrix", values, remarks);
+    tables.add("Section 2. The system matrix", values, remarks);
 }

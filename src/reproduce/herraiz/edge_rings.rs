@@ -1,4 +1,4 @@
-//! What the paper's axial translation (2011, section 2.1) takes for the same and is not: tubes at the edge rings beside those inside.
+//! What the paper's axial translation (2011, section 2.1) takes for the same and is not: tubes at the edge rings compared with those inside.
 
 use super::plan::Plan;
 use super::stages::Work;
@@ -51,9 +51,9 @@ pub(super) fn add(folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceE
     let remarks = [
         "Ring pairs with an edge ring: how much more than the others they count, and how far their tubes are from the others' \
          (added up along the line and over the distances from the axis). The papers give no number.",
-        "* Not told from noise: below this.",
+        "* Not distinguishable from noise: below this.",
     ];
-    let title = "Section 2.1. Axial translation: tubes at the edge rings beside those inside";
+    let title = "Section 2.1. Axial translation: tubes at the edge rings compared with those inside";
     tables.add(title, found.iter().flat_map(of_rows).collect(), remarks.map(String::from).to_vec());
     Ok(())
 }

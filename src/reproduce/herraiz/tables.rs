@@ -63,7 +63,8 @@ fn heading(plan: &Plan, device: DeviceChoice) -> Result<String, ReproduceError> 
         plan.num_subsets
     );
     if plan.paper == Paper::Report2010 {
-        text += "The report's subsets, iterations and field of view are not published: its times stand beside ours with settings unknown.\n";
+        text +=
+            "The report's subsets, iterations and field of view are not published: its times are listed with unknown settings.\n";
     }
     if plan.quick {
         text += "QUICK: a few views and rings. The numbers are not comparable with the paper's.\n";
@@ -191,7 +192,7 @@ fn add_rods(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Result<(), Rep
             .map(|(column, here)| rods_value("rods, equal noise", lines, column, here))
         });
         let remark = "The noise of lines after their first iteration; tubes between the iterations that have more and less.";
-        tables.add("Tubes beside lines at equal noise", of_rods.collect(), vec![remark.into()]);
+        tables.add("Tubes and lines at equal noise", of_rods.collect(), vec![remark.into()]);
     }
     Ok(())
 }
@@ -236,6 +237,6 @@ fn add_scanner(folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceErro
         "The paper measured the real scanner, and widths in images (those of points here follow below); these are of the tubes of direct planes.",
         "The heads' distance, angles and coincidences are assumed: the sensitivity goes with the solid angle that they cover.",
     ];
-    tables.add("The scanner beside Lage et al. 2009, Phys Med Biol 54:5427", values, remarks.map(String::from).to_vec());
+    tables.add("The scanner compared with Lage et al. 2009, Phys Med Biol 54:5427", values, remarks.map(String::from).to_vec());
     Ok(())
 }

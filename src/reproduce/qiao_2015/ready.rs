@@ -149,7 +149,7 @@ fn on_cuda<'a>(_: Program, number: usize, _: Grid, _: &'a FilteredProjections) -
 }
 
 fn no_gpu(number: usize) -> ReproduceError {
-    OperatorError::Settings(format!("cuda:{number} cannot be used; `tomoscope devices` says why")).into()
+    OperatorError::Settings(format!("cuda:{number} is not usable; `tomoscope devices` prints the reason")).into()
 }
 
 /// Makes a program ready.

@@ -236,11 +236,11 @@ fn add_precision(plan: &Plan, all: &[(Program, Precision)], tables: &mut Tables)
         "From CS: norm of the difference over that of the image of CS. Largest: of a voxel, relative to the density of the \
 bottle's solution. From the bottle: from its true density."
             .into(),
-        "CM's projections are resampled to equal linear angles first. Two stages alone: from what the plain loop makes of the \
+        "CM's projections are resampled to equal linear angles first. Two stages alone: compared with the plain loop on the \
 resampled ones. The paper shows these differences and gives no numbers."
             .into(),
         format!(
-            "The filter ends at {cutoff:.3} of the Nyquist frequency, which is as fine as so many directions resolve at the \
+            "The filter ends at {cutoff:.3} of the Nyquist frequency, the resolution limit of this number of directions at the \
 bottle's rim; the paper does not name its filter."
         ),
     ];

@@ -214,7 +214,7 @@ mod tests {
         let deadline = Instant::now() + Duration::from_millis(50);
         for program in &mut programs {
             program.end_by(deadline);
-            assert!(program.child.try_wait().unwrap().is_some(), "it goes on");
+            assert!(program.child.try_wait().unwrap().is_some(), "it continues");
         }
         // Those that are ended already are not waited for.
         Program::end_all(programs);

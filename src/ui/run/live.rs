@@ -51,7 +51,7 @@ impl RunState {
             RunState::Running => "running",
             RunState::Paused => "paused",
             RunState::Ended(EndReason::Completed) => "completed",
-            RunState::Ended(EndReason::Stopped) => "stopped, image kept",
+            RunState::Ended(EndReason::Stopped) => "stopped, with image",
             RunState::Ended(EndReason::Cancelled) => "cancelled",
             RunState::Failed => "failed",
         }

@@ -67,7 +67,7 @@ impl PetsirdWriter {
         }
         if facts.tof.as_ref().is_some_and(|tof| !tof.exceptions.is_empty()) {
             let problem =
-                "the data have several kinds of time-of-flight bins or resolutions; only data with one can be written".to_owned();
+                "the data have several kinds of time-of-flight bins or resolutions; only a single kind is supported".to_owned();
             return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
         }
         let edges_mm = facts.tof.as_ref().map(tof_edges);

@@ -24,7 +24,7 @@ pub(super) fn add(measured: &Sources, tables: &mut Tables) -> Result<(), Reprodu
     for scan in [Scan::Cylinder, Scan::Iq, Scan::IqNoisy] {
         lost.extend(race(measured, scan)?);
     }
-    tables.add(format!("What the race lost, {title}"), lost, race_remarks());
+    tables.add(format!("Loss by the race condition, {title}"), lost, race_remarks());
     Ok(())
 }
 
@@ -140,10 +140,10 @@ fn race(measured: &Sources, scan: Scan) -> Result<Vec<Value>, ReproduceError> {
 fn race_remarks() -> Vec<String> {
     vec![
         "Lost: part of the additions, by value, that a backprojection lost (of ones; of the last iteration's ratios).".into(),
-        "Level: sensitivity-weighted mean of the image after the last step, relative to what an exact step keeps. The other \
+        "Level: sensitivity-weighted mean of the image after the last step, relative to an exact step. The other \
 two are measured on the images."
             .into(),
-        "\"sensitivity too\": the sensitivity image was made with the race as well; otherwise it is exact.".into(),
+        "\"sensitivity too\": the sensitivity image is non-atomic, too; otherwise it is exact.".into(),
         "The paper (section 3): the mean of the cylinder was 2 % lower without atomic operations.".into(),
     ]
 }

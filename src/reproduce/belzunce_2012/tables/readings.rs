@@ -105,8 +105,9 @@ fn add_noise(phantom: &Phantom, images: &[(String, Volume)], quick: bool, tables
             values.push(ours("5 readings", title.clone(), column, here));
         }
     }
-    let mut remarks =
-        vec!["Pooled or averaged over the eight circles, in the spheres' slice or as far from it as is said.".to_owned()];
+    let mut remarks = vec![
+        "Pooled or averaged over the eight circles, in the slice of the spheres or at the given distance from it.".to_owned(),
+    ];
     remarks.extend(nearest("1.2 %", distances, quick));
     tables.add("Readings of the text: noise of the noise-free phantom (CPU)", values, remarks);
 }

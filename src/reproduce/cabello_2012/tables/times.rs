@@ -76,7 +76,7 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
     devices.dedup();
     let mut remarks = vec![
         format!("Here: {}. Medians; the factor is that of the first row's projection and backprojection over a row's.", devices.join("; ")),
-        "One thread of the plain product stands for both of the paper's programs on one core.".into(),
+        "One thread of the plain product represents both programs of the paper on one core.".into(),
         "Plain: an element and a symmetry at a time. Fast: all symmetries of an element at once. Paper's layout: a thread a line, which loops over elements and symmetries.".into(),
         "Loading: the matrix in the order of the lines and of the functions, where a GPU holds one at a time; the improvement includes it. The fast way holds both.".into(),
     ];

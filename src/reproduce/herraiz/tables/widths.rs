@@ -53,7 +53,7 @@ pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> R
                 }
             }
         }
-        let title = format!("FWHM of points in images by {name}, beside Lage et al. 2009; {} subsets", plan.sources[0]);
+        let title = format!("FWHM of points in images by {name}, and of Lage et al. 2009; {} subsets", plan.sources[0]);
         let remarks = vec![
             format!(
                 "Balls of {POINT_DIAMETER_MM} mm, each as active as {POINT_MM3} mm³ of the warm bar about them; {} counts; a Gaussian on a constant.",
@@ -90,7 +90,7 @@ pub(super) fn add_lines(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Re
             std::iter::once(noise).chain(widths)
         };
         let values = iterations.iter().flatten().enumerate().flat_map(of_iteration).collect();
-        let title = format!("FWHM of line sources and noise of what is warm about them, by {name}; {} subsets", plan.sources[0]);
+        let title = format!("FWHM of line sources and noise of the warm background, by {name}; {} subsets", plan.sources[0]);
         let remarks = vec![
             format!(
                 "Lines of {LINE_DIAMETER_MM} mm on the axis and {FAR_LINE_MM} mm off it, each as active as {LINE_MM2} mm² of the warm cylinder; {} counts.",

@@ -56,8 +56,8 @@ impl Client {
         match message {
             ToWindow::Refused(reason) => Err(WireError::Refused(reason)),
             ToWindow::Welcome { session, host, num_orders } if !is_greeted => self.welcome(session, host, num_orders),
-            _ if !is_greeted => Err(WireError::cannot_be("news before it said what it is")),
-            ToWindow::Welcome { .. } => Err(WireError::cannot_be("what it is a second time")),
+            _ if !is_greeted => Err(WireError::cannot_be("a message before the greeting")),
+            ToWindow::Welcome { .. } => Err(WireError::cannot_be("a second greeting")),
             ToWindow::News(number, news) => {
                 if self.news.is_new(number)? {
                     self.take(news)?;
@@ -101,7 +101,7 @@ impl Client {
 
     /// A run that was asked for.
     fn job(&self, run: RunId) -> Result<&(Job, Task), WireError> {
-        self.jobs.get(&run).ok_or_else(|| WireError::cannot_be(format!("something of run {run}, which nobody asked for")))
+        self.jobs.get(&run).ok_or_else(|| WireError::cannot_be(format!("a message about run {run}, which was not requested")))
     }
 
     fn record(&self, what: &str, image: &ImageHead) {

@@ -120,7 +120,7 @@ impl Hello {
         let bytes = read_message(&mut line.input)?;
         match decode(&bytes)?.0 {
             ToServer::Hello { session, num_news } => Ok(Self { line, bytes, session, num_news }),
-            _ => Err(WireError::cannot_be("an order before it said what it is")),
+            _ => Err(WireError::cannot_be("a request before the greeting")),
         }
     }
 }

@@ -18,7 +18,7 @@ impl Hub {
     /// Takes in what was said.
     pub(in crate::session::wire) fn hear(&mut self, message: ToServer, brings: &[u8]) -> Result<(), WireError> {
         match message {
-            ToServer::Hello { .. } => Err(WireError::cannot_be("what it is a second time")),
+            ToServer::Hello { .. } => Err(WireError::cannot_be("a second greeting")),
             ToServer::Order(number, order) => {
                 if self.orders.is_new(number)? {
                     self.obey(order, brings)?;
