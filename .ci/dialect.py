@@ -135,7 +135,7 @@ def literals(code):
             if end < 0:
                 return
             yield code.count("\n", 0, place) + 1, code[place:end]
-            place = end
+            place = end + 1 + len(match["hashes"])
 
 
 def rust_texts():

@@ -152,7 +152,7 @@ pub(super) fn image_facts<A>(page: &mut Page, top: f64, report: &NemaReport<A>) 
 
 /// What the figures are, with their heading.
 pub(super) fn definitions(page: &mut Page, top: f64, lines: &[&str]) {
-    page.heading(top, "What the figures are");
+    page.heading(top, "Definitions of the values");
     for (number, line) in (0..).zip(lines) {
         page.small([MARGIN, top + 16.0 + 12.0 * f64::from(number)], Anchor::Start, line);
     }
@@ -165,7 +165,7 @@ fn provenance<A>(report: &NemaReport<A>) -> Vec<(&'static str, String)> {
     let [dx, dy, dz] = grid.voxel_mm;
     let mut lines = vec![("voxels", format!("{nx} × {ny} × {nz} of {dx:.3} × {dy:.3} × {dz:.3} mm"))];
     let Some(made) = report.provenance else {
-        lines.push(("made by", "not known: there is no record beside the image".into()));
+        lines.push(("made by", "not known: the image has no provenance record".into()));
         return lines;
     };
     lines.push((
