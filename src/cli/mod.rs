@@ -123,7 +123,7 @@ enum CliCommand {
     Bench(bench::BenchOptions),
     /// Lists the compute devices.
     Devices,
-    /// Checks this computer and prints a report for bug reports.
+    /// Checks this computer and prints its state for a bug report.
     ///
     /// Program, system, processor, folders, display, CUDA and graphics, then the problems and their remedies. The report contains no
     /// names of users or hosts.

@@ -86,4 +86,13 @@ mod tests {
         write("a.pairs", "");
         assert!(why_no_study(&write("a.pairs.f32", "1")).unwrap().contains("is the data of"));
     }
+
+    #[test]
+    fn every_study_and_companion_of_the_program_opens_by_its_ending() {
+        let opens = ["a.hs", "a.s.hdr", "a.petsird", "a.Cdh", "a.lmDat", "a.l.hdr", "a.pairs", "a.DSC", "a.sweep", "a.session"];
+        let goes_with_a_study = ["a.tubes", "a.matrix", "rois.toml", "rois.json"];
+        for name in opens.iter().chain(&goes_with_a_study) {
+            assert!(FileKind::of(Path::new(name)).is_some() && why_no_study(Path::new(name)).is_none(), "{name}");
+        }
+    }
 }
