@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::{FileKind, files_written, identity};
+use crate::io::{FileKind, IoError, files_written, identity};
 
-/// Refuses a file to read that is not there, or is a folder.
+/// Refuses a file to read that does not exist, or is a folder.
 ///
 /// # Errors
-/// As a sentence.
-pub fn check_file(path: &Path) -> Result<(), String> {
+/// The file does not open, or is a folder.
+pub fn check_file(path: &Path) -> Result<(), IoError> {
     match path.metadata() {
-        Err(error) => Err(format!("{}: opening the file failed: {error}", path.display())),
-        Ok(found) if found.is_dir() => Err(format!("{} is a folder; name a file in it", path.display())),
+        Err(source) => Err(IoError::Open { path: path.to_owned(), source }),
+        Ok(found) if found.is_dir() => Err(IoError::NotAFile { path: path.to_owned() }),
         Ok(_) => Ok(()),
     }
 }

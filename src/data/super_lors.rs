@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_shared_is_refused_with_a_sentence() {
-        assert!(SuperLors::new(0, 2, 1).unwrap_err().to_string().contains("1 or more"));
-        assert!(SuperLors::new(2, 0, 1).unwrap_err().to_string().contains("1 or more"));
+        assert!(SuperLors::new(0, 2, 1).unwrap_err().to_string().contains("at least 1"));
+        assert!(SuperLors::new(2, 0, 1).unwrap_err().to_string().contains("at least 1"));
         assert!("2x2x4".parse::<SuperLors>().unwrap_err().to_string().contains("odd"));
         assert!("2".parse::<SuperLors>().unwrap_err().to_string().contains("6x5"));
         assert!("2x-1".parse::<SuperLors>().unwrap_err().to_string().contains("6x5"));

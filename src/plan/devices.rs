@@ -318,6 +318,6 @@ mod tests {
         }
         assert!(choose_device(DeviceChoice::Auto).is_ok(), "there is always the processor");
         let error = choose_device(DeviceChoice::Cuda(1000)).err().unwrap().to_string();
-        assert!(error.contains("CUDA device 1000 cannot be used") && error.contains("--device cpu"), "{error}");
+        assert!(error.contains("CUDA device 1000 is not usable") && error.contains("--device cpu"), "{error}");
     }
 }

@@ -156,7 +156,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
         let (made, notices) = cache.list_sensitivity(&facts(), &settings(), &Task::new()).unwrap();
-        assert!(notices[0].text.contains("was computed from") && notices[0].text.contains("kept as"), "{notices:?}");
+        assert!(notices[0].text.contains("was computed from") && notices[0].text.contains("stored as"), "{notices:?}");
         // A task that is stopped computes nothing: it was read.
         let stopped = Task::new();
         stopped.stop();
@@ -219,7 +219,7 @@ mod tests {
             let (found, notices) = find();
             assert_eq!(found, made);
             assert!(notices[0].text.contains(reason) && notices[0].text.ends_with("made anew"), "{notices:?}");
-            assert!(notices[1].text.contains("kept as"), "{notices:?}");
+            assert!(notices[1].text.contains("stored as"), "{notices:?}");
             assert!(matches!(&find().1[..], [one] if one.text.starts_with("the sensitivity from")));
         };
         let mut bytes = fs::read(data_file(&path)).unwrap();

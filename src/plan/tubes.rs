@@ -193,7 +193,7 @@ mod tests {
         let scanner = scanner::find("vrpet").unwrap();
         let (made, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
         assert!(
-            matches!(texts(&notices)[..], [(Severity::Info, text)] if text.contains("20000 annihilations (CPU) and kept as"))
+            matches!(texts(&notices)[..], [(Severity::Info, text)] if text.contains("20000 annihilations (CPU) and stored as"))
         );
         // A task that is stopped makes nothing: it was read.
         let stopped = Task::new();
@@ -225,7 +225,7 @@ mod tests {
             let (found, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
             assert_eq!(found, made);
             assert!(texts(&notices)[0].1.contains(reason) && texts(&notices)[0].1.ends_with("made anew"), "{notices:?}");
-            assert!(texts(&notices)[1].1.contains("kept as"), "{notices:?}");
+            assert!(texts(&notices)[1].1.contains("stored as"), "{notices:?}");
         };
         fs::write(data_file(&path), "no floats").unwrap();
         assert_made_anew("are expected");
@@ -246,7 +246,7 @@ mod tests {
         for cache in [Cache::at(&file), Cache::nowhere()] {
             let (_, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
             let [notice] = &notices[..] else { panic!("{notices:?}") };
-            let is_told = notice.text.contains("could not be kept") || notice.text.contains("nothing is kept");
+            let is_told = notice.text.contains("in the cache failed") || notice.text.contains("not stored in the cache");
             assert!(is_told && notice.severity != Severity::Error, "{notice:?}");
         }
     }

@@ -39,7 +39,7 @@ fn corrections_beside_a_scan_are_used_and_named() {
     assert!(with != without);
     let output = tomoscope(at, &format!("reconstruct scan.hs {SETTINGS} -o image.npy").split(' ').collect::<Vec<_>>());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(said.matches("scan.hs is corrected by the files beside it, scan_mult.hs and scan_add.hs").count(), 1, "{said}");
+    assert_eq!(said.matches("scan.hs: corrections of the same folder used, scan_mult.hs and scan_add.hs").count(), 1, "{said}");
     assert!(fs::read(at.join("image.npy")).unwrap() == with);
     let record: Value = serde_json::from_slice(&fs::read(at.join("image.npy.json")).unwrap()).unwrap();
     let corrections = json!({"multiplicative": "scan_mult.hs", "additive": "scan_add.hs", "additive_inside": false});
@@ -69,7 +69,7 @@ fn a_correction_that_does_not_fit_or_cannot_be_read_is_an_error() {
     for (content, words) in [(fs::read(at.join("foreign.hs")).unwrap(), "sampled alike"), (b"nonsense".to_vec(), "scan_add.hs")] {
         fs::write(at.join("scan_add.hs"), content).unwrap();
         let text = refused(at, 1, &image);
-        let expected = [words, "scan.hs is corrected by scan_mult.hs and scan_add.hs beside it", "--no-corrections"];
+        let expected = [words, "correction scan_mult.hs and scan_add.hs of scan.hs", "--no-corrections"];
         assert!(expected.iter().all(|words| text.contains(words)), "{text}");
     }
     assert!(!at.join("no.npy").exists());

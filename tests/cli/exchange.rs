@@ -128,7 +128,7 @@ fn what_a_file_does_not_say_is_asked_for() {
     assert_eq!((volume.unit, volume.as_slice()[5]), (Unit::BqPerMl, 15.0));
     let of = record(at, "b.hv.json");
     assert_eq!((&of["made"], &of["data"]["file"]), (&json!("elsewhere"), &json!("foreign.nii")));
-    assert!(refusal(at, 2, "convert b.hv c.hv --unit counts/mm").contains("in Bq/mL; leave out --unit"));
+    assert!(refusal(at, 2, "convert b.hv c.hv --unit counts/mm").contains("its unit, Bq/mL; omit --unit"));
     // An array without a record.
     write_volume(&at.join("bare.npy"), &foreign).unwrap();
     assert!(refusal(at, 1, "convert bare.npy c.nii").contains("--voxel-mm X,Y,Z"));
@@ -159,7 +159,7 @@ fn outputs_are_looked_at_before_anything_is_done() {
     assert!(refusal(at, 2, "convert foreign.nii a-proj.npy").contains("must end in"));
     assert!(refusal(at, 1, "convert scan.hs a.nii").contains("unsupported format for an image"));
     std::fs::write(at.join("a.npy.json"), "{}").unwrap();
-    assert!(refusal(at, 1, "convert foreign.nii a.npy").contains("a.npy.json beside it, which is another file"));
+    assert!(refusal(at, 1, "convert foreign.nii a.npy").contains("a.npy.json, which is another file"));
     std::fs::create_dir(at.join("a.dcm")).unwrap();
     std::fs::write(at.join("a.dcm/mine.txt"), "mine").unwrap();
     assert!(refusal(at, 1, "reconstruct scan.hs -o a.dcm").contains("the folder holds mine.txt"));

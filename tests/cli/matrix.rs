@@ -22,7 +22,7 @@ fn a_matrix_a_scan_and_an_image_of_a_ring() {
     assert!(done(folder, &["info", "rods.pairs"]).contains("288 in 18 modules and 2 layers"));
     let image = ["reconstruct", "rods.pairs", "--matrix", "r.matrix", "--iterations", "8", "-o", "a.nii"];
     let told = done(folder, &[&image[..], &["--rois", "rods.toml", "--csv", "a.csv"]].concat());
-    assert!(told.contains("stored matrix of blobs") && told.contains("MLEM, 8 iterations"), "{told}");
+    assert!(told.contains("system matrix of blobs") && told.contains("MLEM, 8 iterations"), "{told}");
     // Decays in a mm³: as many in the object as its counts and its sensitivity say, hot rod above warm, warm above cold.
     let table = fs::read_to_string(folder.join("a.csv")).unwrap();
     let mean = |name: &str| -> f64 {

@@ -183,7 +183,8 @@ fn json_is_the_only_output_and_quiet_says_nothing() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.starts_with("warning: non-atomic") && said.lines().count() == 1, "{said}");
     let output = tomoscope(at, &["reconstruct", "nothing.hs", "-o", "image.hv", "--quiet", "--json"]);
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    let error: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &error["error"]["code"]), (Some(1), &json!("io.not-found")));
     assert!(String::from_utf8_lossy(&output.stderr).contains("nothing.hs: opening the file failed"));
 }
 

@@ -148,7 +148,7 @@ fn what_cannot_be_done_ends_with_one_and_a_sentence() {
         (&["--image", "18446744073709551615,2,2"], "voxels"),
         (&["--image", "100000,100000,1"], "voxels"),
         (&["--image", "4096,4096,128"], "GiB"),
-        (&["--voxel-mm", "1e-9,1e-9,1e-9"], "voxels"),
+        (&["--voxel-mm", "1e-9,1e-9,1e-9"], "voxel size"),
         (&["--fov-radius-mm", "0.001", "--image", "10,10,5"], "holds no voxel"),
         (&["--init", "missing.hv"], "missing.hv"),
         (&["--like", "missing.nii"], "missing.nii"),

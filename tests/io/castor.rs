@@ -343,7 +343,7 @@ fn what_cannot_be_is_refused_with_its_place() {
         data[at..at + 4].copy_from_slice(&bytes);
         data
     };
-    assert_says(&refusal(EVERY_FIELD, &good[..size + 5]), &["a.Cdf", &format!("byte {size}"), "5 of the 29 bytes"]);
+    assert_says(&refusal(EVERY_FIELD, &good[..size + 5]), &["a.Cdf", &format!("byte {size}"), "5 of 29 bytes"]);
     assert_says(&refusal(EVERY_FIELD, &good[..size]), &["after 1 events", "its header has 2"]);
     assert_says(&refusal(EVERY_FIELD, &[good.as_slice(), &good[..size]].concat()), &["after 3 events", "its header has 2"]);
     assert_says(&refusal(EVERY_FIELD, &changed(size + 21, 4u32.to_le_bytes())), &[&format!("byte {size}"), "number 4", "0 to 3"]);

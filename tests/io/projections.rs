@@ -283,7 +283,7 @@ fn what_is_not_read_is_refused_with_a_sentence() {
         ("number of dimensions := 4", "number of dimensions := 5", &["time-of-flight", "4 dimensions"]),
         ("number of dimensions := 4", "number of dimensions := 3", &["image"]),
         ("number of dimensions := 4", "PET data type := Image", &["an image"]),
-        ("!END", "Scanner geometry (BlocksOnCylindrical/Cylindrical/Generic) := Generic\n!END", &["Generic", "cylinders"]),
+        ("!END", "Scanner geometry (BlocksOnCylindrical/Cylindrical/Generic) := Generic\n!END", &["Generic", "cylindrical"]),
         ("!END", "number of time frames := 3\n!END", &["3 time frames"]),
         ("!END", "image scaling factor[1] := {1,2,1}\n!END", &["image scaling factor", "one"]),
         ("size [4] := 3", "size [4] := 2", &["matrix size [2]", "list of 3", "2 segments"]),

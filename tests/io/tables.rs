@@ -191,7 +191,7 @@ fn an_isocontour_whose_voxels_cannot_be_is_refused() {
         ("[5, 1]", "[9223372036854775807, 9223372036854775807]", &["run", "8 voxels"]),
         ("[2, 2, 2]", "[2000, 2000, 2000]", &["2000"]),
         ("[2, 2, 2]", "[1024, 1024, 1024]", &["more than"]),
-        ("[1, 1, 1]", "[1, 0, 1]", &["voxels of"]),
+        ("[1, 1, 1]", "[1, 0, 1]", &["voxel size"]),
         ("percent = 50", "percent = nan", &["'percent'"]),
     ];
     for (from, to, parts) in cases {

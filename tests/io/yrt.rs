@@ -67,7 +67,7 @@ fn every_field_of_an_event_has_its_place() {
     assert_eq!(list.facts.tof.as_ref().unwrap().fwhm_mm, tof_mm(300.0));
     assert_says(&read(tof, &[Word::U(0), Word::U(0), Word::U(1), Word::F(f32::NAN)]).unwrap_err(), &["byte 0", "NaN"]);
     assert_says(&read(randoms, &[Word::U(0), Word::U(0), Word::U(1), Word::F(-1.0)]).unwrap_err(), &["byte 0", "random rate"]);
-    assert_says(&read(randoms, &words[..7]).unwrap_err(), &["byte 16", "12 of the 16 bytes"]);
+    assert_says(&read(randoms, &words[..7]).unwrap_err(), &["byte 16", "12 of 16 bytes"]);
     assert_says(&read(YrtFields::default(), &[Word::U(0), Word::U(0), Word::U(4)]).unwrap_err(), &["byte 0", "number 4"]);
     assert_says(&read(YrtFields { tof_ps: Some([0.0, 0.0]), ..YrtFields::default() }, &words).unwrap_err(), &["FWHM"]);
     assert_says(&read_list(&path, &ListOptions::default()).unwrap_err(), &["a.lmDat", ".lut", "--crystals FILE"]);

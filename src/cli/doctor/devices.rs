@@ -129,8 +129,13 @@ fn within<T: Send + 'static>(
 ) -> Result<T, Problem> {
     let (sender, answer) = bounded(1);
     let thread = Builder::new().name(name.to_owned()).spawn(move || sender.send(call()));
-    thread.map_err(|error| Problem::Fails(name, error.to_string()))?;
-    answer.recv_timeout(limit).map_err(|error| match error {
+    let thread = thread.map_err(|error| Problem::Fails(name, error.to_string()))?;
+    let answer = answer.recv_timeout(limit);
+    if !matches!(answer, Err(RecvTimeoutError::Timeout)) {
+        // A driver that still takes down its thread while the program exits can abort it. (A panic has its own answer.)
+        let _ = thread.join();
+    }
+    answer.map_err(|error| match error {
         RecvTimeoutError::Timeout => Problem::Hangs(name, limit),
         RecvTimeoutError::Disconnected => Problem::Fails(name, "an internal error of its library".to_owned()),
     })

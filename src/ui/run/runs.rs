@@ -388,7 +388,7 @@ mod tests {
         let first = finish(&mut runs, &session, |_| true);
         let choice = |number| Some(ReferenceChoice { run: first, number: Some(number) });
         let refused = runs.choose_reference(choice(7), &session).unwrap_err();
-        assert!(refused.contains("kept no longer") && runs.reference().is_none(), "{refused}");
+        assert!(refused.contains("was discarded") && runs.reference().is_none(), "{refused}");
         runs.choose_reference(choice(1), &session).unwrap();
         let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
         while !is_compared(&runs) {

@@ -219,6 +219,6 @@ mod tests {
         assert_eq!(settings.grid.size[2], 15);
         assert_eq!(settings.fov_radius_mm, settings.grid.inscribed_radius_mm());
         form.voxel_mm[1] = 0.0;
-        assert!(form.run_settings().unwrap_err().contains("voxels"));
+        assert!(form.run_settings().unwrap_err().contains("voxel size"));
     }
 }
