@@ -100,7 +100,7 @@ fn corrections_of_another_sampling_are_refused_and_the_study_stays() {
     let (scan, Some(first), Some(second)) = (folder.path().join("scan.hs"), renderer(), renderer()) else { return };
     let mut harness = window_on(first, SIZE, Theme::Light, false, Source::file(scan.clone()));
     let refused = |app: &App| {
-        let expected = ["scan.hs is corrected by scan_mult.hs and scan_add.hs beside it", "sampled alike", "--no-corrections"];
+        let expected = ["correction scan_mult.hs and scan_add.hs of scan.hs", "sampled alike", "--no-corrections"];
         app.notices().texts().any(|text| expected.iter().all(|words| text.contains(words)))
     };
     wait_for(&mut harness, "the refusal of the scan", refused);

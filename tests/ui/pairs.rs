@@ -220,7 +220,7 @@ fn files_of_pairs_and_matrices_open_and_what_does_not_fit_is_refused() {
     give_up_unsaved(&mut harness);
     wait_for(&mut harness, "the full ring", |app| app.pairs().is_some_and(|study| study.measured.ring.name == "madpet2"));
     assert!(harness.state().matrix().is_none());
-    let sentence = "its simulation takes minutes on a GPU (at once with 43.17 GiB of free memory, else in parts) and hours";
+    let sentence = "that takes minutes on a GPU (in one pass with 43.17 GiB of free memory, else in parts) and hours";
     assert!(has(&harness, sentence));
     wait_for(&mut harness, "the forecast", |app| matches!(app.next_start(), Some(Err(reason)) if reason.contains(sentence)));
     click(&mut harness, "Start");

@@ -133,7 +133,7 @@ fn a_race_says_what_it_could_be_compared_with() {
         assert!(matches!(harness.state().likeness(), Some(Err(_))));
     };
     run(&mut harness, "Start", 1);
-    assert!(has(&harness, "let a run without a race go as far first") && harness.state().reference().is_none());
+    assert!(has(&harness, "complete an atomic run of the same length first") && harness.state().reference().is_none());
     // A reference with a race is no race-free image.
     click(&mut harness, "Compare");
     click(&mut harness, "Reference: none");

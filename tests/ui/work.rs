@@ -134,11 +134,11 @@ fn a_file_that_cannot_be_read_becomes_a_notice_and_the_study_stays() {
     let tells = |app: &tomoscope::ui::App| app.notices().texts().any(|text| text.contains("/nowhere/scan.hs"));
     wait_for(&mut harness, "the notice", tells);
     // The toast says it, and the list does when it is opened.
-    harness.get_by_label_contains("/nowhere/scan.hs cannot");
-    let before = harness.query_all_by_label_contains("/nowhere/scan.hs cannot").count();
+    harness.get_by_label_contains("/nowhere/scan.hs: opening the file failed");
+    let before = harness.query_all_by_label_contains("/nowhere/scan.hs: opening the file failed").count();
     let button = format!("Notices ({})", harness.state().notices().len());
     click(&mut harness, &button);
-    assert_eq!(harness.query_all_by_label_contains("/nowhere/scan.hs cannot").count(), before + 1);
+    assert_eq!(harness.query_all_by_label_contains("/nowhere/scan.hs: opening the file failed").count(), before + 1);
     assert!(harness.state().shown().volume().is_some());
     assert!(harness.state().document().rois.iter().any(|roi| roi.role == RoiRole::Background));
 }
