@@ -39,5 +39,5 @@ fn open(files: &StudyFiles, task: &Task) -> Result<(Scan, StudyFiles), String> {
         let path = path.display();
         return Err(format!("{path}: remote windows open sinograms (.hs), list-mode data and EPRI acquisitions only"));
     }
-    files.read(task).map(Into::into)
+    files.read(task).map(Into::into).map_err(|error| error.to_string())
 }

@@ -210,7 +210,7 @@ mod tests {
         assert!(error(&|s, _| s.num[1] = 4).contains("odd numbers"));
         assert!(error(&|s, _| s.num[2] = 0).contains("odd numbers"));
         assert!(error(&|s, _| s.num_radial = 0).contains("invalid number of tubes"));
-        assert!(error(&|s, _| s.num_ring_differences = usize::MAX).contains("cannot be used"));
+        assert!(error(&|s, _| s.num_ring_differences = usize::MAX).contains("invalid number of tubes"));
         assert!(error(&|s, _| s.spacing_mm[0] = 0.0).contains("positive length"));
         assert!(error(&|s, _| s.spacing_mm[2] = f64::NAN).contains("positive length"));
         assert!(error(&|_, c| c.truncate(119)).contains("120 coefficients but 119"));

@@ -231,12 +231,12 @@ mod tests {
         fs::write(&path, "version = 9").unwrap();
         assert_made_anew("version 9");
         write_sensitivity(&path, &SavedSensitivity { made_of: "another".into(), ..made.clone() }).unwrap();
-        assert_made_anew("something else than its name says");
+        assert_made_anew("does not match its name");
         let grid = Grid::centred([9, 9, 3], [8.0, 8.0, 6.0]).unwrap();
         write_sensitivity(&path, &SavedSensitivity { volume: Volume::filled(grid, 1.0), ..made.clone() }).unwrap();
-        assert_made_anew("something else than its name says");
+        assert_made_anew("does not match its name");
         write_sensitivity(&path, &SavedSensitivity { volume: Volume::filled(settings().grid, -1.0), ..made.clone() }).unwrap();
-        assert_made_anew("no lengths");
+        assert_made_anew("negative or non-finite");
     }
 
     #[test]

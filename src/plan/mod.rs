@@ -64,7 +64,7 @@ pub use provenance::{
 pub use quick_matrix::quick_matrix_recipe;
 pub use registry::{PROJECTORS, ProjectorEntry, projector};
 pub use setup::{Prepared, SetupError, forecast, prepare, prepare_with};
-pub use study_files::{ListFiles, ReadStudy, ScanFiles, ScanWithNeighbours, StudyFiles, SweepFiles};
+pub use study_files::{ListFiles, ReadStudy, ScanFiles, ScanWithNeighbours, StudyError, StudyFiles, SweepFiles};
 pub use subsets::{SubsetRecord, SubsetRule, default_num_iterations};
 pub use system::System;
 pub use tubes::{MadeTubes, make_tubes, scanner_of_tubes};

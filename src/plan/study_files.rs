@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use strum::VariantArray as _;
 
-use super::{ListSelection, list_study};
+use super::{ListError, ListSelection, list_study};
+use crate::coded::coded;
 use crate::data::{Counts, EventList, Notice, Study, Sweep};
 use crate::io::list_mode::{ListOptions, YrtFields};
-use crate::io::{self, Correction, FileKind, read_sweep_at_phase};
+use crate::io::{self, Correction, FileKind, IoError, read_sweep_at_phase};
 use crate::task::Task;
 
 /// The files of a study of any kind that a window can reconstruct on another machine too.
@@ -24,6 +25,30 @@ pub enum StudyFiles {
     Sweep(SweepFiles),
 }
 
+/// Cause of a study that could not be read.
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "study.")]
+pub enum StudyError {
+    /// A file could not be read, or a correction has another sampling than the data.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// List-mode data could not be read.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// A correction in the folder of the scan could not be used.
+    #[error("correction {found} of {scan}: {source}; move the file to another folder, or use --no-corrections")]
+    Correction {
+        /// Names of the corrections.
+        found: String,
+        /// Name of the scan.
+        scan: String,
+        /// The cause.
+        source: Box<IoError>,
+    },
+}
+
+coded!(StudyError, Io, List);
+
 /// A study with the files that it was read from.
 pub enum ReadStudy {
     /// Counts.
@@ -38,8 +63,8 @@ impl StudyFiles {
     /// Reads them. (What is still being written is taken as it is.)
     ///
     /// # Errors
-    /// They cannot be read, or do not go together, as a sentence.
-    pub fn read(&self, task: &Task) -> Result<ReadStudy, String> {
+    /// They cannot be read, or do not go together.
+    pub fn read(&self, task: &Task) -> Result<ReadStudy, StudyError> {
         match self {
             Self::File(path) => match FileKind::of(path) {
                 Some(kind) if kind.is_list() => Self::Events(ListFiles::of(path)).read(task),
@@ -149,11 +174,10 @@ impl ScanFiles {
     /// Reads them.
     ///
     /// # Errors
-    /// A file cannot be read, or a correction is sampled differently from the data, as a sentence.
-    pub fn read(&self) -> Result<Study<Counts>, String> {
+    /// A file cannot be read, or a correction is sampled differently from the data.
+    pub fn read(&self) -> Result<Study<Counts>, IoError> {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
-        let study = io::read_study(&self.measured, factors, background, self.additive_inside);
-        study.map_err(|error| error.to_string())
+        io::read_study(&self.measured, factors, background, self.additive_inside)
     }
 }
 
@@ -171,19 +195,20 @@ impl ScanWithNeighbours {
     ///
     /// # Errors
     /// As [`ScanFiles::read`]; where a correction was found beside the scan, with the way to do without.
-    pub fn read(&self) -> Result<Study<Counts>, String> {
+    pub fn read(&self) -> Result<Study<Counts>, StudyError> {
         let read = self.files.read();
         if self.found.is_empty() {
-            return read;
+            return Ok(read?);
         }
         let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
-        let explained = |reason: String| match ScanFiles::uncorrected(&self.files.measured).read() {
-            Ok(_) => {
-                format!("correction {found} of {scan}: {reason}; move the file to another folder, or use --no-corrections")
+        let mut study = match (read, ScanFiles::uncorrected(&self.files.measured)) {
+            (Ok(study), _) => study,
+            (Err(source), scan_alone) => {
+                // Without corrections the scan itself tells its own error.
+                scan_alone.read()?;
+                return Err(StudyError::Correction { found, scan, source: Box::new(source) });
             }
-            Err(of_the_scan) => of_the_scan,
         };
-        let mut study = read.map_err(explained)?;
         study.notices.push(Notice::info(format!("{scan}: corrections of the same folder used, {found}")));
         Ok(study)
     }
@@ -212,9 +237,9 @@ impl SweepFiles {
     /// Reads them.
     ///
     /// # Errors
-    /// One of them cannot be read, or they do not go together, as a sentence.
-    pub fn read(&self) -> Result<Study<Sweep>, String> {
-        read_sweep_at_phase(&self.projections, self.reference.as_deref(), self.phase).map_err(|error| error.to_string())
+    /// One of them cannot be read, or they do not go together.
+    pub fn read(&self) -> Result<Study<Sweep>, IoError> {
+        read_sweep_at_phase(&self.projections, self.reference.as_deref(), self.phase)
     }
 }
 
@@ -267,9 +292,9 @@ impl ListFiles {
     /// Reads them.
     ///
     /// # Errors
-    /// One of them cannot be read, or they do not go together, as a sentence.
-    pub fn read(&self, task: &Task) -> Result<Study<EventList>, String> {
-        list_study(&self.list, &self.options(), &ListSelection::default(), task).map_err(|error| error.to_string())
+    /// One of them cannot be read, or they do not go together.
+    pub fn read(&self, task: &Task) -> Result<Study<EventList>, ListError> {
+        list_study(&self.list, &self.options(), &ListSelection::default(), task)
     }
 }
 

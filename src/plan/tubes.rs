@@ -232,9 +232,9 @@ mod tests {
         fs::write(&path, "version = 9").unwrap();
         assert_made_anew("version 9");
         write_tubes(&path, &TubeRecipe { seed: 7, ..recipe() }.make(scanner, &mut AllThreads, &Task::new()).unwrap()).unwrap();
-        assert_made_anew("something else than its name says");
+        assert_made_anew("does not match its name");
         write_tubes(&path, &TubeSet { scanner: "tomoscope small".into(), ..made.clone() }).unwrap();
-        assert_made_anew("something else than its name says");
+        assert_made_anew("does not match its name");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn a_matrix_a_scan_and_an_image_of_a_ring() {
     for (from, to, sentence) in [
         ("version = 1", "version = 7", "version 7"),
         ("\"madpet2-reduced\"", "\"banana\"", "no ring 'banana'"),
-        ("num_basic = 357", "num_basic = 3", "of which there are only 3"),
+        ("num_basic = 357", "num_basic = 3", "but only 3 exist"),
         ("num_lors = 41328", "num_lors = 41327", "has 41328 pairs of crystals, not 41327"),
         ("scale_mm3 = ", "scale_mm3 = -", "positive number"),
     ] {

@@ -127,8 +127,8 @@ fn a_file_that_is_missing_or_none_is_told_so() {
     std::fs::write(at.join("x.pkl"), "").unwrap();
     for (arguments, words) in [
         (&["info", "nofile"][..], "nofile: opening the file failed"),
-        (&["info", "adir"], "adir is a folder"),
-        (&["reconstruct", "adir", "-o", "a.nii"], "adir is a folder"),
+        (&["info", "adir"], "adir is not a regular file"),
+        (&["reconstruct", "adir", "-o", "a.nii"], "adir is not a regular file"),
         (&["reconstruct", "nofile", "-o", "a.nii"], "nofile: opening the file failed"),
         (&["reconstruct", "x.pkl", "-o", "a.nii"], "list-mode data (.petsird"),
         (&["nofile.hs"], "nofile.hs: opening the file failed"),

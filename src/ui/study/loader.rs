@@ -246,7 +246,7 @@ fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded,
         }
         Source::Files(StudyFiles::Events(files)) if files.is_followed => follow_list(files),
         Source::Files(StudyFiles::Sweep(files)) if files.is_followed => follow_sweep(files),
-        Source::Files(files) => files.read(task).map(Loaded::from),
+        Source::Files(files) => files.read(task).map(Loaded::from).map_err(|error| error.to_string()),
         Source::BuiltIn(BuiltIn { phantom, measured: Measured::Sweep { noise_fraction }, .. }) => {
             let study = Box::new(simulate_sweep(phantom, *noise_fraction, task)?);
             Ok(Loaded::Sweep { study, files: None, follower: None })
