@@ -31,7 +31,11 @@ type Described = (&'static str, Vec<(&'static str, String)>, serde_json::Value, 
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
-    /// Projection data (.hs), list of events (.petsird, .Cdh, .l.hdr, .lmDat), EPRI sweep (.DSC, -proj.npy, .sweep), image (.hv, .nii, .nii.gz, .npy), tubes of response (.tubes), counts of pairs of crystals (.pairs), stored matrix (.matrix), crystals of a scanner (.crystals.toml), ROIs (.toml, .json), session of the window (.session) or measured numbers (.csv).
+    /// File of any supported kind.
+    ///
+    /// Sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr, .lmDat), EPRI acquisition (.DSC, -proj.npy, .sweep), image (.hv, .nii,
+    /// .nii.gz, .npy), tubes of response (.tubes), crystal-pair histogram (.pairs), system matrix (.matrix), crystals of a scanner
+    /// (.crystals.toml), ROIs (.toml, .json), session (.session) or measured values (.csv).
     file: PathBuf,
 
     #[command(flatten)]

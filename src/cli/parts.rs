@@ -18,8 +18,9 @@ pub struct PartOptions {
     #[arg(long, value_name = "K/N")]
     part: Option<Part>,
 
-    /// Leave out what is there already: images that were made from the same data with the same settings, by this option or --part, and
-    /// have not been changed since.
+    /// Skip outputs that are already up to date.
+    ///
+    /// An image is up to date if --skip-done or --part made it from the same data with the same settings, and it is unchanged.
     #[arg(long)]
     pub skip_done: bool,
 }
