@@ -7,7 +7,7 @@
 // some 7 pieces of 32 bytes a column and beam (see events.cu), 1.5 ms for 2e7 events in beams of 110, and what takes the time,
 // 9 ms on an H200, is to follow the events in z: less where those that rise alike, which cross faces together, lie side by side.
 // Weights are integers, of 2^-23 of the largest or finer, so that a sum over a beam is exact and its order of no matter. Events whose
-// weights are far below the largest would lose their digits: they are added in a pass of their own.
+// weights are far below the largest would lose their digits: a second kernel adds them for the few beams that have such.
 
 #include "events.cuh"
 
@@ -122,6 +122,8 @@ template <typename Sink> struct Beam {
     int num;
     // Sums of weights: one below the image, one for each z, one above.
     int *sums;
+    // Whether the beam has events for the second kernel.
+    unsigned *rest;
     Sink sink;
 
     __device__ __forceinline__ int *sum_at(int row) const { return sums + min(max(row + 1, 0), plan.size[2] + 1); }
@@ -259,7 +261,8 @@ template <typename Sink> struct Beam {
         }
     }
 
-    __device__ __forceinline__ void backproject(const double *starts, const double *ends) const
+    // REST: only the events that the first kernel has left out, the largest of them first.
+    template <bool REST> __device__ __forceinline__ void backproject(const double *starts, const double *ends) const
     {
         const uint2 pair = pairs[0];
         for (unsigned ray = 0; ray < plan.num_rays; ray++) {
@@ -276,15 +279,19 @@ template <typename Sink> struct Beam {
                     continue;
                 float limit = FAR;
                 bool has_rest = true;
-                while (has_rest) {
+                for (bool is_first = true; has_rest; is_first = false) {
                     Rise rises[EACH];
                     float step_mm;
                     const float unit =
                         begin(starts, ends, ray, start, line, along, plan.share / num, rises, step_mm, limit, has_rest);
                     __syncwarp();
-                    if (unit > 0.0f)
+                    if (!REST && has_rest && threadIdx.x % WARP == 0)
+                        *rest = 1;
+                    if (unit > 0.0f && !(REST && is_first))
                         walk(course_of(plan, line, along), rises, unit, step_mm);
                     __syncwarp();
+                    if (!REST)
+                        break;
                 }
             }
         }
@@ -300,27 +307,46 @@ template <typename Sink> struct Beam {
 #define BOUNDS __launch_bounds__(WARPS *WARP, BLOCKS)
 
 // `beams`: the first event of each and how many it has, among `pairs` and `values`.
-#define BACKPROJECT(Sink, sink)                                                                                        \
+#define BACKPROJECT(REST, Sink, sink)                                                                                        \
     extern __shared__ int sums[];                                                                                      \
     const unsigned long long which = blockIdx.x * (unsigned long long)WARPS + threadIdx.x / WARP;                      \
     if (which >= count)                                                                                                \
         return;                                                                                                        \
     const uint2 range = beams[first + which];                                                                          \
+    if (REST && rest[first + which] == 0)                                                                              \
+        return;                                                                                                        \
     const Beam<Sink> beam = {                                                                                          \
         plan, pairs + range.x, values + range.x, range.y, (int)(range.y + WARP - 1) / WARP,                            \
-        sums + threadIdx.x / WARP * (plan.size[2] + 2), sink};                                                         \
-    beam.backproject(starts, ends);
+        sums + threadIdx.x / WARP * (plan.size[2] + 2), rest + first + which, sink};                                   \
+    beam.backproject<REST>(starts, ends);                                                                              \
+    if (REST && threadIdx.x % WARP == 0)                                                                               \
+        rest[first + which] = 0;
 
-// image += A^T values for `count` beams.
-extern "C" __global__ void BOUNDS atomic(BEAMS, float *image, unsigned long long first, unsigned long long count)
+// image += A^T values for `count` beams, but for what is left to the second kernel: `rest` has an entry for each beam, 0 between calls.
+extern "C" __global__ void BOUNDS atomic(BEAMS, float *image, unsigned *rest, unsigned long long first, unsigned long long count)
 {
     const AtomicSink sink = {image};
-    BACKPROJECT(AtomicSink, sink)
+    BACKPROJECT(false, AtomicSink, sink)
 }
 
-extern "C" __global__ void BOUNDS fixed(BEAMS, unsigned long long *image, float scale, unsigned long long first,
+extern "C" __global__ void BOUNDS fixed(BEAMS, unsigned long long *image, float scale, unsigned *rest, unsigned long long first,
                                         unsigned long long count)
 {
     const FixedSink sink = {image, scale};
-    BACKPROJECT(FixedSink, sink)
+    BACKPROJECT(false, FixedSink, sink)
+}
+
+// Adds what is left.
+extern "C" __global__ void BOUNDS atomic_rest(BEAMS, float *image, unsigned *rest, unsigned long long first,
+                                              unsigned long long count)
+{
+    const AtomicSink sink = {image};
+    BACKPROJECT(true, AtomicSink, sink)
+}
+
+extern "C" __global__ void BOUNDS fixed_rest(BEAMS, unsigned long long *image, float scale, unsigned *rest,
+                                             unsigned long long first, unsigned long long count)
+{
+    const FixedSink sink = {image, scale};
+    BACKPROJECT(true, FixedSink, sink)
 }

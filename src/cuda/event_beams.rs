@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Mutex;
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
@@ -28,8 +29,11 @@ const WARPS: u32 = 4;
 
 /// The beams of events in the order for a number of subsets.
 pub(super) struct Beams {
-    pub atomic: Kernel,
-    pub fixed: Kernel,
+    /// The kernels for most events of each beam, and for those whose weights are far below the largest of their beam.
+    pub atomic: [Kernel; 2],
+    pub fixed: [Kernel; 2],
+    /// For each beam whether it has events for the second kernel; none between two backprojections.
+    pub rest: Mutex<CudaSlice<u32>>,
     /// The first event of each, counted from the first of its subset, and how many it has.
     pub table: CudaSlice<[u32; 2]>,
     rows: Vec<[u32; 2]>,
@@ -55,8 +59,10 @@ impl Beams {
             return Ok(None);
         }
         let module = Module::load(&backend.context, include_str!("../../kernels/ptx/event_beams.ptx"))?;
-        let (atomic, fixed) = (module.kernel("atomic")?, module.kernel("fixed")?);
-        Ok(Some(Self { atomic, fixed, table: backend.table(&rows, [0; 2])?, rows, of_subsets }))
+        let atomic = [module.kernel("atomic")?, module.kernel("atomic_rest")?];
+        let fixed = [module.kernel("fixed")?, module.kernel("fixed_rest")?];
+        let rest = Mutex::new(backend.table(&vec![0; rows.len()], 0)?);
+        Ok(Some(Self { atomic, fixed, rest, table: backend.table(&rows, [0; 2])?, rows, of_subsets }))
     }
 
     /// The first beam, and how many there are, of those that begin among `count` events of a subset from `first` on.

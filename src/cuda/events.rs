@@ -100,10 +100,14 @@ macro_rules! launch_beams {
         let shape = event_beams::shape(count, $self.head.size[2]);
         let pairs = $arranged.pairs.slice($self.rays.space().range($subset));
         let [first, count] = [first, count].map(|number| number as u64);
-        launch!(
-            $backend.stream, $beams.$kernel, shape, &$self.head, &$self.starts, &$self.ends, &pairs, &$beams.table, $($argument,)+ &first,
-            &count
-        )
+        let mut rest = $beams.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        for kernel in &$beams.$kernel {
+            launch!(
+                $backend.stream, kernel, shape, &$self.head, &$self.starts, &$self.ends, &pairs, &$beams.table, $($argument,)+
+                &mut *rest, &first, &count
+            )?;
+        }
+        Ok(())
     }};
 }
 
@@ -269,7 +273,7 @@ impl Projecting for EventLines {
         let arranged = self.at_hand(backend, subset.count)?;
         match &arranged.beams {
             Some(beams) if kernel.name == self.kernels.atomic.name => {
-                launch_beams!(self, backend, atomic, subset, units, arranged, beams, q, image)
+                launch_beams!(self, backend, atomic, subset, units, arranged, beams, q, &mut *image)
             }
             _ => launch_events!(self, backend, kernel, subset, units, q, image),
         }
@@ -286,7 +290,7 @@ impl Projecting for EventLines {
     ) -> Result<(), CudaError> {
         let arranged = self.at_hand(backend, subset.count)?;
         match &arranged.beams {
-            Some(beams) => launch_beams!(self, backend, fixed, subset, units, arranged, beams, q, image, &scale),
+            Some(beams) => launch_beams!(self, backend, fixed, subset, units, arranged, beams, q, &mut *image, &scale),
             None => launch_events!(self, backend, self.kernels.fixed, subset, units, q, image, &scale),
         }
     }
