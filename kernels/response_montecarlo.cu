@@ -210,23 +210,30 @@ static __device__ __forceinline__ unsigned long long lor_of(unsigned one, unsign
     return high * (high - 1) / 2 + low;
 }
 
+// A coincidence. Shares are rounded down after `rounding` of [0, 1) was added, so that their mean is right however small they are.
+struct Coincidence {
+    int crystals[2];
+    double weight;
+    double rounding;
+};
+
 // Adds a coincidence to an element.
-static __device__ __forceinline__ void add_to(const Simulation &simulation, const Tables &tables, const int crystals[2], int basic,
-                                              int symmetry, double value, double weight)
+static __device__ __forceinline__ void add_to(const Simulation &simulation, const Tables &tables, const Coincidence &counted,
+                                              int basic, int symmetry, double value)
 {
     const int number = basic - simulation.functions.first_basic;
     if (number < 0 || number >= simulation.functions.num_basic)
         return;
     const unsigned *const undone = tables.undone + symmetry * simulation.num_crystals;
-    const unsigned long long element = number * simulation.num_lors + lor_of(undone[crystals[0]], undone[crystals[1]]);
-    const double share = weight * value;
-    atomicAdd(tables.sums + element, (unsigned)round(share * simulation.units));
-    atomicAdd(tables.squares + element, (unsigned)round(share * share * simulation.units));
+    const unsigned long long element = number * simulation.num_lors + lor_of(undone[counted.crystals[0]], undone[counted.crystals[1]]);
+    const double share = counted.weight * value;
+    atomicAdd(tables.sums + element, (unsigned)(share * simulation.units + counted.rounding));
+    atomicAdd(tables.squares + element, (unsigned)(share * share * simulation.units + counted.rounding));
 }
 
 // The same of the function of a polar cell.
-static __device__ void add(const Simulation &simulation, const Tables &tables, const int crystals[2], int ring, long long number,
-                           int slice, double value, double weight)
+static __device__ void add(const Simulation &simulation, const Tables &tables, const Coincidence &counted, int ring, long long number,
+                           int slice, double value)
 {
     const Functions &functions = simulation.functions;
     const int num_turns = simulation.ring.num_modules, num = tables.num_cells[ring];
@@ -238,12 +245,12 @@ static __device__ void add(const Simulation &simulation, const Tables &tables, c
     const int in_slice = tables.first_cell[ring] + (is_mirrored ? num - 1 - place : place);
     const int half_slice = is_flipped ? functions.num_half_slices - 1 - slice : slice - functions.num_half_slices;
     const int symmetry = (2 * is_flipped + is_mirrored) * num_turns + turn;
-    add_to(simulation, tables, crystals, half_slice * functions.num_in_slice + in_slice, symmetry, value, weight);
+    add_to(simulation, tables, counted, half_slice * functions.num_in_slice + in_slice, symmetry, value);
 }
 
 // Adds a coincidence to the cubes that contain an image of its decay: those under the turns that cubes do not have.
-static __device__ void add_to_cubes(const Simulation &simulation, const Tables &tables, const double decay[3], const int crystals[2],
-                                    double weight)
+static __device__ void add_to_cubes(const Simulation &simulation, const Tables &tables, const double decay[3],
+                                    const Coincidence &counted)
 {
     const Functions &functions = simulation.functions;
     const int num_turns = simulation.ring.num_modules, num = functions.num_squares;
@@ -261,7 +268,7 @@ static __device__ void add_to_cubes(const Simulation &simulation, const Tables &
         // A half turn changes both signs, the mirror that of y.
         const bool is_turned = x < 0, is_mirrored = (x < 0) != (y < 0);
         const int symmetry = is_mirrored * num_turns + (is_turned * (num_turns / 2) + num_turns - turn) % num_turns;
-        add_to(simulation, tables, crystals, (slice * num + along_y) * num + along_x, symmetry, 1.0, weight);
+        add_to(simulation, tables, counted, (slice * num + along_y) * num + along_x, symmetry, 1.0);
     }
 }
 
@@ -276,13 +283,12 @@ static __device__ __forceinline__ double value_at(const Functions &functions, co
 }
 
 // Adds a coincidence to all functions that are not 0 at its decay.
-static __device__ void count(const Simulation &simulation, const Tables &tables, const double decay[3], const int crystals[2],
-                             double weight)
+static __device__ void count(const Simulation &simulation, const Tables &tables, const double decay[3], const Coincidence &counted)
 {
     const Functions &functions = simulation.functions;
     const double spacing = functions.spacing_mm, reach = functions.reach_mm;
     if (functions.num_squares > 0) {
-        add_to_cubes(simulation, tables, decay, crystals, weight);
+        add_to_cubes(simulation, tables, decay, counted);
         return;
     }
     const double radius = hypot(decay[0], decay[1]), angle = atan2(decay[1], decay[0]);
@@ -290,7 +296,7 @@ static __device__ void count(const Simulation &simulation, const Tables &tables,
         const int ring = (int)(radius / spacing), slice = (int)floor(decay[2] / spacing) + functions.num_half_slices;
         if (ring < functions.num_rings && slice >= 0 && slice < 2 * functions.num_half_slices) {
             const double each = PI / (simulation.ring.num_modules * tables.num_cells[ring]);
-            add(simulation, tables, crystals, ring, (long long)floor(angle / each), slice, 1.0, weight);
+            add(simulation, tables, counted, ring, (long long)floor(angle / each), slice, 1.0);
         }
         return;
     }
@@ -316,7 +322,7 @@ static __device__ void count(const Simulation &simulation, const Tables &tables,
                 const double square = fmax(radius * radius + ring_mm * ring_mm - 2.0 * radius * ring_mm * cos(off), 0.0);
                 const double value = value_at(functions, tables.values, square + above);
                 if (value > 0.0)
-                    add(simulation, tables, crystals, ring, number, slice, value, weight);
+                    add(simulation, tables, counted, ring, number, slice, value);
             }
         }
     }
@@ -357,15 +363,18 @@ static __device__ void follow(const Simulation &simulation, const Tables &tables
         if (!(weight > 0.0))
             return;
     }
-    int crystals[2], photons[2];
-    const int num = read_out(ring, deposits, crystals, photons, random);
+    Coincidence counted;
+    int photons[2];
+    const int num = read_out(ring, deposits, counted.crystals, photons, random);
     const unsigned long long units = (unsigned long long)round(weight * simulation.units);
     if (num > 2) {
         totals[1] += units;
     } else if (num == 2 && photons[0] != photons[1]) {
         totals[0] += units;
         totals[2]++;
-        count(simulation, tables, decay, crystals, weight);
+        counted.weight = weight;
+        counted.rounding = uniform(random);
+        count(simulation, tables, decay, counted);
     }
 }
 
@@ -392,6 +401,16 @@ extern "C" __global__ void __launch_bounds__(THREADS_PER_BLOCK)
     for (int i = 0; i < 3; i++)
         if (found[i] > 0)
             atomicAdd(totals + i, found[i]);
+}
+
+// The largest of all sums.
+extern "C" __global__ void largest_sum(const unsigned *sums, unsigned long long num, unsigned *largest)
+{
+    const unsigned long long stride = (unsigned long long)gridDim.x * blockDim.x;
+    unsigned most = 0;
+    for (unsigned long long at = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; at < num; at += stride)
+        most = max(most, sums[at]);
+    atomicMax(largest, most);
 }
 
 // For each line of response how many elements are above 0; the largest of all sums; and the effective counts of all together.

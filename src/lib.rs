@@ -3,6 +3,47 @@
 //! A scan (or a phantom's simulated scan) is reconstructed on a background thread that streams every iterate to
 //! three orthogonal slices, ROI statistics and noise/contrast curves. The same engine runs without a window.
 //!
+//! # As a library
+//!
+//! The engine of the program can be used from Rust. **This interface is not stable**: any version may change it.
+//! A simulated scan, two iterations of OSEM, and the mean in a sphere:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tomoscope::data::{Roi, RoiShape, Volume};
+//! use tomoscope::phantom::{self, SimulationOptions};
+//! use tomoscope::plan::{self, DeviceChoice, Job, RunSettings};
+//! use tomoscope::scanner;
+//! use tomoscope::task::Task;
+//!
+//! let task = Task::new();
+//! let geometry = Arc::new(scanner::find("small").ok_or("no such scanner")?.geometry.clone());
+//! let cylinder = phantom::by_name("cylinder", &geometry)?;
+//! let options = SimulationOptions { counts: 1e6, ..SimulationOptions::default() };
+//! let study = Arc::new(phantom::simulate(&cylinder, geometry, &options, &task)?);
+//!
+//! let settings = RunSettings { device: DeviceChoice::Cpu, ..plan::default_settings(&study.measured)? };
+//! let mut image = Volume::filled(settings.grid.clone(), 0.0);
+//! let mut prepared = plan::prepare(&Job::Counts { study, settings: Box::new(settings) }, &task)?;
+//! for _ in 0..2 {
+//!     prepared.algorithm.iterate(&task)?;
+//! }
+//! prepared.algorithm.volume_into(&mut image)?;
+//!
+//! let sphere = Roi::new("centre", RoiShape::Sphere { radius_mm: 10.0 }, [0.0; 3]);
+//! let sums = sphere.mask(&image.grid).sums(image.as_slice());
+//! println!("{:.3} {}", sums.sum / sums.weight, image.unit.label());
+//! # assert!(sums.sum > 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`geometry`] has grids, [`data`] what is measured and what comes of it, [`scanner`] and [`phantom`] what is built in,
+//! [`io`] the file formats, [`measure`] the figures of an image, [`operator`] projectors, [`recon`] algorithms, and [`plan`]
+//! makes an algorithm from data and settings. The parts of the program around it are public for its tests only, and not
+//! in this documentation.
+//!
+//! # Structure
+//!
 //! Modules stand in rows; a module imports only from lower rows, and neighbours in a row do not know each other.
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
@@ -22,7 +63,9 @@
 //! ```
 
 pub mod algebra;
+#[doc(hidden)]
 pub mod bench;
+#[doc(hidden)]
 pub mod cli;
 pub mod coded;
 #[cfg(feature = "cuda")]
@@ -39,11 +82,16 @@ pub mod phantom;
 pub mod plan;
 pub mod random;
 pub mod recon;
+#[doc(hidden)]
 pub mod render;
+#[doc(hidden)]
 pub mod report;
+#[doc(hidden)]
 pub mod reproduce;
 pub mod scanner;
+#[doc(hidden)]
 pub mod session;
 pub mod task;
+#[doc(hidden)]
 pub mod ui;
 pub mod words;

@@ -6,6 +6,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Shared stop flag and progress of one piece of long work. Clones share the same state.
+///
+/// ```
+/// use tomoscope::task::Task;
+///
+/// let task = Task::new();
+/// task.begin(4);
+/// task.advance(1);
+/// assert_eq!(task.fraction(), Some(0.25));
+/// // Whatever works on it ends at its next check.
+/// task.stop();
+/// assert!(task.check().is_err());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Task {
     state: Arc<State>,

@@ -21,6 +21,7 @@ use crate::bench::{
 };
 use crate::data::{Counts, Study};
 use crate::geometry::Grid;
+use crate::io::IoError;
 use crate::operator::Accumulation;
 use crate::phantom::{self, Noise, SimulationOptions};
 use crate::plan::{AlgorithmKind, Device, DeviceChoice, ProjectorChoice, Rays, RunSettings, available_devices, default_settings};
@@ -528,6 +529,6 @@ pub fn device_names(simd: Simd, cuda: Option<usize>) -> String {
 /// Writes the rows of a benchmark.
 pub fn write_json<R: Serialize>(path: Option<&Path>, device: String, rows: Vec<R>) -> CliResult {
     let Some(path) = path else { return Ok(()) };
-    std::fs::write(path, serde_json::to_vec_pretty(&BenchReport { device, rows })?)
-        .map_err(|error| format!("{}: writing the file failed: {error}", path.display()).into())
+    std::fs::write(path, serde_json::to_vec_pretty(&BenchReport { device, rows })?).map_err(IoError::write(path))?;
+    Ok(())
 }

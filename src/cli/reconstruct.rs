@@ -32,7 +32,7 @@ use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
 use crate::io::measurements::MeasurementWriter;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{FileKind, SweepFollower, check_image_unit, read_pair_study, read_volume, rois};
+use crate::io::{FileKind, IoError, SweepFollower, check_image_unit, read_pair_study, read_volume, rois};
 use crate::plan::{
     AlgorithmKind, Job, ListSelection, PairSettings, RunSettings, ScanFiles, ScanWithNeighbours, Stages, SubsetRule, check_basis,
     default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
@@ -237,7 +237,7 @@ pub(super) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -
         return Ok(Ended::WAS_THERE);
     }
     let trace = match &options.trace {
-        Some(path) => Trace::to_file(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?,
+        Some(path) => Trace::to_file(path).map_err(IoError::write(path))?,
         None => Trace::off(),
     };
     if let Some(frames) = &options.frames {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::connect::ConnectOptions;
 use super::{CliResult, wrong};
+use crate::io::IoError;
 use crate::plan::{ScanFiles, StudyFiles};
 use crate::session::Trace;
 use crate::ui::{self, Source, StartError, show_error};
@@ -41,7 +42,7 @@ pub fn run(study: Option<&Path>, options: StudyOptions, connect: &ConnectOptions
         check(study)?;
     }
     let trace = match trace {
-        Some(path) => Trace::to_file(path).map_err(|error| format!("{}: writing the file failed: {error}", path.display()))?,
+        Some(path) => Trace::to_file(path).map_err(IoError::write(path))?,
         None => Trace::off(),
     };
     match target {
@@ -58,8 +59,6 @@ pub(super) fn shown(result: Result<(), StartError>) -> CliResult {
 
 /// Refuses a study that is not there, before the window opens.
 fn check(study: &Path) -> CliResult {
-    match study.metadata() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("{}: opening the file failed: {error}", study.display()).into()),
-    }
+    study.metadata().map_err(IoError::open(study))?;
+    Ok(())
 }

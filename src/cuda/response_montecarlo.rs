@@ -11,7 +11,7 @@ use super::{CudaBackend, CudaError};
 use crate::algebra::RingBasis;
 use crate::montecarlo::{
     FollowError, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTotals, RingDetector,
-    WEIGHT_UNITS, scale_above,
+    TALLY_LIMIT, WEIGHT_UNITS, scale_above,
 };
 use crate::operator::OperatorError;
 use crate::random;
@@ -21,7 +21,8 @@ use crate::task::Task;
 const THREADS_PER_BLOCK: u32 = 128;
 /// What a launch lasts.
 const LAUNCH_SECS: f64 = 0.04;
-/// Histories that are cut into launches together, so that the first launch on a device, a part of them, is a short one.
+/// Histories that are cut into launches together, so that the first launch on a device, a part of them, is a short one. After them it is
+/// seen whether the tallies have room for more.
 const HISTORIES_TOGETHER: u64 = 1 << 24;
 /// Layers of modules that the kernel takes.
 const MOST_LAYERS: usize = 4;
@@ -88,6 +89,7 @@ struct Tables {
 
 struct Kernels {
     response: Kernel,
+    largest_sum: Kernel,
     count_elements: Kernel,
     write_elements: Kernel,
 }
@@ -155,6 +157,7 @@ impl<'a> ResponseMonteCarlo<'a> {
         let module = Module::load(&backend.context, include_str!("../../kernels/ptx/response_montecarlo.ptx"))?;
         let kernels = Kernels {
             response: module.kernel("response")?,
+            largest_sum: module.kernel("largest_sum")?,
             count_elements: module.kernel("count_elements")?,
             write_elements: module.kernel("write_elements")?,
         };
@@ -181,41 +184,44 @@ impl<'a> ResponseMonteCarlo<'a> {
         let stream = &backend.stream;
         let mut num_taken = guarded("reserve memory", || stream.alloc_zeros::<u64>(1))?;
         // Threads take histories until none is left: as many as are resident at once.
-        let resident = kernels.response.resident_blocks(THREADS_PER_BLOCK, 0)? * backend.info().limits.num_multiprocessors;
-        let shape = LaunchConfig { grid_dim: (resident.max(1), 1, 1), block_dim: (THREADS_PER_BLOCK, 1, 1), shared_mem_bytes: 0 };
-        let end = *num_histories + num;
-        for begin in (*num_histories..end).step_by(HISTORIES_TOGETHER as usize) {
-            let together = HISTORIES_TOGETHER.min(end - begin);
-            pace.run(backend, together as usize, task, |first, count| {
-                guarded("clear memory", || stream.memset_zeros(&mut num_taken))?;
-                let (first, count) = (begin + first as u64, count as u64);
-                let end = first + count;
-                launch!(
-                    stream,
-                    kernels.response,
-                    shape,
-                    &*simulation,
-                    &t.turns,
-                    &t.num_cells,
-                    &t.first_cell,
-                    &t.values,
-                    &t.undone,
-                    &t.per_mm,
-                    &t.squares,
-                    &t.cumulative,
-                    &first,
-                    &end,
-                    &mut num_taken,
-                    &mut *sums,
-                    &mut *squares,
-                    &mut *totals
-                )?;
-                task.advance(count);
-                Ok(())
-            })?;
-        }
-        *num_histories = end;
+        let shape = resident(backend, &kernels.response)?;
+        let begin = *num_histories;
+        pace.run(backend, num as usize, task, |first, count| {
+            guarded("clear memory", || stream.memset_zeros(&mut num_taken))?;
+            let (first, count) = (begin + first as u64, count as u64);
+            let end = first + count;
+            launch!(
+                stream,
+                kernels.response,
+                shape,
+                &*simulation,
+                &t.turns,
+                &t.num_cells,
+                &t.first_cell,
+                &t.values,
+                &t.undone,
+                &t.per_mm,
+                &t.squares,
+                &t.cumulative,
+                &first,
+                &end,
+                &mut num_taken,
+                &mut *sums,
+                &mut *squares,
+                &mut *totals
+            )?;
+            task.advance(count);
+            Ok(())
+        })?;
+        *num_histories += num;
         Ok(())
+    }
+
+    fn largest_sum(&self) -> Result<u32, CudaError> {
+        let (stream, kernel, num) = (&self.backend.stream, &self.kernels.largest_sum, self.sums.len() as u64);
+        let mut largest = guarded("reserve memory", || stream.alloc_zeros::<u32>(1))?;
+        launch!(stream, kernel, resident(self.backend, kernel)?, &self.sums, &num, &mut largest)?;
+        Ok(self.copied(&largest)?[0])
     }
 
     fn copied<T: DeviceRepr + Default + Clone>(&self, values: &CudaSlice<T>) -> Result<Vec<T>, CudaError> {
@@ -325,6 +331,12 @@ impl Simulation {
     }
 }
 
+/// As many blocks as are resident at once.
+fn resident(backend: &CudaBackend, kernel: &Kernel) -> Result<LaunchConfig, CudaError> {
+    let num_blocks = kernel.resident_blocks(THREADS_PER_BLOCK, 0)? * backend.info().limits.num_multiprocessors;
+    Ok(LaunchConfig { grid_dim: (num_blocks.max(1), 1, 1), block_dim: (THREADS_PER_BLOCK, 1, 1), shared_mem_bytes: 0 })
+}
+
 fn told(error: OperatorError) -> FollowError {
     match error {
         OperatorError::Stopped(stopped) => FollowError::Stopped(stopped),
@@ -334,7 +346,16 @@ fn told(error: OperatorError) -> FollowError {
 
 impl Response for ResponseMonteCarlo<'_> {
     fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
-        self.follow(num, task).map_err(told)
+        let mut left = num;
+        while left > 0 {
+            let together = left.min(HISTORIES_TOGETHER);
+            self.follow(together, task).map_err(told)?;
+            if self.largest_sum().map_err(|error| told(error.into()))? >= TALLY_LIMIT {
+                return Err(FollowError::TallyFull);
+            }
+            left -= together;
+        }
+        Ok(())
     }
 
     fn statistics(&mut self) -> Result<ResponseStatistics, FollowError> {

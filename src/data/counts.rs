@@ -7,6 +7,19 @@ use crate::coded::coded;
 use crate::scanner::ScanGeometry;
 
 /// Measured counts with their corrections: ȳ = multiplicative ⊙ (A x) + additive.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tomoscope::data::{Counts, Michelogram};
+/// use tomoscope::scanner;
+///
+/// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
+/// let filled = |value| Michelogram::new(Arc::clone(&geometry), vec![value; geometry.num_bins()]);
+/// // Prompts of 4 in each bin, half of which pass the object, and 0.5 randoms in each.
+/// let counts = Counts::new(filled(4.0)?).with_corrections(Some(filled(0.5)?), Some(filled(0.5)?))?;
+/// assert_eq!(counts.prompts.total(), 4.0 * geometry.num_bins() as f64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Counts {
     /// Measured (prompt) counts.

@@ -182,6 +182,11 @@ impl TofFacts {
         let exceptions = self.exceptions.iter().map(|other| (other.fwhm_mm, other.window_mm));
         std::iter::once((self.fwhm_mm, self.window_mm)).chain(exceptions)
     }
+
+    /// Whether pairs differ in their uncertainty.
+    pub fn has_several_resolutions(&self) -> bool {
+        self.exceptions.iter().any(|other| other.fwhm_mm != self.fwhm_mm)
+    }
 }
 
 /// How well pairs of crystals count.

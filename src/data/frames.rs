@@ -12,6 +12,15 @@ const MOST_FRAMES: usize = 1000;
 const LATEST_SECS: f64 = 4e6;
 
 /// Frames in the order in which they were named, ms from the beginning of the scan; none is without duration.
+///
+/// ```
+/// use tomoscope::data::Frames;
+///
+/// // Two frames of 10 s, then one up to 60 s.
+/// let frames: Frames = "2x10,20-60".parse()?;
+/// assert_eq!(frames.as_slice(), [0..10_000, 10_000..20_000, 20_000..60_000]);
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frames(Vec<Range<u32>>);
 

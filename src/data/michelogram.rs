@@ -13,6 +13,19 @@ const CHUNK: usize = 1 << 16;
 
 /// Projection data: one value per bin, stored `[view][tangential_pos][plane]` with planes contiguous, whatever the
 /// order in a file was. Counts are shared, never copied, when a michelogram is cloned.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tomoscope::data::{Michelogram, MichelogramError};
+/// use tomoscope::scanner;
+///
+/// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
+/// let ones = Michelogram::new(Arc::clone(&geometry), vec![1.0; geometry.num_bins()])?;
+/// assert_eq!(ones.total(), geometry.num_bins() as f64);
+/// // As many values as the geometry has bins, no fewer.
+/// assert!(Michelogram::new(geometry, vec![1.0; 3]).is_err());
+/// # Ok::<(), MichelogramError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Michelogram {
     /// Which LOR each bin is.

@@ -30,6 +30,19 @@ impl RoiRole {
 }
 
 /// A named region of interest.
+///
+/// ```
+/// use tomoscope::data::{Roi, RoiShape, Volume};
+/// use tomoscope::geometry::{Grid, GridError};
+///
+/// let image = Volume::filled(Grid::centred([20, 20, 20], [1.0; 3])?, 2.0);
+/// let sphere = Roi::new("sphere", RoiShape::Sphere { radius_mm: 6.0 }, [0.0; 3]);
+/// let sums = sphere.mask(&image.grid).sums(image.as_slice());
+/// assert!((sums.sum / sums.weight - 2.0).abs() < 1e-6);
+/// // The sum of the weights is the sphere's volume in voxels, here of 1 mm³.
+/// assert!((sums.weight / 904.8 - 1.0).abs() < 0.02);
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roi {
     /// Name in tables and files.

@@ -5,6 +5,15 @@ use std::sync::Arc;
 use super::{Notice, Origin, Roi, Volume};
 
 /// What was measured (`M`: [`Counts`](super::Counts), [`Sweep`](super::Sweep)), with all that does not depend on its kind.
+///
+/// ```
+/// use tomoscope::data::{Notice, Study};
+///
+/// let mut study = Study::new("two numbers", [1.0, 2.0]);
+/// study.notices.push(Notice::info("an example"));
+/// let sum = study.map(|numbers| numbers.iter().sum::<f64>());
+/// assert_eq!((sum.measured, sum.title.as_str(), sum.notices.len()), (3.0, "two numbers", 1));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Study<M> {
     /// Name for people: the file's name or the phantom's title.

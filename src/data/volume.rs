@@ -96,6 +96,18 @@ impl Extremes {
 }
 
 /// Voxel values on a grid, `values[[z, y, x]]`, in standard layout (x fastest).
+///
+/// ```
+/// use tomoscope::data::Volume;
+/// use tomoscope::geometry::{Grid, GridError};
+///
+/// let mut image = Volume::filled(Grid::centred([4, 4, 2], [1.0; 3])?, 0.5);
+/// assert_eq!(image.sum(), 16.0);
+/// // x runs fastest, then y, then z: this is x = 1, y = 0, z = 0.
+/// image.as_mut_slice()[1] = 3.0;
+/// assert_eq!(image.range(), (0.5, 3.0));
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volume {
     /// Where the voxels are.

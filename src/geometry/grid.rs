@@ -16,6 +16,17 @@ pub const LENGTHS_MM: RangeInclusive<f64> = 1e-6..=1e6;
 const MAX_ORIGIN_MM: f64 = 1e9;
 
 /// A regular grid of voxels in world coordinates. All triples are `[x, y, z]`.
+///
+/// ```
+/// use tomoscope::geometry::{Grid, GridError};
+///
+/// let grid = Grid::centred([3, 3, 2], [2.0, 2.0, 4.0])?;
+/// assert_eq!(grid.num_voxels(), 18);
+/// // The middle of the first voxel, and a place in voxels.
+/// assert_eq!(grid.mm_from_voxel([0.0; 3]), [-2.0, -2.0, -2.0]);
+/// assert_eq!(grid.voxel_from_mm([2.0, 0.0, 2.0]), [2.0, 1.0, 1.0]);
+/// # Ok::<(), GridError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Grid {

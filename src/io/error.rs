@@ -9,6 +9,16 @@ use crate::geometry::GridError;
 use crate::scanner::{DetectorsError, ScanGeometryError};
 
 /// Why a file could not be read or written.
+///
+/// ```
+/// use std::path::Path;
+/// use tomoscope::coded::Coded as _;
+/// use tomoscope::io::{IoError, read_study};
+///
+/// let error = read_study(Path::new("missing.hs"), None, None, false).unwrap_err();
+/// assert!(matches!(error, IoError::Open { .. }));
+/// assert_eq!(error.code(), "io.not-found");
+/// ```
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "io.")]
 pub enum IoError {
@@ -246,17 +256,17 @@ impl Coded for IoError {
 
 impl IoError {
     /// For `map_err` on opening a file.
-    pub(super) fn open(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+    pub(crate) fn open(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| IoError::Open { path: path.to_owned(), source }
     }
 
     /// For `map_err` on reading a file.
-    pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| IoError::Read { path: path.to_owned(), source }
     }
 
     /// For `map_err` on writing a file.
-    pub(super) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| IoError::Write { path: path.to_owned(), source }
     }
 

@@ -53,7 +53,7 @@ pub use readout::{Assignment, Detection, Readout, ReadoutError};
 pub use recipe::{Amount, CannotMakeTubes, TubeRecipe};
 pub use response::{
     FunctionsAt, Response, ResponseElement, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,
-    ResponseTotals, WEIGHT_UNITS, scale_above,
+    ResponseTotals, TALLY_LIMIT, WEIGHT_UNITS, scale_above,
 };
 pub use ring::{RingDetector, RingDetectorError, Seen};
 pub use scan::{measure, measure_pairs};

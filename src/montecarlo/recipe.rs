@@ -72,6 +72,8 @@ impl From<FollowError> for CannotMakeTubes {
         match error {
             FollowError::Stopped(stopped) => Self::Stopped(stopped),
             FollowError::Device(text) => Self::Device(text),
+            // Tubes have no such tally.
+            FollowError::TallyFull => Self::Device(error.to_string()),
         }
     }
 }

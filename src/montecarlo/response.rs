@@ -8,11 +8,12 @@
 //! A(l, b) = ∫ ψ_b(r) p_l(r) d³r     (mm³; p_l(r): the share of decays at r that is counted on l)
 //! ```
 //!
-//! Tallies are integers: neither the number of threads nor their order changes them.
+//! Tallies are integers: neither the number of threads nor their order changes them. A share is rounded down after one more draw of the
+//! history was added to it, so that its mean is right however small it is.
 
 use std::f64::consts::PI;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -23,12 +24,14 @@ use crate::data::MatrixElement;
 use crate::geometry::Point;
 use crate::random::stream;
 use crate::scanner::CrystalRing;
-use crate::task::{Stopped, Task};
+use crate::task::Task;
 
 /// Histories that one task follows.
 const HISTORIES_PER_TASK: u64 = 1 << 12;
 /// Units of a weight of 1, the largest, as an integer: a tally holds 2¹⁸ of them.
 pub const WEIGHT_UNITS: f64 = 16_384.0;
+/// The simulation ends with an error where a tally reaches this: half of what it holds.
+pub const TALLY_LIMIT: u32 = 1 << 31;
 
 /// The functions that are not 0 at a point or, where they have fewer symmetries than the ring, at an image of it.
 pub trait FunctionsAt: Sync {
@@ -150,6 +153,8 @@ pub struct ResponseTally<'a, F> {
     counted: AtomicU64,
     multiple: AtomicU64,
     num_counted: AtomicU64,
+    /// Whether a tally is above [`TALLY_LIMIT`].
+    is_full: AtomicBool,
     num_histories: u64,
 }
 
@@ -250,6 +255,7 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
             counted: AtomicU64::new(0),
             multiple: AtomicU64::new(0),
             num_counted: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
             num_histories: 0,
         }
     }
@@ -257,23 +263,29 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
     /// Follows `num` more decays on all threads.
     ///
     /// # Errors
-    /// Stopped.
-    pub fn add(&mut self, num: u64, task: &Task) -> Result<(), Stopped> {
+    /// Stopped, or a tally is full.
+    pub fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
         let (first, end) = (self.num_histories, self.num_histories + num);
         let this = &*self;
         (0..num.div_ceil(HISTORIES_PER_TASK)).into_par_iter().try_for_each(|some| {
             task.check()?;
+            this.check_room()?;
             let from = first + some * HISTORIES_PER_TASK;
             let to = (from + HISTORIES_PER_TASK).min(end);
             (from..to).for_each(|history| this.add_history(history));
             task.advance(to - from);
-            Ok(())
+            Ok::<(), FollowError>(())
         })?;
         self.num_histories = end;
-        Ok(())
+        self.check_room()
     }
 
-    /// One decay. Draws: its distance from the axis, its angle and its height in the wedge, then those of its photons.
+    fn check_room(&self) -> Result<(), FollowError> {
+        if self.is_full.load(Ordering::Relaxed) { Err(FollowError::TallyFull) } else { Ok(()) }
+    }
+
+    /// One decay. Draws: its distance from the axis, its angle and its height in the wedge, then those of its photons, and where it is
+    /// counted one for the rounding of its shares.
     fn add_history(&self, history: u64) {
         let mut random = stream(self.seed, history);
         let ResponseExtent { radius_mm, heights_mm: [low_mm, high_mm], .. } = self.part.extent;
@@ -290,12 +302,12 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
             Seen::Counted { lor, weight } => {
                 self.counted.fetch_add((weight * units).round() as u64, Ordering::Relaxed);
                 self.num_counted.fetch_add(1, Ordering::Relaxed);
-                self.count(decay, lor, weight);
+                self.count(decay, lor, weight, uniform(&mut random));
             }
         }
     }
 
-    fn count(&self, decay: Point, lor: usize, weight: f64) {
+    fn count(&self, decay: Point, lor: usize, weight: f64, rounding: f64) {
         let ring = self.detector.ring();
         let (crystals, units) = (ring.crystals_of(lor), WEIGHT_UNITS);
         let (num_crystals, num_lors) = (ring.num_crystals(), ring.num_lors());
@@ -306,8 +318,11 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
             let [one, other] = crystals.map(|crystal| self.undone[symmetry * num_crystals + crystal] as usize);
             let element = (basic - self.part.basics.start) * num_lors + ring.lor(one, other);
             let share = weight * value;
-            self.sums[element].fetch_add((share * units).round() as u32, Ordering::Relaxed);
-            self.squares[element].fetch_add((share * share * units).round() as u32, Ordering::Relaxed);
+            let before = self.sums[element].fetch_add((share * units + rounding) as u32, Ordering::Relaxed);
+            self.squares[element].fetch_add((share * share * units + rounding) as u32, Ordering::Relaxed);
+            if before >= TALLY_LIMIT {
+                self.is_full.store(true, Ordering::Relaxed);
+            }
         });
     }
 
@@ -357,7 +372,7 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
 
 impl<F: FunctionsAt> Response for ResponseTally<'_, F> {
     fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
-        Ok(ResponseTally::add(self, num, task)?)
+        ResponseTally::add(self, num, task)
     }
 
     fn statistics(&mut self) -> Result<ResponseStatistics, FollowError> {
@@ -376,5 +391,30 @@ impl<F: FunctionsAt> Response for ResponseTally<'_, F> {
             first.push(elements.len() as u64);
         }
         Ok(ResponseElements { first, elements, scale_mm3 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::find_ring;
+
+    struct One;
+
+    impl FunctionsAt for One {
+        fn at_images(&self, _: Point, visit: &mut dyn FnMut(usize, usize, f64)) {
+            visit(0, 0, 1.0);
+        }
+    }
+
+    #[test]
+    fn a_tally_that_has_no_room_ends_the_simulation() {
+        let ring = find_ring("madpet2-reduced").unwrap();
+        let detector = RingDetector::new(ring.clone()).unwrap();
+        let part = ResponsePart { basics: 0..1, extent: ResponseExtent::new(ring, 30.0, [0.0, 5.0]) };
+        let mut tally = ResponseTally::new(&detector, &One, part, 3);
+        tally.add(10_000, &Task::new()).unwrap();
+        tally.sums.iter().for_each(|sum| sum.store(TALLY_LIMIT, Ordering::Relaxed));
+        assert_eq!(tally.add(10_000, &Task::new()), Err(FollowError::TallyFull));
     }
 }

@@ -78,6 +78,11 @@ pub enum FollowError {
     /// The device failed, as a sentence.
     #[error("{0}")]
     Device(String),
+    /// An element of a matrix has been counted as often as its tally can hold.
+    #[error(
+        "the simulation stopped: an element of the matrix has been counted as often as its tally can hold; choose fewer histories"
+    )]
+    TallyFull,
 }
 
 coded!(FollowError, Stopped);

@@ -10,6 +10,15 @@ use crate::task::{Stopped, Task};
 /// How the backprojection adds to the image when several threads meet in a voxel.
 ///
 /// A menu shows the variants in this order; the command line and files have their names.
+///
+/// ```
+/// use tomoscope::operator::Accumulation;
+///
+/// let accumulation: Accumulation = "non-atomic".parse()?;
+/// assert_eq!(accumulation, Accumulation::NonAtomic);
+/// assert!("fast".parse::<Accumulation>().is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(
     Clone,
     Copy,

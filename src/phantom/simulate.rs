@@ -31,6 +31,20 @@ fn not_a_noise(text: &str) -> String {
 }
 
 /// How a phantom is scanned.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tomoscope::phantom::{self, Noise, SimulationOptions};
+/// use tomoscope::scanner;
+/// use tomoscope::task::Task;
+///
+/// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
+/// let cylinder = phantom::by_name("cylinder", &geometry)?;
+/// let options = SimulationOptions { counts: 1e5, noise: Noise::None, ..SimulationOptions::default() };
+/// let study = phantom::simulate(&cylinder, geometry, &options, &Task::new())?;
+/// assert!((study.measured.prompts.total() / 1e5 - 1.0).abs() < 1e-3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationOptions {
     /// Expected true counts over all bins (after attenuation, without background).

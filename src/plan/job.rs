@@ -37,6 +37,15 @@ pub enum DeviceChoice {
 }
 
 /// CUDA devices of one host by their numbers, 0 to 63. As a text they are `0,1`, or `all`.
+///
+/// ```
+/// use tomoscope::plan::GpuSet;
+///
+/// let gpus: GpuSet = "0,2".parse()?;
+/// assert_eq!(gpus.numbers(4).collect::<Vec<_>>(), [0, 2]);
+/// assert_eq!(GpuSet::ALL.numbers(4).count(), 4);
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct GpuSet(u64);
@@ -177,6 +186,23 @@ pub enum Rays {
 }
 
 /// All that a reconstruction of counts is asked to do.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tomoscope::phantom::{self, SimulationOptions};
+/// use tomoscope::plan::{self, DeviceChoice, RunSettings};
+/// use tomoscope::scanner;
+/// use tomoscope::task::Task;
+///
+/// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
+/// let options = SimulationOptions { counts: 1e5, ..SimulationOptions::default() };
+/// let study = phantom::simulate(&phantom::by_name("cylinder", &geometry)?, geometry, &options, &Task::new())?;
+/// let defaults = plan::default_settings(&study.measured)?;
+/// // 50 000 counts a subset at least.
+/// assert_eq!(defaults.num_subsets, 2);
+/// let mlem = RunSettings { num_subsets: 1, device: DeviceChoice::Cpu, ..defaults };
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RunSettings {
     /// Algorithm.

@@ -8,16 +8,21 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::devices::{Chosen, choose_device};
 use super::histogram::{HistogramSettings, cylinder_of, sampling_of};
 use super::list_factors::{PassingOfViews, passing};
 use super::projector::{ChosenProjector, ProjectorSettings, choose_projector};
 use super::setup::SetupError;
 use super::system::Pairs;
 use super::{DeviceChoice, ProjectorChoice, Rays};
-use crate::algebra::{Backend as _, Host};
-use crate::data::{Events, ListFacts, Unit, Volume};
+use crate::algebra::{Backend, Host, Voxels};
+#[cfg(feature = "cuda")]
+use crate::cuda;
+use crate::data::{Events, ListFacts, TofFacts, Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, EventLines, EventOrder, EventSubsets, LinearOperator as _, REACH_SIGMAS, Subset, TofKernel};
+use crate::operator::{
+    Accumulation, EventLines, EventOrder, EventSubsets, LinearOperator, OperatorError, REACH_SIGMAS, Subset, TofKernel,
+};
 use crate::scanner::{Cylinder, InPlane, PairRays, ScanGeometry, Segment};
 use crate::task::Task;
 
@@ -25,8 +30,9 @@ use crate::task::Task;
 const SAME_PLACE_MM: f64 = 1e-3;
 /// Bins of the views that are backprojected at a time (512 MiB): many, for views have more mirror images the more there are of them.
 const BINS_AT_ONCE: usize = 1 << 27;
-/// Pairs of crystals that are.
+/// Pairs of crystals that are, on the processor and on a device (320 MiB there).
 const PAIRS_AT_ONCE: usize = 1 << 20;
+const PAIRS_AT_ONCE_ON_DEVICE: usize = 1 << 24;
 
 /// What a sensitivity is made for.
 #[derive(Clone, Debug)]
@@ -77,7 +83,13 @@ pub fn list_sensitivity(facts: &ListFacts, settings: &SensitivitySettings, task:
     {
         return Ok(made);
     }
-    of_pairs(facts, settings, task)
+    match of_pairs(facts, settings, task) {
+        // What a device has no room for the processor does.
+        Err(error) if error.is_of_a_gpu() => {
+            of_pairs(facts, &SensitivitySettings { device: DeviceChoice::Cpu, ..settings.clone() }, task)
+        }
+        made => made,
+    }
 }
 
 /// Whether a window of time of flight ends so near to a field of view of this radius that the places there are seen less: nearer than
@@ -192,11 +204,13 @@ fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeome
     factors
 }
 
-/// Pair by pair, on the processor.
+/// Pair by pair.
 fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
     let num = facts.detectors.crystals().len() as u32;
     let is_sampled = in_sampling(facts);
     let has_window = has_window_in(facts, settings.fov_radius_mm);
+    let mut chosen = device_of_pairs(facts, settings.device)?;
+    let at_once = if chosen.has_own_memory() { PAIRS_AT_ONCE_ON_DEVICE } else { PAIRS_AT_ONCE };
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let (mut pairs, mut factors) = (Vec::new(), Vec::new());
     let mut num_pairs = 0;
@@ -212,15 +226,23 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
             Some(efficiency) => efficiency.for_each_pair(first..first + 1, num, &mut visit),
             None => (first + 1..num).for_each(|second| visit([first, second], 1.0)),
         }
-        if pairs.len() >= PAIRS_AT_ONCE || first + 1 == num {
+        if pairs.len() >= at_once || first + 1 == num {
             num_pairs += pairs.len() as u64;
             let events =
                 Events { tof_mm: windows_of(facts, &pairs, has_window), pairs: std::mem::take(&mut pairs), ..Events::default() };
-            add_pairs(facts, settings, events, std::mem::take(&mut factors), &mut volume, task)?;
+            let part = of_some_pairs(facts, settings, events, std::mem::take(&mut factors), &mut chosen, task)?;
+            volume.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(sum, value)| *sum += value);
         }
         task.advance(1);
     }
     Ok(Sensitivity { volume, num_pairs, is_of_planes: false })
+}
+
+/// The device for pairs; the processor where there are several resolutions of time of flight.
+fn device_of_pairs(facts: &ListFacts, device: DeviceChoice) -> Result<Chosen, SetupError> {
+    let has_several = facts.tof.as_ref().is_some_and(TofFacts::has_several_resolutions);
+    let device = if has_several { DeviceChoice::Cpu } else { device.first() };
+    Ok(choose_device(device)?.0)
 }
 
 /// The window of d of each pair, where it is looked at.
@@ -243,15 +265,15 @@ fn in_sampling(facts: &ListFacts) -> impl Fn([u32; 2]) -> bool {
     }
 }
 
-/// sum += Aᵀ m over these pairs.
-fn add_pairs(
+/// Aᵀ m over these pairs.
+fn of_some_pairs(
     facts: &ListFacts,
     settings: &SensitivitySettings,
     events: Events,
     mut factors: Vec<f32>,
-    sum: &mut Volume,
+    chosen: &mut Chosen,
     task: &Task,
-) -> Result<(), SetupError> {
+) -> Result<Volume, SetupError> {
     let events = Arc::new(events);
     if let Some(map) = facts.attenuation.map() {
         let passing = passing(map, &facts.detectors, &events, task)?;
@@ -261,20 +283,39 @@ fn add_pairs(
     factors.iter_mut().zip(&events.tof_mm).for_each(|(factor, [from, to])| *factor *= to - from);
     let order = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
     let SensitivitySettings { grid, fov_radius_mm, rays, .. } = settings;
-    let lines = EventLines::new(events, &facts.detectors, facts.tof.as_ref(), grid.clone(), *fov_radius_mm, *rays, order)?;
-    let factors = Host.upload(Arc::new(factors))?;
-    let mut part = Host.zeros(lines.voxels().len())?;
-    lines.adjoint(&mut Host, Subset::ALL, &factors, Accumulation::Deterministic, &mut part, task)?;
-    let mut volume = Volume::filled(grid.clone(), 0.0);
-    Host.read(&part, |part| lines.voxels().write(part, 1.0, &mut volume))?;
-    sum.as_mut_slice().iter_mut().zip(volume.as_slice()).for_each(|(sum, value)| *sum += value);
-    Ok(())
+    let (detectors, tof) = (&facts.detectors, facts.tof.as_ref());
+    Ok(match chosen {
+        Chosen::Cpu => {
+            let lines = EventLines::new(events, detectors, tof, grid.clone(), *fov_radius_mm, *rays, order)?;
+            backprojected(&mut Host, &lines, lines.voxels(), factors, task)?
+        }
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(backend) => {
+            let lines = cuda::EventLines::new(backend, events, detectors, tof, grid.clone(), *fov_radius_mm, *rays, order)?;
+            backprojected(&mut **backend, &lines, lines.voxels(), factors, task)?
+        }
+    })
+}
+
+fn backprojected<B: Backend>(
+    backend: &mut B,
+    lines: &impl LinearOperator<B>,
+    voxels: &Voxels,
+    factors: Vec<f32>,
+    task: &Task,
+) -> Result<Volume, OperatorError> {
+    let factors = backend.upload(Arc::new(factors))?;
+    let mut image = backend.zeros(voxels.len())?;
+    lines.adjoint(backend, Subset::ALL, &factors, Accumulation::Deterministic, &mut image, task)?;
+    let mut volume = Volume::filled(voxels.grid().clone(), 0.0);
+    backend.read(&image, |image| voxels.write(image, 1.0, &mut volume))?;
+    Ok(volume)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Attenuation, AttenuationMap, ListSampling, TofFacts};
+    use crate::data::{Attenuation, AttenuationMap, ListSampling};
     use crate::scanner::{Detectors, find};
 
     #[test]

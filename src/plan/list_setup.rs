@@ -15,7 +15,7 @@ use super::{
 use crate::algebra::{Host, Share, Simd, Team, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{EventList, ListFacts, Notice, Study, Unit, Volume, frame_words};
+use crate::data::{EventList, ListFacts, Notice, Study, TofFacts, Unit, Volume, frame_words};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, DataSpace, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError, TofKernel};
@@ -255,7 +255,7 @@ type Members = Vec<(Chosen, Team)>;
 
 /// The devices for a list. One with several resolutions of time of flight goes to the processor where nothing else is asked.
 fn members_of(device: DeviceChoice, facts: &ListFacts) -> Result<(Members, Vec<Notice>), SetupError> {
-    let has_several = facts.tof.as_ref().is_some_and(|tof| tof.ways().any(|(fwhm_mm, _)| fwhm_mm != tof.fwhm_mm));
+    let has_several = facts.tof.as_ref().is_some_and(TofFacts::has_several_resolutions);
     if !has_several || device != DeviceChoice::Auto {
         return choose_members(device);
     }

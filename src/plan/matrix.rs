@@ -297,6 +297,7 @@ impl From<FollowError> for SetupError {
         match error {
             FollowError::Stopped(stopped) => OperatorError::from(stopped).into(),
             FollowError::Device(text) => BackendError::Device(text).into(),
+            FollowError::TallyFull => SetupError::Settings(error.to_string()),
         }
     }
 }

@@ -201,11 +201,11 @@ impl ScanWithNeighbours {
             return Ok(read?);
         }
         let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
-        let mut study = match (read, ScanFiles::uncorrected(&self.files.measured)) {
-            (Ok(study), _) => study,
-            (Err(source), scan_alone) => {
+        let mut study = match read {
+            Ok(study) => study,
+            Err(source) => {
                 // Without corrections the scan itself tells its own error.
-                scan_alone.read()?;
+                ScanFiles::uncorrected(&self.files.measured).read()?;
                 return Err(StudyError::Correction { found, scan, source: Box::new(source) });
             }
         };

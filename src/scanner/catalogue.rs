@@ -8,6 +8,14 @@ use super::heads::{Crystals, HeadPose, Heads};
 use super::{InPlane, ScanGeometry, Segment};
 
 /// A scanner of the catalogue.
+///
+/// ```
+/// use tomoscope::scanner;
+///
+/// let scanner = scanner::find("discovery-ste").unwrap();
+/// assert_eq!(scanner.geometry.num_planes(), 553);
+/// assert!(scanner::find("no-such-scanner").is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scanner {
     /// Name on the command line.

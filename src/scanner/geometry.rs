@@ -105,6 +105,17 @@ pub struct Plane {
 
 /// Everything that fixes the line of response of each bin. A bin is (view, tangential_pos, plane); its transaxial
 /// index is view·num_tangential + tangential_pos and planes are ordered by segment, then axial position.
+///
+/// ```
+/// use tomoscope::scanner::{self, ScanGeometryError};
+///
+/// // Half the views of a built-in scanner.
+/// let mut geometry = scanner::find("small").unwrap().geometry.clone();
+/// geometry.num_views /= 2;
+/// let geometry = geometry.validate()?;
+/// assert_eq!(geometry.num_bins(), geometry.num_views * geometry.num_tangential * geometry.num_planes());
+/// # Ok::<(), ScanGeometryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ScanGeometry {
     /// Name of the scanner as files give it.

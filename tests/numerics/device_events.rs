@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
 use tomoscope::cuda::{self, CudaArray, CudaBackend};
-use tomoscope::data::{Events, Volume};
+use tomoscope::data::{Events, ListFacts, TofFacts, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, Subset};
+use tomoscope::plan::{DeviceChoice, SensitivitySettings, list_sensitivity};
 use tomoscope::recon::EmKernels;
 use tomoscope::scanner::PairRays;
 use tomoscope::task::Task;
@@ -239,4 +240,23 @@ fn data_of_pairs_are_those_of_the_host() {
     assert_same_bits(&device.read(&found, <[f32]>::to_vec).unwrap(), &expected);
     assert!(device.pair_products(&table[..4990], &rows, &columns).is_err());
     assert!(Host.pair_products(&table[..4990], &rows, &columns).is_err());
+}
+
+#[test]
+fn the_sensitivity_of_pairs_one_after_the_other_is_that_of_the_host() {
+    if device().is_none() {
+        return;
+    }
+    let near = TofFacts { fwhm_mm: 20.0, window_mm: [-20.0, 20.0], ..TofFacts::default() };
+    // Several rays side by side, or a window that ends in the image: all planes at once would not do.
+    for (tof, rays) in [(None, pair_rays(3)), (Some(near), PairRays::ONE)] {
+        let facts = ListFacts { tof, ..ListFacts::new("test", Arc::new(detectors())) };
+        let [host, device] = [DeviceChoice::Cpu, DeviceChoice::Cuda(0)].map(|device| {
+            let settings = SensitivitySettings { grid: grids()[0].clone(), fov_radius_mm: 60.0, rays, device };
+            list_sensitivity(&facts, &settings, &Task::new()).unwrap()
+        });
+        assert!(!host.is_of_planes && !device.is_of_planes && host.num_pairs == device.num_pairs);
+        let error = relative(device.volume.as_slice(), host.volume.as_slice());
+        assert!(host.volume.sum() > 0.0 && error <= 1e-6, "{error}");
+    }
 }

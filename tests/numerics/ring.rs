@@ -7,7 +7,9 @@ use tomoscope::algebra::{Data, Host, HostArray, Image, RingBasis, RingGrid};
 use tomoscope::data::{BasisKind, BasisSettings, MatrixElement, ResponseMatrix};
 use tomoscope::geometry::{Grid, Point};
 use tomoscope::measure::relative_difference;
-use tomoscope::montecarlo::{Response, ResponseElements, ResponsePart, ResponseTally, RingDetector, Seen};
+use tomoscope::montecarlo::{
+    FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseTally, RingDetector, Seen,
+};
 use tomoscope::operator::{CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
 use tomoscope::plan::{RingFunctions, response_part};
 use tomoscope::random::stream;
@@ -301,6 +303,33 @@ fn a_matrix_in_parts_is_the_matrix() {
     }
     let [one, other] = [one, other].map(|sums| sums.iter().sum::<f64>());
     assert!((one / other - 1.0).abs() < 0.02, "{one} {other}");
+}
+
+/// Two functions that are the same everywhere, the second so small that a share of it is far below a unit of the tallies.
+struct LargeAndSmall;
+
+const SMALL: f64 = 1e-6;
+
+impl FunctionsAt for LargeAndSmall {
+    fn at_images(&self, _: Point, visit: &mut dyn FnMut(usize, usize, f64)) {
+        visit(0, 0, 1.0);
+        visit(1, 0, SMALL);
+    }
+}
+
+#[test]
+fn shares_below_the_unit_of_the_tallies_are_not_lost() {
+    let ring = small();
+    let detector = RingDetector::new(ring.clone()).unwrap();
+    let part = ResponsePart { basics: 0..2, extent: ResponseExtent::new(&ring, 30.0, [0.0, 5.0]) };
+    let mut tally = ResponseTally::new(&detector, &LargeAndSmall, part, 3);
+    tally.add(20_000_000, &Task::new()).unwrap();
+    let mut sums = [0.0; 2];
+    (0..ring.num_lors()).flat_map(|lor| tally.row(lor)).for_each(|element| sums[element.basic] += f64::from(element.value));
+    let ratio = sums[1] / sums[0] / SMALL;
+    println!("{ratio:.3} of what the second function has");
+    // Some thousand units: 3 standard deviations.
+    assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
 }
 
 #[test]

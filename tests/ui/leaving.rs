@@ -91,6 +91,17 @@ fn a_built_in_study_left_alone_is_closed_without_a_question() {
 }
 
 #[test]
+fn a_file_left_alone_whose_image_is_soon_made_again_is_closed_without_a_question() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sweep");
+    write_sweep(&path, &sweep()).unwrap();
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::file(path));
+    wait_for(&mut harness, "the image", |app| app.acquisition().is_some() && app.is_run_over());
+    assert!(close(&mut harness) && !has(&harness, CLOSE));
+}
+
+#[test]
 fn work_is_asked_about_once_and_saved_before_the_window_closes() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
     work(&mut harness);

@@ -67,23 +67,6 @@ impl PlotsView<'_> {
         format::axis(&self.course)
     }
 
-    /// What an empty plot of the background's noise lacks.
-    fn noise_hint(&self) -> &'static str {
-        let has_background = self.rois.iter().any(|roi| roi.role == RoiRole::Background);
-        if has_background { NOT_MEASURED } else { "needs a\nbackground ROI" }
-    }
-
-    /// What an empty plot of the contrast lacks.
-    fn contrast_hint(&self) -> &'static str {
-        let has_contrast = |roi: &Roi| roi.role == RoiRole::Cold || (roi.role == RoiRole::Hot && roi.activity_ratio.is_some());
-        let has_background = self.rois.iter().any(|roi| roi.role == RoiRole::Background);
-        if has_background && self.rois.iter().any(has_contrast) {
-            NOT_MEASURED
-        } else {
-            "needs a\nbackground ROI and\na hot or cold one"
-        }
-    }
-
     fn title(&self, kind: PlotKind) -> &'static str {
         match kind {
             PlotKind::Noise => "Noise",
@@ -97,6 +80,25 @@ impl PlotsView<'_> {
 
 /// What an empty plot says whose regions are there.
 const NOT_MEASURED: &str = "no iteration\nmeasured yet";
+
+fn has_background(rois: &[Roi]) -> bool {
+    rois.iter().any(|roi| roi.role == RoiRole::Background)
+}
+
+/// What an empty plot of the background's noise lacks.
+fn noise_hint(rois: &[Roi]) -> &'static str {
+    if has_background(rois) { NOT_MEASURED } else { "needs a\nbackground ROI" }
+}
+
+/// What an empty plot of the contrast lacks.
+fn contrast_hint(rois: &[Roi]) -> &'static str {
+    let has_contrast = |roi: &Roi| roi.role == RoiRole::Cold || (roi.role == RoiRole::Hot && roi.activity_ratio.is_some());
+    if has_background(rois) && rois.iter().any(has_contrast) {
+        NOT_MEASURED
+    } else {
+        "needs a\nbackground ROI and\na hot or cold one"
+    }
+}
 
 /// Least width of a plot in which its axes can be read, points.
 const MIN_WIDTH: f32 = 140.0;
@@ -153,7 +155,7 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let mean_colour = ui.visuals().strong_text_color();
     let mut plot = CurvePlot::new(view, "noise", "noise", "%").including([0.0, 10.0]);
     if view.curves.nsr.is_empty() {
-        plot = plot.hint(view.noise_hint());
+        plot = plot.hint(noise_hint(view.rois));
     }
     let has_mean = !view.curves.mean_nsr.is_empty();
     let limit_colour = theme::colours(ui.visuals()).shown_mark;
@@ -201,7 +203,7 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
         }
         unfiltered_ui(view, ui);
     });
-    let missing = view.contrast_hint();
+    let missing = contrast_hint(view.rois);
     match view.options.contrast {
         ContrastCurves::Recovery => {
             let plot = CurvePlot::new(view, "contrast", "contrast recovery", "%").including([0.0, 10.0]);
@@ -302,7 +304,20 @@ fn recent_range(points: &[[f64; 2]]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
+    use crate::data::RoiShape;
+
+    #[test]
+    fn an_empty_plot_names_what_is_missing_and_nothing_that_is_there() {
+        let roi = |role| Roi { role, ..Roi::new("roi", RoiShape::Sphere { radius_mm: 5.0 }, [0.0; 3]) };
+        let (background, cold) = (roi(RoiRole::Background), roi(RoiRole::Cold));
+        assert!(noise_hint(&[]).contains("background") && noise_hint(from_ref(&cold)).contains("background"));
+        assert_eq!(noise_hint(from_ref(&background)), NOT_MEASURED);
+        assert!(contrast_hint(from_ref(&background)).contains("hot or cold"));
+        assert_eq!(contrast_hint(&[background, cold]), NOT_MEASURED);
+    }
 
     #[test]
     fn the_axis_of_the_likelihood_leaves_the_first_steps_out() {
