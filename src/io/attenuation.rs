@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{IoError, read_volume};
+use super::{IoError, Unsupported, read_volume};
 use crate::data::{AttenuationMap, Notice, Unit};
 
 /// No matter that a photon passes has more, 1/cm: lead has 1.8.
@@ -23,20 +23,16 @@ pub fn map_beside(list: &Path) -> PathBuf {
 /// It is no image, an image of something else, or holds what no attenuation is.
 pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), IoError> {
     let (mut volume, mut notices) = read_volume(path)?;
-    let refuse = |reason: String| Err(IoError::unsupported(path, reason));
+    let refuse = |problem: Unsupported| Err(IoError::unsupported(path, problem));
     if !matches!(volume.unit, Unit::PerCm | Unit::Unknown) {
-        let unit = volume.unit.label();
-        return refuse(format!("its values are in {unit}; a map of attenuation holds linear attenuation coefficients, 1/cm"));
+        return refuse(Unsupported::AttenuationUnit(volume.unit.label()));
     }
     if let Some(reason) = volume.not_finite() {
-        return refuse(reason);
+        return refuse(Unsupported::AttenuationNotFinite(reason));
     }
     let (low, high) = volume.range();
     if low < 0.0 || high > MOST_PER_CM {
-        return refuse(format!(
-            "its values go from {low} to {high}; a map of attenuation holds linear attenuation coefficients at 511 keV, from 0 to \
-             {MOST_PER_CM} per cm (water has 0.096): convert Hounsfield units first"
-        ));
+        return refuse(Unsupported::AttenuationRange { low, high, most: MOST_PER_CM });
     }
     if high == 0.0 {
         notices.push(Notice::info(format!("{}: all its values are 0: nothing attenuates", path.display())));

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::IoError;
 use super::blocks::read_text;
 use super::pending::write_whole;
 use super::toml_text::sentence;
+use super::{FormProblem, IoError, Unsupported};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -53,14 +53,14 @@ pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
 /// It cannot be read, or is no calibration.
 pub fn read_file(path: &Path) -> Result<f64, IoError> {
     let text = read_text(path, MAX_BYTES)?;
-    let refused = |reason: String| IoError::unsupported(path, format!("it is no calibration that is understood ({reason})"));
-    let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(sentence(&text, &error)))?;
+    let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Calibration(problem));
+    let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(FormProblem::Syntax(sentence(&text, &error))))?;
     match file {
         CalibrationFile { version, .. } if version != VERSION => {
-            Err(refused(format!("it has version {version}, and {VERSION} is read")))
+            Err(refused(FormProblem::CalibrationVersion { found: version, read: VERSION }))
         }
         CalibrationFile { bq_per_ml, .. } if !(bq_per_ml.is_finite() && bq_per_ml > 0.0) => {
-            Err(refused(format!("bq_per_ml is {bq_per_ml}, which must be positive")))
+            Err(refused(FormProblem::CalibrationFactor(bq_per_ml)))
         }
         CalibrationFile { bq_per_ml, .. } => Ok(bq_per_ml),
     }

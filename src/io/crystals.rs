@@ -31,9 +31,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::IoError;
 use super::blocks::read_text;
 use super::toml_text::{sentence, version};
+use super::{FormProblem, IoError, Unsupported};
 use crate::geometry::Point;
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
 
@@ -111,32 +111,31 @@ struct Singles {
 /// # Errors
 /// Not such a text, another version, crystals that cannot be: which, and why.
 pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
-    let refused = |reason: String| IoError::unsupported(path, format!("these are no crystals of a scanner: {reason}"));
+    let refused = |problem: FormProblem| {
+        IoError::unsupported(path, Unsupported::OwnForm { what: "these are no crystals of a scanner", problem })
+    };
     let text = read_text(path, MAX_BYTES)?;
     let other = version(&text).filter(|found| *found != i64::from(VERSION));
-    let unknown = |found: i64| format!("it has version {found}; this program reads version {VERSION}");
-    let file: CrystalFile =
-        toml::from_str(&text).map_err(|error| refused(other.map_or_else(|| sentence(&text, &error), unknown)))?;
+    let unknown = |found: i64| FormProblem::Version { has: "it has", found, read: VERSION };
+    let file: CrystalFile = toml::from_str(&text)
+        .map_err(|error| refused(other.map_or_else(|| FormProblem::Syntax(sentence(&text, &error)), unknown)))?;
     if file.version != VERSION {
         return Err(refused(unknown(file.version.into())));
     }
     if !(0.0..=180.0).contains(&file.min_angle_deg) {
-        return Err(refused(format!("min_angle_deg is {}; it must be 0 to 180", file.min_angle_deg)));
+        return Err(refused(FormProblem::MinAngle(file.min_angle_deg)));
     }
     let mut crystals = Vec::new();
     for (number, block) in file.block.iter().enumerate() {
-        block
-            .add(MAX_CRYSTALS - crystals.len(), &mut crystals)
-            .map_err(|reason| refused(format!("block {}: {reason}", number + 1)))?;
+        block.add(number + 1, MAX_CRYSTALS - crystals.len(), &mut crystals).map_err(refused)?;
     }
     for Singles { size_mm, crystals: places } in &file.single {
         for &[x, y, z, ux, uy, uz] in places {
             let length = [ux, uy, uz].iter().map(|u| u * u).sum::<f64>().sqrt();
             let is_unit = (length - 1.0).abs() < 1e-3;
             if !is_unit {
-                let reason =
-                    format!("crystal {} looks in the direction ({ux}, {uy}, {uz}), which is no unit vector", crystals.len());
-                return Err(refused(reason));
+                let (number, direction) = (crystals.len(), [ux, uy, uz]);
+                return Err(refused(FormProblem::CrystalDirection { number, direction }));
             }
             let axes = axes_of_depth([ux, uy, uz].map(|u| u / length));
             crystals.push(Crystal { centre_mm: [x, y, z], axes, size_mm: *size_mm });
@@ -147,20 +146,20 @@ pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
 }
 
 impl Block {
-    /// Adds the crystals of all copies; `room` = how many there may be.
-    fn add(&self, room: usize, crystals: &mut Vec<Crystal>) -> Result<(), String> {
+    /// Adds the crystals of all copies of block `number`; `room` = how many there may be.
+    fn add(&self, number: usize, room: usize, crystals: &mut Vec<Crystal>) -> Result<(), FormProblem> {
         let Self { crystals: [num_around, num_along], around, along, size_mm, centre_mm, order, .. } = *self;
         let nums = [num_around, num_along, around, along];
         if nums.contains(&0) {
-            return Err("it has no crystals or no copies; crystals, around and along must be 1 or more".into());
+            return Err(FormProblem::EmptyBlock(number));
         }
         let num = nums.iter().try_fold(1usize, |product, num| product.checked_mul(*num)).filter(|num| *num <= room);
-        let num = num.ok_or_else(|| format!("with it the scanner would have more than {MAX_CRYSTALS} crystals"))?;
+        let num = num.ok_or(FormProblem::ManyCrystals { block: number, most: MAX_CRYSTALS })?;
         let [pitch_around, pitch_along] = self.pitch_mm.unwrap_or([size_mm[1], size_mm[2]]);
         let along_mm = self.along_mm.unwrap_or(pitch_along * num_along as f64);
         let radius_mm = centre_mm[0].hypot(centre_mm[1]);
         if radius_mm <= 0.0 && (around > 1 || self.rotation_deg == 0.0) {
-            return Err("its middle lies on the axis, from where no direction is outwards; move it (centre_mm)".into());
+            return Err(FormProblem::BlockOnAxis(number));
         }
         let way = if self.clockwise { -1.0 } else { 1.0 };
         let from_middle = |index: usize, num: usize| index as f64 - 0.5 * (num as f64 - 1.0);

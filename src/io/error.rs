@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::unsupported::Unsupported;
 use crate::coded::Coded;
 use crate::data::CountsError;
 use crate::geometry::GridError;
@@ -19,7 +20,7 @@ use crate::scanner::{DetectorsError, ScanGeometryError};
 /// assert!(matches!(error, IoError::Open { .. }));
 /// assert_eq!(error.code(), "io.not-found");
 /// ```
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "io.")]
 pub enum IoError {
     /// The file is not there or may not be opened.
@@ -114,12 +115,12 @@ pub enum IoError {
         expected: String,
     },
     /// A well-formed file of a kind that is not read.
-    #[error("{path}: {reason}", path = .path.display())]
+    #[error("{path}: {problem}", path = .path.display())]
     Unsupported {
         /// Which file.
         path: PathBuf,
         /// What it holds and what to do.
-        reason: String,
+        problem: Unsupported,
     },
     /// The header's data file is not there.
     #[error("{header} names '{named}' as its data file ('name of data file'), but {data}: opening the file failed: {source}; copy it to the folder of the header",
@@ -248,6 +249,7 @@ impl Coded for IoError {
     fn code(&self) -> &'static str {
         match self {
             IoError::Counts(error) => error.code(),
+            IoError::Unsupported { problem, .. } => problem.code(),
             IoError::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => "io.not-found",
             other => other.into(),
         }
@@ -271,14 +273,15 @@ impl IoError {
     }
 
     /// A file of a kind that is not read.
-    pub(super) fn unsupported(path: &Path, reason: impl Into<String>) -> Self {
-        IoError::Unsupported { path: path.to_owned(), reason: reason.into() }
+    pub(super) fn unsupported(path: &Path, problem: Unsupported) -> Self {
+        IoError::Unsupported { path: path.to_owned(), problem }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::FormProblem;
 
     #[test]
     fn codes_are_stable() {
@@ -287,8 +290,13 @@ mod tests {
         let cut = IoError::TooShort { path: path.clone(), what: "bins".into(), expected: 2, found: 1 };
         let of_counts =
             IoError::Counts(CountsError::Sampling { which: "additive", expected: String::new(), found: String::new() });
-        let codes = [open(io::ErrorKind::NotFound), open(io::ErrorKind::PermissionDenied), cut, IoError::unsupported(&path, "")];
-        assert_eq!(codes.map(|error| error.code()), ["io.not-found", "io.open", "io.truncated", "io.unsupported"]);
+        let empty = IoError::unsupported(&path, Unsupported::EmptyHeader);
+        let codes = [open(io::ErrorKind::NotFound), open(io::ErrorKind::PermissionDenied), cut, empty];
+        assert_eq!(codes.map(|error| error.code()), ["io.not-found", "io.open", "io.truncated", "io.unsupported.empty-header"]);
+        let problem = FormProblem::CalibrationFactor(-1.0);
+        let own = IoError::unsupported(&path, Unsupported::OwnForm { what: "this is not a session", problem: problem.clone() });
+        let calibration = IoError::unsupported(&path, Unsupported::Calibration(problem));
+        assert_eq!([own, calibration].map(|error| error.code()), ["io.unsupported.calibration-factor"; 2]);
         assert_eq!(of_counts.code(), "corrections.sampling");
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::records::{Records, check_finite};
 use super::sweep::{attach_reference, num_measured};
-use super::{FileKind, IoError, bes3t, saved_sweep};
+use super::{FileKind, IoError, Unsupported, bes3t, saved_sweep};
 use crate::data::{Notice, Phase, Projection, Study, Sweep};
 
 /// Reads the header of a format: a sweep without projections, and where they are.
@@ -70,10 +70,7 @@ impl SweepFollower {
         let read_header: ReadHeader = match FileKind::of(path) {
             Some(FileKind::Bes3t) => bes3t::sweep_header,
             Some(FileKind::SavedSweep) => saved_sweep::sweep_header,
-            _ => {
-                let reason = "only a Bruker descriptor (.DSC) or a saved sweep (.sweep) can be followed while it is written";
-                return Err(IoError::unsupported(path, reason));
-            }
+            _ => return Err(IoError::unsupported(path, Unsupported::NotFollowed)),
         };
         let (mut study, records) = read_header(path)?;
         attach_reference(&mut study, path, reference)?;

@@ -47,6 +47,7 @@ mod npy;
 mod numbers;
 pub mod numpy_image;
 pub mod numpy_sweep;
+mod own_form;
 mod pair;
 mod pending;
 mod phase;
@@ -65,6 +66,7 @@ mod study;
 mod sweep;
 mod sweep_space;
 mod toml_text;
+mod unsupported;
 
 pub use any::{
     FileKind, check_image_unit, read_projections, read_volume, write_described_volume, write_projections, write_volume,
@@ -75,7 +77,9 @@ pub use description::{ImageDescription, filter_width};
 pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};
+pub use own_form::FormProblem;
 pub use pending::{discard_unfinished, write_whole};
 pub use png::{Picture, write_png};
 pub use study::{Correction, read_pair_study, read_study};
 pub use sweep::{read_reference, read_sweep, read_sweep_at_phase, write_sweep};
+pub use unsupported::Unsupported;

@@ -17,12 +17,12 @@ use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
 use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
 
-use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len, zeroed};
 use super::description::whole_words;
 use super::gzip::GzipReader;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pending::PendingFile;
+use super::{IoError, Unsupported};
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 
@@ -123,17 +123,17 @@ fn open(path: &Path) -> Result<Opened, IoError> {
         first(&mut file()?, &mut start)?;
         None
     };
-    let refused = |reason: String| Err(IoError::unsupported(path, reason));
+    let refused = |problem: Unsupported| Err(IoError::unsupported(path, problem));
     if start.get(4..8) == Some(b"n+2\0") {
-        return refused("it is a NIfTI-2 file; convert it to NIfTI-1".into());
+        return refused(Unsupported::Nifti2);
     }
     if start.len() < HEADER_BYTES as usize {
-        return refused(format!("it is not a NIfTI-1 file: it has {} bytes, and a header has {HEADER_BYTES}", start.len()));
+        return refused(Unsupported::ShortNifti { found: start.len(), expected: HEADER_BYTES });
     }
     match NiftiHeader::from_reader(start.as_slice()) {
         Ok(header) if header.magic == *b"n+1\0" => Ok((header, packed)),
-        Ok(_) => refused("it is the header of a .hdr/.img pair; convert it to one .nii file".into()),
-        Err(_) => refused("it is not a NIfTI-1 file: its first 348 bytes are no such header".into()),
+        Ok(_) => refused(Unsupported::NiftiPair),
+        Err(_) => refused(Unsupported::NotNifti),
     }
 }
 
@@ -143,13 +143,9 @@ fn read(path: &Path, frame: Option<usize>) -> Result<(Volume, Vec<Notice>), IoEr
     let mut notices = Vec::new();
     let (sides, num_frames) = sides(path, &header)?;
     let before = match frame {
-        None if num_frames > 1 => {
-            let reason =
-                format!("it has {num_frames} images (4-D); take one out: tomoscope convert FILE OUT --frame 1 to {num_frames}");
-            return Err(IoError::unsupported(path, reason));
-        }
+        None if num_frames > 1 => return Err(IoError::unsupported(path, Unsupported::SeveralImages(num_frames))),
         Some(frame) if frame == 0 || frame > num_frames => {
-            return Err(IoError::unsupported(path, format!("it has no image {frame}; its images are 1 to {num_frames}")));
+            return Err(IoError::unsupported(path, Unsupported::NoSuchImage { frame, num_frames }));
         }
         frame => frame.unwrap_or(1) - 1,
     };
@@ -174,7 +170,7 @@ fn read(path: &Path, frame: Option<usize>) -> Result<(Volume, Vec<Notice>), IoEr
     };
     let (grid, values) = reorder(path, &orientation, sides, values)?;
     let volume = Volume::from_vec(grid, values, unit(&header));
-    let volume = volume.ok_or_else(|| IoError::unsupported(path, "its voxels do not fill its grid"))?;
+    let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
     notices.extend(volume.not_finite().map(|text| Notice::warning(format!("{}: {text}", path.display()))));
     Ok((volume, notices))
 }
@@ -186,19 +182,15 @@ fn is_gzip(path: &Path) -> bool {
 
 /// Voxels along the file's three axes, and the number of images.
 fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoError> {
-    let dim = header.dim().map_err(|error| IoError::unsupported(path, format!("invalid image size: {error}")))?;
+    let dim = header.dim().map_err(|error| IoError::unsupported(path, Unsupported::ImageSize { reason: error.to_string() }))?;
     let side = |axis: usize| usize::from(dim.get(axis).copied().unwrap_or(1));
     if let Some(axis) = (4..dim.len()).find(|&axis| side(axis) > 1) {
-        let reason = format!(
-            "it has {} volumes along dimension {}; images of three dimensions and time are read, so split it",
-            side(axis),
-            axis + 1
-        );
-        return Err(IoError::unsupported(path, reason));
+        let problem = Unsupported::Dimension { num: side(axis), dimension: axis + 1 };
+        return Err(IoError::unsupported(path, problem));
     }
     let (sides, num_images) = ([side(0), side(1), side(2)], side(3).max(1));
     match sides.iter().chain([&num_images]).find(|&&n| n == 0 || n > MAX_SIDE) {
-        Some(n) => Err(IoError::unsupported(path, format!("invalid side of {n} voxels; NIfTI allows 1 to {MAX_SIDE}"))),
+        Some(&side) => Err(IoError::unsupported(path, Unsupported::NiftiSide { side, most: MAX_SIDE })),
         None => Ok((sides, num_images)),
     }
 }
@@ -215,12 +207,7 @@ fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoEr
         768 => NumberType::Uint32,
         1024 => NumberType::Int64,
         1280 => NumberType::Uint64,
-        other => {
-            let reason = format!(
-                "its data type has the code {other}; integers and floats of up to 64 bits are read (no colours, no complex numbers)"
-            );
-            return Err(IoError::unsupported(path, reason));
-        }
+        other => return Err(IoError::unsupported(path, Unsupported::DataType(other))),
     };
     let byte_order = if header.endianness == Endianness::Little { ByteOrder::Little } else { ByteOrder::Big };
     // A slope of 0 means: not scaled.
@@ -229,8 +216,7 @@ fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoEr
         slope => (f64::from(slope), f64::from(header.scl_inter)),
     };
     if !(scale.is_finite() && intercept.is_finite()) {
-        let reason = format!("its scale, slope {scale} and intercept {intercept}, is not a number");
-        return Err(IoError::unsupported(path, reason));
+        return Err(IoError::unsupported(path, Unsupported::Scale { slope: scale, intercept }));
     }
     Ok(NumberFormat { number_type, byte_order, scale, intercept })
 }
@@ -246,7 +232,7 @@ fn check_length(
 ) -> Result<u64, IoError> {
     let start = header.vox_offset;
     if !(start >= HEADER_BYTES as f32 && start <= 1e15) {
-        return Err(IoError::unsupported(path, format!("its values start at byte {start} ('vox_offset'); 352 is usual")));
+        return Err(IoError::unsupported(path, Unsupported::DataStart(start)));
     }
     let offset = start as u64;
     let [nx, ny, nz] = sides;
@@ -329,11 +315,9 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
     };
     let affine = affine.map(|row| row.map(|value| value * scale));
     if affine.iter().flatten().any(|value| !value.is_finite()) {
-        return Err(IoError::unsupported(path, "its affine holds values that are not numbers"));
+        return Err(IoError::unsupported(path, Unsupported::Affine));
     }
-    let oblique = || {
-        IoError::unsupported(path, "its voxel axes are oblique to the patient's; resample it to axes along the patient's first")
-    };
+    let oblique = || IoError::unsupported(path, Unsupported::Oblique);
     let mut world_axis = [0; 3];
     let mut step_mm = [0.0; 3];
     for axis in 0..3 {
@@ -459,9 +443,9 @@ pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<()
 pub fn write_series(path: &Path, volumes: &[Volume], [start, step]: [f64; 2], description: &str) -> Result<(), IoError> {
     let views: Vec<_> = volumes.iter().map(|volume| volume.values.view()).collect();
     let values = ndarray::stack(Axis(0), &views)
-        .map_err(|error| IoError::unsupported(path, format!("images that are not on one grid are no series: {error}")))?;
+        .map_err(|error| IoError::unsupported(path, Unsupported::SeriesGrids { reason: error.to_string() }))?;
     let Some(first) = volumes.first().filter(|_| volumes.len() <= MAX_SIDE) else {
-        return Err(IoError::unsupported(path, format!("a series has 1 to {MAX_SIDE} images, and this one {}", volumes.len())));
+        return Err(IoError::unsupported(path, Unsupported::SeriesLength { most: MAX_SIDE, found: volumes.len() }));
     };
     check_sides(path, &first.grid)?;
     let of_space = header(first);
@@ -477,10 +461,7 @@ pub fn write_series(path: &Path, volumes: &[Volume], [start, step]: [f64; 2], de
 fn check_sides(path: &Path, grid: &Grid) -> Result<(), IoError> {
     match grid.size.iter().find(|&&n| n > MAX_SIDE) {
         None => Ok(()),
-        Some(n) => {
-            let reason = format!("a side of {n} voxels does not fit in NIfTI-1 (at most {MAX_SIDE}); write Interfile (.hv)");
-            Err(IoError::unsupported(path, reason))
-        }
+        Some(&side) => Err(IoError::unsupported(path, Unsupported::LongSide { side, format: "NIfTI-1", most: MAX_SIDE })),
     }
 }
 

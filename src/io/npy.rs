@@ -11,9 +11,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len};
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
+use super::{IoError, Unsupported};
 
 /// Longest header that is read.
 const MAX_HEADER: u64 = 1 << 16;
@@ -106,13 +106,13 @@ impl<'a> Header<'a> {
         let mut start = Vec::new();
         let file = File::open(path).map_err(IoError::open(path))?;
         file.take(MAX_HEADER).read_to_end(&mut start).map_err(IoError::read(path))?;
-        let refuse = |reason: String| IoError::unsupported(path, reason);
+        let refuse = |problem: Unsupported| IoError::unsupported(path, problem);
         let (header, offset) = header(&start).map_err(refuse)?;
         let format = number_format(entry(header, "descr").map_err(refuse)?).map_err(refuse)?;
         let is_fortran = match entry(header, "fortran_order").map_err(refuse)? {
             "True" => true,
             "False" => false,
-            other => return Err(refuse(format!("its 'fortran_order' is '{}' where True or False is expected", quoted(other)))),
+            other => return Err(refuse(Unsupported::NumpyOrder(quoted(other)))),
         };
         let shape = shape(entry(header, "shape").map_err(refuse)?).map_err(refuse)?;
         Ok(Self { path, format, is_fortran, shape, offset, file_len })
@@ -124,7 +124,7 @@ impl<'a> Header<'a> {
         let words = if self.shape.len() == 1 { format!("1 × {words}") } else { words };
         let num_values = self.shape.iter().try_fold(1usize, |num, &side| num.checked_mul(side));
         let num_values = num_values.filter(|n| n.checked_mul(8).is_some());
-        let too_many = || IoError::unsupported(self.path, format!("its shape {words} is more than can be held"));
+        let too_many = || IoError::unsupported(self.path, Unsupported::NumpyTooLarge(words.clone()));
         let num_values = num_values.ok_or_else(too_many)?;
         let expected = self.offset.saturating_add((num_values * self.format.number_type.num_bytes()) as u64);
         if self.file_len < expected {
@@ -134,37 +134,37 @@ impl<'a> Header<'a> {
         Ok((read_contiguous(self.path, self.format, self.offset, num_values)?, self.file_len - expected))
     }
 
-    fn refuse_shape(&self, expected: &str) -> IoError {
-        IoError::unsupported(self.path, format!("its shape {:?} is not that of an array of {expected}", self.shape))
+    fn refuse_shape(&self, expected: &'static str) -> IoError {
+        IoError::unsupported(self.path, Unsupported::NumpyShape { shape: self.shape.clone(), expected })
     }
 }
 
 /// The header's text, and where the numbers begin.
-fn header(start: &[u8]) -> Result<(&str, u64), String> {
+fn header(start: &[u8]) -> Result<(&str, u64), Unsupported> {
     let Some((&[major, _minor], rest)) = start.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<2>()) else {
-        return Err("it is not a NumPy array: the first bytes are not those of an .npy file".into());
+        return Err(Unsupported::NotNumpy);
     };
-    let cut = || "its header is cut off or too long".to_owned();
+    let cut = || Unsupported::NumpyHeaderCut;
     let (len, text) = match major {
         1 => rest.split_first_chunk::<2>().map(|(len, rest)| (usize::from(u16::from_le_bytes(*len)), rest)).ok_or_else(cut)?,
         2 | 3 => rest.split_first_chunk::<4>().map(|(len, rest)| (u32::from_le_bytes(*len) as usize, rest)).ok_or_else(cut)?,
-        _ => return Err(format!("its version {major} of the .npy format is not known; versions 1 to 3 are")),
+        _ => return Err(Unsupported::NumpyVersion(major)),
     };
     let text = text.get(..len).ok_or_else(cut)?;
     let offset = if major == 1 { 10 } else { 12 } + len as u64;
-    Ok((std::str::from_utf8(text).map_err(|_| "its header is not text".to_owned())?, offset))
+    Ok((std::str::from_utf8(text).map_err(|_| Unsupported::NumpyHeaderText)?, offset))
 }
 
 /// The value of a key, up to the comma or bracket that ends it; a tuple with its brackets.
-fn entry<'a>(header: &'a str, key: &str) -> Result<&'a str, String> {
-    let missing = || format!("its header has no '{key}'");
+fn entry<'a>(header: &'a str, key: &'static str) -> Result<&'a str, Unsupported> {
+    let missing = || Unsupported::NumpyKey(key);
     let after = ['\'', '"'].iter().find_map(|q| header.split_once(&format!("{q}{key}{q}"))).ok_or_else(missing)?.1;
     let value = after.trim_start().strip_prefix(':').ok_or_else(missing)?.trim_start();
     let end = if value.starts_with('(') { value.find(')').map(|at| at + 1) } else { value.find([',', '}']) };
     Ok(value[..end.ok_or_else(missing)?].trim())
 }
 
-fn number_format(descr: &str) -> Result<NumberFormat, String> {
+fn number_format(descr: &str) -> Result<NumberFormat, Unsupported> {
     let name = descr.trim_matches(['\'', '"']);
     let (order, kind) = match name.strip_prefix(['<', '|', '=']) {
         Some(kind) => (ByteOrder::Little, kind),
@@ -181,24 +181,17 @@ fn number_format(descr: &str) -> Result<NumberFormat, String> {
         "u2" => NumberType::Uint16,
         "u4" => NumberType::Uint32,
         "u8" => NumberType::Uint64,
-        _ => {
-            return Err(format!(
-                "its numbers are of type '{}'; real ones are read: f4, f8, i1 to i8, u1 to u8; save it again as array.astype('float32')",
-                quoted(name)
-            ));
-        }
+        _ => return Err(Unsupported::NumpyType(quoted(name))),
     };
     Ok(NumberFormat { number_type, byte_order: order, scale: 1.0, intercept: 0.0 })
 }
 
 /// The sides of an array.
-fn shape(text: &str) -> Result<Vec<usize>, String> {
+fn shape(text: &str) -> Result<Vec<usize>, Unsupported> {
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
     let sides = inner.unwrap_or_default().split(',').map(str::trim).filter(|side| !side.is_empty());
     let sides: Option<Vec<usize>> = sides.map(|side| side.parse().ok().filter(|&n| n > 0)).collect();
-    sides
-        .filter(|sides| !sides.is_empty())
-        .ok_or_else(|| format!("its shape {} is not that of an array with numbers", quoted(text)))
+    sides.filter(|sides| !sides.is_empty()).ok_or_else(|| Unsupported::NumpyNoNumbers(quoted(text)))
 }
 
 fn quoted(text: &str) -> String {

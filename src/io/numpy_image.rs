@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::IoError;
 use super::npy::{Array3, read_array3, write_header};
 use super::pending::{PendingFile, write_f32_le};
 use super::provenance::{self, Found, ImageRecord};
+use super::{IoError, Unsupported};
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 
@@ -16,25 +16,17 @@ use crate::geometry::Grid;
 /// No array of three dimensions, no record beside it, a record of another number of voxels.
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let missing = || {
-        let reason = format!(
-            "no provenance record with the position of its voxels ({}); copy the record there, or set the voxel size: \
-             tomoscope convert {} OUT --voxel-mm X,Y,Z",
-            provenance::path_beside(path).display(),
-            path.display()
-        );
-        IoError::unsupported(path, reason)
+        let (record, image) = (provenance::path_beside(path), path.to_owned());
+        IoError::unsupported(path, Unsupported::NoRecord { record, image })
     };
     let Found { record: found, path: record, names_the_file } = provenance::read(path).ok_or_else(missing)?;
     let image: ImageRecord = serde_json::from_value(found["image"].clone()).map_err(|_| missing())?;
     let (grid, unit) = image.grid_and_unit().map_err(|source| IoError::Grid { path: record.clone(), source })?;
     let array = read_array3(path)?;
     if array.shape != grid.shape() {
-        let ([nz, ny, nx], [x, y, z]) = (array.shape, grid.size);
-        let reason = format!(
-            "it has {nx} × {ny} × {nz} voxels along x, y and z, its record {} has {x} × {y} × {z}; they do not belong together",
-            record.display()
-        );
-        return Err(IoError::unsupported(path, reason));
+        let [nz, ny, nx] = array.shape;
+        let problem = Unsupported::OtherRecord { found: [nx, ny, nz], record, expected: grid.size };
+        return Err(IoError::unsupported(path, problem));
     }
     let (volume, mut notices) = volume(path, array, grid, unit)?;
     if !names_the_file {
@@ -58,7 +50,7 @@ pub fn read_image_of_voxels(path: &Path, voxel_mm: [f64; 3]) -> Result<(Volume, 
 
 fn volume(path: &Path, array: Array3, grid: Grid, unit: Unit) -> Result<(Volume, Vec<Notice>), IoError> {
     let volume = Volume::from_vec(grid, array.values, unit);
-    let volume = volume.ok_or_else(|| IoError::unsupported(path, "its voxels do not fill its grid"))?;
+    let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
     let left = (array.num_left > 0)
         .then(|| format!("it has {} more bytes than its header describes; they are left unread", array.num_left));
     let texts = [left, volume.not_finite()].into_iter().flatten();

@@ -16,10 +16,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::IoError;
 use super::npy::{Array, read_array};
 use super::records::check_finite;
 use super::sweep_space::{in_space, space_of};
+use super::{IoError, Unsupported};
 use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
@@ -58,11 +58,10 @@ struct Set {
 
 impl Set {
     /// The set that `NAME-<suffix>.npy` belongs to.
-    fn of(path: &Path, suffix: &str) -> Result<Self, IoError> {
+    fn of(path: &Path, suffix: &'static str) -> Result<Self, IoError> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Some(name) = stem.strip_suffix(suffix) else {
-            let reason = format!("of a set of NumPy arrays, open the one called NAME{suffix}.npy");
-            return Err(IoError::unsupported(path, reason));
+            return Err(IoError::unsupported(path, Unsupported::NotOfASet(suffix)));
         };
         Ok(Self { folder_and_name: path.with_file_name(name) })
     }
@@ -89,18 +88,13 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     let projections = read_array(path)?;
     let [num_projections, num_points] = projections.shape;
     if num_points < 3 {
-        return Err(IoError::unsupported(
-            path,
-            format!("projections of {num_points} samples are too short; at least 3 are needed"),
-        ));
+        return Err(IoError::unsupported(path, Unsupported::FewSamples(num_points)));
     }
     let title = set.folder_and_name.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_wave = set.file("-fgrad").exists();
     let vectors_file = set.file(if is_wave { "-fgrad" } else { "-dir" });
     if !vectors_file.exists() {
-        let reason = "the directions are missing: put NAME-fgrad.npy (gradients, G/cm) and NAME-B.npy (field, G) in its folder for \
-                      continuous-wave projections, or NAME-dir.npy (directions) and NAME-t.npy (positions, mm) for pulse ones";
-        return Err(IoError::unsupported(path, reason));
+        return Err(IoError::unsupported(path, Unsupported::NoDirections));
     }
     let (vectors, num_coordinates) = vectors(&vectors_file, num_projections)?;
     let axis = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
@@ -126,7 +120,7 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
         )));
     }
     if kept.is_empty() {
-        return Err(IoError::unsupported(&vectors_file, "all gradients are zero; there is no projection to reconstruct"));
+        return Err(IoError::unsupported(&vectors_file, Unsupported::NoGradient));
     }
     let units: Vec<Direction> = kept.iter().map(|(_, unit)| *unit).collect();
     let (space, notice) = match num_coordinates {
@@ -165,10 +159,7 @@ pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
     let set = Set::of(path, "-h")?;
     let Array { shape, values, .. } = read_array(path)?;
     if shape[0] != 1 {
-        return Err(IoError::unsupported(
-            path,
-            format!("it holds {} × {} numbers, where one spectrum is expected", shape[0], shape[1]),
-        ));
+        return Err(IoError::unsupported(path, Unsupported::NotOneSpectrum { rows: shape[0], columns: shape[1] }));
     }
     check_finite(path, "the spectrum", &values)?;
     let step_mt = axis(&set.file("-B"), values.len())?.step * MT;
@@ -193,10 +184,8 @@ fn vectors(path: &Path, num_projections: usize) -> Result<(Vec<Direction>, usize
     if is_by_axis([rows, columns]) {
         array = array.transposed();
     } else if !is_by_axis([columns, rows]) {
-        let reason = format!(
-            "its shape is {rows} × {columns} where 3 × {num_projections} is expected (2 × {num_projections} for a slice): one vector per projection"
-        );
-        return Err(IoError::unsupported(path, reason));
+        let problem = Unsupported::VectorShape { rows, columns, expected: num_projections };
+        return Err(IoError::unsupported(path, problem));
     }
     check_finite(path, "the vectors", &array.values)?;
     let num_coordinates = array.shape[1];
@@ -221,13 +210,10 @@ fn common_size(path: &Path, vectors: &[Direction]) -> Result<f64, IoError> {
     let largest = vectors.iter().map(|&v| length(v)).fold(0.0, f64::max);
     match vectors.iter().position(|&v| length(v) > 0.0 && length(v) < (1.0 - SAME_GRADIENT) * largest) {
         None if largest > 0.0 => Ok(largest),
-        None => Err(IoError::unsupported(path, "all gradients are zero; there is no projection to reconstruct")),
+        None => Err(IoError::unsupported(path, Unsupported::NoGradient)),
         Some(other) => {
-            let (index, size) = (other + 1, length(vectors[other]));
-            let reason = format!(
-                "gradient {index} is {size} G/cm and others {largest} G/cm; only gradients of one size (spatial images) are reconstructed"
-            );
-            Err(IoError::unsupported(path, reason))
+            let (number, size) = (other + 1, length(vectors[other]));
+            Err(IoError::unsupported(path, Unsupported::DifferentGradients { number, size, largest }))
         }
     }
 }
@@ -241,8 +227,8 @@ struct Axis {
 fn axis(path: &Path, num_points: usize) -> Result<Axis, IoError> {
     let Array { shape, values, .. } = read_array(path)?;
     if values.len() != num_points {
-        let reason = format!("it holds {} × {} numbers where {num_points} are expected, one per sample", shape[0], shape[1]);
-        return Err(IoError::unsupported(path, reason));
+        let [rows, columns] = shape;
+        return Err(IoError::unsupported(path, Unsupported::AxisLength { rows, columns, expected: num_points }));
     }
     check_finite(path, "the axis", &values)?;
     let (first, last) = (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
@@ -252,7 +238,7 @@ fn axis(path: &Path, num_points: usize) -> Result<Axis, IoError> {
     if step > 0.0 && values.iter().enumerate().all(even) {
         Ok(Axis { first, step })
     } else {
-        Err(IoError::unsupported(path, "it is not an axis of evenly spaced, growing values"))
+        Err(IoError::unsupported(path, Unsupported::UnevenAxis))
     }
 }
 
@@ -275,12 +261,12 @@ fn weights(
     };
     let path = set.file("-weights");
     if array.values.len() != num_projections {
-        let reason = format!("it holds {} weights for {num_projections} projections", array.values.len());
-        return Err(IoError::unsupported(&path, reason));
+        let problem = Unsupported::NumWeights { found: array.values.len(), expected: num_projections };
+        return Err(IoError::unsupported(&path, problem));
     }
     check_finite(&path, "the weights", &array.values)?;
     match array.values.iter().position(|&weight| weight < 0.0) {
-        Some(index) => Err(IoError::unsupported(&path, format!("weight {} is negative", index + 1))),
+        Some(index) => Err(IoError::unsupported(&path, Unsupported::NegativeWeight(index + 1))),
         None => Ok(kept.iter().map(|&(index, _)| f64::from(array.values[index])).collect()),
     }
 }

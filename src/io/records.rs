@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::IoError;
 use super::blocks::{read_contiguous, regular_file_len};
 use super::numbers::NumberFormat;
 use super::phase::{Moments, turned};
+use super::{IoError, Unsupported};
 use crate::data::{Direction, Phase, Projection};
 
 /// Where a record's projection belongs.
@@ -76,7 +76,7 @@ impl Records {
     /// Refuses a phase of what is not complex.
     pub(super) fn check_phase(&self, header: &Path, phase: Option<f64>) -> Result<(), IoError> {
         match (self.kind, phase) {
-            (Kind::Real, Some(degrees)) => Err(IoError::unsupported(header, not_complex(degrees))),
+            (Kind::Real, Some(degrees)) => Err(IoError::unsupported(header, Unsupported::NotComplex(degrees))),
             _ => Ok(()),
         }
     }
@@ -126,15 +126,9 @@ impl Records {
     }
 }
 
-/// Why a phase cannot be used.
-pub(super) fn not_complex(degrees: f64) -> String {
-    format!("its values are real, so there is nothing to turn by {degrees}°; leave the phase out (--phase)")
-}
-
 /// Refuses samples that are not numbers; `what` says whose they are.
 pub(super) fn check_finite(path: &Path, what: &str, values: &[f32]) -> Result<(), IoError> {
     let Some(sample) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-    let reason =
-        format!("sample {} of {what} is {}, which nothing can be made of; repair it or leave it out", sample + 1, values[sample]);
-    Err(IoError::unsupported(path, reason))
+    let problem = Unsupported::NotFinite { sample: sample + 1, what: what.to_owned(), value: values[sample] };
+    Err(IoError::unsupported(path, problem))
 }

@@ -37,10 +37,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::IoError;
 use super::blocks::zeroed;
 use super::pair::PendingPair;
 use super::toml_text::{HeaderForm, pair_header};
+use super::{FormProblem, IoError};
 use crate::data::{BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::scanner::find_ring;
 
@@ -78,14 +78,14 @@ pair_header!(Header);
 /// one that the header was written with, elements that cannot be.
 pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
     let header: Header = FORM.read(path)?;
-    let refused = |reason: String| FORM.refused(path, reason);
-    let ring = find_ring(&header.scanner).ok_or_else(|| refused(format!("there is no ring '{}'", header.scanner)))?;
+    let refused = |problem: FormProblem| FORM.refused(path, problem);
+    let ring = find_ring(&header.scanner).ok_or_else(|| refused(FormProblem::UnknownRing(header.scanner.clone())))?;
     if header.num_lors != ring.num_lors() {
-        let (name, num) = (&ring.name, ring.num_lors());
-        return Err(refused(format!("{name} has {num} pairs of crystals, not {}", header.num_lors)));
+        let (ring, expected) = (ring.name.to_string(), ring.num_lors());
+        return Err(refused(FormProblem::NumPairs { ring, expected, found: header.num_lors }));
     }
     if header.num_elements > MAX_ELEMENTS {
-        return Err(refused(format!("it would have more than {MAX_ELEMENTS} elements")));
+        return Err(refused(FormProblem::ManyElements(MAX_ELEMENTS)));
     }
     let num_numbers = header.num_lors as u64 + header.num_elements;
     let data = FORM.data_of(path, &header, 4 * num_numbers)?;
@@ -114,7 +114,7 @@ pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
         elements: Arc::new(elements),
         made: header.made,
     };
-    matrix.validate(ring).map_err(|error| refused(error.to_string()))
+    matrix.validate(ring).map_err(|error| refused(FormProblem::Content { reason: error.to_string() }))
 }
 
 /// Writes a matrix: the header to `path`, the elements beside it.

@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::IoError;
 use super::blocks::read_contiguous;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pair::PendingPair;
 use super::pending::write_f32_le;
 use super::toml_text::{HeaderForm, pair_header};
+use super::{FormProblem, IoError};
 use crate::data::PairCounts;
 use crate::scanner::find_ring;
 
@@ -53,15 +53,15 @@ pair_header!(Header);
 /// one that the header was written with.
 pub fn read_pairs(path: &Path) -> Result<PairCounts, IoError> {
     let header: Header = FORM.read(path)?;
-    let refused = |reason: String| FORM.refused(path, reason);
-    let ring = find_ring(&header.scanner).ok_or_else(|| refused(format!("there is no ring '{}'", header.scanner)))?;
+    let refused = |problem: FormProblem| FORM.refused(path, problem);
+    let ring = find_ring(&header.scanner).ok_or_else(|| refused(FormProblem::UnknownRing(header.scanner.clone())))?;
     if header.num_crystals != ring.num_crystals() {
-        let (name, num) = (&ring.name, ring.num_crystals());
-        return Err(refused(format!("{name} has {num} crystals, not {}", header.num_crystals)));
+        let (ring, expected) = (ring.name.to_string(), ring.num_crystals());
+        return Err(refused(FormProblem::NumCrystals { ring, expected, found: header.num_crystals }));
     }
     let data = FORM.data_of(path, &header, 4 * ring.num_lors() as u64)?;
     let counts = read_contiguous(&data, FORMAT, 0, ring.num_lors())?;
-    PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(error.to_string()))
+    PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(FormProblem::Content { reason: error.to_string() }))
 }
 
 /// Writes counts of pairs of crystals: the header to `path`, the numbers beside it.

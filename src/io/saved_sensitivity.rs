@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::IoError;
 use super::blocks::read_contiguous;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pair::PendingPair;
 use super::pending::write_f32_le;
 use super::toml_text::{HeaderForm, pair_header};
+use super::{FormProblem, IoError};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 
@@ -73,10 +73,10 @@ pub fn read_sensitivity(path: &Path) -> Result<SavedSensitivity, IoError> {
     let data = FORM.data_of(path, &header, 4 * grid.num_voxels() as u64)?;
     let values = read_contiguous(&data, FORMAT, 0, grid.num_voxels())?;
     if values.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
-        return Err(FORM.refused(path, format!("{} contains negative or non-finite values", data.display())));
+        return Err(FORM.refused(path, FormProblem::SensitivityValues(data)));
     }
     let volume = Volume::from_vec(grid, values, Unit::Mm);
-    let volume = volume.ok_or_else(|| FORM.refused(path, "its voxels do not fill its grid"))?;
+    let volume = volume.ok_or_else(|| FORM.refused(path, FormProblem::Voxels))?;
     Ok(SavedSensitivity { made_of: header.made_of, num_pairs: header.num_pairs, volume })
 }
 

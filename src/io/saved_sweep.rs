@@ -37,7 +37,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::IoError;
 use super::blocks::{read_contiguous, read_text, regular_file_len};
 use super::checksum::check_pair;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
@@ -46,6 +45,7 @@ use super::pending::write_f32_le;
 use super::records::{self, Planned, Records, check_finite};
 use super::sweep_space::{in_space, space_of};
 use super::toml_text::{sentence, version};
+use super::{FormProblem, IoError, Unsupported};
 use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
@@ -128,7 +128,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoErr
 
 fn read_header(path: &Path) -> Result<Header, IoError> {
     let text = read_text(path, MAX_BYTES_OF_LISTS)?;
-    parse(&text).map_err(|reason| refused(path, reason))
+    parse(&text).map_err(|problem| refused(path, problem))
 }
 
 fn sweep_of(path: &Path, mut header: Header) -> Result<(Study<Sweep>, Records), IoError> {
@@ -195,7 +195,7 @@ fn records_with_directions(path: &Path, header: &Header, data: PathBuf) -> Resul
         let numbers = bytes.as_chunks::<8>().0.iter().map(|number| f64::from_le_bytes(*number));
         let mut vector = [0.0; 4];
         vector.iter_mut().zip(numbers).for_each(|(to, from)| *to = from);
-        check_direction(index, &vector).map_err(|reason| refused(data, reason))?;
+        check_direction(index, &vector).map_err(|problem| refused(data, problem))?;
         records.plan.push(planned(&vector));
         file.seek_relative(sample_bytes).map_err(IoError::read(data))?;
     }
@@ -231,8 +231,7 @@ fn space_and_plan(
 ) -> Result<(SweepSpace, Vec<Planned>, Option<Notice>), IoError> {
     if let Some(axes) = header.slice_axes {
         if let Some(index) = plan.iter().position(|planned| planned.direction[2] != 0.0) {
-            let reason = format!("direction {} leaves the slice ('slice_axes'): its third number must be 0", index + 1);
-            return Err(refused(path, reason));
+            return Err(refused(path, FormProblem::OutOfSlice(index + 1)));
         }
         return Ok((SweepSpace::Slice(axes), plan, None));
     }
@@ -267,11 +266,7 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     }
     let (mut study, records) = sweep_of(path, header)?;
     if num_planned.is_some_and(|num| num > records.plan.len()) {
-        let reason = format!(
-            "projection {} has no direction: it is still to be written; follow it (--follow, or Follow… in the window)",
-            records.plan.len() + 1
-        );
-        return Err(IoError::unsupported(&records.data, reason));
+        return Err(IoError::unsupported(&records.data, Unsupported::NoDirection(records.plan.len() + 1)));
     }
     let (projections, num_left) = records.read_all()?;
     if num_left > 0 {
@@ -317,7 +312,9 @@ pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
             }),
         },
     };
-    let unreadable = |reason: String| IoError::unsupported(path, format!("such a sweep could not be read back: {reason}"));
+    let unreadable = |problem: FormProblem| {
+        IoError::unsupported(path, Unsupported::OwnForm { what: "such a sweep could not be read back", problem })
+    };
     check(&header).and_then(|()| check_values(sweep)).map_err(unreadable)?;
     let checked_size = |text: String| {
         if text.len() as u64 <= MAX_BYTES { Ok(text) } else { Err(io::Error::other("its title is too long")) }
@@ -352,106 +349,103 @@ pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("f32")
 }
 
-fn refused(path: &Path, reason: String) -> IoError {
-    IoError::unsupported(path, format!("it is not a saved sweep: {reason}"))
+fn refused(path: &Path, problem: FormProblem) -> IoError {
+    IoError::unsupported(path, Unsupported::OwnForm { what: "it is not a saved sweep", problem })
 }
 
-fn parse(text: &str) -> Result<Header, String> {
+fn parse(text: &str) -> Result<Header, FormProblem> {
     let known = [i64::from(VERSION_OF_LISTS), i64::from(VERSION)];
-    let unknown = |version: i64| format!("it has version {version}; this program reads version 1 and version 2");
     let header: Header = toml::from_str(text).map_err(|error| {
         let other = version(text).filter(|version| !known.contains(version));
-        other.map_or_else(|| sentence(text, &error), unknown)
+        other.map_or_else(|| FormProblem::Syntax(sentence(text, &error)), FormProblem::SweepVersion)
     })?;
     if !known.contains(&i64::from(header.version)) {
-        return Err(unknown(i64::from(header.version)));
+        return Err(FormProblem::SweepVersion(i64::from(header.version)));
     }
     if header.version == VERSION && text.len() as u64 > MAX_BYTES {
-        return Err(format!("it has {} bytes, more than the {MAX_BYTES} that such a header can have", text.len()));
+        return Err(FormProblem::LongHeader { found: text.len(), most: MAX_BYTES });
     }
     check(&header)?;
     Ok(header)
 }
 
-fn check(header: &Header) -> Result<(), String> {
-    let positive = |name: &str, value: f64| {
-        if value.is_finite() && value > 0.0 {
-            Ok(())
-        } else {
-            Err(format!("'{name}' is {value} where a positive number is expected"))
-        }
+fn check(header: &Header) -> Result<(), FormProblem> {
+    let positive = |key: &'static str, value: f64| {
+        if value.is_finite() && value > 0.0 { Ok(()) } else { Err(FormProblem::NotPositive { key, value }) }
     };
     let is_of_lists = header.version == VERSION_OF_LISTS;
     if !(3..=MAX_POINTS).contains(&header.num_points) {
-        return Err(format!("'num_points' is {} where 3 to {MAX_POINTS} are expected", header.num_points));
+        return Err(FormProblem::NumPoints { found: header.num_points, most: MAX_POINTS });
     }
     positive("step_mm", header.step_mm)?;
     if !header.centre.is_finite() {
-        return Err(format!("'centre' is {} where a number is expected", header.centre));
+        return Err(FormProblem::Centre(header.centre));
     }
     if header.projections.is_some() != is_of_lists {
-        return Err(format!("'projections' belongs to version {VERSION_OF_LISTS}, and only there"));
+        return Err(FormProblem::ListOfProjections(VERSION_OF_LISTS));
     }
     if header.num_expected.zip(header.num_projections).is_some_and(|(expected, there)| expected < there) {
-        return Err("'num_projections' is more than 'num_expected'".into());
+        return Err(FormProblem::ManyProjections);
     }
     let listed = header.projections.as_deref().unwrap_or_default();
     if header.num_expected.is_some_and(|expected| expected < listed.len()) {
-        return Err(format!("'num_expected' is less than the {} directions that are listed", listed.len()));
+        return Err(FormProblem::ManyDirections(listed.len()));
     }
     if Path::new(&header.data_file).file_name().is_none_or(|name| name != header.data_file.as_str()) {
-        return Err("'data_file' must be the name of a file in the same folder".into());
+        return Err(FormProblem::DataFolder);
     }
     listed.iter().enumerate().try_for_each(|(index, vector)| check_direction(index, vector))?;
     if let Some([x, y]) = header.slice_axes
         && x == y
     {
-        return Err(format!("'slice_axes' names the axis {} twice; a slice has two different ones", x.name()));
+        return Err(FormProblem::SliceAxes(x.name()));
     }
     match (&header.acquisition, &header.continuous_wave) {
         (Kind::Pulse, None) => Ok(()),
-        (Kind::Pulse, Some(_)) => Err("a pulse acquisition has no [continuous_wave]".into()),
-        (Kind::ContinuousWave, None) => Err("a continuous-wave acquisition needs [continuous_wave]".into()),
+        (Kind::Pulse, Some(_)) => Err(FormProblem::PulseWithWave),
+        (Kind::ContinuousWave, None) => Err(FormProblem::NoWave),
         (Kind::ContinuousWave, Some(wave)) => {
             positive("step_mt", wave.step_mt)?;
             positive("gradient_mt_per_mm", wave.gradient_mt_per_mm)?;
             let (num, key) = match &wave.reference {
                 Some(values) if values.iter().any(|v| !v.is_finite()) => {
-                    return Err("'reference' contains a non-finite value".into());
+                    return Err(FormProblem::Reference);
                 }
                 Some(values) => (Some(values.len()), "reference"),
                 None => (wave.num_reference, "num_reference"),
             };
             match (num, wave.reference_step_mt) {
                 (None, None) => Ok(()),
-                (Some(_), _) if (key == "reference") != is_of_lists => Err(format!("version {} has no '{key}'", header.version)),
+                (Some(_), _) if (key == "reference") != is_of_lists => {
+                    Err(FormProblem::OtherVersionsKey { version: header.version, key })
+                }
                 (Some(3..=MAX_POINTS), Some(step)) => positive("reference_step_mt", step),
-                _ => Err(format!("a reference spectrum needs '{key}' of at least three samples and 'reference_step_mt'")),
+                _ => Err(FormProblem::IncompleteReference(key)),
             }
         }
     }
 }
 
-fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4]) -> Result<(), String> {
+fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4]) -> Result<(), FormProblem> {
     let length = (x * x + y * y + z * z).sqrt();
     if (length - 1.0).abs() < 1e-6 && weight.is_finite() && weight >= 0.0 {
         return Ok(());
     }
-    Err(format!("direction {} is not a unit vector with a weight of at least 0", index + 1))
+    Err(FormProblem::Direction(index + 1))
 }
 
 /// What a reader would refuse of a sweep's numbers.
-fn check_values(sweep: &Sweep) -> Result<(), String> {
+fn check_values(sweep: &Sweep) -> Result<(), FormProblem> {
     for (index, projection) in sweep.projections.iter().enumerate() {
         let [x, y, z] = projection.direction;
         check_direction(index, &[x, y, z, projection.weight])?;
         if projection.values.len() != sweep.num_points || projection.values.iter().any(|value| !value.is_finite()) {
-            return Err(format!("projection {} does not have {} finite samples", index + 1, sweep.num_points));
+            return Err(FormProblem::Samples { number: index + 1, expected: sweep.num_points });
         }
     }
     match &sweep.kind {
         SweepKind::ContinuousWave { reference: Some(spectrum), .. } if spectrum.values.iter().any(|v| !v.is_finite()) => {
-            Err("its reference spectrum contains a non-finite value".into())
+            Err(FormProblem::ReferenceValues)
         }
         _ => Ok(()),
     }

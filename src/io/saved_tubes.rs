@@ -39,12 +39,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::IoError;
 use super::blocks::read_contiguous;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::pair::PendingPair;
 use super::pending::write_f32_le;
 use super::toml_text::{HeaderForm, pair_header};
+use super::{FormProblem, IoError};
 use crate::data::{TubeSampling, TubeSet, TubesMade};
 
 const VERSION: u32 = 1;
@@ -81,7 +81,7 @@ pair_header!(Header);
 /// written with, coefficients that cannot be.
 pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
     let header: Header = FORM.read(path)?;
-    let refused = |reason: String| FORM.refused(path, reason);
+    let refused = |problem: FormProblem| FORM.refused(path, problem);
     let sampling = TubeSampling {
         num: header.num_samples,
         spacing_mm: header.spacing_mm,
@@ -89,10 +89,11 @@ pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
         num_ring_differences: header.num_ring_differences,
     };
     let num = sampling.num_coefficients().filter(|num| (1..=MAX_COEFFICIENTS).contains(num));
-    let num = num.ok_or_else(|| refused(format!("they would have none, or more than {MAX_COEFFICIENTS} coefficients")))?;
+    let num = num.ok_or_else(|| refused(FormProblem::NumCoefficients(MAX_COEFFICIENTS)))?;
     let data = FORM.data_of(path, &header, 4 * num as u64)?;
     let coefficients = read_contiguous(&data, FORMAT, 0, num)?;
-    let set = TubeSet::new(header.scanner, sampling, coefficients).map_err(|error| refused(error.to_string()))?;
+    let set = TubeSet::new(header.scanner, sampling, coefficients)
+        .map_err(|error| refused(FormProblem::Content { reason: error.to_string() }))?;
     Ok(TubeSet { made: header.made, ..set })
 }
 

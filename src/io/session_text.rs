@@ -5,10 +5,10 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::IoError;
 use super::blocks::read_text;
 use super::pending::write_whole;
 use super::toml_text::{sentence, version};
+use super::{FormProblem, IoError, Unsupported};
 
 /// Version of the form that is written and read.
 pub const VERSION: u32 = 1;
@@ -19,12 +19,12 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Takes a session out of a text.
 ///
 /// # Errors
-/// Not of this form, or another version, as a sentence.
-pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+/// Not of this form, or another version.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, FormProblem> {
     if let Some(found) = version(text).filter(|found| *found != i64::from(VERSION)) {
-        return Err(format!("it has version {found}; this program reads version {VERSION}"));
+        return Err(FormProblem::Version { has: "it has", found, read: VERSION });
     }
-    toml::from_str(text).map_err(|error| sentence(text, &error))
+    toml::from_str(text).map_err(|error| FormProblem::Syntax(sentence(text, &error)))
 }
 
 /// Reads a session.
@@ -33,17 +33,17 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 /// The file cannot be read, is none, or has another version.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, IoError> {
     let text = read_text(path, MAX_BYTES)?;
-    parse(&text).map_err(|reason| IoError::unsupported(path, format!("this is not a session: {reason}")))
+    parse(&text).map_err(|problem| refused(path, "this is not a session", problem))
 }
 
 /// The text of a session.
 ///
 /// # Errors
 /// Something in it has no text, such as a path that is not UTF-8; or it is too long to be read again.
-pub fn text(session: &impl Serialize) -> Result<String, String> {
-    let text = toml::to_string(session).map_err(|error| error.to_string())?;
+pub fn text(session: &impl Serialize) -> Result<String, FormProblem> {
+    let text = toml::to_string(session).map_err(|error| FormProblem::NoText { reason: error.to_string() })?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(format!("{} bytes are more than the {MAX_BYTES} that a session can have", text.len()));
+        return Err(FormProblem::LongSession { found: text.len(), most: MAX_BYTES });
     }
     Ok(text)
 }
@@ -53,6 +53,10 @@ pub fn text(session: &impl Serialize) -> Result<String, String> {
 /// # Errors
 /// It has no text, or the file cannot be written; what was there before then still is.
 pub fn write(path: &Path, session: &impl Serialize) -> Result<(), IoError> {
-    let text = text(session).map_err(|reason| IoError::unsupported(path, format!("saving the session failed: {reason}")))?;
+    let text = text(session).map_err(|problem| refused(path, "saving the session failed", problem))?;
     write_whole(path, text.as_bytes())
+}
+
+fn refused(path: &Path, what: &'static str, problem: FormProblem) -> IoError {
+    IoError::unsupported(path, Unsupported::OwnForm { what, problem })
 }

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::records::not_complex;
-use super::{FileKind, IoError, bes3t, numpy_sweep, saved_sweep};
+use super::{FileKind, IoError, Unsupported, bes3t, numpy_sweep, saved_sweep};
 use crate::data::{Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind};
 
 const SWEEPS: &str = "a Bruker descriptor (.DSC, with its .DTA), NumPy arrays (NAME-proj.npy with the others of its set) or a \
@@ -27,7 +26,7 @@ pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Study<Sweep>,
 /// As [`read_sweep`]; a phase of real values.
 pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
     let real = |study: Study<Sweep>| match phase {
-        Some(degrees) => Err(IoError::unsupported(path, not_complex(degrees))),
+        Some(degrees) => Err(IoError::unsupported(path, Unsupported::NotComplex(degrees))),
         None => Ok(study),
     };
     let mut study = match FileKind::of(path) {
@@ -48,13 +47,7 @@ fn leave_out_unmeasured(study: &mut Study<Sweep>, path: &Path) -> Result<(), IoE
     match num_there - num_measured {
         0 => {}
         _ if num_measured == 0 => {
-            return Err(IoError::unsupported(
-                path,
-                format!(
-                    "its {num_there} projections are all zero, as in a file that was allocated in advance and is not measured yet; \
-                     if it is being written now, follow it (--follow, or Follow… in the window)"
-                ),
-            ));
+            return Err(IoError::unsupported(path, Unsupported::AllZero(num_there)));
         }
         1 => study.notices.push(Notice::warning(format!(
             "The last of {num_there} projections is zero, so it was not measured yet: it is left out, and the image is of the others"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::IoError;
+use super::{IoError, Unsupported};
 use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
 
 /// How far directions may be from a plane, and from each other to be the same, radians: gradients are written in single
@@ -41,13 +41,7 @@ pub(super) fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, 
     if units.iter().any(|unit| from_plane(unit) > TOLERANCE) {
         return Ok((SweepSpace::Volume, None));
     }
-    let [x, y, z] = normal;
-    Err(IoError::unsupported(
-        path,
-        format!(
-            "all directions lie in one plane that is oblique to the gradient axes (its normal is {x:.3}, {y:.3}, {z:.3}); a slice is reconstructed where the plane goes through two of the axes: give the gradients along two axes in the plane as a table of two rows"
-        ),
-    ))
+    Err(IoError::unsupported(path, Unsupported::ObliqueSlice(normal)))
 }
 
 /// A direction along the gradient axes as one of the image.

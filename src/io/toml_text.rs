@@ -1,14 +1,13 @@
 //! What is the same in every TOML file of ours: its version, and what is said of one that is not understood;
 //! and how the headers are read that have their numbers in a data file beside them.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use super::IoError;
 use super::blocks::{read_text, regular_file_len};
 use super::checksum::check_pair;
+use super::{FormProblem, IoError, Unsupported};
 
 /// Line and reason, without the line itself, which may be of any length.
 pub(super) fn sentence(text: &str, error: &toml::de::Error) -> String {
@@ -52,8 +51,8 @@ pub(super) trait PairHeader: DeserializeOwned {
 
 impl HeaderForm {
     /// Why a file is refused.
-    pub fn refused(&self, path: &Path, reason: impl Display) -> IoError {
-        IoError::unsupported(path, format!("{}: {reason}", self.is_not))
+    pub fn refused(&self, path: &Path, problem: FormProblem) -> IoError {
+        IoError::unsupported(path, Unsupported::OwnForm { what: self.is_not, problem })
     }
 
     /// Reads a header.
@@ -62,16 +61,16 @@ impl HeaderForm {
     /// Not a header of this form, another version, a data file that is in another folder.
     pub fn read<H: PairHeader>(&self, path: &Path) -> Result<H, IoError> {
         let text = read_text(path, self.max_bytes)?;
-        let unknown = |found: i64| format!("{} version {found}; this program reads version {}", self.has, self.version);
+        let unknown = |found: i64| FormProblem::Version { has: self.has, found, read: self.version };
         let header: H = toml::from_str(&text).map_err(|error| {
             let other = version(&text).filter(|found| *found != i64::from(self.version));
-            self.refused(path, other.map_or_else(|| sentence(&text, &error), unknown))
+            self.refused(path, other.map_or_else(|| FormProblem::Syntax(sentence(&text, &error)), unknown))
         })?;
         if header.version() != self.version {
             return Err(self.refused(path, unknown(header.version().into())));
         }
         if Path::new(header.data_file()).file_name().is_none_or(|name| name != header.data_file()) {
-            return Err(self.refused(path, "'data_file' must be the name of a file in the same folder"));
+            return Err(self.refused(path, FormProblem::DataFolder));
         }
         Ok(header)
     }
@@ -84,7 +83,7 @@ impl HeaderForm {
         let data = path.with_file_name(header.data_file());
         let found = regular_file_len(&data)?;
         if found != expected {
-            return Err(self.refused(path, format!("{} has {found} bytes where {expected} are expected", data.display())));
+            return Err(self.refused(path, FormProblem::DataSize { data, found, expected }));
         }
         check_pair(path, &data, expected, header.data_checksum())?;
         Ok(data)

@@ -195,7 +195,7 @@ pub enum Rays {
 /// use tomoscope::task::Task;
 ///
 /// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
-/// let options = SimulationOptions { counts: 1e5, ..SimulationOptions::default() };
+/// let options = SimulationOptions { counts: 1.1e5, ..SimulationOptions::default() };
 /// let study = phantom::simulate(&phantom::by_name("cylinder", &geometry)?, geometry, &options, &Task::new())?;
 /// let defaults = plan::default_settings(&study.measured)?;
 /// // 50 000 counts a subset at least.

@@ -163,7 +163,8 @@ fn a_start_ends_the_run_before_it_inside_its_step() {
 fn commands_sent_in_one_breath_are_obeyed_in_order() {
     for _ in 0..200 {
         let mut watcher = Watcher::new(scripted(|_| Script::new(2)));
-        let first = watcher.start(3, RoiSet::default(), false);
+        // More iterations than it can finish before the cancel is sent.
+        let first = watcher.start(100_000, RoiSet::default(), false);
         watcher.session.send(Command::Cancel);
         let second = watcher.start(2, RoiSet::default(), false);
         assert_eq!(watcher.wait_for_end(second), EndReason::Completed, "the cancel was meant for the first");

@@ -9,8 +9,8 @@ use std::f64::consts::TAU;
 
 use super::header::Descriptor;
 use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
-use crate::io::IoError;
 use crate::io::records::Planned;
+use crate::io::{IoError, Unsupported};
 use crate::scanner::epri::{half_circle_weights, unit_vector};
 
 const DEVICE: &str = "grdUnit";
@@ -38,8 +38,7 @@ impl Gradients {
             return Err(descriptor.wrong("GRAD", &size_g_per_cm.to_string(), expected));
         }
         if descriptor.text(DEVICE, "NrOfPsi").is_some_and(|text| text != "1") {
-            let reason = "it is a spectral-spatial image (NrOfPsi is not 1), which is not reconstructed yet";
-            return Err(IoError::unsupported(descriptor.path(), reason));
+            return Err(IoError::unsupported(descriptor.path(), Unsupported::SpectralSpatial));
         }
         let first = descriptor.number(DEVICE, "FirstAlpha")?;
         let num_angles = descriptor.count(DEVICE, "NrOfAlpha")?;

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::io::IoError;
 use crate::io::blocks::read_text;
+use crate::io::{IoError, Unsupported};
 
 /// Largest descriptor that is read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -29,8 +29,7 @@ impl Descriptor {
         let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('*')).unwrap_or_default();
         if !first.starts_with("#DESC") {
             let found: String = first.chars().take(MAX_QUOTED).collect();
-            let reason = format!("it is not a BES3T descriptor: it begins with '{found}' where '#DESC' is expected");
-            return Err(IoError::unsupported(path, reason));
+            return Err(IoError::unsupported(path, Unsupported::NotBes3t(found)));
         }
         Ok(Self { path: path.to_owned(), values: parse(&text) })
     }

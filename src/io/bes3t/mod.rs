@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use self::gradient::Gradients;
 use self::header::Descriptor;
-use super::IoError;
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::records::{Kind, Planned, Records, check_finite};
+use super::{IoError, Unsupported};
 use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind};
 
 /// Most samples of a spectrum and most spectra.
@@ -51,8 +51,7 @@ impl Layout {
             return Err(descriptor.wrong("XPTS", &num_points.to_string(), "at least 3 samples of a spectrum"));
         }
         if descriptor.text("DESC", "ZTYP").is_some_and(|kind| kind != "NODATA") {
-            let reason = "it has a third axis (ZTYP), which neither a sweep nor a spectrum has; export one slice of it";
-            return Err(IoError::unsupported(descriptor.path(), reason));
+            return Err(IoError::unsupported(descriptor.path(), Unsupported::ThirdAxis));
         }
         let step_mt = field_step_mt(descriptor, num_points, &mut notices)?;
         let data = data_file(descriptor.path())?;
@@ -194,8 +193,7 @@ pub(super) fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoErr
     let descriptor = Descriptor::read(path)?;
     let Layout { mut records, num_spectra, step_mt, mut notices } = Layout::from_descriptor(&descriptor)?;
     if num_spectra == 1 && descriptor.text("SPL", "GRAD").is_none() {
-        let reason = "it is a single spectrum, not a sweep of projections; it may be the reference spectrum of one";
-        return Err(IoError::unsupported(path, reason));
+        return Err(IoError::unsupported(path, Unsupported::SingleSpectrum));
     }
     let gradients = Gradients::from_descriptor(&descriptor)?;
     records.plan = gradients.plan();
@@ -269,9 +267,7 @@ pub fn read_spectrum(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), Io
     let descriptor = Descriptor::read(path)?;
     let Layout { mut records, num_spectra, step_mt, .. } = Layout::from_descriptor(&descriptor)?;
     if num_spectra != 1 {
-        let reason =
-            format!("it holds {num_spectra} spectra, where one reference spectrum, measured without a gradient, is expected");
-        return Err(IoError::unsupported(path, reason));
+        return Err(IoError::unsupported(path, Unsupported::SeveralSpectra(num_spectra)));
     }
     let found = super::blocks::regular_file_len(&records.data)?;
     if found < records.record_bytes() {

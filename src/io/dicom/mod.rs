@@ -22,9 +22,9 @@ use dicom_dictionary_std::{tags, uids};
 use dicom_object::{FileMetaTableBuilder, InMemDicomObject, OpenFileOptions};
 use rayon::prelude::*;
 
-use super::IoError;
 use super::description::ImageDescription;
 use super::pending::PendingFolder;
+use super::{IoError, Unsupported};
 use crate::data::{Unit, Volume};
 use attributes::{Series, add_slice, series};
 
@@ -44,21 +44,15 @@ const MAX_SIDE: usize = u16::MAX as usize;
 /// # Errors
 /// An image of free radicals, of lengths, or of values whose meaning is not known.
 pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
-    let reason = match unit {
+    let other = |holds: &'static str| Unsupported::DicomUnit { holds, formats: "NIfTI (.nii.gz), Interfile (.hv) or .npy" };
+    let problem = match unit {
         Unit::CountsPerMm | Unit::BqPerMl | Unit::DecaysPerMm3 => return Ok(()),
-        Unit::Arbitrary => "a DICOM PET series holds activity, and the image free radicals (EPRI); write NIfTI (.nii.gz) or .npy",
-        Unit::Mm => {
-            "a DICOM PET series holds activity, and the image lengths in mm; write NIfTI (.nii.gz), Interfile (.hv) or .npy"
-        }
-        Unit::PerCm => {
-            "a DICOM PET series holds activity, and the image attenuation coefficients; write NIfTI (.nii.gz), Interfile (.hv) or .npy"
-        }
-        Unit::Unknown => {
-            "a DICOM PET series needs a unit, and the image has none; set it (tomoscope convert … --unit), or write \
-             NIfTI (.nii.gz), Interfile (.hv) or .npy"
-        }
+        Unit::Arbitrary => Unsupported::DicomUnit { holds: "free radicals (EPRI)", formats: "NIfTI (.nii.gz) or .npy" },
+        Unit::Mm => other("lengths in mm"),
+        Unit::PerCm => other("attenuation coefficients"),
+        Unit::Unknown => Unsupported::DicomNoUnit,
     };
-    Err(IoError::unsupported(path, reason))
+    Err(IoError::unsupported(path, problem))
 }
 
 /// Refuses a place that is taken by anything else than a series of this program.
@@ -68,18 +62,14 @@ pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
 pub fn check_place(path: &Path) -> Result<(), IoError> {
     let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
     if !metadata.is_dir() {
-        return Err(IoError::unsupported(
-            path,
-            "a file of this name exists, and a DICOM series is a folder; choose another name",
-        ));
+        return Err(IoError::unsupported(path, Unsupported::DicomNotAFolder));
     }
     let mut entries = fs::read_dir(path).map_err(IoError::open(path))?.flatten();
     match entries.find(|entry| !is_our_slice(&entry.path())) {
         None => Ok(()),
         Some(entry) => {
             let name = entry.file_name().display().to_string();
-            let reason = format!("the folder holds {name}, which is no slice that this program wrote; choose another name");
-            Err(IoError::unsupported(path, reason))
+            Err(IoError::unsupported(path, Unsupported::DicomOtherFile(name)))
         }
     }
 }
@@ -99,9 +89,9 @@ fn is_our_slice(path: &Path) -> bool {
 /// be written: what was there before then still is.
 pub fn write_series(path: &Path, volume: &Volume, description: &ImageDescription, patient: &Patient) -> Result<(), IoError> {
     check_unit(path, volume.unit)?;
-    if let Some(n) = volume.grid.size.iter().find(|&&n| n > MAX_SIDE) {
-        let reason = format!("a side of {n} voxels does not fit in a DICOM series (at most {MAX_SIDE}); write Interfile (.hv)");
-        return Err(IoError::unsupported(path, reason));
+    if let Some(&side) = volume.grid.size.iter().find(|&&n| n > MAX_SIDE) {
+        let problem = Unsupported::LongSide { side, format: "a DICOM series", most: MAX_SIDE };
+        return Err(IoError::unsupported(path, problem));
     }
     check_place(path)?;
     let folder = PendingFolder::create(path)?;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::data::Notice;
-use crate::io::IoError;
 use crate::io::blocks::{read_text, regular_file_len};
 use crate::io::checksum::check_pair;
 use crate::io::numbers::{ByteOrder, NumberFormat, NumberType};
+use crate::io::{IoError, Unsupported};
 
 /// Largest header that is read; real ones have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -51,7 +51,7 @@ impl Header {
     pub(super) fn read(path: &Path) -> Result<Self, IoError> {
         let text = read_text(path, MAX_HEADER_BYTES)?.replace("\\\r\n", "").replace("\\\n", "");
         if text.trim().is_empty() {
-            return Err(IoError::unsupported(path, "the header is empty; take the file again from where it comes from"));
+            return Err(IoError::unsupported(path, Unsupported::EmptyHeader));
         }
         let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with(';'));
         let first = lines.next().unwrap_or_default();
@@ -147,8 +147,8 @@ impl Header {
     }
 
     /// The error of a file of a kind that is not read.
-    pub(super) fn unsupported(&self, reason: impl Into<String>) -> IoError {
-        IoError::unsupported(&self.path, reason)
+    pub(super) fn unsupported(&self, problem: Unsupported) -> IoError {
+        IoError::unsupported(&self.path, problem)
     }
 
     /// A notice that begins with the header's name.
@@ -242,9 +242,7 @@ impl Header {
             let factors: Vec<f64> = list(text).map(|item| self.parse(KEY, item, "a number")).collect::<Result<_, _>>()?;
             let Some((&first, rest)) = factors.split_first() else { return Ok(1.0) };
             if rest.iter().any(|&factor| factor != first) {
-                return Err(
-                    self.unsupported(format!("the key '{KEY}' holds different factors; only one for all data is understood"))
-                );
+                return Err(self.unsupported(Unsupported::DifferentFactors));
             }
             return if first.is_finite() { Ok(first) } else { Err(self.value(KEY, text, "a finite number")) };
         }
@@ -257,7 +255,7 @@ impl Header {
         for (key, what) in [("number of time frames", "time frames"), ("number of image data types", "types of image")] {
             let num = self.count(key)?.unwrap_or(1);
             if num > 1 {
-                return Err(self.unsupported(format!("it holds {num} {what} ('{key}'); split it into files of one each")));
+                return Err(self.unsupported(Unsupported::SeveralParts { num, what, key }));
             }
         }
         Ok(())

@@ -6,11 +6,11 @@ use std::path::Path;
 use super::header::{CHECKSUM, Header};
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
-use crate::io::IoError;
 use crate::io::blocks::read_contiguous;
 use crate::io::checksum::Checksum;
 use crate::io::pair::PendingPair;
 use crate::io::pending::write_f32_le;
+use crate::io::{IoError, Unsupported};
 
 /// A key of our own that names the unit of the values; other programs pass it over.
 const UNIT_KEY: &str = "tomoscope image unit";
@@ -36,7 +36,7 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     header.patient_position(&mut notices);
     let values = read_contiguous(&source.path, source.format, source.offset, grid.num_voxels())?;
     let volume = Volume::from_vec(grid, values, unit(&header));
-    let volume = volume.ok_or_else(|| header.unsupported("its voxels do not fill its grid"))?;
+    let volume = volume.ok_or_else(|| header.unsupported(Unsupported::Voxels))?;
     notices.extend(volume.not_finite().map(|text| header.warning(text)));
     Ok((volume, notices))
 }
@@ -78,7 +78,7 @@ fn check_axes(header: &Header) -> Result<(), IoError> {
     match header.count(KEY)? {
         Some(3) | None => {}
         Some(4 | 5) => {
-            return Err(header.unsupported(format!("'{KEY}' is 4 or 5: that is projection data, where an image has 3")));
+            return Err(header.unsupported(Unsupported::ProjectionData));
         }
         Some(other) => return Err(header.value(KEY, &other.to_string(), "3 for an image")),
     }

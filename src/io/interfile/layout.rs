@@ -2,7 +2,7 @@
 
 use super::header::Header;
 use super::scanner::Sampling;
-use crate::io::IoError;
+use crate::io::{IoError, Unsupported};
 use crate::scanner::Segment;
 
 /// What follows the segment as the slowest axis.
@@ -64,15 +64,13 @@ fn twice_mean(segment: &Segment) -> i64 {
 
 fn check_dimensions(header: &Header) -> Result<(), IoError> {
     if header.word("pet data type").as_deref() == Some("image") {
-        return Err(header.unsupported("it describes an image ('PET data type := Image'), not projection data"));
+        return Err(header.unsupported(Unsupported::Image));
     }
     const KEY: &str = "number of dimensions";
     match header.count(KEY)? {
         Some(4) => Ok(()),
-        Some(5) => Err(header.unsupported(format!(
-            "it holds time-of-flight data ('{KEY}' is 5), which is not reconstructed yet; add its time bins up to one file of 4 dimensions"
-        ))),
-        Some(3) => Err(header.unsupported(format!("'{KEY}' is 3: that is an image, where projection data has 4"))),
+        Some(5) => Err(header.unsupported(Unsupported::TimeOfFlight)),
+        Some(3) => Err(header.unsupported(Unsupported::ImageDimensions)),
         Some(other) => Err(header.value(KEY, &other.to_string(), "4")),
         None => Err(header.missing(KEY, "projection data has 4: tangential, axial, view, segment")),
     }
@@ -93,9 +91,7 @@ fn segments(header: &Header, axial_axis: usize) -> Result<Vec<Segment>, IoError>
         }
     }
     if num_segments % 2 == 0 {
-        return Err(header.unsupported(format!(
-            "it has {num_segments} segments; only odd numbers are understood: segment 0 and pairs of opposite ring differences"
-        )));
+        return Err(header.unsupported(Unsupported::EvenSegments(num_segments)));
     }
     let ring_differences = min.into_iter().zip(max);
     let segments: Vec<Segment> = ring_differences
@@ -110,10 +106,10 @@ fn segments(header: &Header, axial_axis: usize) -> Result<Vec<Segment>, IoError>
     sums.sort_unstable();
     if let Some(pair) = sums.windows(2).find(|pair| pair[0] == pair[1]) {
         let mean = pair[0] as f64 / 2.0;
-        return Err(header.unsupported(format!("two segments have the same mean ring difference, {mean} ('{MIN}', '{MAX}')")));
+        return Err(header.unsupported(Unsupported::SameSegments(mean)));
     }
     if sums.binary_search(&0).is_err() {
-        return Err(header.unsupported(format!("no segment has the mean ring difference 0 ('{MIN}', '{MAX}')")));
+        return Err(header.unsupported(Unsupported::NoDirectSegment));
     }
     Ok(segments)
 }

@@ -28,7 +28,7 @@ pub use siemens::{SiemensSinograms, read_siemens_sinograms};
 
 use std::path::{Path, PathBuf};
 
-use super::IoError;
+use super::{IoError, Unsupported};
 
 /// The data file that a header names, if it is one.
 pub(super) fn data_file(header: &Path) -> Option<PathBuf> {
@@ -37,12 +37,11 @@ pub(super) fn data_file(header: &Path) -> Option<PathBuf> {
 
 /// The data file's name as a header names it, relative to the header's folder.
 fn data_file_name(header: &Path, data: &Path) -> Result<String, IoError> {
-    let reason = "its name is not valid in a text header; use plain characters and the ending of a header";
     // Readers take blanks off at both ends.
     let is_plain = |name: &&str| !name.chars().any(char::is_control) && name.trim() == *name;
     let name = data.file_name().and_then(|name| name.to_str()).filter(is_plain);
     match name {
         Some(name) if data != header => Ok(name.to_owned()),
-        _ => Err(IoError::unsupported(header, reason)),
+        _ => Err(IoError::unsupported(header, Unsupported::HeaderName)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::header::Header;
 use crate::data::Notice;
-use crate::io::IoError;
+use crate::io::{IoError, Unsupported};
 use crate::scanner::{InPlane, ScanGeometry, Scanner, Segment, find_by_originating_system};
 
 /// Lengths that differ by less are the same: STIR writes six digits.
@@ -165,8 +165,7 @@ fn check_detectors(header: &Header, geometry: &ScanGeometry, notices: &mut Vec<N
             header.warning("its detectors are in flat blocks ('Scanner geometry'); a cylinder is assumed, which blurs the edges"),
         ),
         _ => {
-            let reason = "its detectors have their own map ('Scanner geometry'); only cylindrical scanners are supported";
-            return Err(header.unsupported(format!("the scanner geometry is '{layout}': {reason}")));
+            return Err(header.unsupported(Unsupported::ScannerGeometry(layout.to_owned())));
         }
     }
     if !matches!(geometry.in_plane, InPlane::Detectors | InPlane::DetectorPairs) {

@@ -12,8 +12,8 @@ use super::layout::{AxisOrder, Layout};
 use super::projections::{file_segments, read_counts, unusable_bin};
 use super::scanner::{self, Sampling};
 use crate::data::{Michelogram, Notice};
-use crate::io::IoError;
 use crate::io::numbers::{ByteOrder, NumberFormat};
+use crate::io::{IoError, Unsupported};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
 /// The mMR in headers.
@@ -67,14 +67,12 @@ pub(in crate::io) fn read_list_header(path: &Path) -> Result<ListHeader, IoError
     match header.count("%lm event and tag words format (bits)")? {
         None | Some(32) => {}
         Some(bits) => {
-            return Err(header.unsupported(format!("its words have {bits} bits each; only lists of 32 bits are read")));
+            return Err(header.unsupported(Unsupported::WordBits(bits)));
         }
     }
     let (span, max_ring_difference) = compression(&header)?;
     if span != 1 {
-        return Err(header.unsupported(format!(
-            "its events are in planes of several ring pairs ('{AXIAL_COMPRESSION}' is {span}); only planes of one ring pair are supported"
-        )));
+        return Err(header.unsupported(Unsupported::RingPairs(span)));
     }
     let mut notices = Vec::new();
     let segments = segments(&header, span, max_ring_difference)?;
@@ -111,9 +109,7 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     check_scanner(&header)?;
     refuse_tof(&header)?;
     if header.word("%compression").is_some_and(|word| word != "off") {
-        let reason = "its data is packed in a way that only Siemens' software unpacks ('%compression' is on); let that write it again \
-                      without compression";
-        return Err(header.unsupported(reason));
+        return Err(header.unsupported(Unsupported::Compressed));
     }
     let mut notices = Vec::new();
     let (span, max_ring_difference) = compression(&header)?;
@@ -178,10 +174,7 @@ fn refuse_tof(header: &Header) -> Result<(), IoError> {
     const KEY: &str = "%number of tof time bins";
     match header.count(KEY)? {
         None | Some(1) => Ok(()),
-        Some(num) => {
-            let reason = format!("it holds time-of-flight data ('{KEY}' is {num}), which is not read; add its time bins up");
-            Err(header.unsupported(reason))
-        }
+        Some(num) => Err(header.unsupported(Unsupported::TofBins(num))),
     }
 }
 
@@ -303,14 +296,13 @@ fn offsets(header: &Header, num_bytes: u64) -> Result<[Option<u64>; 2], IoError>
         let offset = header.text_at(OFFSET, index).unwrap_or("0");
         let bytes = offset.parse().map_err(|_| header.value(&format!("{OFFSET} [{index}]"), offset, "a number of bytes"))?;
         if offsets[kind].replace(bytes).is_some() {
-            return Err(header.unsupported(format!("it holds {what} twice ('{WHAT}')")));
+            return Err(header.unsupported(Unsupported::Twice(what)));
         }
     }
     match offsets {
-        [None, _] => Err(header.unsupported(format!("it holds no prompts ('{WHAT}')"))),
+        [None, _] => Err(header.unsupported(Unsupported::NoPrompts)),
         [Some(a), Some(b)] if a.abs_diff(b) < num_bytes => {
-            let reason = format!("its prompts and randoms of {num_bytes} bytes each overlap ('{OFFSET} [i]': {a} and {b})");
-            Err(header.unsupported(reason))
+            Err(header.unsupported(Unsupported::Overlap { num_bytes, prompts: a, randoms: b }))
         }
         _ => Ok(offsets),
     }

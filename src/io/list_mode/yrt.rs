@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::records::{Records, f32_at, finite, pair_at, u32_at};
 use super::{ByteStream, EventReader, ListOptions, YrtFields, castor};
 use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
-use crate::io::IoError;
+use crate::io::{IoError, Unsupported};
 use crate::scanner::Detectors;
 
 /// Bytes of time and crystals.
@@ -44,20 +44,15 @@ struct Decoder {
 /// No scanner or one that cannot be read; fields that do not go together.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let Some(scanner) = &options.scanner else {
-        let reason = "a YRT-PET list does not name its scanner; name the table of its crystals (.lut, .hscan, .geom or .crystals.toml) with --crystals FILE";
-        return Err(IoError::unsupported(path, reason));
+        return Err(IoError::unsupported(path, Unsupported::YrtNoTable));
     };
     let YrtFields { tof_ps, tof_range_ps, has_randoms } = options.yrt;
     let can_be = |[fwhm, step]: [f64; 2]| fwhm > 0.0 && fwhm <= MAX_TOF_PS && (0.0..=MAX_TOF_PS).contains(&step);
     if tof_ps.is_some_and(|tof_ps| !can_be(tof_ps)) {
-        let reason =
-            "its time of flight needs an uncertainty (FWHM) above 0 ps and a step of 0 ps or more, both at most a millisecond";
-        return Err(IoError::unsupported(path, reason));
+        return Err(IoError::unsupported(path, Unsupported::YrtTof));
     }
     if tof_range_ps.is_some_and(|ps| !(ps > 0.0 && ps <= MAX_TOF_PS)) || (tof_range_ps.is_some() && tof_ps.is_none()) {
-        let reason =
-            "the range of its time of flight needs a width above 0 ps and at most a millisecond, and events with time of flight";
-        return Err(IoError::unsupported(path, reason));
+        return Err(IoError::unsupported(path, Unsupported::YrtTofRange));
     }
     let size = PLAIN_BYTES + if tof_ps.is_some() { 4 } else { 0 } + if has_randoms { 4 } else { 0 };
     let records = Records::open(path, size)?;

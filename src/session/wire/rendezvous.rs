@@ -38,8 +38,9 @@ mod unix {
     use super::*;
     use crate::plan::Cache;
 
-    /// How the sockets' names end.
+    /// How the sockets' names end, and how those do at which nobody listens yet.
     const ENDING: &str = "socket";
+    const BEGINNING: &str = "beginning";
 
     /// A session's socket. It is removed when dropped.
     pub struct Rendezvous {
@@ -75,10 +76,12 @@ mod unix {
         // Only its owner can do this.
         fs::set_permissions(folder, Permissions::from_mode(0o700))?;
         remove_left(folder);
-        let path = folder.join(name).with_extension(ENDING);
-        let listener = UnixListener::bind(&path)?;
+        let (path, before) = (folder.join(name).with_extension(ENDING), folder.join(name).with_extension(BEGINNING));
+        // Between its making and its listening a socket looks like one that was left: another session that begins would remove it.
+        let listener = UnixListener::bind(&before)?;
         // Nobody else can enter the folder; nor could they use the socket.
-        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        fs::set_permissions(&before, Permissions::from_mode(0o600))?;
+        fs::rename(&before, &path)?;
         let name = name.to_owned();
         let accept = move || {
             for stream in listener.incoming() {
@@ -149,6 +152,36 @@ mod unix {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        use super::*;
+
+        #[test]
+        fn a_session_that_begins_removes_no_socket_of_another() {
+            let folder = tempfile::tempdir().unwrap();
+            let is_over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        remove_left(folder.path());
+                    }
+                });
+                for number in 0..300 {
+                    let path = listen(folder.path(), &number.to_string(), |_, _| {}).unwrap();
+                    let found = UnixStream::connect(&path);
+                    let _ = fs::remove_file(&path);
+                    if found.is_err() {
+                        is_over.store(true, Ordering::Relaxed);
+                    }
+                    found.unwrap();
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
         }
     }
 }

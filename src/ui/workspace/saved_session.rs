@@ -240,7 +240,7 @@ impl SavedSession {
     /// # Errors
     /// It is none, or has another version.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut session: Self = session_text::parse(text)?;
+        let mut session: Self = session_text::parse(text).map_err(|problem| problem.to_string())?;
         session.put_right();
         Ok(session)
     }
@@ -250,7 +250,7 @@ impl SavedSession {
     /// # Errors
     /// Something in it has no text.
     pub fn text(&self) -> Result<String, String> {
-        session_text::text(self)
+        session_text::text(self).map_err(|problem| problem.to_string())
     }
 
     /// Writes it.

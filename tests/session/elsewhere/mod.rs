@@ -357,7 +357,10 @@ fn a_line_that_breaks_at_any_moment_is_begun_again_and_nothing_is_lost() {
         there.cut();
         let (after, far_image) = watch(&there.session, run);
         far.extend(after);
-        assert!(steps(&far) == near, "cut after {num_known} steps");
+        let (far, end) = (steps(&far), far.last().cloned());
+        let numbers = |steps: &[(usize, Vec<f64>, Option<f64>)]| steps.iter().map(|step| step.0).collect::<Vec<usize>>();
+        assert_eq!(numbers(&far), numbers(&near), "cut after {num_known} steps, ended by {end:?}");
+        assert!(far == near, "cut after {num_known} steps");
         assert_eq!(far_image.unwrap().volume, near_image.as_ref().unwrap().volume);
         // The run may be over before the break is noticed.
         let begun = Instant::now();

@@ -6,8 +6,8 @@ use std::collections::hash_map::Entry;
 
 use super::header::{Header, Layout};
 use crate::geometry::Point;
-use crate::io::IoError;
 use crate::io::list_mode::records::{Records, pair_at, u16_at};
+use crate::io::{IoError, Unsupported};
 use crate::scanner::{Crystal, Detectors};
 
 /// The crystals of a scanner, and those that stand for several of them.
@@ -127,7 +127,7 @@ impl Ends {
     ///
     /// # Errors
     /// It was not in the files that were gathered.
-    pub(super) fn pair(&self, lines: &[[u32; 2]]) -> Result<[u32; 2], String> {
+    pub(super) fn pair(&self, lines: &[[u32; 2]]) -> Result<[u32; 2], Unsupported> {
         let number = |side: usize| {
             let end = end_of(lines, side);
             if end[0] == end[end.len() - 1] { Some(end[0]) } else { self.means.get(&end).copied() }
@@ -135,9 +135,7 @@ impl Ends {
         match (lines, number(0), number(1)) {
             ([pair], ..) => Ok(*pair),
             (_, Some(first), Some(second)) => Ok([first, second]),
-            _ => {
-                Err("it has several pairs of crystals and came after the file was opened; open the file when it is whole".into())
-            }
+            _ => Err(Unsupported::LateEntry),
         }
     }
 
@@ -156,7 +154,7 @@ impl Ends {
             return pair_at(record, layout.lines, self.num_real());
         }
         lines_of(record, layout, max_lines, self.num_real(), lines)?;
-        self.pair(lines)
+        self.pair(lines).map_err(|problem| problem.to_string())
     }
 
     /// All crystals.

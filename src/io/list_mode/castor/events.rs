@@ -9,9 +9,9 @@ use super::header::{Header, Mode, Tof};
 use super::normalization::{Allowed, PairFactors};
 use super::{Table, histogram_events, table_of};
 use crate::data::{Attenuation, EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
-use crate::io::IoError;
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
 use crate::io::list_mode::{ByteStream, EventReader, ListOptions};
+use crate::io::{IoError, Unsupported};
 
 /// A list of events.
 struct CastorList {
@@ -56,8 +56,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         return histogram_events::open(path, &header, options);
     }
     if header.mode != Mode::List {
-        let reason = "it has no events ('Data mode'); the mode of those that are read is list-mode or histogram";
-        return Err(IoError::unsupported(path, reason));
+        return Err(IoError::unsupported(path, Unsupported::NoEvents));
     }
     let table = table_of(&header, options)?;
     let factors = Factors::new(&header);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::keys::Keys;
-use crate::io::IoError;
+use crate::io::{IoError, Unsupported};
 
 /// What the entries of a data file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +78,7 @@ impl Header {
             found => return Err(keys.value("Data type", found, "PET")),
         }
         if keys.text("POI capability").is_some() || keys.text("POI correction flag").is_some_and(|flag| flag != "0") {
-            let reason = "its events contain the depth of interaction ('POI capability'), which is not supported; write it \
-                          without";
-            return Err(IoError::unsupported(path, reason));
+            return Err(IoError::unsupported(path, Unsupported::DepthOfInteraction));
         }
         let data_name = keys.needed("Data filename")?;
         let max_lines: usize = keys.one("Maximum number of lines per event", Some(1))?;

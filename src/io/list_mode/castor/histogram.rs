@@ -8,9 +8,9 @@ use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
 use super::table_of;
 use crate::data::TofFacts;
-use crate::io::IoError;
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
 use crate::io::list_mode::{ByteStream, ListOptions};
+use crate::io::{IoError, Unsupported};
 use crate::scanner::Detectors;
 
 /// A bin of a histogram.
@@ -48,7 +48,7 @@ impl Histogram {
     pub fn open(path: &Path, options: &ListOptions) -> Result<Self, IoError> {
         let header = Header::read(path)?;
         if header.mode != Mode::Histogram {
-            return Err(IoError::unsupported(path, "it is not a histogram ('Data mode'); one's mode is histogram"));
+            return Err(IoError::unsupported(path, Unsupported::NotAHistogram));
         }
         let detectors = Arc::new(table_of(&header, options)?.detectors);
         let factors = Factors::new(&header);

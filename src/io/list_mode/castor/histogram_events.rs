@@ -11,8 +11,8 @@ use super::histogram::{Histogram, HistogramBin};
 use super::normalization::PairFactors;
 use super::table_of;
 use crate::data::{Attenuation, EventChunk, ListFacts, Notice};
-use crate::io::IoError;
 use crate::io::list_mode::{ByteStream, EVENTS_AT_ONCE, EventReader, ListOptions};
+use crate::io::{IoError, Unsupported};
 
 /// Most counts of a bin: 32-bit floats hold all whole numbers up to here.
 const MOST_COUNTS: f32 = 16_777_216.0;
@@ -77,10 +77,7 @@ impl HistogramEvents {
         }
         let counts = self.bin.counts[self.num_begun];
         if !((0.0..=MOST_COUNTS).contains(&counts) && counts.fract() == 0.0) {
-            let problem = format!(
-                "bin {} has {counts} counts; whole numbers from 0 to {MOST_COUNTS} are expected, not counts that were corrected before",
-                self.number
-            );
+            let problem = Unsupported::BinCounts { bin: self.number, counts, most: MOST_COUNTS };
             return Err(IoError::unsupported(self.histogram.data_path(), problem));
         }
         (self.num_left, self.num_begun) = (counts as usize, self.num_begun + 1);

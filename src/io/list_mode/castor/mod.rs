@@ -35,7 +35,7 @@ pub use writer::Writer;
 pub(super) use scanner::{Table, read as read_table};
 
 use super::ListOptions;
-use crate::io::IoError;
+use crate::io::{IoError, Unsupported};
 use header::Header;
 
 /// The data file that a header names, if it is one.
@@ -52,12 +52,6 @@ fn table_of(header: &Header, options: &ListOptions) -> Result<Table, IoError> {
         .or_else(|| ["hscan", "geom", "crystals.toml"].map(beside).into_iter().find(|path| path.is_file()));
     match found {
         Some(path) => read_table(&path),
-        None => {
-            let name = &header.scanner;
-            let reason = format!(
-                "the table of its scanner is missing: put {name}.hscan and {name}.lut, {name}.geom or {name}.crystals.toml in its folder, or set the table (--crystals)"
-            );
-            Err(IoError::unsupported(&header.path, reason))
-        }
+        None => Err(IoError::unsupported(&header.path, Unsupported::NoTable(header.scanner.clone()))),
     }
 }

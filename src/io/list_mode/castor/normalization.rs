@@ -8,8 +8,8 @@ use super::ends::Ends;
 use super::factors::Factors;
 use super::header::{Header, Mode};
 use crate::data::{Fingerprint, PairEfficiency};
-use crate::io::IoError;
 use crate::io::list_mode::records::Records;
+use crate::io::{IoError, Unsupported};
 use crate::scanner::Detectors;
 
 /// The pairs of a normalisation file: those of the crystal of the lower number together, by the other one's number.
@@ -31,12 +31,11 @@ impl PairFactors {
     pub(super) fn read(path: &Path, list: &Header, ends: &mut Ends) -> Result<Self, IoError> {
         let header = Header { calibration: list.calibration, ..Header::read(path)? };
         if header.mode != Mode::Normalization {
-            let reason = "it is not a normalisation file ('Data mode'); one's mode is normalization";
-            return Err(IoError::unsupported(path, reason));
+            return Err(IoError::unsupported(path, Unsupported::NotANormalization));
         }
         if header.scanner != list.scanner {
-            let reason = format!("it is of the scanner '{}', but the list's is '{}'", header.scanner, list.scanner);
-            return Err(IoError::unsupported(path, reason));
+            let (found, expected) = (header.scanner, list.scanner.clone());
+            return Err(IoError::unsupported(path, Unsupported::OtherScanner { found, expected }));
         }
         ends.gather(&header)?;
         Self::of_entries(&header, ends)

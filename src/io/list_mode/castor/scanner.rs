@@ -6,9 +6,9 @@ use std::path::Path;
 use super::geom;
 use super::keys::Keys;
 use crate::geometry::Point;
-use crate::io::IoError;
 use crate::io::blocks::regular_file_len;
 use crate::io::crystals::{Crystals, read_crystals};
+use crate::io::{IoError, Unsupported};
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
 
 /// Bytes of a crystal in a look-up table.
@@ -108,9 +108,8 @@ fn look_up_table(path: &Path, layers: &[Layer]) -> Result<Vec<Crystal>, IoError>
     let num: u64 = layers.iter().map(|layer| layer.num_crystals).sum();
     let (found, expected) = (regular_file_len(path)?, num * CRYSTAL_BYTES);
     if found != expected || num > MAX_CRYSTALS {
-        let reason =
-            format!("it has {found} bytes where {num} crystals of {CRYSTAL_BYTES} bytes are expected (at most {MAX_CRYSTALS})");
-        return Err(IoError::unsupported(path, reason));
+        let problem = Unsupported::TableSize { found, num, size: CRYSTAL_BYTES, most: MAX_CRYSTALS };
+        return Err(IoError::unsupported(path, problem));
     }
     let bytes = std::fs::read(path).map_err(IoError::read(path))?;
     let layer_of = layers.iter().flat_map(|layer| std::iter::repeat_n(layer, layer.num_crystals as usize));

@@ -10,8 +10,8 @@ use super::factors::width_mm;
 use super::header::{Header, Layout, Mode, Tof};
 use super::scanner::CRYSTAL_BYTES;
 use crate::data::{Events, ListFacts};
-use crate::io::IoError;
 use crate::io::pending::PendingFile;
+use crate::io::{IoError, Unsupported};
 use crate::scanner::{Cylinder, Detectors};
 
 /// Most layers of crystals that a table is written for.
@@ -54,14 +54,12 @@ impl Writer {
         let scanner = facts.detectors.name().to_owned();
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '+');
         if scanner.trim() != scanner || scanner.is_empty() || scanner.starts_with('.') || !scanner.chars().all(is_plain) {
-            let reason = format!("the scanner name '{scanner}' is not a valid file name; use letters, digits, - and _");
-            return Err(IoError::unsupported(path, reason));
+            return Err(IoError::unsupported(path, Unsupported::ScannerName(scanner)));
         }
         let data = path.with_extension("Cdf");
         let name = data.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if data == path || name.contains(['#', ':', '\n', '\r']) || name.trim() != name || name.starts_with('!') {
-            let reason = "its name is not valid in a CASToR header; use plain characters and the ending .Cdh";
-            return Err(IoError::unsupported(path, reason));
+            return Err(IoError::unsupported(path, Unsupported::CastorName));
         }
         layers(path, &facts.detectors)?;
         let header = Header {
@@ -128,17 +126,17 @@ impl Writer {
 
     /// What the first events tell, which goes into the header.
     fn fields(&mut self, events: &Events) -> Result<Fields, IoError> {
-        let refuse = |problem: &str| IoError::unsupported(&self.header.path, problem);
+        let refuse = |problem: Unsupported| IoError::unsupported(&self.header.path, problem);
         let has_background = !events.additive.is_empty();
         if has_background && self.header.duration_secs <= 0.0 {
-            return Err(refuse("the background is stored as a rate, but the duration of the scan is unknown; set its duration"));
+            return Err(refuse(Unsupported::NoDuration));
         }
         let mut rate = 1.0 / self.header.duration_secs;
         let mut step_mm = None;
         self.header.tof = None;
         if let Some([from, to]) = events.tof_mm.first().map(|interval| interval.map(f64::from)) {
             let Some(tof) = &self.facts.tof else {
-                return Err(refuse("its events have time of flight, but the resolution is unknown"));
+                return Err(refuse(Unsupported::NoTofResolution));
             };
             step_mm = Some(to - from).filter(|&width| width > 0.0);
             let range_mm = tof.window_mm.iter().fold(0.0, |widest: f64, mm| widest.max(2.0 * mm.abs()));
@@ -154,7 +152,7 @@ impl Writer {
 }
 
 /// The bytes of events.
-fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u8>) -> Result<(), String> {
+fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u8>) -> Result<(), Unsupported> {
     let num = events.len();
     let is_told = |values: usize, is_told: bool| values == if is_told { num } else { 0 };
     let factors_told = is_told(events.multiplicative.len(), fields.has_factors) || facts.efficiency.is_some();
@@ -162,7 +160,7 @@ fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u
         && is_told(events.additive.len(), fields.has_background)
         && is_told(events.tof_mm.len(), fields.layout.measured.is_some());
     if !tells_the_same || events.times_ms.len() != num {
-        return Err("these events have other fields than the previous ones (time, time of flight, factors, background)".into());
+        return Err(Unsupported::OtherFields);
     }
     let num_crystals = facts.detectors.crystals().len();
     let start = bytes.len();
@@ -176,7 +174,7 @@ fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u
     let layout = &fields.layout;
     for (event, &[a, b]) in events.pairs.iter().enumerate() {
         if a.max(b) as usize >= num_crystals || a == b {
-            return Err(format!("an event is of the crystals {a} and {b}, but two of 0 to {} are expected", num_crystals - 1));
+            return Err(Unsupported::EventCrystals { first: a, second: b, last: num_crystals - 1 });
         }
         put(event, layout.time, events.times_ms[event].to_le_bytes());
         put(event, Some(layout.lines), a.to_le_bytes());
@@ -185,7 +183,7 @@ fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u
             let told = events.multiplicative.get(event).copied();
             let factor = told.or_else(|| Some(facts.efficiency.as_ref()?.of([a, b]))).unwrap_or(1.0);
             if !(factor > 0.0 && factor.is_finite()) {
-                return Err(format!("an event of the crystals {a} and {b} exists, but their efficiency is {factor}"));
+                return Err(Unsupported::EventEfficiency { first: a, second: b, efficiency: factor });
             }
             put(event, layout.normalization, (1.0 / factor).to_le_bytes());
         }
@@ -195,10 +193,7 @@ fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u
         if let Some([from, to]) = events.tof_mm.get(event).map(|interval| interval.map(f64::from)) {
             let width = fields.step_mm.unwrap_or(0.0);
             if (to - from - width).abs() > SAME_WIDTH * width {
-                return Err(format!(
-                    "the intervals of time of flight are {width} mm and {} mm wide, but CASToR's lists have one width",
-                    to - from
-                ));
+                return Err(Unsupported::TofWidths { expected: width, found: to - from });
             }
             let difference_ps = 0.5 * (from + to) / width_mm(1.0);
             put(event, layout.measured, (difference_ps as f32).to_le_bytes());
@@ -260,9 +255,7 @@ fn layers(path: &Path, detectors: &Detectors) -> Result<Vec<Layer>, IoError> {
             _ => layers.push((1, crystal.size_mm)),
         }
         if layers.len() > MAX_LAYERS {
-            let reason =
-                "the sides of its scanner's crystals differ too much for CASToR's table, which has those of whole layers";
-            return Err(IoError::unsupported(path, reason));
+            return Err(IoError::unsupported(path, Unsupported::CrystalSizes));
         }
     }
     Ok(layers)
@@ -312,8 +305,7 @@ impl Table {
             match std::fs::read(&path) {
                 Ok(found) if found == bytes => {}
                 Ok(_) => {
-                    let reason = "another table of this scanner exists, which other files may need; write to another folder";
-                    return Err(IoError::unsupported(&path, reason));
+                    return Err(IoError::unsupported(&path, Unsupported::OtherTable));
                 }
                 Err(_) => {
                     let file = PendingFile::create(&path)?;
