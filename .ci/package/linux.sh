@@ -27,7 +27,7 @@ program=target/release/tomoscope
 "$program" completions bash >"$out/completions/tomoscope.bash"
 "$program" completions zsh >"$out/completions/_tomoscope"
 "$program" completions fish >"$out/completions/tomoscope.fish"
-cargo about generate --config .ci/package/about.toml --offline .ci/package/about.hbs -o "$out/THIRD-PARTY-LICENSES.txt"
+cargo about generate --config .ci/package/about.toml --locked .ci/package/about.hbs -o "$out/THIRD-PARTY-LICENSES.txt"
 python3 .ci/package/debian_texts.py "$version" "$out"
 
 desktop-file-validate assets/linux/tomoscope.desktop
