@@ -237,7 +237,7 @@ pub enum Unsupported {
          if it is being written now, follow it (--follow, or Follow… in the window)"
     )]
     AllZero(usize),
-    /// A format that cannot be followed.
+    /// A format that does not support following.
     #[error("only a Bruker descriptor (.DSC) or a saved sweep (.sweep) can be followed while it is written")]
     NotFollowed,
     /// A projection that is not written yet.
@@ -407,7 +407,7 @@ pub enum Unsupported {
         "the scanner geometry is '{0}': its detectors have their own map ('Scanner geometry'); only cylindrical scanners are supported"
     )]
     ScannerGeometry(String),
-    /// A name of a data file that cannot be in a header.
+    /// A data file name that is not valid in a header.
     #[error("its name is not valid in a text header; use plain characters and the ending of a header")]
     HeaderName,
 
@@ -496,10 +496,10 @@ pub enum Unsupported {
     LateEntry,
 
     // CASToR, written.
-    /// A scanner's name that cannot be that of a file.
+    /// A scanner name that is not a valid file name.
     #[error("the scanner name '{0}' is not a valid file name; use letters, digits, - and _")]
     ScannerName(String),
-    /// A name of a data file that cannot be in a header.
+    /// A data file name that is not valid in a header.
     #[error("its name is not valid in a CASToR header; use plain characters and the ending .Cdh")]
     CastorName,
     /// A background without the duration of the scan.
@@ -511,7 +511,7 @@ pub enum Unsupported {
     /// Events with other fields than those before.
     #[error("these events have other fields than the previous ones (time, time of flight, factors, background)")]
     OtherFields,
-    /// An event of crystals that cannot be.
+    /// An event with invalid crystal numbers.
     #[error("an event is of the crystals {first} and {second}, but two of 0 to {last} are expected")]
     EventCrystals {
         /// The first crystal.

@@ -38,8 +38,9 @@ mod unix {
     use super::*;
     use crate::plan::Cache;
 
-    /// How the sockets' names end, and how those do at which nobody listens yet.
+    /// File extension of the sockets.
     const ENDING: &str = "socket";
+    /// File extension of a socket until its session listens.
     const BEGINNING: &str = "beginning";
 
     /// A session's socket. It is removed when dropped.
