@@ -88,8 +88,11 @@ pub fn cuda(_: &Private, findings: &mut Findings) -> Section {
             findings.push(Problem::BrokenDevice(device.number, error.to_string()));
         }
     }
-    let fields = found.first().map(|device| version("Driver for CUDA", device.driver_cuda_version)).into_iter();
-    let fields = std::iter::once(Field::flag(AVAILABLE, true)).chain(fields).collect();
+    let mut fields = vec![Field::flag(AVAILABLE, true)];
+    // CUDA tells only its own version; the kernel tells the driver's, on Linux.
+    let driver = std::fs::read_to_string("/sys/module/nvidia/version");
+    fields.extend(driver.ok().map(|text| Field::text("NVIDIA driver", text.trim())));
+    fields.extend(found.first().map(|device| version("Driver for CUDA", device.driver_cuda_version)));
     Section::of_devices("CUDA", fields, "devices", found.iter().map(cuda_device).collect())
 }
 
