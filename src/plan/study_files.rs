@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use strum::VariantArray as _;
 
-use super::{ListError, ListSelection, list_study};
 use crate::coded::coded;
 use crate::data::{Counts, EventList, Notice, Study, Sweep};
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction, FileKind, IoError, read_sweep_at_phase};
+use crate::plan::error::ListError;
+use crate::plan::list_mode::study::{ListSelection, list_study};
 use crate::task::Task;
 
 /// The files of a study of any kind that a window can reconstruct on another machine too.

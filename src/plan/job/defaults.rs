@@ -1,0 +1,149 @@
+//! What a reconstruction does when nothing else is asked: OSEM with subsets and iterations that suit the data
+//! ([`super::subsets::SubsetRule`]), voxels as wide as the bins and half a ring spacing high, the circle inscribed in the image as
+//! field of view. Of an EPRI sweep: one-stage filtered backprojection onto what the samples see.
+
+use super::settings::{AlgorithmKind, RunSettings, SweepSettings};
+use super::subsets::SubsetRule;
+use crate::data::{Counts, Sweep, SweepSpace};
+use crate::geometry::Grid;
+use crate::operator::grid_about_zero;
+use crate::plan::error::SetupError;
+use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::projector::programs::{PlaneKernel, Stages};
+use crate::plan::projector::settings::{ProjectorChoice, Rays};
+use crate::recon::{FbpSettings, FilterSettings, SubsetOrder};
+use crate::scanner::ScanGeometry;
+use crate::scanner::epri::Order;
+
+/// Most voxels along an axis of the image of a sweep.
+const MAX_SWEEP_SIDE: usize = 128;
+
+/// The settings for counts when nothing else is asked.
+///
+/// # Errors
+/// The scanner's default image grid cannot be made.
+pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
+    let grid = counts.geometry().default_grid()?;
+    let rule = SubsetRule::of_counts(counts);
+    Ok(RunSettings {
+        algorithm: AlgorithmKind::Osem,
+        num_iterations: rule.num_iterations(),
+        num_subsets: rule.num_subsets(),
+        subset_rule: Some(rule),
+        subset_order: SubsetOrder::default(),
+        fov_radius_mm: grid.inscribed_radius_mm(),
+        grid,
+        rays: Rays::Auto,
+        projector: ProjectorChoice::Auto,
+        device: DeviceChoice::Auto,
+        accumulation: None,
+        racy_sensitivity: false,
+        threads_per_block: None,
+        tubes: None,
+        num_threads: None,
+        init: None,
+        frame_ms: None,
+    })
+}
+
+/// The settings for an EPRI sweep when nothing else is asked.
+///
+/// # Errors
+/// The image grid cannot be made.
+pub fn default_sweep_settings(sweep: &Sweep) -> Result<SweepSettings, SetupError> {
+    Ok(SweepSettings {
+        stages: Stages::Single,
+        kernel: PlaneKernel::Fast,
+        filter: FilterSettings::for_data(&sweep.kind),
+        order: Order::AsAcquired,
+        block: FbpSettings::default().block,
+        grid: sweep_grid(sweep, None, None)?,
+        device: DeviceChoice::Auto,
+        num_threads: None,
+    })
+}
+
+/// The image grid of a sweep. What is not given follows from the samples: the image spans what they see, in voxels as wide
+/// as their distance or, where those are very many, wider. Of a slice it has one, as thick as its pixels are wide along x.
+///
+/// # Errors
+/// The grid cannot be made.
+pub fn sweep_grid(sweep: &Sweep, size: Option<[usize; 3]>, voxel_mm: Option<[f64; 3]>) -> Result<Grid, SetupError> {
+    let extent_mm = sweep.extent_mm();
+    let one_slice = |size: [usize; 3]| if sweep.space.is_slice() { [size[0], size[1], 1] } else { size };
+    let (size, voxel_mm) = match (size, voxel_mm) {
+        (Some(size), Some(voxel_mm)) => (size, voxel_mm),
+        (Some(size), None) => (size, voxel_of(extent_mm, sweep.space, size)),
+        (None, Some(voxel_mm)) => (one_slice(covering_size([extent_mm; 3], voxel_mm)?), voxel_mm),
+        (None, None) => {
+            let side = sweep.num_points.min(MAX_SWEEP_SIDE);
+            (one_slice([side; 3]), [extent_mm / side as f64; 3])
+        }
+    };
+    Ok(grid_about_zero(size, voxel_mm)?)
+}
+
+/// Voxels that so many of along each axis fill the extent; a slice is as thick as they are wide.
+fn voxel_of(extent_mm: f64, space: SweepSpace, size: [usize; 3]) -> [f64; 3] {
+    let [x, y, z] = size.map(|n| extent_mm / n.max(1) as f64);
+    [x, y, if space.is_slice() { x } else { z }]
+}
+
+/// A grid of `size` voxels that reaches as far as the scanner's default grid: 256 × 256 × 47 over the 700 mm of a
+/// Discovery STE gives voxels of 2.734 × 2.734 × 3.27 mm.
+///
+/// # Errors
+/// The grid cannot be made.
+pub fn covering_grid(geometry: &ScanGeometry, size: [usize; 3]) -> Result<Grid, SetupError> {
+    let default = geometry.default_grid()?;
+    let voxel_mm = std::array::from_fn(|a| default.size[a] as f64 * default.voxel_mm[a] / size[a] as f64);
+    Ok(Grid::centred(size, voxel_mm)?)
+}
+
+/// A grid of voxels of this size that reaches at least as far as the scanner's default grid.
+///
+/// # Errors
+/// The grid cannot be made.
+pub fn grid_of_voxels(geometry: &ScanGeometry, voxel_mm: [f64; 3]) -> Result<Grid, SetupError> {
+    let default = geometry.default_grid()?;
+    let extent_mm = std::array::from_fn(|a| default.size[a] as f64 * default.voxel_mm[a]);
+    let size = covering_size(extent_mm, voxel_mm)?;
+    Ok(Grid::centred(size, voxel_mm)?)
+}
+
+/// How many voxels of this size it takes to cover a length along each axis.
+fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], SetupError> {
+    // What is wrong with the voxels themselves is said as of any grid.
+    Grid::centred([1; 3], voxel_mm)?;
+    let count = |a: usize| {
+        // A quotient that is whole up to rounding must not cost a voxel more.
+        let count = extent_mm[a] / voxel_mm[a];
+        (count - 1e-9 * count).ceil().max(1.0)
+    };
+    let counts: [f64; 3] = std::array::from_fn(count);
+    match counts.iter().position(|count| *count > f64::from(u32::MAX)) {
+        Some(axis) => Err(SetupError::Settings(format!(
+            "voxels of {} mm are too small: {:.1} mm would take {:.1e} voxels; choose larger ones, or set their number (--image)",
+            voxel_mm[axis], extent_mm[axis], counts[axis]
+        ))),
+        None => Ok(counts.map(|count| count as usize)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scanner::find;
+
+    #[test]
+    fn grids_reach_across_the_field_of_view() {
+        let geometry = &find("discovery-ste").unwrap().geometry;
+        let grid = covering_grid(geometry, [256, 256, 47]).unwrap();
+        assert!((grid.voxel_mm[0] - 700.0 / 256.0).abs() < 1e-9 && (grid.voxel_mm[2] - 3.27).abs() < 1e-9);
+        assert!((grid.inscribed_radius_mm() - 350.0).abs() < 1e-9);
+        assert_eq!(grid_of_voxels(geometry, [700.0 / 256.0, 5.0, 3.27]).unwrap().size, [256, 140, 47]);
+        assert!(grid_of_voxels(geometry, [f64::NAN, 1.0, 1.0]).is_err());
+        assert!(grid_of_voxels(geometry, [1e-12; 3]).is_err());
+        assert!(covering_grid(geometry, [0, 1, 1]).is_err());
+    }
+}

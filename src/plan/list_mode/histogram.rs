@@ -1,0 +1,135 @@
+//! A list of events becomes counts in bins, with the corrections that the list tells.
+//!
+//! Prompts are counted as they are. How well the pairs of a bin count becomes its factor m, Σ over its pairs of crystals; a gap
+//! counts nothing. Delayeds are smoothed ([`smoothed_singles`](crate::measure::smoothed_singles)) and join the additive term: efficiencies are in them already, so that
+//! no factor is applied. Bins have no time of flight: all of it goes into one.
+
+use super::sampling::HistogramSettings;
+use super::sampling::cylinder_of;
+use super::sampling::sampling_of;
+use crate::plan::error::ListError;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::randoms::randoms_of_bins;
+use super::study::{BlockSplitter, nothing_to_split};
+use crate::data::{Counts, EventHistogram, ListFacts, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits};
+use crate::io::list_mode::{self, ListOptions, for_each_piece};
+use crate::plan::platform::memory::FreeMemory;
+use crate::task::{Stopped, Task};
+
+/// Crystals that are farther from their places than this are told of, mm.
+const NEARLY_MM: f64 = 0.05;
+
+/// Counts the events of a list.
+///
+/// # Errors
+/// The list cannot be read to its end, its scanner is no cylinder, the bins cannot be or have no room; stopped.
+pub fn histogram(
+    path: &Path,
+    options: &ListOptions,
+    settings: &HistogramSettings,
+    task: &Task,
+) -> Result<Study<Counts>, ListError> {
+    let mut reader = list_mode::open(path, options)?;
+    let facts = Arc::clone(reader.facts());
+    let cylinder = Arc::new(cylinder_of(&facts)?);
+    let geometry = Arc::new(sampling_of(&facts, &cylinder, settings)?);
+    let (needed, free) = (4 * 4 * geometry.num_bins() as u64, FreeMemory::of_the_computer().bytes);
+    if let Some(free) = free.filter(|free| *free < needed) {
+        return Err(ListError::Memory { num_bins: geometry.num_bins(), needed, free });
+    }
+    let mut prompts = EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
+    let (mut delayeds, mut has_own_factors) = (None, false);
+    let (mut time, mut splitter) = (ScanTime::default(), settings.split_seed.map(BlockSplitter::new));
+    for_each_piece(&mut *reader, task, |chunk| {
+        time.add(chunk);
+        if let Some(splitter) = &mut splitter {
+            splitter.split(&mut time, chunk);
+        }
+        if let Some(frame_ms) = &settings.frame_ms {
+            chunk.retain_frame(frame_ms.clone());
+        }
+        has_own_factors |= !chunk.prompts.multiplicative.is_empty();
+        prompts.add(&chunk.prompts);
+        if !chunk.delayeds.is_empty() {
+            let new = || EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
+            delayeds.get_or_insert_with(new).add(&chunk.delayeds);
+        }
+        Ok::<_, ListError>(())
+    })?;
+    let mut notices = reader.notices();
+    notices.extend(frame_notices(settings, &time, &facts, &prompts));
+    notices.extend(notices_of(&facts, &prompts, has_own_factors));
+    let multiplicative = factors(&facts, &prompts, settings.span)?;
+    let additive = match delayeds {
+        Some(delayeds) => {
+            let [counted, outside] = delayeds.num_events();
+            notices.push(Notice::info(format!(
+                "{counted} delayed coincidences, smoothed over the fans of the crystals, are the expected randoms{}",
+                if outside > 0 { format!("; {outside} lie outside the bins") } else { String::new() }
+            )));
+            let randoms = randoms_of_bins(&facts, &delayeds, &prompts, task)?;
+            Some(Michelogram { geometry: Arc::clone(&geometry), counts: Arc::new(randoms) })
+        }
+        None => None,
+    };
+    let title = path.file_name().unwrap_or_default().to_string_lossy();
+    let measured = Counts { prompts: prompts.into_michelogram(), multiplicative, additive };
+    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    Ok(Study { origin, notices, ..Study::new(title, measured) })
+}
+
+/// What there is to know about the frame's time.
+fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListFacts, prompts: &EventHistogram) -> Vec<Notice> {
+    let mut notices: Vec<Notice> = settings.split_seed.and_then(|_| nothing_to_split(time)).into_iter().collect();
+    if let Some(frame) = settings.frame_ms.as_ref().map(|frame_ms| time.frame(frame_ms, facts)) {
+        let secs = frame.duration_ms as f64 / 1e3;
+        notices.extend(moved_limits(std::slice::from_ref(&frame)));
+        notices.push(match prompts.num_events() {
+            [0, 0] => Notice::warning(format!("The frame {} has no event", frame_words(&frame.requested_ms))),
+            _ => Notice::info(format!("Frame {}: {secs} s were measured", frame.words())),
+        });
+    }
+    notices
+}
+
+fn notices_of(facts: &ListFacts, prompts: &EventHistogram, has_own_factors: bool) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let (cylinder, [_, outside]) = (prompts.cylinder(), prompts.num_events());
+    if cylinder.deviation_mm > NEARLY_MM {
+        notices.push(Notice::warning(format!(
+            "the crystals of {} lie up to {:.2} mm from the places of a cylinder ({} around, {} along it, radius {:.2} mm) at which they are counted",
+            facts.detectors.name(), cylinder.deviation_mm, cylinder.num_detectors, cylinder.num_rings, cylinder.radius_mm
+        )));
+    }
+    if outside > 0 {
+        notices.push(Notice::info(format!("{outside} prompts lie outside the bins and are not counted")));
+    }
+    if facts.tof.is_some() {
+        notices.push(Notice::info("the time of flight of the events is not in the bins: reconstruct the list itself to use it"));
+    }
+    if facts.efficiency.is_none() && has_own_factors {
+        notices.push(Notice::warning(
+            "detection efficiencies are known only for pairs with events, and empty bins need them too: the histogram is not normalised",
+        ));
+    }
+    notices
+}
+
+/// m of each bin: over its pairs of crystals, how well they count. `None` where it is 1 everywhere.
+fn factors(facts: &ListFacts, prompts: &EventHistogram, span: usize) -> Result<Option<Michelogram>, Stopped> {
+    let (cylinder, geometry) = (prompts.cylinder(), prompts.geometry());
+    if facts.efficiency.is_none() && cylinder.num_gaps() == 0 && span <= 1 {
+        return Ok(None);
+    }
+    let num = cylinder.num_detectors;
+    let mut factors = vec![0.0f32; geometry.num_bins()];
+    prompts.for_each_pair(|bin, ends| {
+        let crystals = ends.map(|place| cylinder.crystal(place / num, place % num));
+        if let [Some(first), Some(second)] = crystals {
+            factors[bin] += facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of([first, second]));
+        }
+    });
+    Ok(Some(Michelogram { geometry: Arc::clone(geometry), counts: Arc::new(factors) }))
+}

@@ -1,0 +1,92 @@
+//! Where a run computes, as the user asks for it.
+
+use std::str::FromStr;
+
+/// Where the run computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceChoice {
+    /// The best there is; which one it became is always told.
+    Auto,
+    /// The processor.
+    Cpu,
+    /// The CUDA device of this number.
+    Cuda(usize),
+    /// Several CUDA devices, which share the data out among them.
+    Gpus(GpuSet),
+}
+
+/// CUDA devices of one host by their numbers, 0 to 63. As a text they are `0,1`, or `all`.
+///
+/// ```
+/// use tomoscope::plan::GpuSet;
+///
+/// let gpus: GpuSet = "0,2".parse()?;
+/// assert_eq!(gpus.numbers(4).collect::<Vec<_>>(), [0, 2]);
+/// assert_eq!(GpuSet::ALL.numbers(4).count(), 4);
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct GpuSet(u64);
+
+impl GpuSet {
+    /// All that there are.
+    pub const ALL: GpuSet = GpuSet(u64::MAX);
+
+    /// Those of these numbers; `None` where one is too large or there twice, or there are none.
+    pub fn of(numbers: impl IntoIterator<Item = usize>) -> Option<Self> {
+        let add = |bits: u64, number: usize| {
+            let bit = 1u64.checked_shl(number.try_into().ok()?)?;
+            (bits & bit == 0).then_some(bits | bit)
+        };
+        numbers.into_iter().try_fold(0, add).filter(|bits| *bits != 0).map(Self)
+    }
+
+    /// Their numbers, of `num_gpus`.
+    pub fn numbers(self, num_gpus: usize) -> impl Iterator<Item = usize> {
+        let end = if self == Self::ALL { num_gpus } else { 64 };
+        (0..end.min(64)).filter(move |number| self.0 >> number & 1 != 0)
+    }
+}
+
+impl TryFrom<String> for GpuSet {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for GpuSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::ALL);
+        }
+        let numbers = text.split(',').map(|number| number.parse().ok()).collect::<Option<Vec<usize>>>();
+        let set = numbers.and_then(Self::of);
+        set.ok_or_else(|| format!("'{text}' is no list of GPUs; write their numbers, each once (0,1), or all"))
+    }
+}
+
+impl std::fmt::Display for GpuSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if *self == Self::ALL {
+            return f.write_str("all");
+        }
+        let numbers: Vec<String> = self.numbers(64).map(|number| number.to_string()).collect();
+        f.write_str(&numbers.join(","))
+    }
+}
+
+impl DeviceChoice {
+    /// Where what is not shared out is done: the first of several.
+    pub(in crate::plan) fn first(self) -> Self {
+        match self {
+            DeviceChoice::Gpus(set) => DeviceChoice::Cuda(set.numbers(64).next().unwrap_or(0)),
+            one => one,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The devices of this machine that a run can be asked for, and why one of them cannot compute it.
+
+use super::choice::{DeviceChoice, GpuSet};
+use super::memory::FreeMemory;
+#[cfg(feature = "cuda")]
+use super::processes::own_gpus;
+use super::processes::{are_several, num_processes, process_team};
+#[cfg(feature = "cuda")]
+use crate::algebra::Backend as _;
+use crate::algebra::{Simd, Team};
+#[cfg(feature = "cuda")]
+use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
+use crate::data::Notice;
+use crate::plan::error::SetupError;
+#[cfg(feature = "cuda")]
+use crate::recon::ReconError;
+use crate::words::counted;
+
+/// A device of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Device {
+    /// How a run asks for it.
+    pub choice: DeviceChoice,
+    /// Its name for people.
+    pub name: String,
+    /// Why it cannot reconstruct, as the end of a sentence; `None` where it can.
+    pub why_not: Option<String>,
+}
+
+/// The choices that every machine has: known at once.
+pub fn host_devices() -> Vec<Device> {
+    let device = |choice, name: &str| Device { choice, name: name.into(), why_not: None };
+    vec![device(DeviceChoice::Auto, "auto"), device(DeviceChoice::Cpu, "CPU")]
+}
+
+/// All choices: those of every machine, then each CUDA device that is found, and all of them together. Looking for them takes a
+/// fraction of a second each.
+pub fn available_devices() -> Vec<Device> {
+    let mut devices = host_devices();
+    let gpus = cuda_devices();
+    let num_usable = gpus.iter().filter(|gpu| gpu.why_not.is_none()).count();
+    devices.extend(gpus);
+    if num_usable > 1 && num_usable == devices.len() - host_devices().len() {
+        let name = format!("all {num_usable} GPUs");
+        devices.push(Device { choice: DeviceChoice::Gpus(GpuSet::ALL), name, why_not: None });
+    }
+    devices
+}
+
+/// A device that has been chosen and opened.
+pub enum Chosen {
+    /// The processor.
+    Cpu,
+    /// A CUDA device.
+    #[cfg(feature = "cuda")]
+    Cuda(Box<CudaBackend>),
+}
+
+impl Chosen {
+    /// The device in words.
+    pub fn name(&self) -> String {
+        match self {
+            Chosen::Cpu => "CPU".into(),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => backend.info().name.clone(),
+        }
+    }
+
+    /// The device of a run in words: its threads and the instructions that they use with it.
+    pub(in crate::plan) fn words(&self, simd: Simd) -> String {
+        match self {
+            Chosen::Cpu => format!("CPU, {}, {}", counted(rayon::current_num_threads(), "thread"), simd.name()),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => backend.name(),
+        }
+    }
+
+    /// What is free of the memory in which it computes.
+    pub(in crate::plan) fn free_memory(&self) -> FreeMemory {
+        match self {
+            Chosen::Cpu => FreeMemory::of_the_computer(),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => FreeMemory::of_device(backend),
+        }
+    }
+
+    /// Whether it has a memory of its own, to which arrays are copied.
+    pub(in crate::plan) fn has_own_memory(&self) -> bool {
+        !matches!(self, Chosen::Cpu)
+    }
+}
+
+/// Opens the device that was asked for. "The best there is" is the first CUDA device if it can be used, else the
+/// processor; where there is a GPU that cannot be used, a notice says why.
+///
+/// # Errors
+/// A CUDA device was asked for and cannot be used; nothing falls back in silence.
+pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), SetupError> {
+    match choice {
+        DeviceChoice::Cpu => Ok((Chosen::Cpu, Vec::new())),
+        DeviceChoice::Cuda(number) => open_cuda(number).map(|device| (device, Vec::new())).map_err(|reason| {
+            let way_out = if reason.names_the_cpu { "" } else { "; use the CPU (--device cpu)" };
+            SetupError::Settings(format!("CUDA device {number} is not usable: {}{way_out}", reason.text))
+        }),
+        DeviceChoice::Auto => match open_cuda(0) {
+            Ok(device) => Ok((device, Vec::new())),
+            Err(CannotUse { is_there: false, .. }) => Ok((Chosen::Cpu, Vec::new())),
+            Err(CannotUse { text, .. }) => Ok((Chosen::Cpu, vec![cpu_instead(&text)])),
+        },
+        DeviceChoice::Gpus(_) => Err(SetupError::Settings(ONE_DEVICE.into())),
+    }
+}
+
+/// Why several GPUs are refused where there is nothing to share out yet.
+pub const ONE_DEVICE: &str = "this works on one GPU only; name one (--device cuda:0)";
+
+/// Devices with their places in their team, and what the user should know.
+pub(in crate::plan) type Members<D> = (Vec<(D, Team)>, Vec<Notice>);
+
+/// The devices that were asked for, for a list of events.
+///
+/// # Errors
+/// Those of [`choose_device`]; of several GPUs all are used or none.
+pub(in crate::plan) fn choose_members(choice: DeviceChoice) -> Result<Members<Chosen>, SetupError> {
+    match gpus_of_team(choice) {
+        #[cfg(feature = "cuda")]
+        Some(set) => {
+            let (members, notices) = open_gpus(set)?;
+            Ok((members.into_iter().map(|(backend, team)| (Chosen::Cuda(Box::new(backend)), team)).collect(), notices))
+        }
+        _ => choose_device(alike(choice)).map(|(chosen, notices)| (vec![(chosen, process_team())], notices)),
+    }
+}
+
+/// The GPUs of this host that are to work together, with each other or with those of other processes.
+pub(in crate::plan) fn gpus_of_team(choice: DeviceChoice) -> Option<GpuSet> {
+    match choice {
+        DeviceChoice::Gpus(set) => Some(set),
+        DeviceChoice::Cuda(number) if are_several() => GpuSet::of([number]),
+        _ => None,
+    }
+}
+
+/// Several processes compute on the same kind of device; what was left open was settled by all of them.
+pub(in crate::plan) fn alike(choice: DeviceChoice) -> DeviceChoice {
+    if are_several() && choice == DeviceChoice::Auto { DeviceChoice::Cpu } else { choice }
+}
+
+/// The devices that were asked for, each of which makes a slab of the image for itself.
+///
+/// # Errors
+/// Those of [`choose_members`].
+pub(in crate::plan) fn choose_slabs(choice: DeviceChoice) -> Result<(Vec<Chosen>, Vec<Notice>), SetupError> {
+    match choice {
+        #[cfg(feature = "cuda")]
+        DeviceChoice::Gpus(set) => {
+            let chosen = open_each(set)?.into_iter().map(|backend| Chosen::Cuda(Box::new(backend)));
+            Ok((chosen.collect(), Vec::new()))
+        }
+        _ => choose_device(choice).map(|(chosen, notices)| (vec![chosen], notices)),
+    }
+}
+
+/// Opens this process's of several GPUs and makes a team of them and those of other processes.
+#[cfg(feature = "cuda")]
+pub(in crate::plan) fn open_gpus(set: GpuSet) -> Result<Members<CudaBackend>, SetupError> {
+    let mut backends = open_each(set)?;
+    let (teams, why_not) = CudaBackend::join(&mut backends, &process_team()).map_err(ReconError::from)?;
+    let slower = |reason| {
+        let text = "the images of the GPUs are added in the memory of the computer, which is slower";
+        Notice::warning(format!("{text}: NCCL is not available ({reason})"))
+    };
+    Ok((backends.into_iter().zip(teams).collect(), why_not.map(slower).into_iter().collect()))
+}
+
+#[cfg(feature = "cuda")]
+fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
+    let refuse = |text: String| SetupError::Settings(format!("{text}; use the CPU (--device cpu)"));
+    let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
+    let open = |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} is not usable: {error}")));
+    own_gpus(set.numbers(num_gpus).collect()).into_iter().map(open).collect()
+}
+
+/// The devices of a team in words, of which this process has those of these names.
+pub(in crate::plan) fn together(names: &[String]) -> String {
+    let own = match names {
+        [first, others @ ..] if !others.is_empty() && others.iter().all(|name| name == first) => {
+            format!("{} × {first}", names.len())
+        }
+        _ => names.join(" + "),
+    };
+    match num_processes() {
+        1 => own,
+        count => format!("{count} processes, each with {own}"),
+    }
+}
+
+/// Does `work` on the device asked for. Where that was left open and a GPU has too little memory or breaks, it is done
+/// again on the processor, and a notice says why.
+///
+/// # Errors
+/// Those of the work.
+pub fn or_on_cpu<T>(
+    choice: DeviceChoice,
+    mut work: impl FnMut(DeviceChoice) -> Result<T, SetupError>,
+) -> Result<(T, Option<Notice>), SetupError> {
+    match work(choice) {
+        Err(error) if choice == DeviceChoice::Auto && error.is_of_a_gpu() => {
+            Ok((work(DeviceChoice::Cpu)?, Some(cpu_instead(&error.to_string()))))
+        }
+        outcome => Ok((outcome?, None)),
+    }
+}
+
+/// That the processor is used although there is a GPU.
+fn cpu_instead(reason: &str) -> Notice {
+    Notice::warning(format!("the CPU is used, because the GPU is not available: {reason}"))
+}
+
+/// Why a CUDA device cannot be used.
+struct CannotUse {
+    text: String,
+    /// Whether there is a GPU at all.
+    is_there: bool,
+    /// Whether the text names the processor as the way out.
+    names_the_cpu: bool,
+}
+
+#[cfg(feature = "cuda")]
+fn open_cuda(number: usize) -> Result<Chosen, CannotUse> {
+    CudaBackend::open(number).map(|backend| Chosen::Cuda(Box::new(backend))).map_err(|error| {
+        let is_there = !matches!(error, CudaError::NoDriver | CudaError::NoDevice);
+        CannotUse { text: error.to_string(), is_there, names_the_cpu: error.names_the_cpu() }
+    })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn open_cuda(_: usize) -> Result<Chosen, CannotUse> {
+    let text = "this program was built without its feature `cuda`".into();
+    Err(CannotUse { text, is_there: false, names_the_cpu: false })
+}
+
+/// The CUDA devices that there are.
+#[cfg(feature = "cuda")]
+fn cuda_devices() -> Vec<Device> {
+    let device = |info: DeviceInfo| Device {
+        choice: DeviceChoice::Cuda(info.number),
+        why_not: info.why_not().map(|error| error.to_string()),
+        name: info.name,
+    };
+    crate::cuda::devices().unwrap_or_default().into_iter().map(device).collect()
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda_devices() -> Vec<Device> {
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::BackendError;
+
+    #[test]
+    fn the_processor_does_what_a_gpu_cannot_only_where_the_device_was_left_open() {
+        let too_much = |gpu: Option<&str>| SetupError::Memory {
+            needed_bytes: 9 << 30,
+            free_bytes: 5 << 20,
+            gpu: gpu.map(str::to_owned),
+            has_subsets: true,
+        };
+        let broken: SetupError = BackendError::Device("the GPU broke".into()).into();
+        let settings = SetupError::Settings("wrong".into());
+        let work = |error: &SetupError, choice: DeviceChoice| {
+            let mut tried = Vec::new();
+            let outcome = or_on_cpu(choice, |device| {
+                tried.push(device);
+                if device == DeviceChoice::Cpu { Ok(()) } else { Err(error.clone()) }
+            });
+            (outcome.map(|((), notice)| notice.map(|notice| notice.text)), tried)
+        };
+        let (outcome, tried) = work(&too_much(Some("Some GPU")), DeviceChoice::Auto);
+        assert_eq!(tried, [DeviceChoice::Auto, DeviceChoice::Cpu]);
+        let notice = outcome.unwrap().unwrap();
+        for words in ["the CPU is used", "9.00 GiB", "5.0 MiB", "on Some GPU"] {
+            assert!(notice.contains(words), "{notice}");
+        }
+        assert!(work(&broken, DeviceChoice::Auto).0.unwrap().unwrap().contains("the GPU broke"));
+        // Asked for by name it is that or nothing; nor does the processor help where the GPU is not to blame.
+        for (error, choice) in [
+            (&broken, DeviceChoice::Cuda(0)),
+            (&too_much(Some("Some GPU")), DeviceChoice::Cuda(1)),
+            (&too_much(None), DeviceChoice::Auto),
+            (&settings, DeviceChoice::Auto),
+        ] {
+            assert_eq!(work(error, choice), (Err(error.clone()), vec![choice]));
+        }
+        assert_eq!(work(&broken, DeviceChoice::Cpu), (Ok(None), vec![DeviceChoice::Cpu]));
+    }
+
+    #[test]
+    fn every_device_that_is_listed_can_be_used_or_says_why_not() {
+        let devices = available_devices();
+        assert_eq!(devices[..2], host_devices());
+        for device in &devices[1..] {
+            match (&device.why_not, choose_device(device.choice)) {
+                (None, outcome) => assert!(outcome.is_ok()),
+                (Some(reason), outcome) => assert!(outcome.err().unwrap().to_string().contains(reason)),
+            }
+        }
+        assert!(choose_device(DeviceChoice::Auto).is_ok(), "there is always the processor");
+        let error = choose_device(DeviceChoice::Cuda(1000)).err().unwrap().to_string();
+        assert!(error.contains("CUDA device 1000 is not usable") && error.contains("--device cpu"), "{error}");
+    }
+}

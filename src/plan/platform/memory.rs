@@ -1,0 +1,319 @@
+//! What a run will need, told before anything large is allocated: bytes from the lengths of its arrays, seconds from a
+//! trial of a few views.
+
+use std::sync::Arc;
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::bounded;
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+use crate::algebra::{Backend, ImageSpace};
+#[cfg(feature = "cuda")]
+use crate::cuda::CudaBackend;
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
+use crate::plan::error::SetupError;
+use crate::recon::MeasuredValues;
+use crate::task::{Stopped, Task};
+
+/// Longest side of an image that is accepted, voxels.
+const MAX_SIDE: usize = 4096;
+/// Volumes on their way to the screen.
+pub(in crate::plan) const NUM_FRAMES: u64 = 3;
+/// Address space that is left for the stacks of threads and the allocator's reserves.
+#[cfg(unix)]
+const SPARE_ADDRESS_SPACE: u64 = 64 << 20;
+/// The trial ends here even when it has learned nothing.
+const TRIAL_LIMIT: Duration = Duration::from_millis(250);
+/// What the trial aims to take.
+const TRIAL_AIM_SECS: f64 = 0.1;
+/// The trial's most views, for each thread.
+const TRIAL_VIEWS_PER_THREAD: usize = 5;
+
+/// Refuses an image that cannot be held at all.
+///
+/// # Errors
+/// A side out of all proportion, more memory than there is.
+pub(in crate::plan) fn check_image(grid: &Grid, free: &FreeMemory) -> Result<(), SetupError> {
+    if let Some(&side) = grid.size.iter().find(|side| **side > MAX_SIDE) {
+        return Err(SetupError::Settings(format!(
+            "the image has a side of {side} voxels; at most {MAX_SIDE} can be handled: choose fewer or larger voxels"
+        )));
+    }
+    free.check(4 * NUM_FRAMES * grid.num_voxels() as u64)
+}
+
+/// The arrays of a run, before they are made.
+pub(in crate::plan) struct Arrays<'a> {
+    /// Whether they are copied to a device of their own memory.
+    pub are_copied: bool,
+    pub image_len: usize,
+    pub grid: &'a Grid,
+    pub data: &'a dyn DataSpace,
+    pub counts: &'a MeasuredValues,
+}
+
+impl Arrays<'_> {
+    /// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction, a
+    /// sensitivity for each subset and of several their sum), the working memory of the operator (`scratch_bytes`) and the volumes on their way to the screen; the
+    /// counts where they are copied there; with a race what measuring it needs.
+    pub fn bytes(&self, num_subsets: usize, accumulation: Accumulation, scratch_bytes: u64) -> u64 {
+        let subset = Subset { index: 0, count: num_subsets };
+        let bins = self.data.len(Subset::ALL) as u64;
+        let corrections = self.counts.num_corrections() as u64;
+        let copied = if self.are_copied { (1 + corrections) * bins } else { 0 };
+        let races = accumulation.has_race();
+        let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
+        let sensitivities = num_subsets as u64 + u64::from(num_subsets > 1);
+        let images = (2 + sensitivities + race_images) * self.image_len as u64;
+        let frames = NUM_FRAMES * self.grid.num_voxels() as u64;
+        let values = copied + row_sums + self.data.len(subset) as u64 + images + frames;
+        4 * values + scratch_bytes
+    }
+}
+
+/// What a run will need, before it begins.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Forecast {
+    /// Memory where its arrays are, bytes of all devices together.
+    pub memory_bytes: u64,
+    /// Device in words, as in [`crate::plan::job::StartInfo`].
+    pub device: String,
+    /// Projector, as there.
+    pub projector: String,
+    /// Bytes that are free there; `None` where the system does not tell.
+    pub free_bytes: Option<u64>,
+}
+
+impl Forecast {
+    /// Of a run that needs this on a device in words, with a projector.
+    pub(in crate::plan) fn of(needs: &Needs, device: String, projector: String) -> Self {
+        Self { memory_bytes: needs.bytes(), device, projector, free_bytes: needs.free_bytes() }
+    }
+}
+
+/// Memory that is free, and where.
+#[derive(Clone, Debug)]
+pub struct FreeMemory {
+    /// Bytes; `None` where the system does not tell.
+    pub bytes: Option<u64>,
+    /// The GPU whose memory it is; `None` = the computer's own.
+    pub gpu: Option<String>,
+    /// That GPU's number.
+    pub gpu_number: Option<usize>,
+}
+
+/// Memory that a run uses of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Number of the GPU; `None` = the computer's own memory.
+    pub gpu_number: Option<usize>,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Memory that a run needs on each of its devices, with what is free there.
+pub(in crate::plan) struct Needs(Vec<(u64, FreeMemory)>);
+
+impl Needs {
+    /// Of a run on these devices.
+    pub fn of(needs: impl IntoIterator<Item = (u64, FreeMemory)>) -> Self {
+        Self(needs.into_iter().collect())
+    }
+
+    /// The same once a run that uses this memory has ended: each device gets back what was used of it, and no other's.
+    pub fn with_given_back(mut self, used: &[DeviceMemory]) -> Self {
+        for (_, free) in &mut self.0 {
+            let of_device = used.iter().filter(|used| used.gpu_number == free.gpu_number);
+            let given_back = of_device.map(|used| used.bytes).fold(0, u64::saturating_add);
+            free.bytes = free.bytes.map(|bytes| bytes.saturating_add(given_back));
+        }
+        self
+    }
+
+    /// Refuses what one of the devices cannot hold.
+    ///
+    /// # Errors
+    /// Those of [`FreeMemory::check`].
+    pub fn check(&self) -> Result<(), SetupError> {
+        self.0.iter().try_for_each(|(bytes, free)| free.check(*bytes))
+    }
+
+    /// Bytes on all devices together.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|(bytes, _)| bytes).sum()
+    }
+
+    /// Bytes that are free on all devices together; `None` where the system does not tell.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.0.iter().map(|(_, free)| free.bytes).try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
+    }
+
+    /// Bytes of each device.
+    pub fn of_devices(&self) -> Vec<DeviceMemory> {
+        self.0.iter().map(|(bytes, free)| DeviceMemory { gpu_number: free.gpu_number, bytes: *bytes }).collect()
+    }
+}
+
+impl FreeMemory {
+    /// What this process can still get: what the system has free, within the limits of its control group and of its
+    /// address space.
+    pub fn of_the_computer() -> Self {
+        let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+        let system = System::new_with_specifics(kind).ok();
+        let free = system.and_then(|system| {
+            let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory);
+            Some(system.available_memory().min(limit)).filter(|bytes| *bytes > 0)
+        });
+        Self { bytes: [free, free_address_space()].into_iter().flatten().min(), gpu: None, gpu_number: None }
+    }
+
+    /// What is free on a CUDA device.
+    #[cfg(feature = "cuda")]
+    pub fn of_device(backend: &CudaBackend) -> Self {
+        let info = backend.info();
+        Self { bytes: backend.free_memory_bytes(), gpu: Some(info.name.clone()), gpu_number: Some(info.number) }
+    }
+
+    /// Refuses to begin what it cannot hold. Where the system does not tell, nothing is refused.
+    ///
+    /// # Errors
+    /// The need is greater than what is free, with both figures.
+    pub fn check(&self, needed_bytes: u64) -> Result<(), SetupError> {
+        match self.bytes {
+            Some(free_bytes) if needed_bytes > free_bytes => {
+                Err(SetupError::Memory { needed_bytes, free_bytes, gpu: self.gpu.clone(), has_subsets: false })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is left of the address space that the process may use (`ulimit -v`); `None` where it has no limit.
+#[cfg(unix)]
+fn free_address_space() -> Option<u64> {
+    use sysinfo::{ProcessRefreshKind, ProcessesToUpdate};
+    let (limit, _) = rlimit::getrlimit(rlimit::Resource::AS).ok()?;
+    if limit == rlimit::INFINITY {
+        return None;
+    }
+    let (mut system, pid) = (System::new().ok()?, sysinfo::get_current_pid().ok()?);
+    let what = ProcessRefreshKind::nothing().with_memory();
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, what);
+    Some(limit.saturating_sub(system.process(pid)?.virtual_memory()).saturating_sub(SPARE_ADDRESS_SPACE))
+}
+
+/// Other systems have no such limit.
+#[cfg(not(unix))]
+fn free_address_space() -> Option<u64> {
+    None
+}
+
+/// Seconds for a forward projection and a backprojection of all views, from a few of them; `None` when even one view
+/// takes longer than the trial may.
+///
+/// # Errors
+/// The operator failed.
+pub(in crate::plan) fn trial_secs<B: Backend>(
+    backend: &mut B,
+    operator: &impl LinearOperator<B>,
+    image: &impl ImageSpace<B>,
+    data: &impl DataSpace,
+    num_subsets: usize,
+    accumulation: Accumulation,
+) -> Result<Option<f64>, OperatorError> {
+    let task = Task::new();
+    let result = std::thread::scope(|scope| {
+        let (done, waiting) = bounded::<()>(0);
+        let clock = task.clone();
+        let limit = Builder::new().spawn_scoped(scope, move || {
+            // The sender is dropped when the trial is over; until then the limit runs.
+            if waiting.recv_timeout(TRIAL_LIMIT) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
+                clock.stop();
+            }
+        });
+        if limit.is_err() {
+            // No trial without its limit.
+            return Err(Stopped.into());
+        }
+        let result = trial(backend, operator, image, data, num_subsets, accumulation, &task);
+        drop(done);
+        result
+    });
+    match result {
+        Ok(secs) => Ok(Some(secs)),
+        Err(OperatorError::Stopped(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The trial itself: the smallest subset forward tells how much can be afforded, and that is projected both ways.
+fn trial<B: Backend>(
+    backend: &mut B,
+    operator: &impl LinearOperator<B>,
+    image: &impl ImageSpace<B>,
+    data: &impl DataSpace,
+    num_subsets: usize,
+    accumulation: Accumulation,
+    task: &Task,
+) -> Result<f64, OperatorError> {
+    let most_subsets = data.max_subsets();
+    let x = backend.upload(Arc::new(vec![1.0; image.len()]))?;
+    let one = Subset { index: 0, count: most_subsets };
+    let mut estimate = backend.zeros(data.len(one))?;
+    let start = Instant::now();
+    operator.apply(backend, one, &x, &mut estimate, task)?;
+    backend.finish()?;
+    let affordable = (TRIAL_AIM_SECS / (2.0 * start.elapsed().as_secs_f64()).max(1e-6)) as usize;
+    let most = (TRIAL_VIEWS_PER_THREAD * rayon::current_num_threads()).min(most_subsets.div_ceil(num_subsets)).max(1);
+    let few = Subset { index: 0, count: most_subsets.div_ceil(affordable.clamp(1, most)) };
+    let part = data.len(few) as f64 / data.len(Subset::ALL).max(1) as f64;
+    let mut estimate = backend.zeros(data.len(few))?;
+    let mut correction = backend.zeros(image.len())?;
+    let start = Instant::now();
+    operator.apply(backend, few, &x, &mut estimate, task)?;
+    operator.adjoint(backend, few, &estimate, accumulation, &mut correction, task)?;
+    backend.finish()?;
+    Ok(start.elapsed().as_secs_f64() / part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn free(gpu_number: Option<usize>, bytes: u64) -> FreeMemory {
+        FreeMemory { bytes: Some(bytes), gpu: gpu_number.map(|_| "Some GPU".into()), gpu_number }
+    }
+
+    fn used(gpu_number: Option<usize>, bytes: u64) -> DeviceMemory {
+        DeviceMemory { gpu_number, bytes }
+    }
+
+    #[test]
+    fn each_device_gets_back_what_was_used_of_it() {
+        let needs = || Needs::of([0, 1].map(|gpu| (100 * MIB, free(Some(gpu), 60 * MIB))));
+        assert_eq!((needs().bytes(), needs().free_bytes()), (200 * MIB, Some(120 * MIB)));
+        assert!(needs().check().is_err());
+        // What both together give back would be enough for one.
+        let shared = [0, 1].map(|gpu| used(Some(gpu), 30 * MIB));
+        let error = needs().with_given_back(&shared).check().unwrap_err();
+        assert!(
+            matches!(error, SetupError::Memory { needed_bytes, free_bytes, .. } if [needed_bytes, free_bytes] == [100 * MIB, 90 * MIB])
+        );
+        assert!(needs().with_given_back(&[0, 1].map(|gpu| used(Some(gpu), 40 * MIB))).check().is_ok());
+        // What one gives back is of no use to the other, though both have one name, nor is the computer's memory.
+        for gpu in [Some(1), None] {
+            let needs = Needs::of([(100 * MIB, free(Some(0), 60 * MIB))]).with_given_back(&[used(gpu, 1 << 40)]);
+            assert!(needs.check().is_err());
+        }
+        let uneven = needs().with_given_back(&[used(Some(0), 90 * MIB), used(Some(1), 30 * MIB)]);
+        assert!(uneven.check().is_err() && uneven.free_bytes() == Some(240 * MIB));
+        // Where the system does not tell, nothing is refused.
+        let untold = Needs::of([(1, FreeMemory { bytes: None, ..free(None, 0) })]);
+        assert!(untold.check().is_ok() && untold.free_bytes().is_none());
+        assert_eq!(uneven.of_devices(), [0, 1].map(|gpu| used(Some(gpu), 100 * MIB)));
+    }
+}

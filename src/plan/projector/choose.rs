@@ -1,0 +1,311 @@
+//! The choice of a device and a projector: the first that the geometry allows, and said so where that is not the fastest.
+
+use super::settings::ProjectorSettings;
+use std::sync::Arc;
+
+use super::registry::{Between, PROJECTORS, ProjectorEntry, projector};
+use super::settings::ProjectorChoice;
+use super::system::System;
+use crate::algebra::{FieldOfView, Team};
+#[cfg(feature = "cuda")]
+use crate::cuda::CudaBackend;
+use crate::data::Notice;
+use crate::geometry::Grid;
+use crate::operator::{MirrorSets, OperatorError};
+use crate::plan::error::SetupError;
+#[cfg(feature = "cuda")]
+use crate::plan::platform::choice::GpuSet;
+#[cfg(feature = "cuda")]
+use crate::plan::platform::devices::open_gpus;
+use crate::plan::platform::devices::{Chosen, alike, choose_device, gpus_of_team, together};
+use crate::plan::platform::memory::{FreeMemory, check_image};
+use crate::plan::platform::processes::process_team;
+use crate::scanner::ScanGeometry;
+
+/// A projector on the devices of a team, each for its share of the data.
+pub struct ChosenTeam {
+    /// Which one.
+    pub entry: &'static ProjectorEntry,
+    /// Each device's system and place, at least one.
+    pub members: Vec<(Box<dyn System>, Team)>,
+    /// What the user should know.
+    pub notices: Vec<Notice>,
+}
+
+impl ChosenTeam {
+    /// The devices in words.
+    pub fn device(&self) -> String {
+        together(&self.members.iter().map(|(system, _)| system.device().to_owned()).collect::<Vec<String>>())
+    }
+}
+
+/// The projector that the settings ask for, on one device or on several.
+///
+/// # Errors
+/// Those of [`choose_projector`].
+pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
+    match gpus_of_team(settings.device) {
+        #[cfg(feature = "cuda")]
+        Some(set) => on_gpus(set, geometry, settings),
+        _ => {
+            let settings = ProjectorSettings { device: alike(settings.device), ..settings.clone() };
+            let ChosenProjector { entry, system, notices } = choose_projector(geometry, &settings)?;
+            Ok(ChosenTeam { entry, members: vec![(system, process_team())], notices })
+        }
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn on_gpus(set: GpuSet, geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
+    check_image(&settings.grid, &FreeMemory::of_the_computer())?;
+    check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
+    let (gpus, mut notices) = open_gpus(set)?;
+    let between = Between { geometry, settings };
+    let (mut members, mut chosen) = (Vec::new(), None);
+    for (backend, team) in gpus {
+        let (entry, system, notice) = on_cuda(backend, &between)?;
+        if chosen.is_none() {
+            notices.extend(notice);
+        }
+        chosen = Some(entry);
+        members.push((system, team));
+    }
+    let entry = chosen.ok_or_else(|| SetupError::Settings("there is no GPU".into()))?;
+    notices.extend(unmatched(entry));
+    notices.extend(unmirrored(entry, &between));
+    Ok(ChosenTeam { entry, members, notices })
+}
+
+/// A projector on its device, and what the user should know about the choice.
+pub struct ChosenProjector {
+    /// Which one.
+    pub entry: &'static ProjectorEntry,
+    /// Ready to be used.
+    pub system: Box<dyn System>,
+    /// What the user should know.
+    pub notices: Vec<Notice>,
+}
+
+/// The projector that the settings ask for.
+///
+/// # Errors
+/// A device that is not there, an image that cannot be held, a field of view without a voxel, a projector asked for where the
+/// geometry does not allow it.
+pub fn choose_projector(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenProjector, SetupError> {
+    check_image(&settings.grid, &FreeMemory::of_the_computer())?;
+    check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
+    let (device, mut notices) = choose_device(settings.device)?;
+    let between = Between { geometry, settings };
+    let (entry, system, notice) = match device {
+        Chosen::Cpu => first_that_can_be(settings.projector, |entry| Some((entry.on_host)(&between)))?,
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(backend) => on_cuda(*backend, &between)?,
+    };
+    notices.extend(notice);
+    notices.extend(unmatched(entry));
+    notices.extend(unmirrored(entry, &between));
+    Ok(ChosenProjector { entry, system, notices })
+}
+
+fn unmatched(entry: &ProjectorEntry) -> Option<Notice> {
+    let text = "the backprojection of this projector is not exactly the adjoint of its projection: the likelihood need not rise";
+    (!entry.is_matched).then(|| Notice::info(text))
+}
+
+/// A notice where no LOR is the mirror image of another, though the fast projector could share paths among them.
+fn unmirrored(entry: &ProjectorEntry, Between { geometry, settings }: &Between) -> Option<Notice> {
+    if ProjectorChoice::Named(entry.name) != ProjectorChoice::AXIAL_RUNS {
+        return None;
+    }
+    let (grid, views) = (&settings.grid, (0..geometry.num_views).collect::<Vec<usize>>());
+    let sets = MirrorSets::new(geometry, grid, &FieldOfView::new(grid, settings.fov_radius_mm), &views);
+    let centred = Grid::centred(grid.size, grid.voxel_mm).ok().filter(|centred| centred.origin_mm[..2] != grid.origin_mm[..2]);
+    let cause = match centred {
+        Some(_) => "the image grid is not centred on the scanner's axis",
+        None => "none of the scan's views is the image of another",
+    };
+    (sets.most() <= 1 && views.len() > 1).then(|| {
+        Notice::info(format!(
+            "the projector {} takes about twice as long here: {cause}, so that no two LORs share a path",
+            entry.name
+        ))
+    })
+}
+
+#[cfg(feature = "cuda")]
+fn on_cuda(backend: CudaBackend, between: &Between) -> Result<First<Box<dyn System>>, SetupError> {
+    check_image(&between.settings.grid, &FreeMemory::of_device(&backend))?;
+    let choice = between.settings.projector;
+    let (entry, assemble, notice) = first_that_can_be(choice, |entry| entry.on_cuda.map(|make| make(&backend, between)))?;
+    Ok((entry, assemble(backend)?, notice))
+}
+
+/// A projector that can be, what was made of it, and what is to be known.
+type First<T> = (&'static ProjectorEntry, T, Option<Notice>);
+
+/// What `make` gives for the projector that is asked for, or where none is for the first that the geometry allows, with a notice
+/// where that is not the first of all. `None` = a projector that this device does not have.
+fn first_that_can_be<T>(
+    choice: ProjectorChoice,
+    make: impl Fn(&ProjectorEntry) -> Option<Result<T, OperatorError>>,
+) -> Result<First<T>, SetupError> {
+    if let ProjectorChoice::Named(name) = choice {
+        let made = projector(name).and_then(|entry| Some((entry, make(entry)?)));
+        let Some((entry, made)) = made else {
+            return Err(SetupError::Settings(format!("the projector {name} is not available on this device; use another one")));
+        };
+        return Ok((entry, made?, None));
+    }
+    let mut notice = None;
+    for entry in &PROJECTORS {
+        match make(entry) {
+            Some(Err(OperatorError::Unsuitable(reason))) => {
+                let ProjectorEntry { name, advice, .. } = entry;
+                notice.get_or_insert(format!("the projector {name} does not fit: {reason}. {advice}"));
+            }
+            Some(Err(error)) => return Err(error.into()),
+            Some(Ok(made)) => {
+                let text = |why| format!("the projector {} is used, which is many times slower: {why}", entry.name);
+                return Ok((entry, made, notice.map(|why| Notice::warning(text(why)))));
+            }
+            None => {}
+        }
+    }
+    Err(SetupError::Settings(notice.unwrap_or_else(|| "there is no projector for this device".into())))
+}
+
+/// Refuses a field of view that holds no voxel.
+pub(in crate::plan) fn check_field_of_view(grid: &Grid, radius_mm: f64) -> Result<(), SetupError> {
+    let nearest = |a: usize| {
+        let axis = grid.voxel_from_mm([0.0; 3])[a].round().clamp(0.0, grid.size[a] as f64 - 1.0);
+        grid.mm_from_voxel([axis; 3])[a]
+    };
+    let smallest = nearest(0).hypot(nearest(1));
+    if radius_mm.is_finite() && radius_mm > 0.0 && radius_mm >= smallest {
+        return Ok(());
+    }
+    Err(SetupError::Settings(format!(
+        "a field of view of radius {radius_mm} mm holds no voxel of the image, whose nearest one lies {smallest:.3} mm from the scanner's axis; give a larger --fov-radius-mm"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::Rays;
+    use super::super::settings::rays_per_bin;
+    use super::*;
+    use crate::plan::platform::choice::DeviceChoice;
+    use crate::scanner::{InPlane, find};
+
+    #[test]
+    fn the_fast_projector_is_taken_where_it_can_be_and_its_lack_is_told() {
+        let geometry = Arc::new(find("small").unwrap().geometry.clone());
+        let choose = |dz: f64, projector| {
+            let grid = Grid::centred([21, 21, 9], [3.0, 3.0, dz]).unwrap();
+            let (rays, device) = (Rays::Fixed { tangential: 1, axial: 1 }, DeviceChoice::Cpu);
+            let settings =
+                ProjectorSettings { grid, fov_radius_mm: 30.0, rays, projector, device, threads_per_block: None, tubes: None };
+            choose_projector(&geometry, &settings).map(|chosen| (chosen.entry.name, chosen.notices.len()))
+        };
+        assert_eq!(choose(2.5, ProjectorChoice::Auto), Ok(("axial-runs", 0)));
+        assert_eq!(choose(2.5, ProjectorChoice::PER_LOR), Ok(("per-lor", 0)));
+        assert_eq!(choose(2.3, ProjectorChoice::Auto), Ok(("per-lor", 1)));
+        let refusal = choose(2.3, ProjectorChoice::AXIAL_RUNS).unwrap_err().to_string();
+        assert!(refusal.contains("use the projector per-lor"), "{refusal}");
+    }
+
+    #[test]
+    fn lors_that_share_no_path_are_told_of() {
+        let whole = Arc::new(find("small").unwrap().geometry.clone());
+        let turned = Arc::new(ScanGeometry { view_offset_deg: 1.0, ..(*whole).clone() });
+        let centred = Grid::centred([21, 21, 9], [3.0, 3.0, 2.5]).unwrap();
+        let [x, y, z] = centred.origin_mm;
+        let moved = Grid { origin_mm: [x + 0.7, y, z], ..centred.clone() };
+        let oblong = Grid::centred([21, 15, 9], [3.0, 3.0, 2.5]).unwrap();
+        for (geometry, grid, expected) in [
+            (&whole, &centred, None),
+            (&whole, &oblong, None),
+            (&whole, &moved, Some("not centred")),
+            // Turned, a square still is its own image by quarter turns.
+            (&turned, &centred, None),
+            (&turned, &moved, Some("not centred")),
+        ] {
+            let settings = ProjectorSettings {
+                grid: grid.clone(),
+                fov_radius_mm: 20.0,
+                rays: Rays::Fixed { tangential: 1, axial: 1 },
+                projector: ProjectorChoice::AXIAL_RUNS,
+                device: DeviceChoice::Cpu,
+                threads_per_block: None,
+                tubes: None,
+            };
+            let notices = choose_projector(geometry, &settings).unwrap().notices;
+            assert_eq!(notices.len(), usize::from(expected.is_some()), "{notices:?}");
+            assert!(notices.iter().all(|notice| notice.text.contains(expected.unwrap())), "{notices:?}");
+        }
+    }
+
+    #[test]
+    fn automatic_rays_cross_every_slice_of_a_bin() {
+        let geometry = &find("prt-1").unwrap().geometry;
+        let grid = |dz: f64| Grid::centred([9, 9, 9], [9.0, 9.0, dz]).unwrap();
+        for (dz, axial) in [(6.75, 1), (3.375, 2), (3.0, 3), (2.25, 3), (10.0, 1)] {
+            assert_eq!(rays_per_bin(geometry, &grid(dz), 30.0, Rays::Auto), [1, axial], "slices of {dz} mm");
+        }
+        assert_eq!(rays_per_bin(geometry, &grid(1.0), 30.0, Rays::Fixed { tangential: 2, axial: 1 }), [2, 1]);
+    }
+
+    fn tangential(geometry: &ScanGeometry, dx: f64, dy: f64, fov_radius_mm: f64) -> usize {
+        let grid = Grid::centred([201, 201, 9], [dx, dy, 100.0]).unwrap();
+        rays_per_bin(geometry, &grid, fov_radius_mm, Rays::Auto)[0]
+    }
+
+    #[test]
+    fn automatic_rays_leave_no_voxel_between_neighbouring_lines() {
+        // Arc-corrected bins of 3 mm.
+        let small = &find("small").unwrap().geometry;
+        for (dx, rays) in [(3.0, 1), (3.5, 1), (2.9, 2), (1.5, 2), (1.0, 3), (0.75, 4), (0.7, 5), (0.3, 8), (0.01, 8)] {
+            assert_eq!(tangential(small, dx, dx, 60.0), rays, "voxels of {dx} mm");
+        }
+        // A quotient that is whole up to rounding; the finer side counts.
+        assert_eq!(tangential(small, 3.0 / (1.0 + 5e-7), 3.0, 60.0), 1);
+        assert_eq!(tangential(small, 3.0 / (1.0 + 5e-6), 3.0, 60.0), 2);
+        assert_eq!([tangential(small, 1.5, 3.0, 60.0), tangential(small, 3.0, 1.5, 60.0)], [2, 2]);
+    }
+
+    #[test]
+    fn default_grids_have_one_ray_but_between_pairs_of_detectors_that_take_turns() {
+        for scanner in crate::scanner::catalogue() {
+            let geometry = &scanner.geometry;
+            let grid = geometry.default_grid().unwrap();
+            let radius_mm = grid.inscribed_radius_mm();
+            assert_eq!(rays_per_bin(geometry, &grid, radius_mm, Rays::Auto)[0], 1, "{}", scanner.name);
+            if geometry.in_plane == InPlane::Detectors {
+                let pairs = ScanGeometry { in_plane: InPlane::DetectorPairs, ..geometry.clone() };
+                let step = std::f64::consts::PI / pairs.num_detectors_per_ring as f64;
+                let mut gap = 0.0_f64;
+                // Neighbouring lines of view 0 inside the circle, by their points there.
+                for first in 0..pairs.num_tangential - 1 {
+                    let [a, b] = [first, first + 1].map(|t| pairs.s_mm(t));
+                    if a.abs().max(b.abs()) < radius_mm {
+                        gap = gap.max(b - a + (radius_mm * radius_mm - a * a).sqrt() * step);
+                    }
+                }
+                let found = pairs.largest_line_gap_mm(radius_mm);
+                assert!((found / gap - 1.0).abs() < 0.01, "{}: {found} and {gap}", scanner.name);
+                assert_eq!(rays_per_bin(&pairs, &grid, radius_mm, Rays::Auto)[0], 2, "{}", scanner.name);
+                // Near the axis they lie hardly farther apart than the lines of a view.
+                assert_eq!(tangential(&pairs, 1.1 * pairs.central_bin_mm(), 100.0, 10.0), 1, "{}", scanner.name);
+            }
+        }
+    }
+
+    #[test]
+    fn planar_heads_have_rays_by_their_bins() {
+        let geometry = &find("vrpet").unwrap().geometry;
+        let bin_mm = geometry.in_plane.bin_mm().unwrap();
+        for (part, rays) in [(1.0, 1), (2.0, 2), (2.5, 3)] {
+            assert_eq!(tangential(geometry, bin_mm / part, bin_mm, 20.0), rays);
+        }
+    }
+}

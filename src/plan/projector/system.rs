@@ -1,0 +1,250 @@
+//! A system: an operator on its back end, with the spaces of its images and its data, behind one face.
+
+use std::sync::Arc;
+
+use crate::algebra::{Backend, ImageSpace, Team, Voxels};
+use crate::data::{Unit, Volume};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, AnyOperator, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
+use crate::plan::platform::memory;
+use crate::plan::platform::memory::{Arrays, FreeMemory};
+use crate::recon::{Algorithm, EmKernels, EmSettings, MeasuredValues, MlemOsem, ProjectionModel, ReconError};
+use crate::task::Task;
+
+/// What can be asked of a system, whatever it is made of.
+pub trait System: Send {
+    /// The device in words, as this operator uses it: threads, vector instructions.
+    fn device(&self) -> &str;
+
+    /// Memory that is free where the arrays are.
+    fn free_memory(&self) -> FreeMemory;
+
+    /// The grid of its images.
+    fn grid(&self) -> &Grid;
+
+    /// What its data are.
+    fn data(&self) -> &dyn DataSpace;
+
+    /// The ways in which a backprojection can add.
+    fn accumulations(&self) -> &'static [Accumulation];
+
+    /// How it adds where nothing else is asked.
+    fn default_accumulation(&self) -> Accumulation;
+
+    /// Bytes of a reconstruction where its arrays are.
+    fn memory_bytes(&self, counts: &MeasuredValues, num_subsets: usize, accumulation: Accumulation) -> u64;
+
+    /// Bytes of one [`System::project`] or [`System::backproject`] there.
+    fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64;
+
+    /// Seconds for a forward projection and a backprojection of all data, from a trial of a part; `None` where even that takes
+    /// long.
+    ///
+    /// # Errors
+    /// The operator failed.
+    fn trial_secs(&mut self, num_subsets: usize, accumulation: Accumulation) -> Result<Option<f64>, OperatorError>;
+
+    /// MLEM or OSEM of counts with it, from a start image or the uniform one.
+    ///
+    /// # Errors
+    /// An unsuitable start image, too little memory on the device.
+    fn em(
+        self: Box<Self>,
+        counts: MeasuredValues,
+        num_subsets: usize,
+        settings: EmSettings,
+        init: Option<&Volume>,
+    ) -> Result<Box<dyn Algorithm>, ReconError>;
+
+    /// A x for the data of a subset, in the order of [`System::data`].
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn project(&mut self, subset: Subset, image: &Volume, task: &Task) -> Result<Vec<f32>, OperatorError>;
+
+    /// Aᵀ q of such data.
+    ///
+    /// # Errors
+    /// Stopped, device failure, another number of values than the subset has.
+    fn backproject(
+        &mut self,
+        subset: Subset,
+        data: Arc<Vec<f32>>,
+        accumulation: Accumulation,
+        task: &Task,
+    ) -> Result<Volume, OperatorError>;
+
+    /// Aᵀ of data that say which pairs there are, and their number, in so many subsets; `task` advances with each.
+    ///
+    /// # Errors
+    /// Stopped, device failure, another number of pairs than a subset has data.
+    fn backproject_pairs(&mut self, pairs: &Pairs<'_>, num_subsets: usize, task: &Task) -> Result<(Volume, u64), OperatorError>;
+}
+
+/// Which pairs of crystals there are, in the order of a system's data: those of each row and each column whose crystals
+/// `is_there` has as 1, not 0 ([`EmKernels::pair_products`]).
+pub struct Pairs<'a> {
+    /// For each place of a crystal.
+    pub is_there: Vec<f32>,
+    /// What a subset's rows add to a place: its transaxial LORs.
+    pub rows: &'a dyn Fn(Subset) -> Vec<[u32; 2]>,
+    /// What the columns add: planes.
+    pub columns: Vec<[u32; 2]>,
+}
+
+/// The parts of a system.
+pub(in crate::plan) struct Assembled<B, A, S, D> {
+    pub backend: B,
+    pub operator: A,
+    pub image: S,
+    pub data: D,
+    pub device: String,
+    pub default_accumulation: Accumulation,
+    /// Memory that is free on the back end.
+    pub free_memory: fn(&B) -> FreeMemory,
+    /// With whom the data are shared; operator and data are those of its share.
+    pub team: Team,
+}
+
+/// A projector between voxels and views with its spaces.
+pub(in crate::plan) type Projector<B, A> = Assembled<B, A, Voxels, Views>;
+
+impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
+    /// On a back end.
+    pub fn of_views(
+        backend: B,
+        operator: A,
+        device: String,
+        default_accumulation: Accumulation,
+        free_memory: fn(&B) -> FreeMemory,
+    ) -> Self {
+        let (image, data) = (operator.voxels().clone(), operator.views().clone());
+        Self { backend, operator, image, data, device, default_accumulation, free_memory, team: Team::ALONE }
+    }
+}
+
+/// A projector for the share of a member of a team.
+pub(in crate::plan) type OfTeam<B> = Assembled<B, AnyOperator<B>, Voxels, Box<dyn DataSpace>>;
+
+impl<B: Backend> OfTeam<B> {
+    /// On a back end.
+    ///
+    /// # Errors
+    /// The projector cannot be shared out.
+    pub fn of_views(
+        backend: B,
+        projector: impl ViewProjector<B>,
+        device: String,
+        default_accumulation: Accumulation,
+        free_memory: fn(&B) -> FreeMemory,
+        team: Team,
+    ) -> Result<Self, OperatorError> {
+        let image = projector.voxels().clone();
+        let (operator, data) = projector.for_team(&team)?;
+        Ok(Self { backend, operator, image, data, device, default_accumulation, free_memory, team })
+    }
+}
+
+impl<B, A, S, D> System for Assembled<B, A, S, D>
+where
+    B: EmKernels + 'static,
+    A: LinearOperator<B> + 'static,
+    S: ImageSpace<B> + 'static,
+    D: DataSpace + 'static,
+{
+    fn device(&self) -> &str {
+        &self.device
+    }
+
+    fn free_memory(&self) -> FreeMemory {
+        (self.free_memory)(&self.backend)
+    }
+
+    fn grid(&self) -> &Grid {
+        self.image.grid()
+    }
+
+    fn data(&self) -> &dyn DataSpace {
+        &self.data
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.operator.accumulations()
+    }
+
+    fn default_accumulation(&self) -> Accumulation {
+        self.default_accumulation
+    }
+
+    fn memory_bytes(&self, counts: &MeasuredValues, num_subsets: usize, accumulation: Accumulation) -> u64 {
+        let scratch_bytes = self.operator.scratch_bytes(Subset { index: 0, count: num_subsets }, accumulation);
+        let (image_len, grid) = (self.image.len(), self.image.grid());
+        let arrays = Arrays { are_copied: !B::SHARES_MEMORY, image_len, grid, data: &self.data, counts };
+        arrays.bytes(num_subsets, accumulation, scratch_bytes)
+    }
+
+    fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        let (image_len, data_len) = (self.image.len() as u64, self.data.len(subset) as u64);
+        self.operator.scratch_bytes(subset, accumulation) + 8 * image_len + 4 * data_len
+    }
+
+    fn trial_secs(&mut self, num_subsets: usize, accumulation: Accumulation) -> Result<Option<f64>, OperatorError> {
+        memory::trial_secs(&mut self.backend, &self.operator, &self.image, &self.data, num_subsets, accumulation)
+    }
+
+    fn em(
+        self: Box<Self>,
+        counts: MeasuredValues,
+        num_subsets: usize,
+        settings: EmSettings,
+        init: Option<&Volume>,
+    ) -> Result<Box<dyn Algorithm>, ReconError> {
+        let Self { mut backend, operator, image, data, team, .. } = *self;
+        let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets)?.of_team(team);
+        Ok(Box::new(MlemOsem::new(backend, image, model, settings, init)?))
+    }
+
+    fn project(&mut self, subset: Subset, image: &Volume, task: &Task) -> Result<Vec<f32>, OperatorError> {
+        let backend = &mut self.backend;
+        let x = backend.upload(Arc::new(self.image.coefficients(image)))?;
+        let mut data = backend.zeros(self.data.len(subset))?;
+        self.operator.apply(backend, subset, &x, &mut data, task)?;
+        Ok(backend.read(&data, <[f32]>::to_vec)?)
+    }
+
+    fn backproject(
+        &mut self,
+        subset: Subset,
+        data: Arc<Vec<f32>>,
+        accumulation: Accumulation,
+        task: &Task,
+    ) -> Result<Volume, OperatorError> {
+        let backend = &mut self.backend;
+        let data = backend.upload(data)?;
+        let mut coefficients = backend.zeros(self.image.len())?;
+        self.operator.adjoint(backend, subset, &data, accumulation, &mut coefficients, task)?;
+        let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(self.image.grid().clone(), 0.0) };
+        backend.read(&coefficients, |coefficients| self.image.write(coefficients, 1.0, &mut volume))?;
+        Ok(volume)
+    }
+
+    fn backproject_pairs(&mut self, pairs: &Pairs<'_>, num_subsets: usize, task: &Task) -> Result<(Volume, u64), OperatorError> {
+        let Self { backend, operator, image, default_accumulation, .. } = self;
+        let len = image.len();
+        let (mut sum, mut part) = (backend.zeros(len)?, backend.zeros(len)?);
+        let mut num_pairs = 0.0;
+        for subset in Subset::all(num_subsets) {
+            let rows = (pairs.rows)(subset);
+            let num_data = rows.len() * pairs.columns.len();
+            let data = backend.pair_products(&pairs.is_there, &rows, &pairs.columns)?;
+            // Ones and zeros.
+            num_pairs += backend.dot(&data, 0, &data, 0..num_data)?;
+            operator.adjoint(backend, subset, &data, *default_accumulation, &mut part, task)?;
+            backend.add_scaled(&mut sum, 0, 1.0, &part, 0..len)?;
+            task.advance(1);
+        }
+        let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(image.grid().clone(), 0.0) };
+        backend.read(&sum, |sum| image.write(sum, 1.0, &mut volume))?;
+        Ok((volume, num_pairs as u64))
+    }
+}

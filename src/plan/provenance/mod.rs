@@ -1,0 +1,692 @@
+//! What made an image: a record that is written beside it as JSON (`image.nii.gz.json`), told in NIfTI's description and, in the window, in a line
+//! under the slices.
+
+pub mod facts;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::data::{
+    BasisSettings, Counts, EventList, FrameTime, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet,
+    TubesMade, Unit, Volume,
+};
+use crate::io::dicom::Patient;
+pub use crate::io::provenance::ImageRecord;
+use crate::io::{self, ImageDescription, IoError};
+use crate::operator::Accumulation;
+use crate::plan::job::settings::RunSettings;
+use crate::plan::job::subsets::SubsetRecord;
+use crate::plan::projector::programs::PlaneKernel;
+use crate::plan::projector::settings::ProjectorChoice;
+use crate::recon::{Baseline, FilterSettings, RaceReport, SubsetOrder};
+use crate::scanner::epri::Order;
+use crate::words::counted;
+
+/// Version of the record's form; it grows when a key changes its meaning.
+pub const PROVENANCE_VERSION: u32 = 1;
+
+/// All that is needed to make an image again, and to know it from others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Always [`io::provenance::PROGRAM`], by which the program knows its own records.
+    pub program: String,
+    /// The program's version.
+    pub program_version: String,
+    /// [`PROVENANCE_VERSION`].
+    pub provenance_version: u32,
+    /// What was made.
+    pub made: Made,
+    /// Names of the files that it is written beside.
+    pub files: Vec<String>,
+    /// What it was made of.
+    pub data: DataRecord,
+    /// What the data was corrected by; of counts only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub corrections: Option<CorrectionRecord>,
+    /// How it was reconstructed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub algorithm: Option<AlgorithmRecord>,
+    /// How far the reconstruction was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub progress: Option<Progress>,
+    /// The rule that ended the reconstruction with this image, and what met it, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stopped_by: Option<String>,
+    /// What computed A and its adjoint; of counts only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub projector: Option<ProjectorRecord>,
+    /// The stored matrix that was A; of counts of pairs of crystals only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub matrix: Option<MatrixRecord>,
+    /// Full width at half maximum of the Gaussian that the image was filtered with, mm; `None` = none.
+    pub post_filter_fwhm_mm: Option<f64>,
+    /// What 1 count/mm stands for, Bq/mL, of an image that was multiplied by it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub calibration_bq_per_ml: Option<f64>,
+    /// By which the image is known as the one that a command would make again.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seal: Option<Seal>,
+    /// Where the voxels are and what they hold.
+    pub image: ImageRecord,
+    /// Where it was computed.
+    pub device: DeviceRecord,
+    /// When, and how long it took.
+    pub times: Times,
+}
+
+/// Numbers of 32 digits that tell an image from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// What was asked for: settings, and what the files hold that are read.
+    pub asked: String,
+    /// What the image's files hold.
+    pub written: String,
+}
+
+/// What an image is; in words as in the description inside image files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "lowercase")]
+pub enum Made {
+    /// A reconstruction.
+    Reconstruction,
+    /// Aᵀ (m ⊙ q) of projection data q.
+    Backprojection,
+    /// The true image of a phantom.
+    #[strum(serialize = "true image of a phantom")]
+    TrueImage,
+    /// An image file of which nobody kept such a record; the record's device and times say nothing.
+    #[strum(serialize = "image of another program")]
+    Elsewhere,
+}
+
+/// What an image was made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataRecord {
+    /// The study's name.
+    pub title: String,
+    /// Name of the file; `None` for a simulation that was not written.
+    pub file: Option<String>,
+    /// What a sweep is an image of: "3D", or "2D, axes z and y".
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub space: Option<String>,
+    /// File of the reference spectrum of a continuous-wave sweep.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reference: Option<String>,
+    /// How complex spectra were made real.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phase: Option<Phase>,
+    /// The frame of a list of events.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub frame: Option<FrameRecord>,
+}
+
+/// A part of the time of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRecord {
+    /// Its beginning, s from that of the scan.
+    pub start_secs: f64,
+    /// How long was measured in it, s.
+    pub duration_secs: f64,
+    /// Its end, s; `None` = start and duration.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub end_secs: Option<f64>,
+    /// The limits that were asked for, s; `None` = the same.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub requested_secs: Option<[f64; 2]>,
+    /// The seed by which time blocks at its limits were divided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub split_seed: Option<u64>,
+}
+
+impl From<&FrameTime> for FrameRecord {
+    fn from(frame: &FrameTime) -> Self {
+        let secs = |ms: u32| f64::from(ms) / 1e3;
+        Self {
+            start_secs: secs(frame.limits_ms.start),
+            duration_secs: frame.duration_ms as f64 / 1e3,
+            end_secs: Some(secs(frame.limits_ms.end)),
+            requested_secs: Some([frame.requested_ms.start, frame.requested_ms.end].map(secs)),
+            split_seed: frame.split_seed,
+        }
+    }
+}
+
+impl FrameRecord {
+    fn words(&self) -> String {
+        format!("frame {}–{} s", self.start_secs, self.end_secs())
+    }
+
+    /// Returns its end, s.
+    pub fn end_secs(&self) -> f64 {
+        self.end_secs.unwrap_or(self.start_secs + self.duration_secs)
+    }
+
+    /// Returns all of a series of frames as one; `None` without any.
+    pub fn whole(frames: &[Self]) -> Option<Self> {
+        let (first, last) = (frames.first()?, frames.last()?);
+        let requested = first.requested_secs.zip(last.requested_secs);
+        Some(Self {
+            duration_secs: frames.iter().map(|frame| frame.duration_secs).sum(),
+            end_secs: Some(last.end_secs()),
+            requested_secs: requested.map(|([from, _], [_, to])| [from, to]),
+            ..*first
+        })
+    }
+
+    /// Returns the time between the beginnings of neighbours and the duration of all, s, where both are the same.
+    pub fn step_secs(frames: &[Self]) -> Option<f64> {
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        let duration = frames.first()?.duration_secs;
+        let is_whole = |frame: &Self| same(frame.duration_secs, duration) && same(frame.end_secs() - frame.start_secs, duration);
+        let is_regular =
+            frames.iter().all(is_whole) && frames.windows(2).all(|pair| same(pair[0].end_secs(), pair[1].start_secs));
+        is_regular.then_some(duration)
+    }
+}
+
+impl DataRecord {
+    /// Of a study of this name out of these files.
+    pub fn new(title: &str, origin: &Origin) -> Self {
+        let name = |path: &Option<_>| path.as_deref().map(file_name);
+        let (file, reference) = (name(&origin.measured), name(&origin.reference));
+        Self { title: title.to_owned(), file, space: None, reference, phase: None, frame: None }
+    }
+
+    /// Of a list of events, or of a frame of it.
+    pub fn of_list(study: &Study<EventList>, settings: &RunSettings) -> Self {
+        let frame_ms = settings.frame_ms.as_ref().or(study.measured.frame_ms.as_ref());
+        let frame = frame_ms.map(|frame_ms| FrameRecord::from(&study.measured.frame_time(frame_ms)));
+        Self { frame, ..Self::new(&study.title, &study.origin) }
+    }
+
+    /// Of a sweep.
+    pub fn of_sweep(title: &str, origin: &Origin, sweep: &Sweep) -> Self {
+        let (space, phase) = (Some(sweep.space.to_string()), sweep.facts.phase);
+        Self { space, phase, ..Self::new(title, origin) }
+    }
+}
+
+/// What counts were corrected by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrectionRecord {
+    /// File of the factors; [`SIMULATED`] where they come from no file, `None` = 1.
+    pub multiplicative: Option<String>,
+    /// File of the background; [`SIMULATED`] where it comes from no file, `None` = 0.
+    pub additive: Option<String>,
+    /// Whether the background was divided by the factors in its file.
+    pub additive_inside: bool,
+    /// File of a list's map of attenuation.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub attenuation: Option<String>,
+}
+
+/// What stands for the file of a correction that was simulated with the data.
+pub const SIMULATED: &str = "simulated with the data";
+
+/// What stands for the file of a correction that a list of events tells itself.
+const OF_THE_LIST: &str = "from the file";
+
+impl CorrectionRecord {
+    /// Of a list, which tells them itself.
+    pub fn of_list(list: &EventList) -> Self {
+        let numbers = list.numbers();
+        let told = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
+        let randoms = if numbers.num_delayeds > 0 { "delayed coincidences" } else { OF_THE_LIST };
+        let multiplicative = told(numbers.has_factors, OF_THE_LIST);
+        let attenuation = list.facts.attenuation.map().map(|map| file_name(&map.file));
+        let additive = told(numbers.has_background, randoms);
+        Self { multiplicative, additive, additive_inside: false, attenuation }
+    }
+
+    /// Of a study with or without corrections.
+    pub fn new(study: &Study<Counts>) -> Self {
+        let Counts { multiplicative: factors, additive: background, .. } = &study.measured;
+        let Origin { multiplicative, additive, additive_inside, .. } = &study.origin;
+        let name =
+            |is_there: bool, path: &Option<_>| is_there.then(|| path.as_deref().map_or_else(|| SIMULATED.to_owned(), file_name));
+        Self {
+            multiplicative: name(factors.is_some(), multiplicative),
+            additive: name(background.is_some(), additive),
+            additive_inside: *additive_inside && background.is_some(),
+            attenuation: None,
+        }
+    }
+}
+
+/// How an image was reconstructed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum AlgorithmRecord {
+    /// Maximum-likelihood expectation maximisation.
+    Mlem(EmRecord),
+    /// The same over ordered subsets.
+    Osem(EmRecord),
+    /// Filtered backprojection of a sweep in one stage.
+    Fbp(FbpRecord),
+    /// The same in two stages.
+    FbpMultistage(FbpRecord),
+}
+
+/// Settings of an iterative reconstruction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EmRecord {
+    /// Subsets of an iteration.
+    pub subsets: usize,
+    /// Their order.
+    pub subset_order: SubsetOrder,
+    /// File of the start image; "uniform", or "given" where its file is not known.
+    pub start_image: String,
+    /// Whether a non-atomic run's sensitivity image was made with the race too.
+    pub racy_sensitivity: bool,
+    /// Part of the measured counts that the image and the background explain ([`crate::recon::Explained`]), where it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained: Option<f64>,
+    /// Part of the counts net of background that the image explains, where more than noise is left of them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained_net: Option<f64>,
+    /// What the race of the step that made the image lost.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub race: Option<RaceReport>,
+    /// What bounds the default number of subsets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub subset_rule: Option<SubsetRecord>,
+}
+
+/// Settings of a filtered backprojection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FbpRecord {
+    /// The program that backprojected ("single stage", …).
+    pub program: String,
+    /// Which single-stage program it was.
+    pub kernel: PlaneKernel,
+    /// How projections were filtered and read.
+    #[serde(flatten)]
+    pub filter: FilterSettings,
+    /// Which projections were used first.
+    pub order: Order,
+}
+
+/// How far a reconstruction was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Progress {
+    /// Of counts.
+    Iterations {
+        /// Full iterations complete.
+        iteration: usize,
+        /// Full iterations asked for.
+        iterations_asked: usize,
+        /// Steps done in all: subsets used.
+        subiteration: usize,
+        /// Whether all iterations that were asked for are in the image.
+        complete: bool,
+    },
+    /// Of a list of events that was still being written.
+    Arrived {
+        /// Steps done.
+        updates: usize,
+        /// Events that the image is of.
+        events: usize,
+        /// Never: a list that is whole is reconstructed as any other.
+        complete: bool,
+    },
+    /// Of a sweep.
+    Projections {
+        /// Projections in the image.
+        projections: usize,
+        /// Projections that the sweep has when it is whole; `None` where nobody knows.
+        projections_expected: Option<usize>,
+        /// Directions at equal angles that the projections were resampled to; `None` = not resampled.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        resampled_to: Option<usize>,
+        /// Whether all of them are in the image; `None` where nobody knows.
+        complete: Option<bool>,
+    },
+}
+
+/// What computed A and its adjoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProjectorRecord {
+    /// Its name ("axial-runs", "per-lor").
+    pub name: String,
+    /// Lines of a bin, tangentially and axially.
+    pub rays_per_bin: [usize; 2],
+    /// Voxels whose centre lies farther than this from the axis are zero, mm.
+    pub fov_radius_mm: f64,
+    /// How the backprojection of the last step added.
+    pub accumulation: Accumulation,
+    /// The same from each step on at which it was switched; empty where it never was.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub accumulation_switched: Vec<AccumulationSpan>,
+    /// How the tubes of response were simulated, of the projector that uses some and where that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tubes: Option<TubesMade>,
+}
+
+impl ProjectorRecord {
+    /// How these tubes were made, if a projector of this name uses them.
+    pub fn tubes_of(name: &str, tubes: Option<&TubeSet>) -> Option<TubesMade> {
+        let uses_tubes = ProjectorChoice::all().any(|choice| choice.name() == name && choice.uses_tubes());
+        tubes.filter(|_| uses_tubes).and_then(|tubes| tubes.made.clone())
+    }
+
+    pub(super) fn accumulation_words(&self) -> String {
+        match self.accumulation_switched.last() {
+            None => self.accumulation.to_string(),
+            Some(span) => format!("{} since step {}", span.accumulation, span.from_subiteration),
+        }
+    }
+}
+
+/// A stored matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixRecord {
+    /// The ring.
+    pub scanner: String,
+    /// Functions of the image.
+    pub basis: BasisSettings,
+    /// Its elements, symmetries apart.
+    pub elements: usize,
+    /// How it was simulated.
+    pub made: Option<MatrixMade>,
+}
+
+impl MatrixRecord {
+    /// Of a matrix.
+    pub fn new(matrix: &ResponseMatrix) -> Self {
+        let (scanner, elements) = (matrix.scanner.clone(), matrix.elements.len());
+        Self { scanner, basis: matrix.basis, elements, made: matrix.made }
+    }
+}
+
+/// From one step on additions were made so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccumulationSpan {
+    /// The first of these steps, from 1.
+    pub from_subiteration: usize,
+    /// How they added.
+    pub accumulation: Accumulation,
+}
+
+/// Where something was computed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// In words.
+    pub name: String,
+    /// Threads on the CPU.
+    pub threads: usize,
+}
+
+/// When something was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Start in UTC, RFC 3339, whole seconds.
+    pub started: String,
+    /// Seconds that it took, pauses left out.
+    pub elapsed_secs: f64,
+}
+
+/// The moment at which something was begun, on the calendar and on the clock that only goes forward.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    date: Timestamp,
+    clock: Instant,
+}
+
+impl Start {
+    /// This moment.
+    pub fn now() -> Self {
+        Self { date: Timestamp::now(), clock: Instant::now() }
+    }
+
+    /// From then until now.
+    pub fn times(self) -> Times {
+        self.times_of(self.clock.elapsed())
+    }
+
+    /// From then on for so long.
+    pub fn times_of(self, elapsed: Duration) -> Times {
+        Times { started: format!("{:.0}", self.date), elapsed_secs: elapsed.as_secs_f64() }
+    }
+}
+
+impl Provenance {
+    /// A record of an image of this data; what does not concern every image is left out.
+    pub fn new(made: Made, data: DataRecord, image: ImageRecord, device: DeviceRecord, times: Times) -> Self {
+        Self {
+            program: io::provenance::PROGRAM.to_owned(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            provenance_version: PROVENANCE_VERSION,
+            made,
+            files: Vec::new(),
+            data,
+            corrections: None,
+            algorithm: None,
+            progress: None,
+            stopped_by: None,
+            projector: None,
+            matrix: None,
+            post_filter_fwhm_mm: None,
+            calibration_bq_per_ml: None,
+            seal: None,
+            image,
+            device,
+            times,
+        }
+    }
+
+    /// The record of an image that was read from a file: the one beside it, where that is of this file and this grid, or one that
+    /// names the file alone. A notice says why the one that is there was not taken.
+    pub fn of_file(path: &Path, volume: &Volume) -> (Self, Option<Notice>) {
+        let (title, file) = (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), Some(file_name(path)));
+        let data = DataRecord { title, file, space: None, reference: None, phase: None, frame: None };
+        let device = DeviceRecord { name: "unknown device".to_owned(), threads: 0 };
+        let image = ImageRecord::new(&volume.grid, volume.unit);
+        let bare = || Self::new(Made::Elsewhere, data, image, device, Start::now().times()).of_image(volume);
+        let found = io::provenance::read(path).filter(|found| found.names_the_file);
+        let Some(io::provenance::Found { record: found, path: place, .. }) = found else { return (bare(), None) };
+        let is_of_this_grid = |record: &Self| record.image.grid_and_unit().is_ok_and(|(grid, _)| grid.same_as(&volume.grid));
+        match serde_json::from_value::<Self>(found) {
+            Ok(record) if is_of_this_grid(&record) => (record, None),
+            _ => {
+                let text = format!(
+                    "{} does not match the present content of {}: the provenance of the image is unknown",
+                    place.display(),
+                    path.display()
+                );
+                (bare(), Some(Notice::warning(text)))
+            }
+        }
+    }
+
+    /// The same of the image in Bq/mL, where 1 count/mm stands for so many.
+    pub fn calibrated(mut self, bq_per_ml: f64) -> Self {
+        self.calibration_bq_per_ml = Some(bq_per_ml);
+        self.image.unit = Unit::BqPerMl.label().to_owned();
+        self
+    }
+
+    /// The record beside a file, where there is one of this form that names it.
+    pub fn read_beside(file: &Path) -> Option<Self> {
+        let found = io::provenance::read(file).filter(|found| found.names_the_file)?;
+        let record: Self = serde_json::from_value(found.record).ok()?;
+        (record.provenance_version == PROVENANCE_VERSION).then_some(record)
+    }
+
+    /// The same of this very image: what it is on, and how much of it is not finite.
+    pub fn of_image(mut self, volume: &Volume) -> Self {
+        let not_finite = volume.as_slice().iter().filter(|value| !value.is_finite()).count();
+        self.image = ImageRecord { not_finite: Some(not_finite), ..ImageRecord::new(&volume.grid, volume.unit) };
+        self
+    }
+
+    /// The same from a start image of this file, where there is one.
+    pub fn from_start_image(mut self, file: Option<&Path>) -> Self {
+        if let (Some(AlgorithmRecord::Mlem(em) | AlgorithmRecord::Osem(em)), Some(file)) = (&mut self.algorithm, file) {
+            em.start_image = file_name(file);
+        }
+        self
+    }
+
+    /// The same beside these files.
+    pub fn beside<'a>(mut self, files: impl IntoIterator<Item = &'a Path>) -> Self {
+        self.files = files.into_iter().map(file_name).collect();
+        self
+    }
+
+    /// In one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
+    pub fn line(&self) -> String {
+        let frame = self.data.frame.as_ref().map(FrameRecord::words);
+        let made = [frame, self.algorithm.as_ref().map(AlgorithmRecord::words), self.position()];
+        let made: Vec<String> = made.into_iter().flatten().collect();
+        let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
+        match (&self.projector, &self.algorithm) {
+            (Some(projector), _) => parts.extend([projector.name.clone(), projector.accumulation_words()]),
+            (None, Some(AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp))) => parts.push(fbp.program.clone()),
+            (None, _) => {}
+        }
+        parts.push(self.device.name.clone());
+        parts.extend(self.post_filter_fwhm_mm.map(|fwhm| format!("post-filter {fwhm} mm")));
+        parts.join(" · ")
+    }
+
+    /// Returns the facts for short text fields, those first that change the numbers most: filter, frame, algorithm, iteration,
+    /// calibration, program and version, device.
+    pub fn description(&self) -> String {
+        let filter = self.post_filter_fwhm_mm.map(|fwhm_mm| format!("post-filter {}", io::filter_width(fwhm_mm)));
+        let frame = self.data.frame.as_ref().map(FrameRecord::words);
+        let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::words);
+        let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
+        let program = format!("{} {}", self.program, self.program_version);
+        let made = [filter, frame, Some(algorithm), self.position(), calibration, Some(program), Some(self.device.name.clone())];
+        made.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns the same facts for image files, with those that some formats have attributes of their own for.
+    pub fn image_description(&self) -> ImageDescription {
+        let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::words);
+        let method = algorithm.map(|algorithm| algorithm + &self.position().map_or_else(String::new, |at| format!(", {at}")));
+        ImageDescription { text: self.description(), method, filter_fwhm_mm: self.post_filter_fwhm_mm }
+    }
+
+    /// How far the reconstruction was, in words; of an image that was not reconstructed `None`.
+    pub fn position(&self) -> Option<String> {
+        Some(self.progress?.words(self.num_subsets()))
+    }
+
+    /// Steps of a full iteration.
+    pub fn num_subsets(&self) -> usize {
+        match &self.algorithm {
+            Some(AlgorithmRecord::Osem(em) | AlgorithmRecord::Mlem(em)) => em.subsets.max(1),
+            _ => 1,
+        }
+    }
+
+    /// Writes an image with this record: the whole of it beside the image, in short inside it where the format has a place
+    /// for it. A notice says why the record was not written, if it was not.
+    ///
+    /// # Errors
+    /// The image cannot be written.
+    pub fn write_image(&self, path: &Path, volume: &Volume) -> Result<Option<Notice>, IoError> {
+        self.write_image_of(path, volume, &Patient::default())
+    }
+
+    /// The same, of this patient.
+    ///
+    /// # Errors
+    /// As [`Provenance::write_image`].
+    pub fn write_image_of(&self, path: &Path, volume: &Volume, patient: &Patient) -> Result<Option<Notice>, IoError> {
+        io::write_described_volume(path, volume, &self.image_description(), patient)?;
+        Ok(self.write_beside(path))
+    }
+
+    /// Whether the image holds all that was asked for, and finite numbers.
+    pub fn is_whole(&self) -> bool {
+        let is_complete = match self.progress {
+            Some(Progress::Iterations { complete, .. } | Progress::Arrived { complete, .. }) => complete,
+            Some(Progress::Projections { complete, .. }) => complete != Some(false),
+            None => true,
+        };
+        (is_complete || self.stopped_by.is_some()) && self.image.not_finite.is_none_or(|num| num == 0)
+    }
+
+    /// Writes an image with this record as [`Provenance::write_image`] does, and in the record what was asked for and what was written:
+    /// [`Provenance::is_sealed`] knows it again. The record as it is written, and a notice where it is not.
+    ///
+    /// # Errors
+    /// The image cannot be written, or not be read again.
+    pub fn write_sealed_image(self, path: &Path, volume: &Volume, asked: &str) -> Result<(Self, Option<Notice>), IoError> {
+        io::write_described_volume(path, volume, &self.image_description(), &Patient::default())?;
+        let sealed = self.sealed(path, asked)?;
+        let notice = sealed.write_beside(path);
+        Ok((sealed, notice))
+    }
+
+    /// The same of an image that was written to this file.
+    ///
+    /// # Errors
+    /// The file cannot be read again.
+    pub fn sealed(mut self, path: &Path, asked: &str) -> Result<Self, IoError> {
+        let written = io::content_of(&io::files_written(path))?.digits();
+        self.seal = Some(Seal { asked: asked.to_owned(), written });
+        Ok(self)
+    }
+
+    /// Whether this file is there as it was written, as an answer to what is asked.
+    pub fn is_sealed(path: &Path, asked: &str) -> bool {
+        let seal = Self::read_beside(path).and_then(|record| record.seal).filter(|seal| seal.asked == asked);
+        seal.is_some_and(|seal| io::content_of(&io::files_written(path)).is_ok_and(|found| found.digits() == seal.written))
+    }
+
+    /// Writes the record beside a file; a notice says why not, if it was not.
+    pub fn write_beside(&self, path: &Path) -> Option<Notice> {
+        io::provenance::write(path, self).err().map(|error| Notice::warning(error.to_string()))
+    }
+}
+
+impl AlgorithmRecord {
+    fn words(&self) -> String {
+        match self {
+            AlgorithmRecord::Mlem(_) => "MLEM".to_owned(),
+            AlgorithmRecord::Osem(EmRecord { subsets: 1, .. }) => "OSEM 1 subset".to_owned(),
+            AlgorithmRecord::Osem(em) => format!("OSEM {} subsets", em.subsets),
+            AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp) => {
+                let FilterSettings { filter, cutoff, baseline, interpolation } = &fbp.filter;
+                let cutoff = cutoff.map_or_else(String::new, |cutoff| format!(", cut-off {cutoff}"));
+                let baseline = if *baseline == Baseline::None { String::new() } else { format!(", baseline {baseline}") };
+                format!("FBP {filter}{cutoff}{baseline}, {interpolation}")
+            }
+        }
+    }
+}
+
+impl Progress {
+    /// In words, of iterations of so many subsets.
+    fn words(self, num_subsets: usize) -> String {
+        match self {
+            Progress::Iterations { subiteration: 0, .. } => "start image".to_owned(),
+            Progress::Iterations { iteration, subiteration, .. } => match subiteration % num_subsets.max(1) {
+                0 => format!("iteration {iteration}"),
+                subset => format!("iteration {iteration}, after subset {subset} of {num_subsets}"),
+            },
+            Progress::Arrived { updates, events, .. } => {
+                format!("{} of {} while more were written", counted(updates, "update"), counted(events, "event"))
+            }
+            Progress::Projections { projections: 0, .. } => "no projection yet".to_owned(),
+            Progress::Projections { projections, projections_expected: Some(all), complete: Some(false), .. } => {
+                format!("{projections} of {all} projections")
+            }
+            Progress::Projections { projections: 1, .. } => "1 projection".to_owned(),
+            Progress::Projections { projections, .. } => format!("{projections} projections"),
+        }
+    }
+}
+
+/// A file's name without its folder.
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,157 @@
+//! Counts along lines, on one device or shared out among several.
+
+use crate::plan::platform::memory::DeviceMemory;
+use crate::plan::platform::memory::Forecast;
+use crate::plan::simulation::tubes::stand_in;
+use std::sync::Arc;
+
+use super::prepared::{Prepared, check_start_image, race_warning};
+use crate::algebra::Share;
+use crate::data::{Counts, Study};
+use crate::operator::{Accumulation, OperatorError};
+use crate::plan::error::SetupError;
+use crate::plan::job::settings::{AlgorithmKind, RunSettings};
+use crate::plan::job::{Job, StartInfo};
+use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::platform::memory::Needs;
+use crate::plan::projector::choose::{ChosenTeam, choose_team};
+use crate::plan::projector::settings::ProjectorSettings;
+use crate::plan::projector::system::System;
+use crate::recon::{Algorithm, EmSettings, Estimate, SharedAlgorithm, check_poisson_data};
+use crate::task::Task;
+
+impl RunSettings {
+    /// Whether tubes are still to be found for the projector that reconstructs with them.
+    pub(super) fn lacks_tubes(&self) -> bool {
+        self.projector.uses_tubes() && self.tubes.is_none()
+    }
+
+    /// How a backprojection adds on a system.
+    fn accumulation_on(&self, system: &dyn System) -> Accumulation {
+        self.accumulation.unwrap_or(system.default_accumulation())
+    }
+}
+
+/// What a run on this device will need.
+///
+/// # Errors
+/// Those of [`prepare_on`], as far as they can be known without looking at the data.
+pub(super) fn forecast_on(
+    device: DeviceChoice,
+    counts: &Counts,
+    settings: &RunSettings,
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
+    let mut settings = checked_settings(counts, settings)?;
+    if settings.lacks_tubes() {
+        settings.tubes = Some(Arc::new(stand_in(counts.geometry())?));
+    }
+    let chosen = choose_for(device, counts, &settings)?;
+    let needs = needs_of(&chosen, counts, &settings).with_given_back(given_back);
+    needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
+    Ok(Forecast::of(&needs, chosen.device(), chosen.entry.name.to_owned()))
+}
+
+fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<ChosenTeam, SetupError> {
+    let projector_settings = ProjectorSettings {
+        grid: settings.grid.clone(),
+        fov_radius_mm: settings.fov_radius_mm,
+        rays: settings.rays,
+        projector: settings.projector,
+        device,
+        threads_per_block: settings.threads_per_block,
+        tubes: settings.tubes.clone(),
+    };
+    let chosen = choose_team(counts.geometry(), &projector_settings)?;
+    let (most, num_devices) = (chosen.members.iter().map(|(system, _)| system.data().max_subsets()).min(), chosen.members.len());
+    match most.filter(|most| *most < settings.num_subsets) {
+        None => Ok(chosen),
+        Some(most) => Err(SetupError::Settings(format!(
+            "{} subsets are too many for {num_devices} devices: each device needs one view per subset; choose at most {most} subsets, or fewer devices",
+            settings.num_subsets
+        ))),
+    }
+}
+
+/// Memory of each device's share.
+fn needs_of(chosen: &ChosenTeam, counts: &Counts, settings: &RunSettings) -> Needs {
+    Needs::of(chosen.members.iter().map(|(system, _)| {
+        let accumulation = settings.accumulation_on(&**system);
+        (system.memory_bytes(&counts.into(), settings.num_subsets, accumulation), system.free_memory())
+    }))
+}
+
+/// The same on one device, from settings that were checked.
+pub(super) fn prepare_on(
+    device: DeviceChoice,
+    study: &Arc<Study<Counts>>,
+    settings: RunSettings,
+    task: &Task,
+) -> Result<Prepared, SetupError> {
+    let mut chosen = choose_for(device, &study.measured, &settings)?;
+    let needs = needs_of(&chosen, &study.measured, &settings);
+    needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
+    let (entry, device) = (chosen.entry, chosen.device());
+    let Some((system, _)) = chosen.members.first_mut() else { return Err(SetupError::Settings("there is no device".into())) };
+    let accumulation = settings.accumulation_on(&**system);
+    chosen.notices.extend(race_warning(accumulation));
+    let is_deterministic = accumulation == Accumulation::Deterministic;
+    let em = EmSettings {
+        subset_order: settings.subset_order,
+        accumulation,
+        sensitivity_accumulation: if is_deterministic { accumulation } else { system.default_accumulation() },
+        racy_sensitivity: settings.racy_sensitivity,
+    };
+    let num_subsets = settings.num_subsets;
+    // (Of a team what one device needs for its share.)
+    let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
+    task.check().map_err(OperatorError::from)?;
+    let accumulations = system.accumulations();
+    let ChosenTeam { members, notices, .. } = chosen;
+    let mut algorithms = Vec::with_capacity(members.len());
+    for (system, team) in members {
+        algorithms.push((system.em((&study.measured).into(), num_subsets, em, settings.init.as_deref())?, team));
+    }
+    let algorithm: Box<dyn Algorithm> = match &algorithms[..] {
+        [(_, team)] if team.share() == Share::WHOLE => algorithms.swap_remove(0).0,
+        _ => Box::new(SharedAlgorithm::new(algorithms)?),
+    };
+    let info = StartInfo {
+        device,
+        projector: entry.name.to_owned(),
+        num_subsets,
+        accumulation,
+        accumulations,
+        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
+        memory: needs.of_devices(),
+        job: Job::Counts { study: Arc::clone(study), settings: Box::new(settings) },
+    };
+    Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+}
+
+/// The settings as they will be used, once everything that can be wrong about them and the data was looked at.
+pub(super) fn checked(counts: &Counts, settings: &RunSettings) -> Result<RunSettings, SetupError> {
+    let settings = checked_settings(counts, settings)?;
+    check_poisson_data(counts)?;
+    Ok(settings)
+}
+
+/// The settings as they will be used, without a look at the data.
+fn checked_settings(counts: &Counts, settings: &RunSettings) -> Result<RunSettings, SetupError> {
+    let mut settings = settings.clone();
+    let refuse = |text: String| Err(SetupError::Settings(text));
+    if settings.algorithm == AlgorithmKind::Mlem {
+        settings.num_subsets = 1;
+    }
+    let (num_subsets, num_views) = (settings.num_subsets, counts.geometry().num_views);
+    if num_subsets == 0 || num_subsets > num_views {
+        return refuse(format!(
+            "{num_subsets} subsets are too many for {num_views} views; choose between 1 and {num_views} subsets"
+        ));
+    }
+    if settings.num_iterations == 0 {
+        return refuse("0 iterations leave the start image as it is; choose at least 1".into());
+    }
+    check_start_image(settings.init.as_deref(), &settings.grid)?;
+    Ok(settings)
+}

@@ -1,0 +1,412 @@
+//! Settings and a list of events become MLEM or OSEM of single events.
+
+use std::sync::Arc;
+
+use super::prepared::{Prepared, check_start_image, race_warning};
+use crate::algebra::{Host, Share, Simd, Team, Voxels};
+#[cfg(feature = "cuda")]
+use crate::cuda;
+use crate::data::{EventList, ListFacts, Notice, Study, TofFacts, Unit, Volume, frame_words};
+use crate::geometry::Grid;
+use crate::io::saved_sensitivity::SavedSensitivity;
+use crate::operator::{Accumulation, DataSpace, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError, TofKernel};
+use crate::plan::error::SetupError;
+use crate::plan::job::acquisition::ListAcquisition;
+use crate::plan::job::settings::{AlgorithmKind, RunSettings};
+use crate::plan::job::subsets::SubsetRule;
+use crate::plan::job::{Job, StartInfo};
+use crate::plan::list_mode::factors::factors_of_events;
+use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
+use crate::plan::list_mode::sensitivity::SensitivitySettings;
+use crate::plan::list_mode::study::GatheredEvents;
+use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::platform::devices::{Chosen, choose_members, together};
+use crate::plan::platform::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::projector::choose::check_field_of_view;
+use crate::plan::projector::settings::{ProjectorChoice, Rays};
+use crate::plan::simulation::cache::Cache;
+use crate::recon::{
+    Algorithm, ArrivingEvents, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues, MlemOsem,
+    ReconError, SharedAlgorithm, SubsetOrder,
+};
+use crate::scanner::PairRays;
+use crate::task::Task;
+use crate::words::counted;
+
+/// Rays of a pair of crystals at most where nothing else is asked.
+const MOST_RAYS: usize = 16;
+/// Voxels across an image where nothing tells how fine it can be.
+const MOST_ACROSS: f64 = 400.0;
+
+/// What reconstructs lists, for records.
+pub const EVENTS_PROJECTOR: &str = "events";
+
+/// The settings for a list when nothing else is asked.
+///
+/// # Errors
+/// The image grid cannot be made.
+pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError> {
+    let grid = list_grid(&list.facts)?;
+    let rule = SubsetRule::of_list(list);
+    Ok(RunSettings {
+        algorithm: AlgorithmKind::Osem,
+        num_iterations: rule.num_iterations(),
+        num_subsets: rule.num_subsets(),
+        subset_rule: Some(rule),
+        subset_order: SubsetOrder::Sequential,
+        fov_radius_mm: grid.inscribed_radius_mm(),
+        grid,
+        rays: Rays::Auto,
+        projector: ProjectorChoice::Auto,
+        device: DeviceChoice::Auto,
+        accumulation: None,
+        racy_sensitivity: false,
+        threads_per_block: None,
+        tubes: None,
+        num_threads: None,
+        init: None,
+        frame_ms: None,
+    })
+}
+
+/// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
+fn list_grid(facts: &ListFacts) -> Result<Grid, SetupError> {
+    if let Ok(cylinder) = cylinder_of(facts)
+        && let Ok(geometry) = sampling_of(facts, &cylinder, &HistogramSettings::default())
+    {
+        return Ok(geometry.default_grid()?);
+    }
+    let ([_, half_length], bore) = (facts.detectors.extent_mm(), facts.detectors.bore_mm());
+    let side = |axis: usize| {
+        let sides = facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[axis]).filter(|mm| *mm > 0.0);
+        sides.fold(f64::INFINITY, f64::min)
+    };
+    let [across, along] = [1.4 * bore, 2.0 * half_length];
+    let voxel = |side: f64, length: f64| if side.is_finite() { 0.5 * side } else { length / 100.0 }.max(length / MOST_ACROSS);
+    let [dx, dz] = [voxel(side(1), across), voxel(side(2), along.max(side(2).min(1e6)))];
+    let odd = |length: f64, d: f64| 2 * (0.5 * length / d).floor() as usize + 1;
+    Ok(Grid::centred([odd(across, dx), odd(across, dx), odd(along, dz)], [dx, dx, dz])?)
+}
+
+/// Rays of a pair of crystals: automatically one across them, and so many along them that no slice between neighbouring rings is missed,
+/// as for a michelogram. On a cylinder they fill the distance of its rings.
+pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> PairRays {
+    let ring_spacing_mm =
+        cylinder_of(facts).ok().filter(|cylinder| cylinder.num_rings > 1).map(|cylinder| cylinder.ring_spacing_mm);
+    let [tangential, axial] = match rays {
+        Rays::Fixed { tangential, axial } => [tangential.max(1), axial.max(1)],
+        Rays::Auto => {
+            let sides_mm = facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[2]);
+            let along_mm = ring_spacing_mm.unwrap_or_else(|| sides_mm.fold(0.0, f64::max));
+            let num = (along_mm / grid.voxel_mm[2] * (1.0 - 1e-9)).ceil().max(1.0);
+            [1, (num as usize).min(MOST_RAYS)]
+        }
+    };
+    PairRays { tangential, axial, axial_mm: ring_spacing_mm }
+}
+
+/// Makes the algorithm on one device. `list` = the study's, or the frame of it that is reconstructed; `growing` is where events come from
+/// while the list is still being written.
+pub(in crate::plan) fn prepare_on(
+    cache: &Cache,
+    device: DeviceChoice,
+    study: &Arc<Study<EventList>>,
+    list: &EventList,
+    settings: &RunSettings,
+    growing: Option<&ListAcquisition>,
+    task: &Task,
+) -> Result<Prepared, SetupError> {
+    let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
+    let (members, mut notices) = members_of(device, &list.facts)?;
+    let usual = default_accumulation(&members);
+    let accumulation = settings.accumulation.unwrap_or(usual);
+    let needs = needs_of(&members, list, &settings, accumulation);
+    needs.check()?;
+    let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
+    let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
+    let wanted = SensitivitySettings { grid, fov_radius_mm, rays, device: device.first() };
+    let (SavedSensitivity { volume: sensitivity, .. }, found) = cache.list_sensitivity(&list.facts, &wanted, task)?;
+    notices.extend(found);
+    notices.extend(unnormalised(list));
+    notices.extend(coarse_for_tof(list, &settings.grid));
+    notices.extend(race_warning(accumulation));
+    let device_words = words_of(&members);
+    let em = EmSettings {
+        subset_order: settings.subset_order,
+        accumulation,
+        sensitivity_accumulation: usual,
+        racy_sensitivity: settings.racy_sensitivity,
+    };
+    let (num_subsets, algorithm): (_, Box<dyn Algorithm>) = match growing {
+        None => {
+            let parts = Parts { list, settings: &settings, sensitivity: &sensitivity, rays, em };
+            (settings.num_subsets, parts.on_all(members, task)?)
+        }
+        Some(acquisition) => {
+            let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
+            let (num_iterations, accumulations) = (settings.num_iterations, Accumulation::OF_LINES);
+            let (settings, acquisition) = (settings.clone(), acquisition.clone());
+            let arriving = Arriving { device, acquisition, settings, sensitivity, rays, em };
+            (1, Box::new(GrowingEm::new(arriving, num_iterations, dark, accumulation, accumulations)))
+        }
+    };
+    let info = StartInfo {
+        device: device_words,
+        projector: EVENTS_PROJECTOR.to_owned(),
+        num_subsets,
+        accumulation,
+        accumulations: algorithm.accumulations(),
+        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration: None },
+        memory: needs.of_devices(),
+        job: Job::Events { study: Arc::clone(study), settings: Box::new(settings), growing: growing.cloned() },
+    };
+    Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+}
+
+/// Events that arrive while their list is written, on one device.
+struct Arriving {
+    device: DeviceChoice,
+    acquisition: ListAcquisition,
+    settings: RunSettings,
+    sensitivity: Volume,
+    rays: PairRays,
+    em: EmSettings,
+}
+
+impl ArrivingEvents for Arriving {
+    fn num_arrived(&self) -> usize {
+        self.acquisition.look(|events| events.list().prompts.len())
+    }
+
+    fn algorithm(&mut self, task: &Task) -> Result<(Box<dyn Algorithm>, usize), ReconError> {
+        let (list, _) = self.acquisition.look(GatheredEvents::clone).finish(task).map_err(OperatorError::from)?;
+        let num_events = list.prompts.len();
+        let num_subsets = self.settings.num_subsets.min(SubsetRule::of_list(&list).num_subsets());
+        let settings = RunSettings { num_subsets, ..self.settings.clone() };
+        let Self { device, sensitivity, rays, em, .. } = self;
+        let make = || {
+            let (members, _) = members_of(*device, &list.facts)?;
+            needs_of(&members, &list, &settings, em.accumulation).check()?;
+            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on_all(members, task)
+        };
+        let algorithm = make().map_err(|error| match error {
+            SetupError::Recon(error) => error,
+            other => ReconError::UnsuitableSettings(other.to_string()),
+        })?;
+        Ok((algorithm, num_events))
+    }
+}
+
+/// Memory forecast of a run on one device, or on several, once a run that uses so much of them has ended.
+pub(in crate::plan) fn forecast_on(
+    device: DeviceChoice,
+    list: &EventList,
+    settings: &RunSettings,
+    growing: Option<&ListAcquisition>,
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
+    let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
+    let (members, _) = members_of(device, &list.facts)?;
+    let accumulation = settings.accumulation.unwrap_or(default_accumulation(&members));
+    let there;
+    let list = match growing {
+        None => list,
+        Some(acquisition) => {
+            there = acquisition.look(|events| events.list().clone());
+            &there
+        }
+    };
+    let needs = needs_of(&members, list, &settings, accumulation).with_given_back(given_back);
+    needs.check()?;
+    Ok(Forecast::of(&needs, words_of(&members), EVENTS_PROJECTOR.to_owned()))
+}
+
+/// The settings as they will be used, of a list that is whole or of one to which events are added.
+///
+/// # Errors
+/// No events, no iterations, more subsets than events, an image that cannot be.
+fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSettings, SetupError> {
+    let mut settings = settings.clone();
+    let refuse = |text: String| Err(SetupError::Settings(text));
+    if settings.algorithm == AlgorithmKind::Mlem {
+        settings.num_subsets = 1;
+    }
+    let num_events = whole.map_or(usize::MAX, |list| list.prompts.len());
+    if num_events == 0 {
+        let frame = whole.and_then(|list| Some(list.frame_time(list.frame_ms.as_ref()?)));
+        let place = frame.map_or_else(String::new, |frame| match frame.limits_ms.is_empty() {
+            true => format!(" in the frame {}, which holds no time block", frame_words(&frame.requested_ms)),
+            false => format!(" in the frame {}", frame.words()),
+        });
+        return Err(ReconError::UnsuitableData(format!("the list has no event{place}: there is nothing to reconstruct")).into());
+    }
+    if settings.num_subsets == 0 || settings.num_subsets > num_events {
+        return refuse(format!(
+            "{} subsets are too many for {}; choose between 1 and {num_events} subsets",
+            settings.num_subsets,
+            counted(num_events, "event")
+        ));
+    }
+    if settings.num_iterations == 0 {
+        return refuse("0 iterations leave the start image as it is; choose at least 1".into());
+    }
+    check_image(&settings.grid, &FreeMemory::of_the_computer())?;
+    check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
+    check_start_image(settings.init.as_deref(), &settings.grid)?;
+    Ok(settings)
+}
+
+/// Where the events are reconstructed.
+type Members = Vec<(Chosen, Team)>;
+
+/// The devices for a list. One with several resolutions of time of flight goes to the processor where nothing else is asked.
+fn members_of(device: DeviceChoice, facts: &ListFacts) -> Result<(Members, Vec<Notice>), SetupError> {
+    let has_several = facts.tof.as_ref().is_some_and(TofFacts::has_several_resolutions);
+    if !has_several || device != DeviceChoice::Auto {
+        return choose_members(device);
+    }
+    let (members, mut notices) = choose_members(DeviceChoice::Cpu)?;
+    notices.push(Notice::info("the list has several time-of-flight resolutions: it runs on the processor"));
+    Ok((members, notices))
+}
+
+fn default_accumulation(members: &Members) -> Accumulation {
+    let is_cpu = members.iter().all(|(chosen, _)| matches!(chosen, Chosen::Cpu));
+    if is_cpu { Accumulation::Deterministic } else { Accumulation::Atomic }
+}
+
+fn words_of(members: &Members) -> String {
+    together(&members.iter().map(|(chosen, _)| chosen.words(Simd::fastest())).collect::<Vec<String>>())
+}
+
+/// Bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
+fn bytes_of(chosen: &Chosen, share: Share, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
+    // In the memory of the computer the data of a share lie among all others.
+    let num = list.prompts.len().div_ceil(if chosen.has_own_memory() { share.count } else { 1 });
+    let space = EventSpace::of(num);
+    let (num, image_len) = (num as u64, settings.grid.num_voxels());
+    let terms = |is_there: bool| is_there.then(Arc::default);
+    let counts = MeasuredValues {
+        prompts: Arc::default(),
+        multiplicative: terms(list.has_factors()),
+        additive: terms(!list.prompts.additive.is_empty()),
+    };
+    // On every device in the order in which the events are taken, and so copied.
+    let arrays = Arrays { are_copied: true, image_len, grid: &settings.grid, data: &space, counts: &counts };
+    let [pair, order_and_key] = [8, 8];
+    let interval = if list.prompts.tof_mm.is_empty() { 0 } else { 8 };
+    let of_event = order_and_key + if chosen.has_own_memory() { pair + interval } else { 0 };
+    // A sensitivity of the whole, and private images or integers to add to.
+    let scratch = 4 * image_len as u64 * if chosen.has_own_memory() { 3 } else { 8 };
+    arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
+}
+
+/// Memory of each device's share.
+fn needs_of(members: &Members, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> Needs {
+    Needs::of(
+        members.iter().map(|(chosen, team)| (bytes_of(chosen, team.share(), list, settings, accumulation), chosen.free_memory())),
+    )
+}
+
+/// That nothing tells how well pairs count.
+fn unnormalised(list: &EventList) -> Option<Notice> {
+    list.facts.efficiency.is_none().then(|| {
+        let text = match list.prompts.multiplicative.is_empty() {
+            true => "the file contains no detection efficiencies: all crystal pairs have efficiency 1",
+            false => {
+                "the file contains detection efficiencies for its events only: the sensitivity uses 1 for all pairs; set a normalisation file (--normalization)"
+            }
+        };
+        Notice::warning(text)
+    })
+}
+
+/// Warns of voxels so large that the weight at the middle of a piece of a line is not its mean weight: with σ of half a voxel it is off by
+/// 5 %.
+fn coarse_for_tof(list: &EventList, grid: &Grid) -> Option<Notice> {
+    let tof = list.facts.tof.as_ref().filter(|_| !list.prompts.tof_mm.is_empty())?;
+    let fwhm_mm = tof.ways().map(|(fwhm_mm, _)| fwhm_mm).fold(f64::INFINITY, f64::min);
+    let sigma_mm = TofKernel::new(fwhm_mm).sigma_mm();
+    let largest_mm = grid.voxel_mm.into_iter().fold(0.0, f64::max);
+    (sigma_mm < 0.5 * largest_mm).then(|| {
+        Notice::warning(format!(
+            "the time-of-flight resolution (FWHM {fwhm_mm:.1} mm, σ {sigma_mm:.1} mm) is finer than half a voxel ({largest_mm:.1} mm): weights along a \
+             line are off by more than 5 %; choose voxels up to {:.1} mm",
+            2.0 * sigma_mm
+        ))
+    })
+}
+
+/// What an algorithm is made of.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    list: &'a EventList,
+    settings: &'a RunSettings,
+    sensitivity: &'a Volume,
+    rays: PairRays,
+    em: EmSettings,
+}
+
+impl Parts<'_> {
+    /// Puts it together on one device or on several.
+    fn on_all(self, mut members: Members, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
+        let factors = factors_of_events(self.list, task)?;
+        let factors = factors.as_deref();
+        if let [(_, team)] = &members[..]
+            && team.share() == Share::WHOLE
+        {
+            let (chosen, team) = members.swap_remove(0);
+            return self.on(chosen, team, factors);
+        }
+        let mut algorithms = Vec::with_capacity(members.len());
+        for (chosen, team) in members {
+            algorithms.push((self.on(chosen, team.clone(), factors)?, team));
+        }
+        Ok(Box::new(SharedAlgorithm::new(algorithms)?))
+    }
+
+    fn on(self, chosen: Chosen, team: Team, factors: Option<&[f32]>) -> Result<Box<dyn Algorithm>, SetupError> {
+        let (list, settings, rays) = (self.list, self.settings, self.rays);
+        let (events, tof) = (Arc::clone(&list.prompts), list.facts.tof.as_ref());
+        let (detectors, grid) = (&list.facts.detectors, settings.grid.clone());
+        match chosen {
+            Chosen::Cpu => {
+                let subsets = EventSubsets::default();
+                let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, rays, subsets)?;
+                let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+                let (operator, data) = lines.for_team(&team);
+                self.assemble(Host, team, operator, data, voxels, space, factors)
+            }
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(mut backend) => {
+                let (fov_radius_mm, subsets) = (settings.fov_radius_mm, EventSubsets::default());
+                let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, rays, subsets)?;
+                let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+                self.assemble(*backend, team, lines, space.clone(), voxels, space, factors)
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn assemble<B: EmKernels + 'static, A: LinearOperator<B> + 'static, D: DataSpace + 'static>(
+        self,
+        mut backend: B,
+        team: Team,
+        lines: A,
+        data: D,
+        voxels: Voxels,
+        space: EventSpace,
+        factors: Option<&[f32]>,
+    ) -> Result<Box<dyn Algorithm>, SetupError> {
+        let Self { list, settings, sensitivity, em, .. } = self;
+        let additive = list.prompts.additive.as_slice();
+        let terms = EventTerms {
+            multiplicative: factors,
+            additive: (!additive.is_empty()).then_some(additive),
+            total_additive: list.total_additive,
+        };
+        let sensitivity = Arc::new(voxels.coefficients(sensitivity));
+        let model = ListModel::new(&mut backend, lines, data, space, terms, sensitivity, settings.num_subsets)?;
+        Ok(Box::new(MlemOsem::new(backend, voxels, model.of_team(team), em, settings.init.as_deref())?))
+    }
+}

@@ -1,0 +1,207 @@
+//! Settings and counts of pairs of crystals become MLEM with a stored matrix.
+
+use std::sync::Arc;
+
+use super::prepared::{Prepared, check_start_image, race_warning};
+use crate::algebra::{Host, RingBasis, Simd, Team};
+#[cfg(feature = "cuda")]
+use crate::cuda;
+use crate::data::{Notice, PairCounts, ResponseMatrix, Study};
+use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, StoredMatrix};
+use crate::plan::error::SetupError;
+use crate::plan::job::settings::PairSettings;
+use crate::plan::job::{Job, StartInfo};
+use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::platform::devices::{Chosen, choose_device};
+use crate::plan::platform::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::projector::system::{Assembled, System};
+use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
+use crate::plan::simulation::quick_matrix::stand_in;
+use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
+use crate::scanner::find_ring;
+use crate::task::Task;
+
+/// How a backprojection adds where nothing else is asked: the fastest way, and it loses nothing.
+const DEFAULT_ACCUMULATION: Accumulation = Accumulation::Deterministic;
+
+/// Makes the algorithm on one device.
+pub(in crate::plan) fn prepare_on(
+    device: DeviceChoice,
+    study: &Arc<Study<PairCounts>>,
+    settings: &PairSettings,
+    matrix: &Arc<ResponseMatrix>,
+    task: &Task,
+) -> Result<Prepared, SetupError> {
+    let (chosen, mut notices) = choose_device(device)?;
+    let need = Need::of(&chosen, &study.measured, settings, matrix)?;
+    need.free.check(need.bytes)?;
+    if need.residence == Residence::OneOrder {
+        notices.push(Notice::info(
+            "the GPU memory holds only one order of the system matrix: the other one is loaded for each projection and backprojection, which is slower",
+        ));
+    }
+    let (accumulation, needs) = (need.accumulation, Needs::of([(need.bytes, need.free.clone())]));
+    notices.extend(race_warning(accumulation));
+    let mut system = system(chosen, need, matrix)?;
+    let secs_per_iteration = system.trial_secs(1, accumulation)?;
+    task.check().map_err(OperatorError::from)?;
+    let (device, accumulations) = (system.device().to_owned(), system.accumulations());
+    let em = EmSettings {
+        subset_order: SubsetOrder::Sequential,
+        accumulation,
+        sensitivity_accumulation: system.default_accumulation(),
+        racy_sensitivity: false,
+    };
+    let algorithm = system.em((&study.measured).into(), 1, em, settings.init.as_deref())?;
+    let info = StartInfo {
+        device,
+        projector: projector(matrix),
+        num_subsets: 1,
+        accumulation,
+        accumulations,
+        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
+        memory: needs.of_devices(),
+        job: Job::Pairs {
+            study: Arc::clone(study),
+            settings: Box::new(PairSettings { matrix: Some(Arc::clone(matrix)), ..settings.clone() }),
+        },
+    };
+    Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+}
+
+/// Memory forecast of a run on one device, once a run that uses so much of it has ended.
+pub(in crate::plan) fn forecast_on(
+    device: DeviceChoice,
+    pairs: &PairCounts,
+    settings: &PairSettings,
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
+    check(pairs, settings)?;
+    let (matrix, to_make) = match &settings.matrix {
+        Some(matrix) => (Arc::clone(matrix), 0),
+        None => stand_in(&pairs.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
+    };
+    let (chosen, _) = choose_device(device)?;
+    let need = Need::of(&chosen, pairs, settings, &matrix)?;
+    let needs = Needs::of([(need.bytes.max(to_make), need.free)]).with_given_back(given_back);
+    needs.check()?;
+    Ok(Forecast::of(&needs, chosen.words(Simd::detect()), projector(&matrix)))
+}
+
+/// What a run needs where its arrays are, worked out before anything large is made.
+struct Need {
+    image: RingBasis,
+    data: CrystalPairs,
+    accumulation: Accumulation,
+    /// Of the arrays, and of the elements where they are copied to a device.
+    bytes: u64,
+    /// How much of the matrix a device holds.
+    residence: Residence,
+    free: FreeMemory,
+}
+
+impl Need {
+    fn of(chosen: &Chosen, pairs: &PairCounts, settings: &PairSettings, matrix: &ResponseMatrix) -> Result<Self, SetupError> {
+        let Some(ring) = find_ring(&pairs.ring.name) else {
+            return Err(SetupError::Settings(format!("there is no ring '{}'", pairs.ring.name)));
+        };
+        let accumulation = settings.accumulation.unwrap_or(DEFAULT_ACCUMULATION);
+        let free = chosen.free_memory();
+        check_image(&settings.grid, &free)?;
+        let image = ring_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
+        let data = crystal_pairs(ring, matrix.basis.kind)?;
+        let are_copied = chosen.has_own_memory();
+        let arrays =
+            Arrays { are_copied, image_len: image.cells().len(), grid: &settings.grid, data: &data, counts: &pairs.into() };
+        let (bytes, residence) = match chosen {
+            // The elements are there already.
+            Chosen::Cpu => {
+                let scratch_bytes = StoredMatrix::scratch_bytes_of(matrix, &data, accumulation);
+                (arrays.bytes(1, accumulation, scratch_bytes), Residence::Both)
+            }
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(_) => {
+                let bytes = arrays.bytes(1, accumulation, cuda::StoredMatrix::scratch_bytes_of(&data, accumulation));
+                let has_room = free.bytes.is_none_or(|free| bytes + Residence::Both.bytes(matrix) <= free);
+                let residence = if has_room { Residence::Both } else { Residence::OneOrder };
+                (bytes + residence.bytes(matrix), residence)
+            }
+        };
+        Ok(Self { image, data, accumulation, bytes, residence, free })
+    }
+}
+
+fn projector(matrix: &ResponseMatrix) -> String {
+    format!("system matrix of {}", matrix.basis.kind.words())
+}
+
+/// Refuses counts that MLEM cannot explain.
+///
+/// # Errors
+/// Negative or non-finite ones, or none at all.
+pub(in crate::plan) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError> {
+    if let Some(lor) = pairs.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
+        let ([one, other], value) = (pairs.ring.crystals_of(lor), pairs.counts[lor]);
+        let text = format!("crystals {one} and {other} have {value} counts; MLEM needs counts of zero or more");
+        return Err(ReconError::UnsuitableData(text).into());
+    }
+    if pairs.total() == 0.0 {
+        return Err(ReconError::UnsuitableData("the measured data has no counts: every pair of crystals has zero".into()).into());
+    }
+    Ok(())
+}
+
+/// Refuses what does not go together.
+///
+/// # Errors
+/// A matrix of another ring, no iterations, a start image on another grid.
+pub(in crate::plan) fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> {
+    if let Some(matrix) = &settings.matrix {
+        matrix.fits(&pairs.ring).map_err(|error| SetupError::Settings(error.to_string()))?;
+        check_basis(&pairs.ring, matrix)?;
+    }
+    if settings.num_iterations == 0 {
+        return Err(SetupError::Settings("0 iterations leave the start image as it is; choose at least 1".into()));
+    }
+    check_start_image(settings.init.as_deref(), &settings.grid)
+}
+
+fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Box<dyn System>, SetupError> {
+    #[cfg(feature = "cuda")]
+    let residence = need.residence;
+    let Need { image, data, .. } = need;
+    let (device, default_accumulation) = (chosen.words(Simd::detect()), DEFAULT_ACCUMULATION);
+    let num_central = image.num_central();
+    match chosen {
+        Chosen::Cpu => {
+            let operator = StoredMatrix::new(Arc::clone(matrix), data.clone(), num_central)?;
+            let free_memory = |_: &Host| FreeMemory::of_the_computer();
+            Ok(Box::new(Assembled {
+                backend: Host,
+                operator,
+                image,
+                data,
+                device,
+                default_accumulation,
+                free_memory,
+                team: Team::ALONE,
+            }))
+        }
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(backend) => {
+            let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), num_central, residence)?;
+            let image = cuda::RingImage::new(&backend, image).map_err(OperatorError::from)?;
+            let (backend, free_memory) = (*backend, FreeMemory::of_device as _);
+            Ok(Box::new(Assembled {
+                backend,
+                operator,
+                image,
+                data,
+                device,
+                default_accumulation,
+                free_memory,
+                team: Team::ALONE,
+            }))
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Settings and an EPRI sweep become a filtered backprojection on a device.
+
+use std::sync::Arc;
+
+use super::prepared::Prepared;
+use crate::data::{Notice, Study, Sweep};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
+use crate::plan::error::SetupError;
+use crate::plan::job::acquisition::Acquisition;
+use crate::plan::job::settings::SweepSettings;
+use crate::plan::job::{Job, StartInfo};
+use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::platform::devices::{Chosen, choose_slabs, together};
+use crate::plan::platform::memory::{DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::projector::programs::{PlaneKernel, Stages};
+use crate::plan::projector::programs::{PlaneSystem, ProgramEntry, program};
+use crate::recon::{Algorithm, Estimate, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
+use crate::task::Task;
+
+/// Why two stages are refused on a GPU.
+const ON_THE_CPU: &str = "two stages are done on the CPU; use --device cpu, or one stage (--algorithm fbp) on the GPU";
+
+/// Makes the algorithm for the projections that the acquisition has so far, on one device.
+pub(in crate::plan) fn prepare_on(
+    device: DeviceChoice,
+    study: &Arc<Study<Acquisition>>,
+    settings: &SweepSettings,
+    task: &Task,
+) -> Result<Prepared, SetupError> {
+    let program = check(&study.measured, settings, device)?;
+    let sweep = study.measured.snapshot();
+    let num_taken = sweep.num_complete();
+    // Two stages know no other device than the processor.
+    let (members, mut notices) = choose_slabs(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
+    let (sweep, notice) = match settings.stages {
+        Stages::Single => (sweep, None),
+        Stages::Two => at_equal_angles(sweep, task)?,
+    };
+    notices.extend(notice);
+    if settings.stages == Stages::Two && settings.filter.interpolation == Interpolation::Nearest {
+        notices.push(Notice::warning(
+            "two stages draw straight lines in the second one: with the nearest sample the image differs by some 10 % from that of one stage; linear and cubic interpolation agree",
+        ));
+    }
+    let systems = systems(members, program, &settings.grid)?;
+    let block = block(settings, sweep.num_complete());
+    let needs = needs_of(&systems, settings, sampling_of(&sweep), sweep.num_complete());
+    needs.check()?;
+    let (device, projector) = words_of(&systems);
+    let fbp_settings = FbpSettings { filter: settings.filter, order: settings.order, block };
+    let mut algorithms = Vec::with_capacity(systems.len());
+    for (system, slab) in systems {
+        algorithms.push((system.fbp(&sweep, fbp_settings)?, slab));
+    }
+    let algorithm: Box<dyn Algorithm> = match algorithms.len() {
+        1 => algorithms.swap_remove(0).0,
+        _ => Box::new(SlabAlgorithm::new(algorithms)),
+    };
+    let info = StartInfo {
+        device,
+        projector,
+        num_subsets: algorithm.num_subsets(),
+        accumulation: Accumulation::Deterministic,
+        accumulations: algorithm.accumulations(),
+        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration: None },
+        memory: needs.of_devices(),
+        job: Job::Sweep { study: Arc::clone(study), settings: Box::new(settings.clone()) },
+    };
+    Ok(Prepared { algorithm, info, notices, num_taken })
+}
+
+/// The program that is asked for, unless something does not go together.
+fn check(acquisition: &Acquisition, settings: &SweepSettings, device: DeviceChoice) -> Result<&'static ProgramEntry, SetupError> {
+    let refuse = |text: &str| Err(SetupError::Settings(text.into()));
+    let Some(program) = program(settings.stages, settings.kernel) else {
+        return refuse("the paper's kernel backprojects in one stage; use --algorithm fbp with it");
+    };
+    if acquisition.look(|sweep| sweep.space).is_slice() {
+        if settings.stages == Stages::Two {
+            return refuse(
+                "two stages put a volume together from slices, and this sweep is two-dimensional: it has one; use one stage (--algorithm fbp)",
+            );
+        }
+        let num_slices = settings.grid.size[2];
+        if num_slices != 1 {
+            return refuse(&format!(
+                "this sweep is two-dimensional and makes an image of one slice, not of {num_slices}; ask for two numbers of voxels (--image NX,NY)"
+            ));
+        }
+    }
+    if settings.stages == Stages::Two {
+        if matches!(device, DeviceChoice::Cuda(_)) {
+            return refuse(ON_THE_CPU);
+        }
+        if !acquisition.is_over() {
+            return refuse(
+                "two stages need the whole sweep, and this one is still being acquired; use one stage (--algorithm fbp) for now",
+            );
+        }
+    }
+    if acquisition.is_over() && acquisition.num_complete() == 0 {
+        return refuse("the sweep has no projection: there is nothing to reconstruct");
+    }
+    Ok(program)
+}
+
+/// Memory forecast of a run on one device, or on several, once a run that uses so much of them has ended.
+pub(in crate::plan) fn forecast_on(
+    device: DeviceChoice,
+    acquisition: &Acquisition,
+    settings: &SweepSettings,
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
+    let program = check(acquisition, settings, device)?;
+    let (members, _) = choose_slabs(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
+    let (sampling, num_projections) = acquisition.look(|sweep| {
+        let angles = if settings.stages == Stages::Two { wanted_angles(sweep) } else { None };
+        (sampling_of(sweep), angles.map_or(sweep.num_complete(), |angles| angles[0] * angles[1]))
+    });
+    let systems = systems(members, program, &settings.grid)?;
+    let needs = needs_of(&systems, settings, sampling, num_projections).with_given_back(given_back);
+    needs.check()?;
+    let (device, projector) = words_of(&systems);
+    Ok(Forecast::of(&needs, device, projector))
+}
+
+/// Memory of each device's slab.
+fn needs_of(systems: &[OfSlab], settings: &SweepSettings, sampling: PlaneSampling, num_projections: usize) -> Needs {
+    let need = |system: &dyn PlaneSystem| memory_bytes(system, settings, sampling, num_projections);
+    Needs::of(systems.iter().map(|(system, _)| (need(&**system), system.free_memory())))
+}
+
+/// A program on its device, and the slab of the image that it makes.
+type OfSlab = (Box<dyn PlaneSystem>, Grid);
+
+/// Devices and projector in words.
+fn words_of(systems: &[OfSlab]) -> (String, String) {
+    let devices: Vec<String> = systems.iter().map(|(system, _)| system.device().to_owned()).collect();
+    (together(&devices), systems.first().map_or_else(String::new, |(system, _)| system.name().to_owned()))
+}
+
+/// The program on each device, for its slab of the image.
+fn systems(devices: Vec<Chosen>, program: &ProgramEntry, grid: &Grid) -> Result<Vec<OfSlab>, SetupError> {
+    let slabs = if devices.len() == 1 { vec![grid.clone()] } else { slabs(grid, devices.len())? };
+    let make = |(chosen, slab): (Chosen, Grid)| Ok((system(chosen, program, &slab)?, slab));
+    devices.into_iter().zip(slabs).map(make).collect()
+}
+
+/// A program on a device.
+fn system(chosen: Chosen, program: &ProgramEntry, grid: &Grid) -> Result<Box<dyn PlaneSystem>, SetupError> {
+    match chosen {
+        Chosen::Cpu => {
+            check_image(grid, &FreeMemory::of_the_computer())?;
+            Ok((program.on_host)(grid.clone()))
+        }
+        #[cfg(feature = "cuda")]
+        Chosen::Cuda(backend) => {
+            check_image(grid, &FreeMemory::of_device(&backend))?;
+            let make = program.on_cuda.ok_or_else(|| SetupError::Settings(ON_THE_CPU.into()))?;
+            Ok(make(*backend, grid.clone())?)
+        }
+    }
+}
+
+fn sampling_of(sweep: &Sweep) -> PlaneSampling {
+    PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre }
+}
+
+/// Projections of a step. Two stages are as fast as they are because an azimuth's projections come together.
+fn block(settings: &SweepSettings, num_projections: usize) -> usize {
+    match settings.stages {
+        Stages::Two => num_projections.max(1),
+        Stages::Single => settings.block.min(short_block(settings)),
+    }
+}
+
+/// Projections whose backprojection is short work, some tenths of a second, whatever the grid and the program: no command
+/// has to wait for longer.
+fn short_block(settings: &SweepSettings) -> usize {
+    let num_updates = match settings.kernel {
+        PlaneKernel::Fast => 1 << 31,
+        PlaneKernel::Paper => 1 << 26,
+    };
+    (num_updates / settings.grid.num_voxels().max(1)).max(1)
+}
+
+/// Bytes of a run of so many projections.
+fn memory_bytes(system: &dyn PlaneSystem, settings: &SweepSettings, sampling: PlaneSampling, num_projections: usize) -> u64 {
+    system.memory_bytes(block(settings, num_projections).min(num_projections.max(1)), &sampling)
+}
+
+/// The polar and azimuthal angles that a sweep has to be resampled to for two stages; `None` where few azimuths are shared
+/// by many directions already.
+fn wanted_angles(sweep: &Sweep) -> Option<[usize; 2]> {
+    let directions: Vec<_> = sweep.projections.iter().map(|projection| projection.direction).collect();
+    let num_azimuths = MultiStage::num_azimuths(&directions);
+    (num_azimuths * num_azimuths > 4 * directions.len()).then(|| equal_angles_for(directions.len()))
+}
+
+/// The sweep as two stages can take it: resampled where that is needed, which is told.
+fn at_equal_angles(sweep: Sweep, task: &Task) -> Result<(Sweep, Option<Notice>), SetupError> {
+    let Some(angles) = wanted_angles(&sweep) else { return Ok((sweep, None)) };
+    let text = format!(
+        "the projections were resampled to {} polar angles × {} azimuths, which two stages need: the image is less sharp than one stage makes it",
+        angles[0], angles[1]
+    );
+    Ok((resample_to_equal_angles(&sweep, angles, task)?, Some(Notice::info(text))))
+}

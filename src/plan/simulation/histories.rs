@@ -1,0 +1,77 @@
+//! The device that follows the histories of tubes of response.
+
+use crate::algebra::BackendError;
+#[cfg(feature = "cuda")]
+use crate::cuda::TubesMonteCarlo;
+use crate::data::Notice;
+use crate::montecarlo::{AllThreads, CannotMakeTubes, FollowHistories};
+use crate::operator::OperatorError;
+use crate::plan::error::SetupError;
+use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::platform::devices::{Chosen, choose_device, or_on_cpu};
+
+impl From<CannotMakeTubes> for SetupError {
+    fn from(error: CannotMakeTubes) -> Self {
+        match error {
+            CannotMakeTubes::Stopped(stopped) => OperatorError::from(stopped).into(),
+            CannotMakeTubes::Device(text) => BackendError::Device(text).into(),
+            error => Self::Settings(error.to_string()),
+        }
+    }
+}
+
+/// What was done on a device.
+pub struct Followed<T> {
+    /// The result.
+    pub result: T,
+    /// The device in words.
+    pub device: String,
+    /// What the user should know of its choice.
+    pub notices: Vec<Notice>,
+}
+
+/// Does `work` with what follows histories on the device asked for. Where that was left open and a GPU breaks, it is done again
+/// on the processor, and a notice says why.
+///
+/// # Errors
+/// A CUDA device was asked for and cannot be used; those of the work.
+pub(in crate::plan) fn with_histories_followed<T>(
+    choice: DeviceChoice,
+    mut work: impl FnMut(&mut dyn FollowHistories) -> Result<T, SetupError>,
+) -> Result<Followed<T>, SetupError> {
+    let on_device = |choice| -> Result<Followed<T>, SetupError> {
+        let (chosen, notices) = choose_device(choice)?;
+        let device = chosen.name();
+        let result = match chosen {
+            Chosen::Cpu => work(&mut AllThreads)?,
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => work(&mut TubesMonteCarlo::new(*backend).map_err(BackendError::from)?)?,
+        };
+        Ok(Followed { result, device, notices })
+    };
+    let (mut followed, notice) = or_on_cpu(choice, on_device)?;
+    followed.notices.extend(notice);
+    Ok(followed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::Stopped;
+
+    #[test]
+    fn a_gpu_that_breaks_is_replaced_only_where_the_device_was_left_open() {
+        let mut num_tried = 0;
+        let followed = with_histories_followed(DeviceChoice::Auto, |_| {
+            num_tried += 1;
+            if num_tried == 1 { Err(CannotMakeTubes::Device("the GPU broke".into()).into()) } else { Ok(num_tried) }
+        });
+        let followed = followed.unwrap();
+        assert_eq!((followed.result, followed.device.as_str()), (2, "CPU"));
+        assert!(followed.notices.iter().any(|notice| notice.text.contains("the GPU broke")));
+        let work =
+            |error: fn() -> CannotMakeTubes| with_histories_followed::<()>(DeviceChoice::Cpu, |_| Err(error().into())).err();
+        assert!(work(|| CannotMakeTubes::Device("broke".into())).unwrap().to_string().contains("broke"));
+        assert!(work(|| CannotMakeTubes::Stopped(Stopped)).unwrap().to_string().contains("stopped"));
+    }
+}

@@ -1,0 +1,340 @@
+//! The stored matrix of a ring, simulated for the functions of an image.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::histories::Followed;
+use crate::algebra::{BackendError, RingBasis, RingGrid};
+#[cfg(feature = "cuda")]
+use crate::cuda::ResponseMonteCarlo;
+use crate::data::{BasisKind, BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
+use crate::geometry::{Grid, GridError, Point};
+use crate::montecarlo::{
+    FollowError, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,
+    RingDetector,
+};
+use crate::operator::{CrystalPairs, OperatorError};
+use crate::plan::error::SetupError;
+use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::platform::devices::{Chosen, choose_device, or_on_cpu};
+use crate::plan::platform::memory::FreeMemory;
+use crate::scanner::CrystalRing;
+use crate::task::Task;
+
+/// Decays that are followed first where elements are asked for, and at most.
+const FIRST_HISTORIES: u64 = 1 << 22;
+const MOST_HISTORIES: u64 = 1 << 38;
+
+/// How much is simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MatrixAmount {
+    /// So many decays.
+    Histories(u64),
+    /// As many as it takes for so many elements.
+    Elements(u64),
+}
+
+impl MatrixAmount {
+    /// What of it falls to a part of the functions.
+    fn of_part(self, part: &ResponsePart, whole: &ResponsePart) -> Self {
+        let share = |num: u64, of: f64| ((num as f64 * of).ceil() as u64).max(1);
+        match self {
+            Self::Histories(num) => Self::Histories(share(num, part.extent.mm3 / whole.extent.mm3)),
+            Self::Elements(num) => Self::Elements(share(num, part.basics.len() as f64 / whole.basics.len() as f64)),
+        }
+    }
+}
+
+/// How a matrix is simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MatrixRecipe {
+    /// Functions of the image.
+    pub basis: BasisSettings,
+    /// How many decays are followed.
+    pub amount: MatrixAmount,
+    /// Seed of their random numbers.
+    pub seed: u64,
+}
+
+impl MatrixRecipe {
+    /// One for the usual functions of a ring's images.
+    pub fn of(ring: &CrystalRing, kind: BasisKind, amount: MatrixAmount, seed: u64) -> Self {
+        Self { basis: usual_basis(ring, kind), amount, seed }
+    }
+}
+
+/// What simulating a matrix takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatrixForecast {
+    /// Device in words.
+    pub device: String,
+    /// Most memory that is in use there at a time, bytes: the tallies, and the elements where their number was asked for.
+    pub memory_bytes: u64,
+}
+
+/// What simulating a matrix will take, and where it will be done, before it begins.
+///
+/// # Errors
+/// As [`make_matrix`], as far as it is known before.
+pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: DeviceChoice) -> Result<MatrixForecast, SetupError> {
+    let on_device = |choice| {
+        let (chosen, _) = choose_device(choice)?;
+        let (functions, parts) = functions_and_parts(&chosen, ring, recipe)?;
+        let whole = whole(ring, &functions.basis);
+        let bytes = |part: &ResponsePart| {
+            let num_elements = match recipe.amount.of_part(part, &whole) {
+                MatrixAmount::Histories(_) => 0,
+                MatrixAmount::Elements(num) => num,
+            };
+            let elements = (size_of::<MatrixElement>() as u64).saturating_mul(num_elements);
+            part.bytes(ring.num_lors()).saturating_add(elements)
+        };
+        let memory_bytes = parts.iter().map(bytes).max().unwrap_or(0);
+        Ok(MatrixForecast { device: chosen.name(), memory_bytes })
+    };
+    Ok(or_on_cpu(device, on_device)?.0)
+}
+
+/// Refuses a matrix that has another number of basic functions than its basis.
+///
+/// # Errors
+/// It has.
+pub fn check_basis(ring: &CrystalRing, matrix: &ResponseMatrix) -> Result<(), SetupError> {
+    let (expected, found) = (ring_grid(ring, &matrix.basis).num_basic(), matrix.num_basic);
+    if found == expected {
+        return Ok(());
+    }
+    let text =
+        format!("the matrix has {found} basic functions where its basis has {expected}; simulate it again (tomoscope matrix)");
+    Err(SetupError::Settings(text))
+}
+
+/// The cells that the functions of a basis are placed in.
+pub(in crate::plan) fn ring_grid(ring: &CrystalRing, basis: &BasisSettings) -> RingGrid {
+    let BasisSettings { kind, spacing_mm, radius_mm, half_length_mm } = *basis;
+    match kind {
+        BasisKind::Blobs | BasisKind::Polar => RingGrid::polar(ring.num_modules, spacing_mm, radius_mm, half_length_mm),
+        BasisKind::Cubic => RingGrid::cubes(spacing_mm, radius_mm, ring.radius_mm, half_length_mm),
+    }
+}
+
+/// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
+pub fn usual_basis(ring: &CrystalRing, kind: BasisKind) -> BasisSettings {
+    let radius_mm = if kind == BasisKind::Cubic { ring.cubes_half_side_mm } else { ring.radius_mm };
+    BasisSettings { kind, spacing_mm: ring.image_spacing_mm, radius_mm, half_length_mm: ring.image_half_length_mm }
+}
+
+/// The grid of cubes on which the functions of a basis are shown where no other is asked for: as wide as its cells.
+///
+/// # Errors
+/// The grid cannot be.
+pub fn shown_grid(ring: &CrystalRing, basis: &BasisSettings) -> Result<Grid, GridError> {
+    let [across, along] = ring_grid(ring, basis).extent_mm().map(|mm| (2.0 * mm / basis.spacing_mm).round() as usize);
+    Grid::centred([across, across, along], [basis.spacing_mm; 3])
+}
+
+/// The functions of a basis, shown on a grid of cubes as wide as its cells unless another is given.
+///
+/// # Errors
+/// The grid cannot be.
+pub fn ring_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>) -> Result<RingBasis, SetupError> {
+    let cells = ring_grid(ring, basis);
+    let grid = match grid {
+        Some(grid) => grid,
+        None => shown_grid(ring, basis)?,
+    };
+    Ok(match basis.kind {
+        BasisKind::Blobs => RingBasis::blobs(cells, grid),
+        BasisKind::Polar | BasisKind::Cubic => RingBasis::voxels(cells, grid),
+    })
+}
+
+/// How many basic functions a ring's image has, and the memory that the simulation of its matrix at once takes, bytes.
+///
+/// # Errors
+/// The basis cannot be.
+pub(in crate::plan) fn size_of_matrix(ring: &CrystalRing, basis: &BasisSettings) -> Result<(usize, u64), SetupError> {
+    let basis = ring_basis(ring, basis, Some(Grid::centred([1; 3], [basis.spacing_mm; 3])?))?;
+    let whole = response_part(ring, &basis, 0..basis.cells().num_half_slices());
+    Ok((whole.basics.len(), whole.bytes(ring.num_lors())))
+}
+
+/// The pairs of crystals of a ring, in orbits under the symmetries that a basis has.
+///
+/// # Errors
+/// The ring is not its own image under those of cubes.
+pub fn crystal_pairs(ring: &CrystalRing, kind: BasisKind) -> Result<CrystalPairs, SetupError> {
+    match kind {
+        BasisKind::Blobs | BasisKind::Polar => Ok(CrystalPairs::new(ring, &ring.symmetries())),
+        BasisKind::Cubic => match ring.symmetries_of_cubes() {
+            Some(symmetries) => Ok(CrystalPairs::new(ring, &symmetries)),
+            None => {
+                let (name, num) = (&ring.name, ring.num_modules);
+                let text = format!(
+                    "{name} has {num} modules, and a grid of cubes is its own image only under half a turn; use blobs or polar"
+                );
+                Err(SetupError::Settings(text))
+            }
+        },
+    }
+}
+
+/// The functions of a basis where the decays of a ring are.
+pub struct RingFunctions {
+    /// The functions.
+    pub basis: RingBasis,
+    /// Modules of the ring.
+    pub num_turns: usize,
+}
+
+impl FunctionsAt for RingFunctions {
+    fn at_images(&self, point: Point, visit: &mut dyn FnMut(usize, usize, f64)) {
+        self.basis.at_images(self.num_turns, point, visit);
+    }
+}
+
+/// The functions of so many slices of a basis, from the middle of the ring outwards, and where their decays are.
+pub fn response_part(ring: &CrystalRing, basis: &RingBasis, half_slices: Range<usize>) -> ResponsePart {
+    let (cells, reach_mm) = (basis.cells(), basis.reach_mm());
+    let [across_mm, _] = cells.extent_mm();
+    // The corners of cubes are farther out than their sides.
+    let radius_mm = if cells.rings().is_some() { across_mm } else { across_mm * std::f64::consts::SQRT_2 };
+    let height_mm = |slice: usize| slice as f64 * cells.spacing_mm();
+    let heights_mm = [height_mm(half_slices.start) - reach_mm, height_mm(half_slices.end) + reach_mm];
+    let basics = half_slices.start * cells.num_in_slice()..half_slices.end * cells.num_in_slice();
+    ResponsePart { basics, extent: ResponseExtent::new(ring, radius_mm + reach_mm, heights_mm) }
+}
+
+/// The parts in which a matrix is simulated so that the tallies of each have room.
+fn parts(ring: &CrystalRing, basis: &RingBasis, free: &FreeMemory) -> Vec<ResponsePart> {
+    let num = basis.cells().num_half_slices();
+    let slice_bytes = response_part(ring, basis, 0..1).bytes(ring.num_lors());
+    // A fifth is left for the elements.
+    let at_once = free.bytes.map_or(num, |bytes| (bytes / 5 * 4 / slice_bytes.max(1)) as usize).clamp(1, num);
+    // As many slices in each as in the others, or one less.
+    let num_parts = num.div_ceil(at_once);
+    (0..num_parts).map(|part| response_part(ring, basis, part * num / num_parts..(part + 1) * num / num_parts)).collect()
+}
+
+/// Simulates the matrix of a ring on a device.
+///
+/// # Errors
+/// A ring that cannot be simulated, more functions than a matrix can have, too little memory, stopped; a CUDA device was asked for and
+/// cannot be used.
+pub fn make_matrix(
+    ring: &CrystalRing,
+    recipe: &MatrixRecipe,
+    device: DeviceChoice,
+    task: &Task,
+) -> Result<Followed<ResponseMatrix>, SetupError> {
+    let on_device = |choice| -> Result<Followed<ResponseMatrix>, SetupError> {
+        let (chosen, notices) = choose_device(choice)?;
+        Ok(Followed { device: chosen.name(), result: make_on(chosen, ring, recipe, task)?, notices })
+    };
+    let (mut followed, notice) = or_on_cpu(device, on_device)?;
+    followed.notices.extend(notice);
+    Ok(followed)
+}
+
+/// All functions of a basis, and where their decays are.
+fn whole(ring: &CrystalRing, basis: &RingBasis) -> ResponsePart {
+    response_part(ring, basis, 0..basis.cells().num_half_slices())
+}
+
+/// The functions of a matrix, and the parts in which it is simulated on a device.
+fn functions_and_parts(
+    chosen: &Chosen,
+    ring: &CrystalRing,
+    recipe: &MatrixRecipe,
+) -> Result<(RingFunctions, Vec<ResponsePart>), SetupError> {
+    crystal_pairs(ring, recipe.basis.kind)?;
+    let functions = RingFunctions { basis: ring_basis(ring, &recipe.basis, None)?, num_turns: ring.num_modules };
+    let free = chosen.free_memory();
+    let parts = parts(ring, &functions.basis, &free);
+    free.check(parts.iter().map(|part| part.bytes(ring.num_lors())).max().unwrap_or(0))?;
+    Ok((functions, parts))
+}
+
+fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Task) -> Result<ResponseMatrix, SetupError> {
+    let detector = RingDetector::new(ring.clone()).map_err(|error| SetupError::Settings(error.to_string()))?;
+    let (functions, parts) = functions_and_parts(&chosen, ring, recipe)?;
+    let whole = whole(ring, &functions.basis);
+    let (mut amount, mut elements, mut statistics) = (recipe.amount.of_part(&parts[0], &whole), Vec::new(), Vec::new());
+    for (number, part) in parts.iter().enumerate() {
+        // Each part has histories of its own.
+        let seed = recipe.seed.wrapping_add(number as u64);
+        let mut response: Box<dyn Response + '_> = match &chosen {
+            Chosen::Cpu => Box::new(ResponseTally::new(&detector, &functions, part.clone(), seed)),
+            #[cfg(feature = "cuda")]
+            Chosen::Cuda(backend) => Box::new(ResponseMonteCarlo::new(backend, &detector, &functions.basis, part.clone(), seed)?),
+        };
+        let found = simulated(&mut *response, amount, task)?;
+        elements.push(response.elements(task)?);
+        statistics.push((found, part.extent.mm3));
+        if let Some(next) = parts.get(number + 1) {
+            // As many decays in a mm³ as in the parts before.
+            let num = found.num_histories as f64 * next.extent.mm3 / part.extent.mm3;
+            amount = MatrixAmount::Histories((num as u64).max(1));
+        }
+    }
+    let ResponseElements { first, elements, scale_mm3 } = ResponseElements::joined(elements);
+    if elements.is_empty() {
+        return Err(SetupError::Settings("no decay was counted: follow more of them (--events)".into()));
+    }
+    let matrix = ResponseMatrix {
+        scanner: ring.name.clone(),
+        basis: recipe.basis,
+        num_basic: whole.basics.len(),
+        scale_mm3,
+        first: Arc::new(first),
+        elements: Arc::new(elements),
+        made: Some(made(recipe.seed, &ResponseStatistics::joined(&statistics, whole.extent.mm3))),
+    };
+    matrix.validate(ring).map_err(|error| SetupError::Settings(error.to_string()))
+}
+
+impl From<FollowError> for SetupError {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Stopped(stopped) => OperatorError::from(stopped).into(),
+            FollowError::Device(text) => BackendError::Device(text).into(),
+            FollowError::TallyFull => SetupError::Settings(error.to_string()),
+        }
+    }
+}
+
+/// Simulates as much as is asked for.
+fn simulated(response: &mut dyn Response, amount: MatrixAmount, task: &Task) -> Result<ResponseStatistics, SetupError> {
+    match amount {
+        MatrixAmount::Histories(num) => {
+            task.begin(num);
+            response.add(num, task)?;
+            Ok(response.statistics()?)
+        }
+        MatrixAmount::Elements(wanted) => {
+            let mut num = FIRST_HISTORIES;
+            loop {
+                task.begin(num);
+                response.add(num, task)?;
+                let statistics = response.statistics()?;
+                if statistics.num_elements >= wanted {
+                    return Ok(statistics);
+                }
+                // Elements grow more slowly than histories: a third more of these at a time goes little too far.
+                num = if 3 * statistics.num_elements < wanted { statistics.num_histories } else { statistics.num_histories / 3 };
+                if statistics.num_histories > MOST_HISTORIES {
+                    let found = statistics.num_elements;
+                    let text = format!("{found} elements are all that {MOST_HISTORIES} decays gave; ask for fewer (--elements)");
+                    return Err(SetupError::Settings(text));
+                }
+            }
+        }
+    }
+}
+
+fn made(seed: u64, statistics: &ResponseStatistics) -> MatrixMade {
+    let ResponseStatistics {
+        num_histories, num_counted, num_decays, counted_percent, multiple_percent, effective_counts, ..
+    } = *statistics;
+    MatrixMade { seed, num_histories, num_counted, num_decays, counted_percent, multiple_percent, effective_counts }
+}

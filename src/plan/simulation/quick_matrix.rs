@@ -1,0 +1,180 @@
+//! The stored matrix that a start makes where none was opened: of small rings only, kept in a cache once it was made.
+//!
+//! Of `madpet2-reduced` 10⁷ decays give an element 11 effective counts in the mean, (Σ w)² / Σ w², and take some 40 s of one core.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::cache::{Cache, Recipe};
+use super::histories::Followed;
+use super::matrix::size_of_matrix;
+use super::matrix::{MatrixAmount, MatrixRecipe, make_matrix};
+use crate::data::{BasisKind, Notice, ResponseMatrix};
+use crate::io::IoError;
+use crate::io::saved_matrix::{read_matrix, write_matrix};
+use crate::plan::error::SetupError;
+use crate::plan::platform::choice::DeviceChoice;
+use crate::scanner::CrystalRing;
+use crate::task::Task;
+use crate::words::bytes;
+
+/// Decays that are followed.
+const NUM_HISTORIES: u64 = 10_000_000;
+/// Where the tallies of a ring's matrix take more than this, its simulation is a matter of hours on a processor.
+const MOST_TALLY_BYTES: u64 = 1 << 30;
+/// Elements of the paper's matrix of MADPET-II, which has as many lines of response as a full ring.
+const FULL_ELEMENTS: u64 = 700_000_000;
+
+/// How the matrix of a ring is made where no other was opened.
+///
+/// # Errors
+/// The ring is too large for that; the sentence tells what its matrix takes and how it is made.
+pub fn quick_matrix_recipe(ring: &CrystalRing) -> Result<MatrixRecipe, String> {
+    let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, MatrixAmount::Histories(NUM_HISTORIES), 1);
+    let (_, tallies) = size_of_matrix(ring, &recipe.basis).map_err(|error| error.to_string())?;
+    if tallies <= MOST_TALLY_BYTES {
+        return Ok(recipe);
+    }
+    let (title, name, memory) = (&ring.title, &ring.name, bytes(tallies));
+    Err(format!(
+        "the matrix of {title} is not simulated automatically: that takes minutes on a GPU (in one pass with {memory} of free memory, else in parts) and hours on a CPU. Simulate it there (tomoscope matrix --scanner {name} --elements {FULL_ELEMENTS} -o {name}.matrix), then open it"
+    ))
+}
+
+/// A ring's matrix by a recipe.
+struct QuickMatrix<'a> {
+    ring: &'a CrystalRing,
+    recipe: MatrixRecipe,
+}
+
+impl Recipe for QuickMatrix<'_> {
+    type Made = ResponseMatrix;
+
+    const NAME: [&'static str; 2] = ["the matrix", "was"];
+
+    fn file_name(&self) -> String {
+        let MatrixRecipe { basis, seed, .. } = self.recipe;
+        let (name, kind, version) = (&self.ring.name, basis.kind, env!("CARGO_PKG_VERSION"));
+        format!("{name}-{kind}-{NUM_HISTORIES}-seed{seed}-v{version}.matrix")
+    }
+
+    fn read(&self, path: &Path) -> Result<ResponseMatrix, IoError> {
+        read_matrix(path)
+    }
+
+    fn write(&self, path: &Path, matrix: &ResponseMatrix) -> Result<(), IoError> {
+        write_matrix(path, matrix)
+    }
+
+    fn would_make(&self, matrix: &ResponseMatrix) -> bool {
+        let num_basic = size_of_matrix(self.ring, &self.recipe.basis).map(|(num, _)| num);
+        let is_of_ring = matrix.scanner == self.ring.name && num_basic == Ok(matrix.num_basic);
+        let made = matrix.made.is_some_and(|made| (made.num_histories, made.seed) == (NUM_HISTORIES, self.recipe.seed));
+        is_of_ring && made && matrix.basis == self.recipe.basis
+    }
+
+    fn make(&self, device: DeviceChoice, task: &Task) -> Result<Followed<ResponseMatrix>, SetupError> {
+        make_matrix(self.ring, &self.recipe, device, task)
+    }
+
+    fn done(&self, _: &ResponseMatrix) -> String {
+        format!("simulated with {NUM_HISTORIES} decays")
+    }
+}
+
+impl Cache {
+    /// The matrix of a small ring, kept or made on a device; notices tell which. `task` tells how far it is.
+    ///
+    /// # Errors
+    /// The ring is too large; stopped; a CUDA device was asked for and cannot be used.
+    pub fn quick_matrix(
+        &self,
+        ring: &CrystalRing,
+        device: DeviceChoice,
+        task: &Task,
+    ) -> Result<(ResponseMatrix, Vec<Notice>), SetupError> {
+        let recipe = quick_matrix_recipe(ring).map_err(SetupError::Settings)?;
+        self.find_or_make(&QuickMatrix { ring, recipe }, device, task)
+    }
+}
+
+/// A matrix without elements in place of the quick one of a ring, and the memory that making that takes, bytes.
+///
+/// # Errors
+/// The ring is too large for the quick one.
+pub(in crate::plan) fn stand_in(ring: &CrystalRing) -> Result<(ResponseMatrix, u64), SetupError> {
+    let basis = quick_matrix_recipe(ring).map_err(SetupError::Settings)?.basis;
+    let (num_basic, tallies) = size_of_matrix(ring, &basis)?;
+    let matrix = ResponseMatrix {
+        scanner: ring.name.clone(),
+        basis,
+        num_basic,
+        scale_mm3: 1.0,
+        first: Arc::new(vec![0; ring.num_lors() + 1]),
+        elements: Arc::default(),
+        made: None,
+    };
+    Ok((matrix, tallies))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::io::saved_matrix::data_file;
+    use crate::scanner::find_ring;
+
+    fn reduced() -> &'static CrystalRing {
+        find_ring("madpet2-reduced").unwrap()
+    }
+
+    /// A matrix of few decays that says of itself what the quick one does.
+    fn like_the_quick_one() -> ResponseMatrix {
+        let recipe = quick_matrix_recipe(reduced()).unwrap();
+        let few = MatrixRecipe { amount: MatrixAmount::Histories(50_000), ..recipe };
+        let matrix = make_matrix(reduced(), &few, DeviceChoice::Cpu, &Task::new()).unwrap().result;
+        let made = matrix.made.map(|made| crate::data::MatrixMade { num_histories: NUM_HISTORIES, ..made });
+        ResponseMatrix { made, ..matrix }
+    }
+
+    #[test]
+    fn a_matrix_that_is_kept_is_found_and_another_or_a_broken_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let recipe = quick_matrix_recipe(reduced()).unwrap();
+        let path = folder.path().join(QuickMatrix { ring: reduced(), recipe }.file_name());
+        let matrix = like_the_quick_one();
+        // A task that is stopped makes nothing: what comes was read.
+        let stopped = Task::new();
+        stopped.stop();
+        let find = || cache.quick_matrix(reduced(), DeviceChoice::Cpu, &stopped);
+        assert!(find().unwrap_err().to_string().contains("stopped"));
+        write_matrix(&path, &matrix).unwrap();
+        let (found, notices) = find().unwrap();
+        assert_eq!(found, matrix);
+        assert!(matches!(&notices[..], [notice] if notice.text.starts_with("the matrix from")), "{notices:?}");
+        // Of fewer decays than its name says.
+        let few = matrix.made.map(|made| crate::data::MatrixMade { num_histories: 1, ..made });
+        write_matrix(&path, &ResponseMatrix { made: few, ..matrix.clone() }).unwrap();
+        assert!(find().is_err());
+        write_matrix(&path, &matrix).unwrap();
+        assert!(find().is_ok());
+        let mut bytes = fs::read(data_file(&path)).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        fs::write(data_file(&path), bytes).unwrap();
+        assert!(find().is_err(), "a corrupted file was used");
+    }
+
+    #[test]
+    fn the_full_ring_tells_what_its_matrix_takes() {
+        let sentence = quick_matrix_recipe(find_ring("madpet2").unwrap()).unwrap_err();
+        for words in ["43.17 GiB", "minutes on a GPU", "tomoscope matrix --scanner madpet2", "--elements 700000000"] {
+            assert!(sentence.contains(words), "{sentence}");
+        }
+        assert!(stand_in(find_ring("madpet2").unwrap()).is_err());
+        let (matrix, tallies) = stand_in(reduced()).unwrap();
+        assert!(matrix.validate(reduced()).is_ok() && tallies < MOST_TALLY_BYTES);
+    }
+}
