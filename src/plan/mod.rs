@@ -1,5 +1,17 @@
 //! From data and settings to an algorithm that is ready to step: jobs, defaults, the choice of a device and a projector, the
 //! estimate of what a run needs, and the record of what made an image.
+//!
+//! Folders and files stand in rows as the modules of the crate do: one imports only from lower rows.
+//! `tests/project/layers.rs` reads this table and enforces it:
+//!
+//! ```text
+//! row 1: error course
+//! row 2: platform
+//! row 3: projector simulation
+//! row 4: list_mode
+//! row 5: job
+//! row 6: setup provenance study_files
+//! ```
 
 mod course;
 mod error;
@@ -16,6 +28,7 @@ pub use course::Course;
 pub use error::ListError;
 pub use error::SetupError;
 pub use job::acquisition::{Acquisition, ListAcquisition};
+pub use job::defaults::default_list_settings;
 pub use job::defaults::{covering_grid, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
 pub use job::settings::rays_in_use;
 pub use job::settings::{AlgorithmKind, PairSettings, RunSettings, SweepSettings};
@@ -40,7 +53,7 @@ pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageRecord,
     Made, MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Seal, Start, Times,
 };
-pub use setup::events::{EVENTS_PROJECTOR, default_list_settings, rays_of_a_pair};
+pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
 pub use setup::prepared::Prepared;
 pub use setup::{forecast, prepare, prepare_with};
 pub use simulation::cache::Cache;

@@ -19,7 +19,7 @@ const HOMES: [(&str, &[&str]); 8] = [
 ];
 
 /// Modules with a table of their own parts in their `mod.rs`.
-const WITH_ROWS: [&str; 1] = ["ui"];
+const WITH_ROWS: [&str; 2] = ["plan", "ui"];
 
 /// Row of each module, from the lines `row N: a b c` of the table.
 fn rows(lib: &str) -> BTreeMap<String, usize> {
@@ -127,8 +127,9 @@ fn violations_within(module: &str, part: &str, depth: usize, source: &str, rows:
     }
     // What a part names of the others it names by their paths: the module as a whole stands above all of them.
     let by_path = tokens.windows(5).filter(|path| path[..4] == ["crate", "::", module, "::"] && rows.contains_key(&path[4]));
+    let visibilities = tokens.windows(5).filter(|path| path[..4] == ["in", "crate", "::", module] && path[4] == ")");
     let in_all = reached(&["crate"], &tokens, usize::MAX).into_iter().filter(|name| name == module);
-    if in_all.count() > by_path.count() {
+    if in_all.count() > by_path.count() + visibilities.count() {
         found.push(format!("{module}::{part} uses {module} as a whole, or in a group"));
     }
     found.sort();

@@ -4,10 +4,15 @@
 
 use super::settings::{AlgorithmKind, RunSettings, SweepSettings};
 use super::subsets::SubsetRule;
+use crate::data::EventList;
+use crate::data::ListFacts;
 use crate::data::{Counts, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::error::SetupError;
+use crate::plan::list_mode::sampling::HistogramSettings;
+use crate::plan::list_mode::sampling::cylinder_of;
+use crate::plan::list_mode::sampling::sampling_of;
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::projector::programs::{PlaneKernel, Stages};
 use crate::plan::projector::settings::{ProjectorChoice, Rays};
@@ -23,14 +28,17 @@ const MAX_SWEEP_SIDE: usize = 128;
 /// # Errors
 /// The scanner's default image grid cannot be made.
 pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
-    let grid = counts.geometry().default_grid()?;
-    let rule = SubsetRule::of_counts(counts);
-    Ok(RunSettings {
+    Ok(osem(SubsetRule::of_counts(counts), SubsetOrder::default(), counts.geometry().default_grid()?))
+}
+
+/// OSEM with as many subsets and iterations as the data bear.
+fn osem(rule: SubsetRule, subset_order: SubsetOrder, grid: Grid) -> RunSettings {
+    RunSettings {
         algorithm: AlgorithmKind::Osem,
         num_iterations: rule.num_iterations(),
         num_subsets: rule.num_subsets(),
         subset_rule: Some(rule),
-        subset_order: SubsetOrder::default(),
+        subset_order,
         fov_radius_mm: grid.inscribed_radius_mm(),
         grid,
         rays: Rays::Auto,
@@ -43,7 +51,7 @@ pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
         num_threads: None,
         init: None,
         frame_ms: None,
-    })
+    }
 }
 
 /// The settings for an EPRI sweep when nothing else is asked.
@@ -128,6 +136,36 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
         ))),
         None => Ok(counts.map(|count| count as usize)),
     }
+}
+
+/// Voxels across an image where nothing tells how fine it can be.
+const MOST_ACROSS: f64 = 400.0;
+
+/// The settings for a list when nothing else is asked.
+///
+/// # Errors
+/// The image grid cannot be made.
+pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError> {
+    Ok(osem(SubsetRule::of_list(list), SubsetOrder::Sequential, list_grid(&list.facts)?))
+}
+
+/// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
+fn list_grid(facts: &ListFacts) -> Result<Grid, SetupError> {
+    if let Ok(cylinder) = cylinder_of(facts)
+        && let Ok(geometry) = sampling_of(facts, &cylinder, &HistogramSettings::default())
+    {
+        return Ok(geometry.default_grid()?);
+    }
+    let ([_, half_length], bore) = (facts.detectors.extent_mm(), facts.detectors.bore_mm());
+    let side = |axis: usize| {
+        let sides = facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[axis]).filter(|mm| *mm > 0.0);
+        sides.fold(f64::INFINITY, f64::min)
+    };
+    let [across, along] = [1.4 * bore, 2.0 * half_length];
+    let voxel = |side: f64, length: f64| if side.is_finite() { 0.5 * side } else { length / 100.0 }.max(length / MOST_ACROSS);
+    let [dx, dz] = [voxel(side(1), across), voxel(side(2), along.max(side(2).min(1e6)))];
+    let odd = |length: f64, d: f64| 2 * (0.5 * length / d).floor() as usize + 1;
+    Ok(Grid::centred([odd(across, dx), odd(across, dx), odd(along, dz)], [dx, dx, dz])?)
 }
 
 #[cfg(test)]

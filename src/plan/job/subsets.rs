@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::data::{CountRates, Events, ListFacts, ScanTime, Study};
-    use crate::plan::setup::events::default_list_settings;
+    use crate::plan::job::defaults::default_list_settings;
     use crate::scanner::{Detectors, catalogue, find};
 
     fn rule(net_counts: f64, views: usize) -> SubsetRule {

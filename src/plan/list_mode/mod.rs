@@ -1,4 +1,4 @@
-//! TODO: purpose.
+//! Events of a list: reading them, their factors and randoms, their sensitivity, and their bins.
 
 pub mod factors;
 pub mod histogram;

@@ -1,4 +1,4 @@
-//! TODO: purpose.
+//! Devices: how one is asked for, opened and shared, and how much of its memory is free.
 
 pub mod agreement;
 pub mod choice;

@@ -1,4 +1,5 @@
-//! TODO: purpose.
+//! Projectors: the registry, the settings, the choice, and the operator on its device. Also the programs that backproject EPRI
+//! planes.
 
 pub mod choose;
 pub mod programs;

@@ -16,18 +16,18 @@ use crate::plan::job::settings::{AlgorithmKind, RunSettings};
 use crate::plan::job::subsets::SubsetRule;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::list_mode::factors::factors_of_events;
-use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
+use crate::plan::list_mode::sampling::cylinder_of;
 use crate::plan::list_mode::sensitivity::SensitivitySettings;
 use crate::plan::list_mode::study::GatheredEvents;
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_members, together};
 use crate::plan::platform::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
 use crate::plan::projector::choose::check_field_of_view;
-use crate::plan::projector::settings::{ProjectorChoice, Rays};
+use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
 use crate::recon::{
     Algorithm, ArrivingEvents, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues, MlemOsem,
-    ReconError, SharedAlgorithm, SubsetOrder,
+    ReconError, SharedAlgorithm,
 };
 use crate::scanner::PairRays;
 use crate::task::Task;
@@ -35,58 +35,9 @@ use crate::words::counted;
 
 /// Rays of a pair of crystals at most where nothing else is asked.
 const MOST_RAYS: usize = 16;
-/// Voxels across an image where nothing tells how fine it can be.
-const MOST_ACROSS: f64 = 400.0;
 
 /// What reconstructs lists, for records.
 pub const EVENTS_PROJECTOR: &str = "events";
-
-/// The settings for a list when nothing else is asked.
-///
-/// # Errors
-/// The image grid cannot be made.
-pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError> {
-    let grid = list_grid(&list.facts)?;
-    let rule = SubsetRule::of_list(list);
-    Ok(RunSettings {
-        algorithm: AlgorithmKind::Osem,
-        num_iterations: rule.num_iterations(),
-        num_subsets: rule.num_subsets(),
-        subset_rule: Some(rule),
-        subset_order: SubsetOrder::Sequential,
-        fov_radius_mm: grid.inscribed_radius_mm(),
-        grid,
-        rays: Rays::Auto,
-        projector: ProjectorChoice::Auto,
-        device: DeviceChoice::Auto,
-        accumulation: None,
-        racy_sensitivity: false,
-        threads_per_block: None,
-        tubes: None,
-        num_threads: None,
-        init: None,
-        frame_ms: None,
-    })
-}
-
-/// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
-fn list_grid(facts: &ListFacts) -> Result<Grid, SetupError> {
-    if let Ok(cylinder) = cylinder_of(facts)
-        && let Ok(geometry) = sampling_of(facts, &cylinder, &HistogramSettings::default())
-    {
-        return Ok(geometry.default_grid()?);
-    }
-    let ([_, half_length], bore) = (facts.detectors.extent_mm(), facts.detectors.bore_mm());
-    let side = |axis: usize| {
-        let sides = facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[axis]).filter(|mm| *mm > 0.0);
-        sides.fold(f64::INFINITY, f64::min)
-    };
-    let [across, along] = [1.4 * bore, 2.0 * half_length];
-    let voxel = |side: f64, length: f64| if side.is_finite() { 0.5 * side } else { length / 100.0 }.max(length / MOST_ACROSS);
-    let [dx, dz] = [voxel(side(1), across), voxel(side(2), along.max(side(2).min(1e6)))];
-    let odd = |length: f64, d: f64| 2 * (0.5 * length / d).floor() as usize + 1;
-    Ok(Grid::centred([odd(across, dx), odd(across, dx), odd(along, dz)], [dx, dx, dz])?)
-}
 
 /// Rays of a pair of crystals: automatically one across them, and so many along them that no slice between neighbouring rings is missed,
 /// as for a michelogram. On a cylinder they fill the distance of its rings.

@@ -1,4 +1,4 @@
-//! TODO: purpose.
+//! What is simulated for a reconstruction and kept for the next: tubes of response, system matrices, photons in a scanner.
 
 pub mod cache;
 pub mod histories;
