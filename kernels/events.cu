@@ -6,7 +6,7 @@
 //
 // Some 260 voxels lie on a line through 256 x 256 x 47. What limits the kernels is how many pieces of 32 bytes the L2 cache can
 // be asked for (1.6e11 reads and 1.06e11 additions a second on an H200): one for each voxel where the events come in random
-// order, so that they take 1.66 and 2.55 ns an event (without time of flight event_quads.cu asks for half as many); fewer where
+// order, so that they take 1.66 and 2.55 ns an event (without time of flight events_quads.cu asks for half as many); fewer where
 // the threads of a warp ask for the same pieces, 0.36 ns to read, which is then limited by the arithmetic, some 25 operations a
 // voxel. Threads that add to the same voxel at the same time wait for each other: 1.4 ns, where event_beams.cu cannot add for
 // them. Next to that the events themselves, 8 bytes each, are small.

@@ -168,12 +168,12 @@ extern "C" __global__ void backproject(BACKPROJECT, float *image, unsigned long 
     image[VOXEL] = plan.volumes * sum.sum;
 }
 
-extern "C" __global__ void backproject_fixed(BACKPROJECT, long long *image, float scale, unsigned long long first,
+extern "C" __global__ void backproject_fixed(BACKPROJECT, unsigned long long *image, float scale, unsigned long long first,
                                              unsigned long long count)
 {
     if (VOXEL >= first + count)
         return;
     FixedSum sum = {0.0f, plan.volumes * scale, 0};
     gather(plan, in_planes, groups, tubes, bins, fov_rows, VOXEL, sum);
-    image[VOXEL] = sum.total;
+    image[VOXEL] = (unsigned long long)sum.total;
 }

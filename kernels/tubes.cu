@@ -189,28 +189,29 @@ __device__ __forceinline__ void add_lines(const Plan &plan, const Line *lines, i
 }
 
 #define COLLECT                                                                                                              \
-    const Plan plan, const Line *lines, int first_view, int view_step, int num_lines, const float2 *cells, const int2 *fov_rows
+    const Plan plan, const Line *lines, int first_view, int view_step, int num_lines, const int2 *fov_rows
 
-// image[y][x][place] = (or +=) these lines. A thread for two places; blocks [place, x].
-extern "C" __global__ void collect(COLLECT, float2 *image, int is_first)
+// image[y][x][place] += these lines. A thread for two places; blocks [place, x].
+extern "C" __global__ void collect(COLLECT, const float2 *cells, float2 *image)
 {
     Here here;
     if (!find_here(plan, fov_rows, here))
         return;
-    FloatSum sum = {is_first ? make_float2(0.0f, 0.0f) : image[here.voxel]};
+    FloatSum sum = {image[here.voxel]};
     add_lines(plan, lines, first_view, view_step, num_lines, cells, here, sum);
     image[here.voxel] = make_float2(here.is_seen[0] ? sum.sum.x : 0.0f, here.is_seen[1] ? sum.sum.y : 0.0f);
 }
 
 // image[y][x][place] += these lines, at a scale.
-extern "C" __global__ void collect_fixed(COLLECT, longlong2 *image, float scale)
+extern "C" __global__ void collect_fixed(COLLECT, const float2 *cells, ulonglong2 *image, float scale)
 {
     Here here;
     if (!find_here(plan, fov_rows, here) || !here.is_seen[0])
         return;
-    FixedSum sum = {make_float2(0.0f, 0.0f), scale, image[here.voxel]};
+    const ulonglong2 before = image[here.voxel];
+    FixedSum sum = {make_float2(0.0f, 0.0f), scale, make_longlong2(before.x, before.y)};
     add_lines(plan, lines, first_view, view_step, num_lines, cells, here, sum);
-    image[here.voxel] = make_longlong2(sum.total.x, here.is_seen[1] ? sum.total.y : 0);
+    image[here.voxel] = make_ulonglong2(sum.total.x, here.is_seen[1] ? sum.total.y : 0);
 }
 
 // Where the slices of plane 0 begin, for the taps of even and odd place: class and lane of each, as 2 lane + class in 16 bits.
@@ -263,10 +264,8 @@ __device__ __forceinline__ void unpack(float (&taps)[TAPS], const float4 &from)
 // the other; if they are few, two groups, one after the other, each half of the lanes in a row of its own.
 struct Slot {
     // -1 = none.
-    int first;
-    int second;
-    int first_is_mirrored;
-    int second_is_mirrored;
+    int groups[2];
+    int are_mirrored[2];
     // Which of the block's ring differences.
     int difference;
     int is_small;
@@ -392,12 +391,12 @@ extern "C" __global__ void __launch_bounds__(PROJECT_THREADS)
     const int half = place / (LINE_LANES / 2);
     const int from = PLANES * (slot.is_small ? place % (LINE_LANES / 2) : place);
     // Of the two turns: the group, the row among those in shared memory, and where its weights lie.
-    const int other_group = slot.is_small ? slot.second : slot.first;
+    const int other_group = slot.is_small ? slot.groups[1] : slot.groups[0];
     const int r0 = slot.is_small ? half : 0, r1 = slot.is_small ? half : 1;
     const int ways = ROWS * PROJECT_WARPS;
-    const int w0 = (r0 * PROJECT_WARPS + slot.difference + (slot.first_is_mirrored ? ways : 0)) * (DIFFERENCE_WEIGHTS / 4);
+    const int w0 = (r0 * PROJECT_WARPS + slot.difference + (slot.are_mirrored[0] ? ways : 0)) * (DIFFERENCE_WEIGHTS / 4);
     const int w1 = (r1 * PROJECT_WARPS + slot.difference +
-                    ((slot.is_small ? slot.second_is_mirrored : slot.first_is_mirrored) ? ways : 0)) *
+                    ((slot.is_small ? slot.are_mirrored[1] : slot.are_mirrored[0]) ? ways : 0)) *
                    (DIFFERENCE_WEIGHTS / 4);
     float sums0[RADIALS][PLANES], sums1[RADIALS][PLANES];
 #pragma unroll
@@ -414,8 +413,8 @@ extern "C" __global__ void __launch_bounds__(PROJECT_THREADS)
         __syncthreads();
         ahead.fetch(block, row + ROWS);
         const float *const here = shared_cells + line * LINE_PITCH;
-        if (slot.first >= 0) {
-            const Window window = {windows[slot.first * plan.num_rows + min(row + r0, plan.num_rows - 1)]};
+        if (slot.groups[0] >= 0) {
+            const Window window = {windows[slot.groups[0] * plan.num_rows + min(row + r0, plan.num_rows - 1)]};
             add_row(sums0, here + r0 * ROW_PITCH, window, from, shared_weights + w0);
         }
         if (other_group >= 0) {
@@ -434,7 +433,7 @@ extern "C" __global__ void __launch_bounds__(PROJECT_THREADS)
             sums0[r][k] = !slot.is_small ? sums0[r][k] + sums1[r][k] : half ? second : first;
         }
     const int number = first_line + line, side = number % 2;
-    const int group_number = slot.is_small && half ? slot.second : slot.first;
+    const int group_number = slot.is_small && half ? slot.groups[1] : slot.groups[0];
     if (group_number < 0 || number >= num_lines)
         return;
     const Group group = groups[group_number];

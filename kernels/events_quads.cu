@@ -223,12 +223,12 @@ struct FixedAdder {
 #define BOUNDS __launch_bounds__(BLOCK, BLOCKS)
 
 // values = A x for `count` events of a subset; `pairs` are those of the subset, as `values` are.
-extern "C" __global__ void BOUNDS forward(SHARED, const float4 *image, float *values, unsigned long long first,
+extern "C" __global__ void BOUNDS forward(SHARED, const float *image, float *values, unsigned long long first,
                                           unsigned long long count)
 {
     if (EVENT >= count)
         return;
-    Integral integral = {image, 0.0f, 0.0f, 0.0f};
+    Integral integral = {(const float4 *)image, 0.0f, 0.0f, 0.0f};
     walk_event(plan, starts, ends, pairs[first + EVENT], integral);
     values[first + EVENT] = integral.total;
 }
@@ -241,17 +241,17 @@ extern "C" __global__ void BOUNDS forward(SHARED, const float4 *image, float *va
         walk_event(plan, starts, ends, pairs[first + EVENT], adder);
 
 // image += A^T values.
-extern "C" __global__ void BOUNDS atomic(SHARED, const float *values, float4 *image, unsigned long long first,
+extern "C" __global__ void BOUNDS atomic(SHARED, const float *values, float *image, unsigned long long first,
                                          unsigned long long count)
 {
-    AtomicAdder adder = {image, 0.0f, 0.0f};
+    AtomicAdder adder = {(float4 *)image, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void BOUNDS non_atomic(SHARED, const float *values, float4 *image, unsigned long long first,
+extern "C" __global__ void BOUNDS non_atomic(SHARED, const float *values, float *image, unsigned long long first,
                                              unsigned long long count)
 {
-    NonAtomicAdder adder = {image, 0.0f, 0.0f};
+    NonAtomicAdder adder = {(float4 *)image, 0.0f, 0.0f};
     BACKPROJECT
 }
 
