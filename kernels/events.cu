@@ -11,6 +11,7 @@
 // voxel. Threads that add to the same voxel at the same time wait for each other: 1.4 ns, where event_beams.cu cannot add for
 // them. Next to that the events themselves, 8 bytes each, are small.
 
+#include "adders.cuh"
 #include "events.cuh"
 
 __device__ __forceinline__ float polynomial(const float *terms, float v)
@@ -238,9 +239,9 @@ struct Integral {
     __device__ __forceinline__ void end() { total += factor * sum; }
 };
 
-struct AtomicAdder {
+template <typename Adder> struct Adding {
     enum { ADDS = 1 };
-    float *image;
+    Adder image;
     float q;
     float value;
 
@@ -248,42 +249,7 @@ struct AtomicAdder {
     __device__ __forceinline__ void visit(unsigned voxel, float length)
     {
         if (length != 0.0f)
-            atomicAdd(image + voxel, value * length);
-    }
-    __device__ __forceinline__ void end() {}
-};
-
-// Load, add, store: what other threads add in between is lost.
-struct NonAtomicAdder {
-    enum { ADDS = 1 };
-    float *image;
-    float q;
-    float value;
-
-    __device__ __forceinline__ void begin(float with) { value = q * with; }
-    __device__ __forceinline__ void visit(unsigned voxel, float length)
-    {
-        if (length == 0.0f)
-            return;
-        volatile float *const sum = image + voxel;
-        *sum = *sum + value * length;
-    }
-    __device__ __forceinline__ void end() {}
-};
-
-// 64-bit fixed point: integers add up to the same sum in any order.
-struct FixedAdder {
-    enum { ADDS = 1 };
-    unsigned long long *image;
-    float q;
-    float value;
-    float scale;
-
-    __device__ __forceinline__ void begin(float with) { value = q * with; }
-    __device__ __forceinline__ void visit(unsigned voxel, float length)
-    {
-        if (length != 0.0f)
-            atomicAdd(image + voxel, (unsigned long long)__float2ll_rn(value * length * scale));
+            image.add(voxel, value * length);
     }
     __device__ __forceinline__ void end() {}
 };
@@ -325,20 +291,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) forward(SHARED, cons
 extern "C" __global__ void atomic(SHARED, const float *values, float *image, unsigned long long first,
                                   unsigned long long count)
 {
-    AtomicAdder adder = {image, 0.0f, 0.0f};
+    Adding<Atomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
 extern "C" __global__ void non_atomic(SHARED, const float *values, float *image, unsigned long long first,
                                       unsigned long long count)
 {
-    NonAtomicAdder adder = {image, 0.0f, 0.0f};
+    Adding<NonAtomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
 extern "C" __global__ void fixed(SHARED, const float *values, unsigned long long *image, float scale,
                                  unsigned long long first, unsigned long long count)
 {
-    FixedAdder adder = {image, 0.0f, 0.0f, scale};
+    Adding<Fixed> adder = {{image, scale}, 0.0f, 0.0f};
     BACKPROJECT
 }
