@@ -144,11 +144,11 @@ template <typename Adder> struct Adding {
     __device__ __forceinline__ void visit(unsigned voxel, float length) { image.add(voxel, value * length); }
 };
 
-#define SHARED const Plan plan, const Path *paths, const unsigned *lor_paths, const Line *lines
+#define TABLES const Plan plan, const Path *paths, const unsigned *lor_paths, const Line *lines
 #define THREAD (first + (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
 
 // bins = A x for `count` threads from `first` on.
-extern "C" __global__ void forward(SHARED, const float *image, float *bins, unsigned long long first,
+extern "C" __global__ void forward(TABLES, const float *image, float *bins, unsigned long long first,
                                    unsigned long long count)
 {
     if (THREAD >= first + count)
@@ -166,21 +166,21 @@ extern "C" __global__ void forward(SHARED, const float *image, float *bins, unsi
         walk_bin(plan, paths, lor_paths, lines, THREAD, adder);
 
 // image += A^T bins.
-extern "C" __global__ void atomic(SHARED, const float *bins, float *image, unsigned long long first,
+extern "C" __global__ void atomic(TABLES, const float *bins, float *image, unsigned long long first,
                                   unsigned long long count)
 {
     Adding<Atomic> adder = {{image}, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void non_atomic(SHARED, const float *bins, float *image, unsigned long long first,
+extern "C" __global__ void non_atomic(TABLES, const float *bins, float *image, unsigned long long first,
                                       unsigned long long count)
 {
     Adding<NonAtomic> adder = {{image}, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void fixed(SHARED, const float *bins, unsigned long long *image, float scale,
+extern "C" __global__ void fixed(TABLES, const float *bins, unsigned long long *image, float scale,
                                  unsigned long long first, unsigned long long count)
 {
     Adding<Fixed> adder = {{image, scale}, 0.0f};

@@ -270,7 +270,7 @@ __device__ __forceinline__ void walk_event(const Plan &plan, const double *start
 #define BLOCKS 4
 
 // values = A x for `count` events of a subset; `pairs` and `intervals` are those of the subset, as `values` are.
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) forward(SHARED, const float *image, float *values, unsigned long long first,
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) forward(EVENTS, const float *image, float *values, unsigned long long first,
                                    unsigned long long count)
 {
     if (EVENT >= count)
@@ -288,21 +288,21 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) forward(SHARED, cons
         walk_event(plan, starts, ends, pairs, intervals, has_tof, first + EVENT, adder);
 
 // image += A^T values.
-extern "C" __global__ void atomic(SHARED, const float *values, float *image, unsigned long long first,
+extern "C" __global__ void atomic(EVENTS, const float *values, float *image, unsigned long long first,
                                   unsigned long long count)
 {
     Adding<Atomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void non_atomic(SHARED, const float *values, float *image, unsigned long long first,
+extern "C" __global__ void non_atomic(EVENTS, const float *values, float *image, unsigned long long first,
                                       unsigned long long count)
 {
     Adding<NonAtomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void fixed(SHARED, const float *values, unsigned long long *image, float scale,
+extern "C" __global__ void fixed(EVENTS, const float *values, unsigned long long *image, float scale,
                                  unsigned long long first, unsigned long long count)
 {
     Adding<Fixed> adder = {{image, scale}, 0.0f, 0.0f};

@@ -196,7 +196,7 @@ template <typename Adder> struct Adding {
 #define BOUNDS __launch_bounds__(BLOCK, BLOCKS)
 
 // values = A x for `count` events of a subset; `pairs` are those of the subset, as `values` are.
-extern "C" __global__ void BOUNDS forward(SHARED, const float *image, float *values, unsigned long long first,
+extern "C" __global__ void BOUNDS forward(EVENTS, const float *image, float *values, unsigned long long first,
                                           unsigned long long count)
 {
     if (EVENT >= count)
@@ -214,21 +214,21 @@ extern "C" __global__ void BOUNDS forward(SHARED, const float *image, float *val
         walk_event(plan, starts, ends, pairs[first + EVENT], adder);
 
 // image += A^T values.
-extern "C" __global__ void BOUNDS atomic(SHARED, const float *values, float *image, unsigned long long first,
+extern "C" __global__ void BOUNDS atomic(EVENTS, const float *values, float *image, unsigned long long first,
                                          unsigned long long count)
 {
     Adding<Atomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void BOUNDS non_atomic(SHARED, const float *values, float *image, unsigned long long first,
+extern "C" __global__ void BOUNDS non_atomic(EVENTS, const float *values, float *image, unsigned long long first,
                                              unsigned long long count)
 {
     Adding<NonAtomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void BOUNDS fixed(SHARED, const float *values, unsigned long long *image, float scale,
+extern "C" __global__ void BOUNDS fixed(EVENTS, const float *values, unsigned long long *image, float scale,
                                         unsigned long long first, unsigned long long count)
 {
     Adding<Fixed> adder = {{image, scale}, 0.0f, 0.0f};

@@ -99,11 +99,11 @@ extern "C" __global__ void project(const Plan plan, const InPlane *in_planes, co
     bins[bin] = sum;
 }
 
-#define BACKPROJECT                                                                                                          \
+#define LORS                                                                                                          \
     const Plan plan, const InPlane *in_planes, const Group *groups, Texture tubes, const float *bins, const int2 *fov_rows
 
 // What all LORs give to a voxel, transaxial LOR by transaxial LOR, but for the volumes; nothing outside the field of view.
-template <class Sum> __device__ __forceinline__ void gather(BACKPROJECT, unsigned long long voxel, Sum &sum)
+template <class Sum> __device__ __forceinline__ void gather(LORS, unsigned long long voxel, Sum &sum)
 {
     const int x = voxel % plan.nx, y = (int)(voxel / plan.nx) % plan.ny, z = (int)(voxel / plan.nx / plan.ny);
     const int2 inside = fov_rows[y];
@@ -141,7 +141,7 @@ template <class Sum> __device__ __forceinline__ void gather(BACKPROJECT, unsigne
 #define VOXEL (first + (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
 
 // image[z][y][x] of `count` voxels from `first` on.
-extern "C" __global__ void backproject(BACKPROJECT, float *image, unsigned long long first, unsigned long long count)
+extern "C" __global__ void backproject(LORS, float *image, unsigned long long first, unsigned long long count)
 {
     if (VOXEL >= first + count)
         return;
@@ -150,7 +150,7 @@ extern "C" __global__ void backproject(BACKPROJECT, float *image, unsigned long 
     image[VOXEL] = plan.volumes * sum.sum;
 }
 
-extern "C" __global__ void backproject_fixed(BACKPROJECT, unsigned long long *image, float scale, unsigned long long first,
+extern "C" __global__ void backproject_fixed(LORS, unsigned long long *image, float scale, unsigned long long first,
                                              unsigned long long count)
 {
     if (VOXEL >= first + count)

@@ -81,11 +81,11 @@ __device__ __forceinline__ void add_lines(const Plan &plan, const Line *lines, i
     }
 }
 
-#define COLLECT                                                                                                              \
+#define VIEWS                                                                                                              \
     const Plan plan, const Line *lines, int first_view, int view_step, int num_lines, const int2 *fov_rows
 
 // image[y][x][place] += these lines. A thread for two places; blocks [place, x].
-extern "C" __global__ void collect(COLLECT, const float2 *cells, float2 *image)
+extern "C" __global__ void collect(VIEWS, const float2 *cells, float2 *image)
 {
     Here here;
     if (!find_here(plan, fov_rows, here))
@@ -96,7 +96,7 @@ extern "C" __global__ void collect(COLLECT, const float2 *cells, float2 *image)
 }
 
 // image[y][x][place] += these lines, at a scale.
-extern "C" __global__ void collect_fixed(COLLECT, const float2 *cells, ulonglong2 *image, float scale)
+extern "C" __global__ void collect_fixed(VIEWS, const float2 *cells, ulonglong2 *image, float scale)
 {
     Here here;
     if (!find_here(plan, fov_rows, here) || !here.is_seen[0])

@@ -8,7 +8,7 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{blocks, one_each};
-use super::launches::bin_driven::{Kernels, Line as LineRow, Path as PathRow, Plan as PlanHead, Shared};
+use super::launches::bin_driven::{Kernels, Line as LineRow, Path as PathRow, Plan as PlanHead, Tables};
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
@@ -108,9 +108,9 @@ impl BinDriven {
         }
     }
 
-    fn shared<'a>(&'a self, plan: &'a PlanHead) -> Shared<'a> {
+    fn tables<'a>(&'a self, plan: &'a PlanHead) -> Tables<'a> {
         let (paths, lor_paths, lines) = (self.paths.as_view(), self.lor_paths.as_view(), self.lines.as_view());
-        Shared { plan, paths, lor_paths, lines }
+        Tables { plan, paths, lor_paths, lines }
     }
 
     fn shape(&self, num_bins: usize) -> LaunchConfig {
@@ -207,7 +207,7 @@ impl Projecting for BinDriven {
     ) -> Result<(), CudaError> {
         let (head, shape, [first, count]) =
             (self.head(subset), self.shape(units.len()), [units.start, units.len()].map(|n| n as u64));
-        self.kernels.forward.launch(&backend.stream, shape, &self.shared(&head), x, out, first, count)
+        self.kernels.forward.launch(&backend.stream, shape, &self.tables(&head), x, out, first, count)
     }
 
     fn launch_add(
@@ -221,13 +221,13 @@ impl Projecting for BinDriven {
     ) -> Result<(), CudaError> {
         let (head, shape, [first, count]) =
             (self.head(subset), self.shape(units.len()), [units.start, units.len()].map(|n| n as u64));
-        let (stream, shared) = (&backend.stream, self.shared(&head));
+        let (stream, tables) = (&backend.stream, self.tables(&head));
         match to {
             Sum::Values(image) => {
                 let kernel = if adder == Adder::NonAtomic { &self.kernels.non_atomic } else { &self.kernels.atomic };
-                kernel.launch(stream, shape, &shared, q, image, first, count)
+                kernel.launch(stream, shape, &tables, q, image, first, count)
             }
-            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &shared, q, image, scale, first, count),
+            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first, count),
         }
     }
 }

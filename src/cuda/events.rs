@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::event_beams::{self, Beams};
 use super::kernel::one_each;
 use super::launches::event_beams::Beams as BeamTables;
-use super::launches::events::{Kernels, Plan as PlanHead, Shared};
+use super::launches::events::{Events as EventTables, Kernels, Plan as PlanHead};
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, Voxels};
@@ -164,10 +164,10 @@ impl EventLines {
         self.arranged(backend, num_subsets).map_err(|error| CudaError::Link { message: error.to_string() })
     }
 
-    fn shared<'a>(&'a self, arranged: &'a Arranged, subset: Subset) -> Shared<'a> {
+    fn tables<'a>(&'a self, arranged: &'a Arranged, subset: Subset) -> EventTables<'a> {
         let range = self.rays.space().range(subset);
         let has_tof = !self.rays.kernels().is_empty();
-        Shared {
+        EventTables {
             plan: &self.head,
             starts: self.starts.as_view(),
             ends: self.ends.as_view(),
@@ -242,9 +242,9 @@ impl Projecting for EventLines {
         out: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
         let arranged = self.at_hand(backend, subset.count)?;
-        let (stream, shape, shared) = (&backend.stream, one_each(units.len()), self.shared(&arranged, subset));
+        let (stream, shape, tables) = (&backend.stream, one_each(units.len()), self.tables(&arranged, subset));
         let [first, count] = [units.start, units.len()].map(|n| n as u64);
-        self.kernels.forward.launch(stream, shape, &shared, x, out, first, count)
+        self.kernels.forward.launch(stream, shape, &tables, x, out, first, count)
     }
 
     fn launch_add(
@@ -260,14 +260,14 @@ impl Projecting for EventLines {
         if let (Some(beams), true) = (&arranged.beams, adder != Adder::NonAtomic) {
             return self.launch_beams(backend, subset, units, q, to, (&arranged, beams));
         }
-        let (stream, shape, shared) = (&backend.stream, one_each(units.len()), self.shared(&arranged, subset));
+        let (stream, shape, tables) = (&backend.stream, one_each(units.len()), self.tables(&arranged, subset));
         let [first, count] = [units.start, units.len()].map(|n| n as u64);
         match to {
             Sum::Values(image) => {
                 let kernel = if adder == Adder::NonAtomic { &self.kernels.non_atomic } else { &self.kernels.atomic };
-                kernel.launch(stream, shape, &shared, q, image, first, count)
+                kernel.launch(stream, shape, &tables, q, image, first, count)
             }
-            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &shared, q, image, scale, first, count),
+            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first, count),
         }
     }
 }

@@ -8,7 +8,7 @@ use cudarc::driver::CudaSlice;
 
 use super::in_plane::fov_rows;
 use super::kernel::one_each;
-use super::launches::paper_tubes::{Backproject, Group as GroupRow, InPlane as InPlaneRow, Kernels, Plan as PlanHead};
+use super::launches::paper_tubes::{Group as GroupRow, InPlane as InPlaneRow, Kernels, Lors, Plan as PlanHead};
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::texture::Texture;
 use super::{CudaArray, CudaBackend, CudaError};
@@ -193,17 +193,20 @@ impl Projecting for PaperTubes {
         Ok(threads.div_ceil(THREADS_AT_ONCE))
     }
 
-    /// (The image is in its texture.)
     fn launch_forward(
         &self,
         backend: &CudaBackend,
         subset: Subset,
         units: Range<usize>,
-        _: &CudaSlice<f32>,
+        x: &CudaSlice<f32>,
         out: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
         let (stream, plan) = (&backend.stream, self.plan(subset));
-        let image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
+        // The launches that follow read the same image.
+        if units.start == 0 {
+            image.fill(x)?;
+        }
         let Self { in_planes, groups, group_of_plane, tubes, .. } = self;
         pieces(units, self.views.len(subset)).try_for_each(|[first, count]| {
             let (shape, first, count) = (one_each(count), first as u64, count as u64);
@@ -222,7 +225,7 @@ impl Projecting for PaperTubes {
         mut to: Sum<'_>,
     ) -> Result<(), CudaError> {
         let (stream, plan) = (&backend.stream, self.plan(subset));
-        let lors = Backproject {
+        let lors = Lors {
             plan: &plan,
             in_planes: self.in_planes.as_view(),
             groups: self.groups.as_view(),
@@ -252,7 +255,6 @@ impl LinearOperator<CudaBackend> for PaperTubes {
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.check_lengths(subset, x, out)?;
-        self.image.lock().unwrap_or_else(PoisonError::into_inner).fill(&x.0)?;
         self.project(backend, subset, &x.0, out, task)
     }
 

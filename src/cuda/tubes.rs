@@ -8,7 +8,7 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 
 use super::in_plane::fov_rows;
 use super::kernel::blocks;
-use super::launches::tubes::{Collect, Kernels};
+use super::launches::tubes::{Kernels, Views as OfViews};
 use super::probe::guarded;
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::tubes_plan::{
@@ -232,10 +232,10 @@ impl Tubes {
         let Part { first_view, view_step, num_lines, .. } = *part;
         let (plan, lines, fov_rows) = (&self.plan.head, self.tables.lines.as_view(), self.tables.fov_rows.as_view());
         let (stream, shape) = (&backend.stream, self.each_voxel());
-        let collect = Collect { plan, lines, first_view, view_step, num_lines, fov_rows };
+        let views = OfViews { plan, lines, first_view, view_step, num_lines, fov_rows };
         match to {
-            Sum::Values(image) => self.kernels.collect.launch(stream, shape, &collect, cells, image),
-            Sum::Units(image, scale) => self.kernels.collect_fixed.launch(stream, shape, &collect, cells, image, scale),
+            Sum::Values(image) => self.kernels.collect.launch(stream, shape, &views, cells, image),
+            Sum::Units(image, scale) => self.kernels.collect_fixed.launch(stream, shape, &views, cells, image, scale),
         }
     }
 
