@@ -64,6 +64,27 @@ fn every_launch_is_generated_from_its_present_source() {
     }
 }
 
+/// Where code may be unsafe: files that choose code for the instructions of the CPU, and the calls of the driver and of NCCL.
+const UNSAFE: [&str; 9] = [
+    "src/algebra/simd.rs",
+    "src/operator/axial_runs/mod.rs",
+    "src/operator/event_path.rs",
+    "src/operator/planes/multi_stage.rs",
+    "src/operator/planes/tile.rs",
+    "src/operator/stored_matrix/mod.rs",
+    "src/operator/tubes/mod.rs",
+    "src/recon/em_kernels.rs",
+    "src/cuda",
+];
+
+#[test]
+fn unsafe_code_is_where_it_is_allowed() {
+    for path in files_below(&in_repository("src"), "rs") {
+        let is_allowed = UNSAFE.iter().any(|allowed| path.starts_with(in_repository(allowed)));
+        assert!(is_allowed || !read(&path).contains("allow(unsafe_code)"), "{}", path.display());
+    }
+}
+
 #[test]
 fn the_hash_is_sha256() {
     assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
