@@ -24,10 +24,10 @@ extern "C" __global__ void add_scaled(float *x, float scale, const float *y, uns
 }
 
 // x = fixed / scale: what 64-bit fixed point has added up
-extern "C" __global__ void from_fixed(float *x, const long long *fixed, double inverse_scale, unsigned long long len)
+extern "C" __global__ void from_fixed(float *x, const unsigned long long *fixed, double inverse_scale, unsigned long long len)
 {
     if (INDEX < len)
-        x[INDEX] = (float)(fixed[INDEX] * inverse_scale);
+        x[INDEX] = (float)((long long)fixed[INDEX] * inverse_scale);
 }
 
 // out[i] = x[index[i]]: an image in the order of a volume

@@ -165,36 +165,13 @@ struct Scratch {
     }
 };
 
-// The compiler makes branches of the next two where they are written as `if`, which cost more than what they skip: they are
-// predicated instructions here.
-
-// *slot = value, where it is asked for.
+// *slot = value, where it is asked for: a predicated instruction, for of an `if` the compiler makes a branch, which costs more than
+// what it skips.
 __device__ __forceinline__ void store_if(bool is_asked, float *slot, float value)
 {
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p st.shared.f32 [%1], %2; }" ::"r"((int)is_asked),
                  "r"((unsigned)__cvta_generic_to_shared(slot)), "f"(value)
                  : "memory");
-}
-
-// *voxel += value, where it is asked for. Nothing else in a kernel reads or writes images.
-__device__ __forceinline__ void add_if(bool is_asked, float *voxel, float value)
-{
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p red.global.add.f32 [%1], %2; }" ::"r"((int)is_asked), "l"(voxel),
-                 "f"(value));
-}
-
-__device__ __forceinline__ void add_if(bool is_asked, unsigned long long *voxel, unsigned long long value)
-{
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, 0; @p red.global.add.u64 [%1], %2; }" ::"r"((int)is_asked), "l"(voxel),
-                 "l"(value));
-}
-
-// The same pointer into global memory, which the compiler keeps instead of making it anew from its parts.
-template <typename T> __device__ __forceinline__ T *kept(T *pointer)
-{
-    asm volatile("" : "+l"(pointer));
-    __builtin_assume(__isGlobal(pointer));
-    return pointer;
 }
 
 // The event at a place in memory.

@@ -378,54 +378,6 @@ extern "C" __global__ void BOUNDS plain(TABLES, const float *x, float *bins, uns
     }
 }
 
-// Ways to add to the voxel at a place of an image.
-struct Atomic {
-    float *image;
-
-    __device__ __forceinline__ Atomic from(int place) const
-    {
-        const Atomic moved = {kept(image + place)};
-        return moved;
-    }
-
-    __device__ __forceinline__ void add(bool is_voxel, int at, float value) const { add_if(is_voxel, image + at, value); }
-};
-
-// Load, add, store: what other threads add in between is lost.
-struct NonAtomic {
-    float *image;
-
-    __device__ __forceinline__ NonAtomic from(int place) const
-    {
-        const NonAtomic moved = {kept(image + place)};
-        return moved;
-    }
-
-    __device__ __forceinline__ void add(bool is_voxel, int at, float value) const
-    {
-        volatile float *const voxel = image + at;
-        if (is_voxel && value != 0.0f)
-            *voxel = *voxel + value;
-    }
-};
-
-// 64-bit fixed point: integers add up to the same sum in any order.
-struct Fixed {
-    unsigned long long *image;
-    float scale;
-
-    __device__ __forceinline__ Fixed from(int place) const
-    {
-        const Fixed moved = {kept(image + place), scale};
-        return moved;
-    }
-
-    __device__ __forceinline__ void add(bool is_voxel, int at, float value) const
-    {
-        add_if(is_voxel, image + at, (unsigned long long)__float2ll_rn(value * scale));
-    }
-};
-
 // image += A^T bins for the LORs of sets first_set ...
 template <typename Adder>
 __device__ __forceinline__ void backproject(TABLES, const float *bins, const Adder &image, unsigned first_set)

@@ -1,5 +1,6 @@
 // Axial runs for neighbouring planes one slice apart, images of up to about 32 slices.
 #define CLASSES 1
 #define REGISTERS 1
+#include "adders.cuh"
 #include "axial_path.cuh"
 #include "axial_runs.cuh"

@@ -1,5 +1,6 @@
 // Axial runs for neighbouring planes two slices apart, images of up to about 128 slices.
 #define CLASSES 2
 #define REGISTERS 2
+#include "adders.cuh"
 #include "axial_path.cuh"
 #include "axial_runs.cuh"

@@ -4,6 +4,8 @@
 // The paper keeps bins radial position fastest, then view, then plane, and images x fastest, then y, then z: the threads of
 // a warp hold neighbouring parallel lines, which seldom meet in a voxel at the same time.
 
+#include "adders.cuh"
+
 // Where a path enters the field of view and at which regular distances it crosses voxel faces (InPlanePath), in f32.
 struct Path {
     float next[2];
@@ -135,42 +137,18 @@ struct Integral {
     __device__ __forceinline__ void visit(unsigned voxel, float length) { sum += length * image[voxel]; }
 };
 
-struct AtomicAdder {
-    float *image;
+template <typename Adder> struct Adding {
+    Adder image;
     float value;
 
-    __device__ __forceinline__ void visit(unsigned voxel, float length) { atomicAdd(image + voxel, value * length); }
+    __device__ __forceinline__ void visit(unsigned voxel, float length) { image.add(voxel, value * length); }
 };
 
-// Load, add, store: what other threads add in between is lost (section 2.4 of the paper).
-struct NonAtomicAdder {
-    float *image;
-    float value;
-
-    __device__ __forceinline__ void visit(unsigned voxel, float length)
-    {
-        volatile float *const sum = image + voxel;
-        *sum = *sum + value * length;
-    }
-};
-
-// 64-bit fixed point: integers add up to the same sum in any order.
-struct FixedAdder {
-    unsigned long long *image;
-    float value;
-    float scale;
-
-    __device__ __forceinline__ void visit(unsigned voxel, float length)
-    {
-        atomicAdd(image + voxel, (unsigned long long)__float2ll_rn(value * length * scale));
-    }
-};
-
-#define SHARED const Plan plan, const Path *paths, const unsigned *lor_paths, const Line *lines
+#define TABLES const Plan plan, const Path *paths, const unsigned *lor_paths, const Line *lines
 #define THREAD (first + (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
 
 // bins = A x for `count` threads from `first` on.
-extern "C" __global__ void forward(SHARED, const float *image, float *bins, unsigned long long first,
+extern "C" __global__ void forward(TABLES, const float *image, float *bins, unsigned long long first,
                                    unsigned long long count)
 {
     if (THREAD >= first + count)
@@ -188,23 +166,23 @@ extern "C" __global__ void forward(SHARED, const float *image, float *bins, unsi
         walk_bin(plan, paths, lor_paths, lines, THREAD, adder);
 
 // image += A^T bins.
-extern "C" __global__ void atomic(SHARED, const float *bins, float *image, unsigned long long first,
+extern "C" __global__ void atomic(TABLES, const float *bins, float *image, unsigned long long first,
                                   unsigned long long count)
 {
-    AtomicAdder adder = {image, 0.0f};
+    Adding<Atomic> adder = {{image}, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void non_atomic(SHARED, const float *bins, float *image, unsigned long long first,
+extern "C" __global__ void non_atomic(TABLES, const float *bins, float *image, unsigned long long first,
                                       unsigned long long count)
 {
-    NonAtomicAdder adder = {image, 0.0f};
+    Adding<NonAtomic> adder = {{image}, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void fixed(SHARED, const float *bins, unsigned long long *image, float scale,
+extern "C" __global__ void fixed(TABLES, const float *bins, unsigned long long *image, float scale,
                                  unsigned long long first, unsigned long long count)
 {
-    FixedAdder adder = {image, 0.0f, scale};
+    Adding<Fixed> adder = {{image, scale}, 0.0f};
     BACKPROJECT
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compiles every kernels/*.cu to PTX with the NVRTC that kernels/requirements.txt pins by hash.
+"""Compiles every kernels/*.cu to PTX with the NVRTC that kernels/requirements.txt pins by hash, and writes their launches in Rust.
 
-    kernels/build.py            write kernels/ptx/NAME.ptx
-    kernels/build.py --check    compile again and fail if a committed file differs
+    kernels/build.py            write kernels/ptx/NAME.ptx and src/cuda/launches/NAME.rs
+    kernels/build.py --check    do it again and fail if a committed file differs
 
 Needs Python with pip and a package index; no GPU, no CUDA toolkit. The compiler is downloaded into a temporary folder.
 """
@@ -17,15 +17,18 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import launches
+
 KERNELS = Path(__file__).resolve().parent
 PTX = KERNELS / "ptx"
+LAUNCHES = KERNELS.parent / "src" / "cuda" / "launches"
 # Any GPU from Volta on; the driver compiles further for the one it has. No fast-math: division and square root are exact,
 # as on the CPU. C++03 keeps the constants of nv/target out of the PTX.
 OPTIONS = ["--std=c++03", f"--include-path={KERNELS}"]
 ARCHITECTURE = "compute_70"
 # Kernels that need more: the architecture, and the version of PTX that first has their instructions, which stand there as they are
 # in the source and of which NVRTC knows nothing. Others take their place on GPUs and drivers that have them not.
-NEEDS = {"event_quads": ("compute_90", "8.1")}
+NEEDS = {"events_quads": ("compute_90", "8.1")}
 
 
 def download_nvrtc(folder):
@@ -59,28 +62,48 @@ def check(nvrtc, status):
 
 
 def source_hash(source):
-    """The hash of a source file followed by the files that it includes."""
-    digest = hashlib.sha256(source.read_bytes())
-    for included in re.findall(r'^#include "(.*)"$', source.read_text(), re.MULTILINE):
-        digest.update((KERNELS / included).read_bytes())
+    """The hash of a source file followed by the files that it includes, each followed by those that it includes."""
+    digest = hashlib.sha256()
+
+    def add(path):
+        digest.update(path.read_bytes())
+        for included in launches.includes_of(path.read_text()):
+            add(KERNELS / included)
+
+    add(source)
     return digest.hexdigest()
 
 
-def compile_to_ptx(nvrtc, source):
-    """The PTX of one source file, headed by the source's hash."""
-    code = source.read_bytes()
+def ptx_of(nvrtc, name, code):
+    """The PTX of a program: the text of the source file NAME.cu, or more."""
     program = ctypes.c_void_p()
-    check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), code, source.name.encode(), 0, None, None))
-    architecture, version = NEEDS.get(source.stem, (ARCHITECTURE, None))
+    check(nvrtc, nvrtc.nvrtcCreateProgram(ctypes.byref(program), code.encode(), f"{name}.cu".encode(), 0, None, None))
+    architecture, version = NEEDS.get(name, (ARCHITECTURE, None))
     given = [f"--gpu-architecture={architecture}", *OPTIONS]
     options = (ctypes.c_char_p * len(given))(*[option.encode() for option in given])
     if nvrtc.nvrtcCompileProgram(program, len(given), options) != 0:
-        sys.exit(f"{source}:\n{text_of(nvrtc, 'ProgramLog', program)}")
+        sys.exit(f"{name}.cu:\n{text_of(nvrtc, 'ProgramLog', program)}")
     ptx = text_of(nvrtc, "PTX", program)
     check(nvrtc, nvrtc.nvrtcDestroyProgram(ctypes.byref(program)))
     if version is not None:
         ptx = re.sub(r"^\.version .*$", f".version {version}", ptx, count=1, flags=re.MULTILINE)
-    return f"// source: {source.name}, sha256 {source_hash(source)}\n{ptx.strip()}\n"
+    return ptx
+
+
+def build(nvrtc):
+    """All files that this writes: paths and texts."""
+    paths = sorted(KERNELS.glob("*.cu"))
+    # The numbers of calls in PTX go on from program to program: those that are kept come first.
+    ptx = {path: ptx_of(nvrtc, path.stem, path.read_text()) for path in paths}
+    files, sources = {}, []
+    for path in paths:
+        files[PTX / f"{path.stem}.ptx"] = f"// source: {path.name}, sha256 {source_hash(path)}\n{ptx[path].strip()}\n"
+        source = launches.read_source(path)
+        launches.check_entries(source, ptx[path])
+        launches.take_layout(source, ptx_of(nvrtc, path.stem, path.read_text() + launches.probe_of(source)))
+        sources.append(source)
+    files |= {LAUNCHES / name: text for name, text in launches.rust_of(sources, source_hash).items()}
+    return files
 
 
 def main():
@@ -89,20 +112,23 @@ def main():
     check_only = parser.parse_args().check
     with tempfile.TemporaryDirectory() as folder:
         nvrtc = download_nvrtc(Path(folder))
-        built = {source.stem: compile_to_ptx(nvrtc, source) for source in sorted(KERNELS.glob("*.cu"))}
-    committed = {path.stem: path.read_text() for path in sorted(PTX.glob("*.ptx"))}
+        built = build(nvrtc)
+    committed = {path: path.read_text() for path in sorted([*PTX.glob("*.ptx"), *LAUNCHES.glob("*.rs")])}
     if check_only:
-        wrong = sorted(name for name in built.keys() | committed.keys() if built.get(name) != committed.get(name))
+        wrong = sorted(path for path in built.keys() | committed.keys() if built.get(path) != committed.get(path))
         if wrong:
-            sys.exit(f"kernels/ptx is out of date for {', '.join(wrong)}: run kernels/build.py and commit what it writes")
-        print(f"{len(built)} kernels: the committed PTX is what their sources give")
+            names = ", ".join(str(path.relative_to(KERNELS.parent)) for path in wrong)
+            sys.exit(f"out of date: {names}. Run kernels/build.py and commit what it writes")
+        print(f"{len(built)} files: PTX and launches are what the kernels' sources give")
         return
-    PTX.mkdir(exist_ok=True)
-    for name in committed.keys() - built.keys():
-        (PTX / f"{name}.ptx").unlink()
-    for name, text in built.items():
-        (PTX / f"{name}.ptx").write_text(text)
-        print(f"kernels/ptx/{name}.ptx")
+    for folder in [PTX, LAUNCHES]:
+        folder.mkdir(exist_ok=True)
+    for path in committed.keys() - built.keys():
+        path.unlink()
+    for path, text in built.items():
+        if committed.get(path) != text:
+            path.write_text(text)
+            print(path.relative_to(KERNELS.parent))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 // Weights are integers, of 2^-23 of the largest or finer, so that a sum over a beam is exact and its order of no matter. Events whose
 // weights are far below the largest would lose their digits: a second kernel adds them for the few beams that have such.
 
+#include "adders.cuh"
 #include "events.cuh"
 
 #define WARP 32
@@ -95,25 +96,8 @@ __device__ __forceinline__ float largest_of_warp(float value)
     return value;
 }
 
-struct AtomicSink {
-    float *image;
-
-    __device__ __forceinline__ void add(unsigned voxel, float value) const { atomicAdd(image + voxel, value); }
-};
-
-// 64-bit fixed point: integers add up to the same sum in any order.
-struct FixedSink {
-    unsigned long long *image;
-    float scale;
-
-    __device__ __forceinline__ void add(unsigned voxel, float value) const
-    {
-        atomicAdd(image + voxel, (unsigned long long)__float2ll_rn(value * scale));
-    }
-};
-
 // A warp's beam.
-template <typename Sink> struct Beam {
+template <typename Adder> struct Beam {
     const Plan &plan;
     const uint2 *pairs;
     const float *values;
@@ -124,7 +108,7 @@ template <typename Sink> struct Beam {
     int *sums;
     // Whether the beam has events for the second kernel.
     unsigned *rest;
-    Sink sink;
+    Adder image;
 
     __device__ __forceinline__ int *sum_at(int row) const { return sums + min(max(row + 1, 0), plan.size[2] + 1); }
 
@@ -241,7 +225,7 @@ template <typename Sink> struct Beam {
             for (int z = threadIdx.x % WARP; z < num_z; z += WARP) {
                 const int sum = sums[z + 1];
                 if (sum != 0)
-                    sink.add(inside + z, (float)sum * (length * unit));
+                    image.add(inside + z, (float)sum * (length * unit));
             }
             __syncwarp();
             if (end >= course.leave)
@@ -307,7 +291,7 @@ template <typename Sink> struct Beam {
 #define BOUNDS __launch_bounds__(WARPS *WARP, BLOCKS)
 
 // `beams`: the first event of each and how many it has, among `pairs` and `values`.
-#define BACKPROJECT(REST, Sink, sink)                                                                                        \
+#define BACKPROJECT(REST, Adder, adder)                                                                                      \
     extern __shared__ int sums[];                                                                                      \
     const unsigned long long which = blockIdx.x * (unsigned long long)WARPS + threadIdx.x / WARP;                      \
     if (which >= count)                                                                                                \
@@ -315,9 +299,9 @@ template <typename Sink> struct Beam {
     const uint2 range = beams[first + which];                                                                          \
     if (REST && rest[first + which] == 0)                                                                              \
         return;                                                                                                        \
-    const Beam<Sink> beam = {                                                                                          \
+    const Beam<Adder> beam = {                                                                                         \
         plan, pairs + range.x, values + range.x, range.y, (int)(range.y + WARP - 1) / WARP,                            \
-        sums + threadIdx.x / WARP * (plan.size[2] + 2), rest + first + which, sink};                                   \
+        sums + threadIdx.x / WARP * (plan.size[2] + 2), rest + first + which, adder};                                  \
     beam.backproject<REST>(starts, ends);                                                                              \
     if (REST && threadIdx.x % WARP == 0)                                                                               \
         rest[first + which] = 0;
@@ -325,28 +309,28 @@ template <typename Sink> struct Beam {
 // image += A^T values for `count` beams, but for what is left to the second kernel: `rest` has an entry for each beam, 0 between calls.
 extern "C" __global__ void BOUNDS atomic(BEAMS, float *image, unsigned *rest, unsigned long long first, unsigned long long count)
 {
-    const AtomicSink sink = {image};
-    BACKPROJECT(false, AtomicSink, sink)
+    const Atomic adder = {image};
+    BACKPROJECT(false, Atomic, adder)
 }
 
 extern "C" __global__ void BOUNDS fixed(BEAMS, unsigned long long *image, float scale, unsigned *rest, unsigned long long first,
                                         unsigned long long count)
 {
-    const FixedSink sink = {image, scale};
-    BACKPROJECT(false, FixedSink, sink)
+    const Fixed adder = {image, scale};
+    BACKPROJECT(false, Fixed, adder)
 }
 
 // Adds what is left.
 extern "C" __global__ void BOUNDS atomic_rest(BEAMS, float *image, unsigned *rest, unsigned long long first,
                                               unsigned long long count)
 {
-    const AtomicSink sink = {image};
-    BACKPROJECT(true, AtomicSink, sink)
+    const Atomic adder = {image};
+    BACKPROJECT(true, Atomic, adder)
 }
 
 extern "C" __global__ void BOUNDS fixed_rest(BEAMS, unsigned long long *image, float scale, unsigned *rest,
                                              unsigned long long first, unsigned long long count)
 {
-    const FixedSink sink = {image, scale};
-    BACKPROJECT(true, FixedSink, sink)
+    const Fixed adder = {image, scale};
+    BACKPROJECT(true, Fixed, adder)
 }

@@ -6,11 +6,12 @@
 //
 // Some 260 voxels lie on a line through 256 x 256 x 47. What limits the kernels is how many pieces of 32 bytes the L2 cache can
 // be asked for (1.6e11 reads and 1.06e11 additions a second on an H200): one for each voxel where the events come in random
-// order, so that they take 1.66 and 2.55 ns an event (without time of flight event_quads.cu asks for half as many); fewer where
+// order, so that they take 1.66 and 2.55 ns an event (without time of flight events_quads.cu asks for half as many); fewer where
 // the threads of a warp ask for the same pieces, 0.36 ns to read, which is then limited by the arithmetic, some 25 operations a
 // voxel. Threads that add to the same voxel at the same time wait for each other: 1.4 ns, where event_beams.cu cannot add for
 // them. Next to that the events themselves, 8 bytes each, are small.
 
+#include "adders.cuh"
 #include "events.cuh"
 
 __device__ __forceinline__ float polynomial(const float *terms, float v)
@@ -238,9 +239,9 @@ struct Integral {
     __device__ __forceinline__ void end() { total += factor * sum; }
 };
 
-struct AtomicAdder {
+template <typename Adder> struct Adding {
     enum { ADDS = 1 };
-    float *image;
+    Adder image;
     float q;
     float value;
 
@@ -248,42 +249,7 @@ struct AtomicAdder {
     __device__ __forceinline__ void visit(unsigned voxel, float length)
     {
         if (length != 0.0f)
-            atomicAdd(image + voxel, value * length);
-    }
-    __device__ __forceinline__ void end() {}
-};
-
-// Load, add, store: what other threads add in between is lost.
-struct NonAtomicAdder {
-    enum { ADDS = 1 };
-    float *image;
-    float q;
-    float value;
-
-    __device__ __forceinline__ void begin(float with) { value = q * with; }
-    __device__ __forceinline__ void visit(unsigned voxel, float length)
-    {
-        if (length == 0.0f)
-            return;
-        volatile float *const sum = image + voxel;
-        *sum = *sum + value * length;
-    }
-    __device__ __forceinline__ void end() {}
-};
-
-// 64-bit fixed point: integers add up to the same sum in any order.
-struct FixedAdder {
-    enum { ADDS = 1 };
-    unsigned long long *image;
-    float q;
-    float value;
-    float scale;
-
-    __device__ __forceinline__ void begin(float with) { value = q * with; }
-    __device__ __forceinline__ void visit(unsigned voxel, float length)
-    {
-        if (length != 0.0f)
-            atomicAdd(image + voxel, (unsigned long long)__float2ll_rn(value * length * scale));
+            image.add(voxel, value * length);
     }
     __device__ __forceinline__ void end() {}
 };
@@ -304,7 +270,7 @@ __device__ __forceinline__ void walk_event(const Plan &plan, const double *start
 #define BLOCKS 4
 
 // values = A x for `count` events of a subset; `pairs` and `intervals` are those of the subset, as `values` are.
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) forward(SHARED, const float *image, float *values, unsigned long long first,
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) forward(EVENTS, const float *image, float *values, unsigned long long first,
                                    unsigned long long count)
 {
     if (EVENT >= count)
@@ -322,23 +288,23 @@ extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) forward(SHARED, cons
         walk_event(plan, starts, ends, pairs, intervals, has_tof, first + EVENT, adder);
 
 // image += A^T values.
-extern "C" __global__ void atomic(SHARED, const float *values, float *image, unsigned long long first,
+extern "C" __global__ void atomic(EVENTS, const float *values, float *image, unsigned long long first,
                                   unsigned long long count)
 {
-    AtomicAdder adder = {image, 0.0f, 0.0f};
+    Adding<Atomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void non_atomic(SHARED, const float *values, float *image, unsigned long long first,
+extern "C" __global__ void non_atomic(EVENTS, const float *values, float *image, unsigned long long first,
                                       unsigned long long count)
 {
-    NonAtomicAdder adder = {image, 0.0f, 0.0f};
+    Adding<NonAtomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void fixed(SHARED, const float *values, unsigned long long *image, float scale,
+extern "C" __global__ void fixed(EVENTS, const float *values, unsigned long long *image, float scale,
                                  unsigned long long first, unsigned long long count)
 {
-    FixedAdder adder = {image, 0.0f, 0.0f, scale};
+    Adding<Fixed> adder = {{image, scale}, 0.0f, 0.0f};
     BACKPROJECT
 }

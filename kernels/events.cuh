@@ -156,6 +156,6 @@ __device__ __forceinline__ double3 point(const double *points, const Plan &plan,
 }
 
 // What every kernel is told of its subset: its pairs of crystals, and intervals of d where the time of flight is known.
-#define SHARED                                                                                                         \
+#define EVENTS                                                                                                         \
     const Plan plan, const double *starts, const double *ends, const uint2 *pairs, const float2 *intervals, int has_tof
 #define EVENT ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)

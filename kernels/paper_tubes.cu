@@ -4,6 +4,8 @@
 // being interpolated in the tube. Image and tubes are textures, in which tubes lie a sample of zeros apart:
 // tubes[along][radial, across][ring difference, axial].
 
+#include "adders.cuh"
+
 struct Plan {
     int num_tangential, num_planes, num_groups, num_views;
     // Views of the subset among all.
@@ -97,31 +99,11 @@ extern "C" __global__ void project(const Plan plan, const InPlane *in_planes, co
     bins[bin] = sum;
 }
 
-// The sum of a voxel, transaxial LOR by transaxial LOR: in one order, or in 64-bit fixed point, to which each is rounded, so that it
-// does not matter which device has which of them.
-struct FloatSum {
-    float sum;
-
-    __device__ __forceinline__ void end_lor() {}
-};
-
-struct FixedSum {
-    float sum;
-    float scale;
-    long long total;
-
-    __device__ __forceinline__ void end_lor()
-    {
-        total += __float2ll_rn(scale * sum);
-        sum = 0.0f;
-    }
-};
-
-#define BACKPROJECT                                                                                                          \
+#define LORS                                                                                                          \
     const Plan plan, const InPlane *in_planes, const Group *groups, Texture tubes, const float *bins, const int2 *fov_rows
 
-// What all LORs give to a voxel, but for the volumes; nothing outside the field of view.
-template <class Sum> __device__ __forceinline__ void gather(BACKPROJECT, unsigned long long voxel, Sum &sum)
+// What all LORs give to a voxel, transaxial LOR by transaxial LOR, but for the volumes; nothing outside the field of view.
+template <class Sum> __device__ __forceinline__ void gather(LORS, unsigned long long voxel, Sum &sum)
 {
     const int x = voxel % plan.nx, y = (int)(voxel / plan.nx) % plan.ny, z = (int)(voxel / plan.nx / plan.ny);
     const int2 inside = fov_rows[y];
@@ -152,28 +134,28 @@ template <class Sum> __device__ __forceinline__ void gather(BACKPROJECT, unsigne
                            interpolated(tubes, sample.x, sample.y, sample.z, plan.by_hardware);
             }
         }
-        sum.end_lor();
+        sum.end_part();
     }
 }
 
 #define VOXEL (first + (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
 
 // image[z][y][x] of `count` voxels from `first` on.
-extern "C" __global__ void backproject(BACKPROJECT, float *image, unsigned long long first, unsigned long long count)
+extern "C" __global__ void backproject(LORS, float *image, unsigned long long first, unsigned long long count)
 {
     if (VOXEL >= first + count)
         return;
-    FloatSum sum = {0.0f};
+    FloatSum<float> sum = {0.0f};
     gather(plan, in_planes, groups, tubes, bins, fov_rows, VOXEL, sum);
     image[VOXEL] = plan.volumes * sum.sum;
 }
 
-extern "C" __global__ void backproject_fixed(BACKPROJECT, long long *image, float scale, unsigned long long first,
+extern "C" __global__ void backproject_fixed(LORS, unsigned long long *image, float scale, unsigned long long first,
                                              unsigned long long count)
 {
     if (VOXEL >= first + count)
         return;
-    FixedSum sum = {0.0f, plan.volumes * scale, 0};
+    FixedSum<float> sum = {0.0f, plan.volumes * scale, 0};
     gather(plan, in_planes, groups, tubes, bins, fov_rows, VOXEL, sum);
-    image[VOXEL] = sum.total;
+    image[VOXEL] = (unsigned long long)sum.total;
 }

@@ -321,15 +321,26 @@ __device__ __forceinline__ void add_planes(const Plan &plan, const float *projec
     }
 }
 
-#define KERNEL(NAME, INTERPOLATION, DEPTH)                                                                             \
-    extern "C" __global__ void __launch_bounds__(TILE_X * TILE_Y, 4)                                                   \
-    NAME(const Plan plan, const float *projections, const Plane *planes, int num_projections, float *image)            \
-    {                                                                                                                  \
-        add_planes<INTERPOLATION, DEPTH>(plan, projections, planes, num_projections, image);                           \
-    }
+#define PLANES const Plan plan, const float *projections, const Plane *planes, int num_projections
+#define BOUNDS __launch_bounds__(TILE_X *TILE_Y, 4)
 
 // Deep tiles share more of what is prepared for each; small images have too few of them to keep all multiprocessors busy.
-KERNEL(linear, Linear, 8)
-KERNEL(linear_deep, Linear, 16)
-KERNEL(nearest, Nearest, 8)
-KERNEL(cubic, Cubic, 8)
+extern "C" __global__ void BOUNDS linear(PLANES, float *image)
+{
+    add_planes<Linear, 8>(plan, projections, planes, num_projections, image);
+}
+
+extern "C" __global__ void BOUNDS linear_deep(PLANES, float *image)
+{
+    add_planes<Linear, 16>(plan, projections, planes, num_projections, image);
+}
+
+extern "C" __global__ void BOUNDS nearest(PLANES, float *image)
+{
+    add_planes<Nearest, 8>(plan, projections, planes, num_projections, image);
+}
+
+extern "C" __global__ void BOUNDS cubic(PLANES, float *image)
+{
+    add_planes<Cubic, 8>(plan, projections, planes, num_projections, image);
+}

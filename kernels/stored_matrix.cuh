@@ -133,34 +133,26 @@ extern "C" __global__ void forward_by_lor(const Plan plan, OF_LINES, const float
     y[place] = plan.scale * sum;
 }
 
-// How additions to the image are made.
-struct Atomic {
-    static __device__ __forceinline__ void add(const Plan &, float *x, int, float value) { atomicAdd(x, value); }
-};
-
-// Load, add, store: what other threads add in between is lost.
-struct NonAtomic {
-    static __device__ __forceinline__ void add(const Plan &, float *x, int, float value)
-    {
-        volatile float *const sum = x;
-        *sum = *sum + value;
-    }
-};
-
 // Atomic in the two central slices, where most lines meet.
 struct CentralAtomic {
-    static __device__ __forceinline__ void add(const Plan &plan, float *x, int basic, float value)
+    float *image;
+    // Values of the two slices, which come first.
+    int num_central;
+
+    __device__ __forceinline__ void add(int place, float value) const
     {
-        if (basic < plan.num_central)
-            Atomic::add(plan, x, basic, value);
+        const Atomic atomic = {image};
+        const NonAtomic non_atomic = {image};
+        if (place < num_central)
+            atomic.add(place, value);
         else
-            NonAtomic::add(plan, x, basic, value);
+            non_atomic.add(place, value);
     }
 };
 
 // x += the transpose of A q, a thread a line; `order` = the places in the order in which threads take them, if any.
 template <typename Adder>
-__device__ __forceinline__ void scatter(const Plan &plan, OF_LINES, const unsigned *order, const float *q, float *x)
+__device__ __forceinline__ void scatter(const Plan &plan, OF_LINES, const unsigned *order, const float *q, const Adder &x)
 {
     const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
     if (number >= plan.num_orbits * SYMMETRIES)
@@ -174,26 +166,28 @@ __device__ __forceinline__ void scatter(const Plan &plan, OF_LINES, const unsign
         const unsigned lor = lors[of_orbit + undone[a * SYMMETRIES + g]];
         for (unsigned long long e = first[lor]; e < first[lor + 1]; e++) {
             const unsigned element = elements[e];
-            const int basic = basic_of(element);
-            Adder::add(plan, x + basic * SYMMETRIES + g, basic, value_of(element) * factor);
+            x.add(basic_of(element) * SYMMETRIES + g, value_of(element) * factor);
         }
     }
 }
 
 extern "C" __global__ void scatter_atomic(const Plan plan, OF_LINES, const float *q, float *x)
 {
-    scatter<Atomic>(plan, GIVEN, 0, q, x);
+    const Atomic adder = {x};
+    scatter(plan, GIVEN, 0, q, adder);
 }
 
 extern "C" __global__ void scatter_non_atomic(const Plan plan, OF_LINES, const float *q, float *x)
 {
-    scatter<NonAtomic>(plan, GIVEN, 0, q, x);
+    const NonAtomic adder = {x};
+    scatter(plan, GIVEN, 0, q, adder);
 }
 
 extern "C" __global__ void scatter_central_atomic(const Plan plan, OF_LINES, const unsigned *order, const float *q,
                                                   float *x)
 {
-    scatter<CentralAtomic>(plan, GIVEN, order, q, x);
+    const CentralAtomic adder = {x, plan.num_central * SYMMETRIES};
+    scatter(plan, GIVEN, order, q, adder);
 }
 
 // x from the elements of each basic function, as the paper's second file has them: a thread a function.

@@ -1,6 +1,10 @@
 //! The tables of the axial-run kernels (`kernels/axial_path.cuh`, `kernels/axial_runs.cuh`): which lane of a warp holds
 //! which z, where the bins of each group of planes lie in shared memory ("slots"), and which of them a crossing touches.
 
+pub(super) use super::launches::axial_path::{
+    End as EndRow, Group as GroupRow, Member as MemberRow, Pass as PassRow, Path as PathRow, Plan as PlanHead,
+    Record as RecordRow,
+};
 use crate::algebra::Columns;
 use crate::geometry::Grid;
 use crate::operator::{AxialTable, Family, Group, InPlanePath, Mirrored, MirroredColumns, OperatorError, reversed_planes};
@@ -18,21 +22,6 @@ const SLOT_BYTES: usize = 4;
 const NO_ENTRY: u32 = u32::MAX;
 /// (classes, places of a class over 32) that kernels exist for.
 pub(super) const VARIANTS: [(usize, usize); 5] = [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)];
-
-/// `Path` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PathRow {
-    next: [f64; 2],
-    pitch: [f64; 2],
-    length_mm: f64,
-    start_mm: f64,
-    lor_mm: f64,
-    column: [i32; 2],
-    stride: [i32; 2],
-    share: f32,
-    rounding: f32,
-}
 
 impl PathRow {
     /// A path across columns in rows of `nx`, of lines that rise by so much at most.
@@ -52,79 +41,9 @@ impl PathRow {
     }
 }
 
-/// `Member` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MemberRow {
-    lor: u32,
-    is_reversed: u32,
-    first: i32,
-    strides: [i32; 2],
-}
-
 impl MemberRow {
     /// What a warp without a LOR has.
     pub const NONE: Self = Self { lor: NO_ENTRY, is_reversed: 0, first: 0, strides: [0; 2] };
-}
-
-/// `Pass` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PassRow {
-    first_tau: f64,
-    tau_step: f64,
-    num_crossings: i32,
-    first_end: i32,
-}
-
-/// `Record` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RecordRow {
-    tau: f32,
-    bases: [u32; 2],
-}
-
-/// `End` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EndRow {
-    bases: [u32; 2],
-    flags: u32,
-}
-
-/// `Group` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct GroupRow {
-    weight: f32,
-    rise_mm: f32,
-    sign: f32,
-    first_row: i32,
-    slot: i32,
-    pass: i32,
-}
-
-/// `Plan` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PlanHead {
-    pub num_planes: i32,
-    pub nx: i32,
-    pub ny: i32,
-    pub nz: i32,
-    pub lanes: i32,
-    pub first_k: i32,
-    pub num_passes: i32,
-    pub num_records: i32,
-    pub num_groups: i32,
-    pub num_layers: i32,
-    pub num_slots: i32,
-    pub max_steps: i32,
-    pub block_bytes: i32,
-    pub warp_bytes: i32,
-    /// Crossings of the pass that has most.
-    pub max_crossings: i32,
 }
 
 /// All tables for one scan and one grid.

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
 
-use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow, PlanHead, RecordRow};
+use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow, RecordRow};
 use super::in_plane::{InPlanePaths, fov_rows};
-use super::kernel::{Kernel, Module, launch, one_each};
+use super::kernel::{Kernel, one_each};
+use super::launches::axial_runs::{Kernels, Tables};
 use super::pacing::Pace;
-use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
+use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::shared_runs::SharedRuns;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Share, Team, Voxels};
@@ -29,20 +30,6 @@ const WARPS_PER_BLOCK: [u32; 4] = [8, 4, 2, 1];
 /// Dynamic shared memory that every block may have.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 
-#[allow(unsafe_code)]
-// SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
-mod device_repr {
-    use super::*;
-
-    unsafe impl DeviceRepr for PathRow {}
-    unsafe impl DeviceRepr for MemberRow {}
-    unsafe impl DeviceRepr for PassRow {}
-    unsafe impl DeviceRepr for RecordRow {}
-    unsafe impl DeviceRepr for EndRow {}
-    unsafe impl DeviceRepr for GroupRow {}
-    unsafe impl DeviceRepr for PlanHead {}
-}
-
 /// The axial-run projector. Images are `[y][x][class of z][place]`, zero outside the field of view; data of a subset is its
 /// views one after the other, each `[tangential_pos][plane]`.
 pub struct AxialRuns {
@@ -51,20 +38,16 @@ pub struct AxialRuns {
     pub(super) views: Views,
     num_tangential_rays: usize,
     plan: AxialPlan,
-    tables: Tables,
+    tables: PlanTables,
     /// Whose LORs are projected; whole sets of mirror images.
     share: Share,
     /// By number and count of the subset.
     own: Mutex<HashMap<[usize; 2], Arc<Own>>>,
     sets: Mutex<HashMap<[usize; 2], Arc<Sets>>>,
-    difference_kernel: Kernel,
-    /// Forward for what was measured: marks the bins that may be rounding alone, and adds those up again.
-    checked_kernel: Kernel,
-    plain_kernel: Kernel,
     /// For each set whether it has bins that may be rounding alone; none between two projections.
     is_marked_set: Mutex<CudaSlice<u32>>,
     checked_pace: Mutex<Pace>,
-    kernels: ProjectorKernels,
+    kernels: Kernels,
     /// Blocks that there is room for: warps, and how many warps a multiprocessor then holds.
     blocks: Vec<[u32; 2]>,
     /// x_z − x_{z+1}.
@@ -81,7 +64,7 @@ pub(super) struct Own {
 }
 
 /// The plan on the device.
-struct Tables {
+struct PlanTables {
     fov_rows: CudaSlice<[i32; 2]>,
     passes: CudaSlice<PassRow>,
     groups: CudaSlice<GroupRow>,
@@ -103,28 +86,6 @@ struct Sets {
     members: CudaSlice<MemberRow>,
 }
 
-/// Launches a kernel on some blocks: `launch_blocks!(self, backend, kernel, sets, num_blocks, argument, …)` with the arguments
-/// after the tables.
-macro_rules! launch_blocks {
-    ($self:expr, $backend:expr, $kernel:expr, $sets:expr, $num_blocks:expr, $($argument:expr),+) => {{
-        let (t, sets) = (&$self.tables, $sets);
-        launch!(
-            $backend.stream, $kernel, $self.shape($num_blocks, sets.warps_per_block), &$self.plan.head, &sets.paths,
-            &sets.block_paths, &sets.members, &t.fov_rows, &t.passes, &t.groups, &t.records, &t.ends, &t.outputs, &t.reversed,
-            $($argument),+
-        )
-    }};
-}
-
-/// Launches a kernel on `count` sets from `first` on: `launch_sets!(self, backend, kernel, subset, [first, count], argument, …)`
-/// with the arguments between the tables and the range.
-macro_rules! launch_sets {
-    ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
-        let (sets, [first, count]) = ($self.sets($backend, $subset)?, $units.map(|units| units as u32));
-        launch_blocks!($self, $backend, $kernel, &*sets, count, $($argument,)+ &first)
-    }};
-}
-
 impl AxialRuns {
     /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial.
     ///
@@ -143,11 +104,9 @@ impl AxialRuns {
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
         let max_steps = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1)).max_steps();
         let plan = AxialPlan::new(&geometry, &grid, &table, max_steps)?;
-        let module = module(backend, &plan)?;
-        let kernels = ProjectorKernels::load(&module)?;
-        let (checked_kernel, plain_kernel) = (module.kernel("checked")?, module.kernel("plain")?);
-        let blocks = possible_blocks(&kernels, [&checked_kernel, &plain_kernel], &plan)?;
-        let tables = Tables {
+        let kernels = kernels(backend, &plan)?;
+        let blocks = possible_blocks(&kernels, &plan)?;
+        let tables = PlanTables {
             fov_rows: fov_rows(backend, &grid, &fov)?,
             passes: backend.table(&plan.passes, PassRow::default())?,
             groups: backend.table(&plan.groups, GroupRow::default())?,
@@ -159,9 +118,6 @@ impl AxialRuns {
         let voxels = Voxels::in_columns(grid, fov, plan.columns());
         Ok(Self {
             difference: Mutex::new(backend.table(&vec![0.0; voxels.len()], 0.0)?),
-            difference_kernel: module.kernel("difference")?,
-            checked_kernel,
-            plain_kernel,
             is_marked_set: Mutex::new(backend.table(&vec![0; geometry.num_views * geometry.num_tangential], 0)?),
             checked_pace: Mutex::default(),
             views: Views::by_subset(&geometry, BinOrder::Plane),
@@ -272,8 +228,24 @@ impl AxialRuns {
         difference: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
         let (len, lanes) = (self.voxels.len(), self.plan.head.lanes);
-        let count = len as u64;
-        launch!(backend.stream, self.difference_kernel, one_each(len), &x.0, difference, &lanes, &count)
+        self.kernels.difference.launch(&backend.stream, one_each(len), &x.0, difference, lanes, len as u64)
+    }
+
+    fn tables<'a>(&'a self, sets: &'a Sets) -> Tables<'a> {
+        let t = &self.tables;
+        Tables {
+            plan: &self.plan.head,
+            paths: sets.paths.as_view(),
+            set_paths: sets.block_paths.as_view(),
+            members: sets.members.as_view(),
+            fov_rows: t.fov_rows.as_view(),
+            passes: t.passes.as_view(),
+            groups: t.groups.as_view(),
+            records: t.records.as_view(),
+            pass_ends: t.ends.as_view(),
+            outputs: t.outputs.as_view(),
+            reversed: t.reversed.as_view(),
+        }
     }
 
     fn shape(&self, num_blocks: u32, warps: u32) -> LaunchConfig {
@@ -282,28 +254,30 @@ impl AxialRuns {
 }
 
 /// The kernels for a plan.
-fn module(backend: &CudaBackend, plan: &AxialPlan) -> Result<Module, CudaError> {
-    let ptx = match (plan.classes, plan.registers) {
-        (1, 1) => include_str!("../../kernels/ptx/axial_runs_1_1.ptx"),
-        (1, _) => include_str!("../../kernels/ptx/axial_runs_1_2.ptx"),
-        (2, 1) => include_str!("../../kernels/ptx/axial_runs_2_1.ptx"),
-        (2, _) => include_str!("../../kernels/ptx/axial_runs_2_2.ptx"),
-        _ => include_str!("../../kernels/ptx/axial_runs_4_1.ptx"),
-    };
-    Module::load(&backend.context, ptx)
+fn kernels(backend: &CudaBackend, plan: &AxialPlan) -> Result<Kernels, CudaError> {
+    let context = &backend.context;
+    match (plan.classes, plan.registers) {
+        (1, 1) => Kernels::load_1_1(context),
+        (1, _) => Kernels::load_1_2(context),
+        (2, 1) => Kernels::load_2_1(context),
+        (2, _) => Kernels::load_2_2(context),
+        _ => Kernels::load_4_1(context),
+    }
 }
 
 /// The blocks that the GPU has room for, after every kernel has been allowed the shared memory that the largest needs.
-fn possible_blocks(kernels: &ProjectorKernels, others: [&Kernel; 2], plan: &AxialPlan) -> Result<Vec<[u32; 2]>, OperatorError> {
+fn possible_blocks(kernels: &Kernels, plan: &AxialPlan) -> Result<Vec<[u32; 2]>, OperatorError> {
+    let Kernels { forward, checked, plain, atomic, non_atomic, fixed, .. } = kernels;
+    let all: [&Kernel; 6] = [forward, checked, plain, atomic, non_atomic, fixed];
     let mut blocks = Vec::new();
     for warps in WARPS_PER_BLOCK {
         let bytes = plan.shared_bytes(warps);
         // The largest comes first: what is allowed then does for the others.
         let is_allowed = !blocks.is_empty() || bytes <= DEFAULT_SHARED_BYTES;
-        if !is_allowed && kernels.all().iter().chain(&others).any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
+        if !is_allowed && all.iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
             continue;
         }
-        let resident = warps * kernels.forward.resident_blocks(32 * warps, bytes)?;
+        let resident = warps * forward.resident_blocks(32 * warps, bytes)?;
         if resident > 0 {
             blocks.push([warps, resident]);
         }
@@ -317,10 +291,6 @@ fn possible_blocks(kernels: &ProjectorKernels, others: [&Kernel; 2], plan: &Axia
 }
 
 impl Projecting for AxialRuns {
-    fn kernels(&self) -> &ProjectorKernels {
-        &self.kernels
-    }
-
     fn launches(&self) -> &Launches {
         &self.launches
     }
@@ -337,7 +307,7 @@ impl Projecting for AxialRuns {
     }
 
     /// Sets of mirror images.
-    fn num_units(&self, backend: &CudaBackend, subset: Subset) -> Result<usize, CudaError> {
+    fn num_units(&self, backend: &CudaBackend, subset: Subset, _: Direction) -> Result<usize, CudaError> {
         Ok(self.sets(backend, subset)?.num_blocks)
     }
 
@@ -345,35 +315,34 @@ impl Projecting for AxialRuns {
         &self,
         backend: &CudaBackend,
         subset: Subset,
-        units: [usize; 2],
+        units: Range<usize>,
         x: &CudaSlice<f32>,
         out: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        launch_sets!(self, backend, self.kernels.forward, subset, units, x, out)
+        let sets = self.sets(backend, subset)?;
+        let shape = self.shape(units.len() as u32, sets.warps_per_block);
+        self.kernels.forward.launch(&backend.stream, shape, &self.tables(&sets), x, out, units.start as u32)
     }
 
     fn launch_add(
         &self,
         backend: &CudaBackend,
-        kernel: &Kernel,
         subset: Subset,
-        units: [usize; 2],
+        units: Range<usize>,
         q: &CudaSlice<f32>,
-        image: &mut CudaSlice<f32>,
+        adder: Adder,
+        to: Sum<'_>,
     ) -> Result<(), CudaError> {
-        launch_sets!(self, backend, kernel, subset, units, q, image)
-    }
-
-    fn launch_fixed(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: [usize; 2],
-        q: &CudaSlice<f32>,
-        image: &mut CudaSlice<u64>,
-        scale: f32,
-    ) -> Result<(), CudaError> {
-        launch_sets!(self, backend, self.kernels.fixed, subset, units, q, image, &scale)
+        let (sets, first) = (self.sets(backend, subset)?, units.start as u32);
+        let (stream, tables) = (&backend.stream, self.tables(&sets));
+        let shape = self.shape(units.len() as u32, sets.warps_per_block);
+        match to {
+            Sum::Values(image) => {
+                let kernel = if adder == Adder::NonAtomic { &self.kernels.non_atomic } else { &self.kernels.atomic };
+                kernel.launch(stream, shape, &tables, q, image, first)
+            }
+            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first),
+        }
     }
 }
 
@@ -413,33 +382,14 @@ impl LinearOperator<CudaBackend> for AxialRuns {
         let sets = self.sets(backend, subset)?;
         let resident_blocks = self.resident_blocks(backend, sets.warps_per_block);
         pace.run(backend, sets.num_blocks, task, |first, count| {
-            let units = [first, count];
-            launch_sets!(
-                self,
-                backend,
-                self.checked_kernel,
-                subset,
-                units,
-                &*difference,
-                &measured,
-                &mut out.0,
-                &mut *is_marked_set
-            )?;
-            // Mostly none is marked: no more blocks than the device runs at once.
+            let (stream, tables, is_marked_set) = (&backend.stream, self.tables(&sets), &mut *is_marked_set);
             let (first, count) = (first as u32, count as u32);
-            let num_blocks = resident_blocks.min(count);
-            launch_blocks!(
-                self,
-                backend,
-                self.plain_kernel,
-                &*sets,
-                num_blocks,
-                &x.0,
-                &mut out.0,
-                &mut *is_marked_set,
-                &first,
-                &count
-            )
+            let shape = self.shape(count, sets.warps_per_block);
+            let checked = &self.kernels.checked;
+            checked.launch(stream, shape, &tables, &*difference, &measured, &mut out.0, is_marked_set, first)?;
+            // Mostly none is marked: no more blocks than the device runs at once.
+            let shape = self.shape(resident_blocks.min(count), sets.warps_per_block);
+            self.kernels.plain.launch(stream, shape, &tables, &x.0, &mut out.0, is_marked_set, first, count)
         })
     }
 

@@ -2,12 +2,13 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceRepr, LaunchConfig};
 
 use super::display::CudaDisplay;
-use super::kernel::{BLOCK, Kernel, Module, launch, one_each};
+use super::kernel::{BLOCK, one_each};
+use super::launches::{arrays, em_update, reductions};
 use super::peers::Peers;
 use super::probe::{guarded, open};
 use super::{CudaError, DeviceInfo};
@@ -36,21 +37,9 @@ pub struct CudaBackend {
 
 /// The kernels that need no projector.
 pub(super) struct Kernels {
-    fill: Kernel,
-    multiply: Kernel,
-    add_scaled: Kernel,
-    pub gather: Kernel,
-    pub from_fixed: Kernel,
-    pub zero_unseen: Kernel,
-    pub pair_products: Kernel,
-    pub em_update: Kernel,
-    pub drop_rounding: Kernel,
-    pub seen: Kernel,
-    dot: Kernel,
-    largest: Kernel,
-    largest_magnitude: Kernel,
-    pub poisson_ratio: Kernel,
-    roi_sums: Kernel,
+    pub arrays: arrays::Kernels,
+    pub em: em_update::Kernels,
+    pub reductions: reductions::Kernels,
 }
 
 /// f32 values in the memory of a CUDA device.
@@ -95,7 +84,7 @@ pub struct CudaMasks {
     index: CudaSlice<u32>,
     weight: CudaSlice<f32>,
     first: CudaSlice<u32>,
-    sums: CudaSlice<f64>,
+    sums: Mutex<CudaSlice<f64>>,
 }
 
 impl CudaBackend {
@@ -106,25 +95,10 @@ impl CudaBackend {
     pub fn open(number: usize) -> Result<Self, CudaError> {
         let (info, context) = open(number)?;
         let stream = guarded("make a stream", || context.new_stream())?;
-        let arrays = Module::load(&context, include_str!("../../kernels/ptx/arrays.ptx"))?;
-        let reductions = Module::load(&context, include_str!("../../kernels/ptx/reductions.ptx"))?;
-        let em_update = Module::load(&context, include_str!("../../kernels/ptx/em_update.ptx"))?;
         let kernels = Kernels {
-            fill: arrays.kernel("fill")?,
-            multiply: arrays.kernel("multiply")?,
-            add_scaled: arrays.kernel("add_scaled")?,
-            gather: arrays.kernel("gather")?,
-            from_fixed: arrays.kernel("from_fixed")?,
-            zero_unseen: arrays.kernel("zero_unseen")?,
-            pair_products: arrays.kernel("pair_products")?,
-            em_update: em_update.kernel("em_update")?,
-            drop_rounding: em_update.kernel("drop_rounding")?,
-            seen: em_update.kernel("seen")?,
-            dot: reductions.kernel("dot")?,
-            largest: reductions.kernel("largest")?,
-            largest_magnitude: reductions.kernel("largest_magnitude")?,
-            poisson_ratio: reductions.kernel("poisson_ratio")?,
-            roi_sums: reductions.kernel("roi_sums")?,
+            arrays: arrays::Kernels::load(&context)?,
+            em: em_update::Kernels::load(&context)?,
+            reductions: reductions::Kernels::load(&context)?,
         };
         let partial = guarded("reserve memory", || stream.alloc_zeros(MAX_SUMS * REDUCTION_BLOCKS as usize))?;
         Ok(Self { info, context, stream, kernels, partial, peers: Peers::default() })
@@ -154,7 +128,7 @@ impl CudaBackend {
     /// Largest |x| of the first `len` values, 0 of none.
     pub(super) fn largest_magnitude<K>(&mut self, x: &CudaArray<K>, len: usize) -> Result<f32, CudaError> {
         let (x, count) = (x.piece(0..len)?, len as u64);
-        launch!(self.stream, self.kernels.largest_magnitude, REDUCTION, &x, &mut self.partial, &count)?;
+        self.kernels.reductions.largest_magnitude.launch(&self.stream, REDUCTION, &x, &mut self.partial, count)?;
         Ok(self.partial::<1>()?.into_iter().fold(0.0, |most: f64, [value]| most.max(value)) as f32)
     }
 
@@ -206,8 +180,8 @@ impl Backend for CudaBackend {
     }
 
     fn fill<K: Kind>(&mut self, array: &mut CudaArray<K>, value: f32) -> Result<(), BackendError> {
-        let len = array.len() as u64;
-        Ok(launch!(self.stream, self.kernels.fill, one_each(array.len()), &mut array.0, &value, &len)?)
+        let len = array.len();
+        Ok(self.kernels.arrays.fill.launch(&self.stream, one_each(len), &mut array.0, value, len as u64)?)
     }
 
     fn multiply<K: Kind>(
@@ -219,7 +193,7 @@ impl Backend for CudaBackend {
     ) -> Result<(), BackendError> {
         let (y, count) = (y.piece(range.clone())?, range.len() as u64);
         let mut x = x.piece_mut(at..at + range.len())?;
-        Ok(launch!(self.stream, self.kernels.multiply, one_each(range.len()), &mut x, &y, &count)?)
+        Ok(self.kernels.arrays.multiply.launch(&self.stream, one_each(range.len()), &mut x, &y, count)?)
     }
 
     fn add_scaled<K: Kind>(
@@ -232,19 +206,19 @@ impl Backend for CudaBackend {
     ) -> Result<(), BackendError> {
         let (y, count) = (y.piece(range.clone())?, range.len() as u64);
         let mut x = x.piece_mut(at..at + range.len())?;
-        Ok(launch!(self.stream, self.kernels.add_scaled, one_each(range.len()), &mut x, &scale, &y, &count)?)
+        Ok(self.kernels.arrays.add_scaled.launch(&self.stream, one_each(range.len()), &mut x, scale, &y, count)?)
     }
 
     fn dot<K: Kind>(&mut self, x: &CudaArray<K>, at: usize, y: &CudaArray<K>, range: Range<usize>) -> Result<f64, BackendError> {
         let count = range.len() as u64;
         let (x, y) = (x.piece(at..at + range.len())?, y.piece(range)?);
-        launch!(self.stream, self.kernels.dot, REDUCTION, &x, &y, &mut self.partial, &count)?;
+        self.kernels.reductions.dot.launch(&self.stream, REDUCTION, &x, &y, &mut self.partial, count)?;
         Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
     }
 
     fn max<K: Kind>(&mut self, x: &CudaArray<K>, range: Range<usize>) -> Result<f32, BackendError> {
         let (x, count) = (x.piece(range.clone())?, range.len() as u64);
-        launch!(self.stream, self.kernels.largest, REDUCTION, &x, &mut self.partial, &count)?;
+        self.kernels.reductions.largest.launch(&self.stream, REDUCTION, &x, &mut self.partial, count)?;
         Ok(self.partial::<1>()?.into_iter().fold(f64::NEG_INFINITY, |most, [value]| most.max(value)) as f32)
     }
 
@@ -263,7 +237,7 @@ impl Backend for CudaBackend {
             index: self.table(&places, 0)?,
             weight: self.table(&weights, 0.0)?,
             first: self.table(&first, 0)?,
-            sums: self.table(&sums, 0.0)?,
+            sums: Mutex::new(self.table(&sums, 0.0)?),
         })
     }
 
@@ -274,9 +248,10 @@ impl Backend for CudaBackend {
         }
         let shape = LaunchConfig { grid_dim: (num_rois, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
         let CudaMasks { index, weight, first, sums, .. } = masks;
-        launch!(self.stream, self.kernels.roi_sums, shape, &x.0, index, weight, first, sums)?;
+        let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+        self.kernels.reductions.roi_sums.launch(&self.stream, shape, &x.0, index, weight, first, &mut *sums)?;
         let values = guarded("copy sums from the device", || {
-            let values = self.stream.clone_dtoh(sums)?;
+            let values = self.stream.clone_dtoh(&*sums)?;
             self.stream.synchronize()?;
             Ok(values)
         })?;

@@ -1,13 +1,15 @@
 //! Siddon's projector with one thread per bin on a CUDA device, as in Belzunce et al. 2012 (`kernels/bin_driven.cu`; the
 //! definition is [`crate::operator::Siddon`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaSlice, LaunchConfig};
 
 use super::in_plane::{InPlanePaths, fov_rows};
-use super::kernel::{Kernel, Module, blocks, launch, one_each};
-use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
+use super::kernel::{blocks, one_each};
+use super::launches::bin_driven::{Kernels, Line as LineRow, Path as PathRow, Plan as PlanHead, Tables};
+use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
@@ -19,56 +21,6 @@ use crate::task::Task;
 
 /// Threads of a block that are tried where none are asked for.
 const THREADS_PER_BLOCK: [u32; 4] = [256, 128, 512, 64];
-/// `Path` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct PathRow {
-    next: [f32; 2],
-    pitch: [f32; 2],
-    length_mm: f32,
-    start_mm: f32,
-    lor_mm: f32,
-    column: i32,
-    stride: [i32; 2],
-    share: f32,
-}
-
-/// `Line` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct LineRow {
-    v_start: f32,
-    rise: f32,
-    rise_mm: f32,
-    weight: f32,
-    row: i32,
-    num_rows: i32,
-}
-
-/// `Plan` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct PlanHead {
-    num_tangential: i32,
-    num_planes: i32,
-    num_rays: i32,
-    first_view: i32,
-    view_step: i32,
-    num_views: i32,
-    order: i32,
-    nz: u32,
-    num_columns: u32,
-}
-
-#[allow(unsafe_code)]
-// SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
-mod device_repr {
-    use super::*;
-
-    unsafe impl DeviceRepr for PathRow {}
-    unsafe impl DeviceRepr for LineRow {}
-    unsafe impl DeviceRepr for PlanHead {}
-}
 
 /// The bin-driven projector. Images are `[z, y, x]`, zero outside the field of view; data of a subset lies in the order of
 /// its [`BinOrder`].
@@ -80,21 +32,9 @@ pub struct BinDriven {
     lor_paths: CudaSlice<u32>,
     lines: CudaSlice<LineRow>,
     fov_rows: CudaSlice<[i32; 2]>,
-    kernels: ProjectorKernels,
+    kernels: Kernels,
     threads_per_block: u32,
     launches: Launches,
-}
-
-/// Launches a kernel on `count` threads' bins from `first` on: `launch_bins!(self, backend, kernel, subset, units, argument, …)`
-/// with the arguments between the tables and the range.
-macro_rules! launch_bins {
-    ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
-        let (head, [first, count]) = ($self.head($subset), $units.map(|units| units as u64));
-        launch!(
-            $backend.stream, $kernel, $self.shape($units[1]), &head, &$self.paths, &$self.lor_paths, &$self.lines,
-            $($argument,)+ &first, &count
-        )
-    }};
 }
 
 impl BinDriven {
@@ -130,8 +70,7 @@ impl BinDriven {
             nz: grid.size[2] as u32,
             num_columns: (grid.size[0] * grid.size[1]) as u32,
         };
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/bin_driven.ptx"))?;
-        let kernels = ProjectorKernels::load(&module)?;
+        let kernels = Kernels::load(&backend.context)?;
         let threads_per_block = block(&kernels, threads_per_block)?;
         Ok(Self {
             paths: backend.table(&paths, PathRow::default())?,
@@ -169,6 +108,11 @@ impl BinDriven {
         }
     }
 
+    fn tables<'a>(&'a self, plan: &'a PlanHead) -> Tables<'a> {
+        let (paths, lor_paths, lines) = (self.paths.as_view(), self.lor_paths.as_view(), self.lines.as_view());
+        Tables { plan, paths, lor_paths, lines }
+    }
+
     fn shape(&self, num_bins: usize) -> LaunchConfig {
         let threads = self.threads_per_block;
         LaunchConfig { grid_dim: (blocks(num_bins, threads), 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
@@ -178,16 +122,16 @@ impl BinDriven {
     fn zero_unseen(&self, backend: &CudaBackend, image: &mut CudaArray<Image>) -> Result<(), CudaError> {
         let [nx, ny, nz] = self.voxels.grid().size.map(|n| n as u32);
         let shape = one_each((nx * ny) as usize);
-        launch!(backend.stream, backend.kernels.zero_unseen, shape, &mut image.0, &self.fov_rows, &nx, &ny, &nz)
+        backend.kernels.arrays.zero_unseen.launch(&backend.stream, shape, &mut image.0, &self.fov_rows, nx, ny, nz)
     }
 }
 
 /// The number of threads of a block asked for, or the one with which most are resident.
-fn block(kernels: &ProjectorKernels, asked: Option<u32>) -> Result<u32, OperatorError> {
+fn block(kernels: &Kernels, asked: Option<u32>) -> Result<u32, OperatorError> {
     let tried = asked.map_or(THREADS_PER_BLOCK.to_vec(), |threads| vec![threads]);
     let mut best = (0, 0);
     for threads in tried {
-        let blocks = [&kernels.forward, &kernels.atomic].map(|kernel| kernel.resident_blocks(threads, 0).unwrap_or(0));
+        let blocks = [&*kernels.forward, &*kernels.atomic].map(|kernel| kernel.resident_blocks(threads, 0).unwrap_or(0));
         let resident = threads * blocks[0].min(blocks[1]);
         if resident > best.0 {
             best = (resident, threads);
@@ -236,10 +180,6 @@ fn line_row(plane: Plane, grid: &Grid, num_rays: usize) -> LineRow {
 }
 
 impl Projecting for BinDriven {
-    fn kernels(&self) -> &ProjectorKernels {
-        &self.kernels
-    }
-
     fn launches(&self) -> &Launches {
         &self.launches
     }
@@ -253,7 +193,7 @@ impl Projecting for BinDriven {
     }
 
     /// Bins.
-    fn num_units(&self, _: &CudaBackend, subset: Subset) -> Result<usize, CudaError> {
+    fn num_units(&self, _: &CudaBackend, subset: Subset, _: Direction) -> Result<usize, CudaError> {
         Ok(self.views.len(subset))
     }
 
@@ -261,35 +201,34 @@ impl Projecting for BinDriven {
         &self,
         backend: &CudaBackend,
         subset: Subset,
-        units: [usize; 2],
+        units: Range<usize>,
         x: &CudaSlice<f32>,
         out: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        launch_bins!(self, backend, self.kernels.forward, subset, units, x, out)
+        let (head, shape, [first, count]) =
+            (self.head(subset), self.shape(units.len()), [units.start, units.len()].map(|n| n as u64));
+        self.kernels.forward.launch(&backend.stream, shape, &self.tables(&head), x, out, first, count)
     }
 
     fn launch_add(
         &self,
         backend: &CudaBackend,
-        kernel: &Kernel,
         subset: Subset,
-        units: [usize; 2],
+        units: Range<usize>,
         q: &CudaSlice<f32>,
-        image: &mut CudaSlice<f32>,
+        adder: Adder,
+        to: Sum<'_>,
     ) -> Result<(), CudaError> {
-        launch_bins!(self, backend, kernel, subset, units, q, image)
-    }
-
-    fn launch_fixed(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: [usize; 2],
-        q: &CudaSlice<f32>,
-        image: &mut CudaSlice<u64>,
-        scale: f32,
-    ) -> Result<(), CudaError> {
-        launch_bins!(self, backend, self.kernels.fixed, subset, units, q, image, &scale)
+        let (head, shape, [first, count]) =
+            (self.head(subset), self.shape(units.len()), [units.start, units.len()].map(|n| n as u64));
+        let (stream, tables) = (&backend.stream, self.tables(&head));
+        match to {
+            Sum::Values(image) => {
+                let kernel = if adder == Adder::NonAtomic { &self.kernels.non_atomic } else { &self.kernels.atomic };
+                kernel.launch(stream, shape, &tables, q, image, first, count)
+            }
+            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first, count),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DriverError, PinnedHostSlice};
 use rayon::prelude::*;
 
-use super::kernel::{launch, one_each};
+use super::kernel::one_each;
 use super::probe::guarded;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{BackendError, Image, PendingVolume};
@@ -92,8 +92,8 @@ impl CudaDisplay {
         let mut loan = Loan { slot: Some(slot), give_back: self.give_back.clone() };
         let Some(slot) = &mut loan.slot else { return Err(CudaError::DisplayGone) };
         let len = self.index.len();
-        let count = len as u64;
-        launch!(backend.stream, backend.kernels.gather, one_each(len), &mut slot.on_device, &x.0, &self.index, &count)?;
+        let gather = &backend.kernels.arrays.gather;
+        gather.launch(&backend.stream, one_each(len), &mut slot.on_device, &x.0, &self.index, len as u64)?;
         guarded("copy an image for the display", || {
             self.stream.wait(&backend.stream.record_event(None)?)?;
             let mut first = 0;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::backend::REDUCTION;
-use super::kernel::{launch, one_each};
+use super::kernel::one_each;
 use super::{CudaArray, CudaBackend};
 use crate::algebra::{Backend as _, BackendError, ColumnLayout, Data, Image};
 use crate::recon::{EmKernels, LEAST_SEEN, MAX_RATIO, PoissonTerms, check_places};
@@ -19,7 +19,8 @@ impl EmKernels for CudaBackend {
         let count = range.len() as u64;
         let mut estimate = estimate.piece_mut(at..at + range.len())?;
         let y = y.piece(range)?;
-        launch!(self.stream, self.kernels.poisson_ratio, REDUCTION, &y, &mut estimate, &MAX_RATIO, &mut self.partial, &count)?;
+        let poisson_ratio = &self.kernels.reductions.poisson_ratio;
+        poisson_ratio.launch(&self.stream, REDUCTION, &y, &mut estimate, MAX_RATIO, &mut self.partial, count)?;
         let mut sum = PoissonTerms::default();
         self.partial::<6>()?.into_iter().for_each(|terms| sum += terms.into());
         Ok(sum)
@@ -34,16 +35,16 @@ impl EmKernels for CudaBackend {
         let len = x.len();
         correction.expect_len(len)?;
         sensitivity.expect_len(len)?;
-        let count = len as u64;
-        let shape = one_each(len);
-        Ok(launch!(self.stream, self.kernels.em_update, shape, &mut x.0, &correction.0, &sensitivity.0, &count)?)
+        let em_update = &self.kernels.em.em_update;
+        Ok(em_update.launch(&self.stream, one_each(len), &mut x.0, &correction.0, &sensitivity.0, len as u64)?)
     }
 
     fn drop_rounding(&mut self, sensitivity: &mut CudaArray<Image>, columns: ColumnLayout) -> Result<(), BackendError> {
         let ColumnLayout { count, len, width } = columns;
         sensitivity.piece(0..count * len)?;
         let (shape, len, width, count) = (one_each(count), len as u32, width as u64, count as u64);
-        Ok(launch!(self.stream, self.kernels.drop_rounding, shape, &mut sensitivity.0, &LEAST_SEEN, &len, &width, &count)?)
+        let drop_rounding = &self.kernels.em.drop_rounding;
+        Ok(drop_rounding.launch(&self.stream, shape, &mut sensitivity.0, LEAST_SEEN, len, width, count)?)
     }
 
     fn seen(
@@ -55,8 +56,7 @@ impl EmKernels for CudaBackend {
         let len = out.len();
         x.expect_len(len)?;
         sensitivity.expect_len(len)?;
-        let count = len as u64;
-        Ok(launch!(self.stream, self.kernels.seen, one_each(len), &mut out.0, &x.0, &sensitivity.0, &count)?)
+        Ok(self.kernels.em.seen.launch(&self.stream, one_each(len), &mut out.0, &x.0, &sensitivity.0, len as u64)?)
     }
 
     fn pair_products(&mut self, table: &[f32], rows: &[[u32; 2]], columns: &[[u32; 2]]) -> Result<CudaArray<Data>, BackendError> {
@@ -64,8 +64,8 @@ impl EmKernels for CudaBackend {
         let (len, num_columns) = (rows.len() * columns.len(), columns.len() as u32);
         let mut out = self.zeros(len)?;
         let (table, rows, columns) = (self.table(table, 0.0)?, self.table(rows, [0; 2])?, self.table(columns, [0; 2])?);
-        let (count, shape) = (len as u64, one_each(len));
-        launch!(self.stream, self.kernels.pair_products, shape, &mut out.0, &table, &rows, &columns, &num_columns, &count)?;
+        let pair_products = &self.kernels.arrays.pair_products;
+        pair_products.launch(&self.stream, one_each(len), &mut out.0, &table, &rows, &columns, num_columns, len as u64)?;
         Ok(out)
     }
 }

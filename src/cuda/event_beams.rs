@@ -9,7 +9,8 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
 
 use super::CudaBackend;
-use super::kernel::{Kernel, Module, blocks};
+use super::kernel::blocks;
+use super::launches::event_beams::Kernels;
 use crate::algebra::BackendError;
 use crate::operator::{EventRays, EventSpace, Subset};
 
@@ -29,9 +30,8 @@ const WARPS: u32 = 4;
 
 /// The beams of events in the order for a number of subsets.
 pub(super) struct Beams {
-    /// The kernels for most events of each beam, and for those whose weights are far below the largest of their beam.
-    pub atomic: [Kernel; 2],
-    pub fixed: [Kernel; 2],
+    /// For most events of each beam, and for the rest: those whose weights are far below the largest of their beam.
+    pub kernels: Kernels,
     /// For each beam whether it has events for the second kernel; none between two backprojections.
     pub rest: Mutex<CudaSlice<u32>>,
     /// The first event of each, counted from the first of its subset, and how many it has.
@@ -58,11 +58,9 @@ impl Beams {
         if num_events < num_beams * LEAST_EVENTS.max(num_rows / ROWS_PER_EVENT) as f64 {
             return Ok(None);
         }
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/event_beams.ptx"))?;
-        let atomic = [module.kernel("atomic")?, module.kernel("atomic_rest")?];
-        let fixed = [module.kernel("fixed")?, module.kernel("fixed_rest")?];
+        let kernels = Kernels::load(&backend.context)?;
         let rest = Mutex::new(backend.table(&vec![0; rows.len()], 0)?);
-        Ok(Some(Self { atomic, fixed, rest, table: backend.table(&rows, [0; 2])?, rows, of_subsets }))
+        Ok(Some(Self { kernels, rest, table: backend.table(&rows, [0; 2])?, rows, of_subsets }))
     }
 
     /// The first beam, and how many there are, of those that begin among `count` events of a subset from `first` on.

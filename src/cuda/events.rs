@@ -1,21 +1,24 @@
-//! Projection onto events on a CUDA device (`kernels/events.cu`, for events in random order `kernels/event_quads.cu`; the
+//! Projection onto events on a CUDA device (`kernels/events.cu`, for events in random order `kernels/events_quads.cu`; the
 //! definition is [`crate::operator::EventLines`]).
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaSlice, DeviceRepr};
+use cudarc::driver::CudaSlice;
 use rayon::prelude::*;
 
 use super::event_beams::{self, Beams};
-use super::kernel::{Kernel, Module, launch, one_each};
-use super::projecting::{Launches, Projecting, ProjectorKernels, scratch_bytes};
+use super::kernel::one_each;
+use super::launches::event_beams::Beams as BeamTables;
+use super::launches::events::{Events as EventTables, Kernels, Plan as PlanHead};
+use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, Voxels};
 use crate::data::{Events, TofFacts, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
     Accumulation, DataSpace, END_MARGIN, EventOrder, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset,
-    TofKernel, TofTerms,
+    TofKernel,
 };
 use crate::scanner::{Detectors, PairRays};
 use crate::task::Task;
@@ -23,31 +26,6 @@ use crate::task::Task;
 /// Compute capability, and version of CUDA that the driver must know, for images of quads.
 const CAPABILITY_FOR_QUADS: (u32, u32) = (9, 0);
 const CUDA_FOR_QUADS: (u32, u32) = (12, 1);
-
-/// `Plan` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct PlanHead {
-    size: [i32; 3],
-    stride: [i32; 3],
-    num_voxels: u32,
-    num_crystals: u32,
-    num_rays: u32,
-    share: f32,
-    path_radius_mm: f64,
-    low_mm: [f64; 3],
-    per_mm: [f64; 3],
-    face_tolerance: f64,
-    end_margin: f64,
-    sigma_mm: f64,
-    reach_mm: f64,
-    least_width_mm: f64,
-    tof: TofTerms,
-}
-
-#[allow(unsafe_code)]
-// SAFETY: `repr(C)` with fields of plain numbers, laid out as the struct of the kernels.
-unsafe impl DeviceRepr for PlanHead {}
 
 /// Events on the device, in the order for a number of subsets.
 struct Arranged {
@@ -63,52 +41,15 @@ pub struct EventLines {
     rays: EventRays,
     voxels: Voxels,
     head: PlanHead,
-    starts: CudaSlice<[f64; 3]>,
-    ends: CudaSlice<[f64; 3]>,
+    /// x, y, z of where each ray of each crystal begins, and ends.
+    starts: CudaSlice<f64>,
+    ends: CudaSlice<f64>,
     /// 1 in the field of view, 0 elsewhere.
     seen: CudaArray<Image>,
     is_by_line: bool,
     arranged: Mutex<Option<Arc<Arranged>>>,
-    kernels: ProjectorKernels,
+    kernels: Kernels,
     launches: Launches,
-}
-
-/// Launches a kernel for events of a subset: `launch_events!(self, backend, kernel, subset, units, argument, …)` with the arguments
-/// between the tables and the range.
-macro_rules! launch_events {
-    ($self:expr, $backend:expr, $kernel:expr, $subset:expr, $units:expr, $($argument:expr),+) => {{
-        let arranged = $self.at_hand($backend, $subset.count)?;
-        let range = $self.rays.space().range($subset);
-        let pairs = arranged.pairs.slice(range.clone());
-        let has_tof = i32::from(!$self.rays.kernels().is_empty());
-        let intervals = if has_tof != 0 { arranged.intervals.slice(range) } else { arranged.intervals.slice(..) };
-        let [first, count] = $units.map(|units| units as u64);
-        launch!(
-            $backend.stream, $kernel, one_each($units[1]), &$self.head, &$self.starts, &$self.ends, &pairs, &intervals, &has_tof,
-            $($argument,)+ &first, &count
-        )
-    }};
-}
-
-/// The same for beams, of which there are some.
-macro_rules! launch_beams {
-    ($self:expr, $backend:expr, $kernel:ident, $subset:expr, $units:expr, $arranged:expr, $beams:expr, $($argument:expr),+) => {{
-        let [first, count] = $beams.among($subset, $units);
-        if count == 0 {
-            return Ok(());
-        }
-        let shape = event_beams::shape(count, $self.head.size[2]);
-        let pairs = $arranged.pairs.slice($self.rays.space().range($subset));
-        let [first, count] = [first, count].map(|number| number as u64);
-        let mut rest = $beams.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        for kernel in &$beams.$kernel {
-            launch!(
-                $backend.stream, kernel, shape, &$self.head, &$self.starts, &$self.ends, &pairs, &$beams.table, $($argument,)+
-                &mut *rest, &first, &count
-            )?;
-        }
-        Ok(())
-    }};
 }
 
 impl EventLines {
@@ -166,26 +107,22 @@ impl EventLines {
             && kernel.is_none()
             && info.compute_capability >= CAPABILITY_FOR_QUADS
             && info.driver_cuda_version >= CUDA_FOR_QUADS;
-        let ptx = if in_quads {
-            include_str!("../../kernels/ptx/event_quads.ptx")
-        } else {
-            include_str!("../../kernels/ptx/events.ptx")
-        };
-        let module = Module::load(&backend.context, ptx)?;
+        let context = &backend.context;
+        let kernels = if in_quads { Kernels::load_quads(context)? } else { Kernels::load(context)? };
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
         let voxels = if in_quads { Voxels::in_quads(grid, fov) } else { Voxels::in_columns(grid, fov, columns) };
         let ones = voxels.coefficients(&Volume::filled(voxels.grid().clone(), 1.0));
         let [starts, ends] = rays.points();
         Ok(Self {
-            starts: backend.table(starts, [0.0; 3])?,
-            ends: backend.table(ends, [0.0; 3])?,
+            starts: backend.table(starts.as_flattened(), 0.0)?,
+            ends: backend.table(ends.as_flattened(), 0.0)?,
             seen: backend.upload(Arc::new(ones))?,
             head,
             voxels,
             rays,
             is_by_line: subsets.order == EventOrder::ByLine,
             arranged: Mutex::default(),
-            kernels: ProjectorKernels::load(&module)?,
+            kernels,
             launches: Launches::default(),
         })
     }
@@ -226,13 +163,59 @@ impl EventLines {
     fn at_hand(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<Arranged>, CudaError> {
         self.arranged(backend, num_subsets).map_err(|error| CudaError::Link { message: error.to_string() })
     }
+
+    fn tables<'a>(&'a self, arranged: &'a Arranged, subset: Subset) -> EventTables<'a> {
+        let range = self.rays.space().range(subset);
+        let has_tof = !self.rays.kernels().is_empty();
+        EventTables {
+            plan: &self.head,
+            starts: self.starts.as_view(),
+            ends: self.ends.as_view(),
+            pairs: arranged.pairs.slice(range.clone()),
+            intervals: if has_tof { arranged.intervals.slice(range) } else { arranged.intervals.as_view() },
+            has_tof: i32::from(has_tof),
+        }
+    }
+
+    /// `to` += Aᵀ q of the beams that begin among some events.
+    fn launch_beams(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: Range<usize>,
+        q: &CudaSlice<f32>,
+        to: Sum<'_>,
+        (arranged, beams): (&Arranged, &Beams),
+    ) -> Result<(), CudaError> {
+        let [first, count] = beams.among(subset, [units.start, units.len()]);
+        if count == 0 {
+            return Ok(());
+        }
+        let (stream, kernels, shape) = (&backend.stream, &beams.kernels, event_beams::shape(count, self.head.size[2]));
+        let tables = BeamTables {
+            plan: &self.head,
+            starts: self.starts.as_view(),
+            ends: self.ends.as_view(),
+            pairs: arranged.pairs.slice(self.rays.space().range(subset)),
+            beams: beams.table.as_view(),
+            values: q.as_view(),
+        };
+        let [first, count] = [first, count].map(|number| number as u64);
+        let mut rest = beams.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        match to {
+            Sum::Values(image) => {
+                kernels.atomic.launch(stream, shape, &tables, image, &mut *rest, first, count)?;
+                kernels.atomic_rest.launch(stream, shape, &tables, image, &mut *rest, first, count)
+            }
+            Sum::Units(image, scale) => {
+                kernels.fixed.launch(stream, shape, &tables, image, scale, &mut *rest, first, count)?;
+                kernels.fixed_rest.launch(stream, shape, &tables, image, scale, &mut *rest, first, count)
+            }
+        }
+    }
 }
 
 impl Projecting for EventLines {
-    fn kernels(&self) -> &ProjectorKernels {
-        &self.kernels
-    }
-
     fn launches(&self) -> &Launches {
         &self.launches
     }
@@ -246,7 +229,7 @@ impl Projecting for EventLines {
     }
 
     /// Events.
-    fn num_units(&self, _: &CudaBackend, subset: Subset) -> Result<usize, CudaError> {
+    fn num_units(&self, _: &CudaBackend, subset: Subset, _: Direction) -> Result<usize, CudaError> {
         Ok(self.space().len(subset))
     }
 
@@ -254,44 +237,37 @@ impl Projecting for EventLines {
         &self,
         backend: &CudaBackend,
         subset: Subset,
-        units: [usize; 2],
+        units: Range<usize>,
         x: &CudaSlice<f32>,
         out: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        launch_events!(self, backend, self.kernels.forward, subset, units, x, out)
+        let arranged = self.at_hand(backend, subset.count)?;
+        let (stream, shape, tables) = (&backend.stream, one_each(units.len()), self.tables(&arranged, subset));
+        let [first, count] = [units.start, units.len()].map(|n| n as u64);
+        self.kernels.forward.launch(stream, shape, &tables, x, out, first, count)
     }
 
     fn launch_add(
         &self,
         backend: &CudaBackend,
-        kernel: &Kernel,
         subset: Subset,
-        units: [usize; 2],
+        units: Range<usize>,
         q: &CudaSlice<f32>,
-        image: &mut CudaSlice<f32>,
+        adder: Adder,
+        to: Sum<'_>,
     ) -> Result<(), CudaError> {
         let arranged = self.at_hand(backend, subset.count)?;
-        match &arranged.beams {
-            Some(beams) if kernel.name == self.kernels.atomic.name => {
-                launch_beams!(self, backend, atomic, subset, units, arranged, beams, q, &mut *image)
-            }
-            _ => launch_events!(self, backend, kernel, subset, units, q, image),
+        if let (Some(beams), true) = (&arranged.beams, adder != Adder::NonAtomic) {
+            return self.launch_beams(backend, subset, units, q, to, (&arranged, beams));
         }
-    }
-
-    fn launch_fixed(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: [usize; 2],
-        q: &CudaSlice<f32>,
-        image: &mut CudaSlice<u64>,
-        scale: f32,
-    ) -> Result<(), CudaError> {
-        let arranged = self.at_hand(backend, subset.count)?;
-        match &arranged.beams {
-            Some(beams) => launch_beams!(self, backend, fixed, subset, units, arranged, beams, q, &mut *image, &scale),
-            None => launch_events!(self, backend, self.kernels.fixed, subset, units, q, image, &scale),
+        let (stream, shape, tables) = (&backend.stream, one_each(units.len()), self.tables(&arranged, subset));
+        let [first, count] = [units.start, units.len()].map(|n| n as u64);
+        match to {
+            Sum::Values(image) => {
+                let kernel = if adder == Adder::NonAtomic { &self.kernels.non_atomic } else { &self.kernels.atomic };
+                kernel.launch(stream, shape, &tables, q, image, first, count)
+            }
+            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first, count),
         }
     }
 }

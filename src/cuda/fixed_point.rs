@@ -6,8 +6,9 @@ use std::collections::HashMap;
 
 use cudarc::driver::CudaSlice;
 
-use super::kernel::{launch, one_each};
+use super::kernel::one_each;
 use super::probe::guarded;
+use super::projecting::Sum;
 use super::{CudaArray, CudaBackend};
 use crate::algebra::{Backend, BackendError, Data, Image};
 use crate::operator::{OperatorError, Subset};
@@ -24,9 +25,8 @@ pub(super) struct FixedPoint {
 }
 
 impl FixedPoint {
-    /// Backprojects `q` through integers. `atomic` adds the backprojection of ones to an image, once for each subset;
-    /// `add` adds that of `q` to the integers, at a scale.
-    #[allow(clippy::too_many_arguments)]
+    /// Backprojects `q` through integers. `add` adds the backprojection of data to a sum: of ones to values, once for each subset,
+    /// and of `q` to integers.
     pub fn backproject(
         &mut self,
         backend: &mut CudaBackend,
@@ -34,8 +34,7 @@ impl FixedPoint {
         q: &CudaArray<Data>,
         data_len: usize,
         out: &mut CudaArray<Image>,
-        atomic: impl FnOnce(&mut CudaBackend, &CudaArray<Data>, &mut CudaArray<Image>) -> Result<(), OperatorError>,
-        add: impl FnOnce(&mut CudaBackend, &mut CudaSlice<u64>, f32) -> Result<(), OperatorError>,
+        mut add: impl FnMut(&mut CudaBackend, &CudaArray<Data>, Sum<'_>) -> Result<(), OperatorError>,
     ) -> Result<(), OperatorError> {
         let key = (subset.index, subset.count, backend.peers.team.meeting().is_some());
         let largest_sensitivity = match self.largest_sensitivity.get(&key) {
@@ -44,7 +43,7 @@ impl FixedPoint {
                 let mut ones = backend.zeros(data_len)?;
                 backend.fill(&mut ones, 1.0)?;
                 backend.clear(out)?;
-                atomic(backend, &ones, out)?;
+                add(backend, &ones, Sum::Values(&mut out.0))?;
                 backend.sum_over_team(out)?;
                 let largest = backend.max(out, 0..out.len())?;
                 self.largest_sensitivity.insert(key, largest);
@@ -70,10 +69,9 @@ impl FixedPoint {
             image => image.insert(guarded("reserve memory", || backend.stream.alloc_zeros(len))?),
         };
         guarded("clear memory", || backend.stream.memset_zeros(image))?;
-        add(backend, image, exponent.exp2() as f32)?;
+        add(backend, q, Sum::Units(image, exponent.exp2() as f32))?;
         backend.sum_integers_over_team(image)?;
-        let (inverse, count) = ((-exponent).exp2(), len as u64);
-        launch!(backend.stream, backend.kernels.from_fixed, one_each(len), &mut out.0, &*image, &inverse, &count)?;
-        Ok(())
+        let from_fixed = &backend.kernels.arrays.from_fixed;
+        Ok(from_fixed.launch(&backend.stream, one_each(len), &mut out.0, image, (-exponent).exp2(), len as u64)?)
     }
 }

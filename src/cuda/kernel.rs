@@ -1,9 +1,11 @@
-//! Kernels of the embedded PTX, and the one way to launch them.
+//! Kernels of the embedded PTX, and the arrays that they take. `launches` holds the functions that start them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaModule, LaunchConfig, sys};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaView, CudaViewMut, LaunchArgs, LaunchConfig, PushKernelArg as _, sys,
+};
 use cudarc::nvrtc::Ptx;
 
 use super::CudaError;
@@ -14,7 +16,7 @@ pub(super) const BLOCK: u32 = 256;
 
 /// A kernel on a device.
 #[derive(Clone)]
-pub(super) struct Kernel {
+pub struct Kernel {
     pub name: &'static str,
     pub function: CudaFunction,
 }
@@ -50,7 +52,7 @@ pub(super) fn context(number: usize) -> Result<Arc<CudaContext>, CudaError> {
 }
 
 /// The kernels of one PTX file.
-pub(super) struct Module(Arc<CudaModule>);
+pub struct Module(Arc<CudaModule>);
 
 impl Module {
     /// Has the driver compile an embedded PTX file, on its first use; what it has compiled before in another process it
@@ -101,18 +103,52 @@ pub(super) fn blocks(len: usize, threads: u32) -> u32 {
     u32::try_from(len.div_ceil(threads as usize).max(1)).unwrap_or(u32::MAX)
 }
 
-/// Puts a kernel on a stream: `launch!(stream, kernel, shape, argument, …)`. Returns before it is done.
-macro_rules! launch {
-    ($stream:expr, $kernel:expr, $shape:expr, $($argument:expr),+ $(,)?) => {{
-        use cudarc::driver::PushKernelArg;
-        let kernel: &$crate::cuda::kernel::Kernel = &$kernel;
-        let shape = $shape;
-        let mut launch = $stream.launch_builder(&kernel.function);
-        $(launch.arg($argument);)+
-        #[allow(unsafe_code)]
-        // SAFETY: the arguments are those of the kernel's signature in kernels/, in its order and types, and the caller
-        // has checked that its arrays are as long as the kernel's shape makes it reach.
-        $crate::cuda::probe::guarded(kernel.name, || unsafe { launch.launch(shape) }).map(|_| ())
-    }};
+/// An array that a kernel reads as values of type `T`.
+pub trait Readable<T> {
+    /// Appends it to the arguments of a launch.
+    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>);
 }
-pub(super) use launch;
+
+/// An array that a kernel changes, of values of type `T`.
+pub trait Writable<T> {
+    /// Appends it to the arguments of a launch.
+    fn push<'a>(&'a mut self, launch: &mut LaunchArgs<'a>);
+}
+
+impl<T> Readable<T> for CudaSlice<T> {
+    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+        launch.arg(self);
+    }
+}
+
+impl<T> Readable<T> for CudaView<'_, T> {
+    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+        launch.arg(self);
+    }
+}
+
+/// Several values at a time.
+impl<T, const N: usize> Readable<[T; N]> for CudaSlice<T> {
+    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+        launch.arg(self);
+    }
+}
+
+impl<T> Writable<T> for CudaSlice<T> {
+    fn push<'a>(&'a mut self, launch: &mut LaunchArgs<'a>) {
+        launch.arg(self);
+    }
+}
+
+impl<T> Writable<T> for CudaViewMut<'_, T> {
+    fn push<'a>(&'a mut self, launch: &mut LaunchArgs<'a>) {
+        launch.arg(self);
+    }
+}
+
+/// Several values at a time.
+impl<T, const N: usize> Writable<[T; N]> for CudaSlice<T> {
+    fn push<'a>(&'a mut self, launch: &mut LaunchArgs<'a>) {
+        launch.arg(self);
+    }
+}

@@ -22,6 +22,7 @@ mod events;
 mod fixed_point;
 mod in_plane;
 mod kernel;
+mod launches;
 mod nccl;
 mod pacing;
 mod paper_tubes;

@@ -1,15 +1,15 @@
 //! The pair of kernels of Herraiz et al. 2011 for tubes of response (`kernels/paper_tubes.cu`; the definition is
 //! [`crate::operator::PlainTubes`]).
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaSlice, DeviceRepr};
+use cudarc::driver::CudaSlice;
 
-use super::fixed_point::FixedPoint;
 use super::in_plane::fov_rows;
-use super::kernel::{Kernel, Module, launch, one_each};
-use super::probe::guarded;
-use super::projecting::scratch_bytes;
+use super::kernel::one_each;
+use super::launches::paper_tubes::{Group as GroupRow, InPlane as InPlaneRow, Kernels, Lors, Plan as PlanHead};
+use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::texture::Texture;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
@@ -17,7 +17,7 @@ use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::operator::{
     Accumulation, BinOrder, InPlaneTube, LinearOperator, OfShare, OperatorError, OwnShare, PlainTubes, Subset, ViewProjector,
-    Views, check_lengths,
+    Views,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -25,59 +25,6 @@ use crate::task::Task;
 /// Threads of a launch: a few for every lane of a large GPU. Each of them takes milliseconds whether there are few or many, so that
 /// the time of a small launch does not tell how many fill the device.
 const THREADS_AT_ONCE: usize = 1 << 18;
-
-/// `Plan` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct PlanHead {
-    num_tangential: i32,
-    num_planes: i32,
-    num_groups: i32,
-    num_views: i32,
-    first_view: i32,
-    view_step: i32,
-    num: [i32; 3],
-    size: [i32; 3],
-    spacing_mm: [f32; 3],
-    origin_mm: [f32; 3],
-    voxel_mm: [f32; 3],
-    ring_mm: f32,
-    volumes: f32,
-    by_hardware: i32,
-}
-
-/// `InPlane` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct InPlaneRow {
-    middle: [f32; 2],
-    along: [f32; 2],
-    across: [f32; 2],
-    half_mm: f32,
-    radial: i32,
-}
-
-/// `Group` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct GroupRow {
-    first_plane: i32,
-    num_planes: i32,
-    difference: i32,
-    sign: f32,
-    first_mm: f32,
-    rise_mm: f32,
-}
-
-#[allow(unsafe_code)]
-// SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
-mod device_repr {
-    use super::*;
-
-    unsafe impl DeviceRepr for PlanHead {}
-    unsafe impl DeviceRepr for InPlaneRow {}
-    unsafe impl DeviceRepr for GroupRow {}
-}
 
 /// The paper's pair. Images are `[z, y, x]`, zero outside the field of view; data of a subset is its views one after the other,
 /// each `[tangential_pos][plane]`.
@@ -90,10 +37,8 @@ pub struct PaperTubes {
     group_of_plane: CudaSlice<i32>,
     fov_rows: CudaSlice<[i32; 2]>,
     tubes: Texture,
-    project: Kernel,
-    backproject: Kernel,
-    backproject_fixed: Kernel,
-    fixed_point: Mutex<FixedPoint>,
+    kernels: Kernels,
+    launches: Launches,
     /// The image as the kernels read it.
     image: Mutex<Texture>,
 }
@@ -130,31 +75,43 @@ impl PaperTubes {
             group_of_plane.resize(group_of_plane.len() + segment.num_axial_pos, groups.len() as i32 - 1);
         }
         let sampling = &tubes.sampling;
+        let [num_along, num_across, num_axial] = sampling.num.map(|n| n as i32);
+        let [along_mm, across_mm, axial_mm] = sampling.spacing_mm.map(|mm| mm as f32);
+        let [nx, ny, nz] = grid.size.map(|n| n as i32);
+        let [origin_x, origin_y, origin_z] = grid.origin_mm.map(|mm| mm as f32);
+        let [voxel_x, voxel_y, voxel_z] = grid.voxel_mm.map(|mm| mm as f32);
         let head = PlanHead {
             num_tangential: geometry.num_tangential as i32,
             num_planes: geometry.num_planes() as i32,
             num_groups: groups.len() as i32,
-            num: sampling.num.map(|n| n as i32),
-            size: grid.size.map(|n| n as i32),
-            spacing_mm: sampling.spacing_mm.map(|mm| mm as f32),
-            origin_mm: grid.origin_mm.map(|mm| mm as f32),
-            voxel_mm: grid.voxel_mm.map(|mm| mm as f32),
+            num_along,
+            num_across,
+            num_axial,
+            nx,
+            ny,
+            nz,
+            along_mm,
+            across_mm,
+            axial_mm,
+            origin_x,
+            origin_y,
+            origin_z,
+            voxel_x,
+            voxel_y,
+            voxel_z,
             ring_mm: geometry.ring_spacing_mm as f32,
             volumes: (grid.voxel_mm.iter().product::<f64>() / sampling.spacing_mm.iter().product::<f64>()) as f32,
             by_hardware: 1,
             ..PlanHead::default()
         };
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/paper_tubes.ptx"))?;
         Ok(Self {
             in_planes: backend.table(&in_planes, InPlaneRow::default())?,
             groups: backend.table(&groups, GroupRow::default())?,
             group_of_plane: backend.table(&group_of_plane, 0)?,
             fov_rows: fov_rows(backend, &grid, &fov)?,
             tubes: texture_of(backend, tubes)?,
-            project: module.kernel("project")?,
-            backproject: module.kernel("backproject")?,
-            backproject_fixed: module.kernel("backproject_fixed")?,
-            fixed_point: Mutex::default(),
+            kernels: Kernels::load(&backend.context)?,
+            launches: Launches::default(),
             image: Mutex::new(Texture::new(&backend.stream, grid.size)?),
             views: Views::by_subset(&geometry, BinOrder::Plane),
             voxels: Voxels::new(grid, fov),
@@ -169,7 +126,7 @@ impl PaperTubes {
     }
 
     /// The plan for the views of a subset.
-    fn head(&self, subset: Subset) -> PlanHead {
+    fn plan(&self, subset: Subset) -> PlanHead {
         PlanHead {
             first_view: subset.index as i32,
             view_step: subset.count.max(1) as i32,
@@ -181,13 +138,10 @@ impl PaperTubes {
 
 impl InPlaneRow {
     fn new(tube: InPlaneTube) -> Self {
-        Self {
-            middle: tube.middle.map(|mm| mm as f32),
-            along: tube.along.map(|v| v as f32),
-            across: tube.across.map(|v| v as f32),
-            half_mm: tube.half_mm as f32,
-            radial: tube.radial as i32,
-        }
+        let [[middle_x, middle_y], [along_x, along_y], [across_x, across_y]] =
+            [tube.middle, tube.along, tube.across].map(|vector| vector.map(|v| v as f32));
+        let (half_mm, radial) = (tube.half_mm as f32, tube.radial as i32);
+        Self { middle_x, middle_y, along_x, along_y, across_x, across_y, half_mm, radial }
     }
 }
 
@@ -212,23 +166,83 @@ fn texture_of(backend: &CudaBackend, tubes: &TubeSet) -> Result<Texture, Operato
     Ok(texture)
 }
 
-/// Calls `launch(first, count)` for all of `total` threads, in pieces; two are under way at most.
-fn in_pieces(
-    backend: &CudaBackend,
-    total: usize,
-    task: &Task,
-    mut launch: impl FnMut(usize, usize) -> Result<(), CudaError>,
-) -> Result<(), OperatorError> {
-    let mut under_way = None;
-    for first in (0..total).step_by(THREADS_AT_ONCE) {
-        task.check()?;
-        launch(first, THREADS_AT_ONCE.min(total - first))?;
-        let event = guarded("mark a launch", || backend.stream.record_event(None))?;
-        if let Some(before) = under_way.replace(event) {
-            guarded("compute", || before.synchronize())?;
-        }
+/// The threads of some units out of `total` threads: for each launch the first, and how many there are.
+fn pieces(units: Range<usize>, total: usize) -> impl Iterator<Item = [usize; 2]> {
+    units.map(|unit| unit * THREADS_AT_ONCE).map(move |first| [first, THREADS_AT_ONCE.min(total - first)])
+}
+
+impl Projecting for PaperTubes {
+    fn launches(&self) -> &Launches {
+        &self.launches
     }
-    Ok(())
+
+    fn image_len(&self) -> usize {
+        self.voxels.len()
+    }
+
+    fn data_len(&self, subset: Subset) -> usize {
+        self.views.len(subset)
+    }
+
+    /// [`THREADS_AT_ONCE`], a bin each or a voxel each.
+    fn num_units(&self, _: &CudaBackend, subset: Subset, direction: Direction) -> Result<usize, CudaError> {
+        let threads = match direction {
+            Direction::Forward => self.views.len(subset),
+            Direction::Back => self.voxels.len(),
+        };
+        Ok(threads.div_ceil(THREADS_AT_ONCE))
+    }
+
+    fn launch_forward(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: Range<usize>,
+        x: &CudaSlice<f32>,
+        out: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        let (stream, plan) = (&backend.stream, self.plan(subset));
+        let mut image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
+        // The launches that follow read the same image.
+        if units.start == 0 {
+            image.fill(x)?;
+        }
+        let Self { in_planes, groups, group_of_plane, tubes, .. } = self;
+        pieces(units, self.views.len(subset)).try_for_each(|[first, count]| {
+            let (shape, first, count) = (one_each(count), first as u64, count as u64);
+            let project = &self.kernels.project;
+            project.launch(stream, shape, &plan, in_planes, groups, group_of_plane, tubes, &image, out, first, count)
+        })
+    }
+
+    fn launch_add(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: Range<usize>,
+        q: &CudaSlice<f32>,
+        _: Adder,
+        mut to: Sum<'_>,
+    ) -> Result<(), CudaError> {
+        let (stream, plan) = (&backend.stream, self.plan(subset));
+        let lors = Lors {
+            plan: &plan,
+            in_planes: self.in_planes.as_view(),
+            groups: self.groups.as_view(),
+            tubes: &self.tubes,
+            bins: q.as_view(),
+            fov_rows: self.fov_rows.as_view(),
+        };
+        pieces(units, self.voxels.len()).try_for_each(|[first, count]| {
+            let (shape, first, count) = (one_each(count), first as u64, count as u64);
+            match &mut to {
+                Sum::Values(image) => self.kernels.backproject.launch(stream, shape, &lors, *image, first, count),
+                Sum::Units(image, scale) => {
+                    self.kernels.backproject_fixed.launch(stream, shape, &lors, *image, *scale, first, count)
+                }
+            }
+        })
+    }
 }
 
 impl LinearOperator<CudaBackend> for PaperTubes {
@@ -240,28 +254,8 @@ impl LinearOperator<CudaBackend> for PaperTubes {
         out: &mut CudaArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        let num_bins = self.views.len(subset);
-        check_lengths([x.len(), self.voxels.len()], [out.len(), num_bins])?;
-        let mut image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
-        image.fill(&x.0)?;
-        let (head, tubes, image) = (self.head(subset), self.tubes.object(), image.object());
-        in_pieces(backend, num_bins, task, |first, count| {
-            let (shape, first, count) = (one_each(count), first as u64, count as u64);
-            launch!(
-                backend.stream,
-                self.project,
-                shape,
-                &head,
-                &self.in_planes,
-                &self.groups,
-                &self.group_of_plane,
-                &tubes,
-                &image,
-                &mut out.0,
-                &first,
-                &count
-            )
-        })
+        self.check_lengths(subset, x, out)?;
+        self.project(backend, subset, &x.0, out, task)
     }
 
     fn adjoint(
@@ -269,59 +263,11 @@ impl LinearOperator<CudaBackend> for PaperTubes {
         backend: &mut CudaBackend,
         subset: Subset,
         q: &CudaArray<Data>,
-        _: Accumulation,
+        accumulation: Accumulation,
         out: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
-        let (head, tubes, num_voxels) = (self.head(subset), self.tubes.object(), self.voxels.len());
-        let mut fixed_point = self.fixed_point.lock().unwrap_or_else(PoisonError::into_inner);
-        fixed_point.backproject(
-            backend,
-            subset,
-            q,
-            self.views.len(subset),
-            out,
-            |backend, ones, image| {
-                in_pieces(backend, num_voxels, task, |first, count| {
-                    let (shape, first, count) = (one_each(count), first as u64, count as u64);
-                    launch!(
-                        backend.stream,
-                        self.backproject,
-                        shape,
-                        &head,
-                        &self.in_planes,
-                        &self.groups,
-                        &tubes,
-                        &ones.0,
-                        &self.fov_rows,
-                        &mut image.0,
-                        &first,
-                        &count
-                    )
-                })
-            },
-            |backend, image, scale| {
-                in_pieces(backend, num_voxels, task, |first, count| {
-                    let (shape, first, count) = (one_each(count), first as u64, count as u64);
-                    launch!(
-                        backend.stream,
-                        self.backproject_fixed,
-                        shape,
-                        &head,
-                        &self.in_planes,
-                        &self.groups,
-                        &tubes,
-                        &q.0,
-                        &self.fov_rows,
-                        &mut *image,
-                        &scale,
-                        &first,
-                        &count
-                    )
-                })
-            },
-        )
+        self.backproject(backend, subset, q, accumulation, out, task)
     }
 
     /// Each voxel is the sum of one thread, in integers.

@@ -1,8 +1,9 @@
 //! Backprojection of planes on a CUDA device (`kernels/planes.cu`; the definition is in [`crate::operator`], planes).
 
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaSlice, LaunchConfig};
 
-use super::kernel::{Kernel, Module, launch, one_each};
+use super::kernel::one_each;
+use super::launches::planes::{Kernels, LinearKernel, Plan as PlanHead, Plane, Planes};
 use super::pacing::Pace;
 use super::probe::guarded;
 use super::{CudaArray, CudaBackend, CudaError};
@@ -31,24 +32,6 @@ const MARGIN: usize = 6;
 /// Dynamic shared memory that every block may have.
 const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 
-/// `Plan` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct PlanHead {
-    size: [i32; 3],
-    num_points: i32,
-    window: i32,
-}
-
-/// `Plane` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Plane {
-    corner: f64,
-    along: [f64; 3],
-    fine: [i64; 3],
-}
-
 impl Plane {
     /// Where a grid's voxels lie on a projection.
     fn new(grid: &Grid, sampling: &PlaneSampling, direction: &Direction) -> Self {
@@ -57,21 +40,6 @@ impl Plane {
         let corner = (0..3).fold(sampling.centre, |sum, a| sum - along[a] * origin[a]);
         Self { corner, along, fine: along.map(|u| (u * FINE_UNITS).round() as i64) }
     }
-}
-
-/// A `double3` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Double3([f64; 3]);
-
-#[allow(unsafe_code)]
-// SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
-mod device_repr {
-    use super::*;
-
-    unsafe impl DeviceRepr for PlanHead {}
-    unsafe impl DeviceRepr for Plane {}
-    unsafe impl DeviceRepr for Double3 {}
 }
 
 /// Voxel index of x = 0, y = 0, z = 0.
@@ -86,18 +54,9 @@ pub struct FastPlanes {
     pace: Pace,
 }
 
-/// The fast kernels.
-struct Kernels {
-    linear: Kernel,
-    /// The same with deeper tiles.
-    linear_deep: Kernel,
-    nearest: Kernel,
-    cubic: Kernel,
-}
-
 impl Kernels {
     /// The kernel for an interpolation, the depth of its tiles and the bytes that it keeps of a sample.
-    fn choose(&self, interpolation: Interpolation, grid: &Grid, num_multiprocessors: u32) -> (&Kernel, usize, usize) {
+    fn choose(&self, interpolation: Interpolation, grid: &Grid, num_multiprocessors: u32) -> (&LinearKernel, usize, usize) {
         let num_deep: usize = tiles(grid, DEEP).iter().product();
         match interpolation {
             Interpolation::Linear if num_deep >= MIN_DEEP_TILES * num_multiprocessors as usize => (&self.linear_deep, DEEP, 8),
@@ -120,14 +79,7 @@ impl FastPlanes {
     /// # Errors
     /// Device failure.
     pub fn new(backend: &CudaBackend, grid: Grid) -> Result<Self, CudaError> {
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/planes.ptx"))?;
-        let kernels = Kernels {
-            linear: module.kernel("linear")?,
-            linear_deep: module.kernel("linear_deep")?,
-            nearest: module.kernel("nearest")?,
-            cubic: module.kernel("cubic")?,
-        };
-        Ok(Self { grid, kernels, pace: Pace::default() })
+        Ok(Self { grid, kernels: Kernels::load(&backend.context)?, pace: Pace::default() })
     }
 
     /// Samples that a tile can meet on a projection in any direction.
@@ -176,10 +128,9 @@ impl PlaneBackprojector<CudaBackend> for FastPlanes {
         let planes: Vec<Plane> = projections.directions.iter().map(|n| Plane::new(&self.grid, sampling, n)).collect();
         let planes = backend.table(&planes, Plane::default())?;
         self.pace.run(backend, projections.len(), task, |first, count| {
-            let values = values.slice(first * sampling.num_points..);
-            let planes = planes.slice(first..);
-            let count = count as i32;
-            launch!(backend.stream, kernel, shape, &plan, &values, &planes, &count, &mut image.0)
+            let projections = values.slice(first * sampling.num_points..);
+            let planes = Planes { plan: &plan, projections, planes: planes.slice(first..), num_projections: count as i32 };
+            kernel.launch(&backend.stream, shape, &planes, &mut image.0)
         })
     }
 
@@ -195,8 +146,7 @@ impl PlaneBackprojector<CudaBackend> for FastPlanes {
 /// The kernel of Qiao et al. 2015: double precision, one thread for each voxel, linear interpolation.
 pub struct PaperPlanes {
     grid: Grid,
-    kernel: Kernel,
-    narrow: Kernel,
+    kernels: Kernels,
     sum: CudaSlice<f64>,
     pace: Pace,
 }
@@ -215,9 +165,8 @@ impl PaperPlanes {
             );
             return Err(OperatorError::Settings(text));
         }
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/planes.ptx"))?;
         let sum = guarded("reserve memory", || backend.stream.alloc_zeros(grid.num_voxels()))?;
-        Ok(Self { kernel: module.kernel("paper")?, narrow: module.kernel("narrow")?, grid, sum, pace: Pace::default() })
+        Ok(Self { kernels: Kernels::load(&backend.context)?, grid, sum, pace: Pace::default() })
     }
 
     /// The sum so far in double precision, `[z, y, x]`.
@@ -253,34 +202,20 @@ impl PlaneBackprojector<CudaBackend> for PaperPlanes {
         }
         let values = backend.table(&projections.values, 0.0)?;
         let directions = backend.table(projections.directions.as_flattened(), 0.0)?;
-        let (voxel_mm, origin) = (Double3(self.grid.voxel_mm), Double3(zero_of(&self.grid)));
+        let (voxel_mm, origin) = (self.grid.voxel_mm, zero_of(&self.grid));
         let PlaneSampling { num_points, step_mm, centre } = projections.sampling;
         let [nx, ny, nz] = self.grid.size.map(|n| n as u32);
         let shape = LaunchConfig { grid_dim: (ny, nz, 1), block_dim: (nx, 1, 1), shared_mem_bytes: 0 };
         let points = num_points as i32;
-        let (kernel, sum) = (&self.kernel, &mut self.sum);
+        let (paper, sum) = (&self.kernels.paper, &mut self.sum);
         self.pace.run(backend, projections.len(), task, |first, count| {
             let values = values.slice(first * num_points..);
             let directions = directions.slice(3 * first..);
-            let count = count as i32;
-            launch!(
-                backend.stream,
-                kernel,
-                shape,
-                &mut *sum,
-                &values,
-                &directions,
-                &voxel_mm,
-                &origin,
-                &step_mm,
-                &centre,
-                &count,
-                &points
-            )
+            let stream = &backend.stream;
+            paper.launch(stream, shape, sum, &values, &directions, &voxel_mm, &origin, step_mm, centre, count as i32, points)
         })?;
         let len = self.grid.num_voxels();
-        let count = len as u64;
-        Ok(launch!(backend.stream, self.narrow, one_each(len), &mut image.0, &self.sum, &count)?)
+        Ok(self.kernels.narrow.launch(&backend.stream, one_each(len), &mut image.0, &self.sum, len as u64)?)
     }
 
     fn scratch_bytes(&self, num_projections: usize, sampling: &PlaneSampling) -> u64 {

@@ -1,38 +1,51 @@
-//! One course for every projector: launches of some milliseconds, and the three ways to add.
+//! One course for every projector: launches of some milliseconds, and the ways to add.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::CudaSlice;
 
 use super::fixed_point::FixedPoint;
-use super::kernel::{Kernel, Module};
 use super::pacing::Pace;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, Image};
 use crate::operator::{Accumulation, LinearOperator, OperatorError, Subset, check_lengths};
 use crate::task::Task;
 
-/// The kernels that every projector has.
-pub(super) struct ProjectorKernels {
-    pub forward: Kernel,
-    pub atomic: Kernel,
-    pub non_atomic: Kernel,
-    pub fixed: Kernel,
+/// How a backprojection adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Adder {
+    /// Atomic additions of f32.
+    Atomic,
+    /// Load, add, store: lost updates.
+    NonAtomic,
+    /// In the way that fixed point takes: with the same bits on every run where it adds to integers.
+    Fixed,
 }
 
-impl ProjectorKernels {
-    pub fn load(module: &Module) -> Result<Self, CudaError> {
-        Ok(Self {
-            forward: module.kernel("forward")?,
-            atomic: module.kernel("atomic")?,
-            non_atomic: module.kernel("non_atomic")?,
-            fixed: module.kernel("fixed")?,
-        })
-    }
+/// What a backprojection adds to.
+pub(super) enum Sum<'a> {
+    /// An image.
+    Values(&'a mut CudaSlice<f32>),
+    /// An image in 64-bit fixed point, with its scale, units of 1.
+    Units(&'a mut CudaSlice<u64>, f32),
+}
 
-    pub fn all(&self) -> [&Kernel; 4] {
-        [&self.forward, &self.atomic, &self.non_atomic, &self.fixed]
+impl Sum<'_> {
+    /// The same for a shorter time.
+    pub fn again(&mut self) -> Sum<'_> {
+        match self {
+            Self::Values(image) => Sum::Values(image),
+            Self::Units(image, scale) => Sum::Units(image, *scale),
+        }
     }
+}
+
+/// Which way a projector works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Forward,
+    Back,
 }
 
 /// What the launches of a projector leave behind for the next: how fast each kernel is, and what fixed point needs.
@@ -46,12 +59,12 @@ struct State {
     atomic: Pace,
     non_atomic: Pace,
     fixed: Pace,
+    /// [`Adder::Fixed`] to values.
+    bound: Pace,
 }
 
 /// A projector's launches for part of a subset's work, which is counted in units of its own (bins, sets of transaxial LORs, events).
 pub(super) trait Projecting: LinearOperator<CudaBackend> {
-    fn kernels(&self) -> &ProjectorKernels;
-
     fn launches(&self) -> &Launches;
 
     /// Number of values of an image.
@@ -61,38 +74,28 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
     fn data_len(&self, subset: Subset) -> usize;
 
     /// Units of work of a subset.
-    fn num_units(&self, backend: &CudaBackend, subset: Subset) -> Result<usize, CudaError>;
+    fn num_units(&self, backend: &CudaBackend, subset: Subset, direction: Direction) -> Result<usize, CudaError>;
 
-    /// Bins of `count` units from `first` on: `out` = A x.
+    /// Bins of some units: `out` = A x.
     fn launch_forward(
         &self,
         backend: &CudaBackend,
         subset: Subset,
-        units: [usize; 2],
+        units: Range<usize>,
         x: &CudaSlice<f32>,
         out: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError>;
 
-    /// `image` += Aᵀ q of these units, by a kernel that adds f32.
+    /// `to` += Aᵀ q of these units. [`Adder::Fixed`] comes with integers, and with values where the largest sensitivity is asked
+    /// for, which must lose no update.
     fn launch_add(
         &self,
         backend: &CudaBackend,
-        kernel: &Kernel,
         subset: Subset,
-        units: [usize; 2],
+        units: Range<usize>,
         q: &CudaSlice<f32>,
-        image: &mut CudaSlice<f32>,
-    ) -> Result<(), CudaError>;
-
-    /// The same in integers, at a scale.
-    fn launch_fixed(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: [usize; 2],
-        q: &CudaSlice<f32>,
-        image: &mut CudaSlice<u64>,
-        scale: f32,
+        adder: Adder,
+        to: Sum<'_>,
     ) -> Result<(), CudaError>;
 
     /// [`LinearOperator::apply`], from the image as the kernel reads it.
@@ -104,11 +107,11 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
         out: &mut CudaArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        let num_units = self.num_units(backend, subset)?;
+        let num_units = self.num_units(backend, subset, Direction::Forward)?;
         let mut state = self.launches().0.lock().unwrap_or_else(PoisonError::into_inner);
-        state
-            .forward
-            .run(backend, num_units, task, |first, count| self.launch_forward(backend, subset, [first, count], x, &mut out.0))
+        state.forward.run(backend, num_units, task, |first, count| {
+            self.launch_forward(backend, subset, first..first + count, x, &mut out.0)
+        })
     }
 
     /// [`LinearOperator::adjoint`].
@@ -122,41 +125,33 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.check_lengths(subset, out, q)?;
+        let num_units = self.num_units(backend, subset, Direction::Back)?;
         let mut state = self.launches().0.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { fixed_point, atomic, non_atomic, fixed, .. } = &mut *state;
-        let num_units = self.num_units(backend, subset)?;
-        let add = |backend: &CudaBackend, kernel: &Kernel, pace: &mut Pace, q: &CudaArray<Data>, image: &mut CudaArray<Image>| {
+        let State { fixed_point, atomic, non_atomic, fixed, bound, .. } = &mut *state;
+        let mut add = |backend: &CudaBackend, q: &CudaArray<Data>, adder: Adder, mut to: Sum<'_>| {
+            let pace = match (adder, &to) {
+                (Adder::Atomic, _) => &mut *atomic,
+                (Adder::NonAtomic, _) => &mut *non_atomic,
+                (Adder::Fixed, Sum::Units(..)) => &mut *fixed,
+                (Adder::Fixed, Sum::Values(_)) => &mut *bound,
+            };
             pace.run(backend, num_units, task, |first, count| {
-                self.launch_add(backend, kernel, subset, [first, count], &q.0, &mut image.0)
+                self.launch_add(backend, subset, first..first + count, &q.0, adder, to.again())
             })
         };
-        let kernels = self.kernels();
-        match accumulation {
-            Accumulation::Atomic => {
-                backend.clear(out)?;
-                add(backend, &kernels.atomic, atomic, q, out)?;
-                Ok(backend.sum_over_team(out)?)
+        let adder = match accumulation {
+            Accumulation::Atomic => Adder::Atomic,
+            Accumulation::NonAtomic => Adder::NonAtomic,
+            // Projectors know no other way.
+            _ => {
+                let data_len = self.data_len(subset);
+                return fixed_point
+                    .backproject(backend, subset, q, data_len, out, |backend, q, to| add(backend, q, Adder::Fixed, to));
             }
-            Accumulation::NonAtomic => {
-                backend.clear(out)?;
-                add(backend, &kernels.non_atomic, non_atomic, q, out)?;
-                Ok(backend.sum_over_team(out)?)
-            }
-            // Lines know no other way.
-            _ => fixed_point.backproject(
-                backend,
-                subset,
-                q,
-                self.data_len(subset),
-                out,
-                |backend, ones, image| add(backend, &kernels.atomic, atomic, ones, image),
-                |backend, image, scale| {
-                    fixed.run(backend, num_units, task, |first, count| {
-                        self.launch_fixed(backend, subset, [first, count], &q.0, &mut *image, scale)
-                    })
-                },
-            ),
-        }
+        };
+        backend.clear(out)?;
+        add(backend, q, adder, Sum::Values(&mut out.0))?;
+        Ok(backend.sum_over_team(out)?)
     }
 
     fn check_lengths(&self, subset: Subset, image: &CudaArray<Image>, data: &CudaArray<Data>) -> Result<(), OperatorError> {

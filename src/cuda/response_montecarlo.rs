@@ -3,10 +3,12 @@
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 
-use super::kernel::{Kernel, Module, launch, one_each};
+use super::kernel::{Kernel, one_each};
+use super::launches::montecarlo_crystals::Crystals;
+use super::launches::montecarlo_track::MaterialTables;
+use super::launches::response_montecarlo::{Functions, Kernels, Ring, Simulation};
 use super::pacing::Pace;
 use super::probe::guarded;
-use super::tubes_montecarlo::{Crystals, MaterialTables};
 use super::{CudaBackend, CudaError};
 use crate::algebra::RingBasis;
 use crate::montecarlo::{
@@ -27,54 +29,6 @@ const HISTORIES_TOGETHER: u64 = 1 << 24;
 /// Layers of modules that the kernel takes.
 const MOST_LAYERS: usize = 4;
 
-/// `Ring` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Ring {
-    layers: [Crystals; MOST_LAYERS],
-    front_mm: [f64; MOST_LAYERS],
-    radius_mm: f64,
-    half_length_mm: f64,
-    energy_resolution: f64,
-    threshold_kev: f64,
-    num_modules: i32,
-    num_layers: i32,
-}
-
-/// `Functions` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Functions {
-    spacing_mm: f64,
-    reach_mm: f64,
-    squares_radius_mm: f64,
-    num_steps: i32,
-    num_half_slices: i32,
-    num_rings: i32,
-    num_in_slice: i32,
-    num_squares: i32,
-    first_basic: i32,
-    num_basic: i32,
-}
-
-/// `Simulation` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Simulation {
-    ring: Ring,
-    functions: Functions,
-    tables: MaterialTables,
-    extent_mm: [f64; 3],
-    units: f64,
-    num_lors: u64,
-    num_crystals: i32,
-    key: [u32; 2],
-}
-
-#[allow(unsafe_code)]
-// SAFETY: `repr(C)` with fields of plain numbers, laid out as the struct of the kernels.
-unsafe impl DeviceRepr for Simulation {}
-
 /// What the kernel reads beside its figures.
 struct Tables {
     turns: CudaSlice<f64>,
@@ -85,13 +39,6 @@ struct Tables {
     per_mm: CudaSlice<f64>,
     squares: CudaSlice<f64>,
     cumulative: CudaSlice<f64>,
-}
-
-struct Kernels {
-    response: Kernel,
-    largest_sum: Kernel,
-    count_elements: Kernel,
-    write_elements: Kernel,
 }
 
 /// A simulation on a device.
@@ -154,19 +101,12 @@ impl<'a> ResponseMonteCarlo<'a> {
             squares: backend.table(squares, 0.0)?,
             cumulative: backend.table(cumulative, 0.0)?,
         };
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/response_montecarlo.ptx"))?;
-        let kernels = Kernels {
-            response: module.kernel("response")?,
-            largest_sum: module.kernel("largest_sum")?,
-            count_elements: module.kernel("count_elements")?,
-            write_elements: module.kernel("write_elements")?,
-        };
         let zeros = |len: usize| guarded("reserve memory", || backend.stream.alloc_zeros::<u32>(len));
         let (sums, squares) = (zeros(num_tallies)?, zeros(num_tallies)?);
         let totals = guarded("reserve memory", || backend.stream.alloc_zeros::<u64>(3))?;
         Ok(Self {
             simulation: Simulation::new(detector, basis, &part, seed),
-            kernels,
+            kernels: Kernels::load(&backend.context)?,
             pace: Pace::aiming_at(LAUNCH_SECS),
             tables,
             part,
@@ -190,11 +130,10 @@ impl<'a> ResponseMonteCarlo<'a> {
             guarded("clear memory", || stream.memset_zeros(&mut num_taken))?;
             let (first, count) = (begin + first as u64, count as u64);
             let end = first + count;
-            launch!(
+            kernels.response.launch(
                 stream,
-                kernels.response,
                 shape,
-                &*simulation,
+                simulation,
                 &t.turns,
                 &t.num_cells,
                 &t.first_cell,
@@ -203,12 +142,12 @@ impl<'a> ResponseMonteCarlo<'a> {
                 &t.per_mm,
                 &t.squares,
                 &t.cumulative,
-                &first,
-                &end,
+                first,
+                end,
                 &mut num_taken,
-                &mut *sums,
-                &mut *squares,
-                &mut *totals
+                sums,
+                squares,
+                totals,
             )?;
             task.advance(count);
             Ok(())
@@ -220,7 +159,7 @@ impl<'a> ResponseMonteCarlo<'a> {
     fn largest_sum(&self) -> Result<u32, CudaError> {
         let (stream, kernel, num) = (&self.backend.stream, &self.kernels.largest_sum, self.sums.len() as u64);
         let mut largest = guarded("reserve memory", || stream.alloc_zeros::<u32>(1))?;
-        launch!(stream, kernel, resident(self.backend, kernel)?, &self.sums, &num, &mut largest)?;
+        kernel.launch(stream, resident(self.backend, kernel)?, &self.sums, num, &mut largest)?;
         Ok(self.copied(&largest)?[0])
     }
 
@@ -239,18 +178,17 @@ impl<'a> ResponseMonteCarlo<'a> {
         let mut largest = guarded("reserve memory", || stream.alloc_zeros::<u32>(1))?;
         let mut effective = guarded("reserve memory", || stream.alloc_zeros::<f64>(1))?;
         let num_basic = self.part.basics.len() as i32;
-        launch!(
+        self.kernels.count_elements.launch(
             stream,
-            self.kernels.count_elements,
             one_each(num_lors as usize),
             &self.sums,
             &self.squares,
-            &num_lors,
-            &num_basic,
-            &self.simulation.units,
+            num_lors,
+            num_basic,
+            self.simulation.units,
             &mut lens,
             &mut largest,
-            &mut effective
+            &mut effective,
         )?;
         Ok(Found { lens: self.copied(&lens)?, largest: self.copied(&largest)?[0], effective: self.copied(&effective)?[0] })
     }
@@ -270,18 +208,8 @@ impl<'a> ResponseMonteCarlo<'a> {
         let scale_mm3 = scale_above(f64::from(largest) * unit_mm3);
         let unit = (unit_mm3 / f64::from(scale_mm3)) as f32;
         let Simulation { num_lors, functions: Functions { first_basic, num_basic, .. }, .. } = self.simulation;
-        launch!(
-            stream,
-            self.kernels.write_elements,
-            one_each(num_lors as usize),
-            &self.sums,
-            &num_lors,
-            &first_basic,
-            &num_basic,
-            &unit,
-            &of_device,
-            &mut elements
-        )?;
+        let (kernel, shape, sums) = (&self.kernels.write_elements, one_each(num_lors as usize), &self.sums);
+        kernel.launch(stream, shape, sums, num_lors, first_basic, num_basic, unit, &of_device, &mut elements)?;
         let mut elements = self.copied(&elements)?;
         elements.truncate(num_elements);
         Ok(ResponseElements { first, elements: bytemuck::cast_vec(elements), scale_mm3 })

@@ -1,8 +1,9 @@
 //! Functions on the grid of a ring as the basis of images on a CUDA device (`kernels/ring_basis.cu`; the definition is [`RingBasis`]).
 
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaSlice, LaunchConfig};
 
-use super::kernel::{Kernel, Module, blocks, launch};
+use super::kernel::blocks;
+use super::launches::ring_basis::{Kernels, SliceNear};
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{BackendError, Host, Image, ImageSpace, RingBasis};
 use crate::data::Volume;
@@ -11,18 +12,6 @@ use crate::geometry::Grid;
 /// Threads of a block.
 const THREADS: u32 = 128;
 
-/// `SliceNear` of the kernel.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct SliceRow {
-    offset: u32,
-    above_mm2: f32,
-}
-
-#[allow(unsafe_code)]
-// SAFETY: `repr(C)` with fields of plain numbers, laid out as the struct of the kernel.
-unsafe impl DeviceRepr for SliceRow {}
-
 /// The basis with its tables on a device.
 pub struct RingImage {
     basis: RingBasis,
@@ -30,11 +19,11 @@ pub struct RingImage {
     near: CudaSlice<u32>,
     squares: CudaSlice<f32>,
     first_slice: CudaSlice<u32>,
-    slices: CudaSlice<SliceRow>,
+    slices: CudaSlice<SliceNear>,
     values: CudaSlice<f32>,
     num_steps: i32,
     steps_per_mm2: f32,
-    evaluate: Kernel,
+    kernels: Kernels,
 }
 
 impl RingImage {
@@ -48,22 +37,21 @@ impl RingImage {
         let (places, squares): (Vec<u32>, Vec<f32>) = near.iter().copied().unzip();
         let (mut first_slice, mut slices) = (vec![0], Vec::new());
         for z in 0..ImageSpace::<Host>::grid(&basis).size[2] {
-            slices.extend(basis.slices_of(z).map(|(offset, above)| SliceRow { offset: offset as u32, above_mm2: above as f32 }));
+            slices.extend(basis.slices_of(z).map(|(offset, above)| SliceNear { offset: offset as u32, above_mm2: above as f32 }));
             first_slice.push(slices.len() as u32);
         }
         let (values, steps_per_mm2) = basis.table();
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/ring_basis.ptx"))?;
         Ok(Self {
             first: backend.table(&first, 0)?,
             near: backend.table(&places, 0)?,
             squares: backend.table(&squares, 0.0)?,
             first_slice: backend.table(&first_slice, 0)?,
-            slices: backend.table(&slices, SliceRow::default())?,
+            slices: backend.table(&slices, SliceNear::default())?,
             values: backend.table(values, 0.0)?,
             // The last value ends the last step.
             num_steps: values.len().saturating_sub(2) as i32,
             steps_per_mm2: steps_per_mm2 as f32,
-            evaluate: module.kernel("evaluate")?,
+            kernels: Kernels::load(&backend.context)?,
             basis,
         })
     }
@@ -91,9 +79,8 @@ impl ImageSpace<CudaBackend> for RingImage {
         let num_in_plane = (nx * ny) as u32;
         let grid_dim = (blocks(nx * ny, THREADS), nz as u32, 1);
         let shape = LaunchConfig { grid_dim, block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
-        launch!(
-            backend.stream,
-            self.evaluate,
+        self.kernels.evaluate.launch(
+            &backend.stream,
             shape,
             &self.first,
             &self.near,
@@ -101,11 +88,11 @@ impl ImageSpace<CudaBackend> for RingImage {
             &self.first_slice,
             &self.slices,
             &self.values,
-            &self.steps_per_mm2,
-            &self.num_steps,
+            self.steps_per_mm2,
+            self.num_steps,
             &x.0,
             &mut out.0,
-            &num_in_plane
+            num_in_plane,
         )?;
         Ok(())
     }

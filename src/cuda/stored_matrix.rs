@@ -2,53 +2,40 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaSlice, LaunchConfig};
 
-use super::kernel::{Kernel, Module, launch, one_each};
-use super::{CudaArray, CudaBackend};
+use super::kernel::one_each;
+use super::launches::stored_matrix::{Kernels, OfLines, Plan as PlanHead};
+use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{BackendError, Data, Image};
 use crate::data::ResponseMatrix;
 use crate::operator::{
     Accumulation, CrystalPairs, DataSpace, LinearOperator, MatrixColumns, MatrixOrder, OperatorError, Residence,
     STORED_SYMMETRIES, Subset, check_lengths, check_symmetries,
 };
-use crate::random::{shuffled, stream};
+use crate::random::{self, shuffled};
 use crate::task::Task;
 
 /// Seed of the random order of lines.
 const ORDER_SEED: u64 = 2012;
 
-/// `Plan` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct PlanHead {
-    num_orbits: i32,
-    num_basic: i32,
-    num_central: i32,
-    scale: f32,
-}
-
-#[allow(unsafe_code)]
-// SAFETY: `repr(C)` with fields of plain numbers, laid out as the struct of the kernels.
-unsafe impl DeviceRepr for PlanHead {}
-
 /// How kernels are made for a number of symmetries, as their files say.
 struct Variant {
-    ptx: &'static str,
+    kernels: Kernels,
     /// Threads of a block of the fast pair.
     forward_threads: u32,
     gather_threads: u32,
 }
 
-fn variant(num_symmetries: usize) -> Variant {
+fn variant(backend: &CudaBackend, num_symmetries: usize) -> Result<Variant, CudaError> {
     // Rows (and parts of each) times four symmetries a thread; columns times symmetries.
-    if num_symmetries == STORED_SYMMETRIES[0] {
-        let ptx = include_str!("../../kernels/ptx/stored_matrix.ptx");
-        Variant { ptx, forward_threads: 16 * 72 / 4, gather_threads: 4 * 72 }
+    Ok(if num_symmetries == STORED_SYMMETRIES[0] {
+        let kernels = Kernels::load(&backend.context)?;
+        Variant { kernels, forward_threads: 16 * 72 / 4, gather_threads: 4 * 72 }
     } else {
-        let ptx = include_str!("../../kernels/ptx/stored_matrix_cubes.ptx");
-        Variant { ptx, forward_threads: 8 * 16 * 8 / 4, gather_threads: 32 * 8 }
-    }
+        let kernels = Kernels::load_cubes(&backend.context)?;
+        Variant { kernels, forward_threads: 8 * 16 * 8 / 4, gather_threads: 32 * 8 }
+    })
 }
 
 /// The elements that are on the device.
@@ -57,16 +44,6 @@ struct Held {
     lines: Option<CudaSlice<u32>>,
     /// Places and values.
     functions: Option<(CudaSlice<u32>, CudaSlice<u16>)>,
-}
-
-struct Kernels {
-    forward: Kernel,
-    gather: Kernel,
-    forward_by_lor: Kernel,
-    gather_by_function: Kernel,
-    scatter_atomic: Kernel,
-    scatter_non_atomic: Kernel,
-    scatter_central_atomic: Kernel,
 }
 
 /// A stored matrix. Images are `[basic][symmetry]`, data `[orbit][symmetry]`.
@@ -84,7 +61,6 @@ pub struct StoredMatrix {
     residence: Residence,
     held: Mutex<Held>,
     variant: Variant,
-    kernels: Kernels,
     /// Places in a random order, made when first needed.
     order: Mutex<Option<CudaSlice<u32>>>,
     /// Whether projections are made with the paper's layout too.
@@ -122,8 +98,7 @@ impl StoredMatrix {
             num_central: num_central as i32,
             scale: matrix.scale_mm3,
         };
-        let variant = variant(num_symmetries);
-        let module = Module::load(&backend.context, variant.ptx)?;
+        let variant = variant(backend, num_symmetries)?;
         let columns = MatrixColumns::new(matrix, &pairs);
         let new = Self {
             head,
@@ -138,15 +113,6 @@ impl StoredMatrix {
             residence,
             held: Mutex::default(),
             variant,
-            kernels: Kernels {
-                forward: module.kernel("forward")?,
-                gather: module.kernel("gather")?,
-                forward_by_lor: module.kernel("forward_by_lor")?,
-                gather_by_function: module.kernel("gather_by_function")?,
-                scatter_atomic: module.kernel("scatter_atomic")?,
-                scatter_non_atomic: module.kernel("scatter_non_atomic")?,
-                scatter_central_atomic: module.kernel("scatter_central_atomic")?,
-            },
             order: Mutex::default(),
             by_lor: false,
             pairs,
@@ -197,6 +163,13 @@ impl StoredMatrix {
         self
     }
 
+    /// What the kernels of lines read.
+    fn of_lines<'a>(&'a self, held: &'a Held) -> Result<OfLines<'a>, OperatorError> {
+        let elements = held.lines.as_ref().ok_or_else(not_loaded)?.as_view();
+        let [firsts, products, undone] = [&self.firsts, &self.products, &self.undone].map(CudaSlice::as_view);
+        Ok(OfLines { lors: self.lors.as_view(), firsts, products, undone, first: self.first_of_lines.as_view(), elements })
+    }
+
     fn num_places(&self) -> usize {
         self.pairs.len(Subset::ALL)
     }
@@ -208,18 +181,6 @@ impl StoredMatrix {
 
 fn shape(num_blocks: usize, threads: u32) -> LaunchConfig {
     LaunchConfig { grid_dim: (num_blocks as u32, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
-}
-
-/// Launches a kernel of lines: `launch_lines!(self, backend, kernel, shape, argument, …)` with the arguments behind the tables.
-macro_rules! launch_lines {
-    ($self:expr, $backend:expr, $kernel:expr, $shape:expr, $($argument:expr),+) => {{
-        let held = $self.held($backend, MatrixOrder::Lines)?;
-        let Some(elements) = &held.lines else { return Err(not_loaded()) };
-        launch!(
-            $backend.stream, $kernel, $shape, &$self.head, &$self.lors, &$self.firsts, &$self.products, &$self.undone,
-            &$self.first_of_lines, elements, $($argument),+
-        )
-    }};
 }
 
 fn not_loaded() -> OperatorError {
@@ -237,12 +198,14 @@ impl LinearOperator<CudaBackend> for StoredMatrix {
     ) -> Result<(), OperatorError> {
         check_lengths([x.len(), self.image_len()], [out.len(), self.pairs.len(subset)])?;
         task.check()?;
-        let kernels = &self.kernels;
+        let held = self.held(backend, MatrixOrder::Lines)?;
+        let (stream, lines) = (&backend.stream, self.of_lines(&held)?);
+        let Variant { kernels, forward_threads, .. } = &self.variant;
         if self.by_lor {
-            launch_lines!(self, backend, kernels.forward_by_lor, one_each(self.num_places()), &x.0, &mut out.0)?;
+            kernels.forward_by_lor.launch(stream, one_each(self.num_places()), &self.head, &lines, &x.0, &mut out.0)?;
         } else {
-            let each_orbit = shape(self.pairs.num_orbits(), self.variant.forward_threads);
-            launch_lines!(self, backend, kernels.forward, each_orbit, &x.0, &mut out.0)?;
+            let each_orbit = shape(self.pairs.num_orbits(), *forward_threads);
+            kernels.forward.launch(stream, each_orbit, &self.head, &lines, &x.0, &mut out.0)?;
         }
         Ok(())
     }
@@ -258,40 +221,40 @@ impl LinearOperator<CudaBackend> for StoredMatrix {
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.image_len()], [q.len(), self.pairs.len(subset)])?;
         task.check()?;
-        let kernels = &self.kernels;
-        let each_line = one_each(self.num_places());
+        let Variant { kernels, gather_threads, .. } = &self.variant;
+        let (stream, head, each_line) = (&backend.stream, &self.head, one_each(self.num_places()));
+        if let Accumulation::Deterministic | Accumulation::Reload = accumulation {
+            let held = self.held(backend, MatrixOrder::Functions)?;
+            let Some((places, values)) = &held.functions else { return Err(not_loaded()) };
+            let (firsts, products, first, q, out) = (&self.firsts, &self.products, &self.first_of_functions, &q.0, &mut out.0);
+            if accumulation == Accumulation::Deterministic {
+                let each_function = shape(self.head.num_basic as usize, *gather_threads);
+                kernels.gather.launch(stream, each_function, head, firsts, products, first, places, values, q, out)?;
+            } else {
+                let each_value = one_each(self.image_len());
+                kernels.gather_by_function.launch(stream, each_value, head, firsts, products, first, places, values, q, out)?;
+            }
+            return Ok(());
+        }
+        backend.clear(out)?;
+        let held = self.held(backend, MatrixOrder::Lines)?;
+        let lines = self.of_lines(&held)?;
         match accumulation {
-            Accumulation::Deterministic | Accumulation::Reload => {
-                let (kernel, shape) = if accumulation == Accumulation::Deterministic {
-                    (&kernels.gather, shape(self.head.num_basic as usize, self.variant.gather_threads))
-                } else {
-                    (&kernels.gather_by_function, one_each(self.image_len()))
-                };
-                let held = self.held(backend, MatrixOrder::Functions)?;
-                let Some((places, values)) = &held.functions else { return Err(not_loaded()) };
-                let (firsts, products, first) = (&self.firsts, &self.products, &self.first_of_functions);
-                launch!(backend.stream, kernel, shape, &self.head, firsts, products, first, places, values, &q.0, &mut out.0)?;
-            }
-            Accumulation::Atomic => {
-                backend.clear(out)?;
-                launch_lines!(self, backend, kernels.scatter_atomic, each_line, &q.0, &mut out.0)?;
-            }
             Accumulation::NonAtomic => {
-                backend.clear(out)?;
-                launch_lines!(self, backend, kernels.scatter_non_atomic, each_line, &q.0, &mut out.0)?;
+                kernels.scatter_non_atomic.launch(stream, each_line, head, &lines, &q.0, &mut out.0)?;
             }
             Accumulation::RandomCentralAtomic => {
-                backend.clear(out)?;
                 let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
                 let order = match &mut *order {
                     Some(order) => order,
                     none => {
-                        let shuffled = shuffled(self.num_places() as u32, &mut stream(ORDER_SEED, 0));
+                        let shuffled = shuffled(self.num_places() as u32, &mut random::stream(ORDER_SEED, 0));
                         none.insert(backend.table(&shuffled, 0)?)
                     }
                 };
-                launch_lines!(self, backend, kernels.scatter_central_atomic, each_line, &*order, &q.0, &mut out.0)?;
+                kernels.scatter_central_atomic.launch(stream, each_line, head, &lines, order, &q.0, &mut out.0)?;
             }
+            _ => kernels.scatter_atomic.launch(stream, each_line, head, &lines, &q.0, &mut out.0)?,
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::CudaError;
 use super::probe::guarded;
 
 /// A texture of f32 values, `[z][y][x]` with sizes x, y, z.
-pub(super) struct Texture {
+pub struct Texture {
     stream: Arc<CudaStream>,
     array: sys::CUarray,
     object: sys::CUtexObject,
@@ -108,8 +108,8 @@ impl Texture {
     }
 
     /// What kernels know it by.
-    pub fn object(&self) -> u64 {
-        self.object
+    pub fn object(&self) -> &u64 {
+        &self.object
     }
 }
 

@@ -4,15 +4,15 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaSlice, LaunchConfig};
 
-use super::fixed_point::FixedPoint;
 use super::in_plane::fov_rows;
-use super::kernel::{Kernel, Module, blocks, launch};
+use super::kernel::blocks;
+use super::launches::tubes::{Kernels, Views as OfViews};
 use super::probe::guarded;
-use super::projecting::scratch_bytes;
+use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::tubes_plan::{
-    COLUMN, GroupRow, LINES, LineRow, PROJECT_SHARED_BYTES, PROJECT_WARPS, PlanHead, SPREAD_SHARED_BYTES, SlotRow, TubesPlan,
+    COLUMN, GroupRow, LINES, LineRow, PROJECT_SHARED_BYTES, PROJECT_WARPS, SPREAD_SHARED_BYTES, SlotRow, TubesPlan,
 };
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Columns, Data, FieldOfView, Image, Team, Voxels};
@@ -20,7 +20,6 @@ use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::operator::{
     Accumulation, BinOrder, LinearOperator, OfShare, OperatorError, OwnShare, Subset, TubeTable, ViewProjector, Views,
-    check_lengths,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -34,17 +33,6 @@ const SPREAD_THREADS: u32 = 256;
 /// A block of `scatter_…`: planes of a group, groups.
 const SCATTER_THREADS: (u32, u32, u32) = (32, 8, 1);
 
-#[allow(unsafe_code)]
-// SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
-mod device_repr {
-    use super::*;
-
-    unsafe impl DeviceRepr for PlanHead {}
-    unsafe impl DeviceRepr for LineRow {}
-    unsafe impl DeviceRepr for GroupRow {}
-    unsafe impl DeviceRepr for SlotRow {}
-}
-
 /// The projector with tubes of response. Images are `[y][x][parity of z][place]`, zero outside the field of view; data of a
 /// subset is its views one after the other, each `[tangential_pos][plane]`.
 pub struct Tubes {
@@ -55,7 +43,7 @@ pub struct Tubes {
     kernels: Kernels,
     /// The cells of some views, made when first needed.
     cells: Mutex<Option<CudaSlice<f32>>>,
-    fixed_point: Mutex<FixedPoint>,
+    launches: Launches,
 }
 
 /// The plan on the device.
@@ -74,16 +62,6 @@ struct Tables {
     fov_rows: CudaSlice<[i32; 2]>,
 }
 
-struct Kernels {
-    resample: Kernel,
-    project: Kernel,
-    spread: Kernel,
-    scatter_atomic: Kernel,
-    scatter_non_atomic: Kernel,
-    collect: Kernel,
-    collect_fixed: Kernel,
-}
-
 /// Some views of a subset.
 struct Part {
     first_view: i32,
@@ -91,7 +69,6 @@ struct Part {
     num_lines: i32,
     /// Their data among that of the subset.
     data: Range<usize>,
-    is_first: i32,
 }
 
 impl Tubes {
@@ -126,16 +103,7 @@ impl Tubes {
             row_order: backend.table(&plan.row_order, 0)?,
             fov_rows: fov_rows(backend, &grid, &fov)?,
         };
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/tubes.ptx"))?;
-        let kernels = Kernels {
-            resample: module.kernel("resample")?,
-            project: module.kernel("project")?,
-            spread: module.kernel("spread")?,
-            scatter_atomic: module.kernel("scatter_atomic")?,
-            scatter_non_atomic: module.kernel("scatter_non_atomic")?,
-            collect: module.kernel("collect")?,
-            collect_fixed: module.kernel("collect_fixed")?,
-        };
+        let kernels = Kernels::load(&backend.context)?;
         kernels.spread.allow_shared_bytes(SPREAD_SHARED_BYTES)?;
         let columns = Columns { classes: 2, lanes: COLUMN / 2, first: 0, tail: 0 };
         Ok(Self {
@@ -145,7 +113,7 @@ impl Tubes {
             tables,
             kernels,
             cells: Mutex::default(),
-            fixed_point: Mutex::default(),
+            launches: Launches::default(),
         })
     }
 
@@ -159,7 +127,6 @@ impl Tubes {
                 view_step: subset.count.max(1) as i32,
                 num_lines: 2 * views.len() as i32,
                 data: first * self.views.view_len()..(first + views.len()) * self.views.view_len(),
-                is_first: i32::from(number == 0),
             }
         };
         views.chunks(VIEWS_AT_ONCE).enumerate().map(part).collect()
@@ -174,8 +141,8 @@ impl Tubes {
         &self,
         backend: &CudaBackend,
         subset: Subset,
-        f: impl FnOnce(&mut CudaSlice<f32>) -> Result<(), OperatorError>,
-    ) -> Result<(), OperatorError> {
+        f: impl FnOnce(&mut CudaSlice<f32>) -> Result<(), CudaError>,
+    ) -> Result<(), CudaError> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         let len = self.cells_len(subset);
         let enough = cells.take().filter(|cells| cells.len() >= len);
@@ -188,105 +155,88 @@ impl Tubes {
         result
     }
 
-    /// Calls `collect` with the cells of each part of a subset: Aᵀ q before it is interpolated. By a kernel that scatters, where one is
-    /// given.
-    fn backproject(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        q: &CudaArray<Data>,
-        scatter: Option<&Kernel>,
-        task: &Task,
-        mut collect: impl FnMut(&Part, &CudaSlice<f32>) -> Result<(), CudaError>,
-    ) -> Result<(), OperatorError> {
-        let (plan, t, stream) = (&self.plan, &self.tables, &backend.stream);
-        self.with_cells(backend, subset, |cells| {
-            for part in self.parts(subset) {
-                task.check()?;
-                let bins = q.piece(part.data.clone())?;
-                if let Some(scatter) = scatter {
-                    guarded("clear memory", || stream.memset_zeros(cells))?;
-                    let lines = (part.num_lines * plan.head.num_radial) as u32;
-                    let groups = blocks(plan.head.num_groups as usize, SCATTER_THREADS.1);
-                    let each_bin = shape((lines, groups, 1), SCATTER_THREADS, 0);
-                    let (groups, weights) = (&t.groups, &t.weights);
-                    launch!(stream, scatter, each_bin, &plan.head, groups, weights, &t.windows, &t.rows, &bins, &mut *cells)?;
-                } else {
-                    let quads = blocks(part.num_lines as usize, LINES as u32);
-                    let each_row = shape((quads, plan.head.num_rows as u32, 1), (SPREAD_THREADS, 1, 1), SPREAD_SHARED_BYTES);
-                    launch!(
-                        stream,
-                        self.kernels.spread,
-                        each_row,
-                        &plan.head,
-                        &t.groups,
-                        &t.weights,
-                        &t.windows,
-                        &t.places,
-                        &t.num_seen,
-                        &t.row_order,
-                        &bins,
-                        &mut *cells,
-                        &part.num_lines
-                    )?;
-                }
-                collect(&part, cells)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// `out` = Aᵀ q in f32.
-    fn gather(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        q: &CudaArray<Data>,
-        scatter: Option<&Kernel>,
-        out: &mut CudaArray<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.backproject(backend, subset, q, scatter, task, |part, cells| {
-            launch!(
-                backend.stream,
-                self.kernels.collect,
-                self.each_voxel(),
-                &self.plan.head,
-                &self.tables.lines,
-                &part.first_view,
-                &part.view_step,
-                &part.num_lines,
-                cells,
-                &self.tables.fov_rows,
-                &mut out.0,
-                &part.is_first
-            )
-        })
-    }
-
-    /// Adds the cells of a part to integers, at a scale.
-    fn collect_fixed(
+    /// The bins of a part of a subset from the image.
+    fn project_part(
         &self,
         backend: &CudaBackend,
         part: &Part,
-        cells: &CudaSlice<f32>,
-        image: &mut CudaSlice<u64>,
-        scale: f32,
+        x: &CudaSlice<f32>,
+        cells: &mut CudaSlice<f32>,
+        out: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        launch!(
-            backend.stream,
-            self.kernels.collect_fixed,
-            self.each_voxel(),
-            &self.plan.head,
-            &self.tables.lines,
-            &part.first_view,
-            &part.view_step,
-            &part.num_lines,
+        let (plan, t, stream) = (&self.plan, &self.tables, &backend.stream);
+        let Part { first_view, view_step, num_lines, .. } = *part;
+        let columns = blocks(plan.head.num_columns as usize, COLUMNS_PER_BLOCK as u32);
+        let each_cell = shape((columns, plan.head.num_rows as u32, num_lines as u32), COLUMN_THREADS, 0);
+        self.kernels.resample.launch(stream, each_cell, &plan.head, &t.lines, first_view, view_step, x, cells)?;
+        let groups = plan.num_parts() as u32 * blocks(num_lines as usize, LINES as u32);
+        let block = (32 * PROJECT_WARPS as u32, 1, 1);
+        self.kernels.project.launch(
+            stream,
+            shape((groups, plan.num_tiles() as u32, 1), block, PROJECT_SHARED_BYTES),
+            &plan.head,
+            &t.groups,
+            &t.slots,
+            &t.differences,
+            plan.num_parts() as i32,
+            &t.weights,
+            &t.windows,
+            &t.rows,
             cells,
-            &self.tables.fov_rows,
-            image,
-            &scale
+            &mut out.slice_mut(part.data.clone()),
+            num_lines,
         )
+    }
+
+    /// The cells of a part of a subset from its bins: Aᵀ q before it is interpolated.
+    fn fill_cells(
+        &self,
+        backend: &CudaBackend,
+        part: &Part,
+        q: &CudaSlice<f32>,
+        adder: Adder,
+        cells: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        let (plan, t, stream) = (&self.plan, &self.tables, &backend.stream);
+        let (head, bins, num_lines) = (&plan.head, q.slice(part.data.clone()), part.num_lines);
+        let scatter = match adder {
+            Adder::Atomic => &self.kernels.scatter_atomic,
+            Adder::NonAtomic => &self.kernels.scatter_non_atomic,
+            Adder::Fixed => {
+                let quads = blocks(num_lines as usize, LINES as u32);
+                let each_row = shape((quads, head.num_rows as u32, 1), (SPREAD_THREADS, 1, 1), SPREAD_SHARED_BYTES);
+                return self.kernels.spread.launch(
+                    stream,
+                    each_row,
+                    head,
+                    &t.groups,
+                    &t.weights,
+                    &t.windows,
+                    &t.places,
+                    &t.num_seen,
+                    &t.row_order,
+                    &bins,
+                    cells,
+                    num_lines,
+                );
+            }
+        };
+        guarded("clear memory", || stream.memset_zeros(cells))?;
+        let groups = blocks(head.num_groups as usize, SCATTER_THREADS.1);
+        let each_bin = shape(((num_lines * head.num_radial) as u32, groups, 1), SCATTER_THREADS, 0);
+        scatter.launch(stream, each_bin, head, &t.groups, &t.weights, &t.windows, &t.rows, &bins, cells)
+    }
+
+    /// Adds the cells of a part of a subset to the image.
+    fn collect(&self, backend: &CudaBackend, part: &Part, cells: &CudaSlice<f32>, to: Sum<'_>) -> Result<(), CudaError> {
+        let Part { first_view, view_step, num_lines, .. } = *part;
+        let (plan, lines, fov_rows) = (&self.plan.head, self.tables.lines.as_view(), self.tables.fov_rows.as_view());
+        let (stream, shape) = (&backend.stream, self.each_voxel());
+        let views = OfViews { plan, lines, first_view, view_step, num_lines, fov_rows };
+        match to {
+            Sum::Values(image) => self.kernels.collect.launch(stream, shape, &views, cells, image),
+            Sum::Units(image, scale) => self.kernels.collect_fixed.launch(stream, shape, &views, cells, image, scale),
+        }
     }
 
     /// The threads of a kernel that goes through the columns of an image.
@@ -303,6 +253,55 @@ fn shape(grid_dim: (u32, u32, u32), block_dim: (u32, u32, u32), shared_mem_bytes
 /// A thread for every two places of a column of the image or of a cell.
 const COLUMN_THREADS: (u32, u32, u32) = (COLUMN as u32 / 2, COLUMNS_PER_BLOCK as u32, 1);
 
+impl Projecting for Tubes {
+    fn launches(&self) -> &Launches {
+        &self.launches
+    }
+
+    fn image_len(&self) -> usize {
+        self.voxels.len()
+    }
+
+    fn data_len(&self, subset: Subset) -> usize {
+        self.views.len(subset)
+    }
+
+    /// Parts of the views.
+    fn num_units(&self, _: &CudaBackend, subset: Subset, _: Direction) -> Result<usize, CudaError> {
+        Ok(self.views.of(subset).len().div_ceil(VIEWS_AT_ONCE))
+    }
+
+    fn launch_forward(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: Range<usize>,
+        x: &CudaSlice<f32>,
+        out: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
+        self.with_cells(backend, subset, |cells| {
+            self.parts(subset)[units].iter().try_for_each(|part| self.project_part(backend, part, x, cells, out))
+        })
+    }
+
+    fn launch_add(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        units: Range<usize>,
+        q: &CudaSlice<f32>,
+        adder: Adder,
+        mut to: Sum<'_>,
+    ) -> Result<(), CudaError> {
+        self.with_cells(backend, subset, |cells| {
+            self.parts(subset)[units].iter().try_for_each(|part| {
+                self.fill_cells(backend, part, q, adder, cells)?;
+                self.collect(backend, part, cells, to.again())
+            })
+        })
+    }
+}
+
 impl LinearOperator<CudaBackend> for Tubes {
     fn apply(
         &self,
@@ -312,39 +311,8 @@ impl LinearOperator<CudaBackend> for Tubes {
         out: &mut CudaArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        check_lengths([x.len(), self.voxels.len()], [out.len(), self.views.len(subset)])?;
-        let (plan, t, kernels, stream) = (&self.plan, &self.tables, &self.kernels, &backend.stream);
-        self.with_cells(backend, subset, |cells| {
-            for part in self.parts(subset) {
-                task.check()?;
-                let Part { first_view, view_step, num_lines, data, .. } = part;
-                let mut bins = out.piece_mut(data)?;
-                let columns = blocks(plan.head.num_columns as usize, COLUMNS_PER_BLOCK as u32);
-                let each_cell = shape((columns, plan.head.num_rows as u32, num_lines as u32), COLUMN_THREADS, 0);
-                launch!(stream, kernels.resample, each_cell, &plan.head, &t.lines, &first_view, &view_step, &x.0, &mut *cells)?;
-                let num_parts = plan.num_parts() as i32;
-                let groups = num_parts as u32 * blocks(num_lines as usize, LINES as u32);
-                let each_bin =
-                    shape((groups, plan.num_tiles() as u32, 1), (32 * PROJECT_WARPS as u32, 1, 1), PROJECT_SHARED_BYTES);
-                launch!(
-                    stream,
-                    kernels.project,
-                    each_bin,
-                    &plan.head,
-                    &t.groups,
-                    &t.slots,
-                    &t.differences,
-                    &num_parts,
-                    &t.weights,
-                    &t.windows,
-                    &t.rows,
-                    &*cells,
-                    &mut bins,
-                    &num_lines
-                )?;
-            }
-            Ok(())
-        })
+        self.check_lengths(subset, x, out)?;
+        self.project(backend, subset, &x.0, out, task)
     }
 
     fn adjoint(
@@ -356,30 +324,7 @@ impl LinearOperator<CudaBackend> for Tubes {
         out: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        check_lengths([out.len(), self.voxels.len()], [q.len(), self.views.len(subset)])?;
-        let scatter = match accumulation {
-            Accumulation::Atomic => Some(&self.kernels.scatter_atomic),
-            Accumulation::NonAtomic => Some(&self.kernels.scatter_non_atomic),
-            _ => None,
-        };
-        if scatter.is_some() {
-            self.gather(backend, subset, q, scatter, out, task)?;
-            return Ok(backend.sum_over_team(out)?);
-        }
-        let mut fixed_point = self.fixed_point.lock().unwrap_or_else(PoisonError::into_inner);
-        fixed_point.backproject(
-            backend,
-            subset,
-            q,
-            self.views.len(subset),
-            out,
-            |backend, ones, image| self.gather(backend, subset, ones, None, image, task),
-            |backend, image, scale| {
-                self.backproject(backend, subset, q, None, task, |part, cells| {
-                    self.collect_fixed(backend, part, cells, image, scale)
-                })
-            },
-        )
+        self.backproject(backend, subset, q, accumulation, out, task)
     }
 
     /// Each cell is gathered by one thread or block in one order, and each voxel in integers, line by line; or each bin scatters what

@@ -1,9 +1,12 @@
 //! The Monte Carlo of tubes of response on a CUDA device (`kernels/tubes_montecarlo.cu`; the definition is
 //! [`crate::montecarlo`]). It adds to the same [`TubeTally`] as the host, in the same integers.
 
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaSlice, LaunchConfig};
 
-use super::kernel::{Kernel, Module, launch};
+use super::launches::montecarlo_crystals::Crystals;
+use super::launches::montecarlo_start::{HeadPair, Pose, Source};
+use super::launches::montecarlo_track::{MaterialTables, Readout};
+use super::launches::tubes_montecarlo::{Kernels, Simulation, Tubes};
 use super::pacing::Pace;
 use super::probe::guarded;
 use super::{CudaBackend, CudaError};
@@ -21,102 +24,6 @@ const THREADS_PER_BLOCK: u32 = 128;
 const LAUNCH_SECS: f64 = 0.04;
 /// Histories that are cut into launches together, so that the first launch on a device, a part of them, is a short one.
 const HISTORIES_TOGETHER: u64 = 1 << 26;
-
-/// `Pose` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Pose {
-    towards: [f64; 2],
-    across: [f64; 2],
-    distance_mm: f64,
-}
-
-/// `HeadPair` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct HeadPair {
-    heads: [i32; 2],
-}
-
-/// `Source` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Source {
-    range_share: f64,
-    range_per_mm: [f64; 2],
-    noncollinearity_rad: f64,
-    object_radius_mm: f64,
-    face_mm: [f64; 2],
-    ring_mm: f64,
-    num_rings: i32,
-    num_pairs: i32,
-}
-
-/// `Crystals` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Crystals {
-    pitch_mm: [f64; 2],
-    crystal_mm: [f64; 3],
-    half_head_mm: [f64; 2],
-    num: [i32; 2],
-}
-
-/// `Readout` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Readout {
-    energy_resolution: f64,
-    window_kev: [f64; 2],
-}
-
-/// `MaterialTables` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct MaterialTables {
-    lowest_kev: f64,
-    steps_per_kev: f64,
-    num_energies: i32,
-    num_squares: i32,
-}
-
-/// `Tubes` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Tubes {
-    spacing_mm: [f64; 3],
-    bin_mm: f64,
-    ring_spacing_mm: f64,
-    diameter_mm: f64,
-    depth_of_interaction_mm: f64,
-    unit_mm3: f64,
-    largest_mm3: f64,
-    num: [i32; 3],
-    num_radial: i32,
-    num_ring_differences: i32,
-}
-
-/// `Simulation` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Simulation {
-    source: Source,
-    crystals: Crystals,
-    readout: Readout,
-    tables: MaterialTables,
-    tubes: Tubes,
-    key: [u32; 2],
-}
-
-#[allow(unsafe_code)]
-// SAFETY: all are `repr(C)` with fields of plain numbers, laid out as the structs of the kernels.
-mod device_repr {
-    use super::*;
-
-    unsafe impl DeviceRepr for Pose {}
-    unsafe impl DeviceRepr for HeadPair {}
-    unsafe impl DeviceRepr for Simulation {}
-}
 
 impl Pose {
     fn new(pose: &HeadPose) -> Self {
@@ -231,7 +138,7 @@ impl Tables {
 /// A device that follows the histories of tubes of response.
 pub struct TubesMonteCarlo {
     backend: CudaBackend,
-    kernel: Kernel,
+    kernels: Kernels,
     pace: Pace,
 }
 
@@ -241,13 +148,12 @@ impl TubesMonteCarlo {
     /// # Errors
     /// Device failure.
     pub fn new(backend: CudaBackend) -> Result<Self, CudaError> {
-        let module = Module::load(&backend.context, include_str!("../../kernels/ptx/tubes_montecarlo.ptx"))?;
-        Ok(Self { kernel: module.kernel("tubes")?, backend, pace: Pace::aiming_at(LAUNCH_SECS) })
+        Ok(Self { kernels: Kernels::load(&backend.context)?, backend, pace: Pace::aiming_at(LAUNCH_SECS) })
     }
 
     /// The sums of the `num` histories that follow those of the tally.
     fn sums_of_next(&mut self, tally: &TubeTally, num: u64, task: &Task) -> Result<TallySums, OperatorError> {
-        let Self { backend, kernel, pace } = self;
+        let Self { backend, kernels, pace } = self;
         let stream = &backend.stream;
         let (sampling, simulation) = (tally.sampling(), Simulation::new(tally));
         let Tables { poses, pairs, per_mm, squares, cumulative } = Tables::new(backend, tally.coincidences())?;
@@ -256,7 +162,7 @@ impl TubesMonteCarlo {
         let (mut sums, mut sums_of_squares) = (zeros(num_tubes * sampling.tube_len())?, zeros(num_tubes * sampling.num[0])?);
         let (mut totals, mut num_taken) = (zeros(2)?, zeros(1)?);
         // Threads take histories until none is left: as many as are resident at once.
-        let num_blocks = kernel.resident_blocks(THREADS_PER_BLOCK, 0)? * backend.info().limits.num_multiprocessors;
+        let num_blocks = kernels.tubes.resident_blocks(THREADS_PER_BLOCK, 0)? * backend.info().limits.num_multiprocessors;
         let shape =
             LaunchConfig { grid_dim: (num_blocks.max(1), 1, 1), block_dim: (THREADS_PER_BLOCK, 1, 1), shared_mem_bytes: 0 };
         let end = tally.num_histories() + num;
@@ -266,9 +172,8 @@ impl TubesMonteCarlo {
                 guarded("clear memory", || stream.memset_zeros(&mut num_taken))?;
                 let (first, count) = (begin + first as u64, count as u64);
                 let end = first + count;
-                launch!(
+                kernels.tubes.launch(
                     stream,
-                    kernel,
                     shape,
                     &simulation,
                     &poses,
@@ -276,12 +181,12 @@ impl TubesMonteCarlo {
                     &per_mm,
                     &squares,
                     &cumulative,
-                    &first,
-                    &end,
+                    first,
+                    end,
                     &mut num_taken,
                     &mut sums,
                     &mut sums_of_squares,
-                    &mut totals
+                    &mut totals,
                 )?;
                 task.advance(count);
                 Ok(())

@@ -1,5 +1,6 @@
 //! The tables of the kernels of tubes of response (`kernels/tubes.cu`), from those of the CPU.
 
+pub(super) use super::launches::tubes::{Group as GroupRow, Line as LineRow, Plan as PlanHead, Slot as SlotRow};
 use crate::geometry::Grid;
 use crate::operator::{MAX_AXIAL, OperatorError, TAPS, TubeTable};
 use crate::scanner::ScanGeometry;
@@ -23,56 +24,6 @@ pub(super) const SPREAD_SHARED_BYTES: u32 = 92_192;
 pub(super) const LINES: usize = 4;
 /// Values of an image column: even and odd slices.
 pub(super) const COLUMN: usize = 2 * MAX_RINGS;
-
-/// `Plan` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PlanHead {
-    pub num_radial: i32,
-    pub num_rows: i32,
-    pub num_differences: i32,
-    pub num_groups: i32,
-    pub num_columns: i32,
-    pub num_tangential: i32,
-    pub num_planes: i32,
-    pub size: [i32; 3],
-    pub axis: [f32; 2],
-    pub along_mm: f32,
-    pub across_mm: f32,
-    pub radius_mm: f32,
-}
-
-/// `Line` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LineRow {
-    /// Steps from column to column and from row to row, in voxels along x and y.
-    column: [f32; 2],
-    row: [f32; 2],
-    /// Steps from voxel to voxel along x and y, in columns and in rows.
-    x_y_in_columns: [f32; 2],
-    x_y_in_rows: [f32; 2],
-}
-
-/// `Group` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct GroupRow {
-    first_plane: i32,
-    num_planes: i32,
-    difference: i32,
-    is_mirrored: i32,
-}
-
-/// `Slot` of the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct SlotRow {
-    groups: [i32; 2],
-    are_mirrored: [i32; 2],
-    difference: i32,
-    is_small: i32,
-}
 
 impl SlotRow {
     pub(super) const NONE: Self = Self { groups: [-1; 2], are_mirrored: [0; 2], difference: 0, is_small: 0 };
@@ -145,6 +96,8 @@ impl TubesPlan {
             at += group.num_planes + ROOM;
         }
         let (slots, differences) = parts(&slots(&groups));
+        let [nx, ny, nz] = grid.size.map(|n| n as i32);
+        let [axis_x, axis_y] = [0, 1].map(|a| (-grid.origin_mm[a] / grid.voxel_mm[a]) as f32);
         Ok(Self {
             head: PlanHead {
                 num_radial: table.num_radial as i32,
@@ -154,8 +107,11 @@ impl TubesPlan {
                 num_columns: (num_tiles * RADIALS + ACROSS - 1) as i32,
                 num_tangential: geometry.num_tangential as i32,
                 num_planes: geometry.num_planes() as i32,
-                size: grid.size.map(|n| n as i32),
-                axis: [0, 1].map(|a| (-grid.origin_mm[a] / grid.voxel_mm[a]) as f32),
+                nx,
+                ny,
+                nz,
+                axis_x,
+                axis_y,
                 along_mm: spacing_mm[0] as f32,
                 across_mm: spacing_mm[1] as f32,
                 radius_mm: table.radius_mm as f32,
@@ -195,10 +151,14 @@ impl LineRow {
         let [dx, dy, _] = grid.voxel_mm;
         let (along, across) = (spacing_mm[0], if is_negative { -spacing_mm[1] } else { spacing_mm[1] });
         Self {
-            column: [(across * cos / dx) as f32, (across * sin / dy) as f32],
-            row: [(along * sin / dx) as f32, (-along * cos / dy) as f32],
-            x_y_in_columns: [(dx * cos / across) as f32, (dy * sin / across) as f32],
-            x_y_in_rows: [(dx * sin / along) as f32, (-dy * cos / along) as f32],
+            column_x: (across * cos / dx) as f32,
+            column_y: (across * sin / dy) as f32,
+            row_x: (along * sin / dx) as f32,
+            row_y: (-along * cos / dy) as f32,
+            x_column: (dx * cos / across) as f32,
+            y_column: (dy * sin / across) as f32,
+            x_row: (dx * sin / along) as f32,
+            y_row: (-dy * cos / along) as f32,
         }
     }
 }

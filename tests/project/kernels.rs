@@ -1,21 +1,40 @@
-//! The compiled kernels belong to their sources, and run.
+//! The compiled kernels and their launches belong to the sources.
+
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use super::{files_below, in_repository};
 
-/// The source's name and hash that a PTX file says it was compiled from.
-fn recorded_source(ptx: &str) -> Option<(&str, &str)> {
-    ptx.lines().next()?.strip_prefix("// source: ")?.split_once(", sha256 ")
+/// The source's name and hash that a generated file says it was made from.
+fn recorded_source(text: &str) -> Option<(&str, &str)> {
+    text.lines().next()?.strip_prefix("// source: ")?.split_once(", sha256 ")
 }
 
-/// The hash of a source followed by the files that it includes.
+/// The hash of a source followed by the files that it includes, each followed by those that it includes.
 fn hash(source: &str) -> String {
-    let mut digest = Sha256::new_with_prefix(source);
-    for included in source.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"')) {
-        digest.update(std::fs::read(in_repository("kernels").join(included)).unwrap());
-    }
+    let mut digest = Sha256::new();
+    add(&mut digest, source);
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn add(digest: &mut Sha256, source: &str) {
+    digest.update(source);
+    for included in source.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"')) {
+        add(digest, &read(&in_repository("kernels").join(included)));
+    }
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Whether the source that a generated file names has not changed since.
+fn assert_is_present(path: &Path) {
+    let text = read(path);
+    let (name, recorded) = recorded_source(&text).expect("the first line names the source");
+    let present = hash(&read(&in_repository("kernels").join(name)));
+    assert_eq!(recorded, present, "{name} has changed since {}: run kernels/build.py", path.display());
 }
 
 #[test]
@@ -26,11 +45,43 @@ fn every_kernel_is_compiled_from_its_present_source() {
     assert!(!sources.is_empty());
     assert_eq!(stems(&sources), stems(&compiled), "each kernels/NAME.cu has one kernels/ptx/NAME.ptx");
     for (source, compiled) in sources.iter().zip(&compiled) {
-        let ptx = std::fs::read_to_string(compiled).unwrap();
-        let (name, recorded) = recorded_source(&ptx).expect("the first line names the source");
-        assert_eq!(Some(name), source.file_name().unwrap().to_str());
-        let present = hash(&std::fs::read_to_string(source).unwrap());
-        assert_eq!(recorded, present, "{name} has changed since it was compiled: run kernels/build.py");
+        assert_eq!(recorded_source(&read(compiled)).map(|(name, _)| name), source.file_name().unwrap().to_str());
+        assert_is_present(compiled);
+    }
+}
+
+#[test]
+fn every_launch_is_generated_from_its_present_source() {
+    let modules = files_below(&in_repository("src/cuda/launches"), "rs");
+    let modules: Vec<_> = modules.iter().filter(|path| path.file_name().unwrap() != "mod.rs").collect();
+    assert!(modules.len() > 10, "{modules:?}");
+    modules.into_iter().for_each(|path| assert_is_present(path));
+    let elsewhere = files_below(&in_repository("src"), "rs");
+    let elsewhere = elsewhere.iter().filter(|path| !path.starts_with(in_repository("src/cuda/launches")));
+    for path in elsewhere {
+        let text = read(path);
+        assert!(!text.contains("launch_builder") && !text.contains("include_str!(\"../../kernels"), "{}", path.display());
+    }
+}
+
+/// Where code may be unsafe: files that choose code for the instructions of the CPU, and the calls of the driver and of NCCL.
+const UNSAFE: [&str; 9] = [
+    "src/algebra/simd.rs",
+    "src/operator/axial_runs/mod.rs",
+    "src/operator/event_path.rs",
+    "src/operator/planes/multi_stage.rs",
+    "src/operator/planes/tile.rs",
+    "src/operator/stored_matrix/mod.rs",
+    "src/operator/tubes/mod.rs",
+    "src/recon/em_kernels.rs",
+    "src/cuda",
+];
+
+#[test]
+fn unsafe_code_is_where_it_is_allowed() {
+    for path in files_below(&in_repository("src"), "rs") {
+        let is_allowed = UNSAFE.iter().any(|allowed| path.starts_with(in_repository(allowed)));
+        assert!(is_allowed || !read(&path).contains("allow(unsafe_code)"), "{}", path.display());
     }
 }
 

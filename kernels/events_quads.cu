@@ -4,6 +4,7 @@
 // Images are [y / 2][x / 2][z][y % 2][x % 2]: the four voxels of a quad, of which a line meets 1.9, lie in 16 bytes and are read
 // and added to together. So events ask the L2 cache for some 135 pieces of 32 bytes instead of 260 (see events.cu).
 
+#include "adders.cuh"
 #include "events.cuh"
 
 // The course of a line through quads, in mm from where it begins.
@@ -160,60 +161,32 @@ struct Integral {
     __device__ __forceinline__ void end() { total += factor * sum; }
 };
 
-struct AtomicAdder {
-    enum { ADDS = 1 };
-    float4 *image;
-    float q;
-    float value;
-
-    __device__ __forceinline__ void begin(float with) { value = q * with; }
-    // Four additions in one.
-    __device__ __forceinline__ void visit(unsigned quad, const float4 lengths)
-    {
-        asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(image + quad), "f"(value * lengths.x),
-                     "f"(value * lengths.y), "f"(value * lengths.z), "f"(value * lengths.w)
-                     : "memory");
-    }
-    __device__ __forceinline__ void end() {}
-};
-
-// Load, add, store: what other threads add in between is lost.
-struct NonAtomicAdder {
-    enum { ADDS = 1 };
-    float4 *image;
-    float q;
-    float value;
-
-    __device__ __forceinline__ void begin(float with) { value = q * with; }
-    __device__ __forceinline__ void visit(unsigned quad, const float4 lengths)
-    {
-        volatile float *const sums = (volatile float *)(image + quad);
-        const float added[4] = {lengths.x, lengths.y, lengths.z, lengths.w};
+// Adds to the four voxels of a quad.
+template <typename Adder> __device__ __forceinline__ void add_quad(const Adder &image, unsigned quad, float value, const float4 lengths)
+{
+    const float added[4] = {lengths.x, lengths.y, lengths.z, lengths.w};
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (added[k] != 0.0f)
-                sums[k] = sums[k] + value * added[k];
-    }
-    __device__ __forceinline__ void end() {}
-};
+    for (int k = 0; k < 4; k++)
+        if (added[k] != 0.0f)
+            image.add(4ull * quad + k, value * added[k]);
+}
 
-// 64-bit fixed point: integers add up to the same sum in any order.
-struct FixedAdder {
+// Four additions in one.
+__device__ __forceinline__ void add_quad(const Atomic &image, unsigned quad, float value, const float4 lengths)
+{
+    asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"((float4 *)image.image + quad), "f"(value * lengths.x),
+                 "f"(value * lengths.y), "f"(value * lengths.z), "f"(value * lengths.w)
+                 : "memory");
+}
+
+template <typename Adder> struct Adding {
     enum { ADDS = 1 };
-    unsigned long long *image;
+    Adder image;
     float q;
     float value;
-    float scale;
 
     __device__ __forceinline__ void begin(float with) { value = q * with; }
-    __device__ __forceinline__ void visit(unsigned quad, const float4 lengths)
-    {
-        const float added[4] = {lengths.x, lengths.y, lengths.z, lengths.w};
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (added[k] != 0.0f)
-                atomicAdd(image + 4ull * quad + k, (unsigned long long)__float2ll_rn(value * added[k] * scale));
-    }
+    __device__ __forceinline__ void visit(unsigned quad, const float4 lengths) { add_quad(image, quad, value, lengths); }
     __device__ __forceinline__ void end() {}
 };
 
@@ -223,12 +196,12 @@ struct FixedAdder {
 #define BOUNDS __launch_bounds__(BLOCK, BLOCKS)
 
 // values = A x for `count` events of a subset; `pairs` are those of the subset, as `values` are.
-extern "C" __global__ void BOUNDS forward(SHARED, const float4 *image, float *values, unsigned long long first,
+extern "C" __global__ void BOUNDS forward(EVENTS, const float *image, float *values, unsigned long long first,
                                           unsigned long long count)
 {
     if (EVENT >= count)
         return;
-    Integral integral = {image, 0.0f, 0.0f, 0.0f};
+    Integral integral = {(const float4 *)image, 0.0f, 0.0f, 0.0f};
     walk_event(plan, starts, ends, pairs[first + EVENT], integral);
     values[first + EVENT] = integral.total;
 }
@@ -241,23 +214,23 @@ extern "C" __global__ void BOUNDS forward(SHARED, const float4 *image, float *va
         walk_event(plan, starts, ends, pairs[first + EVENT], adder);
 
 // image += A^T values.
-extern "C" __global__ void BOUNDS atomic(SHARED, const float *values, float4 *image, unsigned long long first,
+extern "C" __global__ void BOUNDS atomic(EVENTS, const float *values, float *image, unsigned long long first,
                                          unsigned long long count)
 {
-    AtomicAdder adder = {image, 0.0f, 0.0f};
+    Adding<Atomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void BOUNDS non_atomic(SHARED, const float *values, float4 *image, unsigned long long first,
+extern "C" __global__ void BOUNDS non_atomic(EVENTS, const float *values, float *image, unsigned long long first,
                                              unsigned long long count)
 {
-    NonAtomicAdder adder = {image, 0.0f, 0.0f};
+    Adding<NonAtomic> adder = {{image}, 0.0f, 0.0f};
     BACKPROJECT
 }
 
-extern "C" __global__ void BOUNDS fixed(SHARED, const float *values, unsigned long long *image, float scale,
+extern "C" __global__ void BOUNDS fixed(EVENTS, const float *values, unsigned long long *image, float scale,
                                         unsigned long long first, unsigned long long count)
 {
-    FixedAdder adder = {image, 0.0f, 0.0f, scale};
+    Adding<Fixed> adder = {{image, scale}, 0.0f, 0.0f};
     BACKPROJECT
 }
