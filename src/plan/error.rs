@@ -19,7 +19,7 @@ pub enum SetupError {
     /// The algorithm refuses the data or the settings, or was stopped.
     #[error(transparent)]
     Recon(#[from] ReconError),
-    /// The image grid cannot be.
+    /// Invalid image grid.
     #[error(transparent)]
     Grid(#[from] GridError),
     /// More memory is needed than there is.
@@ -103,7 +103,7 @@ pub enum ListError {
         /// Why not.
         reason: String,
     },
-    /// The bins cannot be.
+    /// Invalid sampling of the bins.
     #[error(transparent)]
     Geometry(#[from] ScanGeometryError),
     /// There is not enough memory for the bins.

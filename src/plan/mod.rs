@@ -25,13 +25,12 @@ mod simulation;
 mod study_files;
 
 pub use course::Course;
-pub use error::ListError;
-pub use error::SetupError;
+pub use error::{ListError, SetupError};
 pub use job::acquisition::{Acquisition, ListAcquisition};
-pub use job::defaults::default_list_settings;
-pub use job::defaults::{covering_grid, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid};
-pub use job::settings::rays_in_use;
-pub use job::settings::{AlgorithmKind, PairSettings, RunSettings, SweepSettings};
+pub use job::defaults::{
+    covering_grid, default_list_settings, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid,
+};
+pub use job::settings::{AlgorithmKind, PairSettings, RunSettings, SweepSettings, rays_in_use};
 pub use job::subsets::{SubsetRecord, SubsetRule, default_num_iterations};
 pub use job::{Job, StartInfo};
 pub use list_mode::histogram::histogram;
@@ -46,8 +45,7 @@ pub use platform::processes::share_with_processes;
 pub use projector::choose::{ChosenProjector, ChosenTeam, choose_projector, choose_team};
 pub use projector::programs::{PlaneKernel, Stages};
 pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};
-pub use projector::settings::{ProjectorChoice, Rays};
-pub use projector::settings::{ProjectorSettings, rays_per_bin};
+pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 pub use projector::system::System;
 pub use provenance::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageRecord,

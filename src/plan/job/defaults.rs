@@ -4,15 +4,11 @@
 
 use super::settings::{AlgorithmKind, RunSettings, SweepSettings};
 use super::subsets::SubsetRule;
-use crate::data::EventList;
-use crate::data::ListFacts;
-use crate::data::{Counts, Sweep, SweepSpace};
+use crate::data::{Counts, EventList, ListFacts, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::error::SetupError;
-use crate::plan::list_mode::sampling::HistogramSettings;
-use crate::plan::list_mode::sampling::cylinder_of;
-use crate::plan::list_mode::sampling::sampling_of;
+use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::projector::programs::{PlaneKernel, Stages};
 use crate::plan::projector::settings::{ProjectorChoice, Rays};
@@ -22,6 +18,8 @@ use crate::scanner::epri::Order;
 
 /// Most voxels along an axis of the image of a sweep.
 const MAX_SWEEP_SIDE: usize = 128;
+/// Most voxels across the image of a list without crystal sizes.
+const MOST_ACROSS: f64 = 400.0;
 
 /// The settings for counts when nothing else is asked.
 ///
@@ -137,9 +135,6 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
         None => Ok(counts.map(|count| count as usize)),
     }
 }
-
-/// Voxels across an image where nothing tells how fine it can be.
-const MOST_ACROSS: f64 = 400.0;
 
 /// The settings for a list when nothing else is asked.
 ///

@@ -5,31 +5,20 @@ pub mod defaults;
 pub mod settings;
 pub mod subsets;
 
-use self::settings::PairSettings;
-use self::settings::RunSettings;
-use self::settings::SweepSettings;
-use self::subsets::default_num_iterations;
-use crate::data::Notice;
-use crate::plan::platform::choice::GpuSet;
-use crate::plan::projector::programs::Stages;
-use crate::words::counted;
 use std::ops::Range;
 use std::sync::Arc;
 
 use self::acquisition::{Acquisition, ListAcquisition};
-use self::subsets::SubsetRule;
-use crate::data::{Counts, EventList, PairCounts, Study};
+use self::settings::{PairSettings, RunSettings, SweepSettings};
+use self::subsets::{SubsetRule, default_num_iterations};
+use crate::data::{Counts, EventList, Notice, PairCounts, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::course::Course;
 use crate::plan::platform::memory::DeviceMemory;
+use crate::plan::projector::programs::Stages;
 use crate::recon::Estimate;
-
-impl From<GpuSet> for String {
-    fn from(set: GpuSet) -> Self {
-        set.to_string()
-    }
-}
+use crate::words::counted;
 
 /// What is reconstructed, and how.
 #[derive(Clone, Debug)]
@@ -140,30 +129,7 @@ impl Job {
     pub fn is_one_step(&self) -> bool {
         matches!(self, Job::Sweep { settings, .. } if settings.stages == Stages::Two)
     }
-}
 
-/// What a run became when it was set up.
-#[derive(Clone, Debug)]
-pub struct StartInfo {
-    /// Device in words ("CPU, 2 threads, AVX-512").
-    pub device: String,
-    /// Projector in use ("axial-runs", "per-lor").
-    pub projector: String,
-    /// Subiterations of a full iteration; of a sweep its projections, as far as they are known; of events that arrive 1.
-    pub num_subsets: usize,
-    /// Accumulation in use.
-    pub accumulation: Accumulation,
-    /// Accumulations that can be switched to.
-    pub accumulations: &'static [Accumulation],
-    /// Memory and time.
-    pub estimate: Estimate,
-    /// Memory that it uses of each device of this machine.
-    pub memory: Vec<DeviceMemory>,
-    /// The job, with the settings as they were used.
-    pub job: Job,
-}
-
-impl Job {
     /// That the data do not support so many subsets.
     pub fn subset_notice(&self) -> Option<Notice> {
         let (Job::Counts { settings, .. } | Job::Events { settings, .. }) = self else { return None };
@@ -197,23 +163,23 @@ impl Job {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::platform::choice::DeviceChoice;
-
-    #[test]
-    fn sets_of_gpus_come_back_from_their_text() {
-        for (text, numbers) in [("0,1", &[0, 1][..]), ("3", &[3]), ("63,0,7", &[0, 7, 63]), ("all", &[0, 1, 2])] {
-            let set: GpuSet = text.parse().unwrap();
-            assert_eq!(set.numbers(3).collect::<Vec<_>>(), numbers);
-            assert_eq!(serde_json::from_str::<GpuSet>(&serde_json::to_string(&set).unwrap()).unwrap(), set);
-            let choice = DeviceChoice::Gpus(set);
-            let text = toml::to_string(&std::collections::BTreeMap::from([("device", choice)])).unwrap();
-            assert_eq!(toml::from_str::<std::collections::BTreeMap<String, DeviceChoice>>(&text).unwrap()["device"], choice);
-        }
-        for text in ["", "0,0", "64", "1,", "-1", "some"] {
-            assert!(text.parse::<GpuSet>().is_err(), "{text}");
-        }
-    }
+/// What a run became when it was set up.
+#[derive(Clone, Debug)]
+pub struct StartInfo {
+    /// Device in words ("CPU, 2 threads, AVX-512").
+    pub device: String,
+    /// Projector in use ("axial-runs", "per-lor").
+    pub projector: String,
+    /// Subiterations of a full iteration; of a sweep its projections, as far as they are known; of events that arrive 1.
+    pub num_subsets: usize,
+    /// Accumulation in use.
+    pub accumulation: Accumulation,
+    /// Accumulations that can be switched to.
+    pub accumulations: &'static [Accumulation],
+    /// Memory and time.
+    pub estimate: Estimate,
+    /// Memory that it uses of each device of this machine.
+    pub memory: Vec<DeviceMemory>,
+    /// The job, with the settings as they were used.
+    pub job: Job,
 }

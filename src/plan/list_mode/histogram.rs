@@ -4,17 +4,15 @@
 //! counts nothing. Delayeds are smoothed ([`smoothed_singles`](crate::measure::smoothed_singles)) and join the additive term: efficiencies are in them already, so that
 //! no factor is applied. Bins have no time of flight: all of it goes into one.
 
-use super::sampling::HistogramSettings;
-use super::sampling::cylinder_of;
-use super::sampling::sampling_of;
-use crate::plan::error::ListError;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::randoms::randoms_of_bins;
+use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use super::study::{BlockSplitter, nothing_to_split};
 use crate::data::{Counts, EventHistogram, ListFacts, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits};
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
+use crate::plan::error::ListError;
 use crate::plan::platform::memory::FreeMemory;
 use crate::task::{Stopped, Task};
 

@@ -50,6 +50,12 @@ impl GpuSet {
     }
 }
 
+impl From<GpuSet> for String {
+    fn from(set: GpuSet) -> Self {
+        set.to_string()
+    }
+}
+
 impl TryFrom<String> for GpuSet {
     type Error = String;
 
@@ -87,6 +93,26 @@ impl DeviceChoice {
         match self {
             DeviceChoice::Gpus(set) => DeviceChoice::Cuda(set.numbers(64).next().unwrap_or(0)),
             one => one,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_gpus_come_back_from_their_text() {
+        for (text, numbers) in [("0,1", &[0, 1][..]), ("3", &[3]), ("63,0,7", &[0, 7, 63]), ("all", &[0, 1, 2])] {
+            let set: GpuSet = text.parse().unwrap();
+            assert_eq!(set.numbers(3).collect::<Vec<_>>(), numbers);
+            assert_eq!(serde_json::from_str::<GpuSet>(&serde_json::to_string(&set).unwrap()).unwrap(), set);
+            let choice = DeviceChoice::Gpus(set);
+            let text = toml::to_string(&std::collections::BTreeMap::from([("device", choice)])).unwrap();
+            assert_eq!(toml::from_str::<std::collections::BTreeMap<String, DeviceChoice>>(&text).unwrap()["device"], choice);
+        }
+        for text in ["", "0,0", "64", "1,", "-1", "some"] {
+            assert!(text.parse::<GpuSet>().is_err(), "{text}");
         }
     }
 }

@@ -1,10 +1,9 @@
 //! The choice of a device and a projector: the first that the geometry allows, and said so where that is not the fastest.
 
-use super::settings::ProjectorSettings;
 use std::sync::Arc;
 
 use super::registry::{Between, PROJECTORS, ProjectorEntry, projector};
-use super::settings::ProjectorChoice;
+use super::settings::{ProjectorChoice, ProjectorSettings};
 use super::system::System;
 use crate::algebra::{FieldOfView, Team};
 #[cfg(feature = "cuda")]

@@ -8,7 +8,6 @@ use crate::geometry::Grid;
 #[cfg(feature = "cuda")]
 use crate::operator::OperatorError;
 use crate::operator::{MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage};
-
 use crate::plan::platform::memory::{FreeMemory, NUM_FRAMES};
 use crate::recon::{Algorithm, Fbp, FbpSettings, ReconError};
 use crate::words::counted;

@@ -1,11 +1,9 @@
 //! Every projector that there is, for each back end, by its name. A further one is a line here.
 
-use super::settings::ProjectorChoice;
-use crate::words::either;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::settings::{ProjectorSettings, rays_per_bin};
+use super::settings::{ProjectorChoice, ProjectorSettings, rays_per_bin};
 use super::system::{OfTeam, Projector, System};
 #[cfg(feature = "cuda")]
 use crate::algebra::Backend;
@@ -18,7 +16,7 @@ use crate::operator::{Accumulation, AxialRuns, OperatorError, PlainTubes, Siddon
 use crate::plan::platform::memory::FreeMemory;
 use crate::plan::platform::processes::process_team;
 use crate::scanner::ScanGeometry;
-use crate::words::counted;
+use crate::words::{counted, either};
 
 /// A projector by its name.
 pub struct ProjectorEntry {

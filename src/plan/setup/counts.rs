@@ -1,8 +1,5 @@
 //! Counts along lines, on one device or shared out among several.
 
-use crate::plan::platform::memory::DeviceMemory;
-use crate::plan::platform::memory::Forecast;
-use crate::plan::simulation::tubes::stand_in;
 use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, race_warning};
@@ -13,10 +10,11 @@ use crate::plan::error::SetupError;
 use crate::plan::job::settings::{AlgorithmKind, RunSettings};
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::platform::memory::Needs;
+use crate::plan::platform::memory::{DeviceMemory, Forecast, Needs};
 use crate::plan::projector::choose::{ChosenTeam, choose_team};
 use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
+use crate::plan::simulation::tubes::stand_in;
 use crate::recon::{Algorithm, EmSettings, Estimate, SharedAlgorithm, check_poisson_data};
 use crate::task::Task;
 

@@ -6,11 +6,11 @@ pub mod pairs;
 pub mod prepared;
 pub mod sweep;
 
-use self::prepared::Prepared;
-use crate::plan::error::SetupError;
 use std::sync::Arc;
 
+use self::prepared::Prepared;
 use crate::operator::OperatorError;
+use crate::plan::error::SetupError;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::list_mode::study::list_in_frame;
 use crate::plan::platform::devices::or_on_cpu;

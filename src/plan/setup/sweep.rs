@@ -13,8 +13,7 @@ use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_slabs, together};
 use crate::plan::platform::memory::{DeviceMemory, Forecast, FreeMemory, Needs, check_image};
-use crate::plan::projector::programs::{PlaneKernel, Stages};
-use crate::plan::projector::programs::{PlaneSystem, ProgramEntry, program};
+use crate::plan::projector::programs::{PlaneKernel, PlaneSystem, ProgramEntry, Stages, program};
 use crate::recon::{Algorithm, Estimate, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
 use crate::task::Task;
 

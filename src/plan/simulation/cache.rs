@@ -1,9 +1,8 @@
 //! What takes long to make is made once: it is kept in the user's cache folder, under a name that tells how it was made.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use std::{env, fs};
 
 use super::histories::Followed;
 use crate::data::Notice;

@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::matrix::ring_grid;
-use super::matrix::{check_basis, crystal_pairs};
+use super::matrix::{check_basis, crystal_pairs, ring_grid};
 use crate::algebra::{Backend, Host};
 #[cfg(feature = "cuda")]
 use crate::cuda;

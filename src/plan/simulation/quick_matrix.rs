@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::cache::{Cache, Recipe};
 use super::histories::Followed;
-use super::matrix::size_of_matrix;
-use super::matrix::{MatrixAmount, MatrixRecipe, make_matrix};
+use super::matrix::{MatrixAmount, MatrixRecipe, make_matrix, size_of_matrix};
 use crate::data::{BasisKind, Notice, ResponseMatrix};
 use crate::io::IoError;
 use crate::io::saved_matrix::{read_matrix, write_matrix};
