@@ -3,12 +3,16 @@
 
 use std::io::{Read, Write};
 
-use super::framing::{encode, greet, read_greeting};
+use super::framing::encode;
 use super::messages::ToWindow;
 use super::{Line, WireError};
 
 /// Why a session cannot be taken up again.
+#[cfg(unix)]
 const GONE: &str = "the run no longer exists: its waiting time ended, or its host was restarted";
+/// Why no session can be taken up again: the standard library has no Unix sockets on Windows.
+#[cfg(not(unix))]
+const GONE: &str = "a remote host with this operating system cannot resume a run after a lost connection";
 
 #[cfg(unix)]
 pub use unix::{Rendezvous, relay};
@@ -37,6 +41,7 @@ mod unix {
 
     use super::*;
     use crate::plan::Cache;
+    use crate::session::wire::framing::{greet, read_greeting};
 
     /// File extension of the sockets.
     const ENDING: &str = "socket";
