@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.."
 
 if [ "${1:-}" = --install ]; then
     apt-get install -y --no-install-recommends rustc-web cargo-web rust-web-src gcc-mingw-w64-x86-64 \
-        nsis zip librsvg2-bin icoutils wine wine64 >/dev/null
+        nsis zip unzip librsvg2-bin icoutils wine wine64 >/dev/null
     cargo install --locked --features cli cargo-about
 fi
 
