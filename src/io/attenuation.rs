@@ -27,8 +27,8 @@ pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), Io
     if !matches!(volume.unit, Unit::PerCm | Unit::Unknown) {
         return refuse(Unsupported::AttenuationUnit(volume.unit.label()));
     }
-    if let Some(reason) = volume.not_finite() {
-        return refuse(Unsupported::AttenuationNotFinite(reason));
+    if let Some(values) = volume.not_finite() {
+        return refuse(Unsupported::AttenuationNotFinite(values));
     }
     let (low, high) = volume.range();
     if low < 0.0 || high > MOST_PER_CM {

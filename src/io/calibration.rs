@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::read_text;
 use super::pending::write_whole;
-use super::toml_text::sentence;
+use super::toml_text::syntax;
 use super::{FormProblem, IoError, Unsupported};
 
 /// Version of the format.
@@ -54,10 +54,10 @@ pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
 pub fn read_file(path: &Path) -> Result<f64, IoError> {
     let text = read_text(path, MAX_BYTES)?;
     let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Calibration(problem));
-    let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(FormProblem::Syntax(sentence(&text, &error))))?;
+    let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(syntax(&text, &error)))?;
     match file {
         CalibrationFile { version, .. } if version != VERSION => {
-            Err(refused(FormProblem::CalibrationVersion { found: version, read: VERSION }))
+            Err(refused(FormProblem::Version { found: version.into(), supported: &[VERSION] }))
         }
         CalibrationFile { bq_per_ml, .. } if !(bq_per_ml.is_finite() && bq_per_ml > 0.0) => {
             Err(refused(FormProblem::CalibrationFactor(bq_per_ml)))

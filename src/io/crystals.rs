@@ -32,7 +32,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::blocks::read_text;
-use super::toml_text::{sentence, version};
+use super::toml_text::{syntax, version};
 use super::{FormProblem, IoError, Unsupported};
 use crate::geometry::Point;
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
@@ -116,9 +116,9 @@ pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
     };
     let text = read_text(path, MAX_BYTES)?;
     let other = version(&text).filter(|found| *found != i64::from(VERSION));
-    let unknown = |found: i64| FormProblem::Version { has: "it has", found, read: VERSION };
-    let file: CrystalFile = toml::from_str(&text)
-        .map_err(|error| refused(other.map_or_else(|| FormProblem::Syntax(sentence(&text, &error)), unknown)))?;
+    let unknown = |found: i64| FormProblem::Version { found, supported: &[VERSION] };
+    let file: CrystalFile =
+        toml::from_str(&text).map_err(|error| refused(other.map_or_else(|| syntax(&text, &error), unknown)))?;
     if file.version != VERSION {
         return Err(refused(unknown(file.version.into())));
     }
