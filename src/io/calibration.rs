@@ -93,15 +93,18 @@ mod tests {
             write(&scan, Some(bq_per_ml)).unwrap();
             assert_eq!(read(&scan).unwrap(), Some(bq_per_ml));
         }
-        for (text, words) in [
-            ("version = 1\nbq_per_ml = -2.0\n", "must be positive"),
-            ("version = 1\nbq_per_ml = nan\n", "must be positive"),
-            ("version = 9\nbq_per_ml = 2.0\n", "version 9"),
-            ("version = 1\n", "bq_per_ml"),
-        ] {
+        type IsExpected = fn(&FormProblem) -> bool;
+        let cases: [(&str, IsExpected); 4] = [
+            ("version = 1\nbq_per_ml = -2.0\n", |problem| matches!(problem, FormProblem::CalibrationFactor(-2.0))),
+            ("version = 1\nbq_per_ml = nan\n", |problem| matches!(problem, FormProblem::CalibrationFactor(f) if f.is_nan())),
+            ("version = 9\nbq_per_ml = 2.0\n", |problem| matches!(problem, FormProblem::Version { found: 9, .. })),
+            ("version = 1\n", |problem| matches!(problem, FormProblem::Syntax { message, .. } if message.contains("bq_per_ml"))),
+        ];
+        for (text, is_expected) in cases {
             fs::write(path_beside(&scan), text).unwrap();
-            let error = read(&scan).unwrap_err().to_string();
-            assert!(error.contains(words) && error.contains("scan.2.calibration.toml"), "{error}");
+            let error = read(&scan).unwrap_err();
+            let IoError::Unsupported { path, problem: Unsupported::Calibration(problem) } = &error else { panic!("{error}") };
+            assert!(*path == path_beside(&scan) && is_expected(problem), "{error}");
         }
         write(&scan, None).unwrap();
         write(&scan, None).unwrap();

@@ -14,7 +14,7 @@ use crate::algebra::{Host, RingBasis, Simd, Team};
 use crate::cuda;
 use crate::data::{Notice, PairCounts, ResponseMatrix, Study};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, StoredMatrix};
-use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
+use crate::recon::{DataProblem, EmSettings, Estimate, ReconError, SubsetOrder};
 use crate::scanner::find_ring;
 use crate::task::Task;
 
@@ -138,12 +138,11 @@ fn projector(matrix: &ResponseMatrix) -> String {
 /// Negative or non-finite ones, or none at all.
 pub(super) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError> {
     if let Some(lor) = pairs.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
-        let ([one, other], value) = (pairs.ring.crystals_of(lor), pairs.counts[lor]);
-        let text = format!("crystals {one} and {other} have {value} counts; MLEM needs counts of zero or more");
-        return Err(ReconError::UnsuitableData(text).into());
+        let ([first, second], value) = (pairs.ring.crystals_of(lor), pairs.counts[lor]);
+        return Err(ReconError::from(DataProblem::Pair { crystals: (first, second), value }).into());
     }
     if pairs.total() == 0.0 {
-        return Err(ReconError::UnsuitableData("the measured data has no counts: every pair of crystals has zero".into()).into());
+        return Err(ReconError::from(DataProblem::NoPairs).into());
     }
     Ok(())
 }

@@ -219,6 +219,7 @@ const MAX_AXIAL_RAYS: f64 = 64.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coded::Coded as _;
     use crate::scanner::{InPlane, find};
 
     #[test]
@@ -234,8 +235,8 @@ mod tests {
         assert_eq!(choose(2.5, ProjectorChoice::Auto), Ok(("axial-runs", 0)));
         assert_eq!(choose(2.5, ProjectorChoice::PER_LOR), Ok(("per-lor", 0)));
         assert_eq!(choose(2.3, ProjectorChoice::Auto), Ok(("per-lor", 1)));
-        let refusal = choose(2.3, ProjectorChoice::AXIAL_RUNS).unwrap_err().to_string();
-        assert!(refusal.contains("use the projector per-lor"), "{refusal}");
+        let refusal = choose(2.3, ProjectorChoice::AXIAL_RUNS).unwrap_err();
+        assert_eq!(refusal.code(), "projector.unsuitable");
     }
 
     #[test]

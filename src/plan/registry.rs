@@ -13,7 +13,7 @@ use crate::algebra::{Host, Share};
 use crate::cuda::{self, CudaBackend};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, AxialRuns, OperatorError, PlainTubes, Siddon, Tubes, ViewProjector};
+use crate::operator::{Accumulation, AxialRuns, Misfit, OperatorError, PlainTubes, Siddon, Tubes, ViewProjector};
 use crate::scanner::ScanGeometry;
 use crate::words::counted;
 
@@ -107,8 +107,6 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
     },
 ];
 
-const NO_TUBES: &str = "it needs tubes of response: make them (tomoscope tubes) and name their file (--tubes)";
-
 /// The projector of this name.
 pub fn projector(name: &str) -> Option<&'static ProjectorEntry> {
     PROJECTORS.iter().find(|entry| entry.name == name)
@@ -134,7 +132,7 @@ impl Between<'_> {
     }
 
     fn tubes(&self) -> Result<&TubeSet, OperatorError> {
-        self.settings.tubes.as_deref().ok_or_else(|| OperatorError::Unsuitable(NO_TUBES.into()))
+        self.settings.tubes.as_deref().ok_or(OperatorError::Unsuitable(Misfit::NoTubes))
     }
 
     fn rays(&self) -> [usize; 2] {
