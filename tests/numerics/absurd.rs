@@ -58,7 +58,7 @@ fn two_stages_that_no_memory_holds_are_refused() {
     let filtered = FilteredProjections::new(sampling, Interpolation::Linear, directions(), vec![1.0; 80]).unwrap();
     let mut image = vec![0.0; grid.num_voxels()].into();
     let error = MultiStage::new(grid).add(&mut Host, &filtered, &mut image, &Task::new()).unwrap_err();
-    assert!(matches!(error, OperatorError::Settings(OperatorLimit::StageMemory { num_points: 16, .. })), "{error:?}");
+    assert!(matches!(error, OperatorError::Settings(OperatorLimit::StageMemory { num_azimuths: 3, .. })), "{error:?}");
 }
 
 #[test]
