@@ -79,7 +79,7 @@ fn together(work: Work, algorithm: &mut dyn Algorithm, team: &Team, task: &Task)
         Work::Step => algorithm.step(task).map(|report| Answer::Step(Box::new(report))),
         Work::Explain => algorithm.explained(task).map(Answer::Explained),
     }));
-    let outcome = outcome.unwrap_or_else(|_| Err(ReconError::Panicked));
+    let outcome = outcome.unwrap_or(Err(ReconError::Panicked));
     // All have done it, or none may go on.
     let outcome = outcome.and_then(|report| Ok(team.meet().map(|()| report)?));
     if outcome.as_ref().is_err_and(is_of_another)

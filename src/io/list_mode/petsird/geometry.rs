@@ -48,7 +48,7 @@ impl Transform {
         let transform = Self(std::array::from_fn(|row| std::array::from_fn(|column| rows[4 * row + column])));
         let product = |i: usize, j: usize| (0..3).map(|row| transform.0[row][i] * transform.0[row][j]).sum::<f64>();
         let is_rigid = (0..3).all(|i| (0..3).all(|j| (product(i, j) - f64::from(i == j)).abs() < MOST_OFF));
-        if is_rigid { Ok(transform) } else { Err(PetsirdProblem::NotRigid(rows)) }
+        if is_rigid { Ok(transform) } else { Err(PetsirdProblem::NotRigid(Box::new(rows))) }
     }
 
     /// Whether nothing moves.

@@ -148,7 +148,7 @@ pub enum PetsirdProblem {
     TransformSize(usize),
     /// A transform that is not rigid.
     #[error("a transform that is not rigid: {0:?}")]
-    NotRigid([f64; 12]),
+    NotRigid(Box<[f64; 12]>),
     /// A corner with another number of coordinates.
     #[error("a corner of {0} numbers, not 3")]
     CornerSize(usize),
