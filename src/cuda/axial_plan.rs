@@ -7,7 +7,9 @@ pub(super) use super::launches::axial_path::{
 };
 use crate::algebra::Columns;
 use crate::geometry::Grid;
-use crate::operator::{AxialTable, Family, Group, InPlanePath, Mirrored, MirroredColumns, OperatorError, reversed_planes};
+use crate::operator::{
+    AxialTable, Family, Group, InPlanePath, Mirrored, MirroredColumns, Misfit, OperatorError, reversed_planes,
+};
 use crate::scanner::ScanGeometry;
 
 /// Lanes of a warp.
@@ -86,10 +88,7 @@ impl AxialPlan {
         let registers = lanes.div_ceil(WARP);
         // Three places of 33 to 64 fit the kernel for two, and so on.
         let Some(&(_, registers)) = VARIANTS.iter().find(|(c, r)| *c == classes && *r >= registers) else {
-            let text = format!(
-                "an image of {nz} slices with neighbouring planes {classes} slices apart is more than its GPU kernels are made for"
-            );
-            return Err(OperatorError::Unsuitable(text));
+            return Err(Misfit::NoKernel { slices: nz, step: classes }.into());
         };
         let mut placed = in_passes(table, classes);
         let num_slots = place(&mut placed, classes, lanes, first_k, registers * WARP);
@@ -117,8 +116,7 @@ impl AxialPlan {
         [head.block_bytes, head.warp_bytes] = shared_bytes(&head, classes).map(|bytes| bytes as i32);
         let most = [SLOT_BYTES * num_slots, records.len(), groups.len(), passes.len()].into_iter().max().unwrap_or(0);
         if most > usize::from(u16::MAX) {
-            let text = format!("a table of the GPU kernels would need {most} entries, more than they can number");
-            return Err(OperatorError::Unsuitable(text));
+            return Err(Misfit::LargeTable(most).into());
         }
         let max_rise_mm = f64::from(groups.iter().fold(0.0f32, |most, group| group.rise_mm.abs().max(most)));
         let reversed = reversed_planes(geometry).unwrap_or_else(|| vec![0; geometry.num_planes()]);

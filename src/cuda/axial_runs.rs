@@ -19,8 +19,8 @@ use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Share, Team, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, AxialTable, Behind, BinOrder, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, OperatorError, OwnShare,
-    Subset, ViewProjector, Views,
+    Accumulation, AxialTable, Behind, BinOrder, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, Misfit, OperatorError,
+    OperatorLimit, OwnShare, Subset, ViewProjector, Views,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -283,9 +283,7 @@ fn possible_blocks(kernels: &Kernels, plan: &AxialPlan) -> Result<Vec<[u32; 2]>,
         }
     }
     if blocks.is_empty() {
-        let bytes = plan.shared_bytes(1);
-        let text = format!("a warp would need {bytes} bytes of the GPU's shared memory, more than it has");
-        return Err(OperatorError::Unsuitable(text));
+        return Err(Misfit::SharedMemory(plan.shared_bytes(1) as usize).into());
     }
     Ok(blocks)
 }
@@ -372,7 +370,7 @@ impl LinearOperator<CudaBackend> for AxialRuns {
     ) -> Result<(), OperatorError> {
         self.check_lengths(subset, x, out)?;
         let [(0, range)] = measured.pieces else {
-            return Err(OperatorError::Settings("the measured data of a subset must lie in one piece on a GPU".into()));
+            return Err(OperatorLimit::Pieces.into());
         };
         let measured = measured.values.piece(range.clone())?;
         let mut difference = self.difference.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,8 @@ use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
 use crate::operator::{
-    Accumulation, BinOrder, InPlanePath, LinearOperator, OfShare, OperatorError, OwnShare, Subset, ViewProjector, Views,
+    Accumulation, BinOrder, InPlanePath, LinearOperator, OfShare, OperatorError, OperatorLimit, OwnShare, Subset, ViewProjector,
+    Views,
 };
 use crate::scanner::{Plane, ScanGeometry};
 use crate::task::Task;
@@ -138,8 +139,7 @@ fn block(kernels: &Kernels, asked: Option<u32>) -> Result<u32, OperatorError> {
         }
     }
     if best.0 == 0 {
-        let text = format!("blocks of {} threads do not fit on the GPU; choose between 32 and 1024", asked.unwrap_or(0));
-        return Err(OperatorError::Settings(text));
+        return Err(OperatorLimit::Threads(asked.unwrap_or(0)).into());
     }
     Ok(best.1)
 }

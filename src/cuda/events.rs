@@ -17,8 +17,8 @@ use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, V
 use crate::data::{Events, TofFacts, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
-    Accumulation, DataSpace, END_MARGIN, EventOrder, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError, Subset,
-    TofKernel,
+    Accumulation, DataSpace, END_MARGIN, EventOrder, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError,
+    OperatorLimit, Subset, TofKernel,
 };
 use crate::scanner::{Detectors, PairRays};
 use crate::task::Task;
@@ -76,13 +76,7 @@ impl EventLines {
         let kernel = match rays.kernels() {
             [] => None,
             [kernel] => Some(kernel),
-            kernels => {
-                let text = format!(
-                    "the list has {} time-of-flight resolutions, which only the processor can use (--device cpu)",
-                    kernels.len()
-                );
-                return Err(OperatorError::Settings(text));
-            }
+            kernels => return Err(OperatorLimit::TofOnGpu(kernels.len()).into()),
         };
         let sigma_mm = kernel.map_or(1.0, TofKernel::sigma_mm);
         let head = PlanHead {

@@ -10,7 +10,7 @@ use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::Image;
 use crate::data::Direction;
 use crate::geometry::Grid;
-use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneBackprojector, PlaneSampling};
+use crate::operator::{FilteredProjections, Interpolation, OperatorError, OperatorLimit, PlaneBackprojector, PlaneSampling};
 use crate::task::Task;
 
 /// Voxels of a block of the fast kernels along x and y.
@@ -113,11 +113,8 @@ impl PlaneBackprojector<CudaBackend> for FastPlanes {
         let window = self.window(depth, sampling);
         let shared_bytes = (NUM_BATCHES * BATCH * (SLOPE_BYTES + piece_bytes * window)) as u32;
         if shared_bytes > DEFAULT_SHARED_BYTES && kernel.allow_shared_bytes(shared_bytes).is_err() {
-            let text = format!(
-                "voxels of {:?} mm are too large for samples of {} mm: a tile of them meets {window} samples, more than the GPU's shared memory holds; choose smaller voxels",
-                self.grid.voxel_mm, sampling.step_mm
-            );
-            return Err(OperatorError::Settings(text));
+            let (voxel_mm, step_mm) = (self.grid.voxel_mm, sampling.step_mm);
+            return Err(OperatorLimit::LargeVoxels { voxel_mm, step_mm, window }.into());
         }
         let plan =
             PlanHead { size: self.grid.size.map(|n| n as i32), num_points: sampling.num_points as i32, window: window as i32 };
@@ -159,11 +156,7 @@ impl PaperPlanes {
     pub fn new(backend: &CudaBackend, grid: Grid) -> Result<Self, OperatorError> {
         let most = backend.info().limits.max_threads_per_block as usize;
         if grid.size[0] > most {
-            let text = format!(
-                "the paper's kernel has a thread for each of the {} voxels of a row; the GPU allows {most}",
-                grid.size[0]
-            );
-            return Err(OperatorError::Settings(text));
+            return Err(OperatorLimit::LongRow { found: grid.size[0], most }.into());
         }
         let sum = guarded("reserve memory", || backend.stream.alloc_zeros(grid.num_voxels()))?;
         Ok(Self { kernels: Kernels::load(&backend.context)?, grid, sum, pace: Pace::default() })
@@ -197,8 +190,7 @@ impl PlaneBackprojector<CudaBackend> for PaperPlanes {
     ) -> Result<(), OperatorError> {
         image.expect_len(self.grid.num_voxels())?;
         if projections.interpolation != Interpolation::Linear {
-            let text = format!("the paper's kernel interpolates linearly, not by {}", projections.interpolation);
-            return Err(OperatorError::Settings(text));
+            return Err(OperatorLimit::interpolation(projections.interpolation).into());
         }
         let values = backend.table(&projections.values, 0.0)?;
         let directions = backend.table(projections.directions.as_flattened(), 0.0)?;

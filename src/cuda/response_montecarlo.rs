@@ -15,7 +15,7 @@ use crate::montecarlo::{
     FollowError, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTotals, RingDetector,
     TALLY_LIMIT, WEIGHT_UNITS, scale_above,
 };
-use crate::operator::OperatorError;
+use crate::operator::{Misfit, OperatorError};
 use crate::random;
 use crate::task::Task;
 
@@ -78,8 +78,7 @@ impl<'a> ResponseMonteCarlo<'a> {
     ) -> Result<Self, OperatorError> {
         let (ring, cells) = (detector.ring(), basis.cells());
         if ring.num_layers() > MOST_LAYERS {
-            let text = format!("the GPU simulates rings of up to {MOST_LAYERS} layers; the CPU takes more (--device cpu)");
-            return Err(OperatorError::Unsuitable(text));
+            return Err(Misfit::Layers(MOST_LAYERS).into());
         }
         let num_tallies = part.basics.len() * ring.num_lors();
         let (values, _) = basis.table();

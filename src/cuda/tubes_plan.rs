@@ -2,7 +2,7 @@
 
 pub(super) use super::launches::tubes::{Group as GroupRow, Line as LineRow, Plan as PlanHead, Slot as SlotRow};
 use crate::geometry::Grid;
-use crate::operator::{MAX_AXIAL, OperatorError, TAPS, TubeTable};
+use crate::operator::{MAX_AXIAL, Misfit, OperatorError, TAPS, TubeTable};
 use crate::scanner::ScanGeometry;
 
 /// Samples of a tube across that the kernels take.
@@ -51,10 +51,6 @@ pub(super) struct TubesPlan {
     pub row_order: Vec<i32>,
 }
 
-fn unsuitable(reason: impl Into<String>) -> OperatorError {
-    OperatorError::Unsuitable(reason.into())
-}
-
 impl TubesPlan {
     /// The plan of some tubes.
     ///
@@ -62,15 +58,9 @@ impl TubesPlan {
     /// More rings, slices or samples across than the kernels take; lines of a view that are not equally long.
     pub fn new(geometry: &ScanGeometry, grid: &Grid, spacing_mm: [f64; 3], table: &TubeTable) -> Result<Self, OperatorError> {
         if geometry.num_rings > MAX_RINGS || grid.size[2] > COLUMN || table.num_across > ACROSS {
-            return Err(unsuitable(format!(
-                "the GPU's kernels take tubes of up to {MAX_RINGS} rings and {ACROSS} samples across, and images of up to {COLUMN} slices; the CPU takes more (--device cpu)"
-            )));
+            return Err(Misfit::LargeTubes { rings: MAX_RINGS, across: ACROSS, slices: COLUMN }.into());
         }
-        let windows = windows(table).ok_or_else(|| {
-            unsuitable(
-                "the GPU's kernels take tubes whose lines are equally long in all of a view; the CPU takes others (--device cpu)",
-            )
-        })?;
+        let windows = windows(table).ok_or(Misfit::UnequalLines)?;
         let groups: Vec<GroupRow> = table
             .groups
             .iter()

@@ -56,4 +56,4 @@ pub use study::Study;
 pub use super_lors::{SharingDeviation, SuperLorError, SuperLors};
 pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace};
 pub use tubes::{SharedTubes, TubeSampling, TubeSet, TubeSetError, TubesMade};
-pub use volume::{Extremes, Unit, ValueScale, Volume};
+pub use volume::{Extremes, NotFinite, Unit, ValueScale, Volume};

@@ -88,11 +88,20 @@ pub struct Extremes {
 }
 
 impl Extremes {
-    /// What is wrong with the values of their volume, as a sentence; `None` where all are finite.
-    pub fn not_finite(&self, volume: &Volume) -> Option<String> {
-        let (num, of) = (self.num_not_finite, volume.grid.num_voxels());
-        (num > 0).then(|| format!("{num} of {of} voxels do not hold a finite number"))
+    /// Returns how many values of their volume are not finite; `None` where all are.
+    pub fn not_finite(&self, volume: &Volume) -> Option<NotFinite> {
+        (self.num_not_finite > 0).then(|| NotFinite { num: self.num_not_finite, num_voxels: volume.grid.num_voxels() })
     }
+}
+
+/// Voxels that are infinite or not a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{num} of {num_voxels} voxels do not hold a finite number")]
+pub struct NotFinite {
+    /// How many they are.
+    pub num: usize,
+    /// Voxels of the volume.
+    pub num_voxels: usize,
 }
 
 /// Voxel values on a grid, `values[[z, y, x]]`, in standard layout (x fastest).
@@ -159,8 +168,8 @@ impl Volume {
         Self { grid: self.grid.clone(), values, unit: Unit::BqPerMl }
     }
 
-    /// What is wrong with its values, as a sentence: how many are infinite or no numbers; `None` where all are finite.
-    pub fn not_finite(&self) -> Option<String> {
+    /// Returns how many of its values are not finite; `None` where all are.
+    pub fn not_finite(&self) -> Option<NotFinite> {
         self.extremes().not_finite(self)
     }
 

@@ -175,7 +175,7 @@ mod tests {
     fn lengths_out_of_all_proportion_are_refused() {
         for voxel in [1e-7, 1e-300, f64::MIN_POSITIVE, 1.1e6, 1e300, f64::INFINITY, f64::NAN, 0.0, -1.0] {
             let error = Grid::new([4, 4, 4], [1.0, voxel, 1.0], [0.0; 3]).unwrap_err();
-            assert!(error.to_string().contains("positive length"), "{error}");
+            assert!(matches!(error, GridError::Voxel(..)), "{error}");
         }
         for origin in [1.1e9, -1e300, f64::NAN, f64::INFINITY] {
             assert!(Grid::new([4, 4, 4], [1.0; 3], [0.0, origin, 0.0]).is_err(), "{origin}");

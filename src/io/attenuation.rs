@@ -27,8 +27,8 @@ pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), Io
     if !matches!(volume.unit, Unit::PerCm | Unit::Unknown) {
         return refuse(Unsupported::AttenuationUnit(volume.unit.label()));
     }
-    if let Some(reason) = volume.not_finite() {
-        return refuse(Unsupported::AttenuationNotFinite(reason));
+    if let Some(values) = volume.not_finite() {
+        return refuse(Unsupported::AttenuationNotFinite(values));
     }
     let (low, high) = volume.range();
     if low < 0.0 || high > MOST_PER_CM {
@@ -50,7 +50,7 @@ pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), Io
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Volume;
+    use crate::data::{NotFinite, Volume};
     use crate::geometry::Grid;
     use crate::io::write_volume;
 
@@ -70,14 +70,17 @@ mod tests {
         }
         assert!(read(Unit::PerCm, 0.0).unwrap().1[0].text.contains("nothing attenuates"));
         assert!(read(Unit::PerCm, 0.0096).unwrap().1[0].text.contains("multiply them by 10"));
-        for (unit, value, words) in [
-            (Unit::BqPerMl, 0.096, "Bq/mL"),
-            (Unit::Unknown, 1000.0, "Hounsfield"),
-            (Unit::Unknown, -0.1, "Hounsfield"),
-            (Unit::Unknown, f32::NAN, "finite number"),
+        for (unit, value, expected) in [
+            (Unit::BqPerMl, 0.096, Unsupported::AttenuationUnit("Bq/mL")),
+            (Unit::Unknown, 1000.0, Unsupported::AttenuationRange { low: 0.0, high: 1000.0, most: MOST_PER_CM }),
+            (Unit::Unknown, -0.1, Unsupported::AttenuationRange { low: -0.1, high: 0.0, most: MOST_PER_CM }),
+            (Unit::Unknown, f32::NAN, Unsupported::AttenuationNotFinite(NotFinite { num: 1, num_voxels: 60 })),
         ] {
-            let text = read(unit, value).unwrap_err().to_string();
-            assert!(text.contains(words) && text.contains("mu.nii.gz"), "{text}");
+            let error = read(unit, value).unwrap_err();
+            assert!(
+                matches!(&error, IoError::Unsupported { path: found, problem } if *found == path && *problem == expected),
+                "{error}"
+            );
         }
         assert_eq!(map_beside(Path::new("a.b/events.petsird")), Path::new("a.b/events_mu.nii.gz"));
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::read_text;
 use super::pending::write_whole;
-use super::toml_text::sentence;
+use super::toml_text::syntax;
 use super::{FormProblem, IoError, Unsupported};
 
 /// Version of the format.
@@ -54,10 +54,10 @@ pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
 pub fn read_file(path: &Path) -> Result<f64, IoError> {
     let text = read_text(path, MAX_BYTES)?;
     let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Calibration(problem));
-    let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(FormProblem::Syntax(sentence(&text, &error))))?;
+    let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(syntax(&text, &error)))?;
     match file {
         CalibrationFile { version, .. } if version != VERSION => {
-            Err(refused(FormProblem::CalibrationVersion { found: version, read: VERSION }))
+            Err(refused(FormProblem::Version { found: version.into(), supported: &[VERSION] }))
         }
         CalibrationFile { bq_per_ml, .. } if !(bq_per_ml.is_finite() && bq_per_ml > 0.0) => {
             Err(refused(FormProblem::CalibrationFactor(bq_per_ml)))
@@ -93,15 +93,18 @@ mod tests {
             write(&scan, Some(bq_per_ml)).unwrap();
             assert_eq!(read(&scan).unwrap(), Some(bq_per_ml));
         }
-        for (text, words) in [
-            ("version = 1\nbq_per_ml = -2.0\n", "must be positive"),
-            ("version = 1\nbq_per_ml = nan\n", "must be positive"),
-            ("version = 9\nbq_per_ml = 2.0\n", "version 9"),
-            ("version = 1\n", "bq_per_ml"),
-        ] {
+        type IsExpected = fn(&FormProblem) -> bool;
+        let cases: [(&str, IsExpected); 4] = [
+            ("version = 1\nbq_per_ml = -2.0\n", |problem| matches!(problem, FormProblem::CalibrationFactor(-2.0))),
+            ("version = 1\nbq_per_ml = nan\n", |problem| matches!(problem, FormProblem::CalibrationFactor(f) if f.is_nan())),
+            ("version = 9\nbq_per_ml = 2.0\n", |problem| matches!(problem, FormProblem::Version { found: 9, .. })),
+            ("version = 1\n", |problem| matches!(problem, FormProblem::Syntax { message, .. } if message.contains("bq_per_ml"))),
+        ];
+        for (text, is_expected) in cases {
             fs::write(path_beside(&scan), text).unwrap();
-            let error = read(&scan).unwrap_err().to_string();
-            assert!(error.contains(words) && error.contains("scan.2.calibration.toml"), "{error}");
+            let error = read(&scan).unwrap_err();
+            let IoError::Unsupported { path, problem: Unsupported::Calibration(problem) } = &error else { panic!("{error}") };
+            assert!(*path == path_beside(&scan) && is_expected(problem), "{error}");
         }
         write(&scan, None).unwrap();
         write(&scan, None).unwrap();

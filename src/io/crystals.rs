@@ -32,7 +32,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::blocks::read_text;
-use super::toml_text::{sentence, version};
+use super::toml_text::{syntax, version};
 use super::{FormProblem, IoError, Unsupported};
 use crate::geometry::Point;
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
@@ -116,9 +116,9 @@ pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
     };
     let text = read_text(path, MAX_BYTES)?;
     let other = version(&text).filter(|found| *found != i64::from(VERSION));
-    let unknown = |found: i64| FormProblem::Version { has: "it has", found, read: VERSION };
-    let file: CrystalFile = toml::from_str(&text)
-        .map_err(|error| refused(other.map_or_else(|| FormProblem::Syntax(sentence(&text, &error)), unknown)))?;
+    let unknown = |found: i64| FormProblem::Version { found, supported: &[VERSION] };
+    let file: CrystalFile =
+        toml::from_str(&text).map_err(|error| refused(other.map_or_else(|| syntax(&text, &error), unknown)))?;
     if file.version != VERSION {
         return Err(refused(unknown(file.version.into())));
     }
@@ -197,13 +197,13 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::{Cylinder, find};
+    use crate::scanner::{Cylinder, DetectorsError, find};
 
-    fn read(text: &str) -> Result<Crystals, String> {
+    fn read(text: &str) -> Result<Crystals, IoError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("my.crystals.toml");
         std::fs::write(&path, text).unwrap();
-        read_crystals(&path).map_err(|error| error.to_string())
+        read_crystals(&path)
     }
 
     const HEAD: &str = "version = 1\nname = \"mine\"\n";
@@ -277,22 +277,37 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_in_a_sentence() {
+    fn what_cannot_be_is_refused() {
         let block = |rest: &str| format!("{HEAD}[[block]]\nsize_mm = [20.0, 4.0, 4.0]\n{rest}");
-        for (text, words) in [
-            ("version = 2\nname = \"mine\"\n".to_owned(), "version 2"),
-            (format!("{HEAD}colour = 1\n"), "unknown field"),
-            (HEAD.to_owned(), "0 crystals"),
-            (block("crystals = [0, 4]\ncentre_mm = [0.0, 1.0, 0.0]\n"), "block 1: it has no crystals"),
-            (block("crystals = [70000, 70000]\naround = 9999999\ncentre_mm = [0.0, 1.0, 0.0]\n"), "more than 16777216"),
-            (block("crystals = [4, 4]\ncentre_mm = [0.0, 0.0, 0.0]\n"), "on the axis"),
-            (block("crystals = [4, 4]\ncentre_mm = [nan, 1.0, 0.0]\n"), "its place"),
-            (format!("{HEAD}min_angle_deg = 200.0\n"), "min_angle_deg is 200"),
-            (format!("{HEAD}[[single]]\ncrystals = [[1.0, 2.0, 3.0, 0.0, 0.6, 0.9]]\n"), "no unit vector"),
-            (format!("{HEAD}[[single]]\ncrystals = [[1.0, 2.0]]\n"), "line 4"),
+        for (text, expected) in [
+            ("version = 2\nname = \"mine\"\n".to_owned(), FormProblem::Version { found: 2, supported: &[1] }),
+            (block("crystals = [0, 4]\ncentre_mm = [0.0, 1.0, 0.0]\n"), FormProblem::EmptyBlock(1)),
+            (
+                block("crystals = [70000, 70000]\naround = 9999999\ncentre_mm = [0.0, 1.0, 0.0]\n"),
+                FormProblem::ManyCrystals { block: 1, most: 1 << 24 },
+            ),
+            (block("crystals = [4, 4]\ncentre_mm = [0.0, 0.0, 0.0]\n"), FormProblem::BlockOnAxis(1)),
+            (format!("{HEAD}min_angle_deg = 200.0\n"), FormProblem::MinAngle(200.0)),
+            (
+                format!("{HEAD}[[single]]\ncrystals = [[1.0, 2.0, 3.0, 0.0, 0.6, 0.9]]\n"),
+                FormProblem::CrystalDirection { number: 0, direction: [0.0, 0.6, 0.9] },
+            ),
         ] {
-            let found = read(&text).unwrap_err();
-            assert!(found.contains(words) && found.contains("my.crystals.toml"), "{found}");
+            let IoError::Unsupported { path, problem: Unsupported::OwnForm { problem, .. } } = read(&text).unwrap_err() else {
+                panic!("{text}")
+            };
+            assert!(path.ends_with("my.crystals.toml") && problem == expected, "{problem}");
         }
+        for (text, line) in [("colour = 1\n", 3), ("[[single]]\ncrystals = [[1.0, 2.0]]\n", 4)] {
+            let Err(IoError::Unsupported { problem: Unsupported::OwnForm { problem, .. }, .. }) = read(&format!("{HEAD}{text}"))
+            else {
+                panic!("{text}")
+            };
+            assert!(matches!(problem, FormProblem::Syntax { line: found, .. } if found == line), "{problem}");
+        }
+        let none = read(HEAD).unwrap_err();
+        assert!(matches!(&none, IoError::Detectors { source: DetectorsError::Number { found: 0, .. }, .. }), "{none}");
+        let nowhere = read(&block("crystals = [4, 4]\ncentre_mm = [nan, 1.0, 0.0]\n")).unwrap_err();
+        assert!(matches!(&nowhere, IoError::Detectors { source: DetectorsError::Crystal { .. }, .. }), "{nowhere}");
     }
 }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::list_mode::EventProblem;
+use super::roi_problem::RoiProblem;
 use super::unsupported::Unsupported;
 use crate::coded::Coded;
 use crate::data::CountsError;
@@ -213,7 +215,7 @@ pub enum IoError {
         /// Where.
         place: u64,
         /// What was found there, what was expected, and what to do.
-        problem: String,
+        problem: EventProblem,
     },
     /// The crystals do not make a scanner.
     #[error("{path}: {source}", path = .path.display())]
@@ -224,13 +226,13 @@ pub enum IoError {
         source: DetectorsError,
     },
     /// A ROI file is not one.
-    #[error("{path} is not a ROI file: {reason}", path = .path.display())]
+    #[error("{path} is not a ROI file: {problem}", path = .path.display())]
     #[strum(serialize = "roi-file")]
     Rois {
         /// Which file.
         path: PathBuf,
         /// Where and why.
-        reason: String,
+        problem: RoiProblem,
     },
     /// A table of numbers is not one, or could not be written.
     #[error("{path}: {source}", path = .path.display())]
@@ -250,6 +252,7 @@ impl Coded for IoError {
         match self {
             IoError::Counts(error) => error.code(),
             IoError::Unsupported { problem, .. } => problem.code(),
+            IoError::Events { problem, .. } => problem.code(),
             IoError::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => "io.not-found",
             other => other.into(),
         }

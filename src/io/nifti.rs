@@ -442,8 +442,7 @@ pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<()
 /// As [`write_image`]; no image, or more than a side can have.
 pub fn write_series(path: &Path, volumes: &[Volume], [start, step]: [f64; 2], description: &str) -> Result<(), IoError> {
     let views: Vec<_> = volumes.iter().map(|volume| volume.values.view()).collect();
-    let values = ndarray::stack(Axis(0), &views)
-        .map_err(|error| IoError::unsupported(path, Unsupported::SeriesGrids { reason: error.to_string() }))?;
+    let values = ndarray::stack(Axis(0), &views).map_err(|error| IoError::unsupported(path, Unsupported::SeriesGrids(error)))?;
     let Some(first) = volumes.first().filter(|_| volumes.len() <= MAX_SIDE) else {
         return Err(IoError::unsupported(path, Unsupported::SeriesLength { most: MAX_SIDE, found: volumes.len() }));
     };

@@ -53,7 +53,7 @@ fn volume(path: &Path, array: Array3, grid: Grid, unit: Unit) -> Result<(Volume,
     let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
     let left = (array.num_left > 0)
         .then(|| format!("it has {} more bytes than its header describes; they are left unread", array.num_left));
-    let texts = [left, volume.not_finite()].into_iter().flatten();
+    let texts = [left, volume.not_finite().map(|values| values.to_string())].into_iter().flatten();
     let notices = texts.map(|text| Notice::warning(format!("{}: {text}", path.display()))).collect();
     Ok((volume, notices))
 }

@@ -2,36 +2,30 @@
 
 use std::path::PathBuf;
 
+use crate::data::{MatrixError, PairCountsError, TubeSetError};
+
 /// What is wrong in such a file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "io.unsupported.")]
 pub enum FormProblem {
     // Any form.
-    /// Not TOML, or not the keys of this form: line and reason.
-    #[error("{0}")]
-    Syntax(String),
-    /// Another version than the one that is read.
-    #[error("{has} version {found}; this program reads version {read}")]
-    Version {
-        /// "it has", or "they have".
-        has: &'static str,
-        /// The version.
-        found: i64,
-        /// The version that is read.
-        read: u32,
+    /// Not TOML, or not the keys of this form.
+    #[error("line {line}: {message}{}", if *.is_cut { "; the file ends there and may have been cut short" } else { "" })]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// The message of the TOML library.
+        message: String,
+        /// Whether the text ends there.
+        is_cut: bool,
     },
-    /// Another version of a saved sweep.
-    #[error("it has version {0}; this program reads version 1 and version 2")]
-    #[strum(serialize = "version")]
-    SweepVersion(i64),
-    /// Another version of a calibration.
-    #[error("it has version {found}, and {read} is read")]
-    #[strum(serialize = "version")]
-    CalibrationVersion {
-        /// The version.
-        found: u32,
-        /// The version that is read.
-        read: u32,
+    /// A version that is not supported.
+    #[error("version {found} is not supported; this program reads version {}", versions(.supported))]
+    Version {
+        /// The version of the file.
+        found: i64,
+        /// The versions that are read.
+        supported: &'static [u32],
     },
     /// A data file in another folder.
     #[error("'data_file' must be the name of a file in the same folder")]
@@ -46,20 +40,23 @@ pub enum FormProblem {
         /// Bytes that the header describes.
         expected: u64,
     },
-    /// Content that its type refuses, with the message of that type.
-    #[error("{reason}")]
-    Content {
-        /// The message.
-        reason: String,
-    },
+    /// Counts that are not those of the ring.
+    #[error(transparent)]
+    #[strum(serialize = "content")]
+    Pairs(#[from] PairCountsError),
+    /// Coefficients that are not a set of tubes.
+    #[error(transparent)]
+    #[strum(serialize = "content")]
+    Tubes(#[from] TubeSetError),
+    /// Elements that are not a system matrix.
+    #[error(transparent)]
+    #[strum(serialize = "content")]
+    Matrix(#[from] MatrixError),
 
     // Sessions.
     /// Something without a text, such as a path that is not UTF-8.
-    #[error("{reason}")]
-    NoText {
-        /// The message of the TOML library.
-        reason: String,
-    },
+    #[error("{0}")]
+    NoText(toml::ser::Error),
     /// A session that is too long to be read again.
     #[error("{found} bytes are more than the {most} that a session can have")]
     LongSession {
@@ -216,4 +213,9 @@ pub enum FormProblem {
         /// Samples that it must have.
         expected: usize,
     },
+}
+
+/// Returns versions as text: "1 and 2".
+fn versions(versions: &[u32]) -> String {
+    versions.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
 }

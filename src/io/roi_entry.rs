@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::roi_problem::RegionProblem;
 use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
 use crate::geometry::Grid;
 
@@ -72,21 +73,21 @@ impl RoiEntry {
     /// The region.
     ///
     /// # Errors
-    /// A sentence on the field that is missing, superfluous or wrong.
-    pub fn roi(&self) -> Result<Roi, String> {
+    /// A field is missing, superfluous or out of range.
+    pub fn roi(&self) -> Result<Roi, RegionProblem> {
         if !self.centre_mm.iter().all(|c| c.is_finite()) {
-            return Err("'centre_mm' is not a point".into());
+            return Err(RegionProblem::Field { field: "centre_mm", expected: "three numbers" });
         }
-        let activity_ratio = self.activity_ratio.map(checked_activity_ratio).transpose();
-        let activity_ratio = activity_ratio.map_err(|error| format!("'activity_ratio': {error}"))?;
+        let activity_ratio = self.activity_ratio.map(checked_activity_ratio).transpose()?;
         let shape = self.shape()?;
         self.has_no_more(&shape)?;
         let angle_deg = self.angle_deg.unwrap_or(0.0);
         if !angle_deg.is_finite() {
-            return Err("'angle_deg' is not a number".into());
+            return Err(RegionProblem::Field { field: "angle_deg", expected: "a number" });
         }
         if self.thickness_mm.is_some_and(|thickness| !is_length(thickness)) {
-            return Err("'thickness_mm' must be a positive length; leave it out for one slice".into());
+            let expected = "a positive length; leave it out for one slice";
+            return Err(RegionProblem::Field { field: "thickness_mm", expected });
         }
         let colour = self.colour.as_deref().map(colour).transpose()?;
         let (thickness_mm, role) = (self.thickness_mm, self.role);
@@ -94,47 +95,46 @@ impl RoiEntry {
         Ok(Roi { angle_deg, thickness_mm, role, activity_ratio, colour, ..plain })
     }
 
-    fn shape(&self) -> Result<RoiShape, String> {
+    fn shape(&self) -> Result<RoiShape, RegionProblem> {
         let plane = self.plane.unwrap_or_default();
         Ok(match self.shape.as_str() {
             "circle" => RoiShape::Circle { radius_mm: self.radius()?, plane },
             "sphere" => RoiShape::Sphere { radius_mm: self.radius()? },
-            "rectangle" => RoiShape::Rectangle { size_mm: self.size("two")?, plane },
-            "ellipse" => RoiShape::Ellipse { size_mm: self.size("two")?, plane },
-            "ellipsoid" => RoiShape::Ellipsoid { size_mm: self.size("three")?, plane },
-            "box" => RoiShape::Box { size_mm: self.size("three")?, plane },
+            "rectangle" => RoiShape::Rectangle { size_mm: self.size("two positive lengths")?, plane },
+            "ellipse" => RoiShape::Ellipse { size_mm: self.size("two positive lengths")?, plane },
+            "ellipsoid" => RoiShape::Ellipsoid { size_mm: self.size("three positive lengths")?, plane },
+            "box" => RoiShape::Box { size_mm: self.size("three positive lengths")?, plane },
             "polygon" => {
                 let points =
                     self.points_mm.as_ref().filter(|points| points.len() >= 3 && points.iter().flatten().all(|v| v.is_finite()));
-                let points =
-                    points.ok_or("a polygon needs 'points_mm', three corners or more, each two lengths from the centre")?;
+                let expected = "three corners or more, each two lengths from the centre";
+                let points = points.ok_or_else(|| self.needs("points_mm", expected))?;
                 RoiShape::Polygon { points_mm: points.as_slice().into(), plane }
             }
             "isocontour" => {
-                let entry = self.isocontour.as_ref().ok_or("an isocontour needs the table 'isocontour' with its voxels")?;
-                RoiShape::Isocontour(Arc::new(entry.contour().map_err(|reason| format!("'isocontour': {reason}"))?))
+                let entry = self.isocontour.as_ref().ok_or_else(|| self.needs("isocontour", "a table with its voxels"))?;
+                RoiShape::Isocontour(Arc::new(entry.contour()?))
             }
-            other => {
-                return Err(format!(
-                    "the shape '{other}' is not known; use circle, ellipse, rectangle, polygon, sphere, ellipsoid, box or isocontour"
-                ));
-            }
+            other => return Err(RegionProblem::UnknownShape(other.to_owned())),
         })
     }
 
-    fn radius(&self) -> Result<f64, String> {
-        let reason = || format!("a {} needs 'radius_mm', a positive length", self.shape);
-        self.radius_mm.filter(|radius| is_length(*radius)).ok_or_else(reason)
+    fn radius(&self) -> Result<f64, RegionProblem> {
+        self.radius_mm.filter(|radius| is_length(*radius)).ok_or_else(|| self.needs("radius_mm", "a positive length"))
     }
 
-    fn size<const N: usize>(&self, count: &str) -> Result<[f64; N], String> {
+    fn size<const N: usize>(&self, expected: &'static str) -> Result<[f64; N], RegionProblem> {
         let size: Option<[f64; N]> = self.size_mm.as_deref().and_then(|sides| sides.try_into().ok());
         let size = size.filter(|sides| sides.iter().all(|side| is_length(*side)));
-        size.ok_or_else(|| format!("the shape '{}' needs 'size_mm', {count} positive lengths", self.shape))
+        size.ok_or_else(|| self.needs("size_mm", expected))
+    }
+
+    fn needs(&self, field: &'static str, expected: &'static str) -> RegionProblem {
+        RegionProblem::Needs { shape: self.shape.clone(), field, expected }
     }
 
     /// Whether there is no field that the shape does not have: somebody meant something by it.
-    fn has_no_more(&self, shape: &RoiShape) -> Result<(), String> {
+    fn has_no_more(&self, shape: &RoiShape) -> Result<(), RegionProblem> {
         use RoiShape::{Box, Circle, Ellipse, Ellipsoid, Isocontour, Polygon, Rectangle, Sphere};
         let fields = [
             ("radius_mm", self.radius_mm.is_some(), matches!(shape, Circle { .. } | Sphere { .. })),
@@ -150,7 +150,7 @@ impl RoiEntry {
             ("isocontour", self.isocontour.is_some(), matches!(shape, Isocontour(_))),
         ];
         match fields.into_iter().find(|(_, is_there, belongs)| *is_there && !belongs) {
-            Some((field, ..)) => Err(format!("the shape '{}' has no '{field}'", self.shape)),
+            Some((field, ..)) => Err(RegionProblem::NoField { shape: self.shape.clone(), field }),
             None => Ok(()),
         }
     }
@@ -185,24 +185,27 @@ impl From<&Roi> for RoiEntry {
 }
 
 impl ContourEntry {
-    fn contour(&self) -> Result<Isocontour, String> {
+    fn contour(&self) -> Result<Isocontour, RegionProblem> {
         let Self { percent, background, seed_radius_mm, threshold, .. } = *self;
-        let numbers = [percent, threshold, background.unwrap_or(0.0)];
-        if !(numbers.iter().all(|v| v.is_finite()) && is_length(seed_radius_mm)) {
-            return Err("'percent', 'background' and 'threshold' must be numbers, 'seed_radius_mm' a positive length".into());
+        let numbers = [("percent", percent), ("threshold", threshold), ("background", background.unwrap_or(0.0))];
+        if let Some((field, _)) = numbers.into_iter().find(|(_, value)| !value.is_finite()) {
+            return Err(RegionProblem::Field { field, expected: "a number" });
         }
-        let grid = Grid::new(self.size, self.voxel_mm, self.first_mm).map_err(|error| error.to_string())?;
+        if !is_length(seed_radius_mm) {
+            return Err(RegionProblem::Field { field: "seed_radius_mm", expected: "a positive length" });
+        }
+        let grid = Grid::new(self.size, self.voxel_mm, self.first_mm)?;
         let num = grid.num_voxels();
         if num > MAX_CONTOUR_VOXELS {
-            return Err(format!("{num} voxels are more than the {MAX_CONTOUR_VOXELS} that it can have"));
+            return Err(RegionProblem::ManyVoxels { found: num, most: MAX_CONTOUR_VOXELS });
         }
         let mut is_inside = vec![false; num];
         for &[first, count] in &self.runs {
             let run = first.checked_add(count).and_then(|end| is_inside.get_mut(first..end));
-            run.ok_or_else(|| format!("the run [{first}, {count}] leaves its {num} voxels"))?.fill(true);
+            run.ok_or(RegionProblem::Run { run: [first, count], num_voxels: num })?.fill(true);
         }
         let recipe = IsocontourRecipe { percent, background, seed_radius_mm };
-        Isocontour::new(recipe, threshold, grid, is_inside).ok_or_else(|| "its voxels are not those of its grid".into())
+        Isocontour::new(recipe, threshold, grid, is_inside).ok_or(RegionProblem::Voxels)
     }
 }
 
@@ -226,11 +229,13 @@ fn is_length(length: f64) -> bool {
     length.is_finite() && length > 0.0
 }
 
+/// Form of a colour.
+const COLOUR: &str = "like \"#d6581e\": red, green and blue, two digits each";
+
 /// Red, green and blue of `#rrggbb`.
-fn colour(text: &str) -> Result<[u8; 3], String> {
+fn colour(text: &str) -> Result<[u8; 3], RegionProblem> {
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.bytes().all(|b| b.is_ascii_hexdigit()));
     let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-    let [_, red, green, blue] =
-        value.ok_or("'colour' must be like \"#d6581e\": red, green and blue, two digits each")?.to_be_bytes();
+    let [_, red, green, blue] = value.ok_or(RegionProblem::Field { field: "colour", expected: COLOUR })?.to_be_bytes();
     Ok([red, green, blue])
 }

@@ -38,15 +38,17 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::IoError;
 use super::blocks::read_text;
 use super::pending::write_whole;
 pub use super::roi_entry::RoiEntry;
-use super::toml_text::{sentence, version};
+use super::roi_problem::RoiProblem;
+use super::toml_text::{syntax, version};
+use super::{FormProblem, IoError};
 use crate::data::{Notice, Roi, RoiRole};
 
 /// Version of the format that is written; older ones are read.
 const VERSION: u32 = 2;
+const VERSIONS: [u32; 2] = [1, VERSION];
 
 /// Largest file that is read: parsed text takes about a hundred times its size.
 const MAX_BYTES: u64 = 2 << 20;
@@ -72,7 +74,7 @@ struct Versioned {
 pub fn read_rois(path: &Path) -> Result<Vec<Roi>, IoError> {
     let text = read_text(path, MAX_BYTES)?;
     let parsed = if is_json(path) { parse_json(&text) } else { parse_toml(&text) };
-    parsed.and_then(regions).map_err(|reason| IoError::Rois { path: path.to_owned(), reason })
+    parsed.and_then(regions).map_err(|problem| IoError::Rois { path: path.to_owned(), problem })
 }
 
 /// What to know about regions that were read: hot ones without a true ratio have no contrast recovery.
@@ -92,18 +94,18 @@ pub fn notice(rois: &[Roi]) -> Option<Notice> {
 /// # Errors
 /// A region that could not be read back, the file cannot be written; what was there before then still is.
 pub fn write_rois(path: &Path, rois: &[Roi]) -> Result<(), IoError> {
-    let refused =
-        |reason: String| IoError::Rois { path: path.to_owned(), reason: format!("it could not be read back: {reason}") };
+    let refused = |problem: RoiProblem| IoError::Rois { path: path.to_owned(), problem };
     let file = RoiFile { version: VERSION, roi: rois.iter().map(RoiEntry::from).collect() };
-    let readable = file.roi.iter().try_for_each(|entry| entry.roi().map(drop).map_err(|e| format!("'{}': {e}", entry.name)));
-    readable.map_err(refused)?;
+    for entry in &file.roi {
+        entry.roi().map_err(|problem| refused(RoiProblem::Unreadable { name: entry.name.clone(), problem }))?;
+    }
     let text = if is_json(path) {
-        serde_json::to_string_pretty(&file).map_err(|error| refused(error.to_string()))?
+        serde_json::to_string_pretty(&file).map_err(|error| refused(RoiProblem::NoJson(error)))?
     } else {
-        toml::to_string(&file).map_err(|error| refused(error.to_string()))?
+        toml::to_string(&file).map_err(|error| refused(RoiProblem::NoToml(error)))?
     };
     if text.len() as u64 > MAX_BYTES {
-        return Err(refused(format!("{} bytes are more than the {MAX_BYTES} that such a file can have", text.len())));
+        return Err(refused(RoiProblem::TooLong { found: text.len(), most: MAX_BYTES }));
     }
     write_whole(path, text.as_bytes())
 }
@@ -117,35 +119,33 @@ fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-fn parse_toml(text: &str) -> Result<RoiFile, String> {
+fn parse_toml(text: &str) -> Result<RoiFile, RoiProblem> {
     toml::from_str(text).map_err(|error| {
         let other = version(text).filter(|version| !is_readable(*version));
-        other.map_or_else(|| sentence(text, &error), unreadable)
+        other.map_or_else(|| syntax(text, &error), unreadable).into()
     })
 }
 
-fn parse_json(text: &str) -> Result<RoiFile, String> {
+fn parse_json(text: &str) -> Result<RoiFile, RoiProblem> {
     serde_json::from_str(text).map_err(|error| {
         let version = serde_json::from_str::<Versioned>(text).map(|of| of.version);
-        version
-            .ok()
-            .filter(|version| !is_readable(*version))
-            .map_or_else(|| format!("regions have a 'version' and a list 'roi'; {error}"), unreadable)
+        let other = version.ok().filter(|version| !is_readable(*version));
+        other.map_or(RoiProblem::Json(error), |found| unreadable(found).into())
     })
 }
 
 fn is_readable(version: i64) -> bool {
-    (1..=i64::from(VERSION)).contains(&version)
+    VERSIONS.iter().any(|known| i64::from(*known) == version)
 }
 
-fn unreadable(version: i64) -> String {
-    format!("it has version {version}; this program reads version {VERSION} and those before it")
+fn unreadable(found: i64) -> FormProblem {
+    FormProblem::Version { found, supported: &VERSIONS }
 }
 
-fn regions(file: RoiFile) -> Result<Vec<Roi>, String> {
+fn regions(file: RoiFile) -> Result<Vec<Roi>, RoiProblem> {
     let version = i64::from(file.version);
     if !is_readable(version) {
-        return Err(unreadable(version));
+        return Err(unreadable(version).into());
     }
     of_entries(&file.roi)
 }
@@ -153,8 +153,10 @@ fn regions(file: RoiFile) -> Result<Vec<Roi>, String> {
 /// The regions of entries.
 ///
 /// # Errors
-/// Which entry makes none and why, as a sentence.
-pub fn of_entries(entries: &[RoiEntry]) -> Result<Vec<Roi>, String> {
+/// Which entry makes none and why.
+pub fn of_entries(entries: &[RoiEntry]) -> Result<Vec<Roi>, RoiProblem> {
     let numbered = entries.iter().enumerate();
-    numbered.map(|(i, entry)| entry.roi().map_err(|reason| format!("ROI {} ('{}'): {reason}", i + 1, entry.name))).collect()
+    numbered
+        .map(|(i, entry)| entry.roi().map_err(|problem| RoiProblem::Region { number: i + 1, name: entry.name.clone(), problem }))
+        .collect()
 }

@@ -46,7 +46,7 @@ use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm = HeaderForm { is_not: "not a system matrix", has: "it has", version: VERSION, max_bytes: 1 << 16 };
+const FORM: HeaderForm = HeaderForm { is_not: "not a system matrix", versions: &[VERSION], max_bytes: 1 << 16 };
 
 /// Most elements: 16 GiB of them.
 const MAX_ELEMENTS: u64 = 1 << 32;
@@ -114,7 +114,7 @@ pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
         elements: Arc::new(elements),
         made: header.made,
     };
-    matrix.validate(ring).map_err(|error| refused(FormProblem::Content { reason: error.to_string() }))
+    matrix.validate(ring).map_err(|error| refused(error.into()))
 }
 
 /// Writes a matrix: the header to `path`, the elements beside it.

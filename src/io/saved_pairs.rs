@@ -28,8 +28,7 @@ use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm =
-    HeaderForm { is_not: "not a crystal-pair histogram", has: "they have", version: VERSION, max_bytes: 1 << 16 };
+const FORM: HeaderForm = HeaderForm { is_not: "not a crystal-pair histogram", versions: &[VERSION], max_bytes: 1 << 16 };
 
 const FORMAT: NumberFormat =
     NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
@@ -61,7 +60,7 @@ pub fn read_pairs(path: &Path) -> Result<PairCounts, IoError> {
     }
     let data = FORM.data_of(path, &header, 4 * ring.num_lors() as u64)?;
     let counts = read_contiguous(&data, FORMAT, 0, ring.num_lors())?;
-    PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(FormProblem::Content { reason: error.to_string() }))
+    PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(error.into()))
 }
 
 /// Writes counts of pairs of crystals: the header to `path`, the numbers beside it.

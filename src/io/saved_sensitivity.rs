@@ -30,7 +30,7 @@ use crate::geometry::Grid;
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm = HeaderForm { is_not: "this is no sensitivity", has: "it has", version: VERSION, max_bytes: 1 << 16 };
+const FORM: HeaderForm = HeaderForm { is_not: "this is no sensitivity", versions: &[VERSION], max_bytes: 1 << 16 };
 
 const FORMAT: NumberFormat =
     NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };

@@ -44,7 +44,7 @@ use super::pair::PendingPair;
 use super::pending::write_f32_le;
 use super::records::{self, Planned, Records, check_finite};
 use super::sweep_space::{in_space, space_of};
-use super::toml_text::{sentence, version};
+use super::toml_text::{syntax, version};
 use super::{FormProblem, IoError, Unsupported};
 use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
@@ -54,6 +54,7 @@ use crate::scanner::epri::half_circle_weights;
 /// Version that is written, and the earlier one that is still read.
 const VERSION: u32 = 2;
 const VERSION_OF_LISTS: u32 = 1;
+const VERSIONS: [u32; 2] = [VERSION_OF_LISTS, VERSION];
 
 /// Largest headers that are read: parsed text takes about a hundred times its size.
 const MAX_BYTES: u64 = 1 << 16;
@@ -354,13 +355,14 @@ fn refused(path: &Path, problem: FormProblem) -> IoError {
 }
 
 fn parse(text: &str) -> Result<Header, FormProblem> {
-    let known = [i64::from(VERSION_OF_LISTS), i64::from(VERSION)];
+    let known = VERSIONS.map(i64::from);
+    let unknown = |found: i64| FormProblem::Version { found, supported: &VERSIONS };
     let header: Header = toml::from_str(text).map_err(|error| {
         let other = version(text).filter(|version| !known.contains(version));
-        other.map_or_else(|| FormProblem::Syntax(sentence(text, &error)), FormProblem::SweepVersion)
+        other.map_or_else(|| syntax(text, &error), unknown)
     })?;
     if !known.contains(&i64::from(header.version)) {
-        return Err(FormProblem::SweepVersion(i64::from(header.version)));
+        return Err(unknown(header.version.into()));
     }
     if header.version == VERSION && text.len() as u64 > MAX_BYTES {
         return Err(FormProblem::LongHeader { found: text.len(), most: MAX_BYTES });

@@ -49,8 +49,7 @@ use crate::data::{TubeSampling, TubeSet, TubesMade};
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm =
-    HeaderForm { is_not: "these are not tubes of response", has: "they have", version: VERSION, max_bytes: 1 << 16 };
+const FORM: HeaderForm = HeaderForm { is_not: "these are not tubes of response", versions: &[VERSION], max_bytes: 1 << 16 };
 
 /// Most coefficients: 4 GiB of them.
 const MAX_COEFFICIENTS: usize = 1 << 30;
@@ -92,8 +91,7 @@ pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
     let num = num.ok_or_else(|| refused(FormProblem::NumCoefficients(MAX_COEFFICIENTS)))?;
     let data = FORM.data_of(path, &header, 4 * num as u64)?;
     let coefficients = read_contiguous(&data, FORMAT, 0, num)?;
-    let set = TubeSet::new(header.scanner, sampling, coefficients)
-        .map_err(|error| refused(FormProblem::Content { reason: error.to_string() }))?;
+    let set = TubeSet::new(header.scanner, sampling, coefficients).map_err(|error| refused(error.into()))?;
     Ok(TubeSet { made: header.made, ..set })
 }
 

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::blocks::read_text;
 use super::pending::write_whole;
-use super::toml_text::{sentence, version};
+use super::toml_text::{syntax, version};
 use super::{FormProblem, IoError, Unsupported};
 
 /// Version of the form that is written and read.
@@ -22,9 +22,9 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Not of this form, or another version.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, FormProblem> {
     if let Some(found) = version(text).filter(|found| *found != i64::from(VERSION)) {
-        return Err(FormProblem::Version { has: "it has", found, read: VERSION });
+        return Err(FormProblem::Version { found, supported: &[VERSION] });
     }
-    toml::from_str(text).map_err(|error| FormProblem::Syntax(sentence(text, &error)))
+    toml::from_str(text).map_err(|error| syntax(text, &error))
 }
 
 /// Reads a session.
@@ -41,7 +41,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, IoError> {
 /// # Errors
 /// Something in it has no text, such as a path that is not UTF-8; or it is too long to be read again.
 pub fn text(session: &impl Serialize) -> Result<String, FormProblem> {
-    let text = toml::to_string(session).map_err(|error| FormProblem::NoText { reason: error.to_string() })?;
+    let text = toml::to_string(session).map_err(FormProblem::NoText)?;
     if text.len() as u64 > MAX_BYTES {
         return Err(FormProblem::LongSession { found: text.len(), most: MAX_BYTES });
     }

@@ -9,14 +9,13 @@ use super::blocks::{read_text, regular_file_len};
 use super::checksum::check_pair;
 use super::{FormProblem, IoError, Unsupported};
 
-/// Line and reason, without the line itself, which may be of any length.
-pub(super) fn sentence(text: &str, error: &toml::de::Error) -> String {
+/// Returns the place and the message of an error, without the line itself, which may be of any length.
+pub(super) fn syntax(text: &str, error: &toml::de::Error) -> FormProblem {
     let span = error.span().unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();
     // What is no TOML up to its very end was not written to its end.
     let is_cut = span.end > 0 && span.end >= text.trim_end().len();
-    let cut = if is_cut { "; the file ends there and may have been cut short" } else { "" };
-    format!("line {}: {}{cut}", before.matches('\n').count() + 1, error.message())
+    FormProblem::Syntax { line: before.matches('\n').count() + 1, message: error.message().to_owned(), is_cut }
 }
 
 /// The version of a text that is not understood as a whole: one of another version has other keys.
@@ -29,10 +28,8 @@ pub(super) fn version(text: &str) -> Option<i64> {
 pub(super) struct HeaderForm {
     /// "these are not tubes of response".
     pub is_not: &'static str,
-    /// "they have", before a version.
-    pub has: &'static str,
-    /// The version that is read.
-    pub version: u32,
+    /// The only version that is read.
+    pub versions: &'static [u32; 1],
     /// Largest header that is read, bytes.
     pub max_bytes: u64,
 }
@@ -61,12 +58,13 @@ impl HeaderForm {
     /// Not a header of this form, another version, a data file that is in another folder.
     pub fn read<H: PairHeader>(&self, path: &Path) -> Result<H, IoError> {
         let text = read_text(path, self.max_bytes)?;
-        let unknown = |found: i64| FormProblem::Version { has: self.has, found, read: self.version };
+        let [current] = *self.versions;
+        let unknown = |found: i64| FormProblem::Version { found, supported: self.versions };
         let header: H = toml::from_str(&text).map_err(|error| {
-            let other = version(&text).filter(|found| *found != i64::from(self.version));
-            self.refused(path, other.map_or_else(|| FormProblem::Syntax(sentence(&text, &error)), unknown))
+            let other = version(&text).filter(|found| *found != i64::from(current));
+            self.refused(path, other.map_or_else(|| syntax(&text, &error), unknown))
         })?;
-        if header.version() != self.version {
+        if header.version() != current {
             return Err(self.refused(path, unknown(header.version().into())));
         }
         if Path::new(header.data_file()).file_name().is_none_or(|name| name != header.data_file()) {

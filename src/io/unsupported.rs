@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::own_form::FormProblem;
 use crate::coded::Coded;
+use crate::data::NotFinite;
 
 /// What is not supported in a file, and what to do. Each has a code: [`Coded::code`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
@@ -39,9 +40,9 @@ pub enum Unsupported {
     /// A map of attenuation with another unit.
     #[error("its values are in {0}; a map of attenuation holds linear attenuation coefficients, 1/cm")]
     AttenuationUnit(&'static str),
-    /// A map of attenuation with voxels that are not finite, as a sentence.
-    #[error("{0}")]
-    AttenuationNotFinite(String),
+    /// A map of attenuation with voxels that are not finite.
+    #[error(transparent)]
+    AttenuationNotFinite(NotFinite),
     /// A map of attenuation with values that attenuation does not have.
     #[error(
         "its values go from {low} to {high}; a map of attenuation holds linear attenuation coefficients at 511 keV, from 0 to \
@@ -128,11 +129,8 @@ pub enum Unsupported {
     #[error("its voxel axes are oblique to the patient's; resample it to axes along the patient's first")]
     Oblique,
     /// A series of images on different grids.
-    #[error("images that are not on one grid are no series: {reason}")]
-    SeriesGrids {
-        /// The message of the array library.
-        reason: String,
-    },
+    #[error("images that are not on one grid are no series: {0}")]
+    SeriesGrids(ndarray::ShapeError),
     /// A series of no image or of too many.
     #[error("a series has 1 to {most} images, and this one {found}")]
     SeriesLength {

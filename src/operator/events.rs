@@ -17,7 +17,7 @@ use super::of_share::AmongAll;
 use super::sharing::Sharing;
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
-use super::{Accumulation, Behind, DataSpace, LinearOperator, OperatorError, OwnShare, Subset, check_lengths};
+use super::{Accumulation, Behind, DataSpace, LinearOperator, OperatorError, OperatorLimit, OwnShare, Subset, check_lengths};
 use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Share, Simd, Team, Voxels};
 use crate::data::{Events, TofFacts};
 use crate::geometry::{Grid, Line, Point};
@@ -59,16 +59,13 @@ impl EventRays {
         subsets: EventSubsets,
         share: Share,
     ) -> Result<Self, OperatorError> {
-        let refuse = |text: String| Err(OperatorError::Settings(text));
         let (num_crystals, num_rays) = (detectors.crystals().len(), rays.num());
         if u32::try_from(events.len()).is_err() {
-            return refuse(format!("the list has {} events; the most that can be used at once are {}", events.len(), u32::MAX));
+            return Err(OperatorLimit::NumEvents { found: events.len(), most: u32::MAX }.into());
         }
         if let Some(event) = events.pairs.par_iter().position_first(|pair| pair.iter().any(|&c| c as usize >= num_crystals)) {
-            let ([first, second], scanner) = (events.pairs[event], detectors.name());
-            return refuse(format!(
-                "event {event} of the list is between the crystals {first} and {second}; the scanner {scanner} has {num_crystals}"
-            ));
+            let (pair, scanner) = (events.pairs[event], detectors.name().to_owned());
+            return Err(OperatorLimit::UnknownCrystal { event, pair, scanner, num_crystals }.into());
         }
         let tof = tof.filter(|_| !events.is_empty() && events.tof_mm.len() == events.len());
         let (kernels, kernel_of) = kernels_of(&events, tof)?;
@@ -155,12 +152,10 @@ fn kernels_of(events: &Events, tof: Option<&TofFacts>) -> Result<(Vec<TofKernel>
         }
     }
     if let Some(fwhm_mm) = fwhms_mm.iter().find(|mm| !(**mm > 0.0 && mm.is_finite())) {
-        let text = format!("the time-of-flight resolution (FWHM) is {fwhm_mm} mm; it must be a positive length");
-        return Err(OperatorError::Settings(text));
+        return Err(OperatorLimit::TofResolution(*fwhm_mm).into());
     }
     if u8::try_from(fwhms_mm.len()).is_err() {
-        let text = format!("the list has {} time-of-flight resolutions; the most are {}", fwhms_mm.len(), u8::MAX);
-        return Err(OperatorError::Settings(text));
+        return Err(OperatorLimit::NumTofResolutions { found: fwhms_mm.len(), most: u8::MAX }.into());
     }
     let number = |pair: &[u32; 2]| {
         let fwhm_mm = tof.fwhm_of(*pair);

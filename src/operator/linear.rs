@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, Range};
 
-use super::{DataSpace, Subset, Views};
+use super::{DataSpace, Misfit, OperatorLimit, Subset, Views};
 use crate::algebra::{Backend, BackendError, Data, Image, Team, Voxels};
 use crate::coded::coded;
 use crate::task::{Stopped, Task};
@@ -100,11 +100,11 @@ pub enum OperatorError {
         found: usize,
     },
     /// A setting that the device does not allow.
-    #[error("{0}")]
-    Settings(String),
+    #[error(transparent)]
+    Settings(#[from] OperatorLimit),
     /// The projector does not apply to this geometry.
     #[error("this projector does not fit: {0}; use the projector per-lor")]
-    Unsuitable(String),
+    Unsuitable(#[from] Misfit),
 }
 
 coded!(OperatorError, Stopped, Backend);

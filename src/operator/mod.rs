@@ -19,6 +19,7 @@ mod lors;
 mod mirrors;
 mod of_share;
 mod planes;
+mod problem;
 mod sharing;
 mod siddon;
 mod stored_matrix;
@@ -40,6 +41,7 @@ pub use planes::{
     FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
     backproject_plain, grid_about_zero,
 };
+pub use problem::{Misfit, OperatorLimit};
 pub use siddon::Siddon;
 pub use stored_matrix::{CrystalPairs, MatrixColumns, MatrixOrder, Residence, STORED_SYMMETRIES, StoredMatrix, check_symmetries};
 pub use tof::{REACH_SIGMAS, TofKernel, TofTerms};

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Algorithm, ReconError, Stage, StageTimes, StepReport};
+use super::{Algorithm, ReconError, SettingsProblem, Stage, StageTimes, StepReport};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::Accumulation;
 use crate::task::Task;
@@ -71,7 +71,7 @@ impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
             stages += report.stages;
             last = Some(report);
         }
-        let Some(last) = last else { return Err(ReconError::UnsuitableSettings("no iteration was asked for".into())) };
+        let Some(last) = last else { return Err(SettingsProblem::NoIterations.into()) };
         algorithm.volume_into(&mut self.image)?;
         (self.num_events, self.made) = (num_events, Instant::now());
         self.num_steps += 1;

@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 
 use super::race::Race;
 use super::shown::Shown;
-use super::{Algorithm, CountTotals, EmKernels, Explained, ForwardModel, ReconError, Stage, StageTimes, StepReport};
+use super::{
+    Algorithm, CountTotals, DataProblem, EmKernels, Explained, ForwardModel, ReconError, SettingsProblem, Stage, StageTimes,
+    StepReport,
+};
 use crate::algebra::{Data, Image, ImageSpace, PendingVolume};
 use crate::data::{Counts, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
@@ -102,8 +105,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     /// A start image with negative values, not enough memory on the device.
     pub fn new(mut backend: B, space: S, model: M, settings: EmSettings, init: Option<&Volume>) -> Result<Self, ReconError> {
         if init.is_some_and(|init| init.as_slice().iter().any(|v| !(v.is_finite() && *v >= 0.0))) {
-            let text = "the start image has negative or non-finite values; MLEM and OSEM multiply it, so it must be zero or positive everywhere";
-            return Err(ReconError::UnsuitableSettings(text.into()));
+            return Err(SettingsProblem::StartImage.into());
         }
         let num_subsets = model.num_subsets();
         let data_len = (0..num_subsets).map(|s| model.data_len(s)).max().unwrap_or(0);
@@ -256,17 +258,14 @@ pub fn check_poisson_data(counts: &Counts) -> Result<(), ReconError> {
         ("multiplicative sinogram", counts.multiplicative.as_ref()),
         ("additive sinogram", counts.additive.as_ref()),
     ];
-    for (what, data) in parts {
+    for (name, data) in parts {
         let Some(data) = data else { continue };
         if let Some((index, value)) = data.first_unusable_bin() {
-            let (view, tangential_pos, plane) = data.bin_of_index(index);
-            return Err(ReconError::UnsuitableData(format!(
-                "the {what} holds {value} at view {view}, tangential position {tangential_pos}, plane {plane}; MLEM and OSEM need counts of zero or more in every bin (data already corrected for randoms can go below zero: give the randoms as an additive sinogram instead)"
-            )));
+            return Err(DataProblem::Bin { name, value, bin: data.bin_of_index(index) }.into());
         }
     }
     if counts.prompts.counts.iter().all(|&v| v == 0.0) {
-        return Err(ReconError::UnsuitableData("the measured data has no counts: every bin is zero".into()));
+        return Err(DataProblem::NoCounts.into());
     }
     Ok(())
 }
@@ -291,7 +290,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         })?;
         timed(&mut stages[Stage::Race], || self.prepare_race(subset, task))?;
         let Some(sensitivity) = &self.sensitivity[subset] else {
-            return Err(ReconError::UnsuitableSettings("the sensitivity image is missing".into()));
+            return Err(SettingsProblem::NoSensitivity.into());
         };
         let (backend, model) = (&mut self.backend, &mut self.model);
         timed(&mut stages[Stage::Forward], || {

@@ -8,6 +8,7 @@ mod list_model;
 mod mlem_osem;
 mod model;
 mod post_filter;
+mod problem;
 mod race;
 mod shared;
 mod shown;
@@ -27,6 +28,7 @@ pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel};
 pub use post_filter::gaussian_filter;
+pub use problem::{DataProblem, ProjectionProblem, ReferenceProblem, SettingsProblem};
 pub use race::RaceReport;
 pub use shared::SharedAlgorithm;
 pub use slabs::{SlabAlgorithm, slabs};
@@ -88,11 +90,20 @@ pub enum ReconError {
     #[error(transparent)]
     Operator(#[from] OperatorError),
     /// The data does not suit the algorithm.
-    #[error("{0}")]
-    UnsuitableData(String),
+    #[error(transparent)]
+    UnsuitableData(#[from] DataProblem),
     /// The settings do not suit the data.
-    #[error("{0}")]
-    UnsuitableSettings(String),
+    #[error(transparent)]
+    UnsuitableSettings(#[from] SettingsProblem),
+    /// The system started no thread, with its message.
+    #[error("a thread could not be started: {0}; close other programs and try again")]
+    Thread(String),
+    /// No device to compute on.
+    #[error("there is no device to compute on")]
+    NoDevice,
+    /// A thread panicked.
+    #[error("the program made a mistake; please report it with what you did")]
+    Panicked,
 }
 
 coded!(ReconError, Operator);
@@ -134,7 +145,7 @@ pub trait Algorithm: Send {
     /// # Errors
     /// One cannot be used (then none of them is taken), or the algorithm works on whole data only.
     fn append(&mut self, _projections: Vec<Projection>, _is_last: bool) -> Result<(), ReconError> {
-        Err(ReconError::UnsuitableSettings("this algorithm needs all data from the start; it accepts no more".into()))
+        Err(SettingsProblem::WholeData.into())
     }
 
     /// Whether there is nothing to do before more data come.

@@ -52,9 +52,7 @@ impl Helper {
             }
         };
         let thread = Builder::new().name("member".into()).spawn(work);
-        let thread = thread.map_err(|error| {
-            ReconError::UnsuitableSettings(format!("a thread could not be started: {error}; close other programs and try again"))
-        })?;
+        let thread = thread.map_err(|error| ReconError::Thread(error.to_string()))?;
         Ok(Self { asks: Some(asks), outcomes, thread: Some(thread) })
     }
 
@@ -81,7 +79,7 @@ fn together(work: Work, algorithm: &mut dyn Algorithm, team: &Team, task: &Task)
         Work::Step => algorithm.step(task).map(|report| Answer::Step(Box::new(report))),
         Work::Explain => algorithm.explained(task).map(Answer::Explained),
     }));
-    let outcome = outcome.unwrap_or_else(|_| Err(ReconError::UnsuitableSettings(PANIC.into())));
+    let outcome = outcome.unwrap_or(Err(ReconError::Panicked));
     // All have done it, or none may go on.
     let outcome = outcome.and_then(|report| Ok(team.meet().map(|()| report)?));
     if outcome.as_ref().is_err_and(is_of_another)
@@ -97,10 +95,6 @@ fn together(work: Work, algorithm: &mut dyn Algorithm, team: &Team, task: &Task)
     }
     outcome
 }
-
-pub(super) const PANIC: &str = "the program made a mistake; please report it with what you did";
-
-pub(super) const NO_DEVICE: &str = "there is no device to compute on";
 
 /// Whether a member only says that another one has left.
 fn is_of_another(error: &ReconError) -> bool {
@@ -122,7 +116,7 @@ impl SharedAlgorithm {
     pub fn new(members: impl IntoIterator<Item = (Box<dyn Algorithm>, Team)>) -> Result<Self, ReconError> {
         let mut members = members.into_iter();
         let Some((first, team)) = members.next() else {
-            return Err(ReconError::UnsuitableSettings(NO_DEVICE.into()));
+            return Err(ReconError::NoDevice);
         };
         team.assemble();
         let start = |(algorithm, team): (Box<dyn Algorithm>, Team)| {
@@ -137,7 +131,7 @@ impl SharedAlgorithm {
         self.helpers.iter().for_each(|helper| helper.ask(Ask::Together(work, task.clone())));
         let mut outcome = together(work, &mut *self.first, &self.team, task);
         for helper in &self.helpers {
-            let gone = || Err(ReconError::UnsuitableSettings(PANIC.into()));
+            let gone = || Err(ReconError::Panicked);
             let other = helper.outcomes.recv().unwrap_or_else(|_| gone());
             // What went wrong is said by the one to whom it happened.
             if let Err(error) = other
@@ -160,14 +154,14 @@ impl Algorithm for SharedAlgorithm {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         match self.together(Work::Step, task)? {
             Answer::Step(report) => Ok(*report),
-            Answer::Explained(_) => Err(ReconError::UnsuitableSettings(PANIC.into())),
+            Answer::Explained(_) => Err(ReconError::Panicked),
         }
     }
 
     fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {
         match self.together(Work::Explain, task)? {
             Answer::Explained(explained) => Ok(explained),
-            Answer::Step(_) => Err(ReconError::UnsuitableSettings(PANIC.into())),
+            Answer::Step(_) => Err(ReconError::Panicked),
         }
     }
 

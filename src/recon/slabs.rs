@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::thread;
 
-use super::shared::{NO_DEVICE, PANIC};
 use super::{Algorithm, ReconError, StepReport};
 use crate::algebra::{BackendError, PendingVolume};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
@@ -62,11 +61,11 @@ impl Algorithm for SlabAlgorithm {
         let outcomes: Vec<Result<StepReport, ReconError>> = thread::scope(|scope| {
             let algorithms = self.slabs.iter_mut().map(|slab| &mut slab.algorithm);
             let threads: Vec<_> = algorithms.map(|algorithm| scope.spawn(|| algorithm.step(&Task::new()))).collect();
-            let panicked = || ReconError::UnsuitableSettings(PANIC.into());
+            let panicked = || ReconError::Panicked;
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
         });
         let reports = outcomes.into_iter().collect::<Result<Vec<StepReport>, ReconError>>()?;
-        reports.into_iter().next().ok_or_else(|| ReconError::UnsuitableSettings(NO_DEVICE.into()))
+        reports.into_iter().next().ok_or(ReconError::NoDevice)
     }
 
     fn num_subsets(&self) -> usize {

@@ -223,7 +223,7 @@ mod tests {
         let flat = Crystal { axes: [[0.0; 3]; 3], ..crystal };
         let negative = Crystal { size_mm: [1.0, -1.0, 1.0], ..crystal };
         for wrong in [nowhere, flat, negative] {
-            assert!(Detectors::new("a", vec![crystal, wrong]).unwrap_err().to_string().contains("crystal 1"));
+            assert!(matches!(Detectors::new("a", vec![crystal, wrong]), Err(DetectorsError::Crystal { crystal: 1, .. })));
         }
     }
 }

@@ -58,8 +58,8 @@ fn a_saved_sweep_that_cannot_be_is_refused() {
     write_sweep(&path, &sweep).unwrap();
     let good = fs::read_to_string(&path).unwrap();
     for (from, to, parts) in [
-        ("version = 2", "version = 9", ["version 9", "version 2"]),
-        ("version = 2", "version = 9\nunknown = 3", ["version 9", "version 2"]),
+        ("version = 2", "version = 9", ["version 9", "version 1 and 2"]),
+        ("version = 2", "version = 9\nunknown = 3", ["version 9", "version 1 and 2"]),
         ("version = 2", "", ["version", "missing"]),
         ("num_points = 32", "num_points = 0", ["num_points", "0"]),
         ("num_points = 32", "num_points = 33", ["a.f32", "too short"]),

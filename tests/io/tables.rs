@@ -40,7 +40,7 @@ fn a_roi_file_written_by_hand() {
     let expected = Roi::new("liver", shape, [1.0, 2.0, 3.5]);
     assert_eq!(read_rois(&path).unwrap(), [expected]);
     let cases: [(&str, &str, &[&str]); 21] = [
-        ("version = 1", "version = 3", &["version 3", "version 2 and those before it"]),
+        ("version = 1", "version = 3", &["version 3", "version 1 and 2"]),
         ("version = 1", "version = 0", &["version 0"]),
         ("version = 1", "", &["missing field `version`"]),
         ("radius_mm = 10", "radius_mm = -10", &["ROI 1 ('liver')", "radius_mm"]),
@@ -54,7 +54,7 @@ fn a_roi_file_written_by_hand() {
         ("\"circle\"", "\"polygon\"", &["points_mm", "three corners"]),
         ("\"circle\"", "\"box\"", &["'box'", "size_mm", "three positive lengths"]),
         ("\"circle\"", "\"ellipse\"", &["'ellipse'", "size_mm", "two positive lengths"]),
-        ("\"circle\"", "\"isocontour\"", &["the table 'isocontour'"]),
+        ("\"circle\"", "\"isocontour\"", &["isocontour", "a table"]),
         ("radius_mm = 10", "radius = 10", &["radius", "line"]),
         (
             "radius_mm = 10",
@@ -163,7 +163,7 @@ fn json_that_is_not_understood_says_where() {
     fs::write(&path, text).unwrap();
     assert_eq!(read_rois(&path).unwrap(), [Roi::new("a", RoiShape::Sphere { radius_mm: 5.0 }, [0.0; 3])]);
     let cases: [(&str, &str, &[&str]); 5] = [
-        ("\"version\": 2", "\"version\": 7", &["version 7", "version 2 and those before it"]),
+        ("\"version\": 2", "\"version\": 7", &["version 7", "version 1 and 2"]),
         ("5}", "-5}", &["ROI 1 ('a')", "radius_mm"]),
         ("radius_mm", "radius", &["unknown field `radius`", "line 1"]),
         ("5}]}", "5}]", &["line 1"]),

@@ -8,8 +8,9 @@ use tomoscope::data::{Counts, Michelogram, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, AxialRuns, LinearOperator, OperatorError, Siddon, Subset, ViewProjector};
 use tomoscope::phantom::{self, SimulationOptions};
-use tomoscope::recon::ProjectionModel;
-use tomoscope::recon::{Algorithm, EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
+use tomoscope::recon::{
+    Algorithm, DataProblem, EmSettings, MlemOsem, ProjectionModel, ReconError, SubsetOrder, check_poisson_data,
+};
 use tomoscope::scanner::{ScanGeometry, find};
 use tomoscope::task::Task;
 
@@ -205,11 +206,14 @@ fn data_that_a_poisson_likelihood_cannot_explain_is_refused() {
         check_poisson_data(&Counts::new(Michelogram::new(Arc::clone(&geometry), values).unwrap()))
     };
     assert!(with(0, 0.0).is_ok());
-    let negative = with(4, -2.0).err().unwrap().to_string();
-    assert!(negative.contains("-2") && negative.contains("view 0, tangential position 1, plane 0"), "{negative}");
-    assert!(with(3, f32::NAN).is_err() && with(3, f32::INFINITY).is_err());
+    assert_eq!(with(4, -2.0), Err(DataProblem::Bin { name: "measured data", value: -2.0, bin: (0, 1, 0) }.into()));
+    for value in [f32::NAN, f32::INFINITY] {
+        let is_bin = |problem: &DataProblem| matches!(problem, DataProblem::Bin { value: found, .. } if !found.is_finite());
+        let error = with(3, value).unwrap_err();
+        assert!(matches!(&error, ReconError::UnsuitableData(problem) if is_bin(problem)), "{error:?}");
+    }
     let nothing = Michelogram::new(Arc::clone(&geometry), vec![0.0; geometry.num_bins()]).unwrap();
-    assert!(check_poisson_data(&Counts::new(nothing)).is_err());
+    assert_eq!(check_poisson_data(&Counts::new(nothing)), Err(DataProblem::NoCounts.into()));
 }
 
 /// A projector whose race loses a known part of every addition.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tomoscope::algebra::{Backend, Host, Simd};
 use tomoscope::data::{TubeSampling, TubeSet, Unit, Volume};
 use tomoscope::geometry::{Grid, Point};
-use tomoscope::operator::{Accumulation, LinearOperator, OperatorError, PlainTubes, Subset, Tubes, ViewProjector};
+use tomoscope::operator::{Accumulation, LinearOperator, Misfit, OperatorError, PlainTubes, Subset, Tubes, ViewProjector};
 use tomoscope::scanner::{InPlane, ScanGeometry, Segment};
 use tomoscope::task::Task;
 
@@ -317,7 +317,7 @@ fn the_same_bits_for_any_number_of_threads() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_a_sentence() {
+fn what_does_not_fit_is_refused() {
     let geometry = scanner(5, 4, 15, 6);
     let fitting = grid(&geometry, [17, 17], [1.5, 1.5], 0);
     let tubes = random_tubes(&geometry, [9, 3, 7]);
@@ -332,22 +332,23 @@ fn what_does_not_fit_is_refused_with_a_sentence() {
         Ok(_) => panic!("it was taken"),
     };
     let spanned = ScanGeometry { segments: vec![Segment::full(-1, 1, 5)], ..(*geometry).clone() };
-    assert!(refused(&spanned, &fitting, &tubes).contains("span above 1"));
+    assert_eq!(refused(&spanned, &fitting, &tubes), Misfit::Spanned);
     let wider = ScanGeometry { in_plane: InPlane::ArcCorrected { bin_mm: 1.501 }, ..(*geometry).clone() };
-    assert!(refused(&wider, &fitting, &tubes).contains("1.5 mm step"));
+    assert!(matches!(refused(&wider, &fitting, &tubes), Misfit::OffLattice { across_mm: 1.5, .. }));
     let few = random_tubes(&scanner(5, 4, 13, 6), [9, 3, 7]);
-    assert!(refused(&geometry, &fitting, &few).contains("reach to tangential index 6 and ring difference 4"));
+    assert!(matches!(refused(&geometry, &fitting, &few), Misfit::Reach { tubes: [6, 4], .. }));
     let few = random_tubes(&scanner(4, 3, 15, 6), [9, 3, 7]);
-    assert!(refused(&geometry, &fitting, &few).contains("these data to 7 and 4"));
+    assert!(matches!(refused(&geometry, &fitting, &few), Misfit::Reach { data: [7, 4], .. }));
     let long = random_tubes(&geometry, [9, 3, 9]);
-    assert!(refused(&geometry, &fitting, &long).contains("at most 7"));
+    assert_eq!(refused(&geometry, &fitting, &long), Misfit::AxialSamples { found: 9, most: 7 });
     let of_slices = |num: usize, slice_mm: f64| Grid::centred([17, 17, num], [1.5, 1.5, slice_mm]).unwrap();
-    assert!(refused(&geometry, &of_slices(9, 1.6), &tubes).contains("half a ring spacing (1.5 mm)"));
-    assert!(refused(&geometry, &of_slices(10, 1.5), &tubes).contains("in the middle of every ring"));
-    assert!(refused(&geometry, &of_slices(7, 1.5), &tubes).contains("use 9 or more"));
+    let slices = Misfit::Slices { half_ring_mm: 1.5 };
+    assert_eq!(refused(&geometry, &of_slices(9, 1.6), &tubes), slices);
+    assert_eq!(refused(&geometry, &of_slices(10, 1.5), &tubes), slices);
+    assert_eq!(refused(&geometry, &of_slices(7, 1.5), &tubes), Misfit::FewSlices { found: 7, needed: 9 });
     let mut thin = tubes.clone();
     thin.sampling.spacing_mm[2] = 1.0;
-    assert!(refused(&geometry, &fitting, &thin).contains("every 1 mm along the axis"));
+    assert_eq!(refused(&geometry, &fitting, &thin), Misfit::AxialStep { tubes_mm: 1.0, slices_mm: 1.5 });
     assert!(Tubes::new(geometry, fitting, 12.0, &tubes).is_ok());
 }
 

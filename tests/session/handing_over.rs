@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{bounded, unbounded};
 use tomoscope::algebra::BackendError;
-use tomoscope::recon::{ReconError, Stage};
+use tomoscope::recon::{SettingsProblem, Stage};
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
 use tomoscope::task::Task;
 
@@ -292,7 +292,10 @@ fn an_error_when_nobody_looked_hands_the_image_before_it_over() {
     let mut watcher = Watcher::with_options(
         unwatched(),
         scripted(|_| {
-            Script::with_deed(1, |step, _| if step == 4 { Err(ReconError::UnsuitableData("no memory".into())) } else { Ok(()) })
+            Script::with_deed(
+                1,
+                |step, _| if step == 4 { Err(SettingsProblem::Setup("no memory".into()).into()) } else { Ok(()) },
+            )
         }),
         |_| {},
     );

@@ -8,7 +8,7 @@ use crossbeam_channel::unbounded;
 use tomoscope::data::{Roi, RoiMask, RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::Job;
-use tomoscope::recon::{ReconError, Stage};
+use tomoscope::recon::{SettingsProblem, Stage};
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
 
 use super::script::{PATIENCE, Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
@@ -180,7 +180,7 @@ fn an_error_fails_the_run_and_the_next_start_works() {
         Script::with_deed(
             1,
             move |step, _| {
-                if run == 1 && step == 3 { Err(ReconError::UnsuitableData(sentence.into())) } else { Ok(()) }
+                if run == 1 && step == 3 { Err(SettingsProblem::Setup(sentence.into()).into()) } else { Ok(()) }
             },
         )
     }));

@@ -227,7 +227,7 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
     harness.get_by_label_contains("broken.session: this is not a session: line 2");
     std::fs::write(&broken, "version = 7\n").unwrap();
     drop_file(&mut harness, &broken);
-    harness.get_by_label_contains("it has version 7; this program reads version 1");
+    harness.get_by_label_contains("version 7 is not supported; this program reads version 1");
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let values = read_contiguous(&source.path, source.format, source.offset, grid.num_voxels())?;
     let volume = Volume::from_vec(grid, values, unit(&header));
     let volume = volume.ok_or_else(|| header.unsupported(Unsupported::Voxels))?;
-    notices.extend(volume.not_finite().map(|text| header.warning(text)));
+    notices.extend(volume.not_finite().map(|values| header.warning(values.to_string())));
     Ok((volume, notices))
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use super::EventProblem;
 use crate::io::IoError;
 
 /// Bytes that are read at a time.
@@ -92,7 +93,7 @@ impl ByteStream {
     }
 
     /// Refuses what was found at a place of the file.
-    pub fn refuse(&self, place: u64, problem: impl Into<String>) -> IoError {
+    pub fn refuse(&self, place: u64, problem: impl Into<EventProblem>) -> IoError {
         IoError::Events { path: self.path.clone(), place, problem: problem.into() }
     }
 }
@@ -127,7 +128,7 @@ mod tests {
             }
         }
         assert_eq!(found, bytes);
-        assert!(stream.refuse(7, "is odd").to_string().contains("byte 7"));
+        assert!(matches!(stream.refuse(7, EventProblem::Counts(-1.0)), IoError::Events { place: 7, .. }));
         assert!(ByteStream::open(folder.path()).is_err());
     }
 }

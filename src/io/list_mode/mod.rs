@@ -11,6 +11,7 @@ mod bytes;
 pub mod castor;
 mod follow;
 pub mod petsird;
+mod problem;
 mod records;
 pub mod siemens;
 pub mod yrt;
@@ -24,6 +25,7 @@ use crate::task::{Stopped, Task};
 
 pub use bytes::ByteStream;
 pub use follow::ListFollower;
+pub use problem::EventProblem;
 
 /// Events that a piece has about.
 pub const EVENTS_AT_ONCE: usize = 1 << 16;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::{ByteStream, EVENTS_AT_ONCE};
+use super::{ByteStream, EVENTS_AT_ONCE, EventProblem};
 use crate::io::IoError;
 
 /// Bytes that are looked at together at most, where an event does not take more.
@@ -85,18 +85,10 @@ impl Records {
         let (len, size) = (self.stream.len()?, self.size as u64);
         let (num, rest) = (len / size, len % size);
         if rest != 0 {
-            let problem = format!(
-                "the file ends inside an event: {rest} of {size} bytes; copy it again (the copy may \
-                 be truncated), or check the fields of its events"
-            );
-            return Err(self.stream.refuse(len - rest, problem));
+            return Err(self.stream.refuse(len - rest, EventProblem::CutEvent { found: rest, size }));
         }
         match expected.filter(|&expected| expected != num) {
-            Some(expected) => {
-                let problem =
-                    format!("the file ends after {num} events of {size} bytes, its header has {expected}; copy both again");
-                Err(self.stream.refuse(len, problem))
-            }
+            Some(expected) => Err(self.stream.refuse(len, EventProblem::NumEvents { found: num, size, expected })),
             None => Ok(num),
         }
     }
@@ -112,7 +104,7 @@ impl<'a> Block<'a> {
     ///
     /// # Errors
     /// What was wrong, and where.
-    pub(super) fn try_for_each(&self, mut take: impl FnMut(&'a [u8]) -> Result<(), String>) -> Result<(), IoError> {
+    pub(super) fn try_for_each(&self, mut take: impl FnMut(&'a [u8]) -> Result<(), EventProblem>) -> Result<(), IoError> {
         let mut records = self.bytes.chunks_exact(self.size).enumerate();
         records.try_for_each(|(index, record)| take(record).map_err(|problem| self.refuse(index, problem)))
     }
@@ -121,12 +113,12 @@ impl<'a> Block<'a> {
     ///
     /// # Errors
     /// What was wrong, and where.
-    pub(super) fn nth(&self, index: usize, take: impl FnOnce(&'a [u8]) -> Result<(), String>) -> Result<(), IoError> {
+    pub(super) fn nth(&self, index: usize, take: impl FnOnce(&'a [u8]) -> Result<(), EventProblem>) -> Result<(), IoError> {
         let record = &self.bytes[index * self.size..(index + 1) * self.size];
         take(record).map_err(|problem| self.refuse(index, problem))
     }
 
-    fn refuse(&self, index: usize, problem: String) -> IoError {
+    fn refuse(&self, index: usize, problem: EventProblem) -> IoError {
         IoError::Events { path: self.path.to_owned(), place: self.place + (index * self.size) as u64, problem }
     }
 }
@@ -155,26 +147,22 @@ pub(super) fn f32_at(record: &[u8], at: usize) -> f32 {
 ///
 /// # Errors
 /// It is too large for them.
-pub(super) fn finite(value: f64, what: &str) -> Result<f32, String> {
+pub(super) fn finite(value: f64, name: &'static str) -> Result<f32, EventProblem> {
     let rounded = value as f32;
-    if rounded.is_finite() { Ok(rounded) } else { Err(format!("{what} is {value}, which is out of range")) }
+    if rounded.is_finite() { Ok(rounded) } else { Err(EventProblem::OutOfRange { name, value }) }
 }
 
 /// The numbers of two crystals at a place.
 ///
 /// # Errors
 /// One that the scanner does not have, or one crystal twice.
-pub(super) fn pair_at(record: &[u8], at: usize, num_crystals: usize) -> Result<[u32; 2], String> {
+pub(super) fn pair_at(record: &[u8], at: usize, num_crystals: usize) -> Result<[u32; 2], EventProblem> {
     let pair = [u32_at(record, at), u32_at(record, at + 4)];
-    if let Some(crystal) = pair.into_iter().find(|&crystal| crystal as usize >= num_crystals) {
-        return Err(format!(
-            "crystal number {crystal}, expected 0 to {}; check the scanner and \
-             the fields of the events",
-            num_crystals - 1
-        ));
+    if let Some(found) = pair.into_iter().find(|&crystal| crystal as usize >= num_crystals) {
+        return Err(EventProblem::UnknownCrystal { found, num_crystals });
     }
     if pair[0] == pair[1] {
-        return Err(format!("both its crystals are number {}; a coincidence has two", pair[0]));
+        return Err(EventProblem::SameCrystal(pair[0]));
     }
     Ok(pair)
 }

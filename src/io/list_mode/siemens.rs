@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::records::{Records, u32_at};
-use super::{ByteStream, EventReader, ListOptions};
+use super::{ByteStream, EventProblem, EventReader, ListOptions};
 use crate::data::{EventChunk, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency};
 use crate::io::IoError;
 use crate::io::interfile::siemens::{ListHeader, read_list_header};
@@ -132,15 +132,15 @@ impl Decoder {
         }
     }
 
-    fn advance_to(&mut self, time_ms: u32) -> Result<(), String> {
-        let before = std::mem::replace(&mut self.time_ms, time_ms);
-        if time_ms < before {
-            return Err(format!("its time tag is {time_ms} ms, but the one before it is {before} ms: time runs backwards"));
+    fn advance_to(&mut self, time_ms: u32) -> Result<(), EventProblem> {
+        let before_ms = std::mem::replace(&mut self.time_ms, time_ms);
+        if time_ms < before_ms {
+            return Err(EventProblem::Backwards { time_ms, before_ms });
         }
         Ok(())
     }
 
-    fn decode(&mut self, word: u32, chunk: &mut EventChunk) -> Result<(), String> {
+    fn decode(&mut self, word: u32, chunk: &mut EventChunk) -> Result<(), EventProblem> {
         if word & IS_TAG != 0 {
             match word & TAG_KIND {
                 0 => self.advance_to(word & !(IS_TAG | TAG_KIND))?,
@@ -151,11 +151,7 @@ impl Decoder {
         let bin = word & !IS_PROMPT;
         let num_transaxial = self.transaxial.len() as u32;
         let Some(&[first, second]) = self.planes.get((bin / num_transaxial) as usize) else {
-            let num = self.planes.len();
-            return Err(format!(
-                "the event's bin {bin} is in plane {}, but there are {num} planes; is it the data of this header?",
-                bin / num_transaxial
-            ));
+            return Err(EventProblem::Plane { bin, plane: bin / num_transaxial, num_planes: self.planes.len() });
         };
         let [a, b] = self.transaxial[(bin % num_transaxial) as usize];
         if a == GAP {

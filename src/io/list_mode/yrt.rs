@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::records::{Records, f32_at, finite, pair_at, u32_at};
-use super::{ByteStream, EventReader, ListOptions, YrtFields, castor};
+use super::{ByteStream, EventProblem, EventReader, ListOptions, YrtFields, castor};
 use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::{IoError, Unsupported};
 use crate::scanner::Detectors;
@@ -83,13 +83,13 @@ fn tof_facts(detectors: &Detectors, fwhm_ps: f64, range_ps: Option<f64>) -> TofF
 }
 
 impl Decoder {
-    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), String> {
+    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), EventProblem> {
         events.pairs.push(pair_at(record, 4, self.num_crystals)?);
         events.times_ms.push(u32_at(record, 0));
         if let Some((at, half_mm)) = self.tof {
             let difference_ps = f32_at(record, at);
             if !difference_ps.is_finite() {
-                return Err(format!("its time of flight is {difference_ps} ps; a finite number is expected"));
+                return Err(EventProblem::TimeOfFlight(difference_ps));
             }
             let mm = -tof_mm(f64::from(difference_ps));
             self.num_outside += u64::from(mm.abs() > self.reach_mm * (1.0 + 1e-5));
@@ -98,7 +98,7 @@ impl Decoder {
         if let Some((at, duration_secs)) = self.randoms {
             let rate = f32_at(record, at);
             if !(rate >= 0.0 && rate.is_finite()) {
-                return Err(format!("its random rate is {rate} counts per second; a finite number from 0 on is expected"));
+                return Err(EventProblem::Rate { name: "random", rate });
             }
             events.additive.push(finite(f64::from(rate) * duration_secs / self.window_mm, "its randoms")?);
         }

@@ -7,8 +7,8 @@
 
 use crate::algebra::Columns;
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
-use crate::operator::OperatorError;
 use crate::operator::chunk::LANES;
+use crate::operator::{Misfit, OperatorError};
 use crate::scanner::{Plane, ScanGeometry};
 
 /// Largest distance of planes in voxels (classes of rows kept apart).
@@ -138,20 +138,14 @@ impl AxialTable {
             let whole = exact.round();
             let drift = (exact - whole).abs() * segment.num_axial_pos as f64;
             if whole < 1.0 || whole > MAX_CLASSES as f64 || drift > PITCH_TOLERANCE_VOXELS {
-                let text = format!(
-                    "neighbouring planes lie {:.4} mm apart, which is {exact:.4} voxels of {dz:.4} mm and not a whole number from 1 to {MAX_CLASSES}",
-                    geometry.axial_sampling_mm(segment)
-                );
-                return Err(OperatorError::Unsuitable(text));
+                let planes_mm = geometry.axial_sampling_mm(segment);
+                return Err(Misfit::PlaneStep { planes_mm, voxel_mm: dz, most: MAX_CLASSES }.into());
             }
             strides.push(whole as usize);
         }
         let num_classes = strides.iter().copied().fold(1, least_common_multiple);
         if num_classes > MAX_CLASSES {
-            let text = format!(
-                "segments with planes {strides:?} voxels apart would need {num_classes} classes of rows (at most {MAX_CLASSES})"
-            );
-            return Err(OperatorError::Unsuitable(text));
+            return Err(Misfit::Classes { strides, found: num_classes, most: MAX_CLASSES }.into());
         }
         let mut drafts = Vec::new();
         for ray in 0..num_rays {
@@ -181,8 +175,7 @@ impl AxialTable {
         }
         let farthest = |d: &Draft| d.crossing_rows.iter().chain(&d.rows).map(|z| z.unsigned_abs()).max().unwrap_or(0);
         if drafts.iter().any(|d| farthest(d) > MAX_ROW) {
-            let text = "the image lies too far from the scanner, or the scanner's planes reach too far beyond the image";
-            return Err(OperatorError::Unsuitable(text.into()));
+            return Err(Misfit::FarImage.into());
         }
         Ok(Self::from_drafts(drafts, num_classes, grid.size[2]))
     }

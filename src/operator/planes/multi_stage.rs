@@ -38,7 +38,7 @@ use super::{FilteredProjections, PlaneBackprojector, PlaneSampling, check_image}
 use crate::algebra::{Host, HostArray, Image, Simd};
 use crate::data::Direction;
 use crate::geometry::Grid;
-use crate::operator::OperatorError;
+use crate::operator::{OperatorError, OperatorLimit};
 use crate::task::{Stopped, Task};
 
 /// How far bends may put two stages from one, of the image. With what jumps at the ends of projections add, a hundredth.
@@ -151,12 +151,8 @@ impl MultiStage {
         let num_layers: usize = chunks.iter().map(|layers| layers.len).sum();
         let total = azimuths.len().saturating_mul(stage.num_points).saturating_mul(num_layers);
         planes.try_reserve_exact(total.saturating_sub(planes.len())).map_err(|_| {
-            OperatorError::Settings(format!(
-                "there is no memory for the {} azimuths of the first of two stages, {} samples × {num_layers} layers each; choose \
-                 an image that the projections reach, or one stage (--algorithm fbp)",
-                azimuths.len(),
-                stage.num_points
-            ))
+            let (num_azimuths, num_points) = (azimuths.len(), stage.num_points);
+            OperatorLimit::StageMemory { num_azimuths, num_points, num_layers }
         })?;
         planes.resize(total, 0.0);
         let mut rest = planes.as_mut_slice();

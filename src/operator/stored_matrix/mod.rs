@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use super::accumulate::PrivateImages;
 use super::chunk::{Chunk, LANES, add_multiple, load, store};
 use super::sharing::Sharing;
-use super::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, check_lengths};
+use super::{Accumulation, DataSpace, LinearOperator, Misfit, OperatorError, Subset, check_lengths};
 use crate::algebra::{Data, Host, HostArray, Image, Simd};
 use crate::data::{MatrixElement, ResponseMatrix};
 use crate::task::{Stopped, Task};
@@ -59,8 +59,7 @@ pub fn check_symmetries(pairs: &CrystalPairs) -> Result<(), OperatorError> {
     if STORED_SYMMETRIES.contains(&num) {
         return Ok(());
     }
-    let text = format!("system matrices have {} or {} symmetries, not {num}", STORED_SYMMETRIES[0], STORED_SYMMETRIES[1]);
-    Err(OperatorError::Unsuitable(text))
+    Err(Misfit::Symmetries { num }.into())
 }
 
 impl StoredMatrix {

@@ -2,15 +2,11 @@
 
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::OperatorError;
+use crate::operator::{Misfit, OperatorError};
 use crate::scanner::{Plane, ScanGeometry};
 
 /// How far samples may lie from where they should, in spacings: far below what the interpolation of f32 values resolves.
 const TOLERANCE: f64 = 1e-6;
-
-fn unsuitable(reason: impl Into<String>) -> OperatorError {
-    OperatorError::Unsuitable(reason.into())
-}
 
 /// The ring difference of a plane of a scan whose segments have one each.
 pub fn ring_difference(geometry: &ScanGeometry, plane: &Plane) -> i32 {
@@ -30,20 +26,20 @@ pub fn largest_indices(geometry: &ScanGeometry) -> [usize; 2] {
 /// Tubes of another scanner, ring differences added together, tubes missing.
 pub fn tubes_fit(geometry: &ScanGeometry, tubes: &TubeSet) -> Result<(), OperatorError> {
     if tubes.scanner != geometry.scanner {
-        return Err(unsuitable(format!("the tubes are those of {}, the data of {}", tubes.scanner, geometry.scanner)));
+        return Err(Misfit::OtherScanner { tubes: tubes.scanner.to_string(), data: geometry.scanner.to_string() }.into());
     }
     if geometry.segments.iter().any(|segment| segment.is_spanned()) {
-        return Err(unsuitable("tubes of response belong to single ring differences, and these data add several (span above 1)"));
+        return Err(Misfit::Spanned.into());
     }
     let [radial, ring_difference] = largest_indices(geometry);
     let sampling = &tubes.sampling;
     if radial >= sampling.num_radial || ring_difference >= sampling.num_ring_differences {
-        return Err(unsuitable(format!(
-            "the tubes of {} reach to tangential index {} and ring difference {}, these data to {radial} and {ring_difference}",
-            tubes.scanner,
-            sampling.num_radial - 1,
-            sampling.num_ring_differences - 1,
-        )));
+        return Err(Misfit::Reach {
+            scanner: tubes.scanner.to_string(),
+            tubes: [sampling.num_radial - 1, sampling.num_ring_differences - 1],
+            data: [radial, ring_difference],
+        }
+        .into());
     }
     Ok(())
 }
@@ -57,9 +53,7 @@ pub fn lattice_fits(geometry: &ScanGeometry, grid: &Grid, tubes: &TubeSet, max_a
     tubes_fit(geometry, tubes)?;
     let ([_, _, num_axial], [_, across_mm, axial_mm]) = (tubes.sampling.num, tubes.sampling.spacing_mm);
     if num_axial > max_axial {
-        return Err(unsuitable(format!(
-            "the tubes have {num_axial} samples along the axis, and at most {max_axial} can be used"
-        )));
+        return Err(Misfit::AxialSamples { found: num_axial, most: max_axial }.into());
     }
     for tangential_pos in 0..geometry.num_tangential {
         let s_mm = geometry.tangential_index(tangential_pos) as f64 * across_mm;
@@ -74,10 +68,7 @@ pub fn lattice_fits(geometry: &ScanGeometry, grid: &Grid, tubes: &TubeSet, max_a
             let is_along = ((lor.end[0] - lor.start[0]) * cos + (lor.end[1] - lor.start[1]) * sin).abs() <= TOLERANCE * across_mm;
             let is_as_long = (length_mm(lor.start, lor.end) - length_mm(first.start, first.end)).abs() <= TOLERANCE * across_mm;
             if !(is_on_lattice && is_along && is_as_long) {
-                return Err(unsuitable(format!(
-                    "the line of view {view} at tangential position {tangential_pos} is not the {across_mm} mm step across from \
-                     its neighbours that the tubes are sampled at"
-                )));
+                return Err(Misfit::OffLattice { view, tangential_pos, across_mm }.into());
             }
         }
     }
@@ -90,20 +81,13 @@ fn slices_fit(geometry: &ScanGeometry, grid: &Grid, axial_mm: f64) -> Result<(),
     let [first, last] = [-end, end].map(|z_mm| (z_mm - grid.origin_mm[2]) / slice_mm);
     let is_whole = |slice: f64| (slice - slice.round()).abs() <= TOLERANCE;
     if (slice_mm - half_ring_mm).abs() > TOLERANCE * slice_mm || !is_whole(first) {
-        return Err(unsuitable(format!(
-            "slices must lie half a ring spacing ({half_ring_mm} mm) apart, with one in the middle of every ring"
-        )));
+        return Err(Misfit::Slices { half_ring_mm }.into());
     }
     if first.round() < 0.0 || last.round() >= num_slices {
-        return Err(unsuitable(format!(
-            "{num_slices} slices do not reach from the middle of the first ring to that of the last; use {} or more",
-            2 * geometry.num_rings - 1
-        )));
+        return Err(Misfit::FewSlices { found: grid.size[2], needed: 2 * geometry.num_rings - 1 }.into());
     }
     if (axial_mm - slice_mm).abs() > TOLERANCE * slice_mm {
-        return Err(unsuitable(format!(
-            "the tubes are sampled every {axial_mm} mm along the axis, the image every {slice_mm} mm"
-        )));
+        return Err(Misfit::AxialStep { tubes_mm: axial_mm, slices_mm: slice_mm }.into());
     }
     Ok(())
 }

@@ -13,7 +13,9 @@ use super::fit::{ring_difference, tubes_fit};
 use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Team, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::{Grid, Point};
-use crate::operator::{Accumulation, LinearOperator, OperatorError, OwnShare, Subset, ViewProjector, Views, check_lengths};
+use crate::operator::{
+    Accumulation, LinearOperator, OperatorError, OperatorLimit, OwnShare, Subset, ViewProjector, Views, check_lengths,
+};
 use crate::scanner::{Plane, ScanGeometry};
 use crate::task::{Stopped, Task};
 
@@ -221,8 +223,7 @@ impl LinearOperator<Host> for PlainTubes {
 
 impl ViewProjector<Host> for PlainTubes {
     fn for_team(self, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
-        let text = "the projector tubes-paper does not support several processes; use the projector tubes";
-        Err(OperatorError::Settings(text.into()))
+        Err(OperatorLimit::Processes.into())
     }
 
     fn voxels(&self) -> &Voxels {

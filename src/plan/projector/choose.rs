@@ -193,6 +193,7 @@ mod tests {
     use super::super::settings::Rays;
     use super::super::settings::rays_per_bin;
     use super::*;
+    use crate::coded::Coded as _;
     use crate::plan::platform::choice::DeviceChoice;
     use crate::scanner::{InPlane, find};
 
@@ -209,8 +210,8 @@ mod tests {
         assert_eq!(choose(2.5, ProjectorChoice::Auto), Ok(("axial-runs", 0)));
         assert_eq!(choose(2.5, ProjectorChoice::PER_LOR), Ok(("per-lor", 0)));
         assert_eq!(choose(2.3, ProjectorChoice::Auto), Ok(("per-lor", 1)));
-        let refusal = choose(2.3, ProjectorChoice::AXIAL_RUNS).unwrap_err().to_string();
-        assert!(refusal.contains("use the projector per-lor"), "{refusal}");
+        let refusal = choose(2.3, ProjectorChoice::AXIAL_RUNS).unwrap_err();
+        assert_eq!(refusal.code(), "projector.unsuitable");
     }
 
     #[test]

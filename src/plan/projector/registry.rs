@@ -12,7 +12,7 @@ use crate::algebra::{Host, Share};
 use crate::cuda::{self, CudaBackend};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, AxialRuns, OperatorError, PlainTubes, Siddon, Tubes, ViewProjector};
+use crate::operator::{Accumulation, AxialRuns, Misfit, OperatorError, PlainTubes, Siddon, Tubes, ViewProjector};
 use crate::plan::platform::memory::FreeMemory;
 use crate::plan::platform::processes::process_team;
 use crate::scanner::ScanGeometry;
@@ -108,8 +108,6 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
     },
 ];
 
-const NO_TUBES: &str = "it needs tubes of response: make them (tomoscope tubes) and name their file (--tubes)";
-
 /// The projector of this name.
 pub fn projector(name: &str) -> Option<&'static ProjectorEntry> {
     PROJECTORS.iter().find(|entry| entry.name == name)
@@ -159,7 +157,7 @@ impl Between<'_> {
     }
 
     fn tubes(&self) -> Result<&TubeSet, OperatorError> {
-        self.settings.tubes.as_deref().ok_or_else(|| OperatorError::Unsuitable(NO_TUBES.into()))
+        self.settings.tubes.as_deref().ok_or(OperatorError::Unsuitable(Misfit::NoTubes))
     }
 
     fn rays(&self) -> [usize; 2] {

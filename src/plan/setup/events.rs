@@ -6,7 +6,7 @@ use super::prepared::{Prepared, check_start_image, race_warning};
 use crate::algebra::{Host, Share, Simd, Team, Voxels};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{EventList, ListFacts, Notice, Study, TofFacts, Unit, Volume, frame_words};
+use crate::data::{EventList, ListFacts, Notice, Study, TofFacts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, DataSpace, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError, TofKernel};
@@ -26,8 +26,8 @@ use crate::plan::projector::choose::check_field_of_view;
 use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
 use crate::recon::{
-    Algorithm, ArrivingEvents, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues, MlemOsem,
-    ReconError, SharedAlgorithm,
+    Algorithm, ArrivingEvents, DataProblem, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues,
+    MlemOsem, ReconError, SettingsProblem, SharedAlgorithm,
 };
 use crate::scanner::PairRays;
 use crate::task::Task;
@@ -142,7 +142,7 @@ impl ArrivingEvents for Arriving {
         };
         let algorithm = make().map_err(|error| match error {
             SetupError::Recon(error) => error,
-            other => ReconError::UnsuitableSettings(other.to_string()),
+            other => SettingsProblem::Setup(other.to_string()).into(),
         })?;
         Ok((algorithm, num_events))
     }
@@ -185,11 +185,7 @@ fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSetti
     let num_events = whole.map_or(usize::MAX, |list| list.prompts.len());
     if num_events == 0 {
         let frame = whole.and_then(|list| Some(list.frame_time(list.frame_ms.as_ref()?)));
-        let place = frame.map_or_else(String::new, |frame| match frame.limits_ms.is_empty() {
-            true => format!(" in the frame {}, which holds no time block", frame_words(&frame.requested_ms)),
-            false => format!(" in the frame {}", frame.words()),
-        });
-        return Err(ReconError::UnsuitableData(format!("the list has no event{place}: there is nothing to reconstruct")).into());
+        return Err(ReconError::from(DataProblem::NoEvents(frame)).into());
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {
         return refuse(format!(

@@ -17,7 +17,7 @@ use crate::plan::platform::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, 
 use crate::plan::projector::system::{Assembled, System};
 use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
 use crate::plan::simulation::quick_matrix::stand_in;
-use crate::recon::{EmSettings, Estimate, ReconError, SubsetOrder};
+use crate::recon::{DataProblem, EmSettings, Estimate, ReconError, SubsetOrder};
 use crate::scanner::find_ring;
 use crate::task::Task;
 
@@ -141,12 +141,11 @@ fn projector(matrix: &ResponseMatrix) -> String {
 /// Negative or non-finite ones, or none at all.
 pub(in crate::plan) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError> {
     if let Some(lor) = pairs.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
-        let ([one, other], value) = (pairs.ring.crystals_of(lor), pairs.counts[lor]);
-        let text = format!("crystals {one} and {other} have {value} counts; MLEM needs counts of zero or more");
-        return Err(ReconError::UnsuitableData(text).into());
+        let ([first, second], value) = (pairs.ring.crystals_of(lor), pairs.counts[lor]);
+        return Err(ReconError::from(DataProblem::Pair { crystals: (first, second), value }).into());
     }
     if pairs.total() == 0.0 {
-        return Err(ReconError::UnsuitableData("the measured data has no counts: every pair of crystals has zero".into()).into());
+        return Err(ReconError::from(DataProblem::NoPairs).into());
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::algebra::{Backend, Image, PendingVolume, Voxels};
 use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
 use crate::operator::{Accumulation, OperatorError, PlaneBackprojector};
 use crate::recon::shown::Shown;
-use crate::recon::{Algorithm, ReconError, Stage, StageTimes, StepReport};
+use crate::recon::{Algorithm, DataProblem, ReconError, SettingsProblem, Stage, StageTimes, StepReport};
 use crate::scanner::epri::{Order, Queue};
 use crate::task::Task;
 
@@ -58,7 +58,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
     pub fn new(mut backend: B, backprojector: P, sweep: &Sweep, settings: FbpSettings) -> Result<Self, ReconError> {
         check_sweep(sweep)?;
         if settings.block == 0 {
-            return Err(ReconError::UnsuitableSettings("a step needs at least one projection; it was given none".into()));
+            return Err(SettingsProblem::NoProjections.into());
         }
         let filter = ProjectionFilter::new(sweep, &settings.filter)?;
         let shown = Shown::new(Voxels::whole(backprojector.grid().clone()));
@@ -121,7 +121,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         task.check().map_err(OperatorError::from)?;
         let mut stages = StageTimes::default();
         if self.queue.is_empty() {
-            return Err(ReconError::UnsuitableData("every projection that has arrived is in the image already".into()));
+            return Err(DataProblem::AllUsed.into());
         }
         let start = Instant::now();
         let is_first = self.num_used() == 0;

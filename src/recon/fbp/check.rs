@@ -1,7 +1,7 @@
-//! What filtered backprojection refuses, with a sentence.
+//! What filtered backprojection refuses.
 
 use crate::data::{Projection, Sweep, SweepSpace};
-use crate::recon::ReconError;
+use crate::recon::{DataProblem, ProjectionProblem, ReconError};
 
 /// How far the length of a direction may be from 1.
 const DIRECTION_TOLERANCE: f64 = 1e-3;
@@ -13,17 +13,13 @@ const DIRECTION_TOLERANCE: f64 = 1e-3;
 pub fn check_sweep(sweep: &Sweep) -> Result<(), ReconError> {
     let Sweep { num_points, step_mm, centre, .. } = sweep;
     if *num_points < 3 {
-        return Err(ReconError::UnsuitableData(format!(
-            "a projection has {num_points} samples; a second derivative needs three at least"
-        )));
+        return Err(DataProblem::NumSamples(*num_points).into());
     }
     if !(step_mm.is_finite() && *step_mm > 0.0) {
-        return Err(ReconError::UnsuitableData(format!(
-            "the samples of a projection are {step_mm} mm apart; a positive length is needed"
-        )));
+        return Err(DataProblem::Step(*step_mm).into());
     }
     if !centre.is_finite() {
-        return Err(ReconError::UnsuitableData(format!("the sample at t = 0 is number {centre}, which is no place")));
+        return Err(DataProblem::Centre(*centre).into());
     }
     let mut projections = sweep.projections.iter().enumerate();
     projections.try_for_each(|(index, projection)| check_projection(projection, index, *num_points, sweep.space))
@@ -35,26 +31,26 @@ pub fn check_sweep(sweep: &Sweep) -> Result<(), ReconError> {
 /// Another number of samples, a sample that is not a number, a direction that is none or leaves the
 /// slice, a weight that is none.
 pub fn check_projection(projection: &Projection, index: usize, num_points: usize, space: SweepSpace) -> Result<(), ReconError> {
-    let refuse = |what: String| Err(ReconError::UnsuitableData(format!("projection {index} (counted from 0) {what}")));
+    let refuse = |problem: ProjectionProblem| Err(DataProblem::Projection { index, problem }.into());
     let found = projection.values.len();
     if found != num_points {
-        return refuse(format!("has {found} samples where the sweep's have {num_points}; all need the same number"));
+        return refuse(ProjectionProblem::NumSamples { found, expected: num_points });
     }
-    if let Some(at) = projection.values.iter().position(|value| !value.is_finite()) {
-        return refuse(format!("holds {} at sample {at}; every sample must be a number", projection.values[at]));
+    if let Some(sample) = projection.values.iter().position(|value| !value.is_finite()) {
+        return refuse(ProjectionProblem::Sample { sample, value: projection.values[sample] });
     }
     let length = projection.direction.iter().map(|c| c * c).sum::<f64>().sqrt();
     if length == 0.0 {
-        return refuse("has no gradient: its direction is zero; leave such service traces out".into());
+        return refuse(ProjectionProblem::NoGradient);
     }
     if length.is_nan() || (length - 1.0).abs() > DIRECTION_TOLERANCE {
-        return refuse(format!("has a direction of length {length}; a unit vector along the gradient is needed"));
+        return refuse(ProjectionProblem::Direction(length));
     }
     if space.is_slice() && projection.direction[2] != 0.0 {
-        return refuse("has a direction that leaves the slice; all of a two-dimensional sweep lie in one plane".into());
+        return refuse(ProjectionProblem::OutOfSlice);
     }
     if !(projection.weight.is_finite() && projection.weight >= 0.0) {
-        return refuse(format!("has the weight {}; an angle of zero or more is needed", projection.weight));
+        return refuse(ProjectionProblem::Weight(projection.weight));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ use super::baseline::BaselineFit;
 use super::{Baseline, Filter};
 use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
-use crate::recon::ReconError;
+use crate::recon::{DataProblem, ReconError, ReferenceProblem, SettingsProblem};
 
 /// How projections are filtered and read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -78,14 +78,10 @@ impl ProjectionFilter {
     /// A cut-off outside 0 … 1, a baseline of pulse data, continuous-wave data without a reference spectrum or with one that is all zero.
     pub fn new(sweep: &Sweep, settings: &FilterSettings) -> Result<Self, ReconError> {
         if let Some(cutoff) = settings.cutoff.filter(|cutoff| !(*cutoff > 0.0 && *cutoff <= 1.0)) {
-            return Err(ReconError::UnsuitableSettings(format!(
-                "invalid cut-off {cutoff}: expected a fraction of the frequencies above 0 and at most 1"
-            )));
+            return Err(SettingsProblem::Cutoff(cutoff).into());
         }
         if matches!(sweep.kind, SweepKind::Pulse) && settings.baseline != Baseline::None {
-            return Err(ReconError::UnsuitableSettings(
-                "a baseline is taken off continuous-wave spectra; these projections were measured with pulses and have none: use baseline none".into(),
-            ));
+            return Err(SettingsProblem::Baseline.into());
         }
         let sampling = PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre };
         let len = match sweep.kind {
@@ -104,9 +100,7 @@ impl ProjectionFilter {
                 (form.kernel_response(reach, len, &*forward), form.filter.num_passes(form.space))
             }
             SweepKind::ContinuousWave { reference: None, .. } => {
-                return Err(ReconError::UnsuitableData(
-                    "these are continuous-wave spectra, which are deconvolved with the probe's spectrum measured without a gradient: open that reference spectrum too".into(),
-                ));
+                return Err(DataProblem::NoReference.into());
             }
             SweepKind::ContinuousWave { reference: Some(reference), step_mt, .. } => {
                 let spectrum = spectrum_of(reference, *step_mt, len, sampling.centre, sampling.num_points)?;
@@ -228,20 +222,16 @@ fn spectrum_of(
     centre: f64,
     num_points: usize,
 ) -> Result<Vec<Complex<f64>>, ReconError> {
-    let unusable = |what: &str| {
-        ReconError::UnsuitableData(format!(
-            "the reference spectrum {what}, so nothing can be deconvolved with it; open the spectrum that was measured without a gradient"
-        ))
-    };
+    let unusable = |problem: ReferenceProblem| ReconError::from(DataProblem::Reference(problem));
     let ratio = reference.step_mt / step_mt;
     if !(ratio.is_finite() && ratio > 0.0) {
-        return Err(unusable("has no sample distance"));
+        return Err(unusable(ReferenceProblem::NoStep));
     }
-    if let Some(at) = reference.values.iter().position(|value| !value.is_finite()) {
-        return Err(unusable(&format!("holds {} at sample {at}", reference.values[at])));
+    if let Some(sample) = reference.values.iter().position(|value| !value.is_finite()) {
+        return Err(unusable(ReferenceProblem::Sample { sample, value: reference.values[sample] }));
     }
     if reference.values.iter().all(|&value| value == 0.0) {
-        return Err(unusable("is zero everywhere"));
+        return Err(unusable(ReferenceProblem::Zero));
     }
     let middle = if reference.values.len() == num_points { centre } else { (reference.values.len() / 2) as f64 };
     let at = |k: usize| {

@@ -14,7 +14,7 @@ use super::check::check_sweep;
 use crate::data::{Direction, Projection, Sweep};
 use crate::geometry::dot;
 use crate::operator::OperatorError;
-use crate::recon::ReconError;
+use crate::recon::{DataProblem, ReconError};
 use crate::scanner::epri::{Scheme, WeightedDirection, Weighting};
 use crate::task::{Stopped, Task};
 
@@ -35,9 +35,7 @@ pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize;
     check_sweep(sweep)?;
     let found = sweep.num_complete();
     if found < NUM_NEIGHBOURS {
-        return Err(ReconError::UnsuitableData(format!(
-            "{found} projections are too few to resample to equal angles; at least {NUM_NEIGHBOURS} are needed"
-        )));
+        return Err(DataProblem::FewProjections { found, needed: NUM_NEIGHBOURS }.into());
     }
     let scheme = Scheme::EqualLinearAngle { num_polar, num_azimuth };
     let projections = scheme.directions(Weighting::SolidAngle).into_par_iter().map(|WeightedDirection { unit, weight }| {

@@ -11,7 +11,7 @@ use super::published;
 use super::quality::{background_mean, cylinder_nsr, iq_mean};
 use super::stages::Work;
 use crate::data::{Counts, Michelogram, Study, Volume};
-use crate::operator::{OperatorError, Subset};
+use crate::operator::{Misfit, OperatorError, Subset};
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
 use crate::plan::{DeviceChoice, ProjectorChoice, ProjectorSettings, Rays, choose_projector, rays_per_bin};
 use crate::reproduce::ReproduceError;
@@ -130,7 +130,7 @@ fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelog
     };
     let mut system = choose_projector(geometry, &settings)?.system;
     let counts = system.project(Subset::ALL, truth, &Task::new())?;
-    Michelogram::new(Arc::clone(geometry), counts).map_err(|error| OperatorError::Unsuitable(error.to_string()).into())
+    Michelogram::new(Arc::clone(geometry), counts).map_err(|error| OperatorError::from(Misfit::from(error)).into())
 }
 
 /// Counts at which the cylinder's noise after all iterations is the paper's: the noise falls about as the root of the

@@ -8,7 +8,9 @@ use crate::algebra::{Backend, Host, Image};
 use crate::cuda::{CudaArray, CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::Volume;
 use crate::geometry::Grid;
-use crate::operator::{FilteredProjections, MultiStage, OperatorError, PlaneBackprojector, SingleStage, backproject_plain};
+use crate::operator::{
+    FilteredProjections, MultiStage, OperatorError, OperatorLimit, PlaneBackprojector, SingleStage, backproject_plain,
+};
 #[cfg(feature = "cuda")]
 use crate::plan::{Chosen, DeviceChoice, choose_device};
 use crate::reproduce::ReproduceError;
@@ -149,7 +151,7 @@ fn on_cuda<'a>(_: Program, number: usize, _: Grid, _: &'a FilteredProjections) -
 }
 
 fn no_gpu(number: usize) -> ReproduceError {
-    OperatorError::Settings(format!("cuda:{number} is not usable; `tomoscope devices` prints the reason")).into()
+    OperatorError::from(OperatorLimit::NoGpu(number)).into()
 }
 
 /// Makes a program ready.

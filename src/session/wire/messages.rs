@@ -192,6 +192,6 @@ impl Rois {
             return Err(format!("regions of {} bytes are more than the {MAX_ROI_BYTES} that can be sent", self.json.len()));
         }
         let entries: Vec<RoiEntry> = serde_json::from_str(&self.json).map_err(|error| error.to_string())?;
-        Ok(RoiSet { branch: self.branch, rois: before.edited(&of_entries(&entries)?) })
+        Ok(RoiSet { branch: self.branch, rois: before.edited(&of_entries(&entries).map_err(|problem| problem.to_string())?) })
     }
 }

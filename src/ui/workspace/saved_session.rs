@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Roi;
 use crate::io::rois::{self, RoiEntry};
-use crate::io::{IoError, session_text};
+use crate::io::{IoError, RoiProblem, session_text};
 use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::ui::numbers::plot_options::PlotOptions;
 use crate::ui::numbers::tabs::NumbersTab;
@@ -265,7 +265,7 @@ impl SavedSession {
     ///
     /// # Errors
     /// Which one cannot be, and why.
-    pub fn rois(&self) -> Result<Vec<Roi>, String> {
+    pub fn rois(&self) -> Result<Vec<Roi>, RoiProblem> {
         rois::of_entries(&self.roi)
     }
 

@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 
 use super::header::{Header, Layout};
 use crate::geometry::Point;
+use crate::io::list_mode::EventProblem;
 use crate::io::list_mode::records::{Records, pair_at, u16_at};
 use crate::io::{IoError, Unsupported};
 use crate::scanner::{Crystal, Detectors};
@@ -30,14 +31,14 @@ pub(super) fn lines_of(
     max_lines: usize,
     num_crystals: usize,
     lines: &mut Vec<[u32; 2]>,
-) -> Result<(), String> {
+) -> Result<(), EventProblem> {
     lines.clear();
     // What follows the pairs that there are is anything.
-    let num = layout.num_lines.map_or(1, |at| usize::from(u16_at(record, at)));
-    if !(1..=max_lines).contains(&num) {
-        return Err(format!("it has {num} pairs of crystals; 1 to {max_lines} are expected"));
+    let found = layout.num_lines.map_or(1, |at| usize::from(u16_at(record, at)));
+    if !(1..=max_lines).contains(&found) {
+        return Err(EventProblem::NumPairs { found, most: max_lines });
     }
-    (0..num).try_for_each(|line| {
+    (0..found).try_for_each(|line| {
         lines.push(pair_at(record, layout.lines + 8 * line, num_crystals)?);
         Ok(())
     })
@@ -89,7 +90,7 @@ impl Ends {
         }
     }
 
-    fn add(&mut self, lines: &[[u32; 2]]) -> Result<(), String> {
+    fn add(&mut self, lines: &[[u32; 2]]) -> Result<(), EventProblem> {
         if lines.len() == 1 {
             return Ok(());
         }
@@ -110,15 +111,12 @@ impl Ends {
     }
 
     /// The mean of crystals on both sides of the scanner would be in its middle.
-    fn check_directions(&self, lines: &[[u32; 2]]) -> Result<(), String> {
+    fn check_directions(&self, lines: &[[u32; 2]]) -> Result<(), EventProblem> {
         let centre = |crystal: u32| self.scanner.crystals()[crystal as usize].centre_mm;
         let square = |a: u32, b: u32| centre(a).iter().zip(centre(b)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
         let [first, second] = lines[0];
         match lines.iter().position(|line| square(line[0], first) > square(line[0], second)) {
-            Some(line) => Err(format!(
-                "its pair {} of crystals runs against its first one, so that the mean of their ends is no end; exchange the crystals of the pair",
-                line + 1
-            )),
+            Some(line) => Err(EventProblem::ReversedPair(line + 1)),
             None => Ok(()),
         }
     }
@@ -149,12 +147,12 @@ impl Ends {
         layout: &Layout,
         max_lines: usize,
         lines: &mut Vec<[u32; 2]>,
-    ) -> Result<[u32; 2], String> {
+    ) -> Result<[u32; 2], EventProblem> {
         if layout.num_lines.is_none() {
             return pair_at(record, layout.lines, self.num_real());
         }
         lines_of(record, layout, max_lines, self.num_real(), lines)?;
-        self.pair(lines).map_err(|problem| problem.to_string())
+        Ok(self.pair(lines)?)
     }
 
     /// All crystals.

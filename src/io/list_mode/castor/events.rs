@@ -10,7 +10,7 @@ use super::normalization::{Allowed, PairFactors};
 use super::{Table, histogram_events, table_of};
 use crate::data::{Attenuation, EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
-use crate::io::list_mode::{ByteStream, EventReader, ListOptions};
+use crate::io::list_mode::{ByteStream, EventProblem, EventReader, ListOptions};
 use crate::io::{IoError, Unsupported};
 
 /// A list of events.
@@ -165,7 +165,7 @@ fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
 }
 
 impl Decoder {
-    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), String> {
+    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), EventProblem> {
         let layout = &self.factors.layout;
         events.pairs.push(self.ends.pair_of(record, layout, self.max_lines, &mut self.lines)?);
         events.times_ms.push(layout.time.map_or(0, |at| u32_at(record, at)));
@@ -181,7 +181,7 @@ impl Decoder {
         if let (Some(tof), Some(at)) = (self.tof, layout.measured) {
             let difference_ps = f32_at(record, at);
             if !difference_ps.is_finite() {
-                return Err(format!("its time of flight is {difference_ps} ps; a finite number is expected"));
+                return Err(EventProblem::TimeOfFlight(difference_ps));
             }
             let mm = tof_mm(f64::from(difference_ps));
             // Rounded to 32 bits, a number may be a little outside.

@@ -2,6 +2,7 @@
 
 use super::header::{Header, Layout};
 use crate::data::LIGHT_MM_PER_PS;
+use crate::io::list_mode::EventProblem;
 use crate::io::list_mode::records::{f32_at, finite};
 
 /// What corrects the entries of a data file.
@@ -22,11 +23,11 @@ impl Factors {
     ///
     /// # Errors
     /// A factor that is none.
-    pub(super) fn multiplicative(&self, record: &[u8]) -> Result<f32, String> {
-        let factor = |at: Option<usize>, what: &str| match at.map(|at| f32_at(record, at)) {
+    pub(super) fn multiplicative(&self, record: &[u8]) -> Result<f32, EventProblem> {
+        let factor = |at: Option<usize>, name: &'static str| match at.map(|at| f32_at(record, at)) {
             None => Ok(1.0),
             Some(factor) if factor > 0.0 && factor.is_finite() => Ok(f64::from(factor)),
-            Some(factor) => Err(format!("its {what} factor is {factor}; a finite number above 0 is expected")),
+            Some(factor) => Err(EventProblem::Factor { name, factor }),
         };
         let layout = &self.layout;
         let product = factor(layout.attenuation, "attenuation")? * factor(layout.normalization, "normalisation")?;
@@ -37,11 +38,11 @@ impl Factors {
     ///
     /// # Errors
     /// A rate that is none.
-    pub(super) fn expected(&self, record: &[u8], at: Option<usize>, what: &str) -> Result<f64, String> {
+    pub(super) fn expected(&self, record: &[u8], at: Option<usize>, name: &'static str) -> Result<f64, EventProblem> {
         match at.map(|at| f32_at(record, at)) {
             None => Ok(0.0),
             Some(rate) if rate >= 0.0 && rate.is_finite() => Ok(f64::from(rate) * self.duration_secs),
-            Some(rate) => Err(format!("its {what} rate is {rate} counts per second; a finite number from 0 on is expected")),
+            Some(rate) => Err(EventProblem::Rate { name, rate }),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::header::{Header, Mode, Tof};
 use super::table_of;
 use crate::data::TofFacts;
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
-use crate::io::list_mode::{ByteStream, ListOptions};
+use crate::io::list_mode::{ByteStream, EventProblem, ListOptions};
 use crate::io::{IoError, Unsupported};
 use crate::scanner::Detectors;
 
@@ -119,7 +119,13 @@ impl Histogram {
     }
 }
 
-fn decode(record: &[u8], factors: &Factors, header: &Header, num_crystals: usize, bin: &mut HistogramBin) -> Result<(), String> {
+fn decode(
+    record: &[u8],
+    factors: &Factors,
+    header: &Header,
+    num_crystals: usize,
+    bin: &mut HistogramBin,
+) -> Result<(), EventProblem> {
     let layout = &factors.layout;
     bin.time_ms = layout.time.map_or(0, |at| u32_at(record, at));
     bin.multiplicative = factors.multiplicative(record)?;
@@ -131,7 +137,7 @@ fn decode(record: &[u8], factors: &Factors, header: &Header, num_crystals: usize
     for at in (0..num_tof).map(|tof| first + tof * bytes) {
         let counts = f32_at(record, at);
         if !counts.is_finite() {
-            return Err(format!("its counts are {counts}; a finite number is expected"));
+            return Err(EventProblem::Counts(counts));
         }
         let scatter = factors.expected(record, header.has_scatter.then_some(at + 4), "scatter")?;
         bin.counts.push(counts);

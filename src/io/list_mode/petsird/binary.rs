@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::problem::PetsirdProblem;
 use super::schema::{Form, Number, Record, Schema, Sizes, Type, TypeId};
 use crate::io::IoError;
 use crate::io::list_mode::ByteStream;
@@ -23,7 +24,7 @@ pub enum Fault {
     /// More are needed.
     Short,
     /// They cannot be: where, and why.
-    Wrong(usize, String),
+    Wrong(usize, PetsirdProblem),
 }
 
 /// A value of any type.
@@ -45,9 +46,9 @@ pub enum Value {
 
 impl Value {
     /// A field of a record, an absent one too.
-    fn field(&self, name: &str) -> Result<&Self, String> {
+    fn field(&self, name: &str) -> Result<&Self, PetsirdProblem> {
         let Value::Record(record, values) = self else {
-            return Err(format!("'{name}' is not in a record: the file has another model than PETSIRD 0.12"));
+            return Err(PetsirdProblem::NotInRecord(name.to_owned()));
         };
         let index = record.names.iter().position(|field| field == name).ok_or_else(|| missing(&record.name, name))?;
         Ok(&values[index])
@@ -59,30 +60,30 @@ impl Value {
     }
 
     /// A field that is a record.
-    pub fn record(&self, name: &str) -> Result<&Self, String> {
+    pub fn record(&self, name: &str) -> Result<&Self, PetsirdProblem> {
         self.field(name)
             .and_then(|value| if matches!(value, Value::Record(..)) { Ok(value) } else { Err(unlike(name, "a record")) })
     }
 
     /// A field that is a list.
-    pub fn list(&self, name: &str) -> Result<&[Self], String> {
+    pub fn list(&self, name: &str) -> Result<&[Self], PetsirdProblem> {
         self.field(name)
             .and_then(|value| if let Value::List(items) = value { Ok(items.as_slice()) } else { Err(unlike(name, "a list")) })
     }
 
     /// A field that is a list of numbers.
-    pub fn numbers(&self, name: &str) -> Result<&[f64], String> {
+    pub fn numbers(&self, name: &str) -> Result<&[f64], PetsirdProblem> {
         self.field(name).and_then(|value| value.as_numbers().ok_or_else(|| unlike(name, "a list of numbers")))
     }
 
     /// A field that is a number.
-    pub fn number(&self, name: &str) -> Result<f64, String> {
+    pub fn number(&self, name: &str) -> Result<f64, PetsirdProblem> {
         self.field(name)
             .and_then(|value| if let Value::Number(number) = value { Ok(*number) } else { Err(unlike(name, "a number")) })
     }
 
     /// A field that is a text.
-    pub fn text(&self, name: &str) -> Result<&str, String> {
+    pub fn text(&self, name: &str) -> Result<&str, PetsirdProblem> {
         self.field(name)
             .and_then(|value| if let Value::Text(text) = value { Ok(text.as_str()) } else { Err(unlike(name, "a text")) })
     }
@@ -98,13 +99,14 @@ impl Value {
     }
 }
 
-/// Says what the model of a file lacks.
-pub fn missing(record: &str, field: &str) -> String {
-    format!("its model has no '{field}' in {record}; PETSIRD 0.12 and versions with the same fields are supported")
+/// Returns the problem of a model without a field.
+pub fn missing(record: &str, field: &str) -> PetsirdProblem {
+    PetsirdProblem::NoField { record: record.to_owned(), field: field.to_owned() }
 }
 
-fn unlike(name: &str, expected: &str) -> String {
-    format!("'{name}' is not {expected} in its model; PETSIRD 0.12 and versions with the same fields are supported")
+/// Returns the problem of a field of another type.
+pub fn unlike(field: &str, expected: &'static str) -> PetsirdProblem {
+    PetsirdProblem::FieldType { field: field.to_owned(), expected }
 }
 
 /// Reads a number in groups of seven bits from the beginning of some bytes, and says how many it takes.
@@ -123,7 +125,7 @@ pub fn varint(bytes: &[u8]) -> Result<(u64, usize), Fault> {
             return Ok((number, index + 1));
         }
     }
-    if bytes.len() < MAX_VARINT { Err(Fault::Short) } else { Err(Fault::Wrong(0, "a number of more than 64 bits".into())) }
+    if bytes.len() < MAX_VARINT { Err(Fault::Short) } else { Err(Fault::Wrong(0, PetsirdProblem::LargeNumber)) }
 }
 
 /// Reads the next number of a stream and goes on; `None` = the file does not have the whole of it now.
@@ -160,14 +162,12 @@ pub fn next_value(stream: &mut ByteStream, schema: &Schema, ty: TypeId) -> Resul
             }
             Err(Fault::Wrong(at, problem)) => return Err(stream.refuse(place + at as u64, problem)),
             Err(Fault::Short) if num_there < least => return Ok(None),
-            Err(Fault::Short) if num_there > MAX_BYTES => return Err(stream.refuse(place, too_large())),
+            Err(Fault::Short) if num_there > MAX_BYTES => {
+                return Err(stream.refuse(place, PetsirdProblem::LargeValue(MAX_BYTES >> 30)));
+            }
             Err(Fault::Short) => least = 2 * num_there,
         }
     }
-}
-
-fn too_large() -> String {
-    format!("what begins here takes more than {} GiB", MAX_BYTES >> 30)
 }
 
 /// Bytes that are being read.
@@ -199,7 +199,7 @@ impl Decoder<'_> {
             Type::Choice(cases) => match cases.get(self.varint()? as usize) {
                 Some((_, Some(ty))) => self.value(*ty)?,
                 Some((_, None)) => Value::Null,
-                None => return Err(self.wrong(format!("a case beyond the {} that there are", cases.len()))),
+                None => return Err(self.wrong(PetsirdProblem::NoCase(cases.len()))),
             },
             Type::List(item, Some(num)) | Type::Array(item, Sizes::Given(num)) => self.items(*item, *num)?,
             Type::List(item, None) => {
@@ -285,10 +285,10 @@ impl Decoder<'_> {
     fn account(&mut self, num_bytes: usize) -> Result<(), Fault> {
         self.num_bytes = self.num_bytes.saturating_add(num_bytes);
         let most = MAX_BYTES.min(FREE_BYTES + BYTES_OF_ONE * self.at);
-        if self.num_bytes > most { Err(self.wrong("the content needs too much memory".into())) } else { Ok(()) }
+        if self.num_bytes > most { Err(self.wrong(PetsirdProblem::Memory)) } else { Ok(()) }
     }
 
-    fn wrong(&self, problem: String) -> Fault {
+    fn wrong(&self, problem: PetsirdProblem) -> Fault {
         Fault::Wrong(self.at, problem)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::binary::{Value, missing};
 use super::geometry::Transform;
+use super::problem::PetsirdProblem;
 use super::schema::{Schema, Type, TypeId};
 
 /// A kind of time block.
@@ -33,12 +34,12 @@ pub enum Field {
 /// The kinds of time blocks by their names, and the type of a coincidence.
 ///
 /// # Errors
-/// In words: what they lack, or that they are not understood.
-pub fn kinds(schema: &Schema) -> Result<(Vec<(String, Kind)>, TypeId), String> {
-    let Type::Choice(cases) = schema.get(schema.block) else { return Err("its time blocks are not of several kinds".into()) };
+/// What they lack, or that they are not understood.
+pub fn kinds(schema: &Schema) -> Result<(Vec<(String, Kind)>, TypeId), PetsirdProblem> {
+    let Type::Choice(cases) = schema.get(schema.block) else { return Err(PetsirdProblem::BlockKinds) };
     let (mut kinds, mut event) = (Vec::new(), None);
     for (tag, ty) in cases {
-        let ty = ty.ok_or("a time block may be nothing in its model")?;
+        let ty = ty.ok_or(PetsirdProblem::NullBlock)?;
         let kind = match tag.as_str() {
             "EventTimeBlock" => {
                 let (fields, found) = event_fields(schema, ty)?;
@@ -55,8 +56,8 @@ pub fn kinds(schema: &Schema) -> Result<(Vec<(String, Kind)>, TypeId), String> {
 }
 
 /// What to do with the fields of a block of events, and the type of a coincidence.
-fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>, TypeId), String> {
-    let Type::Record(record) = schema.get(block) else { return Err("its blocks of events are no records".into()) };
+fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>, TypeId), PetsirdProblem> {
+    let Type::Record(record) = schema.get(block) else { return Err(PetsirdProblem::EventBlocks) };
     let field = |name: &str| match name {
         "timeInterval" => Field::Interval,
         "promptEvents" => Field::Prompts,
@@ -68,15 +69,15 @@ fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>,
     let interval = place(Field::Interval).ok_or_else(|| missing(&record.name, "timeInterval"))?;
     let prompts = place(Field::Prompts).ok_or_else(|| missing(&record.name, "promptEvents"))?;
     if interval > prompts.min(place(Field::Delayeds).unwrap_or(prompts)) {
-        return Err(format!("'timeInterval' of {} does not stand before its events", record.name));
+        return Err(PetsirdProblem::LateInterval(record.name.clone()));
     }
     let item = |ty: TypeId| items(schema, items(schema, items(schema, optional(schema, ty))?)?);
     let event = item(fields[prompts].1).filter(|event| matches!(schema.get(*event), Type::Record(_)));
-    let event = event.ok_or_else(|| format!("'promptEvents' of {} are not listed by two types of modules", record.name))?;
+    let event = event.ok_or_else(|| PetsirdProblem::PromptLists(record.name.clone()))?;
     if let Some(delayeds) = place(Field::Delayeds)
         && item(fields[delayeds].1) != Some(event)
     {
-        return Err(format!("'delayedEvents' of {} are not listed as its 'promptEvents' are", record.name));
+        return Err(PetsirdProblem::DelayedLists(record.name.clone()));
     }
     Ok((fields, event))
 }
@@ -100,8 +101,8 @@ fn optional(schema: &Schema, ty: TypeId) -> TypeId {
 /// Whether a block moves anything.
 ///
 /// # Errors
-/// In words: it has no rigid transforms.
-pub fn moves(block: &Value) -> Result<bool, String> {
+/// It has no rigid transforms.
+pub fn moves(block: &Value) -> Result<bool, PetsirdProblem> {
     let one = block.maybe("transform").map(std::slice::from_ref);
     let transforms = one.map_or_else(|| block.list("transforms"), Ok)?;
     let transforms = transforms.iter().map(Transform::new).collect::<Result<Vec<_>, _>>()?;

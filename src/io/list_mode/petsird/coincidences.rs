@@ -1,6 +1,7 @@
 //! Coincidences as records: their schema becomes a short plan once, by which they are read one after the other.
 
 use super::binary::{Fault, MAX_VARINT, missing, varint};
+use super::problem::PetsirdProblem;
 use super::schema::{Form, Number, Schema, Sizes, Type, TypeId};
 use crate::data::Events;
 
@@ -47,9 +48,9 @@ impl Plan {
     /// The plan of a record with `detectionBins` and `tofIdx`.
     ///
     /// # Errors
-    /// In words: what it lacks, or that it is not of plain numbers only.
-    pub fn new(schema: &Schema, event: TypeId) -> Result<Self, String> {
-        let Type::Record(record) = schema.get(event) else { return Err("its coincidences are no records".into()) };
+    /// What it lacks, or that it is not of plain numbers only.
+    pub fn new(schema: &Schema, event: TypeId) -> Result<Self, PetsirdProblem> {
+        let Type::Record(record) = schema.get(event) else { return Err(PetsirdProblem::Coincidences) };
         let mut parts = Vec::new();
         let [mut bins, mut tof] = [None, None];
         for (name, &ty) in record.names.iter().zip(&record.types) {
@@ -62,11 +63,11 @@ impl Plan {
                 _ => {}
             }
         }
-        let numbers = |name: &str, field: Option<(usize, usize)>, expected: usize| {
+        let numbers = |name: &'static str, field: Option<(usize, usize)>, expected: usize| {
             let (first, num) = field.ok_or_else(|| missing(&record.name, name))?;
             let are_numbers = parts[first..first + num].iter().all(|part| matches!(part, Part::Varint | Part::Bytes(1)));
             if num != expected || !are_numbers {
-                return Err(format!("'{name}' of {} is not of {expected} whole numbers", record.name));
+                return Err(PetsirdProblem::WholeNumbers { record: record.name.clone(), field: name, expected });
             }
             Ok(first)
         };
@@ -135,7 +136,7 @@ impl Plan {
 impl PairOfTypes {
     /// Adds a coincidence; says why it cannot be.
     #[inline(always)]
-    fn add(&self, [first, second, tof]: [u64; 3], events: &mut Events) -> Result<(), String> {
+    fn add(&self, [first, second, tof]: [u64; 3], events: &mut Events) -> Result<(), PetsirdProblem> {
         if first >= self.num_bins[0] || second >= self.num_bins[1] || tof >= self.num_tof {
             return Err(self.why_not([first, second, tof]));
         }
@@ -151,17 +152,17 @@ impl PairOfTypes {
     }
 
     #[cold]
-    fn why_not(&self, [first, second, tof]: [u64; 3]) -> String {
+    fn why_not(&self, [first, second, tof]: [u64; 3]) -> PetsirdProblem {
         match (first >= self.num_bins[0], second >= self.num_bins[1]) {
-            (true, _) => format!("an event in detection bin {first} of a type of modules that has {}", self.num_bins[0]),
-            (_, true) => format!("an event in detection bin {second} of a type of modules that has {}", self.num_bins[1]),
-            _ => format!("an event in time-of-flight bin {tof} of types of modules that have {}", self.num_tof),
+            (true, _) => PetsirdProblem::DetectionBin { bin: first, num_bins: self.num_bins[0] },
+            (_, true) => PetsirdProblem::DetectionBin { bin: second, num_bins: self.num_bins[1] },
+            _ => PetsirdProblem::TofBin { bin: tof, num_bins: self.num_tof },
         }
     }
 }
 
 /// Adds the parts of a type.
-fn flatten(schema: &Schema, ty: TypeId, parts: &mut Vec<Part>, event: &str) -> Result<(), String> {
+fn flatten(schema: &Schema, ty: TypeId, parts: &mut Vec<Part>, event: &str) -> Result<(), PetsirdProblem> {
     if schema.form(ty) == Form::Fixed(0) {
         return Ok(());
     }
@@ -182,8 +183,8 @@ fn flatten(schema: &Schema, ty: TypeId, parts: &mut Vec<Part>, event: &str) -> R
     if parts.len() > MAX_PARTS { Err(not_plain(event)) } else { Ok(()) }
 }
 
-fn not_plain(event: &str) -> String {
-    format!("{event} of its model is not a small set of numbers; PETSIRD 0.12 and similar models are supported")
+fn not_plain(event: &str) -> PetsirdProblem {
+    PetsirdProblem::CoincidenceSize(event.to_owned())
 }
 
 /// The number at a place, if it and the eight bytes from there on are there and it takes no more than these; goes on behind it.

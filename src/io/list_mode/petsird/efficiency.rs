@@ -7,8 +7,9 @@
 //! where the group is that of symmetric pairs of modules; −1 = not in coincidence; what is absent is 1. A pair of crystals counts
 //! what its energy bins count together.
 
-use super::binary::Value;
+use super::binary::{Value, unlike};
 use super::geometry::ModuleType;
+use super::problem::PetsirdProblem;
 use crate::data::{Fingerprint, PairEfficiency};
 
 /// The efficiencies of a file, energies together.
@@ -49,8 +50,13 @@ impl Efficiencies {
     /// Reads a `detectionEfficiencies`; `None` = all pairs count as 1.
     ///
     /// # Errors
-    /// In words: sizes that contradict the modules, values that are none.
-    pub fn new(value: &Value, types: &[ModuleType], num_energies: &[usize], calibration: f64) -> Result<Option<Self>, String> {
+    /// Sizes that contradict the modules, values that are none.
+    pub fn new(
+        value: &Value,
+        types: &[ModuleType],
+        num_energies: &[usize],
+        calibration: f64,
+    ) -> Result<Option<Self>, PetsirdProblem> {
         let of_types = |name: &str| value.maybe(name).map(|_| value.list(name)).transpose().map(Option::unwrap_or_default);
         let bins = of_types("detectionBinEfficiencies")?;
         let groups = of_types("modulePairSGIDLUT")?;
@@ -74,7 +80,7 @@ impl Efficiencies {
                     .collect::<Result<Vec<_>, _>>()?;
                 let last = groups.iter().flatten().copied().max().unwrap_or(0);
                 if !tables.is_empty() && last as i64 >= tables.len() as i64 {
-                    return Err(format!("a pair of modules in group {last} of {} (modulePairSGIDLUT)", tables.len()));
+                    return Err(PetsirdProblem::NoGroup { group: last, num_groups: tables.len() });
                 }
                 pairs.push(ModulePairs { groups, tables });
             }
@@ -163,21 +169,21 @@ fn of_pair(rows: &[Value], t1: usize, t2: usize) -> Option<&Value> {
 }
 
 /// Values as efficiencies.
-fn efficiencies(values: &[f64], what: &str) -> Result<Vec<f32>, String> {
+fn efficiencies(values: &[f64], field: &'static str) -> Result<Vec<f32>, PetsirdProblem> {
     match values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
-        Some(value) => Err(format!("an efficiency of {value} ({what})")),
+        Some(&value) => Err(PetsirdProblem::Efficiency { value, field }),
         None => Ok(values.iter().map(|value| *value as f32).collect()),
     }
 }
 
 /// The efficiencies of a type's detection bins; none where they are absent.
-fn bin_values(bins: &[Value], ty: usize, expected: usize) -> Result<Vec<f32>, String> {
+fn bin_values(bins: &[Value], ty: usize, expected: usize) -> Result<Vec<f32>, PetsirdProblem> {
     let Some(values) = bins.get(ty) else { return Ok(Vec::new()) };
-    let values = values.as_numbers().ok_or("'detectionBinEfficiencies' is not of lists of numbers in its model")?;
+    let values = values.as_numbers().ok_or_else(|| unlike("detectionBinEfficiencies", "a list of lists of numbers"))?;
     if values.is_empty() || values.len() == expected {
         return efficiencies(values, "detectionBinEfficiencies");
     }
-    Err(format!("{} detectionBinEfficiencies for {expected} detection bins", values.len()))
+    Err(PetsirdProblem::BinEfficiencies { found: values.len(), expected })
 }
 
 fn sum_of_bins(bins: &[f32], crystal: usize, num_energies: usize) -> f64 {
@@ -188,16 +194,16 @@ fn sum_of_bins(bins: &[f32], crystal: usize, num_energies: usize) -> f64 {
 }
 
 /// The groups of pairs of modules. Those of one type need no second module above the first.
-fn module_groups(rows: &[Value], sides: [(&ModuleType, usize); 2], is_one_type: bool) -> Result<Vec<Vec<i32>>, String> {
+fn module_groups(rows: &[Value], sides: [(&ModuleType, usize); 2], is_one_type: bool) -> Result<Vec<Vec<i32>>, PetsirdProblem> {
     let [num1, num2] = sides.map(|(ty, _)| ty.num_modules);
     if !rows.is_empty() && rows.len() != num1 {
-        return Err(format!("modulePairSGIDLUT has {} rows for {num1} modules", rows.len()));
+        return Err(PetsirdProblem::GroupRows { found: rows.len(), expected: num1 });
     }
     let of_row = |(module, row): (usize, &Value)| {
-        let numbers = row.as_numbers().ok_or("'modulePairSGIDLUT' is not of numbers in its model")?;
+        let numbers = row.as_numbers().ok_or_else(|| unlike("modulePairSGIDLUT", "a table of numbers"))?;
         let least = if is_one_type { module + 1 } else { num2 };
         if numbers.len() < least || numbers.len() > num2 {
-            return Err(format!("row {module} of modulePairSGIDLUT has {} values for {num2} modules", numbers.len()));
+            return Err(PetsirdProblem::GroupValues { row: module, found: numbers.len(), expected: num2 });
         }
         Ok(numbers.iter().map(|number| *number as i32).collect())
     };
@@ -205,16 +211,16 @@ fn module_groups(rows: &[Value], sides: [(&ModuleType, usize); 2], is_one_type: 
 }
 
 impl Table {
-    fn new(value: &Value, group: usize, sides: [(&ModuleType, usize); 2]) -> Result<Self, String> {
+    fn new(value: &Value, group: usize, sides: [(&ModuleType, usize); 2]) -> Result<Self, PetsirdProblem> {
         let [num_rows, num_columns] = sides.map(|(ty, energies)| ty.num_elements.saturating_mul(energies));
         let number = value.number("sgid")?;
         if number != group as f64 {
-            return Err(format!("group {number} of modulePairEfficienciesVectors is at index {group}"));
+            return Err(PetsirdProblem::GroupNumber { found: number, index: group });
         }
         let rows = value.list("values")?;
         let columns = rows.iter().map(|row| row.as_numbers().map(<[f64]>::len).unwrap_or_default());
         if rows.len() != num_rows || columns.into_iter().any(|columns| columns != num_columns) {
-            return Err(format!("group {group} of modulePairEfficienciesVectors is not of {num_rows} × {num_columns} values"));
+            return Err(PetsirdProblem::GroupSize { group, num_rows, num_columns });
         }
         let mut values = Vec::new();
         for row in rows {
@@ -268,7 +274,7 @@ mod tests {
         ModuleType { num_modules: 1, num_elements: 2, first_crystal: 2 },
     ];
 
-    fn read(bins: Value, groups: Value, vectors: Value) -> Result<Option<Efficiencies>, String> {
+    fn read(bins: Value, groups: Value, vectors: Value) -> Result<Option<Efficiencies>, PetsirdProblem> {
         let fields =
             [("detectionBinEfficiencies", bins), ("modulePairSGIDLUT", groups), ("modulePairEfficienciesVectors", vectors)];
         Efficiencies::new(&record(&fields), &TYPES, &[2, 1], 10.0)
@@ -325,18 +331,21 @@ mod tests {
 
     #[test]
     fn sizes_that_contradict_the_modules_are_refused() {
-        let says = |result: Result<Option<Efficiencies>, String>, part: &str| {
-            let problem = result.unwrap_err();
-            assert!(problem.contains(part), "{problem}");
-        };
-        says(read(list([numbers([1.0; 3])]), groups(1.0), vectors()), "3 detectionBinEfficiencies for 4");
-        says(read(list([numbers([1.0, -1.0, 1.0, 1.0])]), groups(1.0), vectors()), "an efficiency of -1");
-        says(read(bins(), groups(2.0), vectors()), "group 2 of 2");
-        says(read(bins(), list([list([list([numbers([0.0])])])]), vectors()), "1 rows for 2 modules");
-        says(read(bins(), list([list([list([numbers([0.0]), numbers([0.0])])])]), vectors()), "row 1 of modulePairSGIDLUT has 1");
-        let of_table = |table| read(bins(), groups(0.0), list([list([list([table])])]));
-        says(of_table(table(0.0, list([numbers([1.0, 2.0])]))), "is not of 2 × 2 values");
-        says(of_table(table(0.0, list([numbers([1.0, 2.0]), numbers([1.0])]))), "is not of 2 × 2 values");
-        says(of_table(table(1.0, list([numbers([1.0; 2]), numbers([1.0; 2])]))), "group 1");
+        let problem = |bins, groups, vectors| read(bins, groups, vectors).unwrap_err();
+        let three = problem(list([numbers([1.0; 3])]), groups(1.0), vectors());
+        assert_eq!(three, PetsirdProblem::BinEfficiencies { found: 3, expected: 4 });
+        let negative = problem(list([numbers([1.0, -1.0, 1.0, 1.0])]), groups(1.0), vectors());
+        assert_eq!(negative, PetsirdProblem::Efficiency { value: -1.0, field: "detectionBinEfficiencies" });
+        assert_eq!(problem(bins(), groups(2.0), vectors()), PetsirdProblem::NoGroup { group: 2, num_groups: 2 });
+        let one_row = problem(bins(), list([list([list([numbers([0.0])])])]), vectors());
+        assert_eq!(one_row, PetsirdProblem::GroupRows { found: 1, expected: 2 });
+        let short_row = problem(bins(), list([list([list([numbers([0.0]), numbers([0.0])])])]), vectors());
+        assert_eq!(short_row, PetsirdProblem::GroupValues { row: 1, found: 1, expected: 2 });
+        let of_table = |table| problem(bins(), groups(0.0), list([list([list([table])])]));
+        let size = PetsirdProblem::GroupSize { group: 0, num_rows: 2, num_columns: 2 };
+        assert_eq!(of_table(table(0.0, list([numbers([1.0, 2.0])]))), size);
+        assert_eq!(of_table(table(0.0, list([numbers([1.0, 2.0]), numbers([1.0])]))), size);
+        let second = of_table(table(1.0, list([numbers([1.0; 2]), numbers([1.0; 2])])));
+        assert_eq!(second, PetsirdProblem::GroupNumber { found: 1.0, index: 0 });
     }
 }

@@ -2,6 +2,7 @@
 //! transform, x' = R x + t. What a transform's t is does not matter: a box may begin at 0.
 
 use super::binary::Value;
+use super::problem::PetsirdProblem;
 use crate::geometry::Point;
 use crate::scanner::Crystal;
 
@@ -40,14 +41,14 @@ impl Transform {
     /// A transform from its record.
     ///
     /// # Errors
-    /// In words: it is not rigid.
-    pub fn new(value: &Value) -> Result<Self, String> {
+    /// It is not rigid.
+    pub fn new(value: &Value) -> Result<Self, PetsirdProblem> {
         let numbers = value.numbers("matrix")?;
-        let rows: [f64; 12] = numbers.try_into().map_err(|_| format!("a transform of {} numbers, not 12", numbers.len()))?;
+        let rows: [f64; 12] = numbers.try_into().map_err(|_| PetsirdProblem::TransformSize(numbers.len()))?;
         let transform = Self(std::array::from_fn(|row| std::array::from_fn(|column| rows[4 * row + column])));
         let product = |i: usize, j: usize| (0..3).map(|row| transform.0[row][i] * transform.0[row][j]).sum::<f64>();
         let is_rigid = (0..3).all(|i| (0..3).all(|j| (product(i, j) - f64::from(i == j)).abs() < MOST_OFF));
-        if is_rigid { Ok(transform) } else { Err(format!("a transform that is not rigid: {rows:?}")) }
+        if is_rigid { Ok(transform) } else { Err(PetsirdProblem::NotRigid(Box::new(rows))) }
     }
 
     /// Whether nothing moves.
@@ -69,19 +70,19 @@ impl Transform {
 /// The types of modules of a `scannerGeometry`, and all their crystals: of the first type's first module first.
 ///
 /// # Errors
-/// In words: what is missing or cannot be.
-pub fn crystals(geometry: &Value) -> Result<(Vec<ModuleType>, Vec<Crystal>), String> {
+/// What is missing or cannot be.
+pub fn crystals(geometry: &Value) -> Result<(Vec<ModuleType>, Vec<Crystal>), PetsirdProblem> {
     let (mut types, mut crystals) = (Vec::new(), Vec::new());
     for replicated in geometry.list("replicatedModules")? {
         let transforms_of = |value: &Value| value.list("transforms")?.iter().map(Transform::new).collect::<Result<Vec<_>, _>>();
         let elements = replicated.record("object")?.record("detectingElements")?;
         let corners = corners(elements.record("object")?.record("shape")?)?;
         let middle: Point = std::array::from_fn(|axis| corners.iter().map(|corner| corner[axis]).sum::<f64>() / 8.0);
-        let edges = edges(&corners).ok_or("a crystal whose corners are not those of a box")?;
+        let edges = edges(&corners).ok_or(PetsirdProblem::NotABox)?;
         let (elements, modules) = (transforms_of(elements)?, transforms_of(replicated)?);
         let ty = ModuleType { num_modules: modules.len(), num_elements: elements.len(), first_crystal: crystals.len() };
         if elements.len().saturating_mul(modules.len()) > MAX_CRYSTALS - crystals.len() {
-            return Err(format!("more than {MAX_CRYSTALS} crystals"));
+            return Err(PetsirdProblem::ManyCrystals(MAX_CRYSTALS));
         }
         for module in &modules {
             let place = |element: &Transform| {
@@ -95,14 +96,14 @@ pub fn crystals(geometry: &Value) -> Result<(Vec<ModuleType>, Vec<Crystal>), Str
     Ok((types, crystals))
 }
 
-fn corners(shape: &Value) -> Result<[Point; 8], String> {
+fn corners(shape: &Value) -> Result<[Point; 8], PetsirdProblem> {
     let list = shape.list("corners")?;
     let point = |corner: &Value| {
         let numbers = corner.numbers("c")?;
-        Point::try_from(numbers).map_err(|_| format!("a corner of {} numbers, not 3", numbers.len()))
+        Point::try_from(numbers).map_err(|_| PetsirdProblem::CornerSize(numbers.len()))
     };
     let points = list.iter().map(point).collect::<Result<Vec<_>, _>>()?;
-    points.try_into().map_err(|points: Vec<_>| format!("a crystal with {} corners, not 8", points.len()))
+    points.try_into().map_err(|points: Vec<_>| PetsirdProblem::NumCorners(points.len()))
 }
 
 fn dot(a: &Point, b: &Point) -> f64 {

@@ -8,6 +8,7 @@ use super::binary::Value;
 use super::coincidences::PairOfTypes;
 use super::efficiency::{Efficiencies, are_in_coincidence};
 use super::geometry::{ModuleType, Transform, crystals};
+use super::problem::PetsirdProblem;
 use crate::data::{ListFacts, Notice, TofException, TofFacts};
 use crate::geometry::LENGTHS_MM;
 use crate::io::IoError;
@@ -25,11 +26,11 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads a header of a file; `refuse` makes an error of a sentence.
+    /// Reads a header of a file; `refuse` makes an error of a problem.
     ///
     /// # Errors
     /// What is missing, contradicts itself, or is not understood.
-    pub fn new(path: &Path, value: &Value, format: &str, refuse: impl Fn(String) -> IoError) -> Result<Self, IoError> {
+    pub fn new(path: &Path, value: &Value, format: &str, refuse: impl Fn(PetsirdProblem) -> IoError) -> Result<Self, IoError> {
         let scanner = value.record("scanner").map_err(&refuse)?;
         let name = scanner.text("modelName").map_err(&refuse)?;
         let (types, crystals) = scanner.record("scannerGeometry").and_then(crystals).map_err(&refuse)?;
@@ -52,7 +53,7 @@ impl Header {
 
     /// Reads the bins and the resolution of time of flight of all pairs of types of modules. The first pair that measures it is the
     /// rule; other pairs in coincidence with other bins or another resolution are the exceptions.
-    fn read_tof(&mut self, scanner: &Value, types: &[ModuleType], num_energies: &[usize]) -> Result<(), String> {
+    fn read_tof(&mut self, scanner: &Value, types: &[ModuleType], num_energies: &[usize]) -> Result<(), PetsirdProblem> {
         let mut ways = Vec::new();
         for (t1, ty) in types.iter().enumerate() {
             for (t2, other) in types.iter().enumerate().take(t1 + 1) {
@@ -97,14 +98,14 @@ impl Header {
         Ok(())
     }
 
-    fn read_efficiency(&mut self, scanner: &Value, types: &[ModuleType], num_energies: &[usize]) -> Result<(), String> {
+    fn read_efficiency(&mut self, scanner: &Value, types: &[ModuleType], num_energies: &[usize]) -> Result<(), PetsirdProblem> {
         let Some(value) = scanner.maybe("detectionEfficiencies") else { return Ok(()) };
         let calibration = match value.maybe("calibrationFactor") {
             Some(_) => value.number("calibrationFactor")?,
             None => 1.0,
         };
         if !(calibration.is_finite() && calibration >= 0.0) {
-            return Err(format!("a calibrationFactor of {calibration}"));
+            return Err(PetsirdProblem::Calibration(calibration));
         }
         if calibration == 0.0 {
             self.notices.push(Notice::warning(
@@ -120,16 +121,16 @@ impl Header {
 }
 
 /// Energy bins of each type of modules.
-fn num_energies(scanner: &Value, num_types: usize) -> Result<Vec<usize>, String> {
+fn num_energies(scanner: &Value, num_types: usize) -> Result<Vec<usize>, PetsirdProblem> {
     /// Most of them.
     const MOST: usize = 1 << 10;
     let edges = scanner.list("eventEnergyBinEdges")?;
     if edges.len() != num_types {
-        return Err(format!("eventEnergyBinEdges for {} types of modules where there are {num_types}", edges.len()));
+        return Err(PetsirdProblem::EnergyTypes { found: edges.len(), expected: num_types });
     }
     let of_type = |edges: &Value| {
-        let num = edges.numbers("edges")?.len();
-        if (2..=MOST + 1).contains(&num) { Ok(num - 1) } else { Err(format!("{num} edges of energy bins; 2 to {}", MOST + 1)) }
+        let found = edges.numbers("edges")?.len();
+        if (2..=MOST + 1).contains(&found) { Ok(found - 1) } else { Err(PetsirdProblem::EnergyEdges { found, most: MOST + 1 }) }
     };
     edges.iter().map(of_type).collect()
 }
@@ -151,9 +152,9 @@ impl Way {
 }
 
 /// The edges of the bins of a pair of types of modules, which must rise, and the resolution where there are several bins.
-fn tof_of_types(scanner: &Value, [t1, t2]: [usize; 2]) -> Result<(&[f64], Option<f64>), String> {
+fn tof_of_types(scanner: &Value, [t1, t2]: [usize; 2]) -> Result<(&[f64], Option<f64>), PetsirdProblem> {
     let edges = scanner.list("tofBinEdges")?.get(t1).and_then(Value::items).and_then(|row| row.get(t2));
-    let edges = edges.ok_or_else(|| format!("tofBinEdges has nothing for the types {t1} and {t2} of modules"))?;
+    let edges = edges.ok_or(PetsirdProblem::NoTofEdges([t1, t2]))?;
     let edges = checked_edges(edges.numbers("edges")?, t1, t2)?;
     if edges.len() == 2 {
         return Ok((edges, None));
@@ -161,30 +162,20 @@ fn tof_of_types(scanner: &Value, [t1, t2]: [usize; 2]) -> Result<(&[f64], Option
     let fwhm_mm = scanner.list("tofResolution")?.get(t1).and_then(Value::as_numbers).and_then(|row| row.get(t2)).copied();
     match fwhm_mm.filter(|fwhm| *fwhm > 0.0 && LENGTHS_MM.end() >= fwhm) {
         Some(fwhm_mm) => Ok((edges, Some(fwhm_mm))),
-        None => Err(format!(
-            "tofResolution of the types {t1} and {t2} of modules is {}; with {} time-of-flight bins a length in mm is expected",
-            fwhm_mm.map_or_else(|| "missing".to_owned(), |mm| mm.to_string()),
-            edges.len() - 1
-        )),
+        None => Err(PetsirdProblem::TofResolution { types: [t1, t2], mm: fwhm_mm, num_bins: edges.len() - 1 }),
     }
 }
 
 /// The edges of time-of-flight bins, which must rise.
-fn checked_edges(edges: &[f64], t1: usize, t2: usize) -> Result<&[f64], String> {
+fn checked_edges(edges: &[f64], t1: usize, t2: usize) -> Result<&[f64], PetsirdProblem> {
     let largest = *LENGTHS_MM.end();
     let rise = edges.windows(2).all(|pair| pair[0] < pair[1]);
     let are_places = edges.len() == 2 || edges.iter().all(|edge| edge.abs() <= largest);
     if edges.len() < 2 || !rise || !are_places {
-        return Err(format!(
-            "tofBinEdges of the types {t1} and {t2} of modules are no two or more rising places: {:?}",
-            first(edges)
-        ));
+        let first = edges.iter().copied().take(8).collect();
+        return Err(PetsirdProblem::TofEdges { types: [t1, t2], edges: first });
     }
     Ok(edges)
-}
-
-fn first(edges: &[f64]) -> &[f64] {
-    &edges[..edges.len().min(8)]
 }
 
 /// What the list may hold that is not used, and whether it holds what is, as its policies tell: their first case is "none".

@@ -12,6 +12,7 @@ mod coincidences;
 mod efficiency;
 mod geometry;
 mod header;
+mod problem;
 mod schema;
 mod walk;
 mod write;
@@ -31,6 +32,7 @@ use super::{ByteStream, EVENTS_AT_ONCE, EventReader};
 use crate::data::{EventChunk, ListFacts, Notice, middle_ms};
 use crate::io::IoError;
 
+pub use problem::PetsirdProblem;
 pub use write::PetsirdWriter;
 
 /// What a file begins with; the version of the binary format follows.
@@ -116,7 +118,7 @@ impl PetsirdReader {
         let plan = Plan::new(&schema, event).map_err(|problem| stream.refuse(place, problem))?;
         let place = stream.place();
         let Some(value) = next_value(&mut stream, &schema, schema.header)? else {
-            return Err(stream.refuse(stream.len()?, "the file ends in its header: it was cut, or is still being written"));
+            return Err(stream.refuse(stream.len()?, PetsirdProblem::Cut { place: "in its header" }));
         };
         let is_ours = text == MODEL.trim_end();
         let format = if is_ours { "PETSIRD 0.12" } else { "PETSIRD, another version than 0.12" };
@@ -162,7 +164,7 @@ impl PetsirdReader {
                     None => return Ok(Step::Short),
                     Some(kind) if kind < self.kinds.len() as u64 => At::Content(kind as usize, place, left - 1),
                     Some(kind) => {
-                        let problem = format!("a time block of kind {kind} where the model has {} kinds", self.kinds.len());
+                        let problem = PetsirdProblem::NoKind { kind, num_kinds: self.kinds.len() };
                         return Err(self.stream.refuse(place, problem));
                     }
                 }
@@ -195,8 +197,7 @@ impl PetsirdReader {
                 let Some(value) = next_value(&mut self.stream, &self.schema, *ty)? else { return Ok(None) };
                 let moves = moves(&value).map_err(|problem| self.stream.refuse(place, problem))?;
                 if moves {
-                    let problem = format!("a movement ({name}); lists during which the bed or the gantry moves are not read");
-                    return Err(self.stream.refuse(place, problem));
+                    return Err(self.stream.refuse(place, PetsirdProblem::Movement(name.clone())));
                 }
             }
             Kind::DeadTime(ty) => {
@@ -227,13 +228,11 @@ impl PetsirdReader {
         let Some(value) = next_value(&mut self.stream, &self.schema, ty)? else { return Ok(None) };
         let start = value.number("start").map_err(|problem| self.stream.refuse(place, problem))?;
         if !(0.0..=f64::from(u32::MAX)).contains(&start) {
-            return Err(self.stream.refuse(place, format!("a time block that begins at {start} ms")));
+            return Err(self.stream.refuse(place, PetsirdProblem::BlockStart(start)));
         }
         let stop = value.number("stop").unwrap_or(start).min(f64::from(u32::MAX));
         if stop < start {
-            return Err(self
-                .stream
-                .refuse(place, format!("a time block from {start} ms to {stop} ms, which ends before it begins")));
+            return Err(self.stream.refuse(place, PetsirdProblem::BlockEnd([start, stop])));
         }
         self.block_ms = [start, stop].map(|ms| ms as u32);
         self.intervals_ms.push(self.block_ms);
@@ -247,14 +246,12 @@ impl PetsirdReader {
         let events = if self.field == Field::Prompts { &mut chunk.prompts } else { &mut chunk.delayeds };
         let place = self.stream.place();
         let &[t1, t2] = types.as_slice() else {
-            return Err(self.stream.refuse(place, "events without two module types"));
+            return Err(self.stream.refuse(place, PetsirdProblem::NoModuleTypes));
         };
         let index = t1.saturating_mul(t1.saturating_add(1)) / 2;
         let pair = self.pairs.get(index.saturating_add(t2) as usize).filter(|_| t2 <= t1);
         let Some(pair) = pair else {
-            let problem =
-                format!("events of the types {t1} and {t2} of modules; there are fewer, and the first is the higher one");
-            return Err(self.stream.refuse(place, problem));
+            return Err(self.stream.refuse(place, PetsirdProblem::ModuleTypes([t1, t2])));
         };
         let bytes = self.stream.peek(self.plan.max_bytes)?;
         let read = self.plan.read(bytes, left.min(room), pair, events);
@@ -301,11 +298,11 @@ impl EventReader for PetsirdReader {
         let (place, len) = (self.stream.place(), self.stream.len()?);
         match self.at {
             At::End if place == len => Ok(()),
-            At::End => Err(self.stream.refuse(place, format!("{} bytes follow the end of the list", len.saturating_sub(place)))),
+            At::End => Err(self.stream.refuse(place, PetsirdProblem::Excess(len.saturating_sub(place)))),
             At::Count | At::Block(_) => {
-                Err(self.stream.refuse(place, "the file ends without the end of its list: it was cut, or is still being written"))
+                Err(self.stream.refuse(place, PetsirdProblem::Cut { place: "without the end of its list" }))
             }
-            _ => Err(self.stream.refuse(place, "the file ends in a time block: it was cut, or is still being written")),
+            _ => Err(self.stream.refuse(place, PetsirdProblem::Cut { place: "in a time block" })),
         }
     }
 
@@ -336,17 +333,17 @@ impl EventReader for PetsirdReader {
 
 /// Reads the schema's text, and what stands before it.
 fn schema_text(stream: &mut ByteStream) -> Result<String, IoError> {
-    let cut = "the file ends in its schema: it was cut, or is still being written";
+    let cut = PetsirdProblem::Cut { place: "in its schema" };
     let head = stream.peek(MAGIC.len() + 4)?;
     let (magic, version) = (head.starts_with(MAGIC), head.get(MAGIC.len()..).and_then(|rest| rest.first_chunk()).copied());
     if !magic {
-        return Err(stream.refuse(0, "the file does not begin with 'yardl', as PETSIRD files in binary form do"));
+        return Err(stream.refuse(0, PetsirdProblem::NotYardl));
     }
     match version.map(u32::from_le_bytes) {
         None => return Err(stream.refuse(stream.len()?, cut)),
         Some(BINARY_VERSION) => {}
-        Some(version) => {
-            let problem = format!("version {version} of yardl's binary format; version {BINARY_VERSION} is supported");
+        Some(found) => {
+            let problem = PetsirdProblem::BinaryVersion { found, supported: BINARY_VERSION };
             return Err(stream.refuse(MAGIC.len() as u64, problem));
         }
     }
@@ -354,13 +351,13 @@ fn schema_text(stream: &mut ByteStream) -> Result<String, IoError> {
     let place = stream.place();
     let Some(len) = next_varint(stream)? else { return Err(stream.refuse(stream.len()?, cut)) };
     if len > MAX_SCHEMA_BYTES {
-        return Err(stream.refuse(place, format!("a schema of {len} bytes; those of PETSIRD have some 13000")));
+        return Err(stream.refuse(place, PetsirdProblem::SchemaSize(len)));
     }
     let place = stream.place();
     let text = stream.peek(len as usize)?.get(..len as usize).map(|bytes| String::from_utf8(bytes.to_vec()));
     match text {
         None => Err(stream.refuse(stream.len()?, cut)),
-        Some(Err(_)) => Err(stream.refuse(place, "the schema is no UTF-8 text")),
+        Some(Err(_)) => Err(stream.refuse(place, PetsirdProblem::SchemaText)),
         Some(Ok(text)) => {
             stream.advance(len as usize);
             Ok(text)

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::problem::PetsirdProblem;
+
 /// Longest schema, bytes.
 pub const MAX_SCHEMA_BYTES: u64 = 1 << 20;
 /// How deep types may stand in each other.
@@ -100,17 +102,17 @@ impl Schema {
     /// Reads the schema's text.
     ///
     /// # Errors
-    /// In words, what it lacks or what is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let json: Json = serde_json::from_str(text).map_err(|error| format!("its schema is no JSON: {error}"))?;
+    /// What it lacks or what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, PetsirdProblem> {
+        let json: Json = serde_json::from_str(text).map_err(|error| PetsirdProblem::SchemaJson(error.to_string()))?;
         let protocol = json["protocol"]["name"].as_str().unwrap_or_default();
         if protocol != "PETSIRD" {
-            return Err(format!("its protocol is '{protocol}', not PETSIRD"));
+            return Err(PetsirdProblem::Protocol(protocol.to_owned()));
         }
         let steps: Vec<&Json> = json["protocol"]["sequence"].as_array().into_iter().flatten().collect();
         let names: Vec<&str> = steps.iter().map(|step| step["name"].as_str().unwrap_or_default()).collect();
         if names != ["header", "timeBlocks"] {
-            return Err(format!("its protocol has the steps {names:?} in place of 'header' and 'timeBlocks'"));
+            return Err(PetsirdProblem::Steps(names.into_iter().map(Into::into).collect()));
         }
         let definitions = json["types"].as_array().into_iter().flatten();
         let named = definitions.filter_map(|definition| Some((definition["name"].as_str()?, definition))).collect();
@@ -141,9 +143,9 @@ struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    fn add(&mut self, ty: Type) -> Result<TypeId, String> {
+    fn add(&mut self, ty: Type) -> Result<TypeId, PetsirdProblem> {
         if self.types.len() >= MAX_TYPES {
-            return Err(format!("its schema has more than {MAX_TYPES} types"));
+            return Err(PetsirdProblem::ManyTypes(MAX_TYPES));
         }
         let form = match &ty {
             Type::Number(Number::Byte | Number::SignedByte) => Form::Fixed(1),
@@ -161,9 +163,9 @@ impl<'a> Resolver<'a> {
     }
 
     /// The type that a piece of JSON stands for, where these parameters stand for types.
-    fn resolve(&mut self, json: &'a Json, parameters: &[(&'a str, TypeId)], depth: usize) -> Result<TypeId, String> {
+    fn resolve(&mut self, json: &'a Json, parameters: &[(&'a str, TypeId)], depth: usize) -> Result<TypeId, PetsirdProblem> {
         if depth > MAX_DEPTH {
-            return Err(format!("its schema has types more than {MAX_DEPTH} deep in each other"));
+            return Err(PetsirdProblem::DeepTypes(MAX_DEPTH));
         }
         let mut item = |json: &'a Json| self.resolve(json, parameters, depth + 1);
         let ty = match json {
@@ -200,20 +202,21 @@ impl<'a> Resolver<'a> {
     }
 
     /// A named type with arguments.
-    fn named(&mut self, name: &'a str, arguments: Vec<TypeId>, depth: usize) -> Result<TypeId, String> {
+    fn named(&mut self, name: &'a str, arguments: Vec<TypeId>, depth: usize) -> Result<TypeId, PetsirdProblem> {
         // The types stand in the schema without their namespace.
         let name = name.rsplit('.').next().unwrap_or(name);
-        let Some(&definition) = self.named.get(name) else { return Err(format!("its schema has no type '{name}'")) };
+        let Some(&definition) = self.named.get(name) else { return Err(PetsirdProblem::NoType(name.to_owned())) };
         let key = (name, arguments);
         match self.known.get(&key) {
             Some(Some(id)) => return Ok(*id),
-            Some(None) => return Err(format!("the type '{name}' of its schema contains itself")),
+            Some(None) => return Err(PetsirdProblem::RecursiveType(name.to_owned())),
             None => {}
         }
         self.known.insert(key.clone(), None);
         let names: Vec<&str> = definition["typeParameters"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
         if names.len() != key.1.len() {
-            return Err(format!("the type '{name}' of its schema has {} parameters and {} arguments", names.len(), key.1.len()));
+            let (num_parameters, num_arguments) = (names.len(), key.1.len());
+            return Err(PetsirdProblem::TypeArguments { name: name.to_owned(), num_parameters, num_arguments });
         }
         let parameters: Vec<(&str, TypeId)> = names.into_iter().zip(key.1.iter().copied()).collect();
         let id = if let Some(fields) = definition["fields"].as_array() {
@@ -234,9 +237,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-fn no_type(json: &Json) -> String {
-    let text: String = json.to_string().chars().take(80).collect();
-    format!("its schema has a type that is not understood: {text}")
+fn no_type(json: &Json) -> PetsirdProblem {
+    PetsirdProblem::TypeForm(json.to_string().chars().take(80).collect())
 }
 
 fn primitive(name: &str) -> Option<Type> {
@@ -257,8 +259,8 @@ fn primitive(name: &str) -> Option<Type> {
 /// A case of a union: `null`, a type, or one with a tag.
 fn choice<'a>(
     case: &'a Json,
-    resolve: &mut impl FnMut(&'a Json) -> Result<TypeId, String>,
-) -> Result<(String, Option<TypeId>), String> {
+    resolve: &mut impl FnMut(&'a Json) -> Result<TypeId, PetsirdProblem>,
+) -> Result<(String, Option<TypeId>), PetsirdProblem> {
     match (case, case["tag"].as_str()) {
         (Json::Null, _) => Ok(("null".into(), None)),
         (_, Some(tag)) => Ok((tag.to_owned(), Some(resolve(&case["type"])?))),
@@ -267,7 +269,7 @@ fn choice<'a>(
 }
 
 /// The sizes of an array: how many dimensions, or each one with its length if it is given.
-fn sizes(dimensions: &Json) -> Result<Sizes, String> {
+fn sizes(dimensions: &Json) -> Result<Sizes, PetsirdProblem> {
     match dimensions {
         Json::Null => Ok(Sizes::Any),
         // Without dimensions it is one item, and no size is written.

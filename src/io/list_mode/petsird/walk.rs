@@ -1,6 +1,7 @@
 //! Goes over values that are not kept, in whatever pieces the file comes; stops at lists of events.
 
 use super::binary::{MAX_VARINT, next_varint, varint};
+use super::problem::PetsirdProblem;
 use super::schema::{Form, Number, Schema, Sizes, Type, TypeId};
 use crate::io::IoError;
 use crate::io::list_mode::ByteStream;
@@ -83,7 +84,7 @@ impl Walker {
                     let bytes = stream.peek(MAX_VARINT)?;
                     let (num_bytes, num_numbers) = whole_varints(bytes, *left);
                     if num_bytes == 0 && bytes.len() >= MAX_VARINT {
-                        return Err(stream.refuse(stream.place(), "a number of more than 64 bits"));
+                        return Err(stream.refuse(stream.place(), PetsirdProblem::LargeNumber));
                     }
                     if num_bytes == 0 {
                         return Ok(Stop::Short);
@@ -158,7 +159,7 @@ fn enter(stream: &mut ByteStream, schema: &Schema, ty: TypeId) -> Result<Option<
             Some(index) => match cases.get(index as usize) {
                 Some((_, Some(ty))) => Ahead::Value(*ty),
                 Some((_, None)) => Ahead::Bytes(0),
-                None => return Err(stream.refuse(place, format!("a case beyond the {} that there are", cases.len()))),
+                None => return Err(stream.refuse(place, PetsirdProblem::NoCase(cases.len()))),
             },
             None => return Ok(None),
         },
@@ -188,7 +189,7 @@ fn num_items(stream: &mut ByteStream, sizes: Sizes) -> Result<Option<u64>, IoErr
     };
     let Some(rank) = rank else { return Ok(None) };
     if rank > MAX_RANK {
-        return Err(stream.refuse(place, format!("an array of {rank} dimensions")));
+        return Err(stream.refuse(place, PetsirdProblem::NumDimensions(rank)));
     }
     let num = (0..rank).try_fold(1u64, |num, _| Some(num.saturating_mul(next()?)));
     if num.is_some() {

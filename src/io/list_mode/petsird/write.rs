@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::problem::PetsirdProblem;
 use super::write_header::{Bytes, MAX_WITH_EFFICIENCIES, are_efficiencies_written, header, runs_of_one_size, tof_edges};
 use crate::data::{EventChunk, Events, ListFacts, Notice};
 use crate::io::IoError;
@@ -62,13 +63,11 @@ impl PetsirdWriter {
     pub fn create(path: &Path, facts: &ListFacts, block_ms: u32) -> Result<Self, IoError> {
         let runs = runs_of_one_size(facts.detectors.crystals());
         if runs.len() > MAX_TYPES {
-            let problem = format!("the sizes of the scanner's crystals change {} times; {MAX_TYPES} can be written", runs.len());
-            return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
+            let problem = PetsirdProblem::CrystalSizes { found: runs.len(), most: MAX_TYPES };
+            return Err(IoError::Events { path: path.to_owned(), place: 0, problem: problem.into() });
         }
         if facts.tof.as_ref().is_some_and(|tof| !tof.exceptions.is_empty()) {
-            let problem =
-                "the data have several kinds of time-of-flight bins or resolutions; only a single kind is supported".to_owned();
-            return Err(IoError::Events { path: path.to_owned(), place: 0, problem });
+            return Err(IoError::Events { path: path.to_owned(), place: 0, problem: PetsirdProblem::SeveralTofs.into() });
         }
         let edges_mm = facts.tof.as_ref().map(tof_edges);
         let mut notices = Vec::new();
@@ -148,7 +147,11 @@ impl PetsirdWriter {
 
     /// Adds an event to the block: the crystal of the higher number first, as the format wants it.
     fn add(&mut self, list: usize, events: &Events, index: usize) -> Result<(), IoError> {
-        let refuse = |problem: String| IoError::Events { path: self.path.clone(), place: self.num_written, problem };
+        let refuse = |problem: PetsirdProblem| IoError::Events {
+            path: self.path.clone(),
+            place: self.num_written,
+            problem: problem.into(),
+        };
         let pair = events.pairs[index];
         let interval = events.tof_mm.get(index).map_or([0.0; 2], |interval| interval.map(f64::from));
         let is_in_order = pair[0] >= pair[1];
@@ -160,15 +163,10 @@ impl PetsirdWriter {
             (element < self.runs[run][1]).then_some((run, element as u64))
         };
         let (Some((t1, bin1)), Some((t2, bin2))) = (place(first), place(second)) else {
-            return Err(refuse(format!("an event of the crystals {} and {}, which the scanner does not have", pair[0], pair[1])));
+            return Err(refuse(PetsirdProblem::EventCrystals(pair)));
         };
         let tof = match &self.edges_mm {
-            Some(edges) => tof_bin(edges, interval).ok_or_else(|| {
-                refuse(format!(
-                    "an event between {} and {} mm from the middle is in no bin of time of flight",
-                    interval[0], interval[1]
-                ))
-            })?,
+            Some(edges) => tof_bin(edges, interval).ok_or_else(|| refuse(PetsirdProblem::EventTof(interval)))?,
             None => 0,
         };
         let (num, bytes) = &mut self.block.lists[list][t1 * (t1 + 1) / 2 + t2];

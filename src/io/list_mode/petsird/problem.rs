@@ -1,0 +1,329 @@
+//! What can be wrong in a PETSIRD file, one variant for each problem.
+
+use crate::coded::coded;
+
+/// A problem of a PETSIRD file. Each has a code: [`Coded::code`](crate::coded::Coded::code).
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case", prefix = "io.petsird.")]
+pub enum PetsirdProblem {
+    // The file as a whole.
+    /// A file that does not begin as PETSIRD files do.
+    #[error("the file does not begin with 'yardl', as PETSIRD files in binary form do")]
+    NotYardl,
+    /// Another version of the binary format.
+    #[error("version {found} of yardl's binary format; version {supported} is supported")]
+    BinaryVersion {
+        /// Version of the file.
+        found: u32,
+        /// Version that is supported.
+        supported: u32,
+    },
+    /// A file that is cut.
+    #[error("the file ends {place}: it was cut, or is still being written")]
+    Cut {
+        /// "in its schema", for example.
+        place: &'static str,
+    },
+    /// Bytes behind the end of the list.
+    #[error("{0} bytes follow the end of the list")]
+    Excess(u64),
+
+    // The schema.
+    /// A schema of too many bytes.
+    #[error("a schema of {0} bytes; those of PETSIRD have some 13000")]
+    SchemaSize(u64),
+    /// A schema that is not UTF-8.
+    #[error("the schema is no UTF-8 text")]
+    SchemaText,
+    /// A schema that is not JSON, with the message of the library.
+    #[error("its schema is no JSON: {0}")]
+    SchemaJson(String),
+    /// The protocol, by its name, of another kind of file.
+    #[error("its protocol is '{0}', not PETSIRD")]
+    Protocol(String),
+    /// Other steps of the protocol.
+    #[error("its protocol has the steps {0:?} in place of 'header' and 'timeBlocks'")]
+    Steps(Vec<String>),
+    /// Too many types.
+    #[error("its schema has more than {0} types")]
+    ManyTypes(usize),
+    /// Types that are nested too deep.
+    #[error("its schema has types more than {0} deep in each other")]
+    DeepTypes(usize),
+    /// A type, by its name, that the schema lacks.
+    #[error("its schema has no type '{0}'")]
+    NoType(String),
+    /// A type, by its name, that contains itself.
+    #[error("the type '{0}' of its schema contains itself")]
+    RecursiveType(String),
+    /// A generic type with another number of arguments.
+    #[error("the type '{name}' of its schema has {num_parameters} parameters and {num_arguments} arguments")]
+    TypeArguments {
+        /// Name of the type.
+        name: String,
+        /// Its parameters.
+        num_parameters: usize,
+        /// Arguments of its use.
+        num_arguments: usize,
+    },
+    /// JSON that describes no type.
+    #[error("its schema has a type that is not understood: {0}")]
+    TypeForm(String),
+
+    // The model.
+    /// A field, by its name, of a value that is not a record.
+    #[error("'{0}' is not in a record: the file has another model than PETSIRD 0.12")]
+    NotInRecord(String),
+    /// A field that the model lacks.
+    #[error("its model has no '{field}' in {record}; PETSIRD 0.12 and versions with the same fields are supported")]
+    NoField {
+        /// Name of the record.
+        record: String,
+        /// Name of the field.
+        field: String,
+    },
+    /// A field of another type.
+    #[error("'{field}' is not {expected} in its model; PETSIRD 0.12 and versions with the same fields are supported")]
+    FieldType {
+        /// Name of the field.
+        field: String,
+        /// The type that is expected.
+        expected: &'static str,
+    },
+    /// Time blocks that are not a union.
+    #[error("its time blocks are not of several kinds")]
+    BlockKinds,
+    /// A time block that may be null.
+    #[error("a time block may be nothing in its model")]
+    NullBlock,
+    /// Blocks of events that are not records.
+    #[error("its blocks of events are no records")]
+    EventBlocks,
+    /// Coincidences that are not records.
+    #[error("its coincidences are no records")]
+    Coincidences,
+    /// Coincidences, by the name of their record, that do not consist of a few numbers.
+    #[error("{0} of its model is not a small set of numbers; PETSIRD 0.12 and similar models are supported")]
+    CoincidenceSize(String),
+    /// A field of coincidences that does not consist of whole numbers.
+    #[error("'{field}' of {record} is not of {expected} whole numbers")]
+    WholeNumbers {
+        /// Name of the record.
+        record: String,
+        /// Name of the field.
+        field: &'static str,
+        /// Numbers that are expected.
+        expected: usize,
+    },
+    /// A record, by its name, with its time behind its events.
+    #[error("'timeInterval' of {0} does not stand before its events")]
+    LateInterval(String),
+    /// A record, by its name, with another arrangement of prompts.
+    #[error("'promptEvents' of {0} are not listed by two types of modules")]
+    PromptLists(String),
+    /// A record, by its name, with another arrangement of delayed events than of prompts.
+    #[error("'delayedEvents' of {0} are not listed as its 'promptEvents' are")]
+    DelayedLists(String),
+
+    // Values.
+    /// A number of too many bits.
+    #[error("a number of more than 64 bits")]
+    LargeNumber,
+    /// A case that the union does not have.
+    #[error("a case beyond the {0} that there are")]
+    NoCase(usize),
+    /// An array of too many dimensions.
+    #[error("an array of {0} dimensions")]
+    NumDimensions(u64),
+    /// A value that is too large.
+    #[error("what begins here takes more than {0} GiB")]
+    LargeValue(usize),
+    /// A value that takes far more memory than its bytes.
+    #[error("the content needs too much memory")]
+    Memory,
+
+    // The scanner.
+    /// A transform with another number of numbers.
+    #[error("a transform of {0} numbers, not 12")]
+    TransformSize(usize),
+    /// A transform that is not rigid.
+    #[error("a transform that is not rigid: {0:?}")]
+    NotRigid(Box<[f64; 12]>),
+    /// A corner with another number of coordinates.
+    #[error("a corner of {0} numbers, not 3")]
+    CornerSize(usize),
+    /// A crystal with another number of corners.
+    #[error("a crystal with {0} corners, not 8")]
+    NumCorners(usize),
+    /// A crystal that is not a box.
+    #[error("a crystal whose corners are not those of a box")]
+    NotABox,
+    /// Too many crystals.
+    #[error("more than {0} crystals")]
+    ManyCrystals(usize),
+    /// A calibration factor that is negative or not finite.
+    #[error("a calibrationFactor of {0}")]
+    Calibration(f64),
+    /// Energy bins of another number of module types.
+    #[error("eventEnergyBinEdges for {found} types of modules where there are {expected}")]
+    EnergyTypes {
+        /// Module types with energy bins.
+        found: usize,
+        /// Module types of the scanner.
+        expected: usize,
+    },
+    /// Too few or too many edges of energy bins.
+    #[error("{found} edges of energy bins; 2 to {most}")]
+    EnergyEdges {
+        /// Edges of the file.
+        found: usize,
+        /// Edges that a module type can have.
+        most: usize,
+    },
+    /// Two module types without time-of-flight bins.
+    #[error("tofBinEdges has nothing for the types {} and {} of modules", .0[0], .0[1])]
+    NoTofEdges([usize; 2]),
+    /// Edges of time-of-flight bins that do not increase.
+    #[error("tofBinEdges of the types {} and {} of modules are no two or more rising places: {edges:?}", .types[0], .types[1])]
+    TofEdges {
+        /// The module types.
+        types: [usize; 2],
+        /// The first of the edges.
+        edges: Vec<f64>,
+    },
+    /// A time-of-flight resolution that is missing or out of range.
+    #[error(
+        "tofResolution of the types {} and {} of modules is {}; with {num_bins} time-of-flight bins a length in mm is expected",
+        .types[0], .types[1], .mm.map_or_else(|| "missing".to_owned(), |mm| mm.to_string())
+    )]
+    TofResolution {
+        /// The module types.
+        types: [usize; 2],
+        /// The resolution.
+        mm: Option<f64>,
+        /// Their time-of-flight bins.
+        num_bins: usize,
+    },
+    /// Efficiencies of another number of detection bins.
+    #[error("{found} detectionBinEfficiencies for {expected} detection bins")]
+    BinEfficiencies {
+        /// Efficiencies of the file.
+        found: usize,
+        /// Detection bins.
+        expected: usize,
+    },
+    /// An efficiency that is negative or not finite.
+    #[error("an efficiency of {value} ({field})")]
+    Efficiency {
+        /// The efficiency.
+        value: f64,
+        /// Name of the field.
+        field: &'static str,
+    },
+    /// A pair of modules of a group that does not exist.
+    #[error("a pair of modules in group {group} of {num_groups} (modulePairSGIDLUT)")]
+    NoGroup {
+        /// Number of the group.
+        group: i32,
+        /// Groups of the file.
+        num_groups: usize,
+    },
+    /// Groups of another number of modules.
+    #[error("modulePairSGIDLUT has {found} rows for {expected} modules")]
+    GroupRows {
+        /// Rows of the table.
+        found: usize,
+        /// Modules.
+        expected: usize,
+    },
+    /// Groups of a module with another number of others.
+    #[error("row {row} of modulePairSGIDLUT has {found} values for {expected} modules")]
+    GroupValues {
+        /// Number of the row.
+        row: usize,
+        /// Its values.
+        found: usize,
+        /// Modules.
+        expected: usize,
+    },
+    /// A group with another number than its index.
+    #[error("group {found} of modulePairEfficienciesVectors is at index {index}")]
+    GroupNumber {
+        /// Number of the group.
+        found: f64,
+        /// Its index.
+        index: usize,
+    },
+    /// A group with another number of efficiencies.
+    #[error("group {group} of modulePairEfficienciesVectors is not of {num_rows} × {num_columns} values")]
+    GroupSize {
+        /// Index of the group.
+        group: usize,
+        /// Rows that are expected.
+        num_rows: usize,
+        /// Columns that are expected.
+        num_columns: usize,
+    },
+
+    // Time blocks and events.
+    /// A time block of an unknown kind.
+    #[error("a time block of kind {kind} where the model has {num_kinds} kinds")]
+    NoKind {
+        /// Number of the kind.
+        kind: u64,
+        /// Kinds of the model.
+        num_kinds: usize,
+    },
+    /// A movement, by the name of its kind of time block.
+    #[error("a movement ({0}); lists during which the bed or the gantry moves are not read")]
+    Movement(String),
+    /// A start of a time block, ms, that is out of range.
+    #[error("a time block that begins at {0} ms")]
+    BlockStart(f64),
+    /// A time block that ends before it begins.
+    #[error("a time block from {} ms to {} ms, which ends before it begins", .0[0], .0[1])]
+    BlockEnd([f64; 2]),
+    /// Events without module types.
+    #[error("events without two module types")]
+    NoModuleTypes,
+    /// Events of module types that do not exist or have the wrong order.
+    #[error("events of the types {} and {} of modules; there are fewer, and the first is the higher one", .0[0], .0[1])]
+    ModuleTypes([u64; 2]),
+    /// An event in a detection bin that does not exist.
+    #[error("an event in detection bin {bin} of a type of modules that has {num_bins}")]
+    DetectionBin {
+        /// Number of the bin.
+        bin: u64,
+        /// Bins of the module type.
+        num_bins: u64,
+    },
+    /// An event in a time-of-flight bin that does not exist.
+    #[error("an event in time-of-flight bin {bin} of types of modules that have {num_bins}")]
+    TofBin {
+        /// Number of the bin.
+        bin: u64,
+        /// Bins of the module types.
+        num_bins: u64,
+    },
+
+    // Writing.
+    /// Crystals of too many different sizes.
+    #[error("the sizes of the scanner's crystals change {found} times; {most} can be written")]
+    CrystalSizes {
+        /// Changes of the size.
+        found: usize,
+        /// Module types that can be written.
+        most: usize,
+    },
+    /// Several kinds of time-of-flight bins.
+    #[error("the data have several kinds of time-of-flight bins or resolutions; only a single kind is supported")]
+    SeveralTofs,
+    /// An event of crystals that the scanner does not have.
+    #[error("an event of the crystals {} and {}, which the scanner does not have", .0[0], .0[1])]
+    EventCrystals([u32; 2]),
+    /// A time-of-flight interval, mm, that is not one of the bins.
+    #[error("an event between {} and {} mm from the middle is in no bin of time of flight", .0[0], .0[1])]
+    EventTof([f64; 2]),
+}
+
+coded!(PetsirdProblem);

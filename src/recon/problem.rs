@@ -1,0 +1,174 @@
+//! Why data or settings do not suit an algorithm, one variant for each reason.
+
+use crate::data::{FrameTime, frame_words};
+
+/// Why data do not suit an algorithm.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DataProblem {
+    // Counts.
+    /// A bin that is negative or not finite.
+    #[error(
+        "the {name} holds {value} at view {}, tangential position {}, plane {}; MLEM and OSEM need counts of zero or more in every \
+         bin (data already corrected for randoms can go below zero: give the randoms as an additive sinogram instead)",
+        .bin.0, .bin.1, .bin.2
+    )]
+    Bin {
+        /// "measured data", for example.
+        name: &'static str,
+        /// The value.
+        value: f32,
+        /// View, tangential position and plane.
+        bin: (usize, usize, usize),
+    },
+    /// Bins that are all zero.
+    #[error("the measured data has no counts: every bin is zero")]
+    NoCounts,
+    /// Counts of a pair of crystals that are negative or not finite.
+    #[error("crystals {} and {} have {value} counts; MLEM needs counts of zero or more", .crystals.0, .crystals.1)]
+    Pair {
+        /// The crystals.
+        crystals: (usize, usize),
+        /// The counts.
+        value: f32,
+    },
+    /// Pairs of crystals that are all zero.
+    #[error("the measured data has no counts: every pair of crystals has zero")]
+    NoPairs,
+    /// A list, or a frame of it, without events.
+    #[error("the list has no event{}: there is nothing to reconstruct", .0.as_ref().map_or_else(String::new, in_frame))]
+    NoEvents(Option<FrameTime>),
+
+    // EPRI acquisitions.
+    /// Too few samples.
+    #[error("a projection has {0} samples; a second derivative needs three at least")]
+    NumSamples(usize),
+    /// A distance of samples, mm, that is not positive.
+    #[error("the samples of a projection are {0} mm apart; a positive length is needed")]
+    Step(f64),
+    /// A centre that is not finite.
+    #[error("the sample at t = 0 is number {0}, which is no place")]
+    Centre(f64),
+    /// An unusable projection.
+    #[error("projection {index} (counted from 0) {problem}")]
+    Projection {
+        /// Its index.
+        index: usize,
+        /// The problem.
+        problem: ProjectionProblem,
+    },
+    /// No projection that is not yet in the image.
+    #[error("every projection that has arrived is in the image already")]
+    AllUsed,
+    /// Too few projections to resample them.
+    #[error("{found} projections are too few to resample to equal angles; at least {needed} are needed")]
+    FewProjections {
+        /// Projections of the sweep.
+        found: usize,
+        /// Projections that are needed.
+        needed: usize,
+    },
+    /// Continuous-wave data without a reference spectrum.
+    #[error(
+        "these are continuous-wave spectra, which are deconvolved with the probe's spectrum measured without a gradient: open that \
+         reference spectrum too"
+    )]
+    NoReference,
+    /// An unusable reference spectrum.
+    #[error(
+        "the reference spectrum {0}, so nothing can be deconvolved with it; open the spectrum that was measured without a gradient"
+    )]
+    Reference(ReferenceProblem),
+}
+
+/// Why a projection cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProjectionProblem {
+    /// Another number of samples than the sweep has.
+    #[error("has {found} samples where the sweep's have {expected}; all need the same number")]
+    NumSamples {
+        /// Samples of the projection.
+        found: usize,
+        /// Samples of the sweep.
+        expected: usize,
+    },
+    /// A sample that is not finite.
+    #[error("holds {value} at sample {sample}; every sample must be a number")]
+    Sample {
+        /// Number of the sample.
+        sample: usize,
+        /// Its value.
+        value: f32,
+    },
+    /// A direction of length 0.
+    #[error("has no gradient: its direction is zero; leave such service traces out")]
+    NoGradient,
+    /// A direction of another length than 1.
+    #[error("has a direction of length {0}; a unit vector along the gradient is needed")]
+    Direction(f64),
+    /// A direction that leaves the slice.
+    #[error("has a direction that leaves the slice; all of a two-dimensional sweep lie in one plane")]
+    OutOfSlice,
+    /// A weight that is negative or not finite.
+    #[error("has the weight {0}; an angle of zero or more is needed")]
+    Weight(f64),
+}
+
+/// Why a reference spectrum cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ReferenceProblem {
+    /// No distance of its samples.
+    #[error("has no sample distance")]
+    NoStep,
+    /// A sample that is not finite.
+    #[error("holds {value} at sample {sample}")]
+    Sample {
+        /// Number of the sample.
+        sample: usize,
+        /// Its value.
+        value: f32,
+    },
+    /// Samples that are all zero.
+    #[error("is zero everywhere")]
+    Zero,
+}
+
+/// Why settings do not suit data or an algorithm.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SettingsProblem {
+    /// A start image with negative or non-finite values.
+    #[error(
+        "the start image has negative or non-finite values; MLEM and OSEM multiply it, so it must be zero or positive everywhere"
+    )]
+    StartImage,
+    /// No iterations.
+    #[error("no iteration was asked for")]
+    NoIterations,
+    /// No sensitivity image.
+    #[error("the sensitivity image is missing")]
+    NoSensitivity,
+    /// More data for an algorithm that needs all of them from the start.
+    #[error("this algorithm needs all data from the start; it accepts no more")]
+    WholeData,
+    /// Steps of no projection.
+    #[error("a step needs at least one projection; it was given none")]
+    NoProjections,
+    /// A cut-off that is out of range.
+    #[error("invalid cut-off {0}: expected a fraction of the frequencies above 0 and at most 1")]
+    Cutoff(f64),
+    /// A baseline of pulse data.
+    #[error(
+        "a baseline is taken off continuous-wave spectra; these projections were measured with pulses and have none: use baseline none"
+    )]
+    Baseline,
+    /// Settings that the preparation of a run refuses, with its message.
+    #[error("{0}")]
+    Setup(String),
+}
+
+/// Returns the place of events that are missing: " in the frame 1–2 s".
+fn in_frame(frame: &FrameTime) -> String {
+    match frame.limits_ms.is_empty() {
+        true => format!(" in the frame {}, which holds no time block", frame_words(&frame.requested_ms)),
+        false => format!(" in the frame {}", frame.words()),
+    }
+}
