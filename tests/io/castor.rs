@@ -7,13 +7,14 @@ use std::path::Path;
 use tomoscope::data::{Attenuation, EventChunk, Events, tof_mm};
 use tomoscope::io::list_mode::castor::{Histogram, HistogramBin};
 use tomoscope::io::list_mode::{self, ListOptions};
-use tomoscope::plan::{ListSelection, list_study};
-use tomoscope::scanner::Crystal;
+use tomoscope::io::{IoError, Unsupported};
+use tomoscope::plan::{ListError, ListSelection, list_study};
+use tomoscope::scanner::{Crystal, DetectorsError};
 use tomoscope::task::Task;
 
 use super::data::data_file;
 use super::lists::{SQUARE, Word, bytes_of_words, progress, put_castor, read_list, square_lut};
-use super::{assert_says, folder, warns_of};
+use super::{assert_brief, assert_event, assert_unsupported, folder, warns_of};
 
 /// Numbers that the ring's makers wrote down.
 fn truth() -> Option<serde_json::Value> {
@@ -154,7 +155,7 @@ fn a_histogram_is_as_many_events_of_each_bin_as_it_has_counts() {
     assert!(warns_of(&read([[1.0, 0.0]; 3]).unwrap().notices, "without counts"));
     for counts in [0.5, -1.0, f32::MAX] {
         let error = read([[0.0, 0.0], [1.0, counts], [0.0, 0.0]]).unwrap_err();
-        assert_says(&error, &["a.Cdf", "bin 2", "whole numbers"]);
+        assert_unsupported!(error, Unsupported::BinCounts { bin: 2, .. });
     }
 }
 
@@ -230,7 +231,7 @@ fn two_layers_have_their_own_sizes_and_depths() {
     let options = ListOptions { scanner: Some(table.clone()), ..ListOptions::default() };
     let list = folder.path().join("a.lmDat");
     fs::write(&list, []).unwrap();
-    assert_says(&list_mode::open(&list, &options).err().unwrap(), &["TWO.geom", "number of elements", "40", "36"]);
+    assert_brief(&list_mode::open(&list, &options).err().unwrap(), "io.invalid-value TWO.geom number of elements=40");
 }
 
 /// A list whose events have every field.
@@ -271,8 +272,7 @@ fn every_field_of_an_event_has_its_place() {
     assert_eq!(list.facts.attenuation, Attenuation::InFactors);
     let options = ListOptions { attenuation: Some("mu.nii.gz".into()), ..ListOptions::default() };
     let refused = list_study(&folder.path().join("a.Cdh"), &options, &ListSelection::default(), &Task::new());
-    let text = refused.unwrap_err().to_string();
-    assert!(text.contains("mu.nii.gz") && text.contains("leave the map out"), "{text}");
+    assert!(matches!(&refused, Err(ListError::AttenuatedTwice { map }) if map.ends_with("mu.nii.gz")), "{refused:?}");
     // Without a normalisation file all pairs count 1 / calibration.
     assert_eq!(list.facts.efficiency.as_ref().unwrap().of([0, 2]), 0.25);
     assert!(list.notices.iter().any(|notice| notice.text.contains("normalisation file")), "{:?}", list.notices);
@@ -309,13 +309,13 @@ fn a_normalisation_file_tells_which_pairs_count() {
     let of = |a, b| (efficiency.of([a, b]), efficiency.of([b, a]));
     assert_eq!((of(0, 2), of(1, 3)), ((0.125, 0.125), (0.5, 0.5)));
     assert_eq!((of(0, 1), of(1, 2), of(2, 3)), ((0.125, 0.125), (0.0, 0.0), (0.0, 0.0)), "one that is there twice, and none");
-    assert_says(&read(header, &data[..60]).unwrap_err(), &["norm.Cdf", "byte 48", "inside an event"]);
-    assert_says(&read(header, &data[..48]).unwrap_err(), &["norm.Cdf", "3 events", "4"]);
-    assert_says(&read(&header.replace("SQUARE", "OTHER"), &data).unwrap_err(), &["norm.Cdh", "OTHER", "SQUARE"]);
-    assert_says(&read(EVERY_FIELD, &data).unwrap_err(), &["norm.Cdh", "normalization"]);
+    assert_event(&read(header, &data[..60]).unwrap_err(), "norm.Cdf", 48, "inside an event");
+    assert_event(&read(header, &data[..48]).unwrap_err(), "norm.Cdf", 48, "3 events");
+    assert_brief(&read(&header.replace("SQUARE", "OTHER"), &data).unwrap_err(), "io.unsupported.other-scanner norm.Cdh");
+    assert_brief(&read(EVERY_FIELD, &data).unwrap_err(), "io.unsupported.not-a-normalization norm.Cdh");
     let mut zero = data.clone();
     zero[16..20].fill(0);
-    assert_says(&read(header, &zero).unwrap_err(), &["byte 16", "attenuation factor is 0"]);
+    assert_event(&read(header, &zero).unwrap_err(), "norm.Cdf", 16, "attenuation factor is 0");
 }
 
 #[test]
@@ -343,31 +343,31 @@ fn what_cannot_be_is_refused_with_its_place() {
         data[at..at + 4].copy_from_slice(&bytes);
         data
     };
-    assert_says(&refusal(EVERY_FIELD, &good[..size + 5]), &["a.Cdf", &format!("byte {size}"), "5 of 29 bytes"]);
-    assert_says(&refusal(EVERY_FIELD, &good[..size]), &["after 1 events", "its header has 2"]);
-    assert_says(&refusal(EVERY_FIELD, &[good.as_slice(), &good[..size]].concat()), &["after 3 events", "its header has 2"]);
-    assert_says(&refusal(EVERY_FIELD, &changed(size + 21, 4u32.to_le_bytes())), &[&format!("byte {size}"), "number 4", "0 to 3"]);
-    assert_says(&refusal(EVERY_FIELD, &changed(25, 0u32.to_le_bytes())), &["byte 0", "both its crystals"]);
-    assert_says(&refusal(EVERY_FIELD, &changed(17, 0f32.to_le_bytes())), &["byte 0", "normalisation factor is 0"]);
-    assert_says(&refusal(EVERY_FIELD, &changed(13, f32::NAN.to_le_bytes())), &["byte 0", "random rate is NaN"]);
-    assert_says(&refusal(EVERY_FIELD, &changed(9, (-1f32).to_le_bytes())), &["byte 0", "scatter rate is -1"]);
+    assert_event(&refusal(EVERY_FIELD, &good[..size + 5]), "a.Cdf", size, "5 of 29 bytes");
+    assert_event(&refusal(EVERY_FIELD, &good[..size]), "a.Cdf", size, "after 1 events");
+    assert_event(&refusal(EVERY_FIELD, &[good.as_slice(), &good[..size]].concat()), "a.Cdf", 3 * size, "after 3 events");
+    assert_event(&refusal(EVERY_FIELD, &changed(size + 21, 4u32.to_le_bytes())), "a.Cdf", size, "number 4");
+    assert_event(&refusal(EVERY_FIELD, &changed(25, 0u32.to_le_bytes())), "a.Cdf", 0, "both its crystals");
+    assert_event(&refusal(EVERY_FIELD, &changed(17, 0f32.to_le_bytes())), "a.Cdf", 0, "normalisation factor is 0");
+    assert_event(&refusal(EVERY_FIELD, &changed(13, f32::NAN.to_le_bytes())), "a.Cdf", 0, "random rate is NaN");
+    assert_event(&refusal(EVERY_FIELD, &changed(9, (-1f32).to_le_bytes())), "a.Cdf", 0, "scatter rate is -1");
     let with_tof = format!("{EVERY_FIELD}{WITH_TOF}");
-    assert_says(&refusal(&with_tof, &every_field(&[f32::INFINITY, 0.0])), &["byte 0", "time of flight is inf"]);
-    for (from, to, parts) in [
-        ("Number of events: 2\n", "", &["a.Cdh", "Number of events", "missing"][..]),
-        ("Data mode: list-mode", "Data mode: other", &["Data mode", "other"]),
-        ("Data type: PET", "Data type: SPECT", &["Data type", "SPECT", "PET"]),
-        ("Duration (s): 20", "Duration (s): 0", &["Duration (s)", "above 0"]),
-        ("Calibration factor: 4", "Calibration factor: -1", &["Calibration factor", "-1"]),
-        ("Random correction flag: 1", "Random correction flag: yes", &["Random correction flag", "yes", "0 or 1"]),
-        ("Isotope: F-18", "Maximum number of lines per event: 0", &["Maximum number of lines per event", "1 to 65535"]),
-        ("Isotope: F-18", "POI capability: 1,1,-1", &["POI capability"]),
-        ("Isotope: F-18", "TOF information flag: 1", &["TOF resolution (ps)"]),
-        ("SQUARE", "CIRCLE", &["a.Cdh", "CIRCLE.hscan", "CIRCLE.geom"]),
-        ("a.Cdf", "b.Cdf", &["b.Cdf", "opening the file failed"]),
+    assert_event(&refusal(&with_tof, &every_field(&[f32::INFINITY, 0.0])), "a.Cdf", 0, "time of flight is inf");
+    for (from, to, expected) in [
+        ("Number of events: 2\n", "", "io.missing-key a.Cdh Number of events"),
+        ("Data mode: list-mode", "Data mode: other", "io.invalid-value a.Cdh Data mode=other"),
+        ("Data type: PET", "Data type: SPECT", "io.invalid-value a.Cdh Data type=SPECT"),
+        ("Duration (s): 20", "Duration (s): 0", "io.invalid-value a.Cdh Duration (s)=0"),
+        ("Calibration factor: 4", "Calibration factor: -1", "io.invalid-value a.Cdh Calibration factor=-1"),
+        ("Random correction flag: 1", "Random correction flag: yes", "io.invalid-value a.Cdh Random correction flag=yes"),
+        ("Isotope: F-18", "Maximum number of lines per event: 0", "io.invalid-value a.Cdh Maximum number of lines per event=0"),
+        ("Isotope: F-18", "POI capability: 1,1,-1", "io.unsupported.depth-of-interaction a.Cdh"),
+        ("Isotope: F-18", "TOF information flag: 1", "io.missing-key a.Cdh TOF resolution (ps)"),
+        ("SQUARE", "CIRCLE", "io.unsupported.no-table a.Cdh"),
+        ("a.Cdf", "b.Cdf", "io.not-found b.Cdf"),
     ] {
         assert!(EVERY_FIELD.contains(from), "{from}");
-        assert_says(&refusal(&EVERY_FIELD.replace(from, to), &good), parts);
+        assert_brief(&refusal(&EVERY_FIELD.replace(from, to), &good), expected);
     }
 }
 
@@ -381,14 +381,22 @@ fn a_table_that_cannot_be_is_refused() {
         list_mode::open(&list, &ListOptions::default()).err().unwrap()
     };
     let lut = square_lut();
-    assert_says(&refusal(SQUARE, &lut[..95]), &["SQUARE.lut", "95 bytes", "4 crystals"]);
-    assert_says(&refusal(&SQUARE.replace("elements: 4", "elements: 5"), &lut), &["SQUARE.hscan", "number of elements", "5"]);
-    assert_says(&refusal(&SQUARE.replace("depth: 2", "depth: -2"), &lut), &["SQUARE.hscan", "crystal 0"]);
+    assert_unsupported!(refusal(SQUARE, &lut[..95]), Unsupported::TableSize { found: 95, num: 4, .. });
+    assert_brief(
+        &refusal(&SQUARE.replace("elements: 4", "elements: 5"), &lut),
+        "io.invalid-value SQUARE.hscan number of elements=5",
+    );
+    let thin = refusal(&SQUARE.replace("depth: 2", "depth: -2"), &lut);
+    assert!(
+        matches!(&thin, IoError::Detectors { path, source: DetectorsError::Crystal { crystal: 0, .. } } if path.ends_with("SQUARE.hscan")),
+        "{thin:?}"
+    );
     let mut pointless = lut.clone();
     pointless[36..48].fill(0);
-    assert_says(&refusal(SQUARE, &pointless), &["crystal 1", "no direction"]);
+    let pointless = refusal(SQUARE, &pointless);
+    assert!(matches!(&pointless, IoError::Detectors { source: DetectorsError::Crystal { crystal: 1, .. }, .. }), "{pointless:?}");
     let many = SQUARE.replace(": 4\n", ": 999999999999\n");
-    assert_says(&refusal(&many, &lut), &["number of elements", "16777216"]);
+    assert_brief(&refusal(&many, &lut), "io.invalid-value SQUARE.hscan number of elements=999999999999");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tomoscope::io::list_mode::{self, ListOptions};
 
 use super::data::data_file;
 use super::lists::{Whole, Word, bytes_of_words, put_castor, read_list};
-use super::{assert_says, folder};
+use super::{assert_event, folder};
 
 const LIST: &str = "Scanner name: SQUARE\nData filename: a.Cdf\nNumber of events: 2\nData mode: list-mode\nData type: PET\n\
                     Start time (s): 0\nDuration (s): 20\nMaximum number of lines per event: 3\n";
@@ -89,9 +89,9 @@ fn pairs_that_cannot_be_one_line_are_refused_with_their_place() {
     };
     let good = event(7, &[[0, 2]]);
     let size = good.len();
-    assert_says(&refusal(&[good.clone(), event(8, &[[0, 2], [2, 1]])]), &[&format!("byte {size}"), "pair 2", "runs against"]);
-    assert_says(&refusal(&[good.clone(), event(8, &[])]), &[&format!("byte {size}"), "0 pairs of crystals", "1 to 3"]);
-    assert_says(&refusal(&[event(8, &[[0, 2], [0, 4]]), good]), &["byte 0", "number 4"]);
+    assert_event(&refusal(&[good.clone(), event(8, &[[0, 2], [2, 1]])]), "a.Cdf", size, "pair 2");
+    assert_event(&refusal(&[good.clone(), event(8, &[])]), "a.Cdf", size, "0 pairs of crystals");
+    assert_event(&refusal(&[event(8, &[[0, 2], [0, 4]]), good]), "a.Cdf", 0, "number 4");
 }
 
 /// The ring's histogram, which has 9625 bins of one pair and 8350 of two.

@@ -31,7 +31,11 @@ mod tables;
 mod unfinished;
 mod yrt;
 
+use std::path::Path;
+
+use tomoscope::coded::Coded as _;
 use tomoscope::data::{Notice, Severity};
+use tomoscope::io::IoError;
 
 /// A folder that is removed at the end.
 fn folder() -> tempfile::TempDir {
@@ -87,6 +91,62 @@ fn number_lines(number: &str, big_endian: bool) -> String {
 
 fn warns_of(notices: &[Notice], part: &str) -> bool {
     notices.iter().any(|notice| notice.severity == Severity::Warning && notice.text.contains(part))
+}
+
+/// An error in short: its code and its file, with its key and value, its sizes or its place where it has them.
+fn brief(error: &IoError) -> String {
+    let named = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let (path, more) = match error {
+        IoError::Value { path, key, found, .. } => (path, format!(" {key}={found}")),
+        IoError::MissingKey { path, key, .. } => (path, format!(" {key}")),
+        IoError::TooShort { path, expected, found, .. } | IoError::Unfinished { path, expected, found, .. } => {
+            (path, format!(" {found}/{expected}"))
+        }
+        IoError::TextTooLong { path, limit, .. } => (path, format!(" {limit}")),
+        IoError::Events { path, place, .. } => (path, format!(" {place}")),
+        IoError::Geometry { path, source } => (path, format!(" {}", source.code())),
+        IoError::Grid { path, source } => (path, format!(" {}", source.code())),
+        IoError::Detectors { path, source } => (path, format!(" {}", source.code())),
+        IoError::NotAPair { header, data, .. } | IoError::DataFileMissing { header, data, .. } => {
+            (header, format!(" {}", named(data)))
+        }
+        IoError::Open { path, .. }
+        | IoError::Read { path, .. }
+        | IoError::Write { path, .. }
+        | IoError::NotAFile { path }
+        | IoError::NotOurs { path }
+        | IoError::Extension { path, .. }
+        | IoError::NotInterfile { path, .. }
+        | IoError::Memory { path, .. }
+        | IoError::Unsupported { path, .. }
+        | IoError::Rois { path, .. }
+        | IoError::Csv { path, .. } => (path, String::new()),
+        IoError::Counts(_) => return error.code().to_owned(),
+    };
+    format!("{} {}{more}", error.code(), named(path))
+}
+
+/// Checks what an error is by its [`brief`] form.
+#[track_caller]
+fn assert_brief(error: &IoError, expected: &str) {
+    assert_eq!(brief(error), expected, "{error}");
+}
+
+/// Checks the problem that makes a file unsupported, with its data.
+macro_rules! assert_unsupported {
+    ($error:expr, $($problem:tt)+) => {{
+        let error = $error;
+        let tomoscope::io::IoError::Unsupported { problem, .. } = &error else { panic!("{error:?}") };
+        assert!(matches!(problem, $($problem)+), "{problem:?}");
+    }};
+}
+use assert_unsupported;
+
+/// Checks where an event is that cannot be, and a part of the problem.
+#[track_caller]
+fn assert_event(error: &IoError, file: &str, at: usize, part: &str) {
+    let IoError::Events { path, place, problem } = error else { panic!("{error:?}") };
+    assert!(path.ends_with(file) && *place == at as u64 && problem.contains(part), "{error:?}");
 }
 
 /// An error's sentence must hold all of these parts.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::nifti::{Frames, frames, read_frame, write_series};
-use tomoscope::io::{read_volume, write_volume};
+use tomoscope::io::{Unsupported, read_volume, write_volume};
 
-use super::{assert_says, bytes_of, folder, warns_of};
+use super::{assert_brief, assert_unsupported, bytes_of, folder, warns_of};
 
 /// A header of 4 × 3 × 2 voxels, written by hand from nifti1.h's offsets.
 struct Header {
@@ -220,32 +220,31 @@ fn numbers_scale_units_and_byte_order_count() {
 }
 
 #[test]
-fn what_is_not_read_is_refused_with_a_sentence() {
+fn what_is_not_read_is_refused() {
     let folder = folder();
     let plain = Header::plain;
     let oblique = Some([[-2.0, 0.02, 0.0, 3.0], [0.0, -3.0, 0.0, 3.0], [0.0, 0.0, -4.0, 2.0]]);
     let twice = Some([[-2.0, 0.0, 0.0, 3.0], [0.0, 0.0, 0.0, 3.0], [0.0, -3.0, -4.0, 2.0]]);
-    let cases: [(Header, &[&str]); 10] = [
-        (Header { dim: [4, 4, 3, 2, 5, 1, 1, 1], ..plain() }, &["5 images", "--frame"]),
-        (Header { dim: [3, 4, -3, 2, 1, 1, 1, 1], ..plain() }, &["65533"]),
-        (Header { dim: [3, 4, 0, 2, 1, 1, 1, 1], ..plain() }, &["invalid image size"]),
-        (Header { dim: [3, 4, 30, 2, 1, 1, 1, 1], ..plain() }, &["too short", "1312", "448", "4 × 30 × 2"]),
-        (Header { datatype: 128, ..plain() }, &["128", "colours"]),
-        (Header { magic: b"ni1\0", ..plain() }, &[".hdr/.img"]),
-        (Header { magic: b"nope", ..plain() }, &["not a NIfTI-1 file"]),
-        (Header { sform: oblique, ..plain() }, &["oblique"]),
-        (Header { sform: twice, ..plain() }, &["oblique"]),
-        (Header { slope: f32::NAN, ..plain() }, &["slope"]),
+    let cases: [(Header, &str); 10] = [
+        (Header { dim: [4, 4, 3, 2, 5, 1, 1, 1], ..plain() }, "io.unsupported.several-images image.nii"),
+        (Header { dim: [3, 4, -3, 2, 1, 1, 1, 1], ..plain() }, "io.unsupported.nifti-side image.nii"),
+        (Header { dim: [3, 4, 0, 2, 1, 1, 1, 1], ..plain() }, "io.unsupported.image-size image.nii"),
+        (Header { dim: [3, 4, 30, 2, 1, 1, 1, 1], ..plain() }, "io.truncated image.nii 448/1312"),
+        (Header { datatype: 128, ..plain() }, "io.unsupported.data-type image.nii"),
+        (Header { magic: b"ni1\0", ..plain() }, "io.unsupported.nifti-pair image.nii"),
+        (Header { magic: b"nope", ..plain() }, "io.unsupported.not-nifti image.nii"),
+        (Header { sform: oblique, ..plain() }, "io.unsupported.oblique image.nii"),
+        (Header { sform: twice, ..plain() }, "io.unsupported.oblique image.nii"),
+        (Header { slope: f32::NAN, ..plain() }, "io.unsupported.scale image.nii"),
     ];
-    for (header, parts) in cases {
+    for (header, expected) in cases {
         let error = read_volume(&put(folder.path(), &header.file("float 4"))).unwrap_err();
-        assert_says(&error, parts);
-        assert_says(&error, &["image.nii"]);
+        assert_brief(&error, expected);
     }
     for vox_offset in [0.0, f32::NAN, f32::INFINITY, -1.0, 1e20] {
         let mut bytes = plain().file("float 4");
         bytes[108..112].copy_from_slice(&vox_offset.to_le_bytes());
-        assert_says(&read_volume(&put(folder.path(), &bytes)).unwrap_err(), &["vox_offset"]);
+        assert_brief(&read_volume(&put(folder.path(), &bytes)).unwrap_err(), "io.unsupported.data-start image.nii");
     }
     // One volume along the fourth axis is a plain image.
     let header = Header { dim: [4, 4, 3, 2, 1, 1, 1, 1], ..plain() };
@@ -261,10 +260,10 @@ fn a_compressed_file_that_ends_early_is_an_error() {
     let bytes = fs::read(&path).unwrap();
     for keep in [0, 1, 9, 100, bytes.len() - 9] {
         fs::write(&path, &bytes[..keep]).unwrap();
-        assert_says(&read_volume(&path).unwrap_err(), &["image.nii.gz"]);
+        assert_brief(&read_volume(&path).unwrap_err(), "io.read image.nii.gz");
     }
     fs::write(&path, b"this was never compressed").unwrap();
-    assert_says(&read_volume(&path).unwrap_err(), &["image.nii.gz"]);
+    assert_brief(&read_volume(&path).unwrap_err(), "io.read image.nii.gz");
 }
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
@@ -289,7 +288,7 @@ fn a_compressed_file_is_read_to_its_end_and_its_checksum_is_looked_at() {
     let checksum = bytes.len() - 8;
     bytes[checksum] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    assert_says(&read_volume(&path).unwrap_err(), &["image.nii.gz", "checksum"]);
+    assert_brief(&read_volume(&path).unwrap_err(), "io.read image.nii.gz");
     // Several gzip members are one file; what follows them and is no member is told.
     let good = include_bytes!("corpus/good.nii");
     let mut members = good.chunks(100).map(packed).collect::<Vec<_>>().concat();
@@ -338,9 +337,10 @@ fn the_images_of_a_series_are_read_one_by_one() {
             let (volume, notices) = read_frame(&path, k).unwrap();
             assert!(volume == image(k) && notices.is_empty(), "{name}, {k}: {notices:?}");
         }
-        assert_says(&read_volume(&path).unwrap_err(), &[name, "3 images", "--frame"]);
+        assert_unsupported!(read_volume(&path).unwrap_err(), Unsupported::SeveralImages(3));
         for k in [0, 4] {
-            assert_says(&read_frame(&path, k).unwrap_err(), &["its images are 1 to 3"]);
+            let error = read_frame(&path, k).unwrap_err();
+            assert_unsupported!(error, Unsupported::NoSuchImage { frame, num_frames: 3 } if *frame == k);
         }
         // Cut short in its last image.
         let bytes = fs::read(&path).unwrap();
@@ -358,16 +358,16 @@ fn what_is_no_nifti_1_is_told_without_the_programs_inside() {
     let nifti_2 = [&540i32.to_le_bytes()[..], b"n+2\0\r\n\x1a\n", &[0; 528]].concat();
     let empty_gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let cases: [(&str, &[u8], &str); 4] = [
-        ("empty.nii", b"", "has 0 bytes"),
-        ("empty.nii.gz", &empty_gzip, "has 0 bytes"),
-        ("two.nii", &nifti_2, "NIfTI-2"),
-        ("zeros.nii", &[0; 400], "not a NIfTI-1 file"),
+        ("empty.nii", b"", "short-nifti"),
+        ("empty.nii.gz", &empty_gzip, "short-nifti"),
+        ("two.nii", &nifti_2, "nifti2"),
+        ("zeros.nii", &[0; 400], "not-nifti"),
     ];
-    for (name, bytes, words) in cases {
+    for (name, bytes, code) in cases {
         let path = folder.path().join(name);
         fs::write(&path, bytes).unwrap();
         let error = read_volume(&path).unwrap_err();
-        assert_says(&error, &[name, words]);
+        assert_brief(&error, &format!("io.unsupported.{code} {name}"));
         assert!(!error.to_string().contains("Kind("), "{error}");
     }
 }
