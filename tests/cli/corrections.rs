@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{done, refused, tomoscope};
+use super::{done, failed, tomoscope};
 
 /// Settings that make an image quickly.
 const SETTINGS: &str = "--iterations 2 --subsets 4 --image 21,21,7 --voxel-mm 7,7,6 --device cpu";
@@ -66,11 +66,9 @@ fn a_correction_that_does_not_fit_or_cannot_be_read_is_an_error() {
     let image: Vec<&str> = image.split(' ').collect();
     run(at, "simulate cylinder --scanner prt-1 --counts 1e5 -o foreign.hs");
     fs::rename(at.join("scan_add.hs"), at.join("kept.hs")).unwrap();
-    for (content, words) in [(fs::read(at.join("foreign.hs")).unwrap(), "sampled alike"), (b"nonsense".to_vec(), "scan_add.hs")] {
+    for content in [fs::read(at.join("foreign.hs")).unwrap(), b"nonsense".to_vec()] {
         fs::write(at.join("scan_add.hs"), content).unwrap();
-        let text = refused(at, 1, &image);
-        let expected = [words, "correction scan_mult.hs and scan_add.hs of scan.hs", "--no-corrections"];
-        assert!(expected.iter().all(|words| text.contains(words)), "{text}");
+        failed(at, "study.correction", &image);
     }
     assert!(!at.join("no.npy").exists());
     reconstructed(at, "scan.hs --no-corrections");

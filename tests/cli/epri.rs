@@ -2,7 +2,7 @@
 
 use super::ends::{ended, kill, put_roi, start, wait_for_rows};
 use super::scans::{leave_unmeasured, put_complex};
-use super::{done, refused, tomoscope};
+use super::{done, failed, refused, tomoscope};
 
 #[test]
 fn a_sweep_is_simulated_and_described() {
@@ -129,8 +129,7 @@ fn complex_spectra_are_reconstructed_at_a_phase() {
     let said = refused(folder, 2, &["reconstruct", "a-proj.DSC", "-o", "d.nii", "--phase", "east"]);
     assert!(said.contains("auto or degrees"), "{said}");
     done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
-    let said = refused(folder, 1, &["reconstruct", "ball.sweep", "-o", "d.nii", "--phase", "5"]);
-    assert!(said.contains("ball.sweep") && said.contains("nothing to turn"), "{said}");
+    failed(folder, "io.unsupported.not-complex", &["reconstruct", "ball.sweep", "-o", "d.nii", "--phase", "5"]);
 }
 
 #[test]
@@ -162,16 +161,10 @@ fn a_slice_is_simulated_reconstructed_and_refuses_what_a_volume_needs() {
         let middle = volume.values[[0, ny / 2, nx / 2]];
         assert!((middle - 1.0).abs() < 0.03, "{grid}: {middle}");
     }
-    let refusal = |code: i32, arguments: &str| {
-        refused(
-            folder,
-            code,
-            &format!("reconstruct disc.sweep -o no.nii --device cpu {arguments}").split(' ').collect::<Vec<_>>(),
-        )
-    };
-    assert!(refusal(1, "--image 20,20,4").contains("one slice, not of 4"));
-    assert!(refusal(1, "--algorithm fbp-multistage").contains("two-dimensional"));
-    assert!(refusal(2, "--image 20").contains("numbers separated by commas"));
+    let slice = ["reconstruct", "disc.sweep", "-o", "no.nii", "--device", "cpu"];
+    assert!(failed(folder, "failed", &[&slice[..], &["--image", "20,20,4"]].concat()).contains("one slice, not of 4"));
+    assert!(failed(folder, "failed", &[&slice[..], &["--algorithm", "fbp-multistage"]].concat()).contains("two-dimensional"));
+    assert!(refused(folder, 2, &[&slice[..], &["--image", "20"]].concat()).contains("numbers separated by commas"));
     run("simulate ball --epri 66 -o ball.sweep");
     let said = refused(folder, 2, &["reconstruct", "ball.sweep", "-o", "no.nii", "--image", "20,20"]);
     assert!(said.contains("--image has two numbers where a volume has three"), "{said}");
@@ -255,7 +248,10 @@ fn algorithms_and_data_that_do_not_go_together_are_refused() {
         refusal(2, &["--subsets", "7"]).contains("--subsets is for projection data and list-mode data; ball.sweep is an EPRI")
     );
     assert!(refusal(2, &["--accumulation", "atomic"]).contains("--accumulation is for projection data"));
-    assert!(refusal(1, &["--algorithm", "fbp-multistage", "--kernel", "paper"]).contains("one stage"));
-    assert!(refusal(1, &["--algorithm", "fbp-multistage", "--follow"]).contains("whole sweep"));
-    assert!(refusal(1, &["--algorithm", "fbp-multistage", "--device", "cuda"]).contains("on the CPU"));
+    for (more, words) in
+        [(&["--kernel", "paper"][..], "one stage"), (&["--follow"], "whole sweep"), (&["--device", "cuda"], "on the CPU")]
+    {
+        let multistage = ["reconstruct", "ball.sweep", "-o", "out.nii", "--algorithm", "fbp-multistage"];
+        assert!(failed(folder, "failed", &[&multistage[..], more].concat()).contains(words), "{more:?}");
+    }
 }

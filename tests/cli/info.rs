@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tomoscope::io::{read_projections, read_sweep, read_volume};
 
-use super::{done, refused};
+use super::{done, failed};
 
 #[test]
 fn every_kind_of_file_is_told_in_figures() {
@@ -43,5 +43,5 @@ fn every_kind_of_file_is_told_in_figures() {
     assert!(run("info truth.json").contains("provenance of an image"));
     std::fs::write(at.join("scan.calibration.toml"), "version = 1\nbq_per_ml = 52300.0\n").unwrap();
     assert_eq!(info("scan.calibration.toml")["bq_per_ml"], json!(52300.0));
-    assert!(refused(at, 1, &["info", "--json", "nothing.hs"]).contains("nothing.hs: opening the file failed"));
+    failed(at, "io.not-found", &["info", "nothing.hs"]);
 }

@@ -36,6 +36,8 @@ mod tubes;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 /// Runs the program in a folder with these arguments, on the processor and without a window: GPU and screen of the machine are hidden
 /// from it. What it keeps for later goes there too.
 fn tomoscope(folder: &Path, arguments: &[&str]) -> Output {
@@ -65,4 +67,16 @@ fn refused(folder: &Path, code: i32, arguments: &[&str]) -> String {
     assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{text}");
     assert!(!text.contains("panicked"), "{arguments:?}\n{text}");
     text
+}
+
+/// Runs a command that has `--json` and expects an error of this code, with exit code 1; what it said.
+#[track_caller]
+fn failed(folder: &Path, code: &str, arguments: &[&str]) -> String {
+    let output = tomoscope(folder, &[arguments, &["--json"]].concat());
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}\n{out}\n{err}");
+    let printed: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {out}"));
+    assert_eq!(printed["error"]["code"], code, "{arguments:?}\n{err}");
+    assert!(!err.contains("panicked"), "{arguments:?}\n{err}");
+    err
 }
