@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tomoscope::data::{Attenuation, EventChunk, Events, tof_mm};
 use tomoscope::io::list_mode::castor::{Histogram, HistogramBin};
-use tomoscope::io::list_mode::{self, ListOptions};
+use tomoscope::io::list_mode::{self, EventProblem, ListOptions};
 use tomoscope::io::{IoError, Unsupported};
 use tomoscope::plan::{ListError, ListSelection, list_study};
 use tomoscope::scanner::{Crystal, DetectorsError};
@@ -309,13 +309,18 @@ fn a_normalisation_file_tells_which_pairs_count() {
     let of = |a, b| (efficiency.of([a, b]), efficiency.of([b, a]));
     assert_eq!((of(0, 2), of(1, 3)), ((0.125, 0.125), (0.5, 0.5)));
     assert_eq!((of(0, 1), of(1, 2), of(2, 3)), ((0.125, 0.125), (0.0, 0.0), (0.0, 0.0)), "one that is there twice, and none");
-    assert_event(&read(header, &data[..60]).unwrap_err(), "norm.Cdf", 48, "inside an event");
-    assert_event(&read(header, &data[..48]).unwrap_err(), "norm.Cdf", 48, "3 events");
+    assert_event(&read(header, &data[..60]).unwrap_err(), "norm.Cdf", 48, EventProblem::CutEvent { found: 12, size: 16 });
+    assert_event(
+        &read(header, &data[..48]).unwrap_err(),
+        "norm.Cdf",
+        48,
+        EventProblem::NumEvents { found: 3, size: 16, expected: 4 },
+    );
     assert_brief(&read(&header.replace("SQUARE", "OTHER"), &data).unwrap_err(), "io.unsupported.other-scanner norm.Cdh");
     assert_brief(&read(EVERY_FIELD, &data).unwrap_err(), "io.unsupported.not-a-normalization norm.Cdh");
     let mut zero = data.clone();
     zero[16..20].fill(0);
-    assert_event(&read(header, &zero).unwrap_err(), "norm.Cdf", 16, "attenuation factor is 0");
+    assert_event(&read(header, &zero).unwrap_err(), "norm.Cdf", 16, EventProblem::Factor { name: "attenuation", factor: 0.0 });
 }
 
 #[test]
@@ -343,16 +348,46 @@ fn what_cannot_be_is_refused_with_its_place() {
         data[at..at + 4].copy_from_slice(&bytes);
         data
     };
-    assert_event(&refusal(EVERY_FIELD, &good[..size + 5]), "a.Cdf", size, "5 of 29 bytes");
-    assert_event(&refusal(EVERY_FIELD, &good[..size]), "a.Cdf", size, "after 1 events");
-    assert_event(&refusal(EVERY_FIELD, &[good.as_slice(), &good[..size]].concat()), "a.Cdf", 3 * size, "after 3 events");
-    assert_event(&refusal(EVERY_FIELD, &changed(size + 21, 4u32.to_le_bytes())), "a.Cdf", size, "number 4");
-    assert_event(&refusal(EVERY_FIELD, &changed(25, 0u32.to_le_bytes())), "a.Cdf", 0, "both its crystals");
-    assert_event(&refusal(EVERY_FIELD, &changed(17, 0f32.to_le_bytes())), "a.Cdf", 0, "normalisation factor is 0");
-    assert_event(&refusal(EVERY_FIELD, &changed(13, f32::NAN.to_le_bytes())), "a.Cdf", 0, "random rate is NaN");
-    assert_event(&refusal(EVERY_FIELD, &changed(9, (-1f32).to_le_bytes())), "a.Cdf", 0, "scatter rate is -1");
+    assert_event(&refusal(EVERY_FIELD, &good[..size + 5]), "a.Cdf", size, EventProblem::CutEvent { found: 5, size: 29 });
+    assert_event(
+        &refusal(EVERY_FIELD, &good[..size]),
+        "a.Cdf",
+        size,
+        EventProblem::NumEvents { found: 1, size: 29, expected: 2 },
+    );
+    assert_event(
+        &refusal(EVERY_FIELD, &[good.as_slice(), &good[..size]].concat()),
+        "a.Cdf",
+        3 * size,
+        EventProblem::NumEvents { found: 3, size: 29, expected: 2 },
+    );
+    assert_event(
+        &refusal(EVERY_FIELD, &changed(size + 21, 4u32.to_le_bytes())),
+        "a.Cdf",
+        size,
+        EventProblem::UnknownCrystal { found: 4, num_crystals: 4 },
+    );
+    assert_event(&refusal(EVERY_FIELD, &changed(25, 0u32.to_le_bytes())), "a.Cdf", 0, EventProblem::SameCrystal(0));
+    assert_event(
+        &refusal(EVERY_FIELD, &changed(17, 0f32.to_le_bytes())),
+        "a.Cdf",
+        0,
+        EventProblem::Factor { name: "normalisation", factor: 0.0 },
+    );
+    assert_event(
+        &refusal(EVERY_FIELD, &changed(13, f32::NAN.to_le_bytes())),
+        "a.Cdf",
+        0,
+        EventProblem::Rate { name: "random", rate: f32::NAN },
+    );
+    assert_event(
+        &refusal(EVERY_FIELD, &changed(9, (-1f32).to_le_bytes())),
+        "a.Cdf",
+        0,
+        EventProblem::Rate { name: "scatter", rate: -1.0 },
+    );
     let with_tof = format!("{EVERY_FIELD}{WITH_TOF}");
-    assert_event(&refusal(&with_tof, &every_field(&[f32::INFINITY, 0.0])), "a.Cdf", 0, "time of flight is inf");
+    assert_event(&refusal(&with_tof, &every_field(&[f32::INFINITY, 0.0])), "a.Cdf", 0, EventProblem::TimeOfFlight(f32::INFINITY));
     for (from, to, expected) in [
         ("Number of events: 2\n", "", "io.missing-key a.Cdh Number of events"),
         ("Data mode: list-mode", "Data mode: other", "io.invalid-value a.Cdh Data mode=other"),

@@ -36,6 +36,7 @@ use std::path::Path;
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{Notice, Severity};
 use tomoscope::io::IoError;
+use tomoscope::io::list_mode::EventProblem;
 
 /// A folder that is removed at the end.
 fn folder() -> tempfile::TempDir {
@@ -142,11 +143,12 @@ macro_rules! assert_unsupported {
 }
 use assert_unsupported;
 
-/// Checks where an event is that cannot be, and a part of the problem.
+/// Checks where an event is that cannot be, and its problem with all data (as text, since NaN does not equal itself).
 #[track_caller]
-fn assert_event(error: &IoError, file: &str, at: usize, part: &str) {
+fn assert_event(error: &IoError, file: &str, at: usize, expected: impl Into<EventProblem>) {
     let IoError::Events { path, place, problem } = error else { panic!("{error:?}") };
-    assert!(path.ends_with(file) && *place == at as u64 && problem.contains(part), "{error:?}");
+    assert!(path.ends_with(file) && *place == at as u64, "{error:?}");
+    assert_eq!(format!("{problem:?}"), format!("{:?}", expected.into()));
 }
 
 /// An error's sentence must hold all of these parts.

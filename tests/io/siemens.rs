@@ -6,7 +6,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use tomoscope::data::{Events, Michelogram};
-use tomoscope::io::list_mode::ListOptions;
+use tomoscope::io::list_mode::{EventProblem, ListOptions};
 use tomoscope::io::{read_projections, read_study, write_projections};
 use tomoscope::scanner::{Cylinder, InPlane};
 
@@ -150,13 +150,18 @@ fn words_are_events_and_tags() {
     let refusal = |header: &str, words: &[u32], num_more| {
         read_list(&put_list(folder.path(), header, words, num_more), &ListOptions::default()).unwrap_err()
     };
-    assert_event(&refusal(LIST, &words, 3), "a.l", 20, "3 of 4 bytes");
+    assert_event(&refusal(LIST, &words, 3), "a.l", 20, EventProblem::CutEvent { found: 3, size: 4 });
     let backwards = [1 << 31 | 612, 1 << 30 | middle(1), 1 << 31 | 5, 1 << 30 | middle(2)];
-    assert_event(&refusal(LIST, &backwards, 0), "a.l", 8, "backwards");
+    assert_event(&refusal(LIST, &backwards, 0), "a.l", 8, EventProblem::Backwards { time_ms: 5, before_ms: 612 });
     let beyond = 4084 * 344 * 252;
-    assert_event(&refusal(LIST, &[words[0], beyond], 0), "a.l", 4, "plane 4084");
+    assert_event(
+        &refusal(LIST, &[words[0], beyond], 0),
+        "a.l",
+        4,
+        EventProblem::Plane { bin: 354033792, plane: 4084, num_planes: 4084 },
+    );
     // The last plane is one.
-    assert_brief(&refusal(LIST, &[beyond - 1 - 172], 1), "io.events a.l 4");
+    assert_brief(&refusal(LIST, &[beyond - 1 - 172], 1), "io.events.cut-event a.l 4");
     for (from, to, expected) in [
         ("bits):=32", "bits):=64", "io.unsupported.word-bits a.l.hdr"),
         ("compression:=1", "compression:=11", "io.unsupported.ring-pairs a.l.hdr"),

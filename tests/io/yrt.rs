@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use tomoscope::coded::Coded as _;
 use tomoscope::data::tof_mm;
 use tomoscope::io::IoError;
-use tomoscope::io::list_mode::{ListOptions, YrtFields};
+use tomoscope::io::list_mode::{EventProblem, ListOptions, YrtFields};
 use tomoscope::plan::{ListError, ListSelection, list_study};
 use tomoscope::scanner::Crystal;
 use tomoscope::task::Task;
@@ -45,7 +46,7 @@ fn the_ring_has_the_events_of_castors_list() {
     // Without the field for time of flight the sizes do not fit the crystals.
     let options = ListOptions { yrt: YrtFields::default(), ..options };
     let error = read_list(&path, &options).unwrap_err();
-    assert!(matches!(&error, IoError::Events { problem, .. } if problem.contains("0 to 767")), "{error:?}");
+    assert!(matches!(&error, IoError::Events { problem, .. } if problem.code() == "io.events.unknown-crystal"), "{error:?}");
 }
 
 #[test]
@@ -68,10 +69,25 @@ fn every_field_of_an_event_has_its_place() {
     assert_eq!(list.prompts.tof_mm, [[tof_mm(-100.0) as f32; 2]], "late at the second crystal is near the first");
     assert_eq!(list.facts.tof.as_ref().unwrap().fwhm_mm, tof_mm(300.0));
     let refusal = |yrt: YrtFields, words: &[Word]| read(yrt, words).unwrap_err();
-    assert_event(&refusal(tof, &[Word::U(0), Word::U(0), Word::U(1), Word::F(f32::NAN)]), "a.lmDat", 0, "NaN");
-    assert_event(&refusal(randoms, &[Word::U(0), Word::U(0), Word::U(1), Word::F(-1.0)]), "a.lmDat", 0, "random rate");
-    assert_event(&refusal(randoms, &words[..7]), "a.lmDat", 16, "12 of 16 bytes");
-    assert_event(&refusal(YrtFields::default(), &[Word::U(0), Word::U(0), Word::U(4)]), "a.lmDat", 0, "number 4");
+    assert_event(
+        &refusal(tof, &[Word::U(0), Word::U(0), Word::U(1), Word::F(f32::NAN)]),
+        "a.lmDat",
+        0,
+        EventProblem::TimeOfFlight(f32::NAN),
+    );
+    assert_event(
+        &refusal(randoms, &[Word::U(0), Word::U(0), Word::U(1), Word::F(-1.0)]),
+        "a.lmDat",
+        0,
+        EventProblem::Rate { name: "random", rate: -1.0 },
+    );
+    assert_event(&refusal(randoms, &words[..7]), "a.lmDat", 16, EventProblem::CutEvent { found: 12, size: 16 });
+    assert_event(
+        &refusal(YrtFields::default(), &[Word::U(0), Word::U(0), Word::U(4)]),
+        "a.lmDat",
+        0,
+        EventProblem::UnknownCrystal { found: 4, num_crystals: 4 },
+    );
     let without_width = YrtFields { tof_ps: Some([0.0, 0.0]), ..YrtFields::default() };
     assert_brief(&refusal(without_width, &words), "io.unsupported.yrt-tof a.lmDat");
     assert_brief(&read_list(&path, &ListOptions::default()).unwrap_err(), "io.unsupported.yrt-no-table a.lmDat");
