@@ -2,10 +2,35 @@
 //!
 //! A code is the kind of the error and the name of its variant. An error that only passes another one on has that one's code.
 
+use std::fmt::Display;
+
 /// An error with a stable code.
 pub trait Coded {
     /// Returns the code, for example `io.truncated`.
     fn code(&self) -> &'static str;
+}
+
+/// What went wrong, as data that can be kept and sent: a code for programs and a text for people. Every coded error becomes one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[error("{text}")]
+pub struct Problem {
+    /// The code, see [`Coded::code`].
+    pub code: String,
+    /// The message.
+    pub text: String,
+}
+
+impl Problem {
+    /// Returns a problem that no error type describes.
+    pub fn new(code: &str, text: impl Into<String>) -> Self {
+        Self { code: code.into(), text: text.into() }
+    }
+}
+
+impl<E: Coded + Display> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self { code: error.code().into(), text: error.to_string() }
+    }
 }
 
 impl Coded for std::io::Error {

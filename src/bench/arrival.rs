@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::unbounded;
 use serde::Serialize;
 
-use super::BenchError;
+use crate::coded::Problem;
 use crate::data::Study;
 use crate::measure::{median_and_spread, quantile};
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
@@ -54,8 +54,8 @@ pub struct ArrivalRow {
 ///
 /// # Errors
 /// An impossible size, a device that cannot be used, a run that fails.
-pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
-    let fail = |error: &dyn std::fmt::Display| BenchError(error.to_string());
+pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, Problem> {
+    let fail = |error: &dyn std::fmt::Display| Problem::new("bench", error.to_string());
     let options = SweepOptions::default();
     let phantom = by_name("bottle", options.half_extent_mm()).map_err(|error| fail(&error))?;
     let sweep = simulate(&phantom, &options, &Task::new()).map_err(|error| fail(&error))?.measured;
@@ -70,11 +70,11 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
     session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     let mut device = String::new();
     while device.is_empty() {
-        woken.recv_timeout(PATIENCE).map_err(|_| BenchError("the run was not set up within a minute".into()))?;
+        woken.recv_timeout(PATIENCE).map_err(|_| Problem::new("bench", "the run was not set up within a minute"))?;
         for event in session.events().try_iter() {
             match event.kind {
                 EventKind::Started(info) => device = info.device,
-                EventKind::Failed(text) => return Err(BenchError(text)),
+                EventKind::Failed(problem) => return Err(problem),
                 _ => {}
             }
         }
@@ -89,13 +89,13 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, BenchError> {
     .map_err(|error| fail(&error))?;
     let mut secs: Vec<f64> = Vec::with_capacity(num_projections);
     while secs.len() < num_projections {
-        woken.recv_timeout(PATIENCE).map_err(|_| BenchError("a projection was not shown within a minute".into()))?;
+        woken.recv_timeout(PATIENCE).map_err(|_| Problem::new("bench", "a projection was not shown within a minute"))?;
         let failed = session.events().try_iter().find_map(|event| match event.kind {
-            EventKind::Failed(text) => Some(text),
+            EventKind::Failed(problem) => Some(problem),
             _ => None,
         });
-        if let Some(text) = failed {
-            return Err(BenchError(text));
+        if let Some(problem) = failed {
+            return Err(problem);
         }
         let Some(frame) = session.take_frame() else { continue };
         let now = Instant::now();

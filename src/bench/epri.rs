@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::{BenchDevice, BenchError};
+use super::BenchDevice;
 use crate::algebra::{Backend, Host, Simd};
+use crate::coded::Problem;
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::{Sweep, Volume};
@@ -109,8 +110,8 @@ pub struct EpriRow {
 ///
 /// # Errors
 /// An impossible size, data that cannot be simulated, threads that cannot be started.
-pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Result<Vec<EpriRow>, BenchError> {
-    let fail = |error: &dyn std::fmt::Display| BenchError(error.to_string());
+pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Result<Vec<EpriRow>, Problem> {
+    let fail = |error: &dyn std::fmt::Display| Problem::new("bench", error.to_string());
     let solid = Scheme::with_at_least(bench.num_projections).map_err(|error| fail(&error))?;
     let [num_polar, num_azimuth] = equal_angles_for(bench.num_projections);
     let data = Data { solid: filtered(solid)?, linear: filtered(Scheme::EqualLinearAngle { num_polar, num_azimuth })? };
@@ -133,11 +134,11 @@ pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Res
 }
 
 /// The paper's test object, measured along the directions of a scheme and filtered.
-fn filtered(scheme: Scheme) -> Result<FilteredProjections, BenchError> {
+fn filtered(scheme: Scheme) -> Result<FilteredProjections, Problem> {
     let step_mm = EXTENT_MM / NUM_POINTS as f64;
     let options = SweepOptions { scheme, num_points: NUM_POINTS, step_mm, ..SweepOptions::default() };
-    let phantom = epri::by_name("bottle", options.half_extent_mm()).map_err(|error| BenchError(error.to_string()))?;
-    let sweep: Sweep = epri::simulate(&phantom, &options, &Task::new()).map_err(|error| BenchError(error.to_string()))?.measured;
+    let phantom = epri::by_name("bottle", options.half_extent_mm()).map_err(Problem::from)?;
+    let sweep: Sweep = epri::simulate(&phantom, &options, &Task::new()).map_err(Problem::from)?.measured;
     Ok(ProjectionFilter::new(&sweep, &FilterSettings::default())?.apply(&sweep.projections)?)
 }
 
@@ -175,7 +176,7 @@ struct Subject {
 
 impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
     /// The plain program's image; `None` where that would take too long.
-    fn plain(&mut self, grid: &Grid) -> Result<Option<Vec<f32>>, BenchError> {
+    fn plain(&mut self, grid: &Grid) -> Result<Option<Vec<f32>>, Problem> {
         let mut image = vec![0.0f64; grid.num_voxels()];
         let start = Instant::now();
         let first = self.data.solid.first();
@@ -192,7 +193,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Ok(Some(image.iter().map(|&value| value as f32).collect()))
     }
 
-    fn fast(&mut self, grid: &Grid, threads: usize, plain: Option<&[f32]>) -> Result<(), BenchError> {
+    fn fast(&mut self, grid: &Grid, threads: usize, plain: Option<&[f32]>) -> Result<(), Problem> {
         let levels = if self.bench.all_simd { Simd::available() } else { vec![Simd::detect()] };
         let single = |simd: Simd, directions| {
             let program = format!("single-stage ({})", simd.name());
@@ -212,8 +213,8 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
 
     /// The paper's kernel and the fast one.
     #[cfg(feature = "cuda")]
-    fn on_cuda(&mut self, number: usize, grid: &Grid, plain: Option<&[f32]>) -> Result<(), BenchError> {
-        let fail = |error: crate::cuda::CudaError| BenchError(error.to_string());
+    fn on_cuda(&mut self, number: usize, grid: &Grid, plain: Option<&[f32]>) -> Result<(), Problem> {
+        let fail = |error: crate::cuda::CudaError| Problem::from(error);
         let mut backend = CudaBackend::open(number).map_err(fail)?;
         let of = |kind, name: &str| Subject { kind, program: name.into(), directions: Directions::Solid, threads: 0 };
         let paper = PaperPlanes::new(&backend, grid.clone())?;
@@ -224,8 +225,8 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn on_cuda(&mut self, _: usize, _: &Grid, _: Option<&[f32]>) -> Result<(), BenchError> {
-        Err(BenchError("this program was built without its feature `cuda`".into()))
+    fn on_cuda(&mut self, _: usize, _: &Grid, _: Option<&[f32]>) -> Result<(), Problem> {
+        Err(Problem::new("bench", "this program was built without its feature `cuda`"))
     }
 
     /// Measures a program; gives its image. On CUDA twice: with the image left on the device, and with it brought to the
@@ -236,7 +237,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         mut program: impl PlaneBackprojector<B>,
         what: Subject,
         reference: Option<&[f32]>,
-    ) -> Result<Vec<f32>, BenchError> {
+    ) -> Result<Vec<f32>, Problem> {
         // Not zeros: the system would only make their pages in the first run, which is timed.
         let mut image = backend.upload(Arc::new(vec![1.0f32; program.grid().num_voxels()]))?;
         let size = program.grid().size[0];

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::Serialize;
 use strum::VariantArray as _;
 
-use super::BenchError;
+use crate::coded::Problem;
 use crate::data::{Counts, Study, Volume};
 use crate::measure::median_and_spread;
 use crate::plan::{Job, Prepared, RunSettings, prepare};
@@ -50,7 +50,7 @@ pub struct IterationRow {
 ///
 /// # Errors
 /// The settings do not suit, or a step fails.
-pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Result<IterationRow, BenchError> {
+pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Result<IterationRow, Problem> {
     let task = Task::new();
     let start = Instant::now();
     let free_before = free_bytes(settings);
@@ -102,15 +102,15 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
 }
 
 /// Iterations whose volumes another thread takes, as a window does.
-fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) -> Result<(f64, f64), BenchError> {
+fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) -> Result<(f64, f64), Problem> {
     let mut secs = Vec::new();
     let (volumes, taken) = crossbeam_channel::unbounded::<crate::algebra::PendingVolume>();
     std::thread::scope(|scope| {
         let grid = &settings.grid;
-        let viewer = scope.spawn(move || -> Result<(), BenchError> {
+        let viewer = scope.spawn(move || -> Result<(), Problem> {
             let mut volume = Volume::filled(grid.clone(), 0.0);
             for pending in taken {
-                pending(volume.as_mut_slice()).map_err(|error| BenchError(error.to_string()))?;
+                pending(volume.as_mut_slice()).map_err(Problem::from)?;
             }
             Ok(())
         });
@@ -125,7 +125,7 @@ fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) ->
             secs.push(start.elapsed().as_secs_f64());
         }
         drop(volumes);
-        viewer.join().unwrap_or_else(|_| Err(BenchError("the viewer's thread failed".into())))
+        viewer.join().unwrap_or_else(|_| Err(Problem::new("bench", "the viewer's thread failed")))
     })?;
     Ok(median_and_spread(secs).unwrap_or_default())
 }

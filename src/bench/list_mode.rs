@@ -7,8 +7,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{BenchDevice, BenchError, on_threads};
+use super::{BenchDevice, on_threads};
 use crate::algebra::{Backend, FieldOfView, Host, Voxels};
+use crate::coded::Problem;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
 use crate::data::{Events, TofFacts, Volume, tof_mm};
@@ -84,7 +85,7 @@ pub struct ListModeRow {
 ///
 /// # Errors
 /// There is no such device, an operator fails.
-pub fn bench_list_mode(bench: &ListModeBench, report: impl FnMut(&ListModeRow) + Send) -> Result<Vec<ListModeRow>, BenchError> {
+pub fn bench_list_mode(bench: &ListModeBench, report: impl FnMut(&ListModeRow) + Send) -> Result<Vec<ListModeRow>, Problem> {
     let mut table = Table { bench, events: Arc::new(drawn(bench)), rows: Vec::new(), report };
     for &threads in &bench.threads {
         on_threads(Some(threads), || table.on_cpu(threads))?;
@@ -158,7 +159,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
         TofFacts { fwhm_mm: tof_mm(self.bench.tof_ps), window_mm: [-1e3, 1e3], edges_mm: Vec::new(), ..TofFacts::default() }
     }
 
-    fn on_cpu(&mut self, threads: usize) -> Result<(), BenchError> {
+    fn on_cpu(&mut self, threads: usize) -> Result<(), Problem> {
         let bench = self.bench;
         let tof_facts = self.tof();
         let events = Arc::clone(&self.events);
@@ -188,9 +189,9 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
     }
 
     #[cfg(feature = "cuda")]
-    fn on_cuda(&mut self, number: usize) -> Result<(), BenchError> {
+    fn on_cuda(&mut self, number: usize) -> Result<(), Problem> {
         let bench = self.bench;
-        let mut device = CudaBackend::open(number).map_err(|error| BenchError(error.to_string()))?;
+        let mut device = CudaBackend::open(number).map_err(Problem::from)?;
         let tof_facts = self.tof();
         for (order, tof) in WAYS {
             let (facts, subsets) = (tof.then_some(&tof_facts), EventSubsets { split: EventSplit::Interleaved, order });
@@ -214,8 +215,8 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn on_cuda(&mut self, _: usize) -> Result<(), BenchError> {
-        Err(BenchError("this program was built without its feature `cuda`".into()))
+    fn on_cuda(&mut self, _: usize) -> Result<(), Problem> {
+        Err(Problem::new("bench", "this program was built without its feature `cuda`"))
     }
 
     fn measure<B: Backend>(

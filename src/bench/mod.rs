@@ -18,52 +18,13 @@ pub use tubes::{TubesBench, TubesRow, bench_tubes};
 
 use serde::Serialize;
 
-use crate::algebra::BackendError;
-use crate::coded::Coded;
-use crate::operator::OperatorError;
-use crate::plan::SetupError;
-use crate::recon::ReconError;
-
-/// Why something could not be measured, as a sentence.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct BenchError(String);
-
-impl Coded for BenchError {
-    fn code(&self) -> &'static str {
-        "bench"
-    }
-}
-
-impl From<BackendError> for BenchError {
-    fn from(error: BackendError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<OperatorError> for BenchError {
-    fn from(error: OperatorError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<ReconError> for BenchError {
-    fn from(error: ReconError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<SetupError> for BenchError {
-    fn from(error: SetupError) -> Self {
-        Self(error.to_string())
-    }
-}
+use crate::coded::Problem;
 
 /// Does `work` on so many threads; `None` = all.
-fn on_threads<T: Send>(num_threads: Option<usize>, work: impl FnOnce() -> Result<T, BenchError> + Send) -> Result<T, BenchError> {
+fn on_threads<T: Send>(num_threads: Option<usize>, work: impl FnOnce() -> Result<T, Problem> + Send) -> Result<T, Problem> {
     let count = num_threads.unwrap_or(0);
     let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    threads.map_err(|error| BenchError(format!("{count} threads could not be started: {error}")))?.install(work)
+    threads.map_err(|error| Problem::new("bench", format!("{count} threads could not be started: {error}")))?.install(work)
 }
 
 /// Where a projector or a program was measured.

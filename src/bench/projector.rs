@@ -8,8 +8,9 @@ use serde::Serialize;
 #[cfg(feature = "cuda")]
 use strum::VariantArray as _;
 
-use super::{BenchDevice, BenchError};
+use super::BenchDevice;
 use crate::algebra::{Backend, Host, Simd};
+use crate::coded::Problem;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, BinDriven, CudaBackend};
 use crate::data::Volume;
@@ -116,17 +117,14 @@ impl ProjectorRow {
 ///
 /// # Errors
 /// The fast projector does not suit the geometry, there is no such device, a projector fails.
-pub fn bench_projector(
-    bench: &ProjectorBench,
-    report: impl FnMut(&ProjectorRow) + Send,
-) -> Result<Vec<ProjectorRow>, BenchError> {
+pub fn bench_projector(bench: &ProjectorBench, report: impl FnMut(&ProjectorRow) + Send) -> Result<Vec<ProjectorRow>, Problem> {
     let visits = voxel_visits(bench);
     let mut table = Table { bench, visits, rows: Vec::new(), report };
     for &threads in &bench.threads {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
-            .map_err(|error| BenchError(format!("{threads} threads could not be started: {error}")))?;
+            .map_err(|error| Problem::new("bench", format!("{threads} threads could not be started: {error}")))?;
         pool.install(|| table.on_cpu(threads))?;
     }
     if let Some(number) = bench.cuda {
@@ -181,7 +179,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         std::iter::once(None).chain(self.bench.accumulations.iter().copied().map(Some)).collect()
     }
 
-    fn on_cpu(&mut self, threads: usize) -> Result<(), BenchError> {
+    fn on_cpu(&mut self, threads: usize) -> Result<(), Problem> {
         let bench = self.bench;
         let ways = self.ways();
         let geometry = || Arc::clone(&bench.geometry);
@@ -217,9 +215,9 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
     }
 
     #[cfg(feature = "cuda")]
-    fn on_cuda(&mut self, number: usize) -> Result<(), BenchError> {
+    fn on_cuda(&mut self, number: usize) -> Result<(), Problem> {
         let bench = self.bench;
-        let mut device = CudaBackend::open(number).map_err(|error| BenchError(error.to_string()))?;
+        let mut device = CudaBackend::open(number).map_err(Problem::from)?;
         let ways = self.ways();
         let (grid, radius_mm) = (&bench.grid, bench.fov_radius_mm);
         if bench.per_lor {
@@ -253,8 +251,8 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn on_cuda(&mut self, _: usize) -> Result<(), BenchError> {
-        Err(BenchError("this program was built without its feature `cuda`".into()))
+    fn on_cuda(&mut self, _: usize) -> Result<(), Problem> {
+        Err(Problem::new("bench", "this program was built without its feature `cuda`"))
     }
 
     /// Measures one projector in the ways asked for.

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::{BenchError, on_threads};
+use super::on_threads;
+use crate::coded::Problem;
 use crate::data::{Counts, Michelogram, Study, TubeSampling, TubeSet};
 use crate::measure::median_and_spread;
 use crate::operator::Accumulation;
@@ -59,11 +60,11 @@ pub struct TubesRow {
 ///
 /// # Errors
 /// The settings do not suit, or a step fails.
-pub fn bench_tubes(bench: &TubesBench) -> Result<TubesRow, BenchError> {
+pub fn bench_tubes(bench: &TubesBench) -> Result<TubesRow, Problem> {
     on_threads(bench.num_threads, || measured(bench))
 }
 
-fn measured(bench: &TubesBench) -> Result<TubesRow, BenchError> {
+fn measured(bench: &TubesBench) -> Result<TubesRow, Problem> {
     let study = study(&bench.geometry)?;
     let settings = RunSettings {
         algorithm: if bench.num_subsets > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
@@ -104,14 +105,14 @@ fn measured(bench: &TubesBench) -> Result<TubesRow, BenchError> {
     })
 }
 
-fn study(geometry: &Arc<ScanGeometry>) -> Result<Study<Counts>, BenchError> {
+fn study(geometry: &Arc<ScanGeometry>) -> Result<Study<Counts>, Problem> {
     let ones = Michelogram::new(Arc::clone(geometry), vec![1.0; geometry.num_bins()]);
-    let counts = ones.map_err(|error| BenchError(error.to_string()))?;
+    let counts = ones.map_err(Problem::from)?;
     Ok(Study::new("one count in every bin", Counts::new(counts)))
 }
 
 /// Tubes that fall off like Gaussians across their lines.
-fn tubes(geometry: &ScanGeometry) -> Result<TubeSet, BenchError> {
+fn tubes(geometry: &ScanGeometry) -> Result<TubeSet, Problem> {
     let sampling = TubeSampling::of(geometry);
     let [_, num_across, num_axial] = sampling.num;
     let coefficient = |index: usize| {
@@ -120,8 +121,7 @@ fn tubes(geometry: &ScanGeometry) -> Result<TubeSet, BenchError> {
         (-0.5 * (across * across + axial * axial) / (WIDTH * WIDTH)).exp() as f32
     };
     let num_coefficients = sampling.num_coefficients().unwrap_or_default();
-    TubeSet::new(geometry.scanner.clone(), sampling, (0..num_coefficients).map(coefficient).collect())
-        .map_err(|error| BenchError(error.to_string()))
+    TubeSet::new(geometry.scanner.clone(), sampling, (0..num_coefficients).map(coefficient).collect()).map_err(Problem::from)
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! `tomoscope reconstruct INPUT… -o OUT`: one input, or many in one process, one after the other or side by side.
 
+use super::CliError;
+use super::error::Failure;
+use super::progress::no_thread;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -89,12 +92,12 @@ fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done>
 fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Done> {
     let process = colleagues.share();
     if FileKind::of(&one.input).is_some_and(|kind| kind.is_sweep() || kind == FileKind::Pairs) {
-        return Err(format!(
+        let text = format!(
             "{} processes can share projection data and lists, which {} is not: give several inputs, or start one process",
             process.count,
             one.input.display()
-        )
-        .into());
+        );
+        return Err(CliError::failed(Failure::Processes, text));
     }
     let mut one = one.to_know_again(Part::WHOLE)?;
     // What is there may look different from another machine.
@@ -200,9 +203,9 @@ impl Batch {
         thread::scope(|scope| -> CliResult {
             for worker in 0..self.num_workers {
                 let tell = tell.clone();
-                thread::Builder::new().spawn_scoped(scope, move || self.work(worker, &tell)).map_err(|error| {
-                    format!("a thread could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)")
-                })?;
+                thread::Builder::new()
+                    .spawn_scoped(scope, move || self.work(worker, &tell))
+                    .map_err(|error| no_thread("inputs", &error))?;
             }
             drop(tell);
             let all = if num > 1 { bar(num as u64, "inputs") } else { ProgressBar::hidden() };
@@ -248,7 +251,8 @@ impl Batch {
             one.projector.threads = Some(u16::try_from(threads).unwrap_or(u16::MAX));
         }
         let run = std::panic::AssertUnwindSafe(|| reconstruct::run(&one, &self.sharing, Part::WHOLE));
-        std::panic::catch_unwind(run).unwrap_or_else(|_| Err("internal error (please report it)".into()))
+        std::panic::catch_unwind(run)
+            .unwrap_or_else(|_| Err(CliError::failed(Failure::Internal, "internal error (please report it)")))
     }
 
     /// Tells of one that has ended.

@@ -1,5 +1,7 @@
 //! `tomoscope bench matrix`.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -52,7 +54,9 @@ pub struct MatrixOptions {
 
 pub fn run(options: MatrixOptions) -> CliResult {
     let matrix = Arc::new(read_matrix(&options.matrix)?);
-    let Some(ring) = find_ring(&matrix.scanner) else { return Err(format!("there is no ring '{}'", matrix.scanner).into()) };
+    let Some(ring) = find_ring(&matrix.scanner) else {
+        return Err(CliError::failed(Failure::Input, format!("there is no ring '{}'", matrix.scanner)));
+    };
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let threads: Vec<Option<usize>> = match options.threads {
         _ if options.device != DeviceChoice::Cpu => vec![None],

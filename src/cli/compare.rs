@@ -1,5 +1,7 @@
 //! `tomoscope compare A B`: how far two images on the same grid are from each other.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -80,10 +82,11 @@ fn read(path: &std::path::Path) -> CliResult<Volume> {
 }
 
 /// Refuses images that lie on different grids; `hint` says what can be done, if something can.
-pub fn check_same_grid([a, b]: [(&str, &Grid); 2], hint: &str) -> Result<(), String> {
+pub fn check_same_grid([a, b]: [(&str, &Grid); 2], hint: &str) -> CliResult {
     if a.1.same_as(b.1) {
         return Ok(());
     }
     let (of_a, of_b) = (a.1.words(), b.1.words());
-    Err(format!("{} has {of_a}, but {} {of_b}; only images on the same grid can be compared{hint}", a.0, b.0))
+    let text = format!("{} has {of_a}, but {} {of_b}; only images on the same grid can be compared{hint}", a.0, b.0);
+    Err(CliError::failed(Failure::DifferentGrids, text))
 }

@@ -5,6 +5,9 @@
 //!
 //! Titles, names of regions and paths come from files, and may come from anybody: what could steer the terminal is replaced.
 
+use super::CliError;
+use super::CliResult;
+use super::error::Failure;
 use std::cell::RefCell;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
@@ -157,7 +160,7 @@ pub fn note(written: io::Result<()>) {
 ///
 /// # Errors
 /// Something that was printed has not reached standard output, as a sentence.
-pub fn finish() -> Result<(), String> {
+pub fn finish() -> CliResult {
     note(io::stdout().flush());
-    LOST.get().map_or(Ok(()), |error| Err(format!("writing standard output failed: {error}")))
+    LOST.get().map_or(Ok(()), |error| Err(CliError::failed(Failure::Output, format!("writing standard output failed: {error}"))))
 }

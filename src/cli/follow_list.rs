@@ -1,5 +1,7 @@
 //! A list of events that is still being written is read until it is whole.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::Path;
 use std::time::Duration;
 
@@ -50,6 +52,6 @@ pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection)
     remark!("the list is taken for whole: {}", num_events());
     let whole = feed.take_whole();
     notices::print(&feed.stop());
-    let list = whole.ok_or("the list could not be read to its end")?;
+    let list = whole.ok_or_else(|| CliError::failed(Failure::Input, "the list could not be read to its end"))?;
     Ok(study_of(path, list))
 }

@@ -1,5 +1,7 @@
 //! `tomoscope info FILE`: what a file holds, in words.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -98,8 +100,10 @@ pub fn run(options: &InfoOptions) -> CliResult {
         }
         // Earlier versions called it STEM.json.
         Some(FileKind::Provenance | FileKind::Rois) if provenance::check(path).is_ok() => {
-            let record: Provenance = serde_json::from_str(&std::fs::read_to_string(path)?)
-                .map_err(|error| format!("{} is not a provenance record of this version: {error}", path.display()))?;
+            let record: Provenance = serde_json::from_str(&std::fs::read_to_string(path)?).map_err(|error| {
+                let text = format!("{} is not a provenance record of this version: {error}", path.display());
+                CliError::failed(Failure::Input, text)
+            })?;
             ("provenance of an image", record_lines(&record), serde_json::to_value(&record)?, Vec::new())
         }
         Some(FileKind::Provenance) => return Err(IoError::NotOurs { path: path.to_owned() }.into()),
@@ -121,15 +125,16 @@ pub fn run(options: &InfoOptions) -> CliResult {
             ("session of the window", session_lines(&session), session, Vec::new())
         }
         Some(FileKind::DicomSeries) => {
-            return Err(format!("{} is a DICOM series, which is written but not read", path.display()).into());
+            let text = format!("{} is a DICOM series, which is written but not read", path.display());
+            return Err(CliError::failed(Failure::Input, text));
         }
         None => {
             let understood = ".hs (sinograms), .petsird, .Cdh, .l.hdr, .lmDat (list-mode data), .DSC, -proj.npy, .sweep (EPRI acquisitions), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (crystal-pair histograms), .matrix (system matrices), .crystals.toml (crystals of scanners), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
-            return Err(format!(
+            let text = format!(
                 "{}: unknown ending (supported: {understood}); for a data file with a header, name the header",
                 path.display()
-            )
-            .into());
+            );
+            return Err(CliError::failed(Failure::Input, text));
         }
     };
     if options.json {
@@ -148,7 +153,8 @@ pub fn run(options: &InfoOptions) -> CliResult {
 
 /// An image of four dimensions.
 fn series(path: &Path) -> CliResult<Described> {
-    let frames = nifti::frames(path)?.ok_or("the file has changed")?;
+    let frames =
+        nifti::frames(path)?.ok_or_else(|| CliError::failed(Failure::Input, format!("{} has changed", path.display())))?;
     let (volume, notices) = nifti::read_frame(path, 1)?;
     let nifti::Frames { num, start_secs, step_secs } = frames;
     let mut lines = vec![("images", format!("{num}, one every {} s from {} s", decimal(step_secs), decimal(start_secs)))];

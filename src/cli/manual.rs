@@ -1,5 +1,7 @@
 //! `tomoscope man` and `tomoscope completions`: what shells and manual readers want, made from the definition of the commands.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -43,7 +45,9 @@ pub fn man(options: &ManOptions) -> CliResult {
         print_script(&page);
         return Ok(());
     };
-    write_pages(folder).map_err(|error| format!("writing the manual pages to {} failed: {error}", folder.display()))?;
+    write_pages(folder).map_err(|error| {
+        CliError::failed(Failure::Output, format!("writing the manual pages to {} failed: {error}", folder.display()))
+    })?;
     out!("{}: the manual pages of all commands", folder.display());
     Ok(())
 }

@@ -62,6 +62,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use console::err;
+pub use error::Failure;
 use error::{CliError, WRONG_ARGUMENTS};
 
 use crate::session::start_workers;
@@ -186,8 +187,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let prints_json = prints_json(&arguments);
-    if let Err(text) = start_workers() {
-        return exit_code(Err(text.into()), prints_json);
+    if let Err(problem) = start_workers() {
+        return exit_code(Err(problem.into()), prints_json);
     }
     if cli.command.is_some()
         && let Err(error) = signals::listen()
@@ -233,7 +234,7 @@ fn print_error_as_json(error: &CliError) {
 
 /// Prints the error of a command, if it failed, and returns the exit code.
 fn exit_code(result: CliResult<Done>, prints_json: bool) -> ExitCode {
-    match result.and_then(|done| Ok(console::finish().map(|()| done)?)) {
+    match result.and_then(|done| console::finish().map(|()| done)) {
         Ok(Done::Wholly) => ExitCode::SUCCESS,
         Ok(Done::InPart) => ExitCode::from(IN_PART),
         Err(error) => {

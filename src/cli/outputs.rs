@@ -1,6 +1,9 @@
 //! The files of a command, looked at before it computes: what it reads, and what it is to write. A place that cannot be
 //! written, and a name that would overwrite a file that is needed, are refused at once and not after hours of work.
 
+use super::CliError;
+use super::CliResult;
+use super::error::Failure;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
@@ -51,10 +54,10 @@ impl Files {
     }
 
     /// The command also writes files whose names are known only later: those for which `named` holds.
-    pub fn check_numbered(self, option: &'static str, named: impl Fn(&Path) -> bool) -> Result<Self, String> {
+    pub fn check_numbered(self, option: &'static str, named: impl Fn(&Path) -> bool) -> CliResult<Self> {
         let others = self.written.iter().map(|output| &output.path).chain(self.read.iter().map(|(_, path)| path));
         match others.into_iter().find(|path| named(path)) {
-            Some(path) => Err(format!("{option} would write {} too; choose another name", path.display())),
+            Some(path) => refuse(format!("{option} would write {} too; choose another name", path.display())),
             None => Ok(self),
         }
     }
@@ -64,13 +67,13 @@ impl Files {
     /// # Errors
     /// A place that cannot be written, two outputs under one name, an output that this command reads or another file
     /// needs, as a sentence.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> CliResult {
         for (index, output) in self.written.iter().enumerate() {
             let (path, option) = (&output.path, output.option);
             let same = |other: &&Output| other.identity == output.identity;
             if let Some(first) = self.written[..index].iter().find(same) {
                 let by = if first.option == option { option.to_owned() } else { format!("both {} and {option}", first.option) };
-                return Err(format!("{} would be written twice, by {by}; choose other names", path.display()));
+                return refuse(format!("{} would be written twice, by {by}; choose other names", path.display()));
             }
             output.check_place()?;
             self.check_content(output)?;
@@ -79,11 +82,11 @@ impl Files {
     }
 
     /// Refuses to replace a file that this command reads, or that another header uses as its data.
-    fn check_content(&self, output: &Output) -> Result<(), String> {
+    fn check_content(&self, output: &Output) -> CliResult {
         let Output { option, path, grows, .. } = output;
         let name = path.display();
         if self.read.iter().any(|(read, _)| *read == output.identity) {
-            return Err(format!("{option}: {name}, which this command reads, would be overwritten; choose another name"));
+            return refuse(format!("{option}: {name}, which this command reads, would be overwritten; choose another name"));
         }
         if !fs::exists(path).unwrap_or(false) {
             return Ok(());
@@ -95,14 +98,14 @@ impl Files {
         if let Some(header) = header_of(path, is_ours) {
             let text =
                 format!("{option} would replace {name}, which holds the data of {}; choose another name", header.display());
-            return Err(text);
+            return refuse(text);
         }
         // Regions of interest end so too.
         let is_json = *option == "--json" && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         match FileKind::of(path).filter(|_| !is_json) {
-            Some(kind) if *grows && (kind != FileKind::Measurements || *option != "--csv") => {
-                Err(format!("{option} would replace {name}, which by its ending is a file of another kind; choose another name"))
-            }
+            Some(kind) if *grows && (kind != FileKind::Measurements || *option != "--csv") => refuse(format!(
+                "{option} would replace {name}, which by its ending is a file of another kind; choose another name"
+            )),
             _ => Ok(()),
         }
     }
@@ -114,9 +117,9 @@ impl Output {
     }
 
     /// Refuses a place where the file cannot be written.
-    fn check_place(&self) -> Result<(), String> {
+    fn check_place(&self) -> CliResult {
         let path = &self.path;
-        let refuse = |reason: String| Err(format!("{}: not written: {reason}", path.display()));
+        let refuse = |reason: String| refuse(format!("{}: not written: {reason}", path.display()));
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() {
             return refuse(format!("there is no folder {}; make it first", folder.display()));
@@ -132,7 +135,7 @@ impl Output {
             ));
         }
         match fs::metadata(&target) {
-            Ok(_) if kind == Some(FileKind::DicomSeries) => dicom::check_place(path).map_err(|error| error.to_string())?,
+            Ok(_) if kind == Some(FileKind::DicomSeries) => dicom::check_place(path)?,
             Ok(there) if there.is_dir() => return refuse("it is a folder".into()),
             Ok(there) if there.is_file() => {
                 if let Err(error) = OpenOptions::new().append(true).open(&target) {
@@ -150,6 +153,10 @@ impl Output {
             Err(error) => refuse(format!("no file can be made in {}: {}", folder.display(), reason(&error))),
         }
     }
+}
+
+fn refuse<T>(text: String) -> CliResult<T> {
+    Err(CliError::failed(Failure::Output, text))
 }
 
 /// What the system said, without the path of a file that nobody asked for.

@@ -1,5 +1,8 @@
 //! Parts of a work that several processes share, as the tasks of an array of Slurm do.
 
+use super::CliError;
+use super::CliResult;
+use super::error::Failure;
 use std::fmt;
 use std::str::FromStr;
 
@@ -70,11 +73,11 @@ impl PartOptions {
     ///
     /// # Errors
     /// Slurm's array is not regular, so that nobody knows which part is meant.
-    pub fn part(self, num_pieces: usize, what: &str, process: Share) -> Result<Part, String> {
+    pub fn part(self, num_pieces: usize, what: &str, process: Share) -> CliResult<Part> {
         Ok(self.part_of_all(num_pieces, what)?.among(process))
     }
 
-    fn part_of_all(self, num_pieces: usize, what: &str) -> Result<Part, String> {
+    fn part_of_all(self, num_pieces: usize, what: &str) -> CliResult<Part> {
         if let Some(part) = self.part {
             return Ok(part);
         }
@@ -92,17 +95,18 @@ impl PartOptions {
 }
 
 /// The part of a task in an array of Slurm's, from variables of the environment; `None` outside of one.
-fn of_slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Part>, String> {
+fn of_slurm(variable: impl Fn(&str) -> Option<String>) -> CliResult<Option<Part>> {
     let number = |name: &str| variable(&format!("SLURM_ARRAY_TASK_{name}"))?.parse::<usize>().ok();
     let Some(id) = number("ID") else { return Ok(None) };
     let (first, count) = (number("MIN").unwrap_or(id), number("COUNT").unwrap_or(1));
     let (last, step) = (number("MAX").unwrap_or(id), number("STEP").unwrap_or(1).max(1));
     let is_regular = (first..=last).contains(&id) && (last - first) / step + 1 == count && (id - first).is_multiple_of(step);
     if !is_regular {
-        return Err(format!(
+        let text = format!(
             "the tasks of this Slurm array, {count} from {first} to {last}, are not at equal steps: the part of task {id} is ambiguous, \
              name it (--part K/N; 1/1 does all)"
-        ));
+        );
+        return Err(CliError::failed(Failure::SlurmArray, text));
     }
     Ok(Some(Part { number: (id - first) / step + 1, count }))
 }
@@ -141,7 +145,7 @@ mod tests {
         assert_eq!(of("4", "0", "6", "4", "2"), Ok(Some(Part { number: 3, count: 4 })));
         assert_eq!(of("7", "7", "7", "1", "1"), Ok(Some(Part::WHOLE)));
         // --array=1,3,7
-        assert!(of("3", "1", "7", "3", "1").unwrap_err().contains("--part K/N"));
+        assert!(of("3", "1", "7", "3", "1").unwrap_err().to_string().contains("--part K/N"));
         assert_eq!(of_slurm(|_| None), Ok(None));
     }
 }

@@ -1,5 +1,7 @@
 //! The processes of one command, as `mpirun` or `srun` starts them.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::Path;
 #[cfg(feature = "mpi")]
 use std::sync::{Arc, OnceLock};
@@ -64,10 +66,12 @@ impl Colleagues {
         let count = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].iter().find_map(|name| std::env::var(name).ok()?.parse::<usize>().ok());
         match count.filter(|count| *count > 1) {
             None => Ok(Self {}),
-            Some(count) => Err(format!(
-                "{count} processes were started by MPI, and this program was built without: build it with 'cargo build --release --features mpi', or start one"
-            )
-            .into()),
+            Some(count) => Err(CliError::failed(
+                Failure::Processes,
+                format!(
+                    "{count} processes were started by MPI, and this program was built without: build it with 'cargo build --release --features mpi', or start one"
+                ),
+            )),
         }
     }
 

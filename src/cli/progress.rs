@@ -1,5 +1,9 @@
 //! A bar on the terminal while long work runs.
 
+use super::CliError;
+use super::CliResult;
+use super::error::Failure;
+use crate::coded::Problem;
 use std::thread;
 use std::time::Duration;
 
@@ -27,7 +31,7 @@ pub fn bar(num_steps: u64, title: &str) -> ProgressBar {
 ///
 /// # Errors
 /// The system refuses the thread; the work ended by a panic.
-pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> Result<T, String> {
+pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> CliResult<T> {
     let task = Task::new();
     let bar = bar(0, title);
     let (working, ended) = bounded::<()>(0);
@@ -37,16 +41,22 @@ pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> R
             let _working = working;
             work(&task)
         };
-        let worker = thread::Builder::new().spawn_scoped(scope, body).map_err(|error| {
-            format!("{title}: a thread could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)")
-        })?;
+        let worker = thread::Builder::new().spawn_scoped(scope, body).map_err(|error| no_thread(title, &error))?;
         while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
             let (done, total) = task.progress();
             bar.set_length(total);
             bar.set_position(done);
         }
-        worker.join().map_err(|_| format!("{title}: internal error (please report it)"))
+        worker.join().map_err(|_| CliError::failed(Failure::Internal, format!("{title}: internal error (please report it)")))
     });
     bar.finish_and_clear();
     result
+}
+
+/// The error of a thread that the system refuses; it was to do `what`.
+pub fn no_thread(what: &str, error: &std::io::Error) -> CliError {
+    let text = format!(
+        "{what}: a thread could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)"
+    );
+    Problem::new("threads", text).into()
 }

@@ -1,6 +1,8 @@
 //! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (What is asked of EPRI sweeps:
 //! [`super::reconstruct_epri`].)
 
+use super::CliError;
+use super::error::Failure;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -324,7 +326,7 @@ impl Desk {
         loop {
             select! {
                 recv(session.events()) -> event => {
-                    let event = event.map_err(|_| "the solver's thread has ended without a result")?;
+                    let event = event.map_err(|_| CliError::failed(Failure::Internal, "the solver's thread has ended without a result"))?;
                     if let Some(done) = work.obey(session, event)? {
                         return Ok(Ended { done, is_interrupted: work.interrupted, was_there: false });
                     }
@@ -362,7 +364,7 @@ impl ReconstructOptions {
     }
 
     /// Adds the files that will be read and written.
-    pub(super) fn add_files(&self, files: Files) -> Result<Files, String> {
+    pub(super) fn add_files(&self, files: Files) -> CliResult<Files> {
         let files = files.read(&self.files_to_read().collect::<Vec<_>>());
         let files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
         // Those of frames have names of their own.

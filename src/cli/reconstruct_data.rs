@@ -1,5 +1,7 @@
 //! What `tomoscope reconstruct` takes, and which of its options go with which: one table, so that no option is ignored in silence.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::Path;
 
 use super::reconstruct::{Algorithm, ReconstructOptions};
@@ -41,7 +43,7 @@ impl DataKind {
             _ => {
                 super::paths::check_file(path)?;
                 let is = if kind.is_some_and(FileKind::is_image) { "an image" } else { "a file of another kind" };
-                Err(format!("{} is {is}; reconstruct takes {INPUTS}", path.display()).into())
+                Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {INPUTS}", path.display())))
             }
         }
     }

@@ -1,5 +1,7 @@
 //! `tomoscope reconstruct LIST --frames …`: the frames of a list one after the other, with the same settings.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,7 +52,7 @@ fn run_missing(
 ) -> CliResult<Ended> {
     let alone = sharing.read_alone();
     let Job::Events { study, settings, .. } = options.list()? else {
-        return Err("--frames is for list-mode data".into());
+        return Err(CliError::arguments("--frames is for list-mode data"));
     };
     let frames_ms = frames.as_slice();
     let num_events: Vec<usize> = frames_ms.iter().map(|frame_ms| study.measured.prompts.num_in_frame(frame_ms)).collect();
@@ -58,7 +60,8 @@ fn run_missing(
     notices::print(moved_limits(&times).as_slice());
     // All alike, as suits the one with the fewest counts: their images can be compared.
     let Some(rule) = SubsetRule::of_frames(&study.measured, frames_ms) else {
-        return Err(format!("none of the frames has an event of {}", options.input.display()).into());
+        let text = format!("none of the frames has an event of {}", options.input.display());
+        return Err(CliError::failed(Failure::NoEvents, text));
     };
     let [num_subsets, num_iterations] = options.subsets_and_iterations(Some(rule));
     let job_of = |frame_ms: &std::ops::Range<u32>| {
@@ -88,7 +91,9 @@ fn run_missing(
             continue;
         }
         out!("{words}: {}", counted(num_events[index], "event"));
-        let ended = desk.run(&all[index], job_of(&frames_ms[index]), None, None).map_err(|error| format!("{words}: {error}"))?;
+        let ended = desk
+            .run(&all[index], job_of(&frames_ms[index]), None, None)
+            .map_err(|error| error.with_text(|text| format!("{words}: {text}")))?;
         if ended.is_interrupted {
             return Ok(Ended { done: Done::InPart, ..ended });
         }

@@ -1,5 +1,7 @@
 //! A reconstruction on the command line as it goes on: progress, the table of numbers, and what is written at its halts and its end.
 
+use super::CliError;
+use super::error::Failure;
 use std::path::Path;
 
 use super::console::{err, out};
@@ -26,7 +28,7 @@ pub(super) struct Work<'a> {
     num_subsets: usize,
     rois: Vec<Roi>,
     /// The table of measured numbers, or why it was given up.
-    table: Result<Option<MeasurementWriter>, String>,
+    table: CliResult<Option<MeasurementWriter>>,
     /// How numbers become its rows, once the run is set up.
     rows: Option<RunTable>,
     record: Option<RunRecord>,
@@ -88,7 +90,7 @@ impl<'a> Work<'a> {
             EventKind::RuleMet(words) => self.rule_met(words),
             EventKind::Notice(notice) => notices::print(&[notice]),
             EventKind::Ended(reason) => return self.ended(session, reason),
-            EventKind::Failed(text) => return self.failed(session, &text).map(Some),
+            EventKind::Failed(problem) => return self.failed(session, problem.into()).map(Some),
             EventKind::Remeasured { .. }
             | EventKind::Compared { .. }
             | EventKind::Profiled { .. }
@@ -140,14 +142,14 @@ impl<'a> Work<'a> {
         if let Err(error) = table.write(rows) {
             let text = format!("the table of measured numbers is not complete: {error}");
             notices::print(&[Notice::warning(format!("{text}; the reconstruction continues"))]);
-            self.table = Err(text);
+            self.table = Err(CliError::failed(Failure::Output, text));
         }
     }
 
     /// Writes what is to be written here, and goes on if there is more to do.
     fn ended(&mut self, session: &Session, reason: EndReason) -> CliResult<Option<Done>> {
         let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
-            return Err("stopped before the first step was complete; nothing was written".into());
+            return Err(CliError::failed(Failure::NoImage, "stopped before the first step was complete; nothing was written"));
         };
         // A run that a rule has stopped is as good as one that went to its end.
         let complete = reason == EndReason::Completed || self.stopped_by.is_some();
@@ -204,16 +206,18 @@ impl<'a> Work<'a> {
     }
 
     /// A run that broke still leaves its last good image.
-    fn failed(&mut self, session: &Session, text: &str) -> CliResult<Done> {
+    fn failed(&mut self, session: &Session, error: CliError) -> CliResult<Done> {
         self.progress.end();
         let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
             let is_lost = self.totals.num_steps() > 0;
             let lost = if is_lost { " (the last image is lost; --save-every keeps some on the way)" } else { "" };
-            return Err(format!("{text}{lost}").into());
+            return Err(error.with_text(|text| format!("{text}{lost}")));
         };
         match self.write_last(&frame) {
-            Ok(()) => err!("tomoscope: {text} (the image after {} was written)", self.position(&frame)),
-            Err(error) => return Err(format!("{text} (and its last image could not be written: {error})").into()),
+            Ok(()) => err!("tomoscope: {error} (the image after {} was written)", self.position(&frame)),
+            Err(second) => {
+                return Err(error.with_text(|text| format!("{text} (and its last image could not be written: {second})")));
+            }
         }
         Ok(Done::InPart)
     }
@@ -247,7 +251,7 @@ impl<'a> Work<'a> {
     /// Writes an image and beside it what made it, which is true of all these files; where it is all that was asked for, with what
     /// tells this.
     fn write(&self, frame: &Frame, path: &Path, files: &[&Path], asked: Option<&str>) -> CliResult<Provenance> {
-        let record = self.record.as_ref().ok_or("the run was never set up")?;
+        let record = self.record.as_ref().ok_or_else(|| CliError::failed(Failure::Internal, "the run was never set up"))?;
         let fwhm_mm = self.options.post_filter_mm;
         let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
         let volume = filtered.as_ref().unwrap_or(&frame.volume);

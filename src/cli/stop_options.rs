@@ -1,5 +1,8 @@
 //! When a reconstruction stops by itself: the rules of the window's *Stop automatically*, as options.
 
+use super::CliError;
+use super::CliResult;
+use super::error::Failure;
 use clap::Args;
 
 use crate::data::{Roi, RoiRole};
@@ -54,13 +57,13 @@ impl StopOptions {
     ///
     /// # Errors
     /// A rule looks at a region that is not there, or that has no such number; the error is a sentence.
-    pub fn rules(&self, rois: &[Roi]) -> Result<Vec<StopRule>, String> {
+    pub fn rules(&self, rois: &[Roi]) -> CliResult<Vec<StopRule>> {
         let has_background = rois.iter().any(|roi| roi.role == RoiRole::Background);
         let needs_background = |option: &str| {
             if has_background {
                 Ok(())
             } else {
-                Err(format!("{option} needs a region of the role background, and --rois has none"))
+                refuse(format!("{option} needs a region of the role background, and --rois has none"))
             }
         };
         let mut rules = Vec::new();
@@ -80,17 +83,21 @@ impl StopOptions {
     }
 }
 
+fn refuse<T>(text: String) -> CliResult<T> {
+    Err(CliError::failed(Failure::MissingRegion, text))
+}
+
 /// Refuses a region that has no contrast recovery.
-fn check_recovery(name: &str, rois: &[Roi]) -> Result<(), String> {
+fn check_recovery(name: &str, rois: &[Roi]) -> CliResult {
     let Some(roi) = rois.iter().find(|roi| roi.name == name) else {
         let names: Vec<&str> = rois.iter().map(|roi| roi.name.as_str()).collect();
-        return Err(format!("--stop-recovery: there is no region '{name}' among those of --rois: {}", names.join(", ")));
+        return refuse(format!("--stop-recovery: there is no region '{name}' among those of --rois: {}", names.join(", ")));
     };
     match (roi.role, roi.activity_ratio) {
         (RoiRole::Cold, _) | (RoiRole::Hot, Some(_)) => Ok(()),
-        (RoiRole::Hot, None) => {
-            Err(format!("--stop-recovery: '{name}' has no contrast recovery without its true ratio (activity_ratio in --rois)"))
-        }
-        _ => Err(format!("--stop-recovery: '{name}' has no contrast recovery: its role is neither hot nor cold")),
+        (RoiRole::Hot, None) => refuse(format!(
+            "--stop-recovery: '{name}' has no contrast recovery without its true ratio (activity_ratio in --rois)"
+        )),
+        _ => refuse(format!("--stop-recovery: '{name}' has no contrast recovery: its role is neither hot nor cold")),
     }
 }

@@ -13,6 +13,7 @@ use super::solver::{Message, Solver};
 use super::wire::messages::{Beside, Order};
 use super::wire::{self, Dial, Remote};
 use super::{Command, CompareWith, Event, EventKind, Frame, Kept, PeakLine, RoiSet, RunId, Trace};
+use crate::coded::Problem;
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::task::Task;
 
@@ -108,7 +109,7 @@ impl Session {
         });
         if let Err(error) = &threads {
             let text = format!("the solver's threads could not be started: {error}; close other programs and try again");
-            let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
+            let _ = refused.send(Event { run: 0, kind: EventKind::Failed(Problem::new("threads", text)) });
         }
         let (measurer, thread) = threads.ok().unzip();
         Self { messages, asks, events, frames, history, trace, latest: Mutex::default(), measurer, thread, elsewhere: None }
@@ -139,7 +140,7 @@ impl Session {
         let started = wire::connect(host.to_owned(), dial, ends, wake);
         if let Err(error) = &started {
             let text = format!("the thread of the connection could not be started: {error}; close other programs and try again");
-            let _ = refused.send(Event { run: 0, kind: EventKind::Failed(text) });
+            let _ = refused.send(Event { run: 0, kind: EventKind::Failed(Problem::new("threads", text)) });
         }
         let (remote, thread) = started.ok().unzip();
         let elsewhere = remote.zip(Some(sliced));

@@ -118,7 +118,7 @@ impl Source for TubeSource {
     fn bring(&self, task: &Task) -> Come<TubeSet> {
         match self {
             TubeSource::Simulation { scanner, recipe, device, cache } => {
-                let pool = Threads::new(true).pool(None)?;
+                let pool = Threads::new(true).pool(None).map_err(|problem| problem.text)?;
                 pool.install(|| cache.tubes(scanner, recipe, *device, task)).map_err(|error| error.to_string())
             }
             TubeSource::File(path) => {

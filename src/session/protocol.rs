@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::StopRule;
+use crate::coded::Problem;
 use crate::data::{Extremes, MaskedRois, Notice, RoiSums, Volume};
 use crate::geometry::Point;
 use crate::measure::{NoPeakWidth, PeakWidth};
@@ -134,8 +135,8 @@ pub enum EventKind {
     Notice(Notice),
     /// The run is over; its last volume was published before this.
     Ended(EndReason),
-    /// The run cannot go on; the sentence says why and what to do. The last good volume stays.
-    Failed(String),
+    /// The run cannot go on; the text says why and what to do. The last good volume stays.
+    Failed(Problem),
     /// The run was set up. (It stands last: what does not travel must not change the numbers of what does.)
     #[serde(skip)]
     Started(Box<StartInfo>),

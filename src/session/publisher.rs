@@ -15,6 +15,7 @@ use super::measurer::Ask;
 use super::run::panic_sentence;
 use super::{Event, EventKind, Frame, Kept, RunId, Trace};
 use crate::algebra::PendingVolume;
+use crate::coded::Problem;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 use crate::recon::Stage;
@@ -65,7 +66,7 @@ pub(super) struct Publisher {
     queue: Option<Sender<Outgoing>>,
     /// One message for each volume under way.
     under_way: (Sender<()>, Receiver<()>),
-    failures: Receiver<String>,
+    failures: Receiver<Problem>,
     frames: FrameSender,
     thread: Option<JoinHandle<()>>,
 }
@@ -142,7 +143,7 @@ impl Publisher {
     }
 
     /// Why a volume could not be copied, if one could not since the last call.
-    pub fn failure(&self) -> Option<String> {
+    pub fn failure(&self) -> Option<Problem> {
         self.failures.try_iter().last()
     }
 
@@ -183,7 +184,7 @@ struct Worker<W> {
     wake: W,
     trace: Trace,
     measurer: Sender<Ask>,
-    failed: Sender<String>,
+    failed: Sender<Problem>,
     /// Run, step and time of the volume copied last.
     last_copy: Option<(RunId, usize, Duration)>,
     /// The run whose image was said not to be finite.
@@ -215,11 +216,11 @@ impl<W: Fn()> Worker<W> {
                 let copied = catch_unwind(AssertUnwindSafe(|| pending(volume.as_mut_slice())));
                 let failure = match copied {
                     Ok(Ok(())) => None,
-                    Ok(Err(error)) => Some(error.to_string()),
-                    Err(panic) => Some(panic_sentence(&*panic)),
+                    Ok(Err(error)) => Some(error.into()),
+                    Err(panic) => Some(Problem::new("internal", panic_sentence(&*panic))),
                 };
-                if let Some(text) = failure {
-                    let _ = self.failed.send(text);
+                if let Some(problem) = failure {
+                    let _ = self.failed.send(problem);
                     return;
                 }
                 (volume, start.elapsed())

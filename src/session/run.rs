@@ -10,6 +10,7 @@ use rayon::ThreadPool;
 use super::stop_rule::StopWatch;
 use super::{EndReason, RoiSet, RunId, Setup};
 use crate::algebra::PendingVolume;
+use crate::coded::Problem;
 use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
@@ -21,17 +22,17 @@ use crate::task::Task;
 pub(super) enum Failure {
     /// It was stopped.
     Stopped,
-    /// A sentence for the user.
-    Sentence(String),
+    /// A problem for the user.
+    Problem(Problem),
     /// The same about a panic, which leaves the algorithm in any state.
-    Panic(String),
+    Panic(Problem),
 }
 
 impl From<ReconError> for Failure {
     fn from(error: ReconError) -> Self {
         match error {
             ReconError::Operator(OperatorError::Stopped(_)) => Failure::Stopped,
-            error => Failure::Sentence(error.to_string()),
+            error => Failure::Problem(error.into()),
         }
     }
 }
@@ -40,7 +41,7 @@ impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         match error {
             SetupError::Recon(error) => error.into(),
-            error => Failure::Sentence(error.to_string()),
+            error => Failure::Problem(error.into()),
         }
     }
 }
@@ -176,7 +177,7 @@ impl Run {
         self.acquisition = None;
         if self.num_taken == 0 {
             let text = "the acquisition ended before one projection was complete: there is nothing to reconstruct";
-            return Err(Failure::Sentence(text.into()));
+            return Err(Failure::Problem(Problem::new("study.no-projections", text)));
         }
         // Where everything is in the image already no step is left that could complete it.
         if self.algorithm.is_waiting() {
@@ -286,7 +287,7 @@ fn guarded<T: Send, E: Into<Failure> + Send>(
 ) -> Result<T, Failure> {
     match catch_unwind(AssertUnwindSafe(|| pool.install(work))) {
         Ok(result) => result.map_err(Into::into),
-        Err(panic) => Err(Failure::Panic(panic_sentence(&*panic))),
+        Err(panic) => Err(Failure::Panic(Problem::new("internal", panic_sentence(&*panic)))),
     }
 }
 

@@ -11,6 +11,7 @@ use super::publisher::{Image, Parcel, Publisher};
 use super::run::{Failure, Run, State};
 use super::threads::Threads;
 use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule};
+use crate::coded::Problem;
 use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Job};
@@ -107,14 +108,14 @@ impl Solver {
         self.history.begin(id);
         let made = match self.threads.pool(job.num_threads()) {
             Ok(pool) => Run::set_up(id, task, pool, &mut self.setup, job, rois),
-            Err(text) => Err(Failure::Sentence(text)),
+            Err(problem) => Err(Failure::Problem(problem)),
         };
         let (mut run, info, notices) = match made {
             Ok(made) => made,
             Err(failure) => {
                 let kind = match failure {
                     Failure::Stopped => EventKind::Ended(EndReason::Cancelled),
-                    Failure::Sentence(text) | Failure::Panic(text) => EventKind::Failed(text),
+                    Failure::Problem(problem) | Failure::Panic(problem) => EventKind::Failed(problem),
                 };
                 return self.publisher.send_event(Event { run: id, kind });
             }
@@ -144,8 +145,8 @@ impl Solver {
         if run.iteration >= run.target {
             return self.end(EndReason::Completed);
         }
-        if let Some(text) = self.publisher.failure() {
-            return self.fail(text);
+        if let Some(problem) = self.publisher.failure() {
+            return self.fail(problem);
         }
         let start = Instant::now();
         if let Err(failure) = run.step().and_then(|report| self.follow_up(report, start)) {
@@ -263,7 +264,7 @@ impl Solver {
     /// Waits until all volumes have arrived.
     fn arrived(&self) -> Result<(), Failure> {
         self.publisher.flush();
-        self.publisher.failure().map_or(Ok(()), |text| Err(Failure::Sentence(text)))
+        self.publisher.failure().map_or(Ok(()), |problem| Err(Failure::Problem(problem)))
     }
 
     /// Holds the run, or ends it when the step was its last.
@@ -344,23 +345,23 @@ impl Solver {
     fn give_up(&mut self, failure: Failure) {
         match failure {
             Failure::Stopped => self.end(EndReason::Cancelled),
-            Failure::Sentence(text) => {
+            Failure::Problem(problem) => {
                 // Where nobody looked, the image before the step that failed is still to be handed over, if it can be.
                 if self.run.as_ref().is_some_and(|run| run.published != Some(run.subiteration)) {
                     let _ = self.publish();
                 }
-                self.fail(text);
+                self.fail(problem);
             }
-            Failure::Panic(text) => self.fail(text),
+            Failure::Panic(problem) => self.fail(problem),
         }
     }
 
     /// Says why a run is given up. Its history stays, its algorithm may be in any state and goes, once nothing of it is
     /// under way.
-    fn fail(&mut self, text: String) {
+    fn fail(&mut self, problem: Problem) {
         self.publisher.flush();
         let _ = self.publisher.failure();
-        self.say(EventKind::Failed(text));
+        self.say(EventKind::Failed(problem));
         self.run = None;
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
 
+use crate::coded::Problem;
 use crate::words::counted;
 
 /// On the scale 0 to 99 of the thread-priority package, on which 50 is usual: niceness 10 on Linux, which leaves the
@@ -28,7 +29,7 @@ impl Threads {
     ///
     /// # Errors
     /// The system refuses the threads, as a sentence.
-    pub fn pool(&mut self, num_threads: Option<usize>) -> Result<Arc<ThreadPool>, String> {
+    pub fn pool(&mut self, num_threads: Option<usize>) -> Result<Arc<ThreadPool>, Problem> {
         let count = num_threads.unwrap_or_else(num_cores).max(1);
         if let Some(pool) = self.pool.as_ref().filter(|pool| pool.current_num_threads() == count) {
             return Ok(Arc::clone(pool));
@@ -49,7 +50,7 @@ impl Threads {
 ///
 /// # Errors
 /// The system refuses the threads, as a sentence.
-pub fn thread_pool(num_threads: Option<usize>) -> Result<ThreadPool, String> {
+pub fn thread_pool(num_threads: Option<usize>) -> Result<ThreadPool, Problem> {
     build(ThreadPoolBuilder::new(), num_threads.unwrap_or_else(num_cores).max(1))
 }
 
@@ -58,13 +59,13 @@ pub fn thread_pool(num_threads: Option<usize>) -> Result<ThreadPool, String> {
 ///
 /// # Errors
 /// The system refuses even one thread, as a sentence.
-pub fn start_workers() -> Result<(), String> {
+pub fn start_workers() -> Result<(), Problem> {
     let mut count = num_cores();
     loop {
         // A refused attempt to start the pool is final: each is tried with a pool of its own first.
         match thread_pool(Some(count)) {
             Ok(_) => break,
-            Err(text) if count == 1 => return Err(text),
+            Err(problem) if count == 1 => return Err(problem),
             Err(_) => count /= 2,
         }
     }
@@ -76,16 +77,17 @@ pub fn start_workers() -> Result<(), String> {
     }
 }
 
-fn build(builder: ThreadPoolBuilder, count: usize) -> Result<ThreadPool, String> {
+fn build(builder: ThreadPoolBuilder, count: usize) -> Result<ThreadPool, Problem> {
     builder.num_threads(count).build().map_err(|error| refused(count, &error))
 }
 
-fn refused(count: usize, error: &ThreadPoolBuildError) -> String {
-    format!(
+fn refused(count: usize, error: &ThreadPoolBuildError) -> Problem {
+    let text = format!(
         "{} could not be started: {error}; ask for fewer (--threads), or allow this process more threads and \
          memory (ulimit -u, ulimit -v)",
         counted(count, "thread")
-    )
+    );
+    Problem::new("threads", text)
 }
 
 /// Number of cores that this process may use.

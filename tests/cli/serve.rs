@@ -84,7 +84,7 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
         let (session, pid) = session(&folder, &format!("server-{moment}"), "30");
         start(&session, open(&session, &folder), 100_000);
         let number = std::fs::read_to_string(&pid).unwrap().trim().to_owned();
-        let (mut image, mut sentence, mut is_killed) = (None::<Frame>, None, false);
+        let (mut image, mut problem, mut is_killed) = (None::<Frame>, None, false);
         let (begun, mut num_steps) = (Instant::now(), 0);
         wait_until("the end", || {
             if !is_killed && begun.elapsed() > Duration::from_millis(moment * 37) {
@@ -93,7 +93,7 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
             }
             for event in session.events().try_iter() {
                 match event.kind {
-                    EventKind::Failed(text) => sentence = Some(text),
+                    EventKind::Failed(found) => problem = Some(found),
                     EventKind::Iterate(_) => num_steps += 1,
                     _ => {}
                 }
@@ -101,10 +101,10 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
             while let Some(frame) = session.take_frame() {
                 image = Some(frame);
             }
-            sentence.is_some()
+            problem.is_some()
         });
-        let sentence = sentence.unwrap();
-        assert!(is_killed && sentence.contains("no longer exists"), "{sentence}");
+        let problem = problem.unwrap();
+        assert!(is_killed && problem.code == "remote.lost", "{problem:?}");
         let over = session.remote().unwrap().line();
         assert!(matches!(over, LineState::Over { .. }), "{over:?}");
         // The image of the first step may still have been on its way.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use strum::VariantNames as _;
+use tomoscope::cli::Failure;
 use tomoscope::io::list_mode::EventProblem;
 use tomoscope::io::list_mode::petsird::PetsirdProblem;
 use tomoscope::io::{FormProblem, IoError, Unsupported};
@@ -18,15 +19,21 @@ fn documented() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_code_of_a_file_is_documented_and_nothing_else() {
+fn every_code_of_a_file_or_a_command_is_documented_and_nothing_else() {
     // These only have the code of another error.
     let others = ["io.counts", "io.unsupported", "io.unsupported.own-form", "io.unsupported.calibration"];
     let others = [&others[..], &["io.events", "io.events.unsupported", "io.events.petsird"]].concat();
     let of_events = EventProblem::VARIANTS.iter().chain(PetsirdProblem::VARIANTS);
-    let names = IoError::VARIANTS.iter().chain(Unsupported::VARIANTS).chain(FormProblem::VARIANTS).chain(of_events);
+    let names = IoError::VARIANTS
+        .iter()
+        .chain(Unsupported::VARIANTS)
+        .chain(FormProblem::VARIANTS)
+        .chain(of_events)
+        .chain(Failure::VARIANTS);
     let mut codes: BTreeSet<String> = names.filter(|name| !others.contains(name)).map(|name| (*name).to_owned()).collect();
     codes.extend(["io.not-found", "io.unsupported.…", "io.events.…", "io.petsird.…"].map(Into::into));
-    let documented: BTreeSet<String> = documented().into_iter().filter(|code| code.starts_with("io.")).collect();
+    let documented: BTreeSet<String> =
+        documented().into_iter().filter(|code| code.starts_with("io.") || code.starts_with("command.")).collect();
     let not_documented: Vec<_> = codes.difference(&documented).collect();
     let without_error: Vec<_> = documented.difference(&codes).collect();
     assert!(not_documented.is_empty() && without_error.is_empty(), "missing: {not_documented:?}, too many: {without_error:?}");

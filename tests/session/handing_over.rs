@@ -134,7 +134,7 @@ fn a_copy_that_fails_fails_the_run_and_the_last_good_volume_stays() {
             })
         }));
         let failing = watcher.start(1_000_000, RoiSet::default(), false);
-        let sentence = watcher.wait_for_failure(failing);
+        let sentence = watcher.wait_for_failure(failing).text;
         assert!(sentence.contains(if panics { "slot 4 of 3" } else { "use --device cpu" }), "{sentence}");
         // What was measured meanwhile is told, and nothing comes after the failure.
         let told = told(&watcher, failing);
@@ -300,6 +300,6 @@ fn an_error_when_nobody_looked_hands_the_image_before_it_over() {
         |_| {},
     );
     let run = watcher.start(9, RoiSet::default(), false);
-    assert_eq!(watcher.wait_for_failure(run), "no memory");
+    assert_eq!(watcher.wait_for_failure(run).text, "no memory");
     assert_eq!(watcher.shown_value(), value_of(1, 3));
 }

@@ -185,7 +185,7 @@ fn an_error_fails_the_run_and_the_next_start_works() {
         )
     }));
     let failing = watcher.start(5, RoiSet::default(), false);
-    assert_eq!(watcher.wait_for_failure(failing), sentence);
+    assert_eq!(watcher.wait_for_failure(failing).text, sentence);
     assert_eq!(watcher.shown_value(), value_of(1, 2), "the last good volume stays");
     assert_eq!(watcher.session.history(failing).len(), 2);
     let next = watcher.start(5, RoiSet::default(), false);
@@ -199,7 +199,7 @@ fn a_panic_fails_the_run_and_the_next_start_works() {
         Script::with_deed(2, move |step, _| if run == 1 && step == 3 { panic!("index 7 of 3") } else { Ok(()) })
     }));
     let failing = watcher.start(5, RoiSet::default(), false);
-    let sentence = watcher.wait_for_failure(failing);
+    let sentence = watcher.wait_for_failure(failing).text;
     assert!(sentence.contains("index 7 of 3"), "{sentence}");
     let next = watcher.start(5, RoiSet::default(), false);
     assert_eq!(watcher.wait_for_end(next), EndReason::Completed);
@@ -210,7 +210,7 @@ fn a_panic_fails_the_run_and_the_next_start_works() {
 fn a_panic_of_the_set_up_is_a_failure_too() {
     let mut watcher = Watcher::new(scripted(|run| if run == 1 { panic!("no such thing") } else { Script::new(1) }));
     let failing = watcher.start(1, RoiSet::default(), false);
-    assert!(watcher.wait_for_failure(failing).contains("no such thing"));
+    assert!(watcher.wait_for_failure(failing).text.contains("no such thing"));
     let next = watcher.start(1, RoiSet::default(), false);
     assert_eq!(watcher.wait_for_end(next), EndReason::Completed);
 }

@@ -46,12 +46,12 @@ fn reconstruct(study: &Arc<Study<Counts>>, settings: RunSettings) -> Volume {
     Volume::clone(&watcher.shown.as_ref().unwrap().volume)
 }
 
-/// The sentence with which a run is refused.
+/// The code with which a run is refused.
 fn refusal(study: &Arc<Study<Counts>>, settings: RunSettings) -> String {
     let mut watcher = Watcher::with_options(SessionOptions::default(), Box::new(prepare), |_| {});
     let start = Command::Start { job: counts(study, settings), rois: RoiSet::default(), paused: false };
     let run = watcher.session.send(start);
-    watcher.wait_for_failure(run)
+    watcher.wait_for_failure(run).code
 }
 
 /// The settings that a study is reconstructed with by default, on the processor whatever else the machine has.

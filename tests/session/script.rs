@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use tomoscope::algebra::{BackendError, PendingVolume};
+use tomoscope::coded::Problem;
 use tomoscope::data::{Counts, Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiSums, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, OperatorError};
@@ -279,10 +280,10 @@ impl Watcher {
     }
 
     /// Waits for the sentence with which a run fails.
-    pub fn wait_for_failure(&mut self, run: RunId) -> String {
+    pub fn wait_for_failure(&mut self, run: RunId) -> Problem {
         let over = |event: &Event| event.run == run && matches!(event.kind, EventKind::Ended(_) | EventKind::Failed(_));
         match self.wait_for(0, over).kind {
-            EventKind::Failed(text) => text,
+            EventKind::Failed(problem) => problem,
             kind => panic!("run {run} did not fail but: {kind:?}"),
         }
     }

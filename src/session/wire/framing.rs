@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The version of the protocol.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// How the first line begins.
 const NAME: &str = "tomoscope wire";

@@ -18,6 +18,7 @@ use super::rendezvous::Rendezvous;
 use super::server::{Hub, Input, ServeOptions};
 use super::studies::{HeadStudy, Scan, Settings, Started, StudyHead};
 use super::{Ends, WireError};
+use crate::coded::Problem;
 use crate::data::{
     CountRates, Counts, EventList, EventNumbers, Extremes, ListFacts, Michelogram, Notice, Roi, RoiShape, ScanTime, Study, Unit,
 };
@@ -211,7 +212,7 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         event(EventKind::Remeasured { branch: 1, points: vec![(1, 1, Vec::new())] }),
         event(EventKind::Notice(Notice::info("x"))),
         event(EventKind::Ended(EndReason::Completed)),
-        event(EventKind::Failed("x".into())),
+        event(EventKind::Failed(Problem::new("code", "text"))),
         News::Started(1, Box::new(Started::of(STUDY, info, 2).unwrap())),
         opened(Scan::Counts(Arc::new(study()))),
         opened(Scan::Events(Arc::new(list()))),

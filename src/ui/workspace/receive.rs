@@ -95,7 +95,7 @@ impl App {
                     self.take_matrix_of_run(&info);
                 }
                 EventKind::RuleMet(words) => self.notify(ctx, Notice::info(words)),
-                EventKind::Failed(text) => self.notify(ctx, Notice::error(text)),
+                EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
                 _ => {}
             }
         }

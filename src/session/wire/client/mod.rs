@@ -20,6 +20,7 @@ use super::messages::{Order, ToServer, ToWindow};
 use super::outbox::{Inbox, Outbox};
 use super::remote::{RemoteAsk, Shared};
 use super::{Dial, Line, LineState, Remote, WireError};
+use crate::coded::Problem;
 use crate::plan::Job;
 use crate::session::frames::FrameSender;
 use crate::session::history::History;
@@ -253,7 +254,7 @@ impl Client {
     fn say_over(&mut self, reason: &str) {
         self.shared.lock().give_up_opening(reason);
         if let Some(run) = self.jobs.keys().next_back() {
-            let _ = self.ends.events.send(Event { run: *run, kind: EventKind::Failed(reason.to_owned()) });
+            let _ = self.ends.events.send(Event { run: *run, kind: EventKind::Failed(Problem::new("remote.lost", reason)) });
         }
     }
 

@@ -7,6 +7,7 @@ use super::super::remote::RemoteAsk;
 use super::super::studies::{Settings, study_of};
 use super::super::{LineState, WireError};
 use super::Client;
+use crate::coded::Problem;
 use crate::plan::Job;
 use crate::session::measurer::Ask;
 use crate::session::solver::Message;
@@ -51,7 +52,7 @@ impl Client {
                     Order::Start { run, study, settings, rois: Rois::of(&rois), paused }
                 }
                 Err(reason) => {
-                    let _ = self.ends.events.send(Event { run, kind: EventKind::Failed(reason) });
+                    let _ = self.ends.events.send(Event { run, kind: EventKind::Failed(Problem::new("remote.refused", reason)) });
                     (self.wake)();
                     // The run before ends all the same, as it does where the solver refuses one.
                     Order::Cancel

@@ -9,6 +9,7 @@ use super::super::framing::encode;
 use super::super::messages::{News, Rois, StudyId, ToWindow};
 use super::super::studies::{Scan, Settings, StudyHead};
 use super::{Hub, Input};
+use crate::coded::Problem;
 use crate::plan::{Forecast, StudyFiles, forecast};
 use crate::session::{Command, Event, EventKind};
 
@@ -59,7 +60,7 @@ impl Hub {
         let Some(scan) = self.studies.used(study) else {
             self.session.send(Command::Cancel);
             let reason = format!("study {study} is not open on the server (any more): open it again");
-            return self.tell(News::Event(Event { run, kind: EventKind::Failed(reason) }));
+            return self.tell(News::Event(Event { run, kind: EventKind::Failed(Problem::new("remote.no-study", reason)) }));
         };
         let job = scan.job(settings).ok_or_else(|| WireError::cannot_be("a start of another kind of run than the study's"))?;
         let rois = self.regions(rois)?.unwrap_or_default();
