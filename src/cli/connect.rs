@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::CliResult;
-use super::serve::LINGER_SECS;
+use crate::cli::serve::LINGER_SECS;
+use crate::cli::shared::error::CliResult;
 use crate::session::Trace;
 use crate::session::wire::{Dial, Line};
 use crate::ui;
@@ -68,7 +68,7 @@ impl Target {
     pub fn open_window(self, trace: Trace) -> CliResult {
         let Target { host, path, words } = self;
         let dial: Dial = Box::new(move || Line::through(&words));
-        super::window::shown(ui::run_elsewhere(host, dial, path, trace))
+        crate::cli::window::shown(ui::run_elsewhere(host, dial, path, trace))
     }
 }
 

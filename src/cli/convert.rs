@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::console::out;
-use super::frame_option::FrameOption;
-use super::options::{PerAxis, TalkOptions, calibration, sides, voxels};
-use super::outputs::Files;
-use super::paths::image_file;
-use super::{CliResult, Done, notices, wrong};
+use crate::cli::shared::console::out;
+use crate::cli::shared::error::{CliError, CliResult, Done};
+use crate::cli::shared::frame_option::FrameOption;
+use crate::cli::shared::notices;
+use crate::cli::shared::options::{PerAxis, TalkOptions, calibration, sides, voxels};
+use crate::cli::shared::outputs::Files;
+use crate::cli::shared::paths::image_file;
 use crate::data::{Notice, Unit, Volume};
 use crate::io::dicom::Patient;
 use crate::io::{FileKind, numpy_image, provenance};
@@ -106,7 +107,10 @@ impl ConvertOptions {
         if FileKind::of(&self.output) != Some(FileKind::DicomSeries)
             && let Some((name, _)) = given.iter().find(|(_, is_given)| *is_given)
         {
-            return Err(wrong(format!("{name} is for DICOM series (.dcm): {} has no place for it", self.output.display())));
+            return Err(CliError::arguments(format!(
+                "{name} is for DICOM series (.dcm): {} has no place for it",
+                self.output.display()
+            )));
         }
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         Ok(Patient { name: text(&self.patient_name), id: text(&self.patient_id), study_uid: self.study_uid.clone() })
@@ -120,13 +124,13 @@ impl ConvertOptions {
                 if let Some(found) = provenance::read(&self.input) {
                     let text =
                         format!("{} has its voxel size in {}; omit --voxel-mm", self.input.display(), found.path.display());
-                    return Err(wrong(text));
+                    return Err(CliError::arguments(text));
                 }
                 numpy_image::read_image_of_voxels(&self.input, voxel_mm)?
             }
             Some(_) => {
                 let text = format!("--voxel-mm is for NumPy arrays (.npy): {} contains its voxel size", self.input.display());
-                return Err(wrong(text));
+                return Err(CliError::arguments(text));
             }
         };
         notices::print(&found);
@@ -142,7 +146,7 @@ impl ConvertOptions {
                 record.image.unit = unit.label().to_owned();
             }
             Some(_) => {
-                return Err(wrong(format!("{name} contains its unit, {}; omit --unit", volume.unit.label())));
+                return Err(CliError::arguments(format!("{name} contains its unit, {}; omit --unit", volume.unit.label())));
             }
             None => {}
         }
@@ -153,7 +157,7 @@ impl ConvertOptions {
                     "--calibration is for images in counts/mm; the values of {name} are in {}{hint}",
                     volume.unit.label()
                 );
-                return Err(wrong(text));
+                return Err(CliError::arguments(text));
             }
             (volume, record) = (volume.calibrated(bq_per_ml), record.calibrated(bq_per_ml));
         }

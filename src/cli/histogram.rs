@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::console::out;
-use super::list_options::ListArguments;
-use super::options::{TalkOptions, count};
-use super::outputs::Files;
-use super::paths::{of_frame, projections_file};
-use super::progress::with_bar;
-use super::simulate::WRITTEN;
-use super::{CliResult, notices};
+use crate::cli::shared::console::out;
+use crate::cli::shared::error::CliResult;
+use crate::cli::shared::list_options::ListArguments;
+use crate::cli::shared::notices;
+use crate::cli::shared::options::{TalkOptions, count};
+use crate::cli::shared::outputs::Files;
+use crate::cli::shared::paths::{of_frame, projections_file};
+use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::progress::with_bar;
 use crate::data::{Counts, Frames, Study};
 use crate::io::{Correction, write_projections};
 use crate::plan::{HistogramSettings, histogram};

@@ -1,16 +1,14 @@
 //! `tomoscope man` and `tomoscope completions`: what shells and manual readers want, made from the definition of the commands.
 
-use super::CliError;
-use super::error::Failure;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use super::CliResult;
-use super::command::command;
-use super::console::{out, print_script};
+use crate::cli::command::command;
+use crate::cli::shared::console::{out, print_script};
+use crate::cli::shared::error::{CliError, CliResult, Failure};
 
 /// Options of `tomoscope completions`.
 #[derive(Args)]

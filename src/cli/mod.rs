@@ -3,56 +3,19 @@
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments, 3 an image was written that holds less than
 //! was asked for, or values that are not finite. A result is never lost because something cannot be printed ([`console`]).
 
-mod batch;
 mod bench;
-mod bench_list_mode;
-mod bench_matrix;
 mod command;
-mod compare;
 mod connect;
-mod console;
 mod convert;
-mod devices;
-mod doctor;
-mod done_before;
-mod error;
-mod follow_list;
-mod frame_option;
 mod histogram;
-mod image_options;
-mod info;
-mod info_json;
-mod info_list;
-mod list_options;
+mod inspect;
 mod manual;
-mod matrix;
-mod measure;
-mod nema;
-mod notices;
-mod options;
-mod outputs;
-mod parts;
-mod paths;
-mod processes;
-mod progress;
 mod project;
 mod reconstruct;
-mod reconstruct_data;
-mod reconstruct_epri;
-mod reconstruct_frames;
-mod reconstruct_work;
-mod reference_image;
 mod reproduce;
-mod run_progress;
 mod serve;
-mod sharing;
-mod signals;
+mod shared;
 mod simulate;
-mod simulate_epri;
-mod simulate_list;
-mod simulate_photons;
-mod stop_options;
-mod tubes;
 mod window;
 
 use std::ffi::OsString;
@@ -60,38 +23,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-use console::err;
-pub use error::Failure;
-use error::{CliError, WRONG_ARGUMENTS};
+use shared::console::err;
+use shared::error::{CliError, CliResult, Done, WRONG_ARGUMENTS};
 
 use crate::session::start_workers;
+pub use shared::error::Failure;
 
 /// Exit code for an incomplete image.
 const IN_PART: u8 = 3;
-
-/// What a command gives back.
-type CliResult<T = ()> = Result<T, CliError>;
-
-/// Returns the error of a wrong argument.
-fn wrong(text: impl Into<String>) -> CliError {
-    CliError::arguments(text)
-}
-
-/// How a command that did its work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Done {
-    /// All of it.
-    Wholly,
-    /// The image that was written holds less than was asked for, or values that are not finite; why was said.
-    InPart,
-}
-
-impl From<()> for Done {
-    fn from((): ()) -> Self {
-        Done::Wholly
-    }
-}
 
 /// Watch a PET or EPRI image reconstruct live.
 #[derive(Parser)]
@@ -121,20 +60,20 @@ struct Cli {
 #[derive(Subcommand)]
 enum CliCommand {
     /// Measures the speed of the program.
-    Bench(bench::BenchOptions),
+    Bench(bench::run::BenchOptions),
     /// Lists the compute devices.
     Devices,
     /// Checks this computer and prints its state for a bug report.
     ///
     /// Program, system, processor, folders, display, CUDA and graphics, then the problems and their remedies. The report contains no
     /// names of users or hosts.
-    Doctor(doctor::DoctorOptions),
+    Doctor(inspect::doctor::DoctorOptions),
     /// Describes a file.
-    Info(info::InfoOptions),
+    Info(inspect::info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
-    Simulate(simulate::SimulateOptions),
+    Simulate(simulate::options::SimulateOptions),
     /// Reconstructs images from projection data, list-mode data or EPRI acquisitions.
-    Reconstruct(Box<batch::BatchOptions>),
+    Reconstruct(Box<reconstruct::batch::BatchOptions>),
     /// Reproduces the tables of a published paper.
     Reproduce(reproduce::ReproduceOptions),
     /// Forward-projects an image.
@@ -146,15 +85,15 @@ enum CliCommand {
     /// Converts an image to another format.
     Convert(convert::ConvertOptions),
     /// Measures regions of interest on an image.
-    Measure(measure::MeasureOptions),
+    Measure(inspect::measure::MeasureOptions),
     /// Compares two images.
-    Compare(compare::CompareOptions),
+    Compare(inspect::compare::CompareOptions),
     /// Simulates tubes of response of a scanner with rotating heads.
-    Tubes(tubes::TubesOptions),
+    Tubes(simulate::tubes::TubesOptions),
     /// Simulates the system matrix of a ring of crystals.
-    Matrix(matrix::MatrixOptions),
+    Matrix(simulate::matrix::MatrixOptions),
     /// Measures NEMA image quality (NU 2 body phantom, NU 4 small-animal phantom).
-    Nema(nema::NemaOptions),
+    Nema(inspect::nema::NemaOptions),
     /// Runs the server of a remote window (started by tomoscope --connect).
     Serve(serve::ServeArguments),
     /// Prints shell completions.
@@ -182,7 +121,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
                 }
                 return ExitCode::from(WRONG_ARGUMENTS);
             }
-            console::note(printed);
+            shared::console::note(printed);
             return exit_code(Ok(Done::Wholly), false);
         }
     };
@@ -191,28 +130,28 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return exit_code(Err(problem.into()), prints_json);
     }
     if cli.command.is_some()
-        && let Err(error) = signals::listen()
+        && let Err(error) = shared::signals::listen()
     {
         err!("warning: Ctrl-C will end the program at once, without keeping its image: {error}");
     }
     let result: CliResult<Done> = match cli.command {
-        Some(CliCommand::Bench(options)) => bench::run(options).map(Done::from),
-        Some(CliCommand::Devices) => devices::run().map(Done::from),
-        Some(CliCommand::Doctor(options)) => doctor::run(&options).map(Done::from),
-        Some(CliCommand::Info(options)) => info::run(&options).map(Done::from),
-        Some(CliCommand::Reconstruct(options)) => batch::run(&options),
+        Some(CliCommand::Bench(options)) => bench::run::run(options).map(Done::from),
+        Some(CliCommand::Devices) => inspect::devices::run().map(Done::from),
+        Some(CliCommand::Doctor(options)) => inspect::doctor::run(&options).map(Done::from),
+        Some(CliCommand::Info(options)) => inspect::info::run(&options).map(Done::from),
+        Some(CliCommand::Reconstruct(options)) => reconstruct::batch::run(&options),
         Some(CliCommand::Reproduce(options)) => reproduce::run(options).map(Done::from),
         Some(CliCommand::Project(options)) => project::project(&options),
         Some(CliCommand::Backproject(options)) => project::backproject(&options),
-        Some(CliCommand::Simulate(options)) => simulate::run(&options).map(Done::from),
+        Some(CliCommand::Simulate(options)) => simulate::run::run(&options).map(Done::from),
         Some(CliCommand::Histogram(options)) => histogram::run(&options).map(Done::from),
         Some(CliCommand::Convert(options)) => convert::run(&options),
-        Some(CliCommand::Measure(options)) => measure::run(&options).map(Done::from),
-        Some(CliCommand::Compare(options)) => compare::run(&options).map(Done::from),
-        Some(CliCommand::Tubes(options)) => tubes::run(&options).map(Done::from),
-        Some(CliCommand::Matrix(options)) => matrix::run(&options).map(Done::from),
+        Some(CliCommand::Measure(options)) => inspect::measure::run(&options).map(Done::from),
+        Some(CliCommand::Compare(options)) => inspect::compare::run(&options).map(Done::from),
+        Some(CliCommand::Tubes(options)) => simulate::tubes::run(&options).map(Done::from),
+        Some(CliCommand::Matrix(options)) => simulate::matrix::run(&options).map(Done::from),
         Some(CliCommand::Serve(arguments)) => serve::run(&arguments).map(Done::from),
-        Some(CliCommand::Nema(options)) => nema::run(&options).map(Done::from),
+        Some(CliCommand::Nema(options)) => inspect::nema::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),
         Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
         None => window::run(cli.study.as_deref(), cli.opened, &cli.connect, cli.trace.as_deref()).map(Done::from),
@@ -227,14 +166,14 @@ fn prints_json(arguments: &[OsString]) -> bool {
 
 /// Prints an error to standard output, where a program that asked for `--json` looks for the result.
 fn print_error_as_json(error: &CliError) {
-    console::print_result(format_args!("{}\n", error.to_json()));
+    shared::console::print_result(format_args!("{}\n", error.to_json()));
     // (That nobody reads it is no further error.)
-    let _ = console::finish();
+    let _ = shared::console::finish();
 }
 
 /// Prints the error of a command, if it failed, and returns the exit code.
 fn exit_code(result: CliResult<Done>, prints_json: bool) -> ExitCode {
-    match result.and_then(|done| console::finish().map(|()| done)) {
+    match result.and_then(|done| shared::console::finish().map(|()| done)) {
         Ok(Done::Wholly) => ExitCode::SUCCESS,
         Ok(Done::InPart) => ExitCode::from(IN_PART),
         Err(error) => {

@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::console::{err, out};
-use super::options::{ProjectorOptions, TalkOptions};
-use super::outputs::Files;
-use super::paths::{image_file, projections_file};
-use super::{CliResult, Done, notices, wrong};
+use crate::cli::shared::console::{err, out};
+use crate::cli::shared::error::{CliError, CliResult, Done};
+use crate::cli::shared::notices;
+use crate::cli::shared::options::{ProjectorOptions, TalkOptions};
+use crate::cli::shared::outputs::Files;
+use crate::cli::shared::paths::{image_file, projections_file};
 use crate::data::{Counts, Michelogram, Notice, Study, TubeSet, Unit};
 use crate::geometry::Grid;
 use crate::io::{check_image_unit, read_study, read_volume, write_projections};
@@ -110,7 +111,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     options.projector.check_effects()?;
     files(&options.projector).read([&options.input, &options.like]).write("-o", [&options.output]).check()?;
     if options.projector.additive.is_some() {
-        return Err(wrong("a backprojection has no additive term: leave out --additive"));
+        return Err(CliError::arguments("a backprojection has no additive term: leave out --additive"));
     }
     check_image_unit(&options.output, Unit::Mm)?;
     let start = Start::now();

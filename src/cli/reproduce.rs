@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use strum::VariantArray as _;
 
-use super::console::{self, remark};
-use super::options::TalkOptions;
-use super::{CliResult, options};
+use crate::cli::shared::console::remark;
+use crate::cli::shared::error::CliResult;
+use crate::cli::shared::options::TalkOptions;
+use crate::cli::shared::{console, options};
 use crate::plan::DeviceChoice;
-use crate::reproduce::belzunce_2012::{self, NsrReading, Readings};
-use crate::reproduce::cabello_2012;
+use crate::reproduce::belzunce_2012::{NsrReading, Readings};
 use crate::reproduce::herraiz::{self, Paper as HerraizPaper};
-use crate::reproduce::qiao_2015;
+use crate::reproduce::{belzunce_2012, cabello_2012, qiao_2015};
 
 /// Options of `tomoscope reproduce`.
 #[derive(Args)]

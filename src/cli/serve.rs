@@ -4,7 +4,8 @@ use std::io::{stdin, stdout};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CliResult, signals};
+use crate::cli::shared::error::CliResult;
+use crate::cli::shared::signals;
 use crate::io::FileKind;
 use crate::plan::StudyFiles;
 use crate::session::wire::{Line, Scan, ServeOptions, serve};

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use super::connect::ConnectOptions;
-use super::{CliResult, wrong};
+use crate::cli::connect::ConnectOptions;
+use crate::cli::shared::error::{CliError, CliResult};
 use crate::io::IoError;
 use crate::plan::{ScanFiles, StudyFiles};
 use crate::session::Trace;
-use crate::ui::{self, Source, StartError, show_error};
+use crate::ui;
+use crate::ui::{Source, StartError, show_error};
 
 /// How a study is opened.
 #[derive(clap::Args, Clone, Copy)]
@@ -37,7 +38,7 @@ impl StudyOptions {
 
 /// Opens the window on a study, or on the built-in one; or on one of another machine.
 pub fn run(study: Option<&Path>, options: StudyOptions, connect: &ConnectOptions, trace: Option<&Path>) -> CliResult {
-    let target = connect.target(study).map_err(wrong)?;
+    let target = connect.target(study).map_err(CliError::arguments)?;
     if let (None, Some(study)) = (&target, study) {
         check(study)?;
     }

@@ -1,0 +1,107 @@
+//! `tomoscope bench iteration`.
+
+use super::common::nema_study;
+use super::common::scan;
+use super::common::write_json;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::bench::{IterationRow, bench_iteration};
+use crate::cli::shared::console::out;
+use crate::cli::shared::error::CliResult;
+use crate::cli::shared::options;
+use crate::cli::shared::options::count;
+use crate::operator::Accumulation;
+use crate::plan::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings, default_settings};
+use crate::report::{Column, Columns};
+use crate::words::{bytes, counted};
+
+/// A time of an iteration in milliseconds, and what more there is to say.
+const ITERATION: Columns<3> = Columns([Column::words("", 16), Column::numbers("", 11), Column::words("", 0)]);
+
+/// What an iteration needs.
+const MEMORY: Columns<2> = Columns([Column::words("", 20), Column::words("", 0)]);
+
+#[derive(Args)]
+pub struct IterationOptions {
+    /// Scanner of the catalogue.
+    #[arg(long, default_value = "discovery-ste")]
+    pub scanner: String,
+
+    /// Image size in voxels; the image spans the scanner's field of view.
+    #[arg(long, default_value = "256,256,47", value_name = "NX,NY,NZ", value_parser = options::triple::<usize, 3>)]
+    pub image: [usize; 3],
+
+    /// Where to reconstruct: auto, cpu, cuda, cuda:N, or several GPUs together: cuda:N,M or cuda:all. Given more than once, one after
+    /// the other; times are compared with the first.
+    #[arg(long, default_value = "auto", value_parser = options::device)]
+    pub device: Vec<DeviceChoice>,
+
+    /// Projectors, separated by commas: axial-runs, per-lor.
+    #[arg(long, value_delimiter = ',', default_value = "per-lor,axial-runs")]
+    pub projector: Vec<ProjectorChoice>,
+
+    /// Accumulation modes, separated by commas (default: all).
+    #[arg(long, value_delimiter = ',', default_value = "atomic,deterministic,non-atomic")]
+    pub accumulation: Vec<Accumulation>,
+
+    /// Subsets; 1 is MLEM.
+    #[arg(long, default_value_t = 1, value_parser = count::<usize>)]
+    pub subsets: usize,
+
+    /// Iterations of a run.
+    #[arg(long, default_value_t = 40, value_parser = count::<usize>)]
+    pub iterations: usize,
+
+    /// Write the rows to this file as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+pub fn run(options: IterationOptions) -> CliResult {
+    let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
+    let study = Arc::new(nema_study(&scanner.geometry)?);
+    let mut rows: Vec<IterationRow> = Vec::new();
+    let ways = options.projector.iter().flat_map(|&projector| options.accumulation.iter().map(move |&way| (projector, way)));
+    for (projector, accumulation) in ways {
+        for &device in &options.device {
+            let settings = RunSettings {
+                algorithm: if options.subsets > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
+                num_iterations: options.iterations,
+                num_subsets: options.subsets,
+                grid: grid.clone(),
+                fov_radius_mm,
+                rays: Rays::Fixed { tangential: 1, axial: 1 },
+                projector,
+                device,
+                accumulation: Some(accumulation),
+                ..default_settings(&study.measured)?
+            };
+            let row = bench_iteration(&study, &settings)?;
+            print_row(&row, rows.first());
+            rows.push(row);
+        }
+    }
+    write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
+}
+
+fn print_row(row: &IterationRow, first: Option<&IterationRow>) {
+    out!("{}, {}, {}", row.device, row.projector, row.accumulation);
+    let fact = |name: &str, secs: f64, digits: usize, what: String| {
+        out!("  {}", ITERATION.line([name.to_owned(), format!("{:.digits$}", 1e3 * secs), what]));
+    };
+    let ratio = first.map_or(String::new(), |first| format!(", {:.2} × the first", first.median_s / row.median_s));
+    fact("iteration", row.median_s, 3, format!("± {:.3} ms{ratio}", 1e3 * row.spread_s));
+    for (name, secs) in row.stages_s.iter().filter(|(_, secs)| *secs > 0.0) {
+        fact(&format!("  {name}"), *secs, 3, format!("ms {:>5.1} %", 100.0 * secs / row.median_s));
+    }
+    let added = 100.0 * (row.viewed_median_s / row.median_s - 1.0);
+    fact("viewed", row.viewed_median_s, 3, format!("± {:.3} ms, {added:+.1} %", 1e3 * row.viewed_spread_s));
+    fact("cold start", row.cold_start_s, 1, "ms".to_owned());
+    let iterations = counted(row.num_iterations, "iteration");
+    fact(&iterations, row.run_s, 1, "ms from data to volume in host memory".to_owned());
+    let used = row.used_bytes.map_or(String::new(), |used| format!(", {} taken on the device", bytes(used)));
+    out!("  {}", MEMORY.line(["memory".to_owned(), format!("{} estimated{used}", bytes(row.estimated_bytes))]));
+}

@@ -1,0 +1,393 @@
+//! `tomoscope info FILE`: what a file holds, in words.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{info_json, info_list};
+use crate::cli::shared::console::out;
+use crate::cli::shared::error::{CliError, CliResult, Failure};
+use crate::cli::shared::list_options::ListArguments;
+use crate::cli::shared::notices;
+use crate::cli::shared::paths::check_file;
+use crate::cli::shared::printed::{made_lines, shared_words, words};
+use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
+use crate::geometry::Grid;
+use crate::io::crystals::{Crystals, read_crystals};
+use crate::io::{
+    FileKind, IoError, calibration, measurements, nifti, provenance, read_projections, read_sweep, read_volume, rois,
+    saved_matrix, saved_pairs, saved_tubes, session_text,
+};
+use crate::plan::Provenance;
+use crate::report::{Column, Columns};
+use crate::scanner::{InPlane, ScanGeometry, Segment};
+use crate::words::bytes;
+
+/// A fact: its name and what it is.
+const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
+
+/// What a file is: its kind, facts as lines and as JSON, and what is to be known about it.
+type Described = (&'static str, Vec<(&'static str, String)>, serde_json::Value, Vec<Notice>);
+
+/// Options of `tomoscope info`.
+#[derive(Args)]
+pub struct InfoOptions {
+    /// File of any supported kind.
+    ///
+    /// Sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr, .lmDat), EPRI acquisition (.DSC, -proj.npy, .sweep), image (.hv, .nii,
+    /// .nii.gz, .npy), tubes of response (.tubes), crystal-pair histogram (.pairs), system matrix (.matrix), crystals of a scanner
+    /// (.crystals.toml), ROIs (.toml, .json), session (.session) or measured values (.csv).
+    file: PathBuf,
+
+    #[command(flatten)]
+    list_arguments: ListArguments,
+
+    /// Print the figures as JSON, for scripts.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints what the file holds.
+pub fn run(options: &InfoOptions) -> CliResult {
+    let path = options.file.as_path();
+    if FileKind::of(path) != Some(FileKind::DicomSeries) {
+        check_file(path)?;
+    }
+    let (what, lines, facts, notices): Described = match FileKind::of(path) {
+        Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => {
+            let (data, notices) = read_projections(path)?;
+            ("projection data (Interfile)", projection_lines(&data), info_json::projections(&data), notices)
+        }
+        Some(FileKind::NiftiImage) if nifti::frames(path)?.is_some() => series(path)?,
+        Some(kind @ (FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage)) => {
+            let (volume, notices) = read_volume(path)?;
+            let what = match kind {
+                FileKind::NiftiImage => "image (NIfTI)",
+                FileKind::NumpyImage => "image (NumPy array)",
+                _ => "image (Interfile)",
+            };
+            (what, image_lines(&volume), info_json::image(&volume), notices)
+        }
+        Some(kind @ (FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)) => {
+            let study = read_sweep(path, None)?;
+            let what = match kind {
+                FileKind::Bes3t => "EPRI sweep (Bruker BES3T)",
+                FileKind::NumpySweep => "EPRI sweep (NumPy arrays)",
+                _ => "EPRI sweep",
+            };
+            (what, sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
+        }
+        Some(FileKind::Petsird | FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
+            let info = info_list::read(path, &options.list_arguments.list_options())?;
+            ("list-mode data", info.lines(), info.json(), info.notices)
+        }
+        Some(FileKind::Tubes) => {
+            let tubes = saved_tubes::read_tubes(path)?;
+            ("tubes of response", tube_lines(&tubes), info_json::tubes(&tubes), Vec::new())
+        }
+        Some(FileKind::Pairs) => {
+            let pairs = saved_pairs::read_pairs(path)?;
+            ("crystal-pair histogram", pair_lines(&pairs), info_json::pairs(&pairs), Vec::new())
+        }
+        Some(FileKind::Matrix) => {
+            let matrix = saved_matrix::read_matrix(path)?;
+            ("system matrix", matrix_lines(&matrix), info_json::matrix(&matrix), Vec::new())
+        }
+        Some(FileKind::Crystals) => {
+            let Crystals { detectors, .. } = read_crystals(path)?;
+            ("crystals of a scanner", info_list::crystal_lines(&detectors), info_list::crystals_json(&detectors), Vec::new())
+        }
+        // Earlier versions called it STEM.json.
+        Some(FileKind::Provenance | FileKind::Rois) if provenance::check(path).is_ok() => {
+            let record: Provenance = serde_json::from_str(&std::fs::read_to_string(path)?).map_err(|error| {
+                let text = format!("{} is not a provenance record of this version: {error}", path.display());
+                CliError::failed(Failure::Input, text)
+            })?;
+            ("provenance of an image", record_lines(&record), serde_json::to_value(&record)?, Vec::new())
+        }
+        Some(FileKind::Provenance) => return Err(IoError::NotOurs { path: path.to_owned() }.into()),
+        Some(FileKind::Calibration) => {
+            let factor = calibration::read_file(path)?;
+            let facts = serde_json::json!({"kind": "calibration", "bq_per_ml": factor});
+            ("calibration of a scan", vec![("1 count/mm is", format!("{factor} Bq/mL"))], facts, Vec::new())
+        }
+        Some(FileKind::Rois) => {
+            let rois = rois::read_rois(path)?;
+            ("regions of interest", rois.iter().map(roi_line).collect(), info_json::rois(&rois), Vec::new())
+        }
+        Some(FileKind::Measurements) => {
+            let rows = measurements::measurements(path)?.try_fold(0u64, |num, row| row.map(|_| num + 1))?;
+            ("measured numbers (CSV)", vec![("rows", rows.to_string())], info_json::measurements(rows), Vec::new())
+        }
+        Some(FileKind::Session) => {
+            let session: serde_json::Value = session_text::read(path)?;
+            ("session of the window", session_lines(&session), session, Vec::new())
+        }
+        Some(FileKind::DicomSeries) => {
+            let text = format!("{} is a DICOM series, which is written but not read", path.display());
+            return Err(CliError::failed(Failure::Input, text));
+        }
+        None => {
+            let understood = ".hs (sinograms), .petsird, .Cdh, .l.hdr, .lmDat (list-mode data), .DSC, -proj.npy, .sweep (EPRI acquisitions), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (crystal-pair histograms), .matrix (system matrices), .crystals.toml (crystals of scanners), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
+            let text = format!(
+                "{}: unknown ending (supported: {understood}); for a data file with a header, name the header",
+                path.display()
+            );
+            return Err(CliError::failed(Failure::Input, text));
+        }
+    };
+    if options.json {
+        out!("{}", serde_json::to_string_pretty(&info_json::whole(path, facts, &notices))?);
+        return Ok(());
+    }
+    out!("{}: {what}", path.display());
+    for (name, value) in lines {
+        out!("  {}", FACT.line([name.to_owned(), value]));
+    }
+    for notice in notices {
+        out!("  {}", notices::line(&notice));
+    }
+    Ok(())
+}
+
+/// An image of four dimensions.
+fn series(path: &Path) -> CliResult<Described> {
+    let frames =
+        nifti::frames(path)?.ok_or_else(|| CliError::failed(Failure::Input, format!("{} has changed", path.display())))?;
+    let (volume, notices) = nifti::read_frame(path, 1)?;
+    let nifti::Frames { num, start_secs, step_secs } = frames;
+    let mut lines = vec![("images", format!("{num}, one every {} s from {} s", decimal(step_secs), decimal(start_secs)))];
+    lines.extend(image_lines(&volume));
+    lines.push(("total and range", "of the first image".to_owned()));
+    let mut facts = info_json::image(&volume);
+    facts["frames"] = serde_json::json!({"num": num, "start_secs": start_secs, "step_secs": step_secs});
+    Ok(("images (NIfTI, 4-D)", lines, facts, notices))
+}
+
+fn record_lines(record: &Provenance) -> Vec<(&'static str, String)> {
+    let files = vec![("files", record.files.join(", ")), ("made", record.line()), ("data", record.data.title.clone())];
+    files.into_iter().chain(record.facts()).chain([("started", record.times.started.clone())]).collect()
+}
+
+fn session_lines(session: &serde_json::Value) -> Vec<(&'static str, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("–").to_owned();
+    let number = |name: &str| session[name].as_array().map_or(0, Vec::len).to_string();
+    vec![
+        ("study", text(&session["study"]["title"])),
+        ("saved", text(&session["saved"])),
+        ("runs", number("run")),
+        ("regions", number("roi")),
+    ]
+}
+
+fn projection_lines(data: &Michelogram) -> Vec<(&'static str, String)> {
+    let g = data.geometry.as_ref();
+    let mut lines = vec![
+        ("scanner", g.scanner.clone()),
+        ("rings", format!("{} × {} mm = {:.2} mm axially", g.num_rings, g.ring_spacing_mm, g.axial_length_mm())),
+        ("detectors per ring", g.num_detectors_per_ring.to_string()),
+        (
+            "radius R",
+            format!(
+                "{:.2} mm = {} mm to the crystals + {} mm depth",
+                g.radius_mm(),
+                g.inner_radius_mm,
+                g.depth_of_interaction_mm
+            ),
+        ),
+        ("segments", segments(g)),
+        ("planes", g.num_planes().to_string()),
+        ("views", format!("{} over 180°, the first at {:.3}°", g.num_views, g.phi_rad(0).to_degrees())),
+        ("tangential positions", tangential(g)),
+        ("bins", g.num_bins().to_string()),
+        ("field of view", format!("radius {:.1} mm", g.fov_radius_mm)),
+        ("total", decimal(data.total())),
+    ];
+    let (low, high) = range(&data.counts);
+    lines.push(("smallest, largest", format!("{low}, {high}")));
+    if let Ok(grid) = g.default_grid() {
+        lines.push(("default image", grid_words(&grid)));
+    }
+    lines
+}
+
+fn segments(g: &ScanGeometry) -> String {
+    let ring_differences = |s: &Segment| match (s.min_ring_difference, s.max_ring_difference) {
+        (min, max) if min == max => min.to_string(),
+        (min, max) => format!("{min}…{max}"),
+    };
+    let ends = [g.segments.first(), g.segments.last()].map(|s| s.map_or(String::new(), ring_differences));
+    let spanned = g.segments.iter().filter(|s| s.is_spanned()).count();
+    let spans = match spanned {
+        0 => "of one ring difference each".to_owned(),
+        n => format!("{n} of them of several ring differences"),
+    };
+    format!("{}, ring differences {} to {}, {spans}", g.segments.len(), ends[0], ends[1])
+}
+
+fn tangential(g: &ScanGeometry) -> String {
+    match g.in_plane {
+        InPlane::ArcCorrected { bin_mm } => format!("{} of {bin_mm:.5} mm (arc-corrected)", g.num_tangential),
+        InPlane::Heads { bin_mm } => format!("{} of {bin_mm:.5} mm (arc-corrected, rotating heads)", g.num_tangential),
+        InPlane::Detectors | InPlane::DetectorPairs => {
+            format!("{} at the detectors, {:.5} mm apart in the middle (not arc-corrected)", g.num_tangential, g.central_bin_mm())
+        }
+    }
+}
+
+fn tube_lines(tubes: &TubeSet) -> Vec<(&'static str, String)> {
+    let sampling = &tubes.sampling;
+    let times = |values: &[String]| values.join(" × ");
+    let mut lines = vec![
+        ("scanner", tubes.scanner.clone()),
+        (
+            "tubes",
+            format!("{} distances from the axis × {} ring differences", sampling.num_radial, sampling.num_ring_differences),
+        ),
+        ("samples of each", format!("{} along, across and along the axis", times(&sampling.num.map(|n| n.to_string())))),
+        ("samples' distance", format!("{} mm", times(&sampling.spacing_mm.map(|mm| format!("{mm:.3}"))))),
+    ];
+    if let Some(made) = &tubes.made {
+        let isotope = made.isotope.as_deref().unwrap_or("none: positrons do not travel");
+        let angle = if made.is_collinear { "exactly opposite photons" } else { "photons not exactly opposite" };
+        lines.push(("simulated", format!("{} annihilations, seed {}", made.num_histories, made.seed)));
+        lines.push(("physics", format!("isotope {isotope}; {angle}")));
+        let (median, worst) = (made.median_error_percent, made.worst_tenth_error_percent);
+        lines.push((
+            "standard error",
+            format!("{median:.1} % on a single tube's axis (median), a tenth of the tubes above {worst:.1} %"),
+        ));
+        lines.push(("outside", format!("{:.1} % of the coincidences have their decay outside their tube", made.outside_percent)));
+        if let Some(shared) = &made.super_lors {
+            lines.push(("shared", shared_words(shared)));
+        }
+    }
+    lines
+}
+
+fn pair_lines(pairs: &PairCounts) -> Vec<(&'static str, String)> {
+    let ring = &pairs.ring;
+    let (low, high) = range(&pairs.counts);
+    vec![
+        ("scanner", ring.title.clone()),
+        ("crystals", format!("{} in {} modules and {} layers", ring.num_crystals(), ring.num_modules, ring.num_layers())),
+        ("pairs", ring.num_lors().to_string()),
+        ("total", decimal(pairs.total())),
+        ("smallest, largest", format!("{low}, {high}")),
+    ]
+}
+
+fn matrix_lines(matrix: &ResponseMatrix) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("scanner", matrix.scanner.clone()),
+        ("image", words(matrix)),
+        ("pairs of crystals", (matrix.first.len() - 1).to_string()),
+        ("elements", format!("{}, {}", matrix.elements.len(), bytes(4 * matrix.elements.len() as u64))),
+    ];
+    if let Some(made) = &matrix.made {
+        lines.push(("seed", made.seed.to_string()));
+        lines.extend(made_lines(made).map(|line| ("simulated", line)));
+    }
+    lines
+}
+
+fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
+    let expected = match sweep.num_expected {
+        Some(expected) if expected != sweep.num_complete() => format!(" of {expected}"),
+        _ => String::new(),
+    };
+    let whole = if sweep.space.is_slice() { "π" } else { "2π" };
+    let mut lines = vec![
+        ("image", sweep.space.to_string()),
+        ("projections", format!("{}{expected}", sweep.num_complete())),
+        ("samples", format!("{} of {:.5} mm, t = 0 at {}", sweep.num_points, sweep.step_mm, sweep.centre)),
+        ("sampled on both sides", format!("{:.2} mm", sweep.half_extent_mm())),
+        ("samples span", format!("{:.2} mm, which the image spans unless asked otherwise", sweep.extent_mm())),
+        ("weights", format!("{:.5} × {whole}", sweep.cover())),
+    ];
+    match &sweep.kind {
+        SweepKind::Pulse => lines.push(("acquisition", "pulse (plane integrals)".to_owned())),
+        SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } => {
+            lines.push(("acquisition", "continuous wave (first-derivative spectra)".to_owned()));
+            lines.push(("field", format!("{:.4} mT wide, {step_mt:.5} mT a sample", step_mt * (sweep.num_points - 1) as f64)));
+            lines.push((
+                "gradient",
+                format!("{} mT/mm ({} G/cm)", decimal(*gradient_mt_per_mm), decimal(100.0 * gradient_mt_per_mm)),
+            ));
+            lines.push((
+                "reference spectrum",
+                reference.as_ref().map_or("none".to_owned(), |r| format!("{} samples of {:.5} mT", r.values.len(), r.step_mt)),
+            ));
+        }
+    }
+    if let Some(mm) = sweep.facts.field_of_view_mm {
+        lines.push(("field of view", format!("{} mm, as the acquisition was planned", decimal(mm))));
+    }
+    if let Some(secs) = sweep.secs_per_projection {
+        lines.push(("time for a projection", format!("{} s", decimal(secs))));
+    }
+    let ranges = sweep.projections.iter().map(|projection| range(&projection.values));
+    let (low, high) = ranges.fold((f32::INFINITY, f32::NEG_INFINITY), |all, one| (all.0.min(one.0), all.1.max(one.1)));
+    lines.push(("smallest, largest", format!("{low}, {high}")));
+    lines
+}
+
+fn image_lines(volume: &Volume) -> Vec<(&'static str, String)> {
+    let grid = &volume.grid;
+    let extent: Vec<String> =
+        (0..3).map(|axis| format!("{:.2}…{:.2}", grid.extent_mm(axis)[0], grid.extent_mm(axis)[1])).collect();
+    let (low, high) = volume.range();
+    let size_mm = |axis: usize| grid.size[axis] as f64 * grid.voxel_mm[axis];
+    vec![
+        ("voxels", grid_words(grid)),
+        ("size", format!("{:.2} × {:.2} × {:.2} mm", size_mm(0), size_mm(1), size_mm(2))),
+        ("faces x, y, z", format!("{} mm", extent.join(", "))),
+        ("values in", volume.unit.label().to_owned()),
+        ("total", decimal(volume.sum())),
+        ("smallest, largest", format!("{low}, {high}")),
+    ]
+}
+
+fn grid_words(grid: &Grid) -> String {
+    let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
+    format!("{nx} × {ny} × {nz} of {dx:.4} × {dy:.4} × {dz:.4} mm")
+}
+
+fn roi_line(roi: &Roi) -> (&'static str, String) {
+    let mut size = match &roi.shape {
+        RoiShape::Circle { radius_mm, .. } | RoiShape::Sphere { radius_mm } => format!("radius {radius_mm} mm"),
+        RoiShape::Rectangle { size_mm: [width, height], .. } | RoiShape::Ellipse { size_mm: [width, height], .. } => {
+            format!("{width} × {height} mm")
+        }
+        RoiShape::Ellipsoid { size_mm: [x, y, z], .. } | RoiShape::Box { size_mm: [x, y, z], .. } => {
+            format!("{x} × {y} × {z} mm")
+        }
+        RoiShape::Polygon { points_mm, .. } => format!("{} corners", points_mm.len()),
+        RoiShape::Isocontour(contour) => format!("{} % of the maximum", contour.recipe.percent),
+    };
+    if roi.angle_deg != 0.0 {
+        size += &format!(", turned by {}°", roi.angle_deg);
+    }
+    if let Some(thickness) = roi.thickness_mm {
+        size += &format!(", {thickness} mm thick");
+    }
+    let role = match roi.role {
+        RoiRole::None => "",
+        RoiRole::Background => ", background",
+        RoiRole::Hot => ", hot",
+        RoiRole::Cold => ", cold",
+    };
+    let [x, y, z] = roi.centre_mm;
+    (roi.shape.name(), format!("'{}', {size} about ({x}, {y}, {z}) mm{role}", roi.name))
+}
+
+fn range(values: &[f32]) -> (f32, f32) {
+    let finite = values.iter().filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
+    if low <= high { (low, high) } else { (0.0, 0.0) }
+}
+
+/// Six decimals, without the zeros at the end.
+fn decimal(value: f64) -> String {
+    format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,127 @@
+//! `tomoscope measure IMAGE --rois FILE`: the numbers of regions on any image, as a run's table has them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::shared::console::{out, print_result};
+use crate::cli::shared::error::CliResult;
+use crate::cli::shared::frame_option::FrameOption;
+use crate::cli::shared::notices;
+use crate::cli::shared::options::TalkOptions;
+use crate::cli::shared::outputs::Files;
+use crate::data::{Notice, Roi, RoiMask, RoiSums, Volume};
+use crate::io::measurements::{Measurement, MeasurementWriter};
+use crate::io::rois;
+use crate::measure;
+use crate::plan::{Progress, Provenance};
+use crate::report::TextTable;
+use crate::session::{RoiNumbers, RunTable, roi_numbers};
+use crate::words::counted;
+
+/// Options of `tomoscope measure`.
+#[derive(Args, Clone, Debug)]
+pub struct MeasureOptions {
+    /// Image to measure (.hv, .nii, .nii.gz, .npy).
+    image: PathBuf,
+
+    /// Regions of interest (.toml).
+    #[arg(long, value_name = "FILE")]
+    rois: PathBuf,
+
+    /// Table to write, one row per value; without it the table is printed.
+    ///
+    /// The rows are those of a reconstruction, with the median of each ROI.
+    #[arg(long, value_name = "OUT")]
+    csv: Option<PathBuf>,
+
+    #[command(flatten)]
+    frame: FrameOption,
+
+    #[command(flatten)]
+    talk: TalkOptions,
+}
+
+/// Measures, and writes or prints.
+pub fn run(options: &MeasureOptions) -> CliResult {
+    options.talk.apply();
+    Files::new().read([&options.image, &options.rois]).write_lines("--csv", &options.csv).check()?;
+    let volume = options.frame.read(&options.image)?;
+    let rois = rois::read_rois(&options.rois)?;
+    notices::print(rois::notice(&rois).as_slice());
+    let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&volume.grid)).collect();
+    let sums: Vec<Option<RoiSums>> = masks.iter().map(|mask| Some(mask.sums(volume.as_slice()))).collect();
+    let medians: Vec<Option<f64>> = masks.iter().map(|mask| measure::median(mask, volume.as_slice())).collect();
+    notices::print(outside(&rois, &sums).as_slice());
+    let Some(path) = &options.csv else {
+        let table = table(options, &volume, &rois, (&sums, &medians)).to_string();
+        print_result(format_args!("{}\n", table.trim_end()));
+        return Ok(());
+    };
+    let record = options.frame.record(&options.image, &volume)?;
+    MeasurementWriter::create(path)?.write(&rows(&volume, &record, &rois, (&sums, &medians)))?;
+    notices::print(record.beside([path.as_path()]).write_beside(path).as_slice());
+    out!("{}: {} on {}", path.display(), counted(rois.len(), "region of interest"), options.image.display());
+    Ok(())
+}
+
+/// Of each region its sums, and the median.
+type Measured<'a> = (&'a [Option<RoiSums>], &'a [Option<f64>]);
+
+/// Regions of which no voxel of the image is a part.
+fn outside(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<Notice> {
+    let is_outside = |sums: &Option<RoiSums>| sums.is_some_and(|sums| sums.num_voxels == 0);
+    let names: Vec<String> =
+        rois.iter().zip(sums).filter(|(_, sums)| is_outside(sums)).map(|(roi, _)| format!("'{}'", roi.name)).collect();
+    (!names.is_empty())
+        .then(|| Notice::warning(format!("outside the image, so that there is nothing to measure: {}", names.join(", "))))
+}
+
+/// The rows of the image, with the number that it has among those of its run where its record tells it.
+fn rows(volume: &Volume, record: &Provenance, rois: &[Roi], (sums, medians): Measured) -> Vec<Measurement> {
+    let (iteration, steps, num_subsets) = match record.progress {
+        Some(Progress::Iterations { iteration, subiteration, .. }) => (iteration, subiteration, Some(record.num_subsets())),
+        Some(Progress::Projections { complete: Some(true), .. }) => (1, 0, None),
+        Some(Progress::Projections { projections, .. }) => (0, projections, None),
+        Some(Progress::Arrived { updates, .. }) => (0, updates, None),
+        None => (0, 0, None),
+    };
+    let table = RunTable::of_image(volume, num_subsets);
+    let mut rows = vec![table.filter_row(record.post_filter_fwhm_mm.unwrap_or(0.0))];
+    rows.extend(table.roi_rows(iteration, steps, rois, sums));
+    rows.extend(table.median_rows(iteration, steps, rois, medians));
+    rows
+}
+
+/// The numbers for a person.
+fn table(options: &MeasureOptions, volume: &Volume, rois: &[Roi], (sums, medians): Measured) -> TextTable {
+    let titles = |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect();
+    let row = |((roi, numbers), median): ((&Roi, Option<RoiNumbers>), &Option<f64>)| {
+        let n = numbers?;
+        let extreme = |value: f32| n.mean.map(|_| f64::from(value));
+        let before = [n.mean, n.sd, *median, extreme(n.min), extreme(n.max), n.nsr].map(cell);
+        let after = [Some(n.volume_ml), n.recovery, n.contrast_to_noise].map(cell);
+        let words = [roi.name.clone(), roi.role.name().to_owned()];
+        Some(words.into_iter().chain(before).chain([n.num_voxels.to_string()]).chain(after).collect())
+    };
+    TextTable {
+        title: options.image.display().to_string(),
+        words: titles(&["region", "role"]),
+        groups: vec![
+            (volume.unit.label().to_owned(), titles(&["mean", "SD", "median", "min", "max"])),
+            (String::new(), titles(&["SD / mean", "voxels", "mL", "recovery", "CNR"])),
+        ],
+        rows: rois.iter().zip(roi_numbers(rois, sums, volume.grid.voxel_ml())).zip(medians).filter_map(row).collect(),
+        remarks: Vec::new(),
+    }
+}
+
+/// A number with five digits.
+fn cell(value: Option<f64>) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(0.0) => "0".to_owned(),
+        Some(value) if !(1e-3..1e6).contains(&value.abs()) => format!("{value:.4e}"),
+        Some(value) => format!("{value:.digits$}", digits = (4 - value.abs().log10().floor() as i32).clamp(0, 7) as usize),
+    }
+}

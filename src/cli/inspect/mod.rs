@@ -1,0 +1,10 @@
+//! Commands that read files or the machine and print what they find: `info`, `measure`, `compare`, `nema`, `devices`, `doctor`.
+
+pub mod compare;
+pub mod devices;
+pub mod doctor;
+pub mod info;
+pub mod info_json;
+pub mod info_list;
+pub mod measure;
+pub mod nema;

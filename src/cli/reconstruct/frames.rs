@@ -1,0 +1,145 @@
+//! `tomoscope reconstruct LIST --frames …`: the frames of a list one after the other, with the same settings.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::options::ReconstructOptions;
+use super::parts::Part;
+use super::run::{Desk, Ended};
+use super::sharing::Sharing;
+use crate::cli::shared::console::{err, out};
+use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
+use crate::cli::shared::notices;
+use crate::data::{FrameTime, Frames, Volume, frame_words, moved_limits};
+use crate::io::{FileKind, nifti, read_volume};
+use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, SubsetRule, Times};
+use crate::session::Trace;
+use crate::words::counted;
+
+/// Reconstructs and writes each frame of a part that has events.
+pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace, sharing: &Sharing, part: Part) -> CliResult<Ended> {
+    let all: Vec<ReconstructOptions> = (1..=frames.as_slice().len()).map(|number| options.of_frame(number)).collect();
+    let is_missing = |index: &usize| !(options.parts.skip_done && all[*index].is_done());
+    let missing: Vec<usize> = (0..all.len()).filter(|index| part.has(*index)).filter(is_missing).collect();
+    let mut ended = match missing.is_empty() {
+        true => Ended::WAS_THERE,
+        false => run_missing(options, frames, &all, &missing, trace, sharing)?,
+    };
+    if ended.is_interrupted {
+        return Ok(ended);
+    }
+    let are_there = match options.asked {
+        Some(_) => all.iter().all(ReconstructOptions::is_done),
+        None => ended.done == Done::Wholly,
+    };
+    if are_there && write_series(options, &all)? {
+        ended.was_there = false;
+    }
+    if ended.was_there {
+        out!("{}: all frames up to date, skipped", options.output.display());
+    }
+    Ok(ended)
+}
+
+/// Those of these frames (counted from 0) that have events.
+fn run_missing(
+    options: &ReconstructOptions,
+    frames: &Frames,
+    all: &[ReconstructOptions],
+    missing: &[usize],
+    trace: Trace,
+    sharing: &Sharing,
+) -> CliResult<Ended> {
+    let alone = sharing.read_alone();
+    let Job::Events { study, settings, .. } = options.list()? else {
+        return Err(CliError::arguments("--frames is for list-mode data"));
+    };
+    let frames_ms = frames.as_slice();
+    let num_events: Vec<usize> = frames_ms.iter().map(|frame_ms| study.measured.prompts.num_in_frame(frame_ms)).collect();
+    let times: Vec<FrameTime> = frames_ms.iter().map(|frame_ms| study.measured.frame_time(frame_ms)).collect();
+    notices::print(moved_limits(&times).as_slice());
+    // All alike, as suits the one with the fewest counts: their images can be compared.
+    let Some(rule) = SubsetRule::of_frames(&study.measured, frames_ms) else {
+        let text = format!("none of the frames has an event of {}", options.input.display());
+        return Err(CliError::failed(Failure::NoEvents, text));
+    };
+    let [num_subsets, num_iterations] = options.subsets_and_iterations(Some(rule));
+    let job_of = |frame_ms: &std::ops::Range<u32>| {
+        let settings = RunSettings {
+            frame_ms: Some(frame_ms.clone()),
+            num_subsets,
+            num_iterations,
+            subset_rule: Some(rule),
+            ..(*settings).clone()
+        };
+        Job::Events { study: Arc::clone(&study), settings: Box::new(settings), growing: None }
+    };
+    let first = job_of(&frames_ms[0]);
+    notices::print(first.subset_notice().or_else(|| first.notice_of_frames()).as_slice());
+    let desk = Desk::open(options, &first, trace)?;
+    let largest = missing.iter().copied().max_by_key(|index| num_events[*index]).unwrap_or(0);
+    let Some(_held) = sharing.hold(&job_of(&frames_ms[largest])) else { return Ok(Ended::NOT_BEGUN) };
+    drop(alone);
+    let mut done = Done::Wholly;
+    for &index in missing {
+        // An empty one has no true limits.
+        let time = if num_events[index] == 0 { frame_words(&frames_ms[index]) } else { times[index].words() };
+        let words = format!("frame {} of {}, {time}", index + 1, frames_ms.len());
+        if num_events[index] == 0 {
+            err!("warning: {words}, has no event: no image of it is written");
+            done = Done::InPart;
+            continue;
+        }
+        out!("{words}: {}", counted(num_events[index], "event"));
+        let ended = desk
+            .run(&all[index], job_of(&frames_ms[index]), None, None)
+            .map_err(|error| error.with_text(|text| format!("{words}: {text}")))?;
+        if ended.is_interrupted {
+            return Ok(Ended { done: Done::InPart, ..ended });
+        }
+        if ended.done != Done::Wholly {
+            done = Done::InPart;
+        }
+    }
+    Ok(Ended { done, is_interrupted: false, was_there: false })
+}
+
+/// Writes the images of a regular series as one of four dimensions, where the format has them. Whether that was to be done.
+fn write_series(options: &ReconstructOptions, all: &[ReconstructOptions]) -> CliResult<bool> {
+    let output = &options.output;
+    if FileKind::of(output) != Some(FileKind::NiftiImage) || all.len() < 2 {
+        return Ok(false);
+    }
+    if options.parts.skip_done && options.asked.as_deref().is_some_and(|asked| Provenance::is_sealed(output, asked)) {
+        return Ok(false);
+    }
+    let records: Vec<Provenance> = all.iter().filter_map(|frame| Provenance::read_beside(&frame.output)).collect();
+    let frames: Vec<FrameRecord> = records.iter().filter_map(|record| record.data.frame).collect();
+    let step = FrameRecord::step_secs(&frames).filter(|_| frames.len() == all.len());
+    let (Some(step_secs), Some(whole)) = (step, FrameRecord::whole(&frames)) else {
+        out!("{}: not written, as the frames differ in duration or are not adjacent", output.display());
+        return Ok(false);
+    };
+    let volumes: Vec<Volume> = all.iter().map(|frame| Ok(read_volume(&frame.output)?.0)).collect::<CliResult<_>>()?;
+    let record = series_record(records, whole, output);
+    let description = record.as_ref().map_or_else(String::new, Provenance::description);
+    nifti::write_series(output, &volumes, [whole.start_secs, step_secs], &description)?;
+    if let Some(record) = record {
+        let record = match &options.asked {
+            Some(asked) => record.sealed(output, asked)?,
+            None => record,
+        };
+        notices::print(record.write_beside(output).as_slice());
+    }
+    out!("{}: all {} frames", output.display(), volumes.len());
+    Ok(true)
+}
+
+/// The record of the first frame, of all of their time.
+fn series_record(records: Vec<Provenance>, frame: FrameRecord, output: &Path) -> Option<Provenance> {
+    let elapsed_secs = records.iter().map(|record| record.times.elapsed_secs).sum();
+    let first = records.into_iter().next()?;
+    let data = DataRecord { frame: Some(frame), ..first.data.clone() };
+    let times = Times { elapsed_secs, ..first.times.clone() };
+    Some(Provenance { data, times, seal: None, ..first }.beside([output]))
+}

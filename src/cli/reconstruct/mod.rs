@@ -1,0 +1,17 @@
+//! `tomoscope reconstruct`: options, the checks of the data, one or many inputs, the run and what it writes.
+
+pub mod batch;
+pub mod data;
+pub mod done_before;
+pub mod epri;
+pub mod follow_list;
+pub mod frames;
+pub mod options;
+pub mod parts;
+pub mod processes;
+pub mod reference_image;
+pub mod run;
+pub mod run_progress;
+pub mod sharing;
+pub mod stop_options;
+pub mod work;

@@ -1,0 +1,412 @@
+//! Options of `tomoscope reconstruct`.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::done_before::asked_of_piece;
+use super::epri::EpriOptions;
+use super::follow_list::follow_list;
+use super::parts::PartOptions;
+use super::stop_options::StopOptions;
+use crate::algebra::{Host, ImageSpace};
+use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::image_options::ImageOptions;
+use crate::cli::shared::list_options::ListArguments;
+use crate::cli::shared::notices;
+use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
+use crate::cli::shared::outputs::Files;
+use crate::cli::shared::paths::{image_file, is_numbered, of_frame, of_input};
+use crate::cli::shared::progress::with_bar;
+use crate::data::{Counts, Frames, Study, Unit, frame_ms};
+use crate::geometry::Grid;
+use crate::io::list_mode::ListOptions;
+use crate::io::saved_matrix::read_matrix;
+use crate::io::{FileKind, check_image_unit, read_pair_study, read_volume};
+use crate::plan::{
+    AlgorithmKind, Job, ListSelection, PairSettings, RunSettings, ScanFiles, ScanWithNeighbours, Stages, SubsetRule, check_basis,
+    default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
+};
+use crate::recon::SubsetOrder;
+
+/// Options of `tomoscope reconstruct`.
+#[derive(Args, Clone, Debug)]
+pub struct ReconstructOptions {
+    /// What is reconstructed; of several inputs each has these options for itself.
+    #[arg(skip)]
+    pub input: PathBuf,
+
+    /// By which an image that is there is known as the one that is asked for ([`super::done_before`]); `None` where nobody asks.
+    #[arg(skip)]
+    pub asked: Option<String>,
+
+    /// Whether another process writes the image and all else.
+    #[arg(skip)]
+    pub is_helper: bool,
+
+    /// Image to write (.hv, .nii, .nii.gz, .npy; sinograms and list-mode data also .dcm, a DICOM PET series).
+    ///
+    /// {} is replaced by the input name without its ending, also in --csv and --trace.
+    #[arg(short, long, value_name = "OUT", value_parser = image_file)]
+    pub output: PathBuf,
+
+    /// Algorithm: mlem, osem, or for EPRI fbp or fbp-multistage (two stages).
+    ///
+    /// fbp-multistage resamples directions that are not at equal linear angles. Default: osem, or fbp.
+    #[arg(long, value_parser = algorithm)]
+    pub algorithm: Option<Algorithm>,
+
+    #[command(flatten)]
+    pub epri: EpriOptions,
+
+    /// Number of full iterations.
+    ///
+    /// Default: subsets × iterations is about 56, that is 4 with 14 subsets and 56 with one.
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    pub iterations: Option<u32>,
+
+    /// Number of OSEM subsets.
+    ///
+    /// Default: at most 14, with at least 50 000 counts net of the expected background and at least 4 views each (list-mode
+    /// data have no views), and if possible a divisor of the number of views.
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    pub subsets: Option<u32>,
+
+    /// Order of the subsets: spaced (maximum angle to the previous ones) or sequential.
+    ///
+    /// Default: spaced.
+    #[arg(long, value_name = "ORDER")]
+    pub subset_order: Option<SubsetOrder>,
+
+    #[command(flatten)]
+    pub stop: StopOptions,
+
+    #[command(flatten)]
+    pub list_arguments: ListArguments,
+
+    /// Time frame in seconds from the start of the scan.
+    ///
+    /// A limit inside a time block (PETSIRD) moves to the nearest block edge. Default: all events.
+    #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
+    pub frame: Option<Range<u32>>,
+
+    /// Time frames in seconds: 0-60,60-300, or 6x10,4x60 (six frames of ten seconds, four of sixty).
+    ///
+    /// Each frame is written as OUT_fNNN. Frames of equal duration without gaps are also written as one 4-D image if OUT ends
+    /// in .nii or .nii.gz.
+    #[arg(long, value_name = "FRAMES", conflicts_with = "frame")]
+    pub frames: Option<Frames>,
+
+    /// Keep frame limits inside time blocks (PETSIRD) and draw the events of a divided block at random.
+    ///
+    /// The value is the seed. Default: 1.
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
+    pub split_blocks: Option<u64>,
+
+    /// Attenuation map: linear attenuation coefficients at 511 keV, 1/cm (.nii, .nii.gz, .hv, .npy), on any grid.
+    #[arg(long, value_name = "FILE")]
+    pub attenuation: Option<PathBuf>,
+
+    /// Ignore time-of-flight information.
+    #[arg(long)]
+    pub no_tof: bool,
+
+    #[command(flatten)]
+    pub image: ImageOptions,
+
+    /// Start image; also sets the grid unless --image, --voxel-mm or --like is given.
+    ///
+    /// Default: a uniform image with the number of counts of the data.
+    #[arg(long, value_name = "IMAGE")]
+    pub init: Option<PathBuf>,
+
+    /// System matrix of the ring of crystals (.matrix).
+    #[arg(long, value_name = "FILE")]
+    pub matrix: Option<PathBuf>,
+
+    /// ROIs to measure on every iterate (.toml, .json), for --csv or a stopping rule.
+    #[arg(long, value_name = "FILE", requires = "use_of_rois")]
+    pub rois: Option<PathBuf>,
+
+    /// Table of measured values to write.
+    ///
+    /// Per ROI and iterate: mean, sd, min, max, num_voxels, volume, nsr (sd / mean), contrast_recovery, contrast_to_noise.
+    /// Per step: log_likelihood_of_subset, for the image before the step. Per full iteration: log_likelihood, for the image
+    /// before the iteration, and residual, Σ (y − e)² / Σ e for data y and expected counts e (1 for Poisson noise alone). Per
+    /// non-atomic step: lost, lost_of_ones, level. EPRI: one row per block of projections, with their number in the column
+    /// subset. All values refer to the image without post-filter.
+    #[arg(long, value_name = "FILE", group = "use_of_rois")]
+    pub csv: Option<PathBuf>,
+
+    /// Reference image on the same grid: print its correlation coefficient with each written iterate.
+    ///
+    /// The table contains it as correlation. The values refer to the image without post-filter.
+    #[arg(long, value_name = "IMAGE")]
+    pub reference_image: Option<PathBuf>,
+
+    /// Also write the image of every N-th iteration, as OUT_itNNN.
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    pub save_every: Option<u32>,
+
+    /// FWHM of a Gaussian post-filter for the written images, mm.
+    #[arg(long, value_name = "FWHM", value_parser = positive)]
+    pub post_filter_mm: Option<f64>,
+
+    /// Calibration factor in Bq/mL per count/mm; written images are in Bq/mL.
+    ///
+    /// The table stays in counts/mm.
+    #[arg(long, value_name = "FACTOR", value_parser = calibration)]
+    pub calibration: Option<f64>,
+
+    /// Write a timeline as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+
+    /// Compute the sensitivity image non-atomically, too (non-atomic runs only).
+    #[arg(long)]
+    pub racy_sensitivity: bool,
+
+    /// Reconstruct while the file is still being written.
+    ///
+    /// EPRI projections are used as soon as they are complete; list-mode events are read as they arrive and reconstructed
+    /// when the file is complete. Ctrl-C ends it.
+    #[arg(long)]
+    pub follow: bool,
+
+    #[command(flatten)]
+    pub projector: ProjectorOptions,
+
+    /// Ignore FILE_mult.hs and FILE_add.hs in the folder of FILE.hs.
+    ///
+    /// By default they are used as --multiplicative and --additive.
+    #[arg(long)]
+    pub no_corrections: bool,
+
+    /// Print only the provenance record, as JSON.
+    ///
+    /// The record is also written next to the image, as OUT.ENDING.json.
+    #[arg(long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    pub parts: PartOptions,
+
+    #[command(flatten)]
+    pub talk: TalkOptions,
+}
+
+/// An algorithm, by its name on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// For counts.
+    Em(AlgorithmKind),
+    /// Filtered backprojection of an EPRI sweep.
+    Fbp(Stages),
+}
+
+pub fn algorithm(text: &str) -> Result<Algorithm, String> {
+    match text {
+        "mlem" => Ok(Algorithm::Em(AlgorithmKind::Mlem)),
+        "osem" => Ok(Algorithm::Em(AlgorithmKind::Osem)),
+        "fbp" => Ok(Algorithm::Fbp(Stages::Single)),
+        "fbp-multistage" => Ok(Algorithm::Fbp(Stages::Two)),
+        _ => Err(format!("'{text}' is not an algorithm; use mlem or osem, or for an EPRI sweep fbp or fbp-multistage")),
+    }
+}
+
+impl ReconstructOptions {
+    /// The files that will be read.
+    pub(in crate::cli) fn files_to_read(&self) -> impl Iterator<Item = PathBuf> {
+        let lists = &self.list_arguments;
+        let ScanFiles { multiplicative, additive, .. } = match FileKind::of(&self.input) {
+            Some(kind) if kind.is_scan() => self.scan().files,
+            _ => ScanFiles::uncorrected(&self.input),
+        };
+        let own = [&self.matrix, &self.rois, &self.init, &self.image.like, &self.reference_image, &self.attenuation];
+        let others = [&lists.crystals, &lists.normalization, &self.projector.tubes];
+        let named = own.into_iter().chain(others).flatten().chain(self.epri.reference()).cloned();
+        [self.input.clone()].into_iter().chain(multiplicative).chain(additive).chain(named)
+    }
+
+    /// Adds the files that will be read and written.
+    pub(in crate::cli) fn add_files(&self, files: Files) -> CliResult<Files> {
+        let files = files.read(&self.files_to_read().collect::<Vec<_>>());
+        let files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
+        // Those of frames have names of their own.
+        let of_frames: Vec<Self> =
+            self.frames.iter().flat_map(|frames| (1..=frames.as_slice().len()).map(|k| self.of_frame(k))).collect();
+        let mut files = of_frames
+            .iter()
+            .fold(files, |files, frame| files.write("--frames", [&frame.output]).write_lines("--frames", &frame.csv));
+        if let Some(every) = self.save_every {
+            for output in of_frames.iter().chain([self]).map(|options| &options.output) {
+                files = files.check_numbered("--save-every", |path| is_numbered(path, output, every as usize))?;
+            }
+        }
+        Ok(files)
+    }
+
+    /// Leaves all that is written to another process.
+    pub(in crate::cli) fn help(&mut self) {
+        (self.is_helper, self.csv, self.trace, self.json) = (true, None, None, false);
+    }
+
+    /// What is asked of one of several inputs.
+    pub(in crate::cli) fn of_input(&self, input: &Path) -> Self {
+        let name = |path: &PathBuf| of_input(path, input);
+        let (output, csv, trace) = (name(&self.output), self.csv.as_ref().map(name), self.trace.as_ref().map(name));
+        Self { input: input.to_owned(), output, csv, trace, ..self.clone() }
+    }
+
+    /// Refuses a calibration, or a format, that an image in this unit cannot have.
+    pub fn check_units(&self, unit: Unit) -> CliResult {
+        if self.calibration.is_some() && unit != Unit::CountsPerMm {
+            return Err(CliError::arguments(format!(
+                "--calibration is for images in counts/mm, and this one will be in {}",
+                unit.label()
+            )));
+        }
+        Ok(check_image_unit(&self.output, unit)?)
+    }
+
+    /// The job of counts.
+    pub fn counts(&self) -> CliResult<Job> {
+        let study = Arc::new(self.study()?);
+        let num_views = study.measured.geometry().num_views;
+        if let Some(num_subsets) = self.subsets.filter(|n| *n as usize > num_views) {
+            return Err(CliError::arguments(format!(
+                "--subsets {num_subsets}: {} has {num_views} views; use 1 to {num_views}",
+                self.input.display()
+            )));
+        }
+        let settings = Box::new(self.settings(&study.measured)?);
+        Ok(Job::Counts { study, settings })
+    }
+
+    /// Subsets and iterations: those asked for, else those that suit the data.
+    pub(in crate::cli) fn subsets_and_iterations(&self, rule: Option<SubsetRule>) -> [usize; 2] {
+        let is_mlem = self.algorithm == Some(Algorithm::Em(AlgorithmKind::Mlem));
+        let suited = if is_mlem { 1 } else { rule.map_or(1, SubsetRule::num_subsets) };
+        let num_subsets = self.subsets.map_or(suited, |n| n as usize);
+        [num_subsets, self.iterations.map_or_else(|| default_num_iterations(num_subsets), |n| n as usize)]
+    }
+
+    /// What is written of the frame of this number.
+    pub(in crate::cli) fn of_frame(&self, number: usize) -> Self {
+        let name = |path: &PathBuf| of_frame(path, number);
+        let asked = self.asked.as_deref().map(|asked| asked_of_piece(asked, &format!("frame {number}")));
+        Self { output: name(&self.output), csv: self.csv.as_ref().map(name), frames: None, asked, ..self.clone() }
+    }
+
+    /// The job of a list of events.
+    pub(in crate::cli) fn list(&self) -> CliResult<Job> {
+        if self.split_blocks.is_some() && self.frame.is_none() && self.frames.is_none() {
+            return Err(CliError::arguments(
+                "--split-blocks needs --frame or --frames: a list without frames divides no time block",
+            ));
+        }
+        let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof, split_seed: self.split_blocks };
+        let options = ListOptions { attenuation: self.attenuation.clone(), ..self.list_arguments.list_options() };
+        let study = match self.follow {
+            true => follow_list(&self.input, &options, selection)?,
+            false => with_bar("reading", |task| list_study(&self.input, &options, &selection, task))??,
+        };
+        notices::print(&study.notices);
+        let base = default_list_settings(&study.measured)?;
+        let settings = Box::new(self.settings_from(base, |image, base| image.grid_about(base))?);
+        Ok(Job::Events { study: Arc::new(study), settings, growing: None })
+    }
+
+    /// The job of counts of pairs of crystals.
+    pub fn pairs(&self) -> CliResult<Job> {
+        let projector = &self.projector;
+        let Some(matrix) = &self.matrix else {
+            return Err(CliError::arguments(
+                "a crystal-pair histogram needs the system matrix of its ring: simulate it (tomoscope matrix) and set --matrix",
+            ));
+        };
+        let study = read_pair_study(&self.input)?;
+        let matrix = Arc::new(read_matrix(matrix)?);
+        check_basis(&study.measured.ring, &matrix)?;
+        let init = self.init.as_deref().map(read_volume).transpose()?;
+        let shown = ring_basis(&study.measured.ring, &matrix.basis, None)?;
+        let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {
+            (Some(grid), _) => grid,
+            (None, Some((init, _))) => init.grid.clone(),
+            (None, None) => ImageSpace::<Host>::grid(&shown).clone(),
+        };
+        let settings = PairSettings {
+            matrix: Some(matrix),
+            num_iterations: self.iterations.map_or(default_num_iterations(1), |n| n as usize),
+            grid,
+            device: projector.device,
+            accumulation: projector.accumulation,
+            num_threads: projector.threads.map(usize::from),
+            init: init.map(|(volume, _)| Arc::new(volume)),
+        };
+        Ok(Job::Pairs { study: Arc::new(study), settings: Box::new(settings) })
+    }
+
+    /// The scan and its corrections: those that are named, and those beside it.
+    pub fn scan(&self) -> ScanWithNeighbours {
+        let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
+        let named = ScanFiles { measured: self.input.clone(), multiplicative, additive, additive_inside };
+        if self.no_corrections { named.alone() } else { named.with_neighbours() }
+    }
+
+    pub fn study(&self) -> CliResult<Study<Counts>> {
+        let study = self.scan().read()?;
+        notices::print(&study.notices);
+        Ok(study)
+    }
+
+    /// The defaults for counts with everything that was asked for.
+    pub fn settings(&self, counts: &Counts) -> CliResult<RunSettings> {
+        let settings = self.settings_from(default_settings(counts)?, |image, _| image.grid(counts.geometry()))?;
+        Ok(RunSettings { tubes: self.projector.tubes(counts.geometry())?, ..settings })
+    }
+
+    /// Default settings with everything that was asked for; `grid` is what the image options make of the default grid.
+    fn settings_from(
+        &self,
+        base: RunSettings,
+        grid: impl FnOnce(&ImageOptions, &Grid) -> CliResult<Option<Grid>>,
+    ) -> CliResult<RunSettings> {
+        let algorithm = match self.algorithm {
+            Some(Algorithm::Em(algorithm)) => algorithm,
+            _ => AlgorithmKind::Osem,
+        };
+        let init = self.init.as_deref().map(read_volume).transpose()?;
+        let grid = match (grid(&self.image, &base.grid)?, &init) {
+            (Some(grid), _) => grid,
+            (None, Some((init, _))) => init.grid.clone(),
+            (None, None) => base.grid.clone(),
+        };
+        if let Some((_, found)) = &init {
+            notices::print(found);
+        }
+        let projector = &self.projector;
+        let [num_subsets, num_iterations] = self.subsets_and_iterations(base.subset_rule);
+        Ok(RunSettings {
+            algorithm,
+            num_iterations,
+            num_subsets,
+            subset_rule: base.subset_rule,
+            subset_order: self.subset_order.unwrap_or(base.subset_order),
+            fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
+            grid,
+            rays: projector.rays,
+            projector: projector.choice(),
+            tubes: None,
+            device: projector.device,
+            accumulation: projector.accumulation,
+            racy_sensitivity: self.racy_sensitivity,
+            threads_per_block: projector.threads_per_block,
+            num_threads: projector.threads.map(usize::from),
+            init: init.map(|(volume, _)| Arc::new(volume)),
+            frame_ms: None,
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! `--reference-image`: the image that those of a reconstruction are compared with.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::shared::error::CliResult;
+use crate::cli::shared::notices;
+use crate::cli::shared::outputs::check_same_grid;
+use crate::data::Volume;
+use crate::geometry::Grid;
+use crate::io::read_volume;
+use crate::measure::{correlation, relative_difference};
+use crate::session::{Comparison, Frame};
+
+/// An image to compare with.
+pub struct ReferenceImage {
+    path: PathBuf,
+    volume: Volume,
+}
+
+impl ReferenceImage {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It cannot be read, or does not lie on the grid of the images.
+    pub fn open(path: &Path, grid: &Grid) -> CliResult<Self> {
+        let (volume, found) = read_volume(path)?;
+        notices::print(&found);
+        let name = path.display().to_string();
+        check_same_grid([(&name, &volume.grid), ("the reconstruction", grid)], " (take its grid with --like)")?;
+        Ok(Self { path: path.to_owned(), volume })
+    }
+
+    /// How much an image is like it; `None` where one has a single value everywhere.
+    pub fn compare(&self, frame: &Frame) -> Option<Comparison> {
+        let Frame { iteration, subiteration, .. } = *frame;
+        let (image, reference) = (frame.volume.as_slice(), self.volume.as_slice());
+        let (correlation, relative_difference) = (correlation(image, reference)?, relative_difference(image, reference));
+        Some(Comparison { iteration, subiteration, reference: None, is_fixed: true, correlation, relative_difference })
+    }
+
+    /// The same in words, as the end of a sentence about the image.
+    pub fn words(&self, frame: &Frame) -> String {
+        let found = self.compare(frame).map_or_else(|| "none".to_owned(), |found| format!("{:.6}", found.correlation));
+        format!(", correlation with {}: {found}", self.path.display())
+    }
+}

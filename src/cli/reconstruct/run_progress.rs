@@ -1,0 +1,205 @@
+//! How a reconstruction on the command line shows its progress: a bar on a terminal, lines elsewhere, and at the end where the
+//! time went and what a race lost.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+
+use crate::cli::shared::console::{is_quiet, out, remark};
+use crate::cli::shared::printed::words as matrix_words;
+use crate::cli::shared::progress;
+use crate::data::Sweep;
+use crate::plan::{AlgorithmKind, Course, Job, StartInfo, rays_in_use};
+use crate::recon::{Baseline, FilterSettings, RaceReport, StageTimes};
+use crate::report::{Column, Columns};
+use crate::session::IterateReport;
+use crate::words::{bytes, counted};
+
+/// A bar; where standard error is not a terminal a line for each iteration, of a sweep for each tenth of its projections.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    course: Course,
+    num_steps: usize,
+    start: Instant,
+    /// Tenths of the work for which a line was printed, where there is no bar.
+    tenths: u64,
+}
+
+impl Progress {
+    /// Nothing to show yet.
+    pub fn new(course: Course) -> Self {
+        Self { bar: None, course, num_steps: 0, start: Instant::now(), tenths: 0 }
+    }
+
+    /// Starts to count towards so many steps.
+    pub fn begin(&mut self, num_steps: usize) {
+        (self.num_steps, self.start) = (num_steps, Instant::now());
+        if std::io::stderr().is_terminal() && !is_quiet() {
+            self.bar = Some(progress::bar(num_steps as u64, &format!("{} 0", self.course.counted)));
+        }
+    }
+
+    /// A step is done.
+    pub fn step(&mut self, report: &IterateReport, num_iterations: usize) {
+        let done = report.subiteration as u64;
+        let Course { counted, by_iteration, .. } = self.course;
+        let number = self.course.number(report.iteration, report.subiteration);
+        // Where data still come there may be more steps than were known of at the beginning.
+        let all = if by_iteration { num_iterations } else { self.num_steps.max(number) };
+        let position = format!("{counted} {number} of {all}");
+        let is_told = if by_iteration { report.completes_iteration } else { self.is_another_tenth(done, self.num_steps as u64) };
+        self.show(position, done, is_told.then_some(report.elapsed));
+    }
+
+    /// How much of the work inside the only step of a run is done: parts done, and parts in all.
+    pub fn inside(&mut self, (done, total): (u64, u64)) {
+        if self.is_another_tenth(done, total) {
+            let percent = 100 * done / total;
+            let position = (self.num_steps as u64 * done) / total;
+            self.show(format!("backprojection {percent} %"), position, Some(self.start.elapsed()));
+        }
+    }
+
+    /// Whether another tenth of the work was completed since the last line.
+    fn is_another_tenth(&mut self, done: u64, total: u64) -> bool {
+        let tenths = (10 * done).checked_div(total).unwrap_or(0);
+        let is_another = tenths > self.tenths;
+        self.tenths = self.tenths.max(tenths);
+        is_another
+    }
+
+    /// Moves the bar; where there is none, prints a line if `told_at` is given.
+    fn show(&self, position: String, done: u64, told_at: Option<Duration>) {
+        match (&self.bar, told_at) {
+            (Some(bar), _) => {
+                bar.set_message(position);
+                bar.set_position(done);
+            }
+            (None, Some(elapsed)) => remark!("{position}, {:.2} s since the start", elapsed.as_secs_f64()),
+            (None, None) => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A fact about a run: its name and what it is.
+const FACT: Columns<2> = Columns([Column::words("", 14), Column::words("", 0)]);
+/// A stage of the steps: its name, its time and its part of the whole.
+const STAGE: Columns<3> = Columns([Column::words("", 17), Column::numbers("", 11), Column::numbers("", 7)]);
+/// What a race did: a name and a number in words.
+const RACE: Columns<2> = Columns([Column::words("", 17), Column::words("", 0)]);
+
+/// Prints what the run will do: device, algorithm, image and needs.
+pub fn announce(info: &StartInfo, num_iterations: usize) {
+    let fact = |name: &str, what: String| out!("{}", FACT.line([name.to_owned(), what]));
+    let grid = info.job.grid();
+    let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
+    fact("device", info.device.clone());
+    fact(if matches!(info.job, Job::Sweep { .. }) { "program" } else { "projector" }, info.projector.clone());
+    if let Job::Counts { study, settings } = &info.job
+        && let Some([tangential, axial]) = rays_in_use(study.measured.geometry(), settings, &info.projector)
+        && [tangential, axial] != [1, 1]
+    {
+        fact("rays per LOR", format!("{tangential} × {axial}"));
+    }
+    match &info.job {
+        Job::Counts { settings, .. } | Job::Events { settings, .. } => {
+            fact("accumulation", info.accumulation.to_string());
+            let iterations = counted(num_iterations, "iteration");
+            let algorithm = match settings.algorithm {
+                AlgorithmKind::Mlem => format!("MLEM, {iterations}"),
+                AlgorithmKind::Osem => format!("OSEM with {}, {iterations}", counted(info.num_subsets, "subset")),
+            };
+            let why = settings.why_subsets().map_or(String::new(), |reason| format!(" ({reason})"));
+            fact("algorithm", algorithm + &why);
+        }
+        Job::Pairs { settings, .. } => {
+            fact("accumulation", info.accumulation.to_string());
+            fact("algorithm", format!("MLEM, {}", counted(num_iterations, "iteration")));
+            settings.matrix.iter().for_each(|matrix| fact("matrix", matrix_words(matrix)));
+        }
+        Job::Sweep { study, settings } => {
+            let FilterSettings { filter, cutoff, baseline, interpolation } = settings.filter;
+            let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
+            let num_points = study.measured.look(|sweep| sweep.num_points);
+            fact("data", format!("{} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample")));
+            fact("algorithm", format!("FBP, filter {filter}, {cutoff}, {interpolation} interpolation"));
+            if baseline != Baseline::None || study.measured.look(Sweep::is_continuous_wave) {
+                fact("baseline", baseline.title().to_owned());
+            }
+        }
+    }
+    fact("image", format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm"));
+    let secs = info.estimate.secs_per_iteration.map_or(String::new(), |secs| format!(", about {} per iteration", duration(secs)));
+    fact("needs", format!("about {}{secs}", bytes(info.estimate.memory_bytes)));
+}
+
+/// Sums over all steps: where the time went, and what a race lost.
+#[derive(Default)]
+pub struct Totals {
+    stages: StageTimes,
+    num_steps: usize,
+    elapsed: Duration,
+    /// Steps with a race, the sums of their lost parts, and the last of them.
+    num_racy: usize,
+    lost: [f64; 2],
+    last_race: Option<RaceReport>,
+}
+
+impl Totals {
+    /// Adds a step.
+    pub fn add(&mut self, report: &IterateReport) {
+        self.stages += report.stages;
+        self.num_steps += 1;
+        self.elapsed = report.elapsed;
+        if let Some(race) = report.race {
+            self.num_racy += 1;
+            self.lost[0] += race.lost;
+            self.lost[1] += race.lost_of_ones;
+            self.last_race = Some(race);
+        }
+    }
+
+    /// Steps so far.
+    pub fn num_steps(&self) -> usize {
+        self.num_steps
+    }
+
+    /// Prints them.
+    pub fn print(&self) {
+        out!("{} in {}", counted(self.num_steps, "step"), duration(self.elapsed.as_secs_f64()));
+        let total = self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+        for (stage, time) in self.stages.iter().filter(|(_, time)| !time.is_zero()) {
+            let secs = time.as_secs_f64();
+            out!("  {}", STAGE.line([stage.to_string(), duration(secs), format!("{:.0} %", 100.0 * secs / total)]));
+        }
+        let Some(last) = self.last_race else { return };
+        let mean = |sum: f64| RaceReport::percent(sum / self.num_racy as f64);
+        out!("race: {} added without atomics; the image is not for diagnosis", counted(self.num_racy, "step"));
+        let last_lost = RaceReport::percent(last.lost);
+        let lines = [
+            ("lost", format!("{} of the additions (mean; {last_lost} in the last step)", mean(self.lost[0]))),
+            ("lost of ones", format!("{} of a backprojection of ones (mean)", mean(self.lost[1]))),
+            ("image level", format!("{} of a race-free step's", RaceReport::percent(last.level))),
+        ];
+        for (name, what) in lines {
+            out!("  {}", RACE.line([name.to_owned(), what]));
+        }
+    }
+}
+
+/// A time with three digits or so.
+pub fn duration(secs: f64) -> String {
+    match secs {
+        s if s < 1.0 => format!("{:.1} ms", 1e3 * s),
+        s if s < 120.0 => format!("{s:.2} s"),
+        s => format!("{:.1} min", s / 60.0),
+    }
+}

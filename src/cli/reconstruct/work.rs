@@ -1,0 +1,278 @@
+//! A reconstruction on the command line as it goes on: progress, the table of numbers, and what is written at its halts and its end.
+
+use std::path::Path;
+
+use super::options::ReconstructOptions;
+use super::processes::takes_over;
+use super::reference_image::ReferenceImage;
+use super::run_progress::{Progress, Totals, announce};
+use crate::cli::shared::console::{err, out};
+use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
+use crate::cli::shared::paths::numbered;
+use crate::cli::shared::{console, notices};
+use crate::data::{Notice, Roi};
+use crate::io::measurements::{Measurement, MeasurementWriter};
+use crate::plan::{Course, Job, Provenance, StartInfo};
+use crate::recon::{Explained, gaussian_filter};
+use crate::session::{Command, EndReason, Event, EventKind, Frame, IterateReport, RunId, RunRecord, RunTable, Session};
+
+/// The work as it goes on.
+pub(in crate::cli) struct Work<'a> {
+    options: &'a ReconstructOptions,
+    /// Full iterations to reach.
+    target: usize,
+    course: Course,
+    /// Projections that a sweep should have, where it is known.
+    num_expected: Option<usize>,
+    num_subsets: usize,
+    rois: Vec<Roi>,
+    /// The table of measured numbers, or why it was given up.
+    table: CliResult<Option<MeasurementWriter>>,
+    /// How numbers become its rows, once the run is set up.
+    rows: Option<RunTable>,
+    record: Option<RunRecord>,
+    reference: Option<ReferenceImage>,
+    pub progress: Progress,
+    totals: Totals,
+    /// Whether a signal asked for the end.
+    pub interrupted: bool,
+    /// How much of the data the last image explains, and whether its step had a race.
+    explained: Option<Explained>,
+    has_race: bool,
+    /// The rule that stopped the run, and what met it.
+    stopped_by: Option<String>,
+}
+
+impl<'a> Work<'a> {
+    /// Nothing done yet of a job; of a sweep this is the number of projections that it should have, where that is known.
+    pub fn new(
+        options: &'a ReconstructOptions,
+        job: &Job,
+        num_expected: Option<usize>,
+        rois: Vec<Roi>,
+        table: Option<MeasurementWriter>,
+        reference: Option<ReferenceImage>,
+    ) -> Self {
+        Self {
+            options,
+            target: job.num_iterations(),
+            course: job.course(),
+            num_expected,
+            num_subsets: 1,
+            rois,
+            table: Ok(table),
+            rows: None,
+            record: None,
+            reference,
+            progress: Progress::new(job.course()),
+            totals: Totals::default(),
+            interrupted: false,
+            explained: None,
+            has_race: false,
+            stopped_by: None,
+        }
+    }
+
+    /// The iteration after `iteration` at which an image is written or compared.
+    pub fn next_halt(&self, iteration: usize) -> usize {
+        let to_compare = self.reference.as_ref().map(|_| 1);
+        let every = to_compare.or(self.options.save_every.map(|n| n as usize)).unwrap_or(usize::MAX);
+        (iteration / every).saturating_add(1).saturating_mul(every).min(self.target)
+    }
+
+    /// Follows what the solver says.
+    pub fn obey(&mut self, session: &Session, event: Event) -> CliResult<Option<Done>> {
+        match event.kind {
+            EventKind::Started(info) => self.started(event.run, &info),
+            EventKind::Iterate(report) => self.iterate(&report),
+            EventKind::Explained { subiteration, explained } => self.explained(subiteration, explained),
+            EventKind::RuleMet(words) => self.rule_met(words),
+            EventKind::Notice(notice) => notices::print(&[notice]),
+            EventKind::Ended(reason) => return self.ended(session, reason),
+            EventKind::Failed(problem) => return self.failed(session, problem.into()).map(Some),
+            EventKind::Remeasured { .. }
+            | EventKind::Compared { .. }
+            | EventKind::Profiled { .. }
+            | EventKind::Paused
+            | EventKind::Resumed => {}
+        }
+        Ok(None)
+    }
+
+    fn started(&mut self, run: RunId, info: &StartInfo) {
+        self.num_subsets = info.num_subsets;
+        self.record = Some(RunRecord::new(info.clone()));
+        announce(info, self.target);
+        self.progress.begin(self.target * info.num_subsets);
+        let rows = RunTable::of(run, info);
+        self.tabulate(&rows.first_rows());
+        self.rows = Some(rows);
+    }
+
+    fn explained(&mut self, subiteration: usize, explained: Explained) {
+        self.explained = Some(explained);
+        if let Some(record) = &mut self.record {
+            record.explained(subiteration, explained);
+        }
+    }
+
+    fn iterate(&mut self, report: &IterateReport) {
+        (self.explained, self.has_race) = (report.explained, report.race.is_some());
+        self.totals.add(report);
+        if let Some(record) = &mut self.record {
+            record.add(report);
+        }
+        self.progress.step(report, self.target);
+        if let Some(rows) = self.rows.filter(|_| self.table.is_ok()) {
+            self.tabulate(&rows.rows(report, &self.rois));
+        }
+    }
+
+    fn rule_met(&mut self, words: String) {
+        if let Some(record) = &mut self.record {
+            record.stopped_by(&words);
+        }
+        self.stopped_by = Some(words);
+    }
+
+    /// Adds rows to the table. One that cannot be written any more is given up, the image is not.
+    fn tabulate(&mut self, rows: &[Measurement]) {
+        let Ok(Some(table)) = &mut self.table else { return };
+        if let Err(error) = table.write(rows) {
+            let text = format!("the table of measured numbers is not complete: {error}");
+            notices::print(&[Notice::warning(format!("{text}; the reconstruction continues"))]);
+            self.table = Err(CliError::failed(Failure::Output, text));
+        }
+    }
+
+    /// Writes what is to be written here, and goes on if there is more to do.
+    fn ended(&mut self, session: &Session, reason: EndReason) -> CliResult<Option<Done>> {
+        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
+            return Err(CliError::failed(Failure::NoImage, "stopped before the first step was complete; nothing was written"));
+        };
+        // A run that a rule has stopped is as good as one that went to its end.
+        let complete = reason == EndReason::Completed || self.stopped_by.is_some();
+        if let (Some(reference), Some(rows)) = (&self.reference, self.rows) {
+            let rows: Vec<Measurement> = reference.compare(&frame).iter().flat_map(|found| rows.comparison_rows(found)).collect();
+            self.tabulate(&rows);
+        }
+        if complete && self.options.save_every.is_some_and(|every| frame.iteration.is_multiple_of(every as usize)) {
+            let path = numbered(&self.options.output, frame.iteration);
+            self.write(&frame, &path, &[&path], None)?;
+        }
+        if complete && frame.iteration < self.target && self.stopped_by.is_none() && !self.interrupted {
+            session.send(Command::SetIterations(self.next_halt(frame.iteration)));
+            session.return_frame(frame);
+            return Ok(None);
+        }
+        self.progress.end();
+        self.write_last(&frame)?;
+        match &self.stopped_by {
+            Some(words) => out!("{words}"),
+            None if !complete => out!("stopped by hand after {}", self.position(&frame)),
+            None => {}
+        }
+        if let Some(explained) = self.explained {
+            out!("the image explains {}", explained.text());
+        }
+        self.totals.print();
+        std::mem::replace(&mut self.table, Ok(None))?;
+        let done = self.done(&frame);
+        session.return_frame(frame);
+        Ok(Some(done))
+    }
+
+    /// Whether an image holds all that was asked for; what it lacks is said.
+    fn done(&self, frame: &Frame) -> Done {
+        if frame.volume.not_finite().is_some() {
+            // The session said so when it began.
+            return Done::InPart;
+        }
+        if self.explained.is_some_and(Explained::lacks_data) && !self.has_race {
+            // The session said so when it ended.
+            return Done::InPart;
+        }
+        let held = self.course.number(frame.iteration, frame.subiteration);
+        let asked = match self.num_expected {
+            None if self.course.can_grow => return Done::Wholly,
+            expected => expected.unwrap_or(self.target),
+        };
+        if held >= asked || self.stopped_by.is_some() {
+            return Done::Wholly;
+        }
+        err!("warning: the image holds {held} of {}", self.course.words(asked));
+        Done::InPart
+    }
+
+    /// A run that broke still leaves its last good image.
+    fn failed(&mut self, session: &Session, error: CliError) -> CliResult<Done> {
+        self.progress.end();
+        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
+            let is_lost = self.totals.num_steps() > 0;
+            let lost = if is_lost { " (the last image is lost; --save-every keeps some on the way)" } else { "" };
+            return Err(error.with_text(|text| format!("{text}{lost}")));
+        };
+        match self.write_last(&frame) {
+            Ok(()) => err!("tomoscope: {error} (the image after {} was written)", self.position(&frame)),
+            Err(second) => {
+                return Err(error.with_text(|text| format!("{text} (and its last image could not be written: {second})")));
+            }
+        }
+        Ok(Done::InPart)
+    }
+
+    /// Where a run was when an image was taken.
+    fn position(&self, frame: &Frame) -> String {
+        if !self.course.by_iteration {
+            return self.course.words(frame.subiteration);
+        }
+        match frame.subiteration % self.num_subsets {
+            0 => format!("iteration {}", frame.iteration),
+            subset => format!("iteration {} and {subset} of {} subsets", frame.iteration, self.num_subsets),
+        }
+    }
+
+    /// Writes the image that was asked for, and what made it: beside the image, beside the table, and where it is asked for on
+    /// standard output.
+    fn write_last(&self, frame: &Frame) -> CliResult {
+        let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
+        let files: Vec<&Path> = [image].into_iter().chain(table).collect();
+        let provenance = self.write(frame, image, &files, self.options.asked.as_deref())?;
+        if let Some(table) = table {
+            notices::print(provenance.write_beside(table).as_slice());
+        }
+        if self.options.json {
+            console::print_result(format_args!("{}\n", serde_json::to_string_pretty(&provenance)?));
+        }
+        Ok(())
+    }
+
+    /// Writes an image and beside it what made it, which is true of all these files; where it is all that was asked for, with what
+    /// tells this.
+    fn write(&self, frame: &Frame, path: &Path, files: &[&Path], asked: Option<&str>) -> CliResult<Provenance> {
+        let record = self.record.as_ref().ok_or_else(|| CliError::failed(Failure::Internal, "the run was never set up"))?;
+        let fwhm_mm = self.options.post_filter_mm;
+        let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
+        let volume = filtered.as_ref().unwrap_or(&frame.volume);
+        let calibrated = self.options.calibration.map(|bq_per_ml| volume.calibrated(bq_per_ml));
+        let volume = calibrated.as_ref().unwrap_or(volume);
+        let provenance = record.provenance(frame.subiteration, self.target, fwhm_mm);
+        let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
+        let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
+        if self.options.is_helper && !takes_over(path) {
+            return Ok(provenance);
+        }
+        let asked = asked.filter(|_| provenance.is_whole());
+        let (provenance, notice) = match asked {
+            Some(asked) => provenance.write_sealed_image(path, volume, asked)?,
+            None => {
+                let notice = provenance.write_image(path, volume)?;
+                (provenance, notice)
+            }
+        };
+        notices::print(notice.as_slice());
+        let likeness = self.reference.as_ref().map_or_else(String::new, |reference| reference.words(frame));
+        out!("{}: the image after {}{likeness}", path.display(), self.position(frame));
+        Ok(provenance)
+    }
+}

@@ -1,0 +1,108 @@
+//! The error of a command: a code for programs, a text for people, and the exit code.
+
+use std::fmt;
+use std::fmt::{Display, Formatter};
+
+use serde_json::{Value, json};
+
+use crate::coded::{Coded, Problem};
+
+/// Exit code of a command that failed.
+const FAILED: u8 = 1;
+/// Exit code for wrong arguments, as where clap refuses them.
+pub const WRONG_ARGUMENTS: u8 = 2;
+
+/// What a command refuses or fails at by itself; every other part has errors of its own. Each has a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case", prefix = "command.")]
+pub enum Failure {
+    /// An output cannot be written, or would replace a file that is needed.
+    Output,
+    /// A file of a kind that the command does not read.
+    Input,
+    /// Images on different grids.
+    DifferentGrids,
+    /// A stop rule for a region that the ROI file lacks.
+    MissingRegion,
+    /// No frame contains an event.
+    NoEvents,
+    /// The run was stopped before it had an image.
+    NoImage,
+    /// Several processes that cannot share the work.
+    Processes,
+    /// A Slurm array of which no part can be told.
+    SlurmArray,
+    /// A mistake of the program.
+    Internal,
+}
+
+/// The error of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CliError {
+    problem: Problem,
+    exit_code: u8,
+}
+
+impl CliError {
+    /// Returns the error of arguments that do not go together, or do not fit the files that they name.
+    pub fn arguments(text: impl Into<String>) -> Self {
+        Self { problem: Problem::new("arguments", text), exit_code: WRONG_ARGUMENTS }
+    }
+
+    /// Returns the error of a command that failed by itself.
+    pub fn failed(failure: Failure, text: impl Into<String>) -> Self {
+        Problem::new(failure.into(), text).into()
+    }
+
+    /// Returns the same error with another text.
+    pub fn with_text(mut self, text: impl FnOnce(&str) -> String) -> Self {
+        self.problem.text = text(&self.problem.text);
+        self
+    }
+
+    /// Returns the exit code of the program.
+    pub fn exit_code(&self) -> u8 {
+        self.exit_code
+    }
+
+    /// Returns the error as `--json` prints it.
+    pub fn to_json(&self) -> Value {
+        json!({ "error": { "code": self.problem.code, "message": self.problem.text, "exit_code": self.exit_code } })
+    }
+}
+
+impl Display for CliError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl From<Problem> for CliError {
+    fn from(problem: Problem) -> Self {
+        Self { problem, exit_code: FAILED }
+    }
+}
+
+impl<E: Coded + Display> From<E> for CliError {
+    fn from(error: E) -> Self {
+        Problem::from(error).into()
+    }
+}
+
+/// What a command gives back.
+pub type CliResult<T = ()> = Result<T, CliError>;
+
+/// How a command that did its work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// All of it.
+    Wholly,
+    /// The image that was written holds less than was asked for, or values that are not finite; why was said.
+    InPart,
+}
+
+impl From<()> for Done {
+    fn from((): ()) -> Self {
+        Done::Wholly
+    }
+}

@@ -1,0 +1,15 @@
+//! What every command uses: options, outputs, progress, errors.
+
+pub mod console;
+pub mod error;
+pub mod frame_option;
+pub mod image_options;
+pub mod known;
+pub mod list_options;
+pub mod notices;
+pub mod options;
+pub mod outputs;
+pub mod paths;
+pub mod printed;
+pub mod progress;
+pub mod signals;

@@ -1,0 +1,110 @@
+//! `tomoscope simulate PHANTOM --epri SCHEME -o OUT.sweep`: a pulse EPRI sweep of a phantom, as a file.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::options::{SimulateOptions, write_truth};
+use crate::cli::shared::console::out;
+use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::notices;
+use crate::cli::shared::options::{count, not_negative, positive, voxels};
+use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::progress::with_bar;
+use crate::data::Unit;
+use crate::geometry::Grid;
+use crate::io::{FileKind, check_image_unit, rois, write_sweep};
+use crate::operator::grid_about_zero;
+use crate::phantom::epri::{SweepOptions, by_name, simulate};
+use crate::plan::Start;
+use crate::scanner::epri::{Order, Scheme, Weighting};
+use crate::words::counted;
+
+/// Options of a sweep.
+#[derive(Args, Clone, Debug)]
+pub struct EpriOptions {
+    /// Directions of a pulse EPRI acquisition: a number, POLARxAZIMUTH, or 2d:N.
+    ///
+    /// A number (208, 828, ...): equal solid angle, at least that number. 16x13: equal linear angle. 2d:60: 60 equal angles,
+    /// for an image of the slice z = 0.
+    #[arg(long, value_name = "SCHEME", conflicts_with_all = ["counts", "noise", "attenuation", "background"])]
+    pub epri: Option<Scheme>,
+
+    /// Number of samples per projection.
+    #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "scanner", value_parser = count::<usize>)]
+    points: usize,
+
+    /// Length of a projection, mm.
+    #[arg(long, default_value_t = 40.0, value_name = "L", conflicts_with = "scanner", value_parser = positive)]
+    extent_mm: f64,
+
+    /// Standard deviation of Gaussian noise, as a fraction of the largest sample.
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", conflicts_with = "scanner", value_parser = not_negative)]
+    noise_fraction: f64,
+
+    /// Order of the projections: as-acquired (band by band) or spaced (spread over the half sphere at any time).
+    #[arg(long, default_value = "as-acquired", conflicts_with = "scanner")]
+    order: Order,
+
+    /// Weights of the directions: solid-angle, or paper (as printed by Qiao et al.).
+    #[arg(long, default_value = "solid-angle", conflicts_with = "scanner")]
+    weights: Weighting,
+}
+
+/// Simulates and writes.
+pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
+    let start = Start::now();
+    let epri = &options.epri;
+    if FileKind::of(&options.output) != Some(FileKind::SavedSweep) {
+        return Err(CliError::arguments(format!("{} must end in .sweep, as EPRI sweeps do", options.output.display())));
+    }
+    if let Some(truth) = &options.truth {
+        check_image_unit(truth, Unit::Arbitrary)?;
+    }
+    let step_mm = epri.extent_mm / epri.points as f64;
+    let mut sweep_options = SweepOptions {
+        scheme,
+        weighting: epri.weights,
+        order: epri.order,
+        num_points: epri.points,
+        step_mm,
+        noise_fraction: epri.noise_fraction,
+        seed: options.seed,
+        truth_grid: None,
+    };
+    sweep_options.check().map_err(|error| CliError::arguments(error.to_string()))?;
+    if options.truth.is_some() {
+        sweep_options.truth_grid = Some(truth_grid(options, scheme, step_mm)?);
+    }
+    let phantom =
+        by_name(&options.phantom, sweep_options.half_extent_mm()).map_err(|error| CliError::arguments(error.to_string()))?;
+    let study = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
+    notices::print(&study.notices);
+    out!("{}, {scheme}", study.title);
+    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
+    write_sweep(&options.output, &study)?;
+    let what = format!(
+        "{} of {} samples, {step_mm:.5} mm apart",
+        counted(study.measured.num_complete(), "projection"),
+        study.measured.num_points
+    );
+    report(&options.output, &what);
+    if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
+        write_truth(path, truth, &study.title, options, start)?;
+        report(path, "true image");
+    }
+    if let Some(path) = &options.rois {
+        rois::write_rois(path, &study.rois)?;
+        report(path, &counted(study.rois.len(), "region of interest"));
+    }
+    Ok(())
+}
+
+/// The grid asked for; by default as many voxels as a projection has samples and as far apart, of a slice one along z. The
+/// voxel of index floor(n/2) lies at zero.
+fn truth_grid(options: &SimulateOptions, scheme: Scheme, step_mm: f64) -> CliResult<Grid> {
+    let (size, voxel_mm) = voxels(options.image, options.voxel_mm, scheme.is_slice())?;
+    let side = options.epri.points;
+    let size = size.unwrap_or([side, side, if scheme.is_slice() { 1 } else { side }]);
+    Ok(grid_about_zero(size, voxel_mm.unwrap_or([step_mm; 3]))?)
+}

@@ -1,0 +1,105 @@
+//! `tomoscope simulate PHANTOM --scanner NAME --list-mode -o OUT.petsird`: a simulated scan event by event.
+
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::options::{SimulateOptions, write_truth};
+use crate::cli::shared::console::out;
+use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::notices;
+use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::progress::with_bar;
+use crate::data::{EventChunk, Events, tof_mm};
+use crate::io::list_mode::castor::Writer as CastorWriter;
+use crate::io::list_mode::petsird::PetsirdWriter;
+use crate::io::{FileKind, map_beside, rois, write_volume};
+use crate::phantom;
+use crate::phantom::{ListSimulation, SimulatedList, simulate_list};
+use crate::plan::Start;
+use crate::scanner::Scanner;
+use crate::words::counted;
+
+/// Time of a block of a PETSIRD list, ms.
+const BLOCK_MS: u32 = 100;
+
+/// Usual duration of a scan, s.
+const DURATION_SECS: f64 = 60.0;
+
+/// What is asked of lists alone.
+#[derive(Args, Clone, Debug)]
+pub struct ListArguments {
+    /// Write list-mode events (.petsird, or .Cdh for CASToR).
+    ///
+    /// The background consists of randoms: delayed coincidences in PETSIRD, a randoms rate per event in CASToR.
+    #[arg(long, conflicts_with = "epri")]
+    pub list_mode: bool,
+
+    /// Duration of the scan, s. Default: 60.
+    #[arg(long, value_name = "SECONDS", requires = "list_mode", value_parser = positive)]
+    duration_secs: Option<f64>,
+
+    /// Simulate time of flight with this resolution (FWHM), ps.
+    #[arg(long, value_name = "FWHM", requires = "list_mode", value_parser = positive)]
+    tof_ps: Option<f64>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|v: &f64| (1e-3..=4e6).contains(v)).ok_or_else(|| "expected a number from 0.001 to 4e6".to_owned())
+}
+
+/// Writes the events; what was written, in words.
+fn write(options: &SimulateOptions, list: &SimulatedList) -> CliResult<String> {
+    let EventChunk { prompts, delayeds, .. } = &list.events;
+    let num_prompts = counted(prompts.len(), "prompt");
+    match FileKind::of(&options.output) {
+        Some(FileKind::Petsird) => {
+            let mut writer = PetsirdWriter::create(&options.output, &list.facts, BLOCK_MS)?;
+            writer.write(&list.events)?;
+            notices::print(&writer.finish()?);
+            Ok(format!("{num_prompts} and {} delayed", delayeds.len()))
+        }
+        Some(FileKind::Castor) => {
+            let mut writer = CastorWriter::create(&options.output, Arc::clone(&list.facts))?;
+            let has_randoms = list.randoms_per_pair > 0.0;
+            let additive = if has_randoms { vec![list.randoms_per_pair as f32; prompts.len()] } else { Vec::new() };
+            writer.put(&Events { additive, ..prompts.clone() })?;
+            writer.finish()?;
+            Ok(if has_randoms { format!("{num_prompts}, each with its random rate") } else { num_prompts })
+        }
+        _ => Err(CliError::arguments(format!("{} must end in .petsird or .Cdh (list-mode data)", options.output.display()))),
+    }
+}
+
+/// Simulates and writes.
+pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
+    let start = Start::now();
+    let phantom = phantom::by_name(&options.phantom, &scanner.geometry)?;
+    let simulation = ListSimulation {
+        counts: options.counts,
+        attenuation: options.attenuation,
+        seed: options.seed,
+        duration_secs: options.list.duration_secs.unwrap_or(DURATION_SECS),
+        tof_fwhm_mm: options.list.tof_ps.map(tof_mm),
+        randoms_fraction: options.background,
+    };
+    let study = with_bar("simulating", |task| simulate_list(&phantom, &scanner.geometry, &simulation, task))??;
+    notices::print(&study.notices);
+    let what = write(options, &study.measured)?;
+    out!("{} on {}", study.title, scanner.title);
+    out!("  {}", WRITTEN.line([options.output.display().to_string(), what]));
+    if options.attenuation {
+        let (grid, path) = (scanner.geometry.default_grid()?, map_beside(&options.output));
+        write_volume(&path, &with_bar("drawing", |task| phantom.attenuation(&grid, task))??)?;
+        out!("  {}", WRITTEN.line([path.display().to_string(), "map of attenuation, 1/cm".to_owned()]));
+    }
+    if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
+        write_truth(path, truth, &study.title, options, start)?;
+        out!("  {}", WRITTEN.line([path.display().to_string(), format!("true image, {}", truth.unit.label())]));
+    }
+    if let Some(path) = &options.rois {
+        rois::write_rois(path, &study.rois)?;
+        out!("  {}", WRITTEN.line([path.display().to_string(), counted(study.rois.len(), "region of interest")]));
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! `tomoscope simulate`, `tubes` and `matrix`: what photons or analytic phantoms give, as files.
+
+pub mod epri;
+pub mod list;
+pub mod matrix;
+pub mod options;
+pub mod photons;
+pub mod run;
+pub mod scan;
+pub mod tubes;

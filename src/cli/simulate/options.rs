@@ -1,0 +1,196 @@
+//! Options of `tomoscope simulate`.
+
+use crate::cli::shared::known::known_scanner;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::epri::EpriOptions;
+use super::list;
+use crate::cli::shared::error::CliResult;
+use crate::cli::shared::notices;
+use crate::cli::shared::options::{PerAxis, TalkOptions, positive, seed, sides, sizes, voxels};
+use crate::cli::shared::outputs::Files;
+use crate::cli::shared::paths::{image_file, rois_file, simulated_file};
+use crate::data::{Origin, Volume};
+use crate::geometry::Grid;
+use crate::io::{Correction, map_beside};
+use crate::phantom::{Noise, PhantomError, PhantomInfo, epri, ring};
+use crate::plan::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
+use crate::scanner::{CrystalRing, ScanGeometry, Scanner};
+use crate::{phantom, scanner};
+
+/// How data are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_model)]
+pub enum Model {
+    Analytic,
+    MonteCarlo,
+}
+
+pub fn not_a_model(text: &str) -> String {
+    format!("'{text}' is not a model; use analytic or montecarlo")
+}
+
+/// Options of `tomoscope simulate`.
+#[derive(Args, Clone, Debug)]
+pub struct SimulateOptions {
+    #[arg(value_parser = phantom_name, help = phantoms())]
+    pub phantom: String,
+
+    /// Scanner of the catalogue (discovery-ste, small, ...) or ring of crystals (madpet2, madpet2-reduced).
+    #[arg(long, value_name = "NAME", value_parser = known_detectors, required_unless_present = "epri", conflicts_with = "epri")]
+    pub scanner: Option<Detectors>,
+
+    #[command(flatten)]
+    pub epri: EpriOptions,
+
+    /// File to write: sinogram (.hs), with --epri an acquisition (.sweep), for a ring of crystals a crystal-pair histogram
+    /// (.pairs), with --list-mode events (.petsird, .Cdh).
+    ///
+    /// Corrections of a sinogram are written as OUT_mult.hs and OUT_add.hs.
+    #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
+    pub output: PathBuf,
+
+    /// Model of the data: analytic (exact line integrals) or montecarlo (photons in the crystals of rotating heads).
+    ///
+    /// montecarlo writes the number of crystal pairs of each bin as OUT_mult.hs.
+    #[arg(long, default_value = "analytic", conflicts_with_all = ["epri", "list_mode"])]
+    pub model: Model,
+
+    #[command(flatten)]
+    pub list: list::ListArguments,
+
+    /// Noise of the counts: none or poisson.
+    #[arg(long, default_value = "poisson", conflicts_with = "list_mode")]
+    pub noise: Noise,
+
+    /// Expected number of true counts in all bins; with --model montecarlo the exact number.
+    #[arg(long, default_value = "1e8", value_name = "N", value_parser = counts)]
+    pub counts: f64,
+
+    /// Seed of the noise.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = seed)]
+    pub seed: u64,
+
+    /// Simulate attenuation; write the factors as OUT_mult.hs, for list-mode data the map as OUT_mu.nii.gz.
+    #[arg(long)]
+    pub attenuation: bool,
+
+    /// Fraction of the expected counts that are a smooth background (scatter and randoms), 0 to below 1.
+    ///
+    /// The expected background is written as OUT_add.hs.
+    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = background)]
+    pub background: f64,
+
+    /// Also write the true image (.hv, .nii, .nii.gz, .npy; for a scanner also .dcm).
+    #[arg(long, value_name = "FILE", value_parser = image_file)]
+    pub truth: Option<PathBuf>,
+
+    /// Size of the true image in voxels along x, y, z (NX,NY with --epri 2d:N).
+    ///
+    /// Default: the default image size of the scanner.
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = sizes, requires = "truth")]
+    pub image: Option<PerAxis<usize>>,
+
+    /// Voxel size of the true image, mm (X,Y with --epri 2d:N).
+    ///
+    /// Default: bin size and half the ring spacing.
+    #[arg(long, value_name = "X,Y,Z", value_parser = sides, requires = "truth")]
+    pub voxel_mm: Option<PerAxis<f64>>,
+
+    /// Also write the ROIs of the phantom (.toml, .json).
+    #[arg(long, value_name = "FILE", value_parser = rois_file)]
+    pub rois: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub talk: TalkOptions,
+}
+
+impl SimulateOptions {
+    /// Whether counts are asked for that are not noisy.
+    pub fn is_noiseless(&self) -> bool {
+        self.noise == Noise::None
+    }
+
+    /// The files that will be written.
+    pub fn files(&self) -> Files {
+        let is_list = self.list.list_mode;
+        let has_factors = (self.attenuation && !is_list) || self.model == Model::MonteCarlo;
+        let has_background = self.background > 0.0 && !is_list;
+        let corrections = [(Correction::Multiplicative, has_factors), (Correction::Additive, has_background)];
+        let corrections: Vec<PathBuf> =
+            corrections.iter().filter(|(_, is_made)| *is_made).map(|(which, _)| which.path_beside(&self.output)).collect();
+        let map = (self.attenuation && is_list).then(|| map_beside(&self.output));
+        let files = Files::new().write("-o", [&self.output]).write("-o", &corrections).write("-o", &map);
+        files.write("--truth", &self.truth).write("--rois", &self.rois)
+    }
+
+    /// The grid asked for; what was not asked for is the scanner's default.
+    pub fn truth_grid(&self, geometry: &ScanGeometry) -> CliResult<Grid> {
+        let default = geometry.default_grid()?;
+        let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;
+        Ok(Grid::centred(size.unwrap_or(default.size), voxel_mm.unwrap_or(default.voxel_mm))?)
+    }
+}
+
+pub fn counts(text: &str) -> Result<f64, String> {
+    const LARGEST: f64 = 1e15;
+    positive(text)
+        .ok()
+        .filter(|counts| *counts <= LARGEST)
+        .ok_or_else(|| format!("expected a number above 0 and at most {LARGEST:e}"))
+}
+
+pub fn background(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|part: &f64| (0.0..1.0).contains(part))
+        .ok_or_else(|| "expected a fraction from 0 to below 1".to_owned())
+}
+
+/// Returns the help of the phantom: all that there are.
+pub fn phantoms() -> String {
+    let names = |infos: &mut dyn Iterator<Item = &'static str>| infos.collect::<Vec<_>>().join(", ");
+    format!(
+        "Phantom. Scanners: {}. Rings of crystals: {}. EPRI: {}",
+        names(&mut phantom::catalogue().map(|info| info.name)),
+        names(&mut ring::catalogue().map(|info| info.name)),
+        names(&mut epri::catalogue().map(|info| info.name)),
+    )
+}
+
+/// A phantom of either catalogue; which one it must be in depends on the other options.
+pub fn phantom_name(text: &str) -> Result<String, String> {
+    let known = |found: Result<PhantomInfo, PhantomError>| found.map(|info| info.name.to_owned());
+    let of_rings = || ring::catalogue().find(|info| info.name.eq_ignore_ascii_case(text)).map(|info| info.name.to_owned());
+    let others = |error: String| known(epri::find(text)).map_err(|epri| format!("{error}; {epri}"));
+    known(phantom::find(text)).or_else(|error| of_rings().ok_or(error.to_string())).or_else(others)
+}
+
+/// What counts: a scanner whose lines are bins, or a ring whose pairs of crystals are.
+#[derive(Clone, Copy, Debug)]
+pub enum Detectors {
+    Bins(&'static Scanner),
+    Ring(&'static CrystalRing),
+}
+
+pub fn known_detectors(name: &str) -> Result<Detectors, String> {
+    match scanner::find_ring(name) {
+        Some(ring) => Ok(Detectors::Ring(ring)),
+        None => {
+            let rings: Vec<&str> = scanner::rings().iter().map(|ring| ring.name.as_str()).collect();
+            known_scanner(name).map(Detectors::Bins).map_err(|error| format!("{error}, {}", rings.join(", ")))
+        }
+    }
+}
+
+/// Writes the true image of a phantom, and what made it beside it.
+pub fn write_truth(path: &Path, truth: &Volume, title: &str, options: &SimulateOptions, start: Start) -> CliResult {
+    let origin = Origin { measured: Some(options.output.clone()), ..Origin::default() };
+    let device = DeviceRecord { name: "CPU".into(), threads: rayon::current_num_threads() };
+    let image = ImageRecord::new(&truth.grid, truth.unit);
+    let provenance = Provenance::new(Made::TrueImage, DataRecord::new(title, &origin), image, device, start.times());
+    notices::print(provenance.of_image(truth).beside([path]).write_image(path, truth)?.as_slice());
+    Ok(())
+}
