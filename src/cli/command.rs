@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory as _, Error, FromArgMatches as _, Subcommand as _};
 
-use crate::cli::{Cli, CliCommand};
+use crate::cli::arguments::{Cli, CliCommand};
 use crate::io::FileKind;
 
 /// Widest text of a help page, in columns.

@@ -7,7 +7,7 @@ use crate::cli::serve::LINGER_SECS;
 use crate::cli::shared::error::CliResult;
 use crate::session::Trace;
 use crate::session::wire::{Dial, Line};
-use crate::ui;
+use crate::ui::{self, StartError, show_error};
 
 /// Options of a window whose solver is elsewhere.
 #[derive(clap::Args)]
@@ -68,7 +68,7 @@ impl Target {
     pub fn open_window(self, trace: Trace) -> CliResult {
         let Target { host, path, words } = self;
         let dial: Dial = Box::new(move || Line::through(&words));
-        crate::cli::window::shown(ui::run_elsewhere(host, dial, path, trace))
+        crate::cli::connect::shown(ui::run_elsewhere(host, dial, path, trace))
     }
 }
 
@@ -120,6 +120,12 @@ impl SshUrl {
         let words = ["ssh".to_owned(), "-T".to_owned()].into_iter().chain(port).chain(["--".to_owned(), place, there]);
         words.map(OsString::from).collect()
     }
+}
+
+/// Shows the error of a window that failed to open in a message box, too: a program started by a double click has no terminal.
+pub(super) fn shown(result: Result<(), StartError>) -> CliResult {
+    result.inspect_err(show_error)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::cli::command::command;
 use crate::cli::shared::console::{out, print_script};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 
@@ -28,29 +27,29 @@ pub struct ManOptions {
 }
 
 /// Prints the completions of a shell.
-pub fn completions(options: &CompletionOptions) -> CliResult {
+pub fn completions(options: &CompletionOptions, mut command: Command) -> CliResult {
     let mut text = Vec::new();
-    clap_complete::generate(options.shell, &mut command(), "tomoscope", &mut text);
+    clap_complete::generate(options.shell, &mut command, "tomoscope", &mut text);
     print_script(&text);
     Ok(())
 }
 
 /// Prints the main page, or writes all pages.
-pub fn man(options: &ManOptions) -> CliResult {
+pub fn man(options: &ManOptions, command: Command) -> CliResult {
     let Some(folder) = &options.output else {
         let mut page = Vec::new();
-        Man::new(command()).render(&mut page)?;
+        Man::new(command).render(&mut page)?;
         print_script(&page);
         return Ok(());
     };
-    write_pages(folder).map_err(|error| {
+    write_pages(folder, command).map_err(|error| {
         CliError::failed(Failure::Output, format!("writing the manual pages to {} failed: {error}", folder.display()))
     })?;
     out!("{}: the manual pages of all commands", folder.display());
     Ok(())
 }
 
-fn write_pages(folder: &Path) -> std::io::Result<()> {
+fn write_pages(folder: &Path, command: Command) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(command(), folder)
+    clap_mangen::generate_to(command, folder)
 }

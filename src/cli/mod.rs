@@ -1,8 +1,21 @@
 //! The command line. Without a command the window opens; every command runs without one.
 //!
 //! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments, 3 an image was written that holds less than
-//! was asked for, or values that are not finite. A result is never lost because something cannot be printed ([`console`]).
+//! was asked for, or values that are not finite. A result is never lost because something cannot be printed
+//! ([`console`](shared::console)).
+//!
+//! Folders and files stand in rows as the modules of the crate do: one imports only from lower rows.
+//!
+//! ```text
+//! row 1: shared
+//! row 2: bench convert histogram inspect manual project reconstruct reproduce serve simulate
+//! row 3: connect
+//! row 4: window
+//! row 5: arguments
+//! row 6: command
+//! ```
 
+mod arguments;
 mod bench;
 mod command;
 mod connect;
@@ -19,88 +32,14 @@ mod simulate;
 mod window;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use arguments::CliCommand;
 use shared::console::err;
-use shared::error::{CliError, CliResult, Done, WRONG_ARGUMENTS};
+use shared::error::{CliError, CliResult, Done, IN_PART, WRONG_ARGUMENTS};
 
 use crate::session::start_workers;
 pub use shared::error::Failure;
-
-/// Exit code for an incomplete image.
-const IN_PART: u8 = 3;
-
-/// Watch a PET or EPRI image reconstruct live.
-#[derive(Parser)]
-#[command(name = "tomoscope", version, args_conflicts_with_subcommands = true)]
-struct Cli {
-    #[command(subcommand)]
-    command: Option<CliCommand>,
-
-    /// Study to open in the window; without it the built-in study runs.
-    ///
-    /// Projection data (.hs, .s.hdr), list-mode data (.petsird, .Cdh, .lmDat, .l.hdr), a crystal-pair histogram (.pairs), an EPRI
-    /// acquisition (.DSC, .npy, .sweep) or a session (.session).
-    study: Option<PathBuf>,
-
-    #[command(flatten)]
-    opened: window::StudyOptions,
-
-    #[command(flatten)]
-    connect: connect::ConnectOptions,
-
-    /// Write a timeline of the window and the reconstruction as JSON lines.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
-}
-
-/// What to do without a window.
-#[derive(Subcommand)]
-enum CliCommand {
-    /// Measures the speed of the program.
-    Bench(bench::run::BenchOptions),
-    /// Lists the compute devices.
-    Devices,
-    /// Checks this computer and prints its state for a bug report.
-    ///
-    /// Program, system, processor, folders, display, CUDA and graphics, then the problems and their remedies. The report contains no
-    /// names of users or hosts.
-    Doctor(inspect::doctor::DoctorOptions),
-    /// Describes a file.
-    Info(inspect::info::InfoOptions),
-    /// Simulates a scan of an analytic phantom.
-    Simulate(simulate::options::SimulateOptions),
-    /// Reconstructs images from projection data, list-mode data or EPRI acquisitions.
-    Reconstruct(Box<reconstruct::batch::BatchOptions>),
-    /// Reproduces the tables of a published paper.
-    Reproduce(reproduce::ReproduceOptions),
-    /// Forward-projects an image.
-    Project(project::ProjectOptions),
-    /// Backprojects projection data into an image.
-    Backproject(project::BackprojectOptions),
-    /// Histograms list-mode data into a sinogram.
-    Histogram(histogram::HistogramOptions),
-    /// Converts an image to another format.
-    Convert(convert::ConvertOptions),
-    /// Measures regions of interest on an image.
-    Measure(inspect::measure::MeasureOptions),
-    /// Compares two images.
-    Compare(inspect::compare::CompareOptions),
-    /// Simulates tubes of response of a scanner with rotating heads.
-    Tubes(simulate::tubes::TubesOptions),
-    /// Simulates the system matrix of a ring of crystals.
-    Matrix(simulate::matrix::MatrixOptions),
-    /// Measures NEMA image quality (NU 2 body phantom, NU 4 small-animal phantom).
-    Nema(inspect::nema::NemaOptions),
-    /// Runs the server of a remote window (started by tomoscope --connect).
-    Serve(serve::ServeArguments),
-    /// Prints shell completions.
-    Completions(manual::CompletionOptions),
-    /// Prints the manual page.
-    Man(manual::ManOptions),
-}
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
@@ -152,8 +91,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Matrix(options)) => simulate::matrix::run(&options).map(Done::from),
         Some(CliCommand::Serve(arguments)) => serve::run(&arguments).map(Done::from),
         Some(CliCommand::Nema(options)) => inspect::nema::run(&options).map(Done::from),
-        Some(CliCommand::Completions(options)) => manual::completions(&options).map(Done::from),
-        Some(CliCommand::Man(options)) => manual::man(&options).map(Done::from),
+        Some(CliCommand::Completions(options)) => manual::completions(&options, command::command()).map(Done::from),
+        Some(CliCommand::Man(options)) => manual::man(&options, command::command()).map(Done::from),
         None => window::run(cli.study.as_deref(), cli.opened, &cli.connect, cli.trace.as_deref()).map(Done::from),
     };
     exit_code(result, prints_json)

@@ -1,5 +1,6 @@
 //! `tomoscope [STUDY]`: the window.
 
+use crate::cli::connect::shown;
 use std::path::Path;
 
 use crate::cli::connect::ConnectOptions;
@@ -8,7 +9,7 @@ use crate::io::IoError;
 use crate::plan::{ScanFiles, StudyFiles};
 use crate::session::Trace;
 use crate::ui;
-use crate::ui::{Source, StartError, show_error};
+use crate::ui::Source;
 
 /// How a study is opened.
 #[derive(clap::Args, Clone, Copy)]
@@ -50,12 +51,6 @@ pub fn run(study: Option<&Path>, options: StudyOptions, connect: &ConnectOptions
         Some(target) => target.open_window(trace),
         None => shown(ui::run(study.map(|study| options.source(study)), trace)),
     }
-}
-
-/// Shows the error of a window that failed to open in a message box, too: a program started by a double click has no terminal.
-pub(super) fn shown(result: Result<(), StartError>) -> CliResult {
-    result.inspect_err(show_error)?;
-    Ok(())
 }
 
 /// Refuses a study that is not there, before the window opens.

@@ -1,10 +1,10 @@
 //! `tomoscope bench arrival`.
 
-use super::common::write_json;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::common::write_json;
 use crate::bench::{ArrivalBench, bench_arrival};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;

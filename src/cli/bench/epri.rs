@@ -1,16 +1,15 @@
 //! `tomoscope bench epri`.
 
-use super::common::device_names;
-use super::common::write_json;
-use crate::cli::shared::known::cuda_device;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::common::{device_names, write_json};
 use crate::algebra::Simd;
 use crate::bench::{EpriBench, EpriRow, bench_epri};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
+use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::options;
 use crate::cli::shared::options::{count, positive};
 use crate::plan::DeviceChoice;

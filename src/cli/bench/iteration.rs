@@ -1,13 +1,11 @@
 //! `tomoscope bench iteration`.
 
-use super::common::nema_study;
-use super::common::scan;
-use super::common::write_json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
+use super::common::{nema_study, scan, write_json};
 use crate::bench::{IterationRow, bench_iteration};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;

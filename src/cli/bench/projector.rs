@@ -1,18 +1,16 @@
 //! `tomoscope bench projector`.
 
-use super::common::device_names;
-use super::common::scan;
-use super::common::write_json;
-use crate::cli::shared::known::cuda_device;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
+use super::common::{device_names, scan, write_json};
 use crate::algebra::Simd;
 use crate::bench::{ProjectorBench, ProjectorRow, bench_projector};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
+use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::options;
 use crate::cli::shared::options::{count, positive};
 use crate::operator::Accumulation;

@@ -1,8 +1,8 @@
 //! `tomoscope bench`: how fast the program is, measured by itself.
 
-use super::{arrival, epri, iteration, list_mode, matrix, projector, tubes};
 use clap::{Args, Subcommand};
 
+use super::{arrival, epri, iteration, list_mode, matrix, projector, tubes};
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::options::TalkOptions;
 use crate::cli::shared::outputs::Files;

@@ -1,16 +1,15 @@
 //! `tomoscope bench tubes`.
 
-use super::common::scanner_of;
-use super::common::write_json;
-use crate::cli::shared::known::cuda_device;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
+use super::common::{scanner_of, write_json};
 use crate::bench::{TubesBench, TubesRow, bench_tubes};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
+use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::options;
 use crate::cli::shared::options::count;
 use crate::operator::Accumulation;

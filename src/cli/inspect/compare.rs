@@ -1,6 +1,5 @@
 //! `tomoscope compare A B`: how far two images on the same grid are from each other.
 
-use crate::cli::shared::outputs::check_same_grid;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use serde_json::json;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
-use crate::cli::shared::outputs::Files;
+use crate::cli::shared::outputs::{Files, check_same_grid};
 use crate::data::{Notice, Volume};
 use crate::io::read_volume;
 use crate::measure::{correlation, largest_difference, relative_difference};

@@ -9,11 +9,11 @@ use clap::Args;
 use crossbeam_channel::{Sender, unbounded};
 use indicatif::ProgressBar;
 
+use super::desk::Ended;
 use super::options::ReconstructOptions;
 use super::parts::Part;
 use super::processes::Colleagues;
 use super::run;
-use super::run::Ended;
 use super::run_progress::duration;
 use super::sharing::Sharing;
 use crate::cli::shared::console::{err, out, remark};

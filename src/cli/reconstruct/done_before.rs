@@ -29,14 +29,6 @@ fn asked_of(options: &ReconstructOptions) -> CliResult<String> {
     Ok(asked.digits())
 }
 
-/// The same of one of several images of an input.
-pub fn asked_of_piece(asked: &str, piece: &str) -> String {
-    let mut of_piece = Fingerprint::default();
-    of_piece.text(asked);
-    of_piece.text(piece);
-    of_piece.digits()
-}
-
 impl ReconstructOptions {
     /// The same, with what makes its image known again where somebody asks for that.
     pub(in crate::cli) fn to_know_again(&self, part: Part) -> CliResult<Self> {

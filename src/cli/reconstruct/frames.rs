@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::desk::{Desk, Ended};
 use super::options::ReconstructOptions;
 use super::parts::Part;
-use super::run::{Desk, Ended};
 use super::sharing::Sharing;
 use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};

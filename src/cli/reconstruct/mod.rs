@@ -1,9 +1,12 @@
 //! `tomoscope reconstruct`: options, the checks of the data, one or many inputs, the run and what it writes.
 
+pub mod asked;
 pub mod batch;
 pub mod data;
+pub mod desk;
 pub mod done_before;
 pub mod epri;
+pub mod epri_options;
 pub mod follow_list;
 pub mod frames;
 pub mod options;

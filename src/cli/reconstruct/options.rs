@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::done_before::asked_of_piece;
-use super::epri::EpriOptions;
+use super::asked::asked_of_piece;
+use super::epri_options::EpriOptions;
 use super::follow_list::follow_list;
 use super::parts::PartOptions;
 use super::stop_options::StopOptions;

@@ -9,9 +9,9 @@ use std::time::SystemTime;
 #[cfg(feature = "mpi")]
 use crate::algebra::Meeting as _;
 use crate::algebra::Share;
-#[cfg(feature = "mpi")]
-use crate::cli::IN_PART;
 use crate::cli::shared::console;
+#[cfg(feature = "mpi")]
+use crate::cli::shared::error::IN_PART;
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 #[cfg(feature = "mpi")]
 use crate::mpi::Processes;

@@ -14,8 +14,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use indicatif::{MultiProgress, ProgressBar};
 
-use super::error::{CliResult, Failure};
-use crate::cli::CliError;
+use super::error::{CliError, CliResult, Failure};
 
 /// Why standard output is incomplete: the first error.
 static LOST: OnceLock<io::Error> = OnceLock::new();

@@ -9,6 +9,8 @@ use crate::coded::{Coded, Problem};
 
 /// Exit code of a command that failed.
 const FAILED: u8 = 1;
+/// Exit code for an incomplete image.
+pub const IN_PART: u8 = 3;
 /// Exit code for wrong arguments, as where clap refuses them.
 pub const WRONG_ARGUMENTS: u8 = 2;
 

@@ -1,12 +1,12 @@
 //! The files of a command, looked at before it computes: what it reads, and what it is to write. A place that cannot be
 //! written, and a name that would overwrite a file that is needed, are refused at once and not after hours of work.
 
-use crate::geometry::Grid;
 use std::fs;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use super::error::{CliError, CliResult, Failure};
+use crate::geometry::Grid;
 use crate::io::{FileKind, dicom, files_read, files_written, header_of, identity, provenance};
 
 /// What a command reads and writes.

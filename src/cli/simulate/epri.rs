@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use clap::Args;
-
 use super::options::{SimulateOptions, write_truth};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
-use crate::cli::shared::options::{count, not_negative, positive, voxels};
+use crate::cli::shared::options::voxels;
 use crate::cli::shared::printed::WRITTEN;
 use crate::cli::shared::progress::with_bar;
 use crate::data::Unit;
@@ -17,39 +15,8 @@ use crate::io::{FileKind, check_image_unit, rois, write_sweep};
 use crate::operator::grid_about_zero;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::plan::Start;
-use crate::scanner::epri::{Order, Scheme, Weighting};
+use crate::scanner::epri::Scheme;
 use crate::words::counted;
-
-/// Options of a sweep.
-#[derive(Args, Clone, Debug)]
-pub struct EpriOptions {
-    /// Directions of a pulse EPRI acquisition: a number, POLARxAZIMUTH, or 2d:N.
-    ///
-    /// A number (208, 828, ...): equal solid angle, at least that number. 16x13: equal linear angle. 2d:60: 60 equal angles,
-    /// for an image of the slice z = 0.
-    #[arg(long, value_name = "SCHEME", conflicts_with_all = ["counts", "noise", "attenuation", "background"])]
-    pub epri: Option<Scheme>,
-
-    /// Number of samples per projection.
-    #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "scanner", value_parser = count::<usize>)]
-    points: usize,
-
-    /// Length of a projection, mm.
-    #[arg(long, default_value_t = 40.0, value_name = "L", conflicts_with = "scanner", value_parser = positive)]
-    extent_mm: f64,
-
-    /// Standard deviation of Gaussian noise, as a fraction of the largest sample.
-    #[arg(long, default_value_t = 0.0, value_name = "FRACTION", conflicts_with = "scanner", value_parser = not_negative)]
-    noise_fraction: f64,
-
-    /// Order of the projections: as-acquired (band by band) or spaced (spread over the half sphere at any time).
-    #[arg(long, default_value = "as-acquired", conflicts_with = "scanner")]
-    order: Order,
-
-    /// Weights of the directions: solid-angle, or paper (as printed by Qiao et al.).
-    #[arg(long, default_value = "solid-angle", conflicts_with = "scanner")]
-    weights: Weighting,
-}
 
 /// Simulates and writes.
 pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {

@@ -1,8 +1,5 @@
 //! `tomoscope matrix --scanner NAME -o OUT.matrix`: simulates the stored matrix of a ring of crystals.
 
-use crate::cli::shared::known::known_ring;
-use crate::cli::shared::printed::made_lines;
-use crate::cli::shared::printed::words;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -10,11 +7,12 @@ use clap::Args;
 
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
+use crate::cli::shared::known::known_ring;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, one_device, seed};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::matrix_file;
-use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::printed::{WRITTEN, made_lines, words};
 use crate::cli::shared::progress::with_bar;
 use crate::data::BasisKind;
 use crate::io::saved_matrix;

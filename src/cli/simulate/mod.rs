@@ -1,7 +1,9 @@
 //! `tomoscope simulate`, `tubes` and `matrix`: what photons or analytic phantoms give, as files.
 
 pub mod epri;
+pub mod epri_options;
 pub mod list;
+pub mod list_options;
 pub mod matrix;
 pub mod options;
 pub mod photons;

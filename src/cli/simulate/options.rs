@@ -1,13 +1,13 @@
 //! Options of `tomoscope simulate`.
 
-use crate::cli::shared::known::known_scanner;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::epri::EpriOptions;
-use super::list;
+use super::epri_options::EpriOptions;
+use super::list_options::ListArguments;
 use crate::cli::shared::error::CliResult;
+use crate::cli::shared::known::known_scanner;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{PerAxis, TalkOptions, positive, seed, sides, sizes, voxels};
 use crate::cli::shared::outputs::Files;
@@ -59,7 +59,7 @@ pub struct SimulateOptions {
     pub model: Model,
 
     #[command(flatten)]
-    pub list: list::ListArguments,
+    pub list: ListArguments,
 
     /// Noise of the counts: none or poisson.
     #[arg(long, default_value = "poisson", conflicts_with = "list_mode")]

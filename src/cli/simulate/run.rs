@@ -1,8 +1,7 @@
 //! `tomoscope simulate PHANTOM --scanner NAME -o OUT.hs`: a scan of an analytic phantom, as files. (With `--epri` in place
 //! of a scanner: [`super::epri`].)
 
-use super::options::Detectors;
-use super::options::SimulateOptions;
+use super::options::{Detectors, SimulateOptions};
 use super::{epri, list, photons, scan};
 use crate::cli::shared::error::{CliError, CliResult};
 

@@ -1,16 +1,14 @@
 //! Simulated counts of a scanner.
 
-use super::options::Model;
-use super::options::SimulateOptions;
-use super::options::write_truth;
-use crate::cli::shared::printed::WRITTEN;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::options::{Model, SimulateOptions, write_truth};
 use super::photons;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
+use crate::cli::shared::printed::WRITTEN;
 use crate::cli::shared::progress::with_bar;
 use crate::io::{Correction, FileKind, rois, write_projections};
 use crate::phantom;

@@ -1,6 +1,5 @@
 //! `tomoscope tubes --scanner NAME -o OUT.tubes`: simulates the tubes of response of a scanner with rotating heads.
 
-use crate::cli::shared::printed::shared_words;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,7 +12,7 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, one_device, positive, seed};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::tubes_file;
-use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::printed::{WRITTEN, shared_words};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{SuperLors, TubeSampling, TubesMade};
 use crate::io::saved_tubes;

@@ -1,0 +1,88 @@
+//! The arguments of the program: a study for the window, or a command with its options.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::cli::bench;
+use crate::cli::connect;
+use crate::cli::convert;
+use crate::cli::histogram;
+use crate::cli::inspect;
+use crate::cli::manual;
+use crate::cli::project;
+use crate::cli::reconstruct;
+use crate::cli::reproduce;
+use crate::cli::serve;
+use crate::cli::simulate;
+use crate::cli::window;
+
+/// Watch a PET or EPRI image reconstruct live.
+#[derive(Parser)]
+#[command(name = "tomoscope", version, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<CliCommand>,
+
+    /// Study to open in the window; without it the built-in study runs.
+    ///
+    /// Projection data (.hs, .s.hdr), list-mode data (.petsird, .Cdh, .lmDat, .l.hdr), a crystal-pair histogram (.pairs), an EPRI
+    /// acquisition (.DSC, .npy, .sweep) or a session (.session).
+    pub study: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub opened: window::StudyOptions,
+
+    #[command(flatten)]
+    pub connect: connect::ConnectOptions,
+
+    /// Write a timeline of the window and the reconstruction as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+}
+
+/// What to do without a window.
+#[derive(Subcommand)]
+pub enum CliCommand {
+    /// Measures the speed of the program.
+    Bench(bench::run::BenchOptions),
+    /// Lists the compute devices.
+    Devices,
+    /// Checks this computer and prints its state for a bug report.
+    ///
+    /// Program, system, processor, folders, display, CUDA and graphics, then the problems and their remedies. The report contains no
+    /// names of users or hosts.
+    Doctor(inspect::doctor::DoctorOptions),
+    /// Describes a file.
+    Info(inspect::info::InfoOptions),
+    /// Simulates a scan of an analytic phantom.
+    Simulate(simulate::options::SimulateOptions),
+    /// Reconstructs images from projection data, list-mode data or EPRI acquisitions.
+    Reconstruct(Box<reconstruct::batch::BatchOptions>),
+    /// Reproduces the tables of a published paper.
+    Reproduce(reproduce::ReproduceOptions),
+    /// Forward-projects an image.
+    Project(project::ProjectOptions),
+    /// Backprojects projection data into an image.
+    Backproject(project::BackprojectOptions),
+    /// Histograms list-mode data into a sinogram.
+    Histogram(histogram::HistogramOptions),
+    /// Converts an image to another format.
+    Convert(convert::ConvertOptions),
+    /// Measures regions of interest on an image.
+    Measure(inspect::measure::MeasureOptions),
+    /// Compares two images.
+    Compare(inspect::compare::CompareOptions),
+    /// Simulates tubes of response of a scanner with rotating heads.
+    Tubes(simulate::tubes::TubesOptions),
+    /// Simulates the system matrix of a ring of crystals.
+    Matrix(simulate::matrix::MatrixOptions),
+    /// Measures NEMA image quality (NU 2 body phantom, NU 4 small-animal phantom).
+    Nema(inspect::nema::NemaOptions),
+    /// Runs the server of a remote window (started by tomoscope --connect).
+    Serve(serve::ServeArguments),
+    /// Prints shell completions.
+    Completions(manual::CompletionOptions),
+    /// Prints the manual page.
+    Man(manual::ManOptions),
+}

@@ -1,0 +1,25 @@
+//! Options of `tomoscope simulate` for list-mode data.
+
+use clap::Args;
+
+/// What is asked of lists alone.
+#[derive(Args, Clone, Debug)]
+pub struct ListArguments {
+    /// Write list-mode events (.petsird, or .Cdh for CASToR).
+    ///
+    /// The background consists of randoms: delayed coincidences in PETSIRD, a randoms rate per event in CASToR.
+    #[arg(long, conflicts_with = "epri")]
+    pub list_mode: bool,
+
+    /// Duration of the scan, s. Default: 60.
+    #[arg(long, value_name = "SECONDS", requires = "list_mode", value_parser = positive)]
+    pub duration_secs: Option<f64>,
+
+    /// Simulate time of flight with this resolution (FWHM), ps.
+    #[arg(long, value_name = "FWHM", requires = "list_mode", value_parser = positive)]
+    pub tof_ps: Option<f64>,
+}
+
+pub fn positive(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|v: &f64| (1e-3..=4e6).contains(v)).ok_or_else(|| "expected a number from 0.001 to 4e6".to_owned())
+}
