@@ -22,6 +22,23 @@ pub fn either(names: &[&str]) -> String {
     }
 }
 
+/// Parses a whole number of at least 1, with an exponent (2e7) or without (20000000).
+///
+/// # Errors
+/// The text is no such number.
+pub fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = whole(text).filter(|number| *number >= 1).ok_or("expected a whole number of at least 1")?;
+    T::try_from(number).map_err(|_| format!("expected a whole number below 2^{}", 8 * size_of::<T>()))
+}
+
+/// Parses a whole number that is not negative, also with an exponent.
+pub fn whole(text: &str) -> Option<u64> {
+    // Up to here every whole number is one of 64-bit floats.
+    const LARGEST: f64 = (1u64 << 53) as f64;
+    let with_exponent = || text.parse().ok().filter(|number: &f64| number.fract() == 0.0 && (0.0..=LARGEST).contains(number));
+    text.parse().ok().or_else(|| with_exponent().map(|number| number as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

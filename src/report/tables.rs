@@ -16,7 +16,13 @@ pub struct Tables {
 
 impl Tables {
     /// Adds a table of values.
-    pub fn add(&mut self, title: impl Into<String>, mut values: Vec<Value>, remarks: Vec<String>) {
+    pub fn add<R: Into<String>>(
+        &mut self,
+        title: impl Into<String>,
+        values: impl IntoIterator<Item = Value>,
+        remarks: impl IntoIterator<Item = R>,
+    ) {
+        let (mut values, remarks): (Vec<Value>, _) = (values.into_iter().collect(), remarks.into_iter().map(R::into).collect());
         if self.without_paper {
             values.retain(|value| value.here.is_some());
             values.iter_mut().for_each(|value| (value.paper, value.paper_mark) = (None, ""));

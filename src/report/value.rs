@@ -35,6 +35,31 @@ pub struct Value {
 }
 
 impl Value {
+    /// A cell without numbers.
+    pub fn new(table: &'static str, row: impl Into<String>, column: impl Into<String>, unit: &'static str) -> Self {
+        Self { table, row: row.into(), column: column.into(), unit, ..Self::default() }
+    }
+
+    /// With the number that was measured here.
+    pub fn here(self, here: impl Into<Option<f64>>) -> Self {
+        Self { here: here.into(), ..self }
+    }
+
+    /// With the number that was published.
+    pub fn paper(self, paper: impl Into<Option<f64>>) -> Self {
+        Self { paper: paper.into(), ..self }
+    }
+
+    /// With so many digits after the point.
+    pub fn digits(self, digits: usize) -> Self {
+        Self { digits: Some(digits), ..self }
+    }
+
+    /// With another column.
+    pub fn column(&self, column: impl Into<String>, unit: &'static str) -> Self {
+        Self { column: column.into(), unit, ..self.clone() }
+    }
+
     /// A number in a table: three digits; one after the point for percentages and ratios.
     fn number(&self, value: f64) -> String {
         let digits = match (self.digits, self.unit) {

@@ -1,4 +1,4 @@
-//! Why a paper's tables cannot be made, as sentences.
+//! Errors of reproductions.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::phantom::{PhantomError, SimulationError};
 use crate::plan::SetupError;
 use crate::recon::{ReconError, StitchError};
 
-/// Why a paper's tables cannot be made.
+/// An error of a reproduction.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "reproduce.")]
 pub enum ReproduceError {
@@ -43,7 +43,7 @@ pub enum ReproduceError {
         path: PathBuf,
         /// `written`, `read`, `made`.
         doing: &'static str,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// The folder holds measurements of something else.
@@ -64,14 +64,21 @@ pub enum ReproduceError {
     /// The threads cannot be started.
     #[error("{count} threads could not be started: {reason}")]
     Threads {
-        /// How many (0 = as many as cores).
+        /// Number of threads (0 = as many as cores).
         count: usize,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
 coded!(ReproduceError, Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch);
+
+impl ReproduceError {
+    /// An error of following photons.
+    pub(super) fn photons(error: impl std::fmt::Display) -> Self {
+        Self::Photons(error.to_string())
+    }
+}
 
 impl From<OperatorError> for ReproduceError {
     fn from(error: OperatorError) -> Self {

@@ -43,7 +43,7 @@ impl Folder {
         Ok(this)
     }
 
-    /// A file in the folder.
+    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -56,20 +56,20 @@ impl Folder {
         self.0.join("images").join(format!("{key}.hv"))
     }
 
-    /// Whether this was measured.
+    /// Returns true if this was measured.
     pub fn has(&self, key: &str) -> bool {
         self.result(key).is_file()
     }
 
-    /// A measurement, if it was made.
+    /// Returns a measurement, if it was made.
     ///
     /// # Errors
-    /// It is there and cannot be read.
+    /// It exists and cannot be read.
     pub fn load<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ReproduceError> {
         read_json(&self.result(key))
     }
 
-    /// Keeps a measurement.
+    /// Stores a measurement.
     ///
     /// # Errors
     /// It cannot be written.
@@ -77,10 +77,10 @@ impl Folder {
         write_json(&self.result(key), value)
     }
 
-    /// An image, if it was kept.
+    /// Returns an image, if it is stored.
     ///
     /// # Errors
-    /// It is there and cannot be read.
+    /// It exists and cannot be read.
     pub fn load_image(&self, key: &str) -> Result<Option<Volume>, ReproduceError> {
         let path = self.image(key);
         if !path.is_file() {
@@ -89,7 +89,7 @@ impl Folder {
         Ok(Some(read_volume(&path)?.0))
     }
 
-    /// Keeps an image.
+    /// Stores an image.
     ///
     /// # Errors
     /// It cannot be written.
@@ -101,19 +101,19 @@ impl Folder {
         self.0.join("scans").join(format!("{key}.pairs"))
     }
 
-    /// Counts of pairs of crystals, if they were kept.
+    /// Returns a crystal-pair histogram, if it is stored.
     ///
     /// # Errors
-    /// They are there and cannot be read.
+    /// It exists and cannot be read.
     pub fn load_pairs(&self, key: &str) -> Result<Option<PairCounts>, ReproduceError> {
         let path = self.pairs(key);
         Ok(if path.is_file() { Some(read_pairs(&path)?) } else { None })
     }
 
-    /// Keeps counts of pairs of crystals.
+    /// Stores a crystal-pair histogram.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// It cannot be written.
     pub fn store_pairs(&self, key: &str, pairs: &PairCounts) -> Result<(), ReproduceError> {
         let folder = self.0.join("scans");
         fs::create_dir_all(&folder).map_err(|error| failed(&folder, "made")(&error))?;
@@ -131,7 +131,7 @@ impl Folder {
     /// Writes the text of a paper's tables, and all their values.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// It cannot be written.
     pub fn write_tables(&self, tables: &Tables, text: &str) -> Result<(), ReproduceError> {
         self.write("tables.txt", text.as_bytes())?;
         let name = "values.csv";

@@ -9,6 +9,7 @@ use super::ReproduceError;
 use super::folder::Folder;
 use crate::data::Volume;
 use crate::geometry::Grid;
+use crate::report::Plot;
 
 /// One slice in a window: `low` is black, `high` white.
 pub(super) struct Panel<'a> {
@@ -31,6 +32,32 @@ pub(super) fn write_slices(folder: &Folder, file: &str, panels: &[Panel], z: usi
     let failed =
         |error: image::ImageError| ReproduceError::File { path: folder.path(file), doing: "written", reason: error.to_string() };
     folder.write(file, &slices(panels, z).map_err(failed)?)
+}
+
+/// Writes plots as SVG files, but for those without points; returns a description of each.
+///
+/// # Errors
+/// A file cannot be written.
+pub(super) fn write_plots<'a>(
+    folder: &Folder,
+    plots: impl IntoIterator<Item = (&'a str, Plot)>,
+) -> Result<Vec<String>, ReproduceError> {
+    let mut written = Vec::new();
+    for (name, plot) in plots {
+        let Some(svg) = plot.svg() else { continue };
+        let file = format!("figures/{name}.svg");
+        folder.write(&file, svg.as_bytes())?;
+        written.push(format!("{file}: {}", plot.title));
+    }
+    Ok(written)
+}
+
+/// Returns the middle values along y of an image as seen along y; see [`coronal`].
+///
+/// # Errors
+/// The grid cannot be.
+pub(super) fn middle_coronal(volume: &Volume) -> Result<Volume, ReproduceError> {
+    coronal(volume, |along_y| along_y[along_y.len() / 2])
 }
 
 /// The transverse slices `z` of some images, from left to right, as the bytes of a PNG file.

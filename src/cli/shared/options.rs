@@ -15,6 +15,8 @@ use crate::plan::{Cache, DeviceChoice, GpuSet, ProjectorChoice, Rays};
 use crate::scanner::ScanGeometry;
 use crate::session::thread_pool;
 use crate::task::Task;
+pub use crate::words::count;
+use crate::words::whole;
 
 /// How much a command prints.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -219,24 +221,10 @@ fn per_axis<T: std::str::FromStr + Copy>(text: &str, is_right: impl Fn(&T) -> bo
     found.filter(|found| found.xy.iter().chain(&found.z).all(is_right)).ok_or("two or three numbers separated by commas,")
 }
 
-/// Parses a whole number of at least 1, with an exponent (2e7) or without (20000000).
-pub fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
-    let number = whole(text).filter(|number| *number >= 1).ok_or("expected a whole number of at least 1")?;
-    T::try_from(number).map_err(|_| format!("expected a whole number below 2^{}", 8 * size_of::<T>()))
-}
-
 /// Parses a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
     // Files of our own hold it as TOML, whose numbers have a sign.
     whole(text).filter(|number| i64::try_from(*number).is_ok()).ok_or_else(|| "expected a whole number of at least 0".to_owned())
-}
-
-/// A whole number that is not negative, also with an exponent.
-fn whole(text: &str) -> Option<u64> {
-    // Up to here every whole number is one of 64-bit floats.
-    const LARGEST: f64 = (1u64 << 53) as f64;
-    let with_exponent = || text.parse().ok().filter(|number: &f64| number.fract() == 0.0 && (0.0..=LARGEST).contains(number));
-    text.parse().ok().or_else(|| with_exponent().map(|number| number as u64))
 }
 
 /// Parses a number above 0.

@@ -1,21 +1,20 @@
 //! Figures 7, 8 and 10: transverse slices of the images side by side, in a fixed window, and the difference of those
 //! with the race from those without. (Figures 6 and 9 are numbers: they are tables.)
 
+use super::Context;
 use super::implementation::Implementation;
 use super::plan::Image;
 use super::studies::Scan;
-use super::tables::Sources;
-use crate::data::Volume;
 use crate::operator::Accumulation;
-use crate::reproduce::ReproduceError;
 use crate::reproduce::picture::{Panel, write_slices};
+use crate::reproduce::prelude::*;
 
 /// Half of the window of a difference, relative to the window of the images.
 const DIFFERENCE: f64 = 0.2;
 
 /// Writes the pictures; what each of them shows.
-pub(super) fn write(measured: &Sources) -> Result<Vec<String>, ReproduceError> {
-    let (quality, full) = (measured.plan.quality_image(), measured.plan.full_image());
+pub fn write(context: &Context) -> Result<Vec<String>, ReproduceError> {
+    let (quality, full) = (context.plan.quality_image(), context.plan.full_image());
     // White is so many times the mean of the uniform part.
     let figures = [
         ("figure-7", Scan::Cylinder, quality, 2.0),
@@ -25,18 +24,18 @@ pub(super) fn write(measured: &Sources) -> Result<Vec<String>, ReproduceError> {
     ];
     let mut lines = Vec::new();
     for (name, scan, image, white) in figures {
-        lines.extend(write_one(measured, name, scan, image, white)?);
+        lines.extend(write_one(context, name, scan, image, white)?);
     }
     Ok(lines)
 }
 
-fn write_one(measured: &Sources, name: &str, scan: Scan, image: &Image, white: f64) -> Result<Option<String>, ReproduceError> {
-    let phantom = scan.phantom(measured.plan)?;
+fn write_one(context: &Context, name: &str, scan: Scan, image: &Image, white: f64) -> Result<Option<String>, ReproduceError> {
+    let phantom = scan.phantom(&context.plan)?;
     let mut shown: Vec<(Implementation, Volume)> = Vec::new();
-    for one in Implementation::of_images(measured.plan, measured.device) {
-        let is_ours = one == Implementation::reference() || one.stands_for_paper_in_images(measured.plan);
+    for one in Implementation::of_images(&context.plan, context.device) {
+        let is_ours = one == Implementation::reference() || one.stands_for_paper_in_images(&context.plan);
         if is_ours {
-            shown.extend(measured.image(scan, image, one)?.map(|volume| (one, volume)));
+            shown.extend(context.image(scan, image, one)?.map(|volume| (one, volume)));
         }
     }
     let Some(mean) = shown.first().and_then(|(_, volume)| scan.uniform_mean(&phantom, volume)) else { return Ok(None) };
@@ -51,7 +50,7 @@ fn write_one(measured: &Sources, name: &str, scan: Scan, image: &Image, white: f
         names.push(format!("{} minus atomic (from -{DIFFERENCE} to {DIFFERENCE} of that window)", one.title()));
     }
     let file = format!("figures/{name}-{}.png", scan.name());
-    write_slices(measured.folder, &file, &panels, image.size[2] / 2)?;
+    write_slices(&context.folder, &file, &panels, image.size[2] / 2)?;
     let mut text = format!("{file}: {}; black 0, white {white} x the mean of the uniform part; from the left:", scan.title());
     for name in names {
         text += &format!("\n    {name}");

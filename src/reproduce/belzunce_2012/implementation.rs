@@ -1,24 +1,25 @@
-//! What the paper's columns stand for: a projector, on a device, that adds in one way.
+//! The implementations of the paper's columns: a projector on a device, with its accumulation.
 
 use super::plan::Plan;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, ProjectorChoice};
+use crate::reproduce::device;
 
 /// One way to reconstruct.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Implementation {
+pub struct Implementation {
     pub device: DeviceChoice,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
     pub projector: ProjectorChoice,
     pub accumulation: Accumulation,
-    /// Whether the sensitivity is made with the race too.
+    /// True if the sensitivity is made with the race too.
     pub racy_sensitivity: bool,
 }
 
 /// A column of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-pub(super) enum PaperColumn {
+pub enum PaperColumn {
     /// One thread.
     #[strum(serialize = "AMD Phenom 955BE")]
     Phenom,
@@ -62,11 +63,8 @@ impl Implementation {
 
     /// Those whose images are compared.
     pub fn of_images(plan: &Plan, device: DeviceChoice) -> Vec<Self> {
-        let fast_only = device == DeviceChoice::Cpu && !plan.per_lor_is_affordable;
-        let projectors: &[_] =
-            if fast_only { &[ProjectorChoice::AXIAL_RUNS] } else { &[ProjectorChoice::PER_LOR, ProjectorChoice::AXIAL_RUNS] };
         let mut all = vec![Self::reference()];
-        for &projector in projectors {
+        for &projector in plan.projectors(device) {
             let with = |accumulation, racy_sensitivity| Self { device, accumulation, racy_sensitivity, ..Self::cpu(projector) };
             all.extend([
                 with(Accumulation::Atomic, false),
@@ -81,10 +79,8 @@ impl Implementation {
     /// Those by which an image is made that the paper does not show or compares with nothing: all, or only the reference where
     /// the others would take minutes each.
     pub fn of_further_images(plan: &Plan, device: DeviceChoice) -> Vec<Self> {
-        if device == DeviceChoice::Cpu && !plan.per_lor_is_affordable {
-            return vec![Self::reference()];
-        }
-        Self::of_images(plan, device)
+        let is_slow = plan.projectors(device).len() == 1;
+        if is_slow { vec![Self::reference()] } else { Self::of_images(plan, device) }
     }
 
     /// Those whose times are compared.
@@ -99,12 +95,10 @@ impl Implementation {
         without_repetitions(all)
     }
 
-    /// Whether its projector stands for the paper's on this device: the paper's own, one LOR at a time, where images were made
+    /// Returns true if its projector stands for the paper's on this device: the paper's own, one LOR at a time, where images were made
     /// by it.
     pub fn stands_for_paper_in_images(&self, plan: &Plan) -> bool {
-        let fast_only = self.device == DeviceChoice::Cpu && !plan.per_lor_is_affordable;
-        let projector = if fast_only { ProjectorChoice::AXIAL_RUNS } else { ProjectorChoice::PER_LOR };
-        self.projector == projector
+        self.projector == plan.projectors(self.device)[0]
     }
 
     /// The paper's columns for which this stands, in the tables of times (where ours is the newer GPU's column).
@@ -136,28 +130,18 @@ impl Implementation {
         Self { accumulation: Accumulation::Atomic, racy_sensitivity: false, ..self }
     }
 
-    fn device_key(&self) -> String {
-        match self.device {
-            DeviceChoice::Cuda(number) => format!("cuda-{number}"),
-            _ => "cpu".into(),
-        }
-    }
-
     /// Its part of the key of a measurement.
     pub fn key(&self) -> String {
         let threads = self.num_threads.map_or(String::new(), |count| format!("-{count}-thread"));
         let racy = if self.racy_sensitivity { "-racy-sensitivity" } else { "" };
-        format!("{}{threads}-{}-{}{racy}", self.device_key(), self.projector.name(), self.accumulation)
+        format!("{}{threads}-{}-{}{racy}", device::key(self.device), self.projector.name(), self.accumulation)
     }
 
     /// Its name in tables.
     pub fn title(&self) -> String {
-        let device = match self.device {
-            DeviceChoice::Cuda(number) => format!("cuda:{number}"),
-            _ => self.num_threads.map_or("CPU".into(), |count| format!("CPU, {count} thread")),
-        };
+        let threads = self.num_threads.map_or(String::new(), |count| format!(", {count} thread"));
         let racy = if self.racy_sensitivity { ", sensitivity too" } else { "" };
-        format!("{device}, {}, {}{racy}", self.projector.name(), self.accumulation)
+        format!("{}{threads}, {}, {}{racy}", device::title(self.device), self.projector.name(), self.accumulation)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::published::{GPUS, REGISTERS_AND_BLOCK};
 use crate::report::TextTable;
-use crate::reproduce::limits::{Gpu, Limits};
+use crate::reproduce::device::{Gpu, Limits};
 
 /// Table 1 with the paper's two GPUs, and what one thread per bin can make of this one.
-pub(super) fn table(limits: &Limits) -> TextTable {
+pub fn table(limits: &Limits) -> TextTable {
     let [registers, block] = REGISTERS_AND_BLOCK;
     let gpu = limits.gpu.as_ref();
     let paper = |row: usize| GPUS.map(|numbers| format!("{}", numbers[row]));

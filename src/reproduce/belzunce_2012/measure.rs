@@ -1,27 +1,23 @@
 //! One reconstruction: what came out, where the time went and what the race lost.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use serde::{Deserialize, Serialize};
 
 use super::implementation::Implementation;
 use super::plan::Image;
-use crate::data::{Counts, Study, Volume};
+use crate::data::{Counts, Study};
 use crate::plan::{AlgorithmKind, Job, Prepared, Rays, RunSettings, prepare};
 use crate::recon::{Stage, StepReport, SubsetOrder};
-use crate::reproduce::ReproduceError;
-use crate::task::Task;
+use crate::reproduce::prelude::*;
 
-/// A reconstruction that was measured.
+/// A measured reconstruction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Run {
-    /// What was scanned, and how many counts were measured.
+pub struct Run {
+    /// Scan, and number of measured counts.
     pub scan: String,
     pub counts: f64,
     /// The image.
     pub image: String,
-    /// Who computed it, in words.
+    /// Title of the implementation.
     pub implementation: String,
     pub device: String,
     pub projector: String,
@@ -37,7 +33,7 @@ pub(super) struct Run {
 
 /// An iteration: times of its stages scaled to all views, s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Step {
+pub struct Step {
     pub forward_s: f64,
     pub ratio_s: f64,
     pub backprojection_s: f64,
@@ -48,9 +44,9 @@ pub(super) struct Step {
     pub race: Option<Race>,
 }
 
-/// What a race lost; see [`crate::recon::RaceReport`].
+/// Loss by a race condition; see [`crate::recon::RaceReport`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Race {
+pub struct Race {
     pub lost: f64,
     pub lost_of_ones: f64,
     pub level: f64,
@@ -77,9 +73,9 @@ impl Step {
     }
 }
 
-/// How long to reconstruct, and from what.
+/// Extent of a reconstruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
+pub struct Extent {
     pub num_steps: usize,
     /// Uses one of so many views in each step.
     pub view_step: usize,
@@ -109,7 +105,7 @@ fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) 
 }
 
 /// Reconstructs. `None` where the projector does not know this way to add on this device.
-pub(super) fn reconstruct(
+pub fn reconstruct(
     scan: &str,
     study: &Arc<Study<Counts>>,
     image: &Image,
@@ -117,11 +113,8 @@ pub(super) fn reconstruct(
     extent: Extent,
 ) -> Result<Option<(Run, Volume)>, ReproduceError> {
     let begin = Instant::now();
-    let count = implementation.num_threads.unwrap_or(0);
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    let threads = threads.map_err(|error| ReproduceError::Threads { count, reason: error.to_string() })?;
     let settings = run_settings(image, implementation, extent)?;
-    threads.install(|| {
+    on_threads(implementation.num_threads, || {
         let task = Task::new();
         let job = Job::Counts { study: Arc::clone(study), settings: Box::new(settings) };
         let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;

@@ -18,42 +18,66 @@ mod studies;
 mod tables;
 mod warps;
 
-pub use quality::{NsrReading, Readings};
-pub use stages::Item;
+use crate::data::{Counts, Study};
+use crate::reproduce::prelude::*;
 
-use std::path::PathBuf;
+/// The paper.
+#[derive(Clone, Copy)]
+pub(super) struct Belzunce;
 
-use super::ReproduceError;
-use super::folder::Folder;
-use super::limits::concrete;
-use crate::plan::DeviceChoice;
+type Context = super::paper::Context<Belzunce>;
 
-/// What is to be reproduced.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Where the paper's GPU columns are measured.
-    pub device: DeviceChoice,
-    /// A small scanner and small images: seconds instead of minutes.
-    pub quick: bool,
-    /// The stages to run.
-    pub stages: Vec<Item>,
-    /// How regions are read where the text leaves it open.
-    pub readings: Readings,
-    /// Begins nothing that would probably end later than this, seconds.
-    pub budget_secs: Option<f64>,
-    /// Where measurements, tables and figures go.
-    pub folder: PathBuf,
+impl Paper for Belzunce {
+    type Options = quality::Readings;
+    type Plan = plan::Plan;
+    type Work = stages::Work;
+    /// The last scan, which the next measurement mostly needs too.
+    type Cache = Cache<studies::Scan, Arc<Study<Counts>>>;
+
+    const STAGES: &'static [Stage<Self>] = &stages::STAGES;
+
+    fn info(self) -> PaperInfo {
+        PaperInfo {
+            name: "belzunce-2012",
+            citation: "Belzunce et al. 2012, Open Med Imaging J 6:108",
+            about: "Belzunce et al. 2012, Open Med Imaging J 6:108: MLEM on GPUs with and without atomic additions",
+            remarks: ["QUICK: a small scanner and small images. The numbers are not comparable with the paper's.\n", ""],
+        }
+    }
+
+    fn plan(self, quick: bool, _: &Self::Options) -> plan::Plan {
+        plan::Plan::new(quick)
+    }
+
+    fn heading(context: &Context) -> Result<String, ReproduceError> {
+        let (citation, num_iterations) = (context.paper.info().citation, context.plan.num_iterations);
+        Ok(format!("{citation}, measured again; MLEM, {num_iterations} iterations, exact line lengths, one line per bin"))
+    }
+
+    fn add_tables(context: &Context, tables: &mut Tables) -> Result<Vec<String>, ReproduceError> {
+        tables.text.extend(context.folder.load(&limits_key(context.device))?.as_ref().map(limits::table));
+        tables::times::add(context, tables)?;
+        tables::images::add(context, tables)?;
+        tables::readings::add(context, tables)?;
+        warps::add(context, tables)?;
+        figures::write(context)
+    }
+
+    fn details(context: &Context) -> Result<impl Serialize, ReproduceError> {
+        Ok(Details {
+            readings: context.options,
+            runs: context.runs()?,
+            limits: context.folder.load(&limits_key(context.device))?,
+            cylinder: context.load(&stages::Work::CylinderCounts)?,
+        })
+    }
 }
 
-/// Measures what the folder does not hold yet, and gives all tables as text. `say` is told what is done and how long
-/// each part took.
-///
-/// # Errors
-/// A device that cannot be used, a folder that cannot be written or holds something else.
-pub fn reproduce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<String, ReproduceError> {
-    let plan = plan::Plan::new(settings.quick);
-    let folder = Folder::open(&settings.folder, &plan)?;
-    let device = concrete(settings.device);
-    let complete = stages::run(&plan, device, settings, &folder, say)?;
-    tables::write(&plan, device, &settings.readings, &folder, complete)
+/// Measurements of the JSON file.
+#[derive(Serialize)]
+struct Details {
+    readings: quality::Readings,
+    runs: Vec<measure::Run>,
+    limits: Option<Limits>,
+    cylinder: Option<studies::CylinderCounts>,
 }

@@ -1,19 +1,15 @@
-//! What is measured: the paper's scanner and images (sections 2.1 and 3), or small ones for a quick look.
+//! The plan: the paper's scanner and images (sections 2.1 and 3), or small ones for a quick look.
 
-use std::sync::Arc;
-
-use serde::Serialize;
-
-use crate::geometry::Grid;
-use crate::reproduce::ReproduceError;
+use crate::plan::ProjectorChoice;
+use crate::reproduce::prelude::*;
 use crate::scanner::{self, ScanGeometry};
 
 /// Views of which one is measured where all would take too long.
-pub(super) const VIEW_STEP: usize = 28;
+pub const VIEW_STEP: usize = 28;
 
 /// An image that is reconstructed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Image {
+pub struct Image {
     /// Name in keys of measurements.
     pub name: &'static str,
     /// Name in tables.
@@ -40,7 +36,7 @@ impl Image {
 
 /// All that the measurements of a folder have in common.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Plan {
+pub struct Plan {
     pub version: u32,
     pub quick: bool,
     scanner: &'static str,
@@ -49,7 +45,7 @@ pub(super) struct Plan {
     pub num_iterations: usize,
     /// Expected counts of the noisy image-quality and brain scans.
     pub counts: f64,
-    /// Where the search for the cylinder's counts begins.
+    /// First counts of the search for the cylinder's counts.
     pub cylinder_counts: f64,
     /// Steps that are timed after a first one that does not count.
     pub num_timed: usize,
@@ -62,38 +58,29 @@ impl Plan {
     /// The paper's, or a quick one.
     pub fn new(quick: bool) -> Self {
         let image = |name, title, size, width_mm, height_mm| Image { name, title, size, width_mm, height_mm };
-        if quick {
-            return Self {
-                version: 1,
-                quick,
-                scanner: "small",
-                images: [
-                    image("32-full", "32x32 full FOV", [32, 32, 15], 138.0, 2.5),
-                    image("64-full", "64x64 full FOV", [64, 64, 15], 138.0, 2.5),
-                    image("64-inner", "64x64 4.4 cm", [64, 64, 15], 88.0, 2.5),
-                ],
-                num_iterations: 10,
-                counts: 1e6,
-                cylinder_counts: 1e6,
-                num_timed: 3,
-                per_lor_is_affordable: true,
-                seed: 1,
-            };
-        }
-        Self {
-            version: 1,
-            quick,
-            scanner: "discovery-ste",
-            images: [
+        let images = if quick {
+            [
+                image("32-full", "32x32 full FOV", [32, 32, 15], 138.0, 2.5),
+                image("64-full", "64x64 full FOV", [64, 64, 15], 138.0, 2.5),
+                image("64-inner", "64x64 4.4 cm", [64, 64, 15], 88.0, 2.5),
+            ]
+        } else {
+            [
                 image("128-full", "128x128 full FOV", [128, 128, 47], 700.0, 3.27),
                 image("256-full", "256x256 full FOV", [256, 256, 47], 700.0, 3.27),
                 image("256-20cm", "256x256 20 cm", [256, 256, 47], 400.0, 3.27),
-            ],
-            num_iterations: 40,
-            counts: 1e8,
-            cylinder_counts: 9e8,
-            num_timed: 5,
-            per_lor_is_affordable: false,
+            ]
+        };
+        Self {
+            version: 1,
+            quick,
+            scanner: if quick { "small" } else { "discovery-ste" },
+            images,
+            num_iterations: if quick { 10 } else { 40 },
+            counts: if quick { 1e6 } else { 1e8 },
+            cylinder_counts: if quick { 1e6 } else { 9e8 },
+            num_timed: if quick { 3 } else { 5 },
+            per_lor_is_affordable: quick,
             seed: 1,
         }
     }
@@ -106,6 +93,12 @@ impl Plan {
     /// The image of tables 4 and 7, of figure 6 and of the brain.
     pub fn full_image(&self) -> &Image {
         &self.images[1]
+    }
+
+    /// Returns the projectors of images on a device: the paper's first, where it is not too slow.
+    pub fn projectors(&self, device: DeviceChoice) -> &'static [ProjectorChoice] {
+        const ALL: [ProjectorChoice; 2] = [ProjectorChoice::PER_LOR, ProjectorChoice::AXIAL_RUNS];
+        if device == DeviceChoice::Cpu && !self.per_lor_is_affordable { &ALL[1..] } else { &ALL }
     }
 
     /// The scan.

@@ -8,7 +8,7 @@ use crate::data::{Roi, RoiRole, RoiShape, RoiSums, Volume};
 use crate::measure::{average_noise_to_signal, cold_recovery, hot_recovery, noise_to_signal, pooled, pooled_noise_to_signal};
 use crate::phantom::{Phantom, eight_background_rois};
 
-/// How the noise of several regions becomes one number.
+/// Definition of the noise of several regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_reading)]
@@ -23,21 +23,27 @@ fn not_a_reading(text: &str) -> String {
     format!("'{text}' is not a way to take the noise of several regions; use pooled or averaged")
 }
 
-/// How the text is read.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Definitions of regions and of noise where the text leaves them open.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, clap::Args)]
 pub struct Readings {
-    /// Diameter of a sphere's region relative to the sphere's: 0.4 is "a diameter equal to 80 % of the sphere radius".
+    /// ROI diameter relative to the sphere diameter: 0.4 ("80 % of the sphere radius"), 0.8 or 1.
+    #[arg(long, default_value_t = 0.4, value_name = "F", value_parser = fraction)]
     pub roi_fraction: f64,
-    /// Noise of the eight regions.
+
+    /// Background noise of the eight circles: pooled over all voxels, or averaged.
+    #[arg(long, default_value_t = NsrReading::Pooled)]
     pub nsr: NsrReading,
-    /// Distance of the background's regions from the slice of the spheres, mm.
+
+    /// Distance of the background's circles from the slice of the spheres, mm.
+    #[arg(long, default_value_t = 0.0, value_name = "Z", allow_negative_numbers = true)]
     pub nsr_slice_mm: f64,
 }
 
-impl Default for Readings {
-    fn default() -> Self {
-        Self { roi_fraction: 0.4, nsr: NsrReading::Pooled, nsr_slice_mm: 0.0 }
-    }
+fn fraction(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|part: &f64| *part > 0.0 && *part <= 1.0)
+        .ok_or_else(|| format!("'{text}' is not a fraction above 0 and up to 1"))
 }
 
 fn sums(volume: &Volume, rois: &[Roi]) -> Vec<RoiSums> {
@@ -58,7 +64,7 @@ fn background(phantom: &Phantom, volume: &Volume, slice_mm: f64) -> Vec<RoiSums>
 }
 
 /// Noise-to-signal ratio of the image-quality phantom's background.
-pub(super) fn iq_nsr(phantom: &Phantom, volume: &Volume, nsr: NsrReading, slice_mm: f64) -> Option<f64> {
+pub fn iq_nsr(phantom: &Phantom, volume: &Volume, nsr: NsrReading, slice_mm: f64) -> Option<f64> {
     let regions = background(phantom, volume, slice_mm);
     match nsr {
         NsrReading::Pooled => pooled_noise_to_signal(&regions),
@@ -73,23 +79,23 @@ fn own_background(phantom: &Phantom, volume: &Volume) -> RoiSums {
 }
 
 /// Noise-to-signal ratio of the cylinder.
-pub(super) fn cylinder_nsr(phantom: &Phantom, volume: &Volume) -> Option<f64> {
+pub fn cylinder_nsr(phantom: &Phantom, volume: &Volume) -> Option<f64> {
     noise_to_signal(&own_background(phantom, volume))
 }
 
 /// Mean of the image-quality phantom's background.
-pub(super) fn iq_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
+pub fn iq_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
     mean(&pooled(&background(phantom, volume, 0.0)))
 }
 
 /// Mean of a phantom's own background regions; of the cylinder that is its circle.
-pub(super) fn background_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
+pub fn background_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
     mean(&own_background(phantom, volume))
 }
 
 /// Recovery contrast of the six spheres, the smallest first (equations 6 and 7; equation 6 with the ratio of hot to
 /// background in its numerator, without which it makes no sense).
-pub(super) fn contrast(phantom: &Phantom, volume: &Volume, roi_fraction: f64) -> Vec<Option<f64>> {
+pub fn contrast(phantom: &Phantom, volume: &Volume, roi_fraction: f64) -> Vec<Option<f64>> {
     let spheres = phantom.rois.iter().filter(|roi| matches!(roi.role, RoiRole::Hot | RoiRole::Cold));
     let background = iq_mean(phantom, volume);
     let recovery = |roi: &Roi| {

@@ -1,29 +1,23 @@
 //! The scans: the NEMA image-quality phantom as in the paper, simulated stand-ins for its measured cylinder and brain.
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-
-use super::implementation::Implementation;
+use super::Context;
+use super::implementation::{Implementation, PaperColumn};
 use super::measure::{Extent, reconstruct};
 use super::plan::Plan;
 use super::published;
 use super::quality::{background_mean, cylinder_nsr, iq_mean};
 use super::stages::Work;
-use crate::data::{Counts, Michelogram, Study, Volume};
+use crate::data::{Counts, Michelogram, Study};
 use crate::operator::{Misfit, OperatorError, Subset};
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
-use crate::plan::{DeviceChoice, ProjectorChoice, ProjectorSettings, Rays, choose_projector, rays_per_bin};
-use crate::reproduce::ReproduceError;
-use crate::reproduce::folder::Folder;
-use crate::reproduce::schedule::Measurement;
+use crate::plan::{ProjectorChoice, ProjectorSettings, Rays, choose_projector, rays_per_bin};
+use crate::reproduce::prelude::*;
 use crate::scanner::ScanGeometry;
-use crate::task::Task;
 
 /// A scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-pub(super) enum Scan {
+pub enum Scan {
     /// The image-quality phantom without noise, by exact integrals.
     Iq,
     /// The same with Poisson noise.
@@ -38,7 +32,7 @@ pub(super) enum Scan {
 
 /// The search for the cylinder's counts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct CylinderCounts {
+pub struct CylinderCounts {
     /// Expected counts found.
     pub counts: f64,
     /// (counts, noise-to-signal ratio) of each try, the last one accepted.
@@ -91,12 +85,12 @@ impl Scan {
     }
 
     /// The scan; the cylinder's with the counts that the folder holds.
-    pub fn simulate(self, plan: &Plan, folder: &Folder) -> Result<Arc<Study<Counts>>, ReproduceError> {
+    pub(super) fn simulate(self, context: &Context) -> Result<Arc<Study<Counts>>, ReproduceError> {
         let counts = match self {
-            Scan::Cylinder => folder.load::<CylinderCounts>(&Work::CylinderCounts.key())?.map(|found| found.counts),
+            Scan::Cylinder => context.load::<CylinderCounts>(&Work::CylinderCounts)?.map(|found| found.counts),
             _ => None,
         };
-        self.simulate_counts(plan, counts.unwrap_or(plan.counts))
+        self.simulate_counts(&context.plan, counts.unwrap_or(context.plan.counts))
     }
 
     fn simulate_counts(self, plan: &Plan, counts: f64) -> Result<Arc<Study<Counts>>, ReproduceError> {
@@ -115,7 +109,7 @@ impl Scan {
     }
 }
 
-/// What the scanner would measure of the true image's voxels.
+/// Returns the projection of the true image's voxels.
 fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelogram, ReproduceError> {
     let (geometry, Some(truth)) = (study.measured.geometry(), &study.truth) else { return Ok(study.measured.prompts.clone()) };
     let [_, axial] = rays_per_bin(geometry, &truth.grid, fov_radius_mm, Rays::Auto);
@@ -135,8 +129,8 @@ fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelog
 
 /// Counts at which the cylinder's noise after all iterations is the paper's: the noise falls about as the root of the
 /// counts, and each try corrects the last.
-pub(super) fn cylinder_of_nsr(plan: &Plan) -> Result<CylinderCounts, ReproduceError> {
-    let target = published::of(published::NSR, super::implementation::PaperColumn::I7).map_or(0.05, |[nsr, _]| 0.01 * nsr);
+pub fn cylinder_of_nsr(plan: &Plan) -> Result<CylinderCounts, ReproduceError> {
+    let target = published::of(published::NSR, PaperColumn::I7).map_or(0.05, |[nsr, _]| 0.01 * nsr);
     let phantom = Scan::Cylinder.phantom(plan)?;
     let extent = Extent { num_steps: plan.num_iterations, view_step: 1 };
     let (mut counts, mut tries) = (plan.cylinder_counts, Vec::new());

@@ -9,23 +9,22 @@
 //! the paper, a step in which they differ is a divergent one. Both follow from the geometry alone: they are counted
 //! with the projector's own walk, on every `PLANE_STEP`-th sinogram.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
+use super::Context;
 use super::plan::Image;
+use super::stages::Work;
 use crate::operator::Siddon;
-use crate::reproduce::ReproduceError;
+use crate::reproduce::prelude::*;
 use crate::scanner::{Plane, ScanGeometry};
 
 const LANES: usize = 32;
 /// Sinograms of which one is walked.
 const PLANE_STEP: usize = 28;
 
-/// What warps do over one image.
+/// Work of warps over one image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Warps {
+pub struct Warps {
     /// Mean steps of a line.
     pub steps_per_line: f64,
     /// Mean number of lanes of 32 that work.
@@ -45,19 +44,19 @@ struct Sums {
     divergent: u64,
 }
 
-impl Sums {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            bins: self.bins + other.bins,
-            steps: self.steps + other.steps,
-            warp_steps: self.warp_steps + other.warp_steps,
-            divergent: self.divergent + other.divergent,
-        }
+impl std::iter::Sum for Sums {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |a, b| Self {
+            bins: a.bins + b.bins,
+            steps: a.steps + b.steps,
+            warp_steps: a.warp_steps + b.warp_steps,
+            divergent: a.divergent + b.divergent,
+        })
     }
 }
 
 /// Walks the lines of the sampled sinograms.
-pub(super) fn warps(geometry: &Arc<ScanGeometry>, image: &Image) -> Result<Warps, ReproduceError> {
+pub fn warps(geometry: &Arc<ScanGeometry>, image: &Image) -> Result<Warps, ReproduceError> {
     let grid = image.grid()?;
     let strides = [1, grid.size[0], grid.size[0] * grid.size[1]];
     let siddon = Siddon::new(Arc::clone(geometry), grid, image.fov_radius_mm(), [1, 1]);
@@ -69,20 +68,20 @@ pub(super) fn warps(geometry: &Arc<ScanGeometry>, image: &Image) -> Result<Warps
         planes.iter().flat_map(|plane| (0..num_bins).step_by(stretch).map(|first| (*plane, first))).collect();
     let of_stretch = |&(plane, first): &(Plane, usize)| {
         let mut lanes: Vec<Vec<u8>> = vec![Vec::new(); LANES];
-        let mut sums = Sums::default();
-        for warp in (first..num_bins.min(first + stretch)).step_by(LANES) {
+        let warps = (first..num_bins.min(first + stretch)).step_by(LANES).map(|warp| {
+            let mut bins = 0;
             for (lane, axes) in lanes.iter_mut().enumerate() {
                 axes.clear();
                 if warp + lane < num_bins {
                     axes_of_line(&siddon, geometry, warp + lane, plane, strides, axes);
-                    sums.bins += 1;
+                    bins += 1;
                 }
             }
-            sums = sums.plus(of_warp(&lanes));
-        }
-        sums
+            Sums { bins, ..of_warp(&lanes) }
+        });
+        warps.sum::<Sums>()
     };
-    let sums = stretches.par_iter().map(of_stretch).reduce(Sums::default, Sums::plus);
+    let sums: Sums = stretches.par_iter().map(of_stretch).sum();
     let part = planes.len() as f64 / geometry.num_planes() as f64;
     Ok(Warps {
         steps_per_line: sums.steps as f64 / sums.bins as f64,
@@ -127,6 +126,28 @@ fn of_warp(lanes: &[Vec<u8>]) -> Sums {
         warp_steps: most as u64,
         divergent: (0..most).filter(is_divergent).count() as u64,
     }
+}
+
+/// Adds figure 9 as a table.
+pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let mut values = Vec::new();
+    for image in &context.plan.images {
+        let Some(warps) = context.load::<Warps>(&Work::Warps(image.clone()))? else { continue };
+        let cell = |column: &str, unit, here: f64| Value::new("figure 9", image.title, column, unit).here(here);
+        values.extend([
+            cell("steps of a line", "", warps.steps_per_line),
+            cell("active lanes of 32", "", warps.active_lanes),
+            cell("divergent steps", "%", 100.0 * warps.divergent),
+            cell("divergent steps", "millions", 1e-6 * warps.divergent * warps.warp_steps),
+        ]);
+    }
+    let remarks = [
+        "Counted from the geometry: 32 neighbouring bins a warp, r fastest, every 28th sinogram; one forward projection.",
+        "Divergent: the lanes choose different axes for their next voxel, which is a branch in the paper's kernels (its figure \
+9 counts them; it gives no numbers in the text).",
+    ];
+    tables.add("Figure 9. Warps in the forward projection, per-lor", values, remarks);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,21 +2,20 @@
 
 use ndarray::{ArrayView1, Axis};
 
+use super::Context;
 use super::implementation::Implementation;
 use super::measure::{Run, Sample};
 use super::mouse;
 use super::plan::Scan;
 use super::stages::Work;
-use super::tables::{Sources, percent_off};
-use crate::data::{BasisKind, Volume};
+use super::tables::percent_off;
+use crate::data::BasisKind;
 use crate::measure::FWHM_OF_SIGMA;
 use crate::operator::OperatorError;
 use crate::recon::gaussian_filter;
 use crate::report::{Axes, Plot, Series};
-use crate::reproduce::ReproduceError;
-use crate::reproduce::picture::{Panel, coronal, write_slices};
-use crate::reproduce::schedule::Measurement;
-use crate::task::Task;
+use crate::reproduce::picture::{Panel, coronal, middle_coronal, write_plots, write_slices};
+use crate::reproduce::prelude::*;
 
 /// White in pictures of slices, relative to the largest value of the first one.
 const WHITE: f64 = 0.8;
@@ -27,26 +26,23 @@ const WHITE_OF_MOUSE: f64 = 0.5;
 const FILTER_SIGMA_MM: f64 = 0.5;
 
 /// Writes the figures; what each of them shows.
-pub(super) fn write(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
-    let mut shown = write_slices_of(sources, Scan::Rods, "figure-3")?;
-    shown.extend(write_slices_of(sources, Scan::Ellipsoid, "figure-7")?);
-    shown.extend(write_mouse(sources)?);
-    for (file, plot) in plots(sources)? {
-        let Some(svg) = plot.svg() else { continue };
-        let file = format!("figures/{file}.svg");
-        sources.folder.write(&file, svg.as_bytes())?;
-        shown.push(format!("{file}: {}", plot.title));
-    }
+pub fn write(context: &Context) -> Result<Vec<String>, ReproduceError> {
+    let mut shown = write_slices_of(context, Scan::Rods, "figure-3")?;
+    shown.extend(write_slices_of(context, Scan::Ellipsoid, "figure-7")?);
+    shown.extend(write_mouse(context)?);
+    shown.extend(write_plots(&context.folder, plots(context)?)?);
     Ok(shown)
 }
 
 /// The transverse slices of a scan's images in the middle, and the slices along the axis.
-fn write_slices_of(sources: &Sources, scan: Scan, name: &str) -> Result<Vec<String>, ReproduceError> {
+fn write_slices_of(context: &Context, scan: Scan, name: &str) -> Result<Vec<String>, ReproduceError> {
     let (mut names, mut images) = (Vec::new(), Vec::new());
-    for implementation in Implementation::of_images(scan, sources.device) {
-        let Some(image) = sources.image(scan, implementation)? else { continue };
-        let last = sources.run(scan, implementation)?.and_then(|run| run.samples.last().map(|sample| sample.iteration));
-        let iterations = last.map_or(sources.plan.num_iterations, |last| last.min(sources.plan.num_iterations));
+    for implementation in Implementation::of_images(scan, context.device) {
+        let Some(image) = context.load_image(&Work::Image(BasisKind::Blobs, scan, implementation))? else { continue };
+        let last = context
+            .run_with(BasisKind::Blobs, scan, implementation)?
+            .and_then(|run| run.samples.last().map(|sample| sample.iteration));
+        let iterations = last.map_or(context.plan.num_iterations, |last| last.min(context.plan.num_iterations));
         names.push(format!("{}, {iterations} iterations", implementation.title()));
         images.push(image);
     }
@@ -54,22 +50,22 @@ fn write_slices_of(sources: &Sources, scan: Scan, name: &str) -> Result<Vec<Stri
     let middle = first.grid.size[2] / 2;
     let largest = first.values.index_axis(Axis(0), middle).fold(0.0, |a: f32, b| a.max(*b));
     let high = WHITE * f64::from(largest);
-    let along: Result<Vec<Volume>, _> = images.iter().map(|image| coronal(image, |along_y| along_y[along_y.len() / 2])).collect();
+    let along: Result<Vec<Volume>, _> = images.iter().map(middle_coronal).collect();
     let mut shown = Vec::new();
     for (file, volumes, z) in
         [(format!("figures/{name}.png"), &images, middle), (format!("figures/{name}-axial.png"), &along?, 0)]
     {
         let panels: Vec<Panel> = volumes.iter().map(|volume| Panel { volume, minus: None, low: 0.0, high }).collect();
-        write_slices(sources.folder, &file, &panels, z)?;
+        write_slices(&context.folder, &file, &panels, z)?;
         shown.push(format!("{file}: {}; black 0, white {high:.4} decays/mm³; from the left: {}", scan.name(), names.join("; ")));
     }
     Ok(shown)
 }
 
 /// Figure 10: the largest values along y of the mouse, and of its image.
-fn write_mouse(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
-    let Some(whole) = sources.folder.load_image(&Work::Mouse(BasisKind::Blobs).key())? else { return Ok(Vec::new()) };
-    let cubes = sources.folder.load_image(&Work::Mouse(BasisKind::Cubic).key())?;
+fn write_mouse(context: &Context) -> Result<Vec<String>, ReproduceError> {
+    let Some(whole) = context.load_image(&Work::Mouse(BasisKind::Blobs))? else { return Ok(Vec::new()) };
+    let cubes = context.load_image(&Work::Mouse(BasisKind::Cubic))?;
     let filtered = cubes.map(|cubes| gaussian_filter(&cubes, FWHM_OF_SIGMA * FILTER_SIGMA_MM));
     let truth = mouse::phantom()?.truth(&whole.grid, 1.0, &Task::new()).map_err(OperatorError::from)?;
     let largest = |along_y: ArrayView1<f32>| along_y.fold(0.0, |a: f32, b| a.max(*b));
@@ -79,8 +75,8 @@ fn write_mouse(sources: &Sources) -> Result<Vec<String>, ReproduceError> {
     let panel = |volume| Panel { volume, minus: None, low: 0.0, high: white(volume) };
     let panels: Vec<Panel> = seen.iter().map(panel).collect();
     let file = "figures/figure-10.png";
-    write_slices(sources.folder, file, &panels, 0)?;
-    let name = Implementation::reference(sources.device).title();
+    write_slices(&context.folder, file, &panels, 0)?;
+    let name = Implementation::reference(context.device).title();
     let cubes = if filtered.is_some() { format!(" cubes, filtered with sigma = {FILTER_SIGMA_MM} mm;") } else { String::new() };
     Ok(vec![format!(
         "{file}: the largest values along y; white {WHITE_OF_MOUSE} x the largest of each; from the left: the phantom;{cubes} blobs; {name}, {} beds",
@@ -93,7 +89,7 @@ fn line(name: String, colour: usize, points: Vec<[f64; 2]>) -> Option<Series> {
     (!points.is_empty()).then_some(Series { name, colour, is_published: false, points })
 }
 
-/// What is measured over the iterations, up to the plan's.
+/// Returns a quantity over the iterations, up to the plan's.
 fn curve(run: &Run, last: usize, of: impl Fn(&Sample) -> Option<f64>) -> Vec<[f64; 2]> {
     let up_to = run.samples.iter().filter(|sample| sample.iteration <= last);
     up_to.filter_map(|sample| Some([sample.iteration as f64, of(sample)?])).collect()
@@ -103,9 +99,9 @@ fn plot(title: String, x_title: &str, y_title: &str, lines: Vec<Series>) -> Plot
     Plot { axes: Axes::Linear, title, x_title: x_title.into(), y_title: y_title.into(), x_ticks: Vec::new(), lines }
 }
 
-fn plots(sources: &Sources) -> Result<Vec<(&'static str, Plot)>, ReproduceError> {
-    let (rods, points) = (sources.runs(Scan::Rods)?, sources.runs(Scan::Ellipsoid)?);
-    let (last, long) = (sources.plan.num_iterations, sources.plan.num_long_iterations);
+fn plots(context: &Context) -> Result<Vec<(&'static str, Plot)>, ReproduceError> {
+    let (rods, points) = (context.runs(Scan::Rods)?, context.runs(Scan::Ellipsoid)?);
+    let (last, long) = (context.plan.num_iterations, context.plan.num_long_iterations);
     let regions = ["hot", "warm", "cold"];
     let cv = |sample: &Sample, region: usize| sample.noise.and_then(|noise| noise.cv[region]);
     let cnr = |sample: &Sample| sample.noise.and_then(|noise| noise.cnr);
@@ -162,4 +158,36 @@ fn plots(sources: &Sources) -> Result<Vec<(&'static str, Plot)>, ReproduceError>
         ("figure-9a", plot("Figure 9(a). FWHM of the first and the last point".into(), iteration, "mm", of_fwhm)),
         ("figure-9b", plot("Figure 9(b). Its difference from the reference".into(), iteration, "%", fwhm_off)),
     ])
+}
+
+/// Writes the curves of figures 4 to 6 and 9, and the profiles of figures 3(e) and 8, as CSV.
+pub fn write_curves(context: &Context) -> Result<(), ReproduceError> {
+    let mut curves = vec![["scan", "implementation", "iteration", "quantity", "value"].map(String::from)];
+    let mut profiles = vec![["scan", "implementation", "x_mm", "value"].map(String::from)];
+    for scan in [Scan::Rods, Scan::Ellipsoid] {
+        for (implementation, run) in context.runs(scan)? {
+            for sample in &run.samples {
+                let mut quantities: Vec<(String, Option<f64>)> =
+                    vec![("correlation".into(), sample.correlation), ("lost".into(), sample.lost)];
+                if let Some(noise) = &sample.noise {
+                    let regions = ["hot", "warm", "cold"].into_iter().zip(noise.cv);
+                    quantities.extend(regions.map(|(name, cv)| (format!("cv_{name}"), cv)));
+                    quantities.push(("cnr".into(), noise.cnr));
+                }
+                for (point, width) in (1..).zip(&sample.widths) {
+                    quantities.push((format!("fwhm_{point}_mm"), width.fwhm_mm));
+                    quantities.push((format!("at_half_{point}_mm"), width.at_half_mm));
+                }
+                for (quantity, value) in quantities {
+                    let Some(value) = value else { continue };
+                    let iteration = sample.iteration.to_string();
+                    curves.push([scan.name(), implementation.title(), iteration, quantity, value.to_string()]);
+                }
+            }
+            let place = |[x, value]: &[f64; 2]| [scan.name(), implementation.title(), x.to_string(), value.to_string()];
+            profiles.extend(run.profile.iter().map(place));
+        }
+    }
+    context.folder.write_csv("curves.csv", &curves)?;
+    context.folder.write_csv("profiles.csv", &profiles)
 }

@@ -1,12 +1,12 @@
-//! What the paper's implementations stand for: a device, and how its backprojection adds.
+//! The paper's implementations: a device and the accumulation of its backprojection.
 
 use super::plan::Scan;
 use crate::operator::Accumulation;
-use crate::plan::DeviceChoice;
+use crate::reproduce::prelude::*;
 
 /// One way to reconstruct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Implementation {
+pub struct Implementation {
     pub device: DeviceChoice,
     pub accumulation: Accumulation,
 }
@@ -34,7 +34,7 @@ impl Implementation {
         all
     }
 
-    /// What the paper calls it, in images: the processor's is the one without a race.
+    /// Returns the paper's name of it, in images: the processor's is the one without a race.
     pub fn paper_name(self, device: DeviceChoice) -> Option<&'static str> {
         match self.accumulation {
             _ if self == Self::reference(device) => Some("CPU-single-core"),
@@ -46,27 +46,11 @@ impl Implementation {
 
     /// Its part of the key of a measurement.
     pub fn key(self) -> String {
-        format!("{}-{}", device_key(self.device), self.accumulation)
+        format!("{}-{}", device::key(self.device), self.accumulation)
     }
 
     /// Its name in tables.
     pub fn title(self) -> String {
-        format!("{}, {}", device_title(self.device), self.accumulation)
-    }
-}
-
-/// A device in keys of measurements.
-pub(super) fn device_key(device: DeviceChoice) -> String {
-    match device {
-        DeviceChoice::Cuda(number) => format!("cuda-{number}"),
-        _ => "cpu".into(),
-    }
-}
-
-/// A device in tables.
-pub(super) fn device_title(device: DeviceChoice) -> String {
-    match device {
-        DeviceChoice::Cuda(number) => format!("cuda:{number}"),
-        _ => "CPU".into(),
+        format!("{}, {}", device::title(self.device), self.accumulation)
     }
 }

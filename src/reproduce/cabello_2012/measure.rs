@@ -1,13 +1,10 @@
 //! One reconstruction: what its images measure every few iterations, where the time went and what a race lost.
 
-use std::sync::Arc;
 use std::time::Instant;
-
-use serde::{Deserialize, Serialize};
 
 use super::implementation::Implementation;
 use super::plan::{Plan, Scan};
-use crate::data::{PairCounts, ResponseMatrix, RoiSums, Study, Unit, Volume};
+use crate::data::{PairCounts, ResponseMatrix, RoiSums, Study, Unit};
 use crate::measure::{
     Between, ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, median_and_spread,
     noise_to_signal, peak_width, profile,
@@ -16,15 +13,14 @@ use crate::operator::Accumulation;
 use crate::phantom::Phantom;
 use crate::plan::{Job, PairSettings, Prepared, prepare};
 use crate::recon::{Stage, StepReport};
-use crate::reproduce::ReproduceError;
-use crate::task::Task;
+use crate::reproduce::prelude::*;
 
-/// How far about a point its width is looked for, mm: half way to its neighbours.
+/// Distance about a point within which its width is measured, mm: half way to its neighbours.
 const REACH_MM: f64 = 2.5;
 
-/// A reconstruction that was measured.
+/// A measured reconstruction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Run {
+pub struct Run {
     pub scan: String,
     pub counts: f64,
     pub device: String,
@@ -41,9 +37,9 @@ pub(super) struct Run {
     pub profile: Vec<[f64; 2]>,
 }
 
-/// What is measured of the image after some iterations.
+/// Measurements of the image after some iterations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Sample {
+pub struct Sample {
     pub iteration: usize,
     /// With the reference's image after as many.
     pub correlation: Option<f64>,
@@ -53,9 +49,9 @@ pub(super) struct Sample {
     pub widths: Vec<Width>,
 }
 
-/// What regions measure.
+/// Measurements of regions.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Noise {
+pub struct Noise {
     /// Coefficient of variation of the hot, the warm and the cold region.
     pub cv: [Option<f64>; 3],
     /// Contrast-to-noise ratio of hot and warm.
@@ -64,15 +60,15 @@ pub(super) struct Noise {
 
 /// The width of a point source, mm.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Width {
+pub struct Width {
     /// Of a Gaussian on a background.
     pub fwhm_mm: Option<f64>,
     /// Of the profile itself at half of its largest value.
     pub at_half_mm: Option<f64>,
 }
 
-/// What is reconstructed.
-pub(super) struct Data<'a> {
+/// Data of a reconstruction.
+pub struct Data<'a> {
     pub plan: &'a Plan,
     pub scan: Scan,
     pub study: Arc<Study<PairCounts>>,
@@ -80,15 +76,15 @@ pub(super) struct Data<'a> {
 }
 
 /// A run with the image after the plan's iterations (or the last one), and all those that were measured.
-pub(super) struct Reconstruction {
+pub struct Reconstruction {
     pub run: Run,
     pub image: Volume,
-    pub measured: Vec<Volume>,
+    pub measured: Arc<Vec<Volume>>,
 }
 
 /// Reconstructs. `reference` are the reference's measured images; none where this is the reference. `None` where the operator does
 /// not know this way to add on this device.
-pub(super) fn reconstruct(
+pub fn reconstruct(
     data: &Data,
     implementation: Implementation,
     num_iterations: usize,
@@ -152,7 +148,7 @@ pub(super) fn reconstruct(
         samples,
         profile: along,
     };
-    Ok(Some(Reconstruction { run, image, measured }))
+    Ok(Some(Reconstruction { run, image, measured: Arc::new(measured) }))
 }
 
 /// Seconds of what every iteration does.

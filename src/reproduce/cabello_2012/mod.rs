@@ -7,6 +7,7 @@
 
 mod figures;
 mod implementation;
+mod matrix;
 mod measure;
 mod mouse;
 mod plan;
@@ -14,41 +15,88 @@ mod published;
 mod stages;
 mod tables;
 
-pub use stages::Item;
+use crate::data::{BasisKind, PairCounts, ResponseMatrix, Study};
+use crate::plan::MatrixTimes;
+use crate::reproduce::prelude::*;
+use crate::words;
 
-use std::path::PathBuf;
+/// The paper.
+#[derive(Clone, Copy)]
+pub(super) struct Cabello;
 
-use super::ReproduceError;
-use super::folder::Folder;
-use super::limits::concrete;
-use crate::plan::DeviceChoice;
+type Context = super::paper::Context<Cabello>;
 
-/// What is to be reproduced.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Where the paper's GPU rows are measured.
-    pub device: DeviceChoice,
-    /// A reduced ring and few counts: seconds instead of minutes.
-    pub quick: bool,
-    /// The matrix of blobs is simulated until it has so many elements; `None` = as many as the paper's.
-    pub num_elements: Option<u64>,
-    /// The stages to run.
-    pub stages: Vec<Item>,
-    /// Begins nothing that would probably end later than this, seconds.
-    pub budget_secs: Option<f64>,
-    /// Where the matrix, scans, measurements, tables and figures go.
-    pub folder: PathBuf,
+/// Options of the command line.
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// Number of matrix elements to simulate for the blobs, instead of 704 million as in the paper.
+    #[arg(long, value_name = "N", value_parser = words::count::<u64>)]
+    elements: Option<u64>,
 }
 
-/// Measures what the folder does not hold yet, and gives all tables as text. `say` is told what is done and how long
-/// each part took.
-///
-/// # Errors
-/// A device that cannot be used, a folder that cannot be written or holds something else.
-pub fn reproduce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<String, ReproduceError> {
-    let plan = plan::Plan::new(settings.quick, settings.num_elements);
-    let folder = Folder::open(&settings.folder, &plan)?;
-    let device = concrete(settings.device);
-    let complete = stages::run(&plan, device, settings, &folder, say)?;
-    tables::write(&plan, device, &folder, complete)
+/// Data that several measurements need.
+#[derive(Default)]
+pub(super) struct Caches {
+    matrix: Cache<BasisKind, Arc<ResponseMatrix>>,
+    study: Cache<plan::Scan, Arc<Study<PairCounts>>>,
+    /// The images that those of a scan are compared with.
+    reference: Cache<plan::Scan, Arc<Vec<Volume>>>,
+}
+
+impl Paper for Cabello {
+    type Options = Options;
+    type Plan = plan::Plan;
+    type Work = stages::Work;
+    type Cache = Caches;
+
+    const STAGES: &'static [Stage<Self>] = &stages::STAGES;
+
+    fn info(self) -> PaperInfo {
+        PaperInfo {
+            name: "cabello-2012",
+            citation: "Cabello et al. 2012, Int J Biomed Imaging 452910",
+            about: "Cabello et al. 2012, Int J Biomed Imaging 452910: blobs and a stored Monte-Carlo matrix on a GPU (MADPET-II)",
+            remarks: [
+                "QUICK: a reduced ring and few counts. The numbers are not comparable with the paper's.\n",
+                "NO CUDA DEVICE: GPU rows contain only the paper's numbers, and accumulation modes are compared on the CPU.\n",
+            ],
+        }
+    }
+
+    fn plan(self, quick: bool, options: &Options) -> plan::Plan {
+        plan::Plan::new(quick, options.elements)
+    }
+
+    fn heading(context: &Context) -> Result<String, ReproduceError> {
+        let (citation, ring) = (context.paper.info().citation, &context.plan.ring()?.title);
+        Ok(format!("{citation}, measured again; {ring}, MLEM, {} iterations", context.plan.num_iterations))
+    }
+
+    fn add_tables(context: &Context, tables: &mut Tables) -> Result<Vec<String>, ReproduceError> {
+        matrix::add(context, tables)?;
+        tables::times::add(context, tables)?;
+        tables::images::add_rods(context, tables)?;
+        tables::images::add_points(context, tables)?;
+        tables::mouse::add(context, tables)?;
+        figures::write_curves(context)?;
+        figures::write(context)
+    }
+
+    fn details(context: &Context) -> Result<impl Serialize, ReproduceError> {
+        Ok(Details {
+            matrix: context.load(&stages::Work::Matrix(BasisKind::Blobs))?,
+            matrix_of_cubes: context.load(&stages::Work::Matrix(BasisKind::Cubic))?,
+            times: tables::times::all(context)?.into_iter().map(|(_, times)| times).collect(),
+            runs: context.all_runs()?,
+        })
+    }
+}
+
+/// Measurements of the JSON file.
+#[derive(Serialize)]
+struct Details {
+    matrix: Option<matrix::MatrixFigures>,
+    matrix_of_cubes: Option<matrix::MatrixFigures>,
+    times: Vec<MatrixTimes>,
+    runs: Vec<measure::Run>,
 }

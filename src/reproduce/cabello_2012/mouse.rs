@@ -3,35 +3,34 @@
 use rayon::prelude::*;
 
 use super::plan::Plan;
-use crate::data::Volume;
 use crate::montecarlo::RingDetector;
 use crate::phantom::{Decays, Phantom, ring};
 use crate::random::stream;
 use crate::recon::{Bed, stitched};
-use crate::reproduce::ReproduceError;
+use crate::reproduce::prelude::*;
 use crate::scanner::CrystalRing;
 
 /// Bed positions.
-pub(super) const NUM_BEDS: usize = 5;
-/// How far the images of neighbouring beds overlap (six slices), mm.
+pub const NUM_BEDS: usize = 5;
+/// Overlap of the images of neighbouring beds (six slices), mm.
 const OVERLAP_MM: f64 = 3.0;
 /// From the middle of the mouse to either end of it, and more, mm.
 const HALF_LENGTH_MM: f64 = 60.0;
 
 /// The stand-in.
-pub(super) fn phantom() -> Result<Phantom, ReproduceError> {
+pub fn phantom() -> Result<Phantom, ReproduceError> {
     Ok(ring::by_name("mouse-like")?)
 }
 
-/// Where the middle of the scanner is in the mouse, mm.
-pub(super) fn middle_mm(ring: &CrystalRing, bed: usize) -> f64 {
+/// Returns the position of the middle of the scanner in the mouse, mm.
+pub fn middle_mm(ring: &CrystalRing, bed: usize) -> f64 {
     (bed as f64 - 0.5 * (NUM_BEDS as f64 - 1.0)) * (2.0 * ring.image_half_length_mm - OVERLAP_MM)
 }
 
 /// Counts that are expected of a bed: the share of the mouse's decays that is counted, times how many there are.
-pub(super) fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, ReproduceError> {
+pub fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, ReproduceError> {
     let ring = plan.ring()?;
-    let detector = RingDetector::new(ring.clone()).map_err(|error| ReproduceError::Photons(error.to_string()))?;
+    let detector = RingDetector::new(ring.clone()).map_err(ReproduceError::photons)?;
     let decays = Decays::new(on_its_bed, [-2.0 * HALF_LENGTH_MM, 2.0 * HALF_LENGTH_MM]);
     let follow = |number: u64| -> [u64; 2] {
         let mut random = stream(plan.seed, number);
@@ -45,7 +44,7 @@ pub(super) fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, Repro
 }
 
 /// The images of all beds as one.
-pub(super) fn whole(plan: &Plan, images: &[Volume]) -> Result<Volume, ReproduceError> {
+pub fn whole(plan: &Plan, images: &[Volume]) -> Result<Volume, ReproduceError> {
     let ring = plan.ring()?;
     let bed = |(bed, image)| Bed { image, middle_mm: middle_mm(ring, bed) };
     let beds: Vec<Bed> = images.iter().enumerate().map(bed).collect();

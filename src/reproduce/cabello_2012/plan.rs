@@ -1,20 +1,17 @@
-//! What is measured: the paper's scanner, phantoms and iterations (section 2), or a reduced ring for a quick look.
-
-use serde::Serialize;
+//! The plan: the paper's scanner, phantoms and iterations (section 2), or a reduced ring for a quick look.
 
 use super::implementation::Implementation;
 use super::mouse;
 use crate::data::BasisKind;
-use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::phantom::{Phantom, ring};
-use crate::plan::{DeviceChoice, MatrixAmount, MatrixRecipe};
-use crate::reproduce::ReproduceError;
+use crate::plan::{MatrixAmount, MatrixRecipe};
+use crate::reproduce::prelude::*;
 use crate::scanner::{CrystalRing, find_ring};
 
-/// What is scanned.
+/// Object of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scan {
+pub enum Scan {
     /// The warm cylinder with a hot and a cold rod.
     Rods,
     /// The ellipsoid with point sources.
@@ -36,7 +33,7 @@ impl Scan {
 
 /// All that the measurements of a folder have in common.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Plan {
+pub struct Plan {
     pub version: u32,
     pub quick: bool,
     scanner: &'static str,
@@ -73,46 +70,27 @@ pub(super) struct Plan {
 impl Plan {
     /// The paper's, or a quick one; with another number of elements, if one is given.
     pub fn new(quick: bool, num_elements: Option<u64>) -> Self {
-        let common = Self {
+        let default_elements = if quick { None } else { Some(704_000_000) };
+        Self {
             version: 1,
             quick,
-            scanner: "madpet2",
-            num_elements: Some(num_elements.unwrap_or(704_000_000)),
-            num_cubic_elements: Some(1_000_000_000),
-            num_histories: 0,
-            voxel_mm: 0.5,
-            num_iterations: 300,
-            num_long_iterations: 600,
+            scanner: if quick { "madpet2-reduced" } else { "madpet2" },
+            num_elements: num_elements.or(default_elements),
+            num_histories: if quick { 1_000_000 } else { 0 },
+            num_cubic_elements: if quick { None } else { Some(1_000_000_000) },
+            voxel_mm: if quick { 1.0 } else { 0.5 },
+            num_iterations: if quick { 20 } else { 300 },
+            num_long_iterations: if quick { 30 } else { 600 },
             measured_every: 10,
-            num_cpu_iterations: 20,
-            rods_counts: 45_000_000,
-            ellipsoid_counts: 9_600_000,
+            num_cpu_iterations: if quick { 10 } else { 20 },
+            rods_counts: if quick { 100_000 } else { 45_000_000 },
+            ellipsoid_counts: if quick { 50_000 } else { 9_600_000 },
             // 0.2 mCi for four minutes.
-            mouse_decays: 7.4e6 * 240.0,
-            num_tried: 4_000_000,
+            mouse_decays: if quick { 4e6 } else { 7.4e6 * 240.0 },
+            num_tried: if quick { 400_000 } else { 4_000_000 },
             num_times: 3,
-            plain_step: 8,
+            plain_step: if quick { 1 } else { 8 },
             seed: 1,
-        };
-        if !quick {
-            return common;
-        }
-        Self {
-            scanner: "madpet2-reduced",
-            num_elements,
-            num_cubic_elements: None,
-            num_histories: 1_000_000,
-            voxel_mm: 1.0,
-            num_iterations: 20,
-            num_long_iterations: 30,
-            measured_every: 10,
-            num_cpu_iterations: 10,
-            rods_counts: 100_000,
-            ellipsoid_counts: 50_000,
-            mouse_decays: 4e6,
-            num_tried: 400_000,
-            plain_step: 1,
-            ..common
         }
     }
 
@@ -121,7 +99,7 @@ impl Plan {
         find_ring(self.scanner).ok_or(ReproduceError::Scanner(self.scanner))
     }
 
-    /// How its matrix of some functions is simulated.
+    /// Returns the recipe of its matrix of some functions.
     pub fn recipe(&self, kind: BasisKind) -> Result<MatrixRecipe, ReproduceError> {
         let num_elements = if kind == BasisKind::Cubic { self.num_cubic_elements } else { self.num_elements };
         let amount = num_elements.map_or(MatrixAmount::Histories(self.num_histories), MatrixAmount::Elements);
@@ -136,7 +114,7 @@ impl Plan {
         Ok(Grid::centred([across, across, along], [self.voxel_mm; 3])?)
     }
 
-    /// What is scanned, as it lies in the scanner.
+    /// Returns the object of a scan, as it lies in the scanner.
     pub fn phantom(&self, scan: Scan) -> Result<Phantom, ReproduceError> {
         Ok(match scan {
             Scan::Rods => ring::by_name("rods")?,
@@ -145,7 +123,7 @@ impl Plan {
         })
     }
 
-    /// How many counts a scan has.
+    /// Returns the number of counts of a scan.
     pub fn num_counts(&self, scan: Scan) -> Result<u64, ReproduceError> {
         match scan {
             Scan::Rods => Ok(self.rods_counts),
@@ -154,7 +132,7 @@ impl Plan {
         }
     }
 
-    /// How many iterations an implementation does of a scan, the reference on `device`.
+    /// Returns the number of iterations of an implementation on a scan, with the reference on `device`.
     pub fn num_iterations_of(&self, scan: Scan, implementation: Implementation, device: DeviceChoice) -> usize {
         let is_followed = matches!(implementation.accumulation, Accumulation::Deterministic | Accumulation::RandomCentralAtomic);
         if implementation.device != device {

@@ -2,7 +2,7 @@
 
 /// A row of table 1: name, seconds of the projection, the backprojection and an iteration, and the improvement factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TimeRow {
+pub struct TimeRow {
     pub name: &'static str,
     pub forward_s: f64,
     pub back_s: f64,
@@ -17,7 +17,7 @@ const fn row(name: &'static str, [forward_s, back_s, iteration_s, factor]: [f64;
 }
 
 /// Table 1.
-pub(super) const TIMES: [TimeRow; 9] = [
+pub const TIMES: [TimeRow; 9] = [
     row("CPU (np)", [417.0, 488.0, 905.0, 1.0]),
     row("CPU (MPI-1)", [523.0, 748.0, 1272.0, 0.71]),
     row("CPU (MPI-2)", [315.0, 560.0, 875.0, 1.03]),
@@ -30,34 +30,34 @@ pub(super) const TIMES: [TimeRow; 9] = [
 ];
 
 /// Rows of [`TIMES`].
-pub(super) const NP: usize = 0;
+pub const NP: usize = 0;
 /// Rows of 1, 2, 4 and 8 processes.
-pub(super) const MPI: [(usize, usize); 4] = [(1, 1), (2, 2), (4, 3), (8, 4)];
-pub(super) const HAZARD_IGNORED: usize = 5;
-pub(super) const RELOAD: usize = 6;
-pub(super) const ATOMIC: usize = 7;
-pub(super) const RANDOM_CENTRAL_ATOMIC: usize = 8;
+pub const MPI: [(usize, usize); 4] = [(1, 1), (2, 2), (4, 3), (8, 4)];
+pub const HAZARD_IGNORED: usize = 5;
+pub const RELOAD: usize = 6;
+pub const ATOMIC: usize = 7;
+pub const RANDOM_CENTRAL_ATOMIC: usize = 8;
 
 /// Table 2: FWHM of the six points by one core of the processor (eight are the same) and by the GPU, mm.
-pub(super) const FWHM_MM: [[f64; 6]; 2] = [[1.17, 1.65, 1.73, 1.96, 2.25, 2.24], [1.17, 1.66, 1.74, 1.96, 2.26, 2.24]];
+pub const FWHM_MM: [[f64; 6]; 2] = [[1.17, 1.65, 1.73, 1.96, 2.25, 2.24], [1.17, 1.66, 1.74, 1.96, 2.26, 2.24]];
 
 /// Section 4.2.1: coefficient of variation of the hot, warm and cold region at 300 iterations, of processor and GPU.
-pub(super) const CV: [[f64; 3]; 2] = [[0.15, 0.28, 0.72], [0.15, 0.28, 0.73]];
+pub const CV: [[f64; 3]; 2] = [[0.15, 0.28, 0.72], [0.15, 0.28, 0.73]];
 
-/// How far the GPU's is from the processor's, hot and cold, %.
-pub(super) const CV_DIFFERENCE_PERCENT: [f64; 2] = [-0.37, 0.81];
+/// Difference of the GPU's from the processor's, hot and cold, %.
+pub const CV_DIFFERENCE_PERCENT: [f64; 2] = [-0.37, 0.81];
 
 /// The contrast-to-noise ratio, at most, %.
-pub(super) const CNR_DIFFERENCE_PERCENT: f64 = 2.5;
+pub const CNR_DIFFERENCE_PERCENT: f64 = 2.5;
 
 /// Section 4.2.2: the widths, below, %.
-pub(super) const FWHM_DIFFERENCE_PERCENT: f64 = 0.4;
+pub const FWHM_DIFFERENCE_PERCENT: f64 = 0.4;
 
 /// Section 4.2.1: correlation of GPU and processor at 300 iterations (above this) and at 600, %.
-pub(super) const CORRELATION_PERCENT: [f64; 2] = [98.5, 94.0];
+pub const CORRELATION_PERCENT: [f64; 2] = [98.5, 94.0];
 
 /// Section 4.3: hours for the mouse: cubic voxels on one core, blobs on one core (an estimate), on eight, and on the GPU.
-pub(super) const MOUSE_HOURS: [(&str, f64); 4] = [
+pub const MOUSE_HOURS: [(&str, f64); 4] = [
     ("CPU-single-core, cubic voxels", 110.0),
     ("CPU-single-core (estimate)", 380.0),
     ("CPU-multicore (8)", 220.0),
@@ -65,7 +65,7 @@ pub(super) const MOUSE_HOURS: [(&str, f64); 4] = [
 ];
 
 /// Section 2: the matrix.
-pub(super) mod matrix {
+pub mod matrix {
     pub const NUM_ELEMENTS: f64 = 7.04e8;
     pub const NUM_DECAYS: f64 = 3.7e10;
     pub const GB: f64 = 5.3;

@@ -1,51 +1,37 @@
-//! What the paper's axial translation (2011, section 2.1) takes for the same and is not: tubes at the edge rings compared with those inside.
+//! Error of the paper's axial translation (2011, section 2.1): tubes at the edge rings compared with those inside.
 
+use super::Context;
 use super::plan::Plan;
 use super::stages::Work;
 use crate::data::TubeSampling;
 use crate::montecarlo::{EdgeDeviation, TubeRecipe};
-use crate::report::{Tables, Value};
-use crate::reproduce::ReproduceError;
-use crate::reproduce::folder::Folder;
-use crate::reproduce::schedule::Measurement as _;
-use crate::task::Task;
+use crate::reproduce::prelude::*;
 
 /// Seed of the annihilations.
 const SEED: u64 = 1;
 
 /// The deviation of the simulated scanner, by ring differences.
-pub(super) fn measure(plan: &Plan) -> Result<Vec<EdgeDeviation>, ReproduceError> {
-    let (scanner, photons) = (plan.scanner()?, |text: String| ReproduceError::Photons(text));
-    let coincidences = TubeRecipe::default().coincidences(&scanner).map_err(|error| photons(error.to_string()))?;
-    coincidences
-        .edge_deviation(&TubeSampling::of(&scanner.geometry), plan.num_histories, SEED, &Task::new())
-        .map_err(|error| photons(error.to_string()))
+pub fn measure(plan: &Plan) -> Result<Vec<EdgeDeviation>, ReproduceError> {
+    let scanner = plan.scanner()?;
+    let coincidences = TubeRecipe::default().coincidences(&scanner).map_err(ReproduceError::photons)?;
+    let sampling = TubeSampling::of(&scanner.geometry);
+    coincidences.edge_deviation(&sampling, plan.num_histories, SEED, &Task::new()).map_err(ReproduceError::photons)
 }
 
 /// Their table, once they are measured.
-pub(super) fn add(folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceError> {
-    let Some(found) = folder.load::<Vec<EdgeDeviation>>(&Work::EdgeRings.key())? else { return Ok(()) };
+pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let Some(found) = context.load::<Vec<EdgeDeviation>>(&Work::EdgeRings)? else { return Ok(()) };
     let of_rows = |deviation: &EdgeDeviation| {
         let EdgeDeviation { ring_differences: [first, last], sum_percent, .. } = *deviation;
         let rms = deviation.rms_percent();
-        let value = |column: &str, here: Option<f64>, mark| Value {
-            table: "edge rings",
-            row: if first == last { format!("ring difference {first}") } else { format!("ring differences {first} to {last}") },
-            column: column.into(),
-            unit: "%",
-            here,
-            mark,
-            ..Value::default()
-        };
+        let row = if first == last { format!("ring difference {first}") } else { format!("ring differences {first} to {last}") };
+        let value = |column: &str, here: Option<f64>| Value::new("edge rings", row.clone(), column, "%").here(here);
+        let [found, error] = rms.map_or([Some(deviation.rms_limit_percent()), None], |rms| rms.map(Some));
         [
-            value("sum", Some(sum_percent[0]), ""),
-            value("standard error", Some(sum_percent[1]), ""),
-            value(
-                "cross-section (RMS)",
-                Some(rms.map_or_else(|| deviation.rms_limit_percent(), |[rms, _]| rms)),
-                if rms.is_some() { "" } else { "*" },
-            ),
-            value("standard error of it", rms.map(|[_, error]| error), ""),
+            value("sum", Some(sum_percent[0])),
+            value("standard error", Some(sum_percent[1])),
+            Value { mark: if rms.is_some() { "" } else { "*" }, ..value("cross-section (RMS)", found) },
+            value("standard error of it", error),
         ]
     };
     let remarks = [
@@ -54,6 +40,6 @@ pub(super) fn add(folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceE
         "* Not distinguishable from noise: below this.",
     ];
     let title = "Section 2.1. Axial translation: tubes at the edge rings compared with those inside";
-    tables.add(title, found.iter().flat_map(of_rows).collect(), remarks.map(String::from).to_vec());
+    tables.add(title, found.iter().flat_map(of_rows), remarks);
     Ok(())
 }

@@ -16,42 +16,84 @@ mod sources;
 mod stages;
 mod tables;
 
-pub use plan::Paper;
-pub use stages::Item;
+use crate::data::TubeSet;
+use crate::reproduce::prelude::*;
 
-use std::path::PathBuf;
-
-use super::ReproduceError;
-use super::folder::Folder;
-use super::limits::concrete;
-use crate::plan::DeviceChoice;
-
-/// What is to be reproduced.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Which of the two.
-    pub paper: Paper,
-    /// Where the papers' GPU columns are measured; on the processor they are left out.
-    pub device: DeviceChoice,
-    /// A few views and few counts: seconds instead of minutes.
-    pub quick: bool,
-    /// The stages to run.
-    pub stages: Vec<Item>,
-    /// Begins nothing that would probably end later than this, seconds.
-    pub budget_secs: Option<f64>,
-    /// Where measurements and tables go.
-    pub folder: PathBuf,
+/// One of the two papers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Edition {
+    /// The report of 2010: one pair of parallel heads.
+    Report2010,
+    /// Nucl Instrum Meth A 2011: the VrPET.
+    Nima2011,
 }
 
-/// Measures what the folder does not hold yet, and gives all tables as text. `say` is told what is done and how long
-/// each part took.
-///
-/// # Errors
-/// A device that cannot be used, a folder that cannot be written or holds something else.
-pub fn reproduce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<String, ReproduceError> {
-    let plan = plan::Plan::new(settings.paper, settings.quick);
-    let folder = Folder::open(&settings.folder, &plan)?;
-    let device = concrete(settings.device);
-    let complete = stages::run(&plan, device, settings, &folder, say)?;
-    tables::write(&plan, device, &folder, complete)
+type Context = super::paper::Context<Edition>;
+
+/// Data that several measurements need.
+#[derive(Default)]
+pub(super) struct Caches {
+    tubes: Cache<(), Arc<TubeSet>>,
+    /// Scans of an object with the seeds of their counts.
+    scans: Cache<(plan::Object, u64), measure::Data>,
+    /// The image of the processor.
+    reference: Cache<(), Arc<Volume>>,
+}
+
+impl Paper for Edition {
+    type Options = ();
+    type Plan = plan::Plan;
+    type Work = stages::Work;
+    type Cache = Caches;
+
+    const STAGES: &'static [Stage<Self>] = &stages::STAGES;
+
+    fn info(self) -> PaperInfo {
+        let (name, citation, about) = match self {
+            Edition::Nima2011 => (
+                "herraiz-2011",
+                "Herraiz et al. 2011, Nucl Instrum Meth A, doi:10.1016/j.nima.2010.09.083",
+                "Herraiz et al. 2011, Nucl Instrum Meth A: OSEM with Monte-Carlo tubes of response on GPUs (VrPET)",
+            ),
+            Edition::Report2010 => (
+                "herraiz-2010",
+                "Herraiz et al. 2010 (in Spanish)",
+                "Herraiz et al. 2010, its predecessor (one pair of parallel heads; settings of its times unknown)",
+            ),
+        };
+        let remarks = [
+            "QUICK: a few views and rings. The numbers are not comparable with the paper's.\n",
+            "NO CUDA DEVICE: the rows of GPUs hold the paper's numbers alone.\n",
+        ];
+        PaperInfo { name, citation, about, remarks }
+    }
+
+    fn plan(self, quick: bool, (): &()) -> plan::Plan {
+        plan::Plan::new(self, quick)
+    }
+
+    fn heading(context: &Context) -> Result<String, ReproduceError> {
+        let (scanner, citation) = (context.plan.scanner()?, context.paper.info().citation);
+        let (title, num_lors, num_subsets) = (&scanner.title, scanner.geometry.num_bins(), context.plan.num_subsets);
+        let unknown = match context.paper {
+            Edition::Report2010 => {
+                "\nThe report's subsets, iterations and field of view are not published: its times are listed with unknown settings."
+            }
+            Edition::Nima2011 => "",
+        };
+        Ok(format!(
+            "{citation}, measured again; {title}, {num_lors} LORs, OSEM, one full iteration of {num_subsets} subsets{unknown}"
+        ))
+    }
+
+    fn add_tables(context: &Context, tables: &mut Tables) -> Result<Vec<String>, ReproduceError> {
+        tables::add_times(context, tables)?;
+        tables::add_differences(context, tables)?;
+        tables::add_rods(context, tables)?;
+        tables::widths::add_lines(context, tables)?;
+        scanner::add(context, tables)?;
+        tables::widths::add_points(context, tables)?;
+        edge_rings::add(context, tables)?;
+        Ok(Vec::new())
+    }
 }

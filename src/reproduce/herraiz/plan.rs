@@ -1,68 +1,21 @@
-//! What is measured.
+//! The plan of the measurements.
 
-use std::sync::Arc;
-
-use serde::Serialize;
-
-use super::published::{Row, TIMES_2010, TIMES_2011};
-use super::sources;
+use super::{Edition, sources};
 use crate::data::{Counts, Study, SuperLors, TubeSet};
 use crate::montecarlo::{Amount, TubeRecipe};
 use crate::phantom::{self, Phantom};
-use crate::plan::{DeviceChoice, ProjectorChoice, make_tubes, scan_photons};
-use crate::reproduce::ReproduceError;
+use crate::plan::{ProjectorChoice, make_tubes, scan_photons};
+use crate::reproduce::device::{num_processors, timed_threads};
+use crate::reproduce::prelude::*;
 use crate::scanner::{self, ScanGeometry, Scanner, Segment};
-use crate::task::Task;
 
 /// Views and rings of a quick look.
 const QUICK_VIEWS: usize = 4;
 const QUICK_RINGS: usize = 6;
 
-/// One of the two papers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Paper {
-    /// The report of 2010: one pair of parallel heads.
-    Report2010,
-    /// Nucl Instrum Meth A 2011: the VrPET.
-    Nima2011,
-}
-
-impl Paper {
-    /// Authors and place.
-    pub fn title(self) -> &'static str {
-        match self {
-            Paper::Report2010 => "Herraiz et al. 2010 (in Spanish)",
-            Paper::Nima2011 => "Herraiz et al. 2011, Nucl Instrum Meth A, doi:10.1016/j.nima.2010.09.083",
-        }
-    }
-
-    /// Its name on the command line and in file names.
-    pub fn name(self) -> &'static str {
-        match self {
-            Paper::Report2010 => "herraiz-2010",
-            Paper::Nima2011 => "herraiz-2011",
-        }
-    }
-
-    /// Its table of times.
-    pub(super) fn times(self) -> [Row; 4] {
-        match self {
-            Paper::Report2010 => TIMES_2010,
-            Paper::Nima2011 => TIMES_2011,
-        }
-    }
-
-    fn scanner(self) -> &'static str {
-        match self {
-            Paper::Report2010 => "vrpet-2010",
-            Paper::Nima2011 => "vrpet",
-        }
-    }
-}
-
-/// What is scanned.
+/// Object of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Object {
+pub enum Object {
     /// The Derenzo phantom.
     Derenzo,
     /// Points in a warm bar.
@@ -73,9 +26,9 @@ pub(super) enum Object {
 
 /// All that the measurements of a folder have in common.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Plan {
+pub struct Plan {
     pub version: u32,
-    pub paper: Paper,
+    pub paper: Edition,
     pub quick: bool,
     /// Subsets of the iteration that is timed.
     pub num_subsets: usize,
@@ -95,7 +48,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The paper's, or a quick one.
-    pub fn new(paper: Paper, quick: bool) -> Self {
+    pub fn new(paper: Edition, quick: bool) -> Self {
         let num_subsets = if quick { 2 } else { 50 };
         Self {
             version: 2,
@@ -113,7 +66,7 @@ impl Plan {
 
     /// The scanner, for a quick look with few views and rings.
     pub fn scanner(&self) -> Result<Scanner, ReproduceError> {
-        let name = self.paper.scanner();
+        let name = if self.paper == Edition::Nima2011 { "vrpet" } else { "vrpet-2010" };
         let scanner = scanner::find(name).ok_or(ReproduceError::Scanner(name))?.clone();
         if !self.quick {
             return Ok(scanner);
@@ -128,7 +81,7 @@ impl Plan {
         Ok(Scanner { geometry, heads, ..scanner })
     }
 
-    /// What is scanned.
+    /// Returns the object of a scan.
     pub fn phantom(&self, object: Object) -> Result<Phantom, ReproduceError> {
         match object {
             Object::Derenzo => Ok(phantom::by_name("derenzo", &self.scanner()?.geometry)?),
@@ -145,8 +98,8 @@ impl Plan {
             Object::Points => of_points,
             Object::Lines => of_lines,
         };
-        scan_photons(&self.phantom(object)?, &self.scanner()?, num_counts, seed, &Task::new())
-            .map_err(|error| ReproduceError::Photons(error.to_string()))
+        let study = scan_photons(&self.phantom(object)?, &self.scanner()?, num_counts, seed, &Task::new());
+        study.map_err(ReproduceError::photons)
     }
 
     /// The tubes, made where that is fastest.
@@ -159,7 +112,7 @@ impl Plan {
 
 /// One way to reconstruct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Implementation {
+pub enum Implementation {
     /// On so many threads of the processor; 0 = all.
     Cpu(usize),
     /// The paper's kernels on this CUDA device.
@@ -171,8 +124,7 @@ pub(super) enum Implementation {
 impl Implementation {
     /// Those whose times are compared: one thread first.
     pub fn of_times(device: DeviceChoice) -> Vec<Self> {
-        let all = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut threads: Vec<usize> = [1, 2, 4, 8].into_iter().filter(|threads| *threads <= all).collect();
+        let (all, mut threads) = (num_processors(), timed_threads());
         if all > 8 || !threads.contains(&all) {
             threads.push(all);
         }

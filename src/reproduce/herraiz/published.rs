@@ -2,8 +2,8 @@
 
 /// A row of a table of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Row {
-    /// What was used, as the paper calls it.
+pub struct Row {
+    /// Device, as the paper calls it.
     pub name: &'static str,
     pub secs: f64,
     /// Acceleration as printed.
@@ -11,7 +11,7 @@ pub(super) struct Row {
 }
 
 /// 2011, table 1: one full iteration of 50 subsets.
-pub(super) const TIMES_2011: [Row; 4] = [
+pub const TIMES_2011: [Row; 4] = [
     Row { name: "Core i7 2.93 GHz, 1 core", secs: 3456.0, speed_up: Some(1.0) },
     Row { name: "Core i7 2.93 GHz, 4 cores, 8 threads", secs: 623.0, speed_up: Some(5.5) },
     Row { name: "GeForce 8600 GT", secs: 509.0, speed_up: Some(7.0) },
@@ -19,7 +19,7 @@ pub(super) const TIMES_2011: [Row; 4] = [
 ];
 
 /// 2010, table 2: a whole reconstruction, with settings that are not told.
-pub(super) const TIMES_2010: [Row; 4] = [
+pub const TIMES_2010: [Row; 4] = [
     Row { name: "Core i7 940 2.93 GHz", secs: 1561.0, speed_up: Some(1.0) },
     Row { name: "Xeon X5472 3.00 GHz", secs: 2048.0, speed_up: None },
     Row { name: "GT 120", secs: 199.0, speed_up: Some(8.0) },
@@ -27,7 +27,7 @@ pub(super) const TIMES_2010: [Row; 4] = [
 ];
 
 /// 2011, section 3.1: the mean square difference between the images of GPU and processor is below this, %.
-pub(super) const DIFFERENCE_PERCENT: f64 = 0.1;
+pub const DIFFERENCE_PERCENT: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {

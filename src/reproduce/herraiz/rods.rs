@@ -1,4 +1,4 @@
-//! How well the rods of a Derenzo phantom are told apart, and how noisy the image is.
+//! Modulation of the rods of a Derenzo phantom, and noise of the image.
 //!
 //! For each diameter d: the mean of the image in the middles of the rods and that halfway between neighbours of a row, 2d apart,
 //! over the slices of the middle third; modulation = (rods − between) / (rods + between), 100 % in truth. Noise = standard
@@ -15,15 +15,15 @@ const MAX_ROWS: usize = 32;
 
 /// The rods of one diameter.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rods {
+pub struct Rods {
     pub diameter_mm: f64,
     middles: Vec<[f64; 2]>,
     between: Vec<[f64; 2]>,
 }
 
-/// What was measured of the rods of one diameter.
+/// Measurements of the rods of one diameter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Resolved {
+pub struct Resolved {
     pub diameter_mm: f64,
     pub modulation_percent: f64,
     pub noise_percent: f64,

@@ -1,4 +1,4 @@
-//! How wide small sources are in images: points at several distances from the axis, as Lage et al. 2009 measured them, and lines in a
+//! Widths of small sources in images: points at several distances from the axis, as Lage et al. 2009 measured them, and lines in a
 //! warm cylinder, with the noise beside them.
 //!
 //! The algorithm knows no negative activity and would sharpen a source in air without end, so that all lie in something warm. A
@@ -7,39 +7,37 @@
 
 use std::f64::consts::PI;
 
-use serde::{Deserialize, Serialize};
-
-use crate::data::Volume;
 use crate::geometry::Point;
 use crate::measure::{ProfilePoint, peak_width};
 use crate::phantom::{Material, Part, Phantom, Solid};
+use crate::reproduce::prelude::*;
 
 /// Distances of the points from the axis, mm: the first and the last are those of the paper.
-pub(super) const POINTS_MM: [f64; 4] = [0.0, 10.0, 20.0, 35.0];
+pub const POINTS_MM: [f64; 4] = [0.0, 10.0, 20.0, 35.0];
 /// Diameter of a point, mm.
-pub(super) const POINT_DIAMETER_MM: f64 = 0.25;
+pub const POINT_DIAMETER_MM: f64 = 0.25;
 /// A point is as active as so much of what is warm about it, mm³.
-pub(super) const POINT_MM3: f64 = 200.0;
+pub const POINT_MM3: f64 = 200.0;
 /// Half of the sides of the warm bar about the points across, and how far it reaches beyond them along, mm.
 const BAR_MM: [f64; 2] = [8.0, 6.0];
 
 /// Distance of the second line from the axis, mm; the first lies on it.
-pub(super) const FAR_LINE_MM: f64 = 14.0;
+pub const FAR_LINE_MM: f64 = 14.0;
 /// Diameter of a line, mm.
-pub(super) const LINE_DIAMETER_MM: f64 = 0.5;
+pub const LINE_DIAMETER_MM: f64 = 0.5;
 /// A line is as active as so large a section of what is warm about it, mm².
-pub(super) const LINE_MM2: f64 = 20.0;
+pub const LINE_MM2: f64 = 20.0;
 /// Radius and half the length of the warm cylinder about the lines, mm.
 const CYLINDER_MM: [f64; 2] = [21.0, 22.0];
 /// The noise is that farther than this from a line, and nearer than this to the axis, mm.
 const WARM_MM: [f64; 2] = [5.0, 18.0];
 
-/// How far a profile goes from its source, and how far across it sums, mm.
+/// Reach of a profile along its axis and across it, from its source, mm.
 const PROFILE_MM: [f64; 2] = [4.5, 1.6];
 
 /// FWHM of a point, mm; `None` where no Gaussian fits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct PointWidths {
+pub struct PointWidths {
     pub radial_mm: Option<f64>,
     pub tangential_mm: Option<f64>,
     pub axial_mm: Option<f64>,
@@ -47,7 +45,7 @@ pub(super) struct PointWidths {
 
 /// FWHM of the lines, mm, and the noise where it is warm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct LineWidths {
+pub struct LineWidths {
     /// Of the line on the axis: mean of both directions.
     pub on_axis_mm: Option<f64>,
     /// Of the other.
@@ -64,7 +62,7 @@ fn phantom(title: &str, parts: impl IntoIterator<Item = (Solid, f64)>) -> Phanto
 }
 
 /// Points along x, in the middle of the scanner, in a warm bar.
-pub(super) fn points() -> Phantom {
+pub fn points() -> Phantom {
     let [half, beyond] = BAR_MM;
     let far = POINTS_MM[POINTS_MM.len() - 1];
     let bar = Solid::cuboid([-half, -half, -half], [far + beyond, half, half]);
@@ -75,7 +73,7 @@ pub(super) fn points() -> Phantom {
 }
 
 /// Lines along z in a warm cylinder.
-pub(super) fn lines() -> Phantom {
+pub fn lines() -> Phantom {
     let [radius_mm, half] = CYLINDER_MM;
     let warm = (Solid::cylinder([0.0; 2], radius_mm, [-half, half]), 1.0);
     let line_radius_mm = 0.5 * LINE_DIAMETER_MM;
@@ -85,7 +83,7 @@ pub(super) fn lines() -> Phantom {
 }
 
 /// The widths of all points in an image.
-pub(super) fn point_widths(image: &Volume) -> Vec<PointWidths> {
+pub fn point_widths(image: &Volume) -> Vec<PointWidths> {
     let of_point = |x: f64| {
         let [radial_mm, tangential_mm, axial_mm] = [0, 1, 2].map(|axis| width_mm(image, [x, 0.0, 0.0], axis, None));
         PointWidths { radial_mm, tangential_mm, axial_mm }
@@ -94,7 +92,7 @@ pub(super) fn point_widths(image: &Volume) -> Vec<PointWidths> {
 }
 
 /// The widths of the lines in the mean of two images of different counts, over the middle third of the slices, and the noise of one.
-pub(super) fn line_widths(images: [&Volume; 2]) -> LineWidths {
+pub fn line_widths(images: [&Volume; 2]) -> LineWidths {
     let grid = &images[0].grid;
     let third_mm = grid.size[2] as f64 * grid.voxel_mm[2] / 6.0;
     let mut mean = images[0].clone();

@@ -3,17 +3,13 @@
 
 use super::plan::Plan;
 use super::program::Program;
-use super::published;
 use super::stages::Work;
 use super::tables::sizes;
 use super::times::{AllTimes, Column, FACTORS, Timed, columns_of_ours, columns_of_paper};
-use crate::data::Volume;
-use crate::plan::DeviceChoice;
+use super::{Context, published};
 use crate::report::{Axes, Plot, Series};
-use crate::reproduce::ReproduceError;
-use crate::reproduce::folder::Folder;
-use crate::reproduce::picture::{Panel, coronal, write_slices};
-use crate::reproduce::schedule::Measurement;
+use crate::reproduce::picture::{Panel, middle_coronal, write_plots, write_slices};
+use crate::reproduce::prelude::*;
 
 /// White in pictures, relative to the density of the solution.
 const WHITE: f64 = 1.25;
@@ -21,19 +17,12 @@ const WHITE: f64 = 1.25;
 const DIFFERENCE: f64 = 0.1;
 
 /// Writes the figures; what each of them shows.
-pub(super) fn write(plan: &Plan, device: DeviceChoice, folder: &Folder, times: &AllTimes) -> Result<Vec<String>, ReproduceError> {
-    let mut shown = Vec::new();
-    if times.iter().next().is_some() {
-        let all = [time_plot(plan, device, times), growth_plot(plan, device, times), factor_plot(plan, device, times)];
-        for (number, plot) in (1..).zip(all) {
-            let Some(svg) = plot.svg() else { continue };
-            let file = format!("figures/figure-{number}.svg");
-            folder.write(&file, svg.as_bytes())?;
-            shown.push(format!("{file}: {}", plot.title));
-        }
-    }
-    shown.extend(write_pictures(device, folder)?);
-    Ok(shown)
+pub fn write(context: &Context, times: &AllTimes) -> Result<Vec<String>, ReproduceError> {
+    let (plan, device) = (&context.plan, context.device);
+    let plots = [time_plot(plan, device, times), growth_plot(plan, device, times), factor_plot(plan, device, times)];
+    let is_measured = times.iter().next().is_some();
+    let plots = ["figure-1", "figure-2", "figure-3"].into_iter().zip(plots).filter(|_| is_measured);
+    Ok([write_plots(&context.folder, plots)?, write_pictures(context)?].concat())
 }
 
 /// Columns that are drawn: not the transfer alone.
@@ -59,8 +48,11 @@ fn lines(
     [line(published, true), line(measured, false)].into_iter().flatten().collect()
 }
 
-fn size_ticks(plan: &Plan) -> Vec<(f64, String)> {
-    sizes(plan).into_iter().map(|size| (size as f64, format!("{size}³"))).collect()
+/// A plot with a tick at each size of an object.
+fn size_plot(plan: &Plan, title: &str, y_title: &str, lines: Vec<Series>) -> Plot {
+    let x_ticks = sizes(plan).into_iter().map(|size| (size as f64, format!("{size}³"))).collect();
+    let x_title = "voxels of the object".into();
+    Plot { axes: Axes::Logarithmic, title: title.into(), x_title, y_title: y_title.into(), x_ticks, lines }
 }
 
 /// Figure 1.
@@ -70,14 +62,8 @@ fn time_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
         let here = |size: usize| Some([size as f64, times.secs(size, &column)?.0]);
         lines(column.name, colour, plan, paper, here)
     };
-    Plot {
-        axes: Axes::Logarithmic,
-        title: "Figure 1. Time of a backprojection".into(),
-        x_title: "voxels of the object".into(),
-        y_title: "time, s".into(),
-        x_ticks: size_ticks(plan),
-        lines: drawn(device).into_iter().enumerate().flat_map(of_column).collect(),
-    }
+    let lines = drawn(device).into_iter().enumerate().flat_map(of_column).collect();
+    size_plot(plan, "Figure 1. Time of a backprojection", "time, s", lines)
 }
 
 /// Figure 2.
@@ -115,24 +101,17 @@ fn factor_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
         let here = |size: usize| Some([size as f64, times.ratio(size, &columns[4], &column)?]);
         all.extend(lines(&format!("{} vs. CS", column.name), FACTORS.len() + k, plan, |_| None, here));
     }
-    Plot {
-        axes: Axes::Logarithmic,
-        title: "Figure 3. Acceleration factors".into(),
-        x_title: "voxels of the object".into(),
-        y_title: "times faster".into(),
-        x_ticks: size_ticks(plan),
-        lines: all,
-    }
+    size_plot(plan, "Figure 3. Acceleration factors", "times faster", all)
 }
 
 /// Figures 4 and 5: the slice along the bottle through its axis, and what it differs by from that of CS.
-fn write_pictures(device: DeviceChoice, folder: &Folder) -> Result<Vec<String>, ReproduceError> {
-    let mut images = Vec::new();
+fn write_pictures(context: &Context) -> Result<Vec<String>, ReproduceError> {
+    let (device, folder, mut images) = (context.device, &context.folder, Vec::new());
     // The paper's order.
     let programs = [Program::gs(device), Some(Program::Plain), Some(Program::MultiStage), Some(Program::SingleStage)];
     for program in programs.into_iter().flatten().chain(Program::fast(device)) {
-        if let Some(volume) = folder.load_image(&Work::Image(program).key())? {
-            images.push((program, coronal(&volume, |along_y| along_y[along_y.len() / 2])?));
+        if let Some(volume) = context.load_image(&Work::Image(program))? {
+            images.push((program, middle_coronal(&volume)?));
         }
     }
     if images.is_empty() {

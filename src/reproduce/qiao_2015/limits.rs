@@ -11,10 +11,9 @@
 
 use super::plan::Plan;
 use super::published::{LOCAL_VARIABLE_BYTES, RESIDENT_THREADS, gtx_760};
-use crate::report::Tables;
-use crate::report::TextTable;
-use crate::report::Value;
-use crate::reproduce::limits::{Gpu, Limits};
+use crate::algebra::GpuLimits;
+use crate::report::{Tables, TextTable, Value};
+use crate::reproduce::device::{Gpu, Limits};
 
 /// Marks numbers of the paper's card that are not printed.
 const COUNTED: &str = "c";
@@ -24,46 +23,39 @@ fn triple([x, y, z]: [u32; 3]) -> String {
 }
 
 /// Table 2.
-pub(super) fn table(limits: &Limits) -> TextTable {
+pub fn table(limits: &Limits) -> TextTable {
     let gpu = limits.gpu.as_ref();
     let kib = |bytes: u32| (bytes / 1024).to_string();
     let mut rows = Vec::new();
-    let mut row = |name: &str, paper: String, here: &dyn Fn(&Gpu) -> Option<String>| {
-        rows.push(vec![name.to_owned(), paper, gpu.and_then(here).unwrap_or_else(|| "–".into())]);
+    let mut row = |name: &str, paper: &dyn ToString, here: &dyn Fn(&Gpu) -> Option<String>| {
+        rows.push(vec![name.to_owned(), paper.to_string(), gpu.and_then(here).unwrap_or_else(|| "–".into())]);
     };
-    let cores_of_one = |g: &Gpu| g.num_cores().map(|cores| cores / g.limits.num_multiprocessors.max(1));
-    row("memory, GB", gtx_760::MEMORY_GB.to_string(), &|g| Some(format!("{:.1}", g.memory_bytes as f64 * 1e-9)));
-    row("cores", gtx_760::NUM_CORES.to_string(), &|g| Some(g.num_cores()?.to_string()));
-    row("compute capability", gtx_760::COMPUTE_CAPABILITY.into(), &|g| {
-        Some(format!("{}.{}", g.compute_capability.0, g.compute_capability.1))
-    });
-    row("threads of a warp", gtx_760::WARP_SIZE.to_string(), &|g| Some(g.limits.warp_size.to_string()));
-    row("threads of a block, at most", gtx_760::MAX_THREADS_PER_BLOCK.to_string(), &|g| {
-        Some(g.limits.max_threads_per_block.to_string())
-    });
+    let cores_of_one = |g: &Gpu| Some((g.num_cores()? / g.limits.num_multiprocessors.max(1)).to_string());
+    let capability = |g: &Gpu| Some(format!("{}.{}", g.compute_capability.0, g.compute_capability.1));
     let known = |size: [u32; 3]| (size != [0; 3]).then(|| triple(size));
-    row("size of a block, at most", triple(gtx_760::MAX_BLOCK_SIZE), &|g| known(g.limits.max_block_size));
-    row("size of a launch in blocks, at most", triple(gtx_760::MAX_GRID_SIZE), &|g| known(g.limits.max_grid_size));
+    let limit = |of: fn(&GpuLimits) -> u32| move |g: &Gpu| Some(of(&g.limits).to_string());
+    let in_kib = |of: fn(&GpuLimits) -> u32| move |g: &Gpu| Some(kib(of(&g.limits)));
     let multiprocessors = gtx_760::NUM_CORES / gtx_760::NUM_CORES_PER_MULTIPROCESSOR;
-    row("multiprocessors", format!("{multiprocessors}{COUNTED}"), &|g| Some(g.limits.num_multiprocessors.to_string()));
-    row("cores of a multiprocessor", gtx_760::NUM_CORES_PER_MULTIPROCESSOR.to_string(), &|g| Some(cores_of_one(g)?.to_string()));
-    row("blocks of a multiprocessor, at most", gtx_760::MAX_BLOCKS_PER_MULTIPROCESSOR.to_string(), &|g| {
-        Some(g.limits.max_blocks_per_multiprocessor.to_string())
-    });
-    row("threads of a multiprocessor, at most", gtx_760::MAX_THREADS_PER_MULTIPROCESSOR.to_string(), &|g| {
-        Some(g.limits.max_threads_per_multiprocessor.to_string())
-    });
-    row("registers of a multiprocessor, KiB", kib(4 * gtx_760::REGISTERS_PER_MULTIPROCESSOR), &|g| {
-        Some(kib(4 * g.limits.registers_per_multiprocessor))
-    });
-    let variables = |threads: u32| kib(LOCAL_VARIABLE_BYTES * threads);
-    row("local variables of all threads, KiB", variables(gtx_760::MAX_THREADS_PER_MULTIPROCESSOR), &|g| {
-        Some(variables(g.limits.max_threads_per_multiprocessor))
-    });
-    row("shared memory of a multiprocessor, KiB", gtx_760::SHARED_KIB.to_string(), &|g| {
-        Some(kib(g.limits.shared_bytes_per_multiprocessor))
-    });
-    row("local memory, KiB", gtx_760::LOCAL_KIB.to_string(), &|_| None);
+    let max_threads = gtx_760::MAX_THREADS_PER_MULTIPROCESSOR;
+    row("memory, GB", &gtx_760::MEMORY_GB, &|g| Some(format!("{:.1}", g.memory_bytes as f64 * 1e-9)));
+    row("cores", &gtx_760::NUM_CORES, &|g| Some(g.num_cores()?.to_string()));
+    row("compute capability", &gtx_760::COMPUTE_CAPABILITY, &capability);
+    row("threads of a warp", &gtx_760::WARP_SIZE, &limit(|of| of.warp_size));
+    row("threads of a block, at most", &gtx_760::MAX_THREADS_PER_BLOCK, &limit(|of| of.max_threads_per_block));
+    row("size of a block, at most", &triple(gtx_760::MAX_BLOCK_SIZE), &|g| known(g.limits.max_block_size));
+    row("size of a launch in blocks, at most", &triple(gtx_760::MAX_GRID_SIZE), &|g| known(g.limits.max_grid_size));
+    row("multiprocessors", &format!("{multiprocessors}{COUNTED}"), &limit(|of| of.num_multiprocessors));
+    row("cores of a multiprocessor", &gtx_760::NUM_CORES_PER_MULTIPROCESSOR, &cores_of_one);
+    let max_blocks = gtx_760::MAX_BLOCKS_PER_MULTIPROCESSOR;
+    row("blocks of a multiprocessor, at most", &max_blocks, &limit(|of| of.max_blocks_per_multiprocessor));
+    row("threads of a multiprocessor, at most", &max_threads, &limit(|of| of.max_threads_per_multiprocessor));
+    let registers = kib(4 * gtx_760::REGISTERS_PER_MULTIPROCESSOR);
+    row("registers of a multiprocessor, KiB", &registers, &in_kib(|of| 4 * of.registers_per_multiprocessor));
+    let variables = kib(LOCAL_VARIABLE_BYTES * max_threads);
+    let here = in_kib(|of| LOCAL_VARIABLE_BYTES * of.max_threads_per_multiprocessor);
+    row("local variables of all threads, KiB", &variables, &here);
+    row("shared memory of a multiprocessor, KiB", &gtx_760::SHARED_KIB, &in_kib(|of| of.shared_bytes_per_multiprocessor));
+    row("local memory, KiB", &gtx_760::LOCAL_KIB, &|_| None);
     let mut remarks = vec![
         format!("{COUNTED} Not in the paper's text: the cores over those of a multiprocessor."),
         format!(
@@ -90,22 +82,15 @@ fn blocks_of_paper(size: u32) -> u32 {
 }
 
 /// Adds section 4.4.
-pub(super) fn add_resident_threads(plan: &Plan, limits: &Limits, tables: &mut Tables) {
+pub fn add_resident_threads(plan: &Plan, limits: &Limits, tables: &mut Tables) {
     let mut values = Vec::new();
     for size in super::tables::sizes(plan) {
         let threads = size as u32;
         let printed = RESIDENT_THREADS.iter().any(|&(of, _)| of == size);
         let gpu = limits.gpu.as_ref();
-        let value = |column: &str, unit, paper: f64, here: Option<f64>| Value {
-            table: "4.4",
-            row: format!("{size}³"),
-            column: column.into(),
-            unit,
-            paper: Some(paper),
-            here,
-            paper_mark: if printed { "" } else { COUNTED },
-            digits: Some(usize::from(unit == "%")),
-            ..Value::default()
+        let value = |column: &str, unit, paper: f64, here: Option<f64>| {
+            let value = Value::new("4.4", format!("{size}³"), column, unit).paper(paper).here(here);
+            Value { paper_mark: if printed { "" } else { COUNTED }, ..value.digits(usize::from(unit == "%")) }
         };
         let paper = f64::from(blocks_of_paper(threads) * threads);
         let share = 100.0 / f64::from(gtx_760::MAX_THREADS_PER_MULTIPROCESSOR);

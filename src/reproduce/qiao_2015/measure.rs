@@ -2,15 +2,12 @@
 
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
 use super::plan::{Data, Plan};
 use super::program::{Angles, Program};
 use super::ready::ready;
-use crate::geometry::Grid;
 use crate::measure::relative_difference;
 use crate::operator::FilteredProjections;
-use crate::reproduce::ReproduceError;
+use crate::reproduce::prelude::*;
 
 /// Most runs that are timed.
 const MAX_RUNS: usize = 25;
@@ -19,7 +16,7 @@ const NUM_TRIED: usize = 8;
 
 /// A program's times on an object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Times {
+pub struct Times {
     pub size: usize,
     pub program: String,
     pub device: String,
@@ -32,7 +29,7 @@ pub(super) struct Times {
 }
 
 impl Data {
-    fn of(&self, angles: Angles) -> &FilteredProjections {
+    pub fn of(&self, angles: Angles) -> &FilteredProjections {
         if angles == Angles::Linear { &self.linear } else { &self.solid }
     }
 }
@@ -47,24 +44,17 @@ fn every(data: &FilteredProjections, step: usize) -> FilteredProjections {
     }
 }
 
-/// Work on as many threads as the program has.
-fn on_threads<T: Send>(program: Program, work: impl FnOnce() -> Result<T, ReproduceError> + Send) -> Result<T, ReproduceError> {
-    let count = program.num_threads().unwrap_or(0);
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    threads.map_err(|error| ReproduceError::Threads { count, reason: error.to_string() })?.install(work)
-}
-
 /// Times a program.
-pub(super) fn times(plan: &Plan, size: usize, program: Program, data: &Data) -> Result<Times, ReproduceError> {
+pub fn times(plan: &Plan, size: usize, program: Program, data: &Data) -> Result<Times, ReproduceError> {
     let (grid, all) = (plan.grid(size)?, data.of(program.angles()));
-    on_threads(program, || {
+    on_threads(program.num_threads(), || {
         let step = if program == Program::Plain { plain_step(&grid, all, plan.most_plain_secs)? } else { 1 };
         let part = every(all, step);
         let mut ready = ready(program, grid, &part)?;
         let mut times = Times {
             size,
             program: program.title(),
-            device: ready.device(),
+            device: ready.device.clone(),
             projection_step: step,
             computing_s: Vec::new(),
             transfer_s: Vec::new(),
@@ -99,28 +89,15 @@ fn step_within(secs: f64, num_tried: usize, num_all: usize, most_secs: f64) -> u
     ((all_secs / most_secs).ceil() as usize).clamp(1, num_all.max(1))
 }
 
-/// The object that a program makes, `[z, y, x]`.
-pub(super) fn image(plan: &Plan, program: Program, data: &Data) -> Result<Vec<f64>, ReproduceError> {
-    image_from(plan, program, data.of(program.angles()))
-}
-
-/// The object that the plain program makes of the projections at these angles.
-pub(super) fn plain_image(plan: &Plan, angles: Angles, data: &Data) -> Result<Vec<f64>, ReproduceError> {
-    image_from(plan, Program::Plain, data.of(angles))
-}
-
-fn image_from(plan: &Plan, program: Program, data: &FilteredProjections) -> Result<Vec<f64>, ReproduceError> {
+/// Returns the object that a program makes of some projections, `[z, y, x]`.
+pub fn image(plan: &Plan, program: Program, data: &FilteredProjections) -> Result<Vec<f64>, ReproduceError> {
     let grid = plan.grid(plan.image_size)?;
-    on_threads(program, || {
-        let mut ready = ready(program, grid, data)?;
-        ready.run()?;
-        Ok(ready.image())
-    })
+    on_threads(program.num_threads(), || Ok(ready(program, grid, data)?.image()?))
 }
 
-/// How an image differs from another.
+/// Difference of an image from another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Difference {
+pub struct Difference {
     /// ‖a − b‖ / ‖b‖.
     pub relative_norm: f64,
     /// Largest |a − b|.
@@ -135,9 +112,9 @@ impl Difference {
     }
 }
 
-/// How a program's image differs from others.
+/// Differences of a program's image from others.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Precision {
+pub struct Precision {
     /// From the plain program's, from the measured projections.
     pub from_plain: Difference,
     /// Of a program that uses resampled projections: from what the plain one makes of these.

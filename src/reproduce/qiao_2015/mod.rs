@@ -7,6 +7,8 @@
 //! processor: here there are 128 samples, and CS and CM have one thread. Filtering and resampling are not part of any time,
 //! as in the paper.
 
+use crate::reproduce::prelude::*;
+
 mod figures;
 mod limits;
 mod measure;
@@ -18,39 +20,80 @@ mod stages;
 mod tables;
 mod times;
 
-pub use stages::Item;
+/// The paper.
+#[derive(Clone, Copy)]
+pub(super) struct Qiao;
 
-use std::path::PathBuf;
+type Context = super::paper::Context<Qiao>;
 
-use super::ReproduceError;
-use super::folder::Folder;
-use super::limits::concrete;
-use crate::plan::DeviceChoice;
-
-/// What is to be reproduced.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Where the paper's GPU columns are measured; on the processor they are left out.
-    pub device: DeviceChoice,
-    /// Two small objects: seconds instead of a minute.
-    pub quick: bool,
-    /// The stages to run.
-    pub stages: Vec<Item>,
-    /// Begins nothing that would probably end later than this, seconds.
-    pub budget_secs: Option<f64>,
-    /// Where measurements, tables and figures go.
-    pub folder: PathBuf,
+/// Data that several measurements need.
+#[derive(Default)]
+pub(super) struct Caches {
+    data: Cache<(), Arc<plan::Data>>,
+    /// Images of the plain program.
+    plain: Cache<program::Angles, Arc<Vec<f64>>>,
 }
 
-/// Measures what the folder does not hold yet, and gives all tables as text. `say` is told what is done and how long
-/// each part took.
-///
-/// # Errors
-/// A device that cannot be used, a folder that cannot be written or holds something else.
-pub fn reproduce(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<String, ReproduceError> {
-    let plan = plan::Plan::new(settings.quick);
-    let folder = Folder::open(&settings.folder, &plan)?;
-    let device = concrete(settings.device);
-    let complete = stages::run(&plan, device, settings, &folder, say)?;
-    tables::write(&plan, device, &folder, complete)
+impl Paper for Qiao {
+    type Options = ();
+    type Plan = plan::Plan;
+    type Work = stages::Work;
+    type Cache = Caches;
+
+    const STAGES: &'static [Stage<Self>] = &stages::STAGES;
+
+    fn info(self) -> PaperInfo {
+        PaperInfo {
+            name: "qiao-2015",
+            citation: "Qiao et al. 2015, J X-Ray Sci Technol 23(4), doi:10.3233/XST-150498",
+            about: "Qiao et al. 2015, J X-Ray Sci Technol 23(4): filtered backprojection for EPR imaging on a GPU",
+            remarks: [
+                "QUICK: of the paper's objects only the smallest, and no averages.\n",
+                "NO CUDA DEVICE: GS is not measured here; its columns hold the paper's numbers alone.\n",
+            ],
+        }
+    }
+
+    fn plan(self, quick: bool, (): &()) -> plan::Plan {
+        plan::Plan::new(quick)
+    }
+
+    fn heading(context: &Context) -> Result<String, ReproduceError> {
+        let ([num_polar, num_azimuth], num_projections) = (context.plan.equal_angles(), context.plan.num_projections());
+        Ok(format!(
+            "Qiao et al. 2015, J X-Ray Sci Technol 23(4), measured again; a bottle, {num_projections} projections of equal solid angle\n\
+GS: one stage on the GPU, the paper's kernel in double precision. CS: the plain loop in double precision, one thread.\n\
+CM: two stages, one thread, from the projections resampled to {num_polar} x {num_azimuth} equal linear angles."
+        ))
+    }
+
+    fn add_tables(context: &Context, tables: &mut Tables) -> Result<Vec<String>, ReproduceError> {
+        // The paper's smallest object is one of a quick run's too.
+        tables.without_paper = false;
+        let times = times::AllTimes::load(context)?;
+        tables::add_times(context, &times, tables);
+        if let Some(limits) = &context.folder.load::<Limits>(&limits_key(context.device))? {
+            tables.text.push(limits::table(limits));
+            limits::add_resident_threads(&context.plan, limits, tables);
+        }
+        tables::add_precision(&context.plan, &tables::precision(context)?, tables)?;
+        figures::write(context, &times)
+    }
+
+    fn details(context: &Context) -> Result<impl Serialize, ReproduceError> {
+        let precision = tables::precision(context)?.into_iter().map(|(program, precision)| (program.title(), precision));
+        Ok(Details {
+            times: times::AllTimes::load(context)?.iter().cloned().collect(),
+            precision: precision.collect(),
+            limits: context.folder.load(&limits_key(context.device))?,
+        })
+    }
+}
+
+/// Measurements of the JSON file.
+#[derive(Serialize)]
+struct Details {
+    times: Vec<measure::Times>,
+    precision: Vec<(String, measure::Precision)>,
+    limits: Option<Limits>,
 }

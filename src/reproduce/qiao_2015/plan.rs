@@ -1,4 +1,4 @@
-//! What is measured: the paper's objects (section 3), or for a quick look its smallest and a smaller one.
+//! The plan: the paper's objects (section 3), or for a quick look its smallest and a smaller one.
 //!
 //! Directions in N bands are π/N apart, 10 degrees for 208 of them. At the distance R from the centre they resolve
 //! frequencies up to N/R; of finer ones there are streaks alone. The paper does not say how its projections were filtered:
@@ -6,23 +6,18 @@
 
 use std::f64::consts::PI;
 
-use serde::Serialize;
-
-use crate::data::Volume;
-use crate::geometry::Grid;
 use crate::operator::{FilteredProjections, grid_about_zero};
 use crate::phantom::epri::{self, Phantom, SweepError, SweepOptions};
 use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for, resample_to_equal_angles};
-use crate::reproduce::ReproduceError;
+use crate::reproduce::prelude::*;
 use crate::scanner::epri::Scheme;
-use crate::task::Task;
 
 /// Phantom that the projections are of.
 const PHANTOM: &str = "bottle";
 
 /// All that the measurements of a folder have in common.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Plan {
+pub struct Plan {
     pub version: u32,
     pub quick: bool,
     /// Voxels along each axis of the objects, ascending.
@@ -85,7 +80,7 @@ impl Plan {
         Ok(epri::by_name(PHANTOM, self.sweep_options().half_extent_mm())?)
     }
 
-    /// How the projections are filtered.
+    /// Returns the filter of the projections.
     pub fn filter(&self) -> Result<FilterSettings, ReproduceError> {
         let nyquist = PI / self.sweep_options().step_mm;
         let resolved = self.num_bands as f64 / self.phantom()?.reach_mm();
@@ -99,7 +94,7 @@ impl Plan {
 }
 
 /// The filtered and weighted projections.
-pub(super) struct Data {
+pub struct Data {
     /// As simulated, of equal solid angle.
     pub solid: FilteredProjections,
     /// Resampled to equal linear angles.

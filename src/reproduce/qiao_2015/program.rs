@@ -4,7 +4,7 @@ use crate::plan::DeviceChoice;
 
 /// A program that backprojects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Program {
+pub enum Program {
     /// The plain loop in double precision, on one thread: the paper's CS.
     Plain,
     /// Two stages on one thread: the paper's CM.
@@ -19,9 +19,9 @@ pub(super) enum Program {
     FastKernel(usize),
 }
 
-/// Which projections a program uses.
+/// Angles of the projections that a program uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Angles {
+pub enum Angles {
     /// As measured.
     Solid,
     /// Resampled to equal linear angles.

@@ -2,7 +2,7 @@
 
 /// A row of table 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Row {
+pub struct Row {
     /// Voxels along each axis of the object.
     pub size: usize,
     /// Seconds of the single-stage program on the GPU: computing, bringing the object to the host, both.
@@ -15,11 +15,11 @@ pub(super) struct Row {
     pub factors: [f64; 4],
 }
 
-/// What the acceleration factors compare.
-pub(super) const FACTORS: [&str; 4] = ["GS vs. CM, computing", "GS vs. CM", "GS vs. CS, computing", "GS vs. CS"];
+/// Comparisons of the acceleration factors.
+pub const FACTORS: [&str; 4] = ["GS vs. CM, computing", "GS vs. CM", "GS vs. CS, computing", "GS vs. CS"];
 
 /// Table 1.
-pub(super) const TIMES: [Row; 5] = [
+pub const TIMES: [Row; 5] = [
     Row { size: 64, gs_s: [0.011, 0.049, 0.06], cm_s: 0.203, cs_s: 13.0, factors: [18.4, 3.4, 1181.0, 216.0] },
     Row { size: 100, gs_s: [0.016, 0.229, 0.245], cm_s: 0.624, cs_s: 44.0, factors: [39.0, 2.55, 2750.0, 180.0] },
     Row { size: 128, gs_s: [0.022, 0.378, 0.4], cm_s: 1.108, cs_s: 83.0, factors: [50.4, 2.7, 3772.0, 207.0] },
@@ -28,13 +28,13 @@ pub(super) const TIMES: [Row; 5] = [
 ];
 
 /// Averages of the factors, in the last row of table 1.
-pub(super) const AVERAGE_FACTORS: [f64; 4] = [59.3, 3.4, 3523.0, 208.4];
+pub const AVERAGE_FACTORS: [f64; 4] = [59.3, 3.4, 3523.0, 208.4];
 
 /// Section 4.1: time for 200³ over that for 64³ on the GPU, computing alone and with the transfer. (Table 1 has 5.9 and 25.)
-pub(super) const GROWTH_IN_TEXT: [f64; 2] = [5.0, 31.0];
+pub const GROWTH_IN_TEXT: [f64; 2] = [5.0, 31.0];
 
 /// Table 2: the GeForce GTX 760. The number of its multiprocessors is not in the text; it is the quotient of the cores.
-pub(super) mod gtx_760 {
+pub mod gtx_760 {
     pub const MEMORY_GB: u32 = 4;
     pub const NUM_CORES: u32 = 1152;
     pub const NUM_CORES_PER_MULTIPROCESSOR: u32 = 192;
@@ -52,13 +52,13 @@ pub(super) mod gtx_760 {
 }
 
 /// Section 4.4: size of the object and threads that a multiprocessor holds.
-pub(super) const RESIDENT_THREADS: [(usize, u32); 3] = [(64, 1024), (128, 2048), (200, 2000)];
+pub const RESIDENT_THREADS: [(usize, u32); 3] = [(64, 1024), (128, 2048), (200, 2000)];
 
 /// Section 4.4: bytes of the local variables of a thread.
-pub(super) const LOCAL_VARIABLE_BYTES: u32 = 68;
+pub const LOCAL_VARIABLE_BYTES: u32 = 68;
 
 /// The published row of a size.
-pub(super) fn of(size: usize) -> Option<&'static Row> {
+pub fn of(size: usize) -> Option<&'static Row> {
     TIMES.iter().find(|row| row.size == size)
 }
 

@@ -1,152 +1,114 @@
-//! The programs, each ready for one object, behind one trait.
+//! The programs, each ready for one object.
 
 use std::time::Instant;
 
 use super::program::Program;
-use crate::algebra::{Backend, Host, Image};
+use crate::algebra::{Backend, Host};
 #[cfg(feature = "cuda")]
-use crate::cuda::{CudaArray, CudaBackend, FastPlanes, PaperPlanes};
-use crate::data::Volume;
-use crate::geometry::Grid;
+use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use crate::operator::{
     FilteredProjections, MultiStage, OperatorError, OperatorLimit, PlaneBackprojector, SingleStage, backproject_plain,
 };
 #[cfg(feature = "cuda")]
-use crate::plan::{Chosen, DeviceChoice, choose_device};
-use crate::reproduce::ReproduceError;
-use crate::task::Task;
+use crate::plan::{Chosen, choose_device};
+use crate::reproduce::prelude::*;
+
+/// Backprojects, and puts the object `[z, y, x]` into a vector if one is given; seconds of computing and of the transfer to the host,
+/// which is none on the processor.
+type Run<'a> = Box<dyn FnMut(Option<&mut Vec<f64>>) -> Result<(f64, Option<f64>), OperatorError> + 'a>;
 
 /// A program that is ready for an object.
-pub(super) trait Ready {
-    /// Backprojects; seconds of computing and of the transfer to the host, which is none on the processor.
-    fn run(&mut self) -> Result<(f64, Option<f64>), OperatorError>;
+pub struct Ready<'a> {
+    pub device: String,
+    run: Run<'a>,
+}
 
-    /// The object `[z, y, x]` after one run.
-    fn image(&mut self) -> Vec<f64>;
+impl Ready<'_> {
+    /// Backprojects; returns seconds of computing and of the transfer to the host.
+    pub fn run(&mut self) -> Result<(f64, Option<f64>), OperatorError> {
+        (self.run)(None)
+    }
 
-    /// The device in words.
-    fn device(&self) -> String;
+    /// Backprojects once; returns the object `[z, y, x]`.
+    pub fn image(mut self) -> Result<Vec<f64>, OperatorError> {
+        let mut image = Vec::new();
+        (self.run)(Some(&mut image))?;
+        Ok(image)
+    }
 }
 
 /// The program [`backproject_plain`].
-struct Plain<'a> {
-    grid: Grid,
-    data: &'a FilteredProjections,
-    image: Vec<f64>,
-}
-
-impl Ready for Plain<'_> {
-    fn run(&mut self) -> Result<(f64, Option<f64>), OperatorError> {
+fn plain(grid: Grid, data: &FilteredProjections) -> Ready<'_> {
+    let mut image = vec![0.0; grid.num_voxels()];
+    let run = move |into: Option<&mut Vec<f64>>| {
         let begin = Instant::now();
-        self.image.fill(0.0);
-        backproject_plain(&self.grid, self.data, &mut self.image, &Task::new())?;
-        Ok((begin.elapsed().as_secs_f64(), None))
-    }
-
-    fn image(&mut self) -> Vec<f64> {
-        std::mem::take(&mut self.image)
-    }
-
-    fn device(&self) -> String {
-        Host.name()
-    }
+        image.fill(0.0);
+        backproject_plain(&grid, data, &mut image, &Task::new())?;
+        let secs = begin.elapsed().as_secs_f64();
+        into.into_iter().for_each(|into| into.clone_from(&image));
+        Ok((secs, None))
+    };
+    Ready { device: Host.name(), run: Box::new(run) }
 }
 
 /// A fast program. Its object comes to the host as it does for the screen.
-struct Fast<'a, B: Backend, P> {
-    backend: B,
-    program: P,
+fn fast<'a, B: Backend + 'a, P: PlaneBackprojector<B> + 'a>(
+    mut backend: B,
+    mut program: P,
     data: &'a FilteredProjections,
-    image: B::Array<Image>,
-    display: Option<B::Display>,
-    volume: Volume,
-}
-
-impl<'a, B: Backend, P: PlaneBackprojector<B>> Fast<'a, B, P> {
-    fn new(mut backend: B, program: P, data: &'a FilteredProjections) -> Result<Self, OperatorError> {
-        let image = backend.zeros(program.grid().num_voxels())?;
-        let volume = Volume::filled(program.grid().clone(), 0.0);
-        let display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
-        Ok(Self { backend, program, data, image, display, volume })
-    }
-}
-
-impl<B: Backend, P: PlaneBackprojector<B>> Ready for Fast<'_, B, P> {
-    fn run(&mut self) -> Result<(f64, Option<f64>), OperatorError> {
+) -> Result<Ready<'a>, OperatorError> {
+    let (device, mut image) = (backend.name(), backend.zeros(program.grid().num_voxels())?);
+    let mut volume = Volume::filled(program.grid().clone(), 0.0);
+    let mut display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
+    let run = move |into: Option<&mut Vec<f64>>| {
         let begin = Instant::now();
-        self.backend.fill(&mut self.image, 0.0)?;
-        self.program.add(&mut self.backend, self.data, &mut self.image, &Task::new())?;
-        self.backend.finish()?;
+        backend.fill(&mut image, 0.0)?;
+        program.add(&mut backend, data, &mut image, &Task::new())?;
+        backend.finish()?;
         let computing_s = begin.elapsed().as_secs_f64();
-        match &mut self.display {
-            Some(display) => self.backend.begin_copy(&self.image, 1.0, display)?(self.volume.as_mut_slice())?,
-            None => self.backend.read(&self.image, |image| self.volume.as_mut_slice().copy_from_slice(image))?,
+        match &mut display {
+            Some(display) => backend.begin_copy(&image, 1.0, display)?(volume.as_mut_slice())?,
+            None => backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?,
         }
         let total_s = begin.elapsed().as_secs_f64();
+        into.into_iter().for_each(|into| *into = volume.as_slice().iter().map(|&value| f64::from(value)).collect());
         Ok(if B::SHARES_MEMORY { (total_s, None) } else { (computing_s, Some(total_s - computing_s)) })
-    }
-
-    fn image(&mut self) -> Vec<f64> {
-        self.volume.as_slice().iter().map(|&value| f64::from(value)).collect()
-    }
-
-    fn device(&self) -> String {
-        self.backend.name()
-    }
+    };
+    Ok(Ready { device, run: Box::new(run) })
 }
 
 /// The paper's kernel. Its object is in double precision, as the paper's, and comes to ordinary memory; it goes on from
 /// what it holds.
 #[cfg(feature = "cuda")]
-struct Paper<'a> {
-    backend: CudaBackend,
-    program: PaperPlanes,
-    data: &'a FilteredProjections,
-    single: CudaArray<Image>,
-    image: Vec<f64>,
-}
-
-#[cfg(feature = "cuda")]
-impl Ready for Paper<'_> {
-    fn run(&mut self) -> Result<(f64, Option<f64>), OperatorError> {
+fn paper(mut backend: CudaBackend, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, OperatorError> {
+    let mut single = backend.zeros(grid.num_voxels())?;
+    let (device, mut program) = (backend.name(), PaperPlanes::new(&backend, grid)?);
+    let run = move |into: Option<&mut Vec<f64>>| {
         let begin = Instant::now();
-        self.program.add(&mut self.backend, self.data, &mut self.single, &Task::new())?;
-        self.backend.finish()?;
+        program.add(&mut backend, data, &mut single, &Task::new())?;
+        backend.finish()?;
         let computing_s = begin.elapsed().as_secs_f64();
-        self.image = self.program.sum(&self.backend)?;
-        Ok((computing_s, Some(begin.elapsed().as_secs_f64() - computing_s)))
-    }
-
-    fn image(&mut self) -> Vec<f64> {
-        std::mem::take(&mut self.image)
-    }
-
-    fn device(&self) -> String {
-        self.backend.name()
-    }
+        let image = program.sum(&backend)?;
+        let transfer_s = begin.elapsed().as_secs_f64() - computing_s;
+        into.into_iter().for_each(|into| into.clone_from(&image));
+        Ok((computing_s, Some(transfer_s)))
+    };
+    Ok(Ready { device, run: Box::new(run) })
 }
 
 /// The program of a CUDA device.
 #[cfg(feature = "cuda")]
-fn on_cuda<'a>(
-    program: Program,
-    number: usize,
-    grid: Grid,
-    data: &'a FilteredProjections,
-) -> Result<Box<dyn Ready + 'a>, ReproduceError> {
+fn on_cuda(program: Program, number: usize, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, ReproduceError> {
     let (Chosen::Cuda(backend), _) = choose_device(DeviceChoice::Cuda(number))? else { return Err(no_gpu(number)) };
-    let mut backend = *backend;
-    if matches!(program, Program::FastKernel(_)) {
-        let fast = FastPlanes::new(&backend, grid).map_err(OperatorError::from)?;
-        return Ok(Box::new(Fast::new(backend, fast, data)?));
+    if !matches!(program, Program::FastKernel(_)) {
+        return Ok(paper(*backend, grid, data)?);
     }
-    let single = backend.zeros(grid.num_voxels()).map_err(OperatorError::from)?;
-    let program = PaperPlanes::new(&backend, grid)?;
-    Ok(Box::new(Paper { program, backend, data, single, image: Vec::new() }))
+    let planes = FastPlanes::new(&backend, grid).map_err(OperatorError::from)?;
+    Ok(fast(*backend, planes, data)?)
 }
 
 #[cfg(not(feature = "cuda"))]
-fn on_cuda<'a>(_: Program, number: usize, _: Grid, _: &'a FilteredProjections) -> Result<Box<dyn Ready + 'a>, ReproduceError> {
+fn on_cuda(_: Program, number: usize, _: Grid, _: &FilteredProjections) -> Result<Ready<'_>, ReproduceError> {
     Err(no_gpu(number))
 }
 
@@ -155,15 +117,11 @@ fn no_gpu(number: usize) -> ReproduceError {
 }
 
 /// Makes a program ready.
-pub(super) fn ready<'a>(
-    program: Program,
-    grid: Grid,
-    data: &'a FilteredProjections,
-) -> Result<Box<dyn Ready + 'a>, ReproduceError> {
+pub fn ready(program: Program, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, ReproduceError> {
     Ok(match program {
-        Program::Plain => Box::new(Plain { image: vec![0.0; grid.num_voxels()], grid, data }),
-        Program::MultiStage | Program::MultiStageAll => Box::new(Fast::new(Host, MultiStage::new(grid), data)?),
-        Program::SingleStage => Box::new(Fast::new(Host, SingleStage::new(grid), data)?),
+        Program::Plain => plain(grid, data),
+        Program::MultiStage | Program::MultiStageAll => fast(Host, MultiStage::new(grid), data)?,
+        Program::SingleStage => fast(Host, SingleStage::new(grid), data)?,
         Program::PaperKernel(number) | Program::FastKernel(number) => on_cuda(program, number, grid, data)?,
     })
 }

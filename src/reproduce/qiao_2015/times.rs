@@ -1,19 +1,15 @@
 //! All measured times, and the columns of times in the tables and figures.
 
 use super::measure::Times;
-use super::plan::Plan;
 use super::program::Program;
-use super::published;
 use super::stages::Work;
+use super::{Context, published};
 use crate::measure::median_and_spread;
-use crate::plan::DeviceChoice;
-use crate::reproduce::ReproduceError;
-use crate::reproduce::folder::Folder;
-use crate::reproduce::schedule::Measurement;
+use crate::reproduce::prelude::*;
 
-/// Which share of a program's time.
+/// Part of a program's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timed {
+pub enum Timed {
     Computing,
     Transfer,
     Total,
@@ -21,7 +17,7 @@ pub(super) enum Timed {
 
 /// A column of times.
 #[derive(Clone, Copy)]
-pub(super) struct Column {
+pub struct Column {
     pub name: &'static str,
     /// `None`: this machine has no device for it.
     pub program: Option<Program>,
@@ -30,7 +26,7 @@ pub(super) struct Column {
 }
 
 /// Table 1: GS computing, its transfer, GS, CM, CS.
-pub(super) fn columns_of_paper(device: DeviceChoice) -> [Column; 5] {
+pub fn columns_of_paper(device: DeviceChoice) -> [Column; 5] {
     let gs = Program::gs(device);
     [
         Column { name: "GS, computing", program: gs, part: Timed::Computing, paper: Some(|row| row.gs_s[0]) },
@@ -41,11 +37,11 @@ pub(super) fn columns_of_paper(device: DeviceChoice) -> [Column; 5] {
     ]
 }
 
-/// Which of them the factors of table 1 compare, in the order of [`published::FACTORS`]: time over time.
-pub(super) const FACTORS: [(usize, usize); 4] = [(3, 0), (3, 2), (4, 0), (4, 2)];
+/// The two of them that each factor of table 1 compares, in the order of [`published::FACTORS`]: time over time.
+pub const FACTORS: [(usize, usize); 4] = [(3, 0), (3, 2), (4, 0), (4, 2)];
 
 /// Our own programs.
-pub(super) fn columns_of_ours(device: DeviceChoice) -> Vec<Column> {
+pub fn columns_of_ours(device: DeviceChoice) -> Vec<Column> {
     let ours = |name, program, part| Column { name, program, part, paper: None };
     let fast = Program::fast(device);
     let mut columns = vec![
@@ -60,15 +56,15 @@ pub(super) fn columns_of_ours(device: DeviceChoice) -> Vec<Column> {
     columns
 }
 
-/// What a folder holds.
-pub(super) struct AllTimes(Vec<(Program, Times)>);
+/// All times in a folder.
+pub struct AllTimes(Vec<(Program, Times)>);
 
 impl AllTimes {
-    pub fn load(plan: &Plan, device: DeviceChoice, folder: &Folder) -> Result<Self, ReproduceError> {
+    pub fn load(context: &Context) -> Result<Self, ReproduceError> {
         let mut all = Vec::new();
-        for program in Program::of_times(device) {
-            for &size in &plan.sizes {
-                all.extend(folder.load(&Work::Times(size, program).key())?.map(|times| (program, times)));
+        for program in Program::of_times(context.device) {
+            for &size in &context.plan.sizes {
+                all.extend(context.load(&Work::Times(size, program))?.map(|times| (program, times)));
             }
         }
         Ok(Self(all))
@@ -96,12 +92,12 @@ impl AllTimes {
         median_and_spread(secs)
     }
 
-    /// How many times longer one column takes than another.
+    /// Returns the time of one column over that of another.
     pub fn ratio(&self, size: usize, slow: &Column, fast: &Column) -> Option<f64> {
         Some(self.secs(size, slow)?.0 / self.secs(size, fast)?.0)
     }
 
-    /// How many times longer a column takes for one size than for another.
+    /// Returns the time of a column for one size over that for another.
     pub fn growth(&self, large: usize, small: usize, column: &Column) -> Option<f64> {
         Some(self.secs(large, column)?.0 / self.secs(small, column)?.0)
     }

@@ -1,31 +1,27 @@
-//! What the paper's text leaves open about its regions and its phantom: every reading, on the reference images, beside
+//! Definitions that the paper leaves open about its regions and its phantom: each, on the reference images, beside
 //! the published numbers of the CPU, and which one is nearest.
 
-use super::Sources;
-use crate::data::Volume;
 use crate::phantom::Phantom;
-use crate::report::Tables;
-use crate::report::Value;
-use crate::reproduce::ReproduceError;
 use crate::reproduce::belzunce_2012::implementation::{Implementation, PaperColumn};
-use crate::reproduce::belzunce_2012::published;
 use crate::reproduce::belzunce_2012::quality::{NsrReading, contrast, iq_nsr};
 use crate::reproduce::belzunce_2012::studies::Scan;
+use crate::reproduce::belzunce_2012::{Context, published};
+use crate::reproduce::prelude::*;
 
 /// Diameters of the regions relative to the spheres': 80 % of the radius, 80 % of the diameter, all.
 const ROI_FRACTIONS: [f64; 3] = [0.4, 0.8, 1.0];
 /// Slices of the background's regions, mm from the spheres'.
 const NSR_SLICES_MM: [f64; 2] = [0.0, 36.0];
-/// How the phantom may have been made.
+/// Possible phantoms.
 const SCANS: [Scan; 2] = [Scan::Iq, Scan::IqVoxels];
 
 /// Adds the tables.
-pub(super) fn add(measured: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
-    let phantom = Scan::Iq.phantom(measured.plan)?;
+pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let phantom = Scan::Iq.phantom(&context.plan)?;
     let mut images = Vec::new();
     for scan in SCANS {
-        for image in [measured.plan.quality_image(), measured.plan.full_image()] {
-            if let Some(volume) = measured.image(scan, image, Implementation::reference())? {
+        for image in [context.plan.quality_image(), context.plan.full_image()] {
+            if let Some(volume) = context.image(scan, image, Implementation::reference())? {
                 images.push((format!("{}, {}", scan.title(), image.title), volume));
             }
         }
@@ -33,21 +29,13 @@ pub(super) fn add(measured: &Sources, tables: &mut Tables) -> Result<(), Reprodu
     if images.is_empty() {
         return Ok(());
     }
-    add_contrast(&phantom, &images, measured.plan.quick, tables);
-    add_noise(&phantom, &images, measured.plan.quick, tables);
+    add_contrast(&phantom, &images, context.plan.quick, tables);
+    add_noise(&phantom, &images, context.plan.quick, tables);
     Ok(())
 }
 
 /// The row of the published numbers.
 const PAPER: &str = "the paper's CPU";
-
-fn ours(table: &'static str, row: String, column: String, here: Option<f64>) -> Value {
-    Value { table, row, column, unit: "%", here, ..Value::default() }
-}
-
-fn published_value(table: &'static str, column: String, paper: Option<f64>) -> Value {
-    Value { table, row: PAPER.into(), column, unit: "%", paper, ..Value::default() }
-}
 
 /// The nearest reading as a sentence; a quick run's numbers have nothing to do with the paper's.
 fn nearest(what: &str, distances: Vec<(String, f64)>, quick: bool) -> Vec<String> {
@@ -59,7 +47,9 @@ fn add_contrast(phantom: &Phantom, images: &[(String, Volume)], quick: bool, tab
     let paper = published::of(published::CONTRAST, PaperColumn::I7);
     let columns = published::SPHERES_MM.into_iter().enumerate();
     let mut values: Vec<Value> = columns
-        .map(|(index, diameter)| published_value("6 readings", format!("{diameter} mm"), paper.map(|all| all[index])))
+        .map(|(index, diameter)| {
+            Value::new("6 readings", PAPER, format!("{diameter} mm"), "%").paper(paper.map(|all| all[index]))
+        })
         .collect();
     let mut distances = Vec::new();
     for (title, volume) in images {
@@ -71,10 +61,10 @@ fn add_contrast(phantom: &Phantom, images: &[(String, Volume)], quick: bool, tab
                 let here = found.get(index).and_then(|part| part.map(|part| 100.0 * part));
                 let paper = paper.map(|all| all[index]);
                 squares.extend(here.zip(paper).map(|(here, paper)| (here - paper).powi(2)));
-                values.push(ours("6 readings", row.clone(), format!("{diameter} mm"), here));
+                values.push(Value::new("6 readings", row.clone(), format!("{diameter} mm"), "%").here(here));
             }
             let distance = (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
-            values.push(ours("6 readings", row.clone(), "rms".into(), Some(distance)));
+            values.push(Value::new("6 readings", row.clone(), "rms", "%").here(distance));
             distances.push((row, distance));
         }
     }
@@ -94,7 +84,7 @@ fn add_noise(phantom: &Phantom, images: &[(String, Volume)], quick: bool, tables
     let columns: Vec<_> = both.into_iter().flat_map(|nsr| NSR_SLICES_MM.map(|slice_mm| (nsr, slice_mm))).collect();
     let name = |nsr: NsrReading, slice_mm: f64| format!("{nsr}, {slice_mm} mm");
     let mut values: Vec<Value> =
-        columns.iter().map(|&(nsr, slice_mm)| published_value("5 readings", name(nsr, slice_mm), paper)).collect();
+        columns.iter().map(|&(nsr, slice_mm)| Value::new("5 readings", PAPER, name(nsr, slice_mm), "%").paper(paper)).collect();
     let mut distances = Vec::new();
     for (title, volume) in images {
         for &(nsr, slice_mm) in &columns {
@@ -102,7 +92,7 @@ fn add_noise(phantom: &Phantom, images: &[(String, Volume)], quick: bool, tables
             let column = name(nsr, slice_mm);
             let distance = here.zip(paper).map(|(here, paper)| (here - paper).abs());
             distances.extend(distance.map(|distance| (format!("{title}, {column}"), distance)));
-            values.push(ours("5 readings", title.clone(), column, here));
+            values.push(Value::new("5 readings", title.clone(), column, "%").here(here));
         }
     }
     let mut remarks = vec![

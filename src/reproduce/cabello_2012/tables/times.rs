@@ -1,23 +1,21 @@
 //! Table 1.
 
-use super::super::published::{ATOMIC, HAZARD_IGNORED, MPI, NP, RANDOM_CENTRAL_ATOMIC, RELOAD, TIMES};
-use super::super::stages::{Item, Work, work};
-use super::Sources;
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, MatrixLayout, MatrixTimes};
-use crate::report::{Tables, Value};
-use crate::reproduce::ReproduceError;
-use crate::reproduce::schedule::Measurement;
+use crate::plan::{MatrixLayout, MatrixTimes};
+use crate::reproduce::cabello_2012::Context;
+use crate::reproduce::cabello_2012::published::{ATOMIC, HAZARD_IGNORED, MPI, NP, RANDOM_CENTRAL_ATOMIC, RELOAD, TIMES};
+use crate::reproduce::cabello_2012::stages::Work;
+use crate::reproduce::prelude::*;
 
-/// What was measured of a way, with the number of threads of the processor.
-pub(super) type OnThreads = (Option<usize>, MatrixTimes);
+/// Times of a way, with the number of threads of the processor.
+pub type OnThreads = (Option<usize>, MatrixTimes);
 
-/// All that was measured.
-pub(super) fn all(sources: &Sources) -> Result<Vec<OnThreads>, ReproduceError> {
+/// Returns all measured times.
+pub fn all(context: &Context) -> Result<Vec<OnThreads>, ReproduceError> {
     let mut all = Vec::new();
-    for work in work(Item::Times, sources.device) {
+    for work in context.all_work() {
         let Work::Times(_, threads) = work else { continue };
-        let rows = sources.folder.load::<Vec<MatrixTimes>>(&work.key())?.unwrap_or_default();
+        let rows = context.load::<Vec<MatrixTimes>>(&work)?.unwrap_or_default();
         all.extend(rows.into_iter().map(|row| (threads, row)));
     }
     Ok(all)
@@ -44,17 +42,16 @@ fn title(threads: Option<usize>, times: &MatrixTimes, device: DeviceChoice) -> S
     if times.accumulation != Accumulation::Deterministic {
         layout += &format!(", {}", times.accumulation);
     }
-    match (threads, device) {
-        (Some(1), _) => format!("CPU, 1 thread, {layout}"),
-        (Some(threads), _) => format!("CPU, {threads} threads, {layout}"),
-        (None, DeviceChoice::Cuda(number)) => format!("cuda:{number}, {layout}"),
-        (None, _) => layout,
+    match threads {
+        Some(1) => format!("CPU, 1 thread, {layout}"),
+        Some(threads) => format!("CPU, {threads} threads, {layout}"),
+        None => format!("{}, {layout}", device::title(device)),
     }
 }
 
 /// Adds the table.
-pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), ReproduceError> {
-    let measured = all(sources)?;
+pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let measured = all(context)?;
     if measured.is_empty() {
         return Ok(());
     }
@@ -65,17 +62,15 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
     // The paper's rows in its order, each with what stands for it, then ours that stand for none.
     for number in 0..TIMES.len() {
         let here = rows().find(|(threads, times)| paper_rows(*threads, times).contains(&number));
-        let title = here.map_or(String::new(), |(threads, times)| title(threads, times, sources.device));
+        let title = here.map_or(String::new(), |(threads, times)| title(threads, times, context.device));
         values.extend(cells(title, Some(number), here.map(|(_, times)| times), plain_s));
     }
     for (threads, times) in rows().filter(|(threads, times)| paper_rows(*threads, times).is_empty()) {
-        values.extend(cells(title(threads, times, sources.device), None, Some(times), plain_s));
+        values.extend(cells(title(threads, times, context.device), None, Some(times), plain_s));
     }
-    let mut devices: Vec<&str> = rows().map(|(_, times)| times.device.as_str()).collect();
-    devices.sort_unstable();
-    devices.dedup();
+    let devices = joined(rows().map(|(_, times)| times.device.as_str()));
     let mut remarks = vec![
-        format!("Here: {}. Medians; the factor is that of the first row's projection and backprojection over a row's.", devices.join("; ")),
+        format!("Here: {devices}. Medians; the factor is that of the first row's projection and backprojection over a row's."),
         "One thread of the plain product represents both programs of the paper on one core.".into(),
         "Plain: an element and a symmetry at a time. Fast: all symmetries of an element at once. Paper's layout: a thread a line, which loops over elements and symmetries.".into(),
         "Loading: the matrix in the order of the lines and of the functions, where a GPU holds one at a time; the improvement includes it. The fast way holds both.".into(),
@@ -91,17 +86,10 @@ pub(super) fn add(sources: &Sources, tables: &mut Tables) -> Result<(), Reproduc
 fn cells(title: String, paper: Option<usize>, here: Option<&MatrixTimes>, plain_s: Option<f64>) -> Vec<Value> {
     let of_paper = paper.map(|number| TIMES[number]);
     let mark = if here.is_some_and(|times| times.step > 1) { "*" } else { "" };
-    let value = |column: &str, unit, published: Option<f64>, measured: Option<f64>, spread: Option<f64>| Value {
-        column: column.into(),
-        unit,
-        paper: published,
-        here: measured,
-        spread,
-        mark: if measured.is_some() { mark } else { "" },
-        table: "1",
-        row: title.clone(),
-        paper_row: of_paper.map_or(String::new(), |row| row.name.into()),
-        ..Value::default()
+    let paper_row = of_paper.map_or("", |row| row.name);
+    let value = |column: &str, unit, published: Option<f64>, measured: Option<f64>, spread: Option<f64>| {
+        let value = Value::new("1", title.clone(), column, unit).paper(published).here(measured);
+        Value { spread, mark: if measured.is_some() { mark } else { "" }, paper_row: paper_row.into(), ..value }
     };
     let part = |of: fn(&MatrixTimes) -> [f64; 2]| here.map(of).map_or([None; 2], |found| found.map(Some));
     let ([forward, forward_spread], [back, back_spread]) = (part(|t| t.forward_s), part(|t| t.backprojection_s));

@@ -1,34 +1,32 @@
 //! The tables of small sources: points beside Lage et al. 2009, and lines beside the noise.
 
-use super::super::plan::Plan;
-use super::super::scanner::PUBLISHED_WIDTHS;
-use super::super::sources::{
+use super::at_noise;
+use crate::reproduce::herraiz::Context;
+use crate::reproduce::herraiz::scanner::PUBLISHED_WIDTHS;
+use crate::reproduce::herraiz::sources::{
     FAR_LINE_MM, LINE_DIAMETER_MM, LINE_MM2, LineWidths, POINT_DIAMETER_MM, POINT_MM3, POINTS_MM, PointWidths,
 };
-use super::super::stages::{OfLines, OfPoints, Work};
-use super::at_noise;
-use crate::report::{Tables, Value};
-use crate::reproduce::ReproduceError;
-use crate::reproduce::folder::Folder;
-use crate::reproduce::schedule::Measurement;
+use crate::reproduce::herraiz::stages::{OfLines, OfPoints, Work};
+use crate::reproduce::prelude::*;
 
 /// The name of a column, and what of a source stands in it.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>);
 
-/// What is measured of a line source, for each column.
+/// Widths of a line source, for each column.
 const LINE_COLUMNS: [Column<LineWidths>; 3] = [
     ("on the axis", |line| line.on_axis_mm),
     ("off it, radial", |line| line.radial_mm),
     ("off it, tangential", |line| line.tangential_mm),
 ];
 
-/// What is measured of a point source, for each column.
+/// Widths of a point source, for each column.
 const POINT_COLUMNS: [Column<PointWidths>; 3] =
     [("radial", |point| point.radial_mm), ("tangential", |point| point.tangential_mm), ("axial", |point| point.axial_mm)];
 
-pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceError> {
+/// Adds the widths of points.
+pub fn add_points(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     for (tubes, name, table) in [(true, "tubes", "points, tubes"), (false, "lines", "points, lines")] {
-        let Some(iterations) = folder.load::<OfPoints>(&Work::Points(tubes).key())? else { continue };
+        let Some(iterations) = context.load::<OfPoints>(&Work::Points(tubes))? else { continue };
         let mut values = Vec::new();
         // The iterations in the middle and at the end.
         let shown = [iterations.len() / 2, iterations.len()];
@@ -40,24 +38,16 @@ pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> R
                         _ if place == POINTS_MM.len() - 1 => Some(PUBLISHED_WIDTHS[axis][1]),
                         _ => None,
                     };
-                    values.push(Value {
-                        table,
-                        row: format!("iteration {number}, {distance_mm} mm off the axis"),
-                        column: column.into(),
-                        unit: "mm",
-                        paper: published,
-                        here: width(point),
-                        digits: Some(2),
-                        ..Value::default()
-                    });
+                    let row = format!("iteration {number}, {distance_mm} mm off the axis");
+                    values.push(Value::new(table, row, column, "mm").paper(published).here(width(point)).digits(2));
                 }
             }
         }
-        let title = format!("FWHM of points in images by {name}, and of Lage et al. 2009; {} subsets", plan.sources[0]);
+        let title = format!("FWHM of points in images by {name}, and of Lage et al. 2009; {} subsets", context.plan.sources[0]);
         let remarks = vec![
             format!(
                 "Balls of {POINT_DIAMETER_MM} mm, each as active as {POINT_MM3} mm³ of the warm bar about them; {} counts; a Gaussian on a constant.",
-                plan.num_source_counts[0]
+                context.plan.num_source_counts[0]
             ),
             "Images sharpen from iteration to iteration, so that a width belongs to its iteration.".into(),
             "The paper's abstract names neither its reconstruction nor its source: images of rebinned data, for one, are wider along the axis."
@@ -70,16 +60,12 @@ pub(super) fn add_points(plan: &Plan, folder: &Folder, tables: &mut Tables) -> R
     Ok(())
 }
 
-pub(super) fn add_lines(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Result<(), ReproduceError> {
-    let load = |tubes: bool| folder.load::<OfLines>(&Work::Lines(tubes).key());
+/// Adds the widths of lines.
+pub fn add_lines(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
+    let load = |tubes: bool| context.load::<OfLines>(&Work::Lines(tubes));
     let value = |table: &'static str, row: String, column: &str, unit, here: Option<f64>| Value {
-        table,
-        row,
-        column: column.into(),
-        unit,
-        here,
         digits: (unit == "mm").then_some(2),
-        ..Value::default()
+        ..Value::new(table, row, column, unit).here(here)
     };
     let found = [("tubes", "line sources, tubes", load(true)?), ("lines", "line sources, lines", load(false)?)];
     for (name, table, iterations) in &found {
@@ -89,12 +75,13 @@ pub(super) fn add_lines(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Re
             let widths = LINE_COLUMNS.map(|(column, width)| value(table, row.clone(), column, "mm", width(lines)));
             std::iter::once(noise).chain(widths)
         };
-        let values = iterations.iter().flatten().enumerate().flat_map(of_iteration).collect();
-        let title = format!("FWHM of line sources and noise of the warm background, by {name}; {} subsets", plan.sources[0]);
+        let values = iterations.iter().flatten().enumerate().flat_map(of_iteration);
+        let title =
+            format!("FWHM of line sources and noise of the warm background, by {name}; {} subsets", context.plan.sources[0]);
         let remarks = vec![
             format!(
                 "Lines of {LINE_DIAMETER_MM} mm on the axis and {FAR_LINE_MM} mm off it, each as active as {LINE_MM2} mm² of the warm cylinder; {} counts.",
-                plan.num_source_counts[1]
+                context.plan.num_source_counts[1]
             ),
             "Over the middle third of the slices: widths in the mean of two scans, noise from their difference.".into(),
         ];
@@ -115,7 +102,7 @@ pub(super) fn add_lines(plan: &Plan, folder: &Folder, tables: &mut Tables) -> Re
             ]
         });
         let remark = "At the largest noise that both reach; between the iterations that have more and less.";
-        tables.add("FWHM of line sources at equal noise", rows.collect(), vec![remark.into()]);
+        tables.add("FWHM of line sources at equal noise", rows, [remark]);
     }
     Ok(())
 }

@@ -1,14 +1,15 @@
-//! What a device is and how many threads it holds at a time.
+//! Devices: names, limits, and the threads of the processor.
 
 use serde::{Deserialize, Serialize};
 
+use super::ReproduceError;
 use crate::algebra::GpuLimits;
 use crate::plan::{DeviceChoice, available_devices};
 
 /// Registers of a thread are allocated in pieces of this many.
 const REGISTER_PIECE: u32 = 8;
 
-/// What a device is and how much it holds.
+/// A device and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Limits {
     pub name: String,
@@ -16,7 +17,7 @@ pub(super) struct Limits {
     pub gpu: Option<Gpu>,
 }
 
-/// How much a GPU holds.
+/// Limits of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Gpu {
     pub compute_capability: (u32, u32),
@@ -26,7 +27,7 @@ pub(super) struct Gpu {
 }
 
 impl Gpu {
-    /// Threads that fit at a time.
+    /// Threads that are resident at a time.
     pub fn resident_threads(&self) -> u32 {
         self.limits.num_multiprocessors * self.limits.max_threads_per_multiprocessor
     }
@@ -67,14 +68,11 @@ impl Gpu {
     }
 }
 
-/// What the device is.
+/// Returns name and limits of a device.
 pub(super) fn limits(device: DeviceChoice) -> Limits {
     match device {
         DeviceChoice::Cuda(number) => gpu(number),
-        _ => {
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            Limits { name: format!("processor, {threads} threads"), gpu: None }
-        }
+        _ => Limits { name: format!("processor, {} threads", num_processors()), gpu: None },
     }
 }
 
@@ -92,7 +90,7 @@ fn gpu(number: usize) -> Limits {
     Limits { name: format!("cuda:{number}"), gpu: None }
 }
 
-/// The device that `auto` stands for: the first GPU that can reconstruct, else the processor.
+/// Returns the device that `auto` stands for: the first GPU that can reconstruct, else the processor.
 pub(super) fn concrete(device: DeviceChoice) -> DeviceChoice {
     if device != DeviceChoice::Auto {
         return device;
@@ -100,6 +98,50 @@ pub(super) fn concrete(device: DeviceChoice) -> DeviceChoice {
     let usable = |choice: &DeviceChoice| matches!(choice, DeviceChoice::Cuda(_));
     let devices = available_devices().into_iter().filter(|device| device.why_not.is_none());
     devices.map(|device| device.choice).find(usable).unwrap_or(DeviceChoice::Cpu)
+}
+
+/// Returns the part of a key that names a device.
+pub(super) fn key(device: DeviceChoice) -> String {
+    if let DeviceChoice::Cuda(number) = device { format!("cuda-{number}") } else { "cpu".into() }
+}
+
+/// Returns the name of a device in tables.
+pub(super) fn title(device: DeviceChoice) -> String {
+    if let DeviceChoice::Cuda(number) = device { format!("cuda:{number}") } else { "CPU".into() }
+}
+
+/// Returns the key of the measurement of a device's limits.
+pub(super) fn limits_key(device: DeviceChoice) -> String {
+    format!("limits.{device:?}").to_lowercase().replace(['(', ')'], "")
+}
+
+/// Returns the distinct names of devices, joined for a remark.
+pub(super) fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut distinct: Vec<&str> = names.collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct.join("; ")
+}
+
+/// Does `work` on so many threads of the processor; `None` = all.
+pub(super) fn on_threads<T: Send>(
+    num_threads: Option<usize>,
+    work: impl FnOnce() -> Result<T, ReproduceError> + Send,
+) -> Result<T, ReproduceError> {
+    let count = num_threads.unwrap_or(0);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+    threads.map_err(|error| ReproduceError::Threads { count, reason: error.to_string() })?.install(work)
+}
+
+/// Returns the numbers of threads that are timed: 1, 2, 4 and 8, as far as the processor has them.
+pub(super) fn timed_threads() -> Vec<usize> {
+    let all = num_processors();
+    [1, 2, 4, 8].into_iter().filter(|threads| *threads <= all).collect()
+}
+
+/// Returns the number of threads of the processor.
+pub(super) fn num_processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]
