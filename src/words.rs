@@ -14,8 +14,9 @@ pub fn bytes(num: u64) -> String {
 }
 
 /// What can be chosen: `a`, `a or b`, `a, b or c`.
-pub fn either(names: &[&str]) -> String {
-    match names {
+pub fn either<T: AsRef<str>>(names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match &names[..] {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [others @ .., last] => format!("{} or {last}", others.join(", ")),
@@ -53,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_last_choice_comes_after_or() {
-        assert_eq!([either(&[]), either(&["a"]), either(&["a", "b", "c"])], ["", "a", "a, b or c"]);
+        assert_eq!([either::<&str>(&[]), either(&["a"]), either(&["a", "b", "c"])], ["", "a", "a, b or c"]);
     }
 
     #[test]

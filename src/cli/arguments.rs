@@ -26,8 +26,8 @@ pub struct Cli {
 
     /// Study to open in the window; without it the built-in study runs.
     ///
-    /// Projection data (.hs, .s.hdr), list-mode data (.petsird, .Cdh, .lmDat, .l.hdr), a crystal-pair histogram (.pairs), an EPRI
-    /// acquisition (.DSC, .npy, .sweep) or a session (.session).
+    /// Projection data ({read projections}), list-mode data ({read lists}), a crystal-pair histogram (.pairs), an EPRI
+    /// acquisition ({read acquisitions}) or a session (.session).
     pub study: Option<PathBuf>,
 
     #[command(flatten)]

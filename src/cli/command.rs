@@ -4,11 +4,13 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::builder::StyledStr;
 use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory as _, Error, FromArgMatches as _, Subcommand as _};
 
 use crate::cli::arguments::{Cli, CliCommand};
 use crate::io::FileKind;
+use crate::io::formats::filled;
 
 /// Widest text of a help page, in columns.
 const MAX_WIDTH: usize = 120;
@@ -47,8 +49,16 @@ fn unknown_command(arguments: &[OsString]) -> Option<Error> {
 
 fn completed(command: Command) -> Command {
     let name = command.get_name().to_owned();
-    let command = command.max_term_width(MAX_WIDTH).mut_args(|arg| with_negative_numbers(with_heading(&name, arg)));
+    let command = command.max_term_width(MAX_WIDTH).mut_args(|arg| with_endings(with_negative_numbers(with_heading(&name, arg))));
     command.mut_subcommands(completed)
+}
+
+/// The help with the endings of formats in the places of `{read images}` and the like.
+fn with_endings(arg: Arg) -> Arg {
+    let filled = |text: Option<&StyledStr>| text.map(|text| filled(&text.to_string()));
+    let (short, long) = (filled(arg.get_help()), filled(arg.get_long_help()));
+    let arg = if let Some(short) = short { arg.help(short) } else { arg };
+    if let Some(long) = long { arg.long_help(long) } else { arg }
 }
 
 /// A list of numbers (`X,Y,Z`) may begin with any sign too, which clap does not take for a negative number.

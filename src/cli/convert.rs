@@ -19,10 +19,10 @@ use crate::plan::Provenance;
 /// Options of `tomoscope convert`.
 #[derive(Args, Clone, Debug)]
 pub struct ConvertOptions {
-    /// Image to read (.hv, .nii, .nii.gz, .npy).
+    /// Image to read ({read images}).
     input: PathBuf,
 
-    /// Image to write (.hv, .nii, .nii.gz, .npy, or .dcm: a folder with a DICOM PET series).
+    /// Image to write ({write images}; a .dcm is a folder with a DICOM PET series).
     #[arg(value_parser = image_file)]
     output: PathBuf,
 

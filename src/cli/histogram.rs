@@ -21,10 +21,10 @@ use crate::plan::{HistogramSettings, histogram};
 /// Options of `tomoscope histogram`.
 #[derive(Args)]
 pub struct HistogramOptions {
-    /// List of events: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat).
+    /// List-mode data ({read lists}).
     list: PathBuf,
 
-    /// Header of the sinogram to write (.hs).
+    /// Header of the sinogram to write ({write projections}).
     ///
     /// The normalisation is written as OUT_mult.hs, the expected randoms as OUT_add.hs.
     #[arg(short, long, value_name = "OUT", value_parser = projections_file)]

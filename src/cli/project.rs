@@ -27,14 +27,14 @@ use crate::words::counted;
 /// Options of `tomoscope project`.
 #[derive(Args, Clone, Debug)]
 pub struct ProjectOptions {
-    /// Image to project (.hv, .nii, .nii.gz, .npy).
+    /// Image to project ({read images}).
     image: PathBuf,
 
-    /// Projection data whose sampling to use (.hs).
+    /// Projection data whose sampling to use ({write projections}).
     #[arg(long, value_name = "PROJDATA")]
     like: PathBuf,
 
-    /// Projection data to write (.hs).
+    /// Projection data to write ({write projections}).
     #[arg(short, long, value_name = "OUT.hs", value_parser = projections_file)]
     output: PathBuf,
 
@@ -48,14 +48,14 @@ pub struct ProjectOptions {
 /// Options of `tomoscope backproject`.
 #[derive(Args, Clone, Debug)]
 pub struct BackprojectOptions {
-    /// Projection data to backproject (.hs).
+    /// Projection data to backproject ({write projections}).
     input: PathBuf,
 
-    /// Image whose grid to use (.hv, .nii, .nii.gz, .npy).
+    /// Image whose grid to use ({read images}).
     #[arg(long, value_name = "IMAGE")]
     like: PathBuf,
 
-    /// Image to write (.hv, .nii, .nii.gz, .npy).
+    /// Image to write ({read images}).
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
     output: PathBuf,
 

@@ -14,8 +14,8 @@ use crate::ui::Source;
 /// How a study is opened.
 #[derive(clap::Args, Clone, Copy)]
 pub struct StudyOptions {
-    /// Reconstruct while the file is still being written: list-mode data (.petsird, .Cdh, .l.hdr) or an EPRI acquisition
-    /// (.DSC, .sweep).
+    /// Reconstruct while the file is still being written: list-mode data ({follow lists}) or an EPRI acquisition
+    /// ({follow acquisitions}).
     #[arg(long, requires = "study")]
     follow: bool,
 

@@ -73,7 +73,7 @@ pub enum IoError {
         /// What was wanted.
         what: &'static str,
         /// The endings that are understood.
-        understood: &'static str,
+        understood: String,
     },
     /// A text file without Interfile's first line.
     #[error("{path} is not an Interfile header: its first line is '{found}' where '!INTERFILE :=' is expected", path = .path.display())]

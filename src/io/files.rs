@@ -4,59 +4,26 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::list_mode::castor;
-use super::{FileKind, bes3t, interfile, numpy_sweep, saved_matrix, saved_pairs, saved_sweep, saved_tubes};
+use super::formats::Format;
 
 /// The files that are written as `path`: it, and the data file beside a header.
 pub fn files_written(path: &Path) -> Vec<PathBuf> {
-    let data = match FileKind::of(path) {
-        Some(FileKind::InterfileProjections) => Some(path.with_extension("s")),
-        Some(FileKind::InterfileImage) => Some(path.with_extension("v")),
-        _ => own_data_file(path),
-    };
+    let data = Format::of(path).map(|format| (format.data_written)(path)).unwrap_or_default();
     [path.to_owned()].into_iter().chain(data).collect()
 }
 
 /// The files that are read when `path` is: it, its data and what is looked for beside it, whether they are there or not.
 pub fn files_read(path: &Path) -> Vec<PathBuf> {
-    let mut files = vec![path.to_owned()];
-    match FileKind::of(path) {
-        Some(FileKind::InterfileProjections | FileKind::InterfileImage | FileKind::SiemensSinograms | FileKind::SiemensList) => {
-            files.extend(interfile::data_file(path));
-        }
-        Some(FileKind::Castor) => files.extend(castor::data_file(path)),
-        Some(FileKind::Bes3t) => {
-            files.extend(bes3t::pair(path));
-            files.extend(bes3t::reference_beside(path).iter().flat_map(|reference| bes3t::pair(reference)));
-        }
-        Some(FileKind::NumpySweep) => files.extend(numpy_sweep::set(path)),
-        _ => files.extend(own_data_file(path)),
-    }
-    files
-}
-
-/// The data file beside a header in one of the program's own forms.
-fn own_data_file(header: &Path) -> Option<PathBuf> {
-    match FileKind::of(header)? {
-        FileKind::SavedSweep => Some(saved_sweep::data_file(header)),
-        FileKind::Tubes => Some(saved_tubes::data_file(header)),
-        FileKind::Pairs => Some(saved_pairs::data_file(header)),
-        FileKind::Matrix => Some(saved_matrix::data_file(header)),
-        _ => None,
-    }
+    let others = Format::of(path).map(|format| [(format.data_files)(path), (format.beside)(path)].concat());
+    [path.to_owned()].into_iter().chain(others.unwrap_or_default()).collect()
 }
 
 /// A header in the folder of `file` that has its data there, but for those that `is_excepted`.
 pub fn header_of(file: &Path, is_excepted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let wanted = identity(file);
-    let has_data = |header: &PathBuf| match FileKind::of(header) {
-        Some(FileKind::InterfileProjections | FileKind::InterfileImage | FileKind::SiemensSinograms | FileKind::SiemensList) => {
-            interfile::data_file(header).is_some_and(|data| identity(&data) == wanted)
-        }
-        Some(FileKind::Castor) => castor::data_file(header).is_some_and(|data| identity(&data) == wanted),
-        Some(FileKind::Bes3t) => bes3t::pair(header).iter().any(|data| identity(data) == wanted),
-        _ => own_data_file(header).is_some_and(|data| identity(&data) == wanted),
+    let has_data = |header: &PathBuf| {
+        Format::of(header).is_some_and(|format| (format.data_files)(header).iter().any(|data| identity(data) == wanted))
     };
     let headers = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     headers.filter(|header| identity(header) != wanted && !is_excepted(header)).find(has_data)

@@ -8,13 +8,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::formats::{Format, Reader};
 use super::records::{Records, check_finite};
 use super::sweep::{attach_reference, num_measured};
-use super::{FileKind, IoError, Unsupported, bes3t, saved_sweep};
+use super::{IoError, Unsupported, bes3t};
 use crate::data::{Notice, Phase, Projection, Study, Sweep};
 
 /// Reads the header of a format: a sweep without projections, and where they are.
-type ReadHeader = fn(&Path) -> Result<(Study<Sweep>, Records), IoError>;
+pub(super) type ReadHeader = fn(&Path) -> Result<(Study<Sweep>, Records), IoError>;
 
 /// Follows the data file of a sweep.
 #[derive(Debug)]
@@ -67,11 +68,11 @@ impl SweepFollower {
     /// # Errors
     /// The header cannot be read, another format, a reference that was asked for and cannot be used.
     pub fn open(path: &Path, reference: Option<&Path>) -> Result<(Study<Sweep>, Self), IoError> {
-        let read_header: ReadHeader = match FileKind::of(path) {
-            Some(FileKind::Bes3t) => bes3t::sweep_header,
-            Some(FileKind::SavedSweep) => saved_sweep::sweep_header,
-            _ => return Err(IoError::unsupported(path, Unsupported::NotFollowed)),
+        let followed = match Format::of(path).map(|format| &format.reader) {
+            Some(Reader::Sweep(reader)) => reader.header,
+            _ => None,
         };
+        let read_header = followed.ok_or_else(|| IoError::unsupported(path, Unsupported::NotFollowed))?;
         let (mut study, records) = read_header(path)?;
         attach_reference(&mut study, path, reference)?;
         let follower = Self {

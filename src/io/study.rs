@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::interfile::read_siemens_sinograms;
+use super::formats::read_measured;
 use super::saved_pairs::read_pairs;
-use super::{FileKind, IoError, read_projections};
+use super::{IoError, read_projections};
 use crate::data::{Counts, Michelogram, Notice, Origin, PairCounts, Study};
 
 /// What measured data is corrected by.
@@ -69,15 +69,6 @@ pub fn read_study(
         values.zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
     }
     Ok(Study { origin, notices, ..Study::new(title, counts) })
-}
-
-/// Measured counts, with the randoms that were measured beside them.
-fn read_measured(path: &Path) -> Result<(Michelogram, Option<Michelogram>, Vec<Notice>), IoError> {
-    if FileKind::of(path) == Some(FileKind::SiemensSinograms) {
-        let (sinograms, notices) = read_siemens_sinograms(path)?;
-        return Ok((sinograms.prompts, sinograms.randoms, notices));
-    }
-    read_projections(path).map(|(prompts, notices)| (prompts, None, notices))
 }
 
 /// Reads counts of pairs of crystals, named after their file.

@@ -2,13 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{FileKind, IoError, Unsupported, bes3t, numpy_sweep, saved_sweep};
+use super::formats::{Access, Content, Format, Reader, ReferenceReader, not_understood};
+use super::{FileKind, IoError, Unsupported, saved_sweep};
 use crate::data::{Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind};
-
-const SWEEPS: &str = "a Bruker descriptor (.DSC, with its .DTA), NumPy arrays (NAME-proj.npy with the others of its set) or a \
-                      saved sweep (.sweep, with its .f32)";
-const SPECTRA: &str = "a Bruker descriptor (.DSC, with its .DTA) or a NumPy array (NAME-h.npy, with NAME-B.npy)";
-const OWN: &str = "the program's own form (.sweep)";
 
 /// Reads a sweep. Continuous-wave projections get the reference spectrum of `reference`, or else the one found beside them
 /// (`NAME-h.DSC` beside `NAME-proj.DSC`); where there is none, a notice tells how to give one.
@@ -25,15 +21,9 @@ pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Study<Sweep>,
 /// # Errors
 /// As [`read_sweep`]; a phase of real values.
 pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
-    let real = |study: Study<Sweep>| match phase {
-        Some(degrees) => Err(IoError::unsupported(path, Unsupported::NotComplex(degrees))),
-        None => Ok(study),
-    };
-    let mut study = match FileKind::of(path) {
-        Some(FileKind::Bes3t) => bes3t::read_projections(path, phase)?,
-        Some(FileKind::NumpySweep) => numpy_sweep::read_projections(path).and_then(real)?,
-        Some(FileKind::SavedSweep) => saved_sweep::read_projections(path).and_then(real)?,
-        _ => return Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep", understood: SWEEPS }),
+    let mut study = match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::Sweep(reader)) => (reader.projections)(path, phase)?,
+        _ => return Err(not_understood(path, Content::Sweep, Access::Read)),
     };
     leave_out_unmeasured(&mut study, path)?;
     attach_reference(&mut study, path, reference)?;
@@ -70,10 +60,13 @@ pub(super) fn num_measured(projections: &[Projection]) -> usize {
 /// # Errors
 /// An ending that is not understood, or what the format's reader says.
 pub fn read_reference(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError> {
-    match FileKind::of(path) {
-        Some(FileKind::Bes3t) => bes3t::read_spectrum(path),
-        Some(FileKind::NumpySweep) => Ok((numpy_sweep::read_spectrum(path)?, Vec::new())),
-        _ => Err(IoError::Extension { path: path.to_owned(), what: "a reference spectrum", understood: SPECTRA }),
+    match reference_reader(path) {
+        Some(reader) => (reader.read)(path),
+        None => Err(IoError::Extension {
+            path: path.to_owned(),
+            what: "a reference spectrum",
+            understood: "a Bruker descriptor (.DSC, with its .DTA) or a NumPy array (NAME-h.npy, with NAME-B.npy)".into(),
+        }),
     }
 }
 
@@ -84,7 +77,7 @@ pub fn read_reference(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), I
 pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
     match FileKind::of(path) {
         Some(FileKind::SavedSweep) => saved_sweep::write_sweep(path, study),
-        _ => Err(IoError::Extension { path: path.to_owned(), what: "an EPRI sweep to write", understood: OWN }),
+        _ => Err(not_understood(path, Content::Sweep, Access::Write)),
     }
 }
 
@@ -144,9 +137,12 @@ pub(super) fn attach_reference(study: &mut Study<Sweep>, path: &Path, asked_for:
 
 /// Where the reference spectrum of a file is looked for: `NAME-h` beside `NAME-proj`, with the same ending.
 fn path_beside(path: &Path) -> Option<PathBuf> {
-    match FileKind::of(path)? {
-        FileKind::Bes3t => bes3t::reference_beside(path),
-        FileKind::NumpySweep => numpy_sweep::reference_beside(path),
+    (reference_reader(path)?.beside)(path)
+}
+
+fn reference_reader(path: &Path) -> Option<&'static ReferenceReader> {
+    match &Format::of(path)?.reader {
+        Reader::Sweep(reader) => reader.reference.as_ref(),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ mod code;
 mod codes;
 #[path = "../support/data.rs"]
 mod data;
+mod formats;
 mod kernels;
 mod layers;
 mod scanners;

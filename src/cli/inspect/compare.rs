@@ -20,7 +20,7 @@ const FIGURE: Columns<2> = Columns([Column::words("", 26), Column::words("", 0)]
 /// Options of `tomoscope compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareOptions {
-    /// Image to compare (.hv, .nii, .nii.gz, .npy).
+    /// Image to compare ({read images}).
     a: PathBuf,
 
     /// Image to compare it with, on the same grid.

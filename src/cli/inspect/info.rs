@@ -14,6 +14,7 @@ use crate::cli::shared::printed::{made_lines, shared_words, words};
 use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::io::crystals::{Crystals, read_crystals};
+use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::{
     FileKind, IoError, calibration, measurements, nifti, provenance, read_projections, read_sweep, read_volume, rois,
     saved_matrix, saved_pairs, saved_tubes, session_text,
@@ -22,20 +23,22 @@ use crate::plan::Provenance;
 use crate::report::{Column, Columns};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 use crate::words::bytes;
+use strum::IntoEnumIterator as _;
 
 /// A fact: its name and what it is.
 const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 
 /// What a file is: its kind, facts as lines and as JSON, and what is to be known about it.
-type Described = (&'static str, Vec<(&'static str, String)>, serde_json::Value, Vec<Notice>);
+/// Lines of text, JSON, and what the user should know.
+type Described = (Vec<(&'static str, String)>, serde_json::Value, Vec<Notice>);
 
 /// Options of `tomoscope info`.
 #[derive(Args)]
 pub struct InfoOptions {
     /// File of any supported kind.
     ///
-    /// Sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr, .lmDat), EPRI acquisition (.DSC, -proj.npy, .sweep), image (.hv, .nii,
-    /// .nii.gz, .npy), tubes of response (.tubes), crystal-pair histogram (.pairs), system matrix (.matrix), crystals of a scanner
+    /// Projection data ({read projections}), list-mode data ({read lists}), EPRI acquisition ({read acquisitions}), image
+    /// ({read images}), tubes of response (.tubes), crystal-pair histogram (.pairs), system matrix (.matrix), crystals of a scanner
     /// (.crystals.toml), ROIs (.toml, .json), session (.session) or measured values (.csv).
     file: PathBuf,
 
@@ -53,94 +56,77 @@ pub fn run(options: &InfoOptions) -> CliResult {
     if FileKind::of(path) != Some(FileKind::DicomSeries) {
         check_file(path)?;
     }
-    let (what, lines, facts, notices): Described = match FileKind::of(path) {
-        Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => {
+    let Some(format) = Format::of(path) else { return Err(unknown_ending(path)) };
+    let (lines, facts, notices): Described = match format.content {
+        Content::Projections => {
             let (data, notices) = read_projections(path)?;
-            ("projection data (Interfile)", projection_lines(&data), info_json::projections(&data), notices)
+            (projection_lines(&data), info_json::projections(&data), notices)
         }
-        Some(FileKind::NiftiImage) if nifti::frames(path)?.is_some() => series(path)?,
-        Some(kind @ (FileKind::InterfileImage | FileKind::NiftiImage | FileKind::NumpyImage)) => {
+        Content::Image if format.kind == FileKind::NiftiImage && nifti::frames(path)?.is_some() => series(path)?,
+        Content::Image if format.allows(Access::Read) => {
             let (volume, notices) = read_volume(path)?;
-            let what = match kind {
-                FileKind::NiftiImage => "image (NIfTI)",
-                FileKind::NumpyImage => "image (NumPy array)",
-                _ => "image (Interfile)",
-            };
-            (what, image_lines(&volume), info_json::image(&volume), notices)
+            (image_lines(&volume), info_json::image(&volume), notices)
         }
-        Some(kind @ (FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep)) => {
+        Content::Image => {
+            let text = format!("{} is a {}, which is written but not read", path.display(), format.name);
+            return Err(CliError::failed(Failure::Input, text));
+        }
+        Content::Sweep => {
             let study = read_sweep(path, None)?;
-            let what = match kind {
-                FileKind::Bes3t => "EPRI sweep (Bruker BES3T)",
-                FileKind::NumpySweep => "EPRI sweep (NumPy arrays)",
-                _ => "EPRI sweep",
-            };
-            (what, sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
+            (sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
         }
-        Some(FileKind::Petsird | FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
+        Content::ListMode => {
             let info = info_list::read(path, &options.list_arguments.list_options())?;
-            ("list-mode data", info.lines(), info.json(), info.notices)
+            (info.lines(), info.json(), info.notices)
         }
-        Some(FileKind::Tubes) => {
+        Content::Tubes => {
             let tubes = saved_tubes::read_tubes(path)?;
-            ("tubes of response", tube_lines(&tubes), info_json::tubes(&tubes), Vec::new())
+            (tube_lines(&tubes), info_json::tubes(&tubes), Vec::new())
         }
-        Some(FileKind::Pairs) => {
+        Content::Pairs => {
             let pairs = saved_pairs::read_pairs(path)?;
-            ("crystal-pair histogram", pair_lines(&pairs), info_json::pairs(&pairs), Vec::new())
+            (pair_lines(&pairs), info_json::pairs(&pairs), Vec::new())
         }
-        Some(FileKind::Matrix) => {
+        Content::Matrix => {
             let matrix = saved_matrix::read_matrix(path)?;
-            ("system matrix", matrix_lines(&matrix), info_json::matrix(&matrix), Vec::new())
+            (matrix_lines(&matrix), info_json::matrix(&matrix), Vec::new())
         }
-        Some(FileKind::Crystals) => {
+        Content::Crystals => {
             let Crystals { detectors, .. } = read_crystals(path)?;
-            ("crystals of a scanner", info_list::crystal_lines(&detectors), info_list::crystals_json(&detectors), Vec::new())
+            (info_list::crystal_lines(&detectors), info_list::crystals_json(&detectors), Vec::new())
         }
         // Earlier versions called it STEM.json.
-        Some(FileKind::Provenance | FileKind::Rois) if provenance::check(path).is_ok() => {
+        Content::Provenance | Content::Rois if provenance::check(path).is_ok() => {
             let record: Provenance = serde_json::from_str(&std::fs::read_to_string(path)?).map_err(|error| {
                 let text = format!("{} is not a provenance record of this version: {error}", path.display());
                 CliError::failed(Failure::Input, text)
             })?;
-            ("provenance of an image", record_lines(&record), serde_json::to_value(&record)?, Vec::new())
+            (record_lines(&record), serde_json::to_value(&record)?, Vec::new())
         }
-        Some(FileKind::Provenance) => return Err(IoError::NotOurs { path: path.to_owned() }.into()),
-        Some(FileKind::Calibration) => {
+        Content::Provenance => return Err(IoError::NotOurs { path: path.to_owned() }.into()),
+        Content::Calibration => {
             let factor = calibration::read_file(path)?;
             let facts = serde_json::json!({"kind": "calibration", "bq_per_ml": factor});
-            ("calibration of a scan", vec![("1 count/mm is", format!("{factor} Bq/mL"))], facts, Vec::new())
+            (vec![("1 count/mm is", format!("{factor} Bq/mL"))], facts, Vec::new())
         }
-        Some(FileKind::Rois) => {
+        Content::Rois => {
             let rois = rois::read_rois(path)?;
-            ("regions of interest", rois.iter().map(roi_line).collect(), info_json::rois(&rois), Vec::new())
+            (rois.iter().map(roi_line).collect(), info_json::rois(&rois), Vec::new())
         }
-        Some(FileKind::Measurements) => {
+        Content::Measurements => {
             let rows = measurements::measurements(path)?.try_fold(0u64, |num, row| row.map(|_| num + 1))?;
-            ("measured numbers (CSV)", vec![("rows", rows.to_string())], info_json::measurements(rows), Vec::new())
+            (vec![("rows", rows.to_string())], info_json::measurements(rows), Vec::new())
         }
-        Some(FileKind::Session) => {
+        Content::Session => {
             let session: serde_json::Value = session_text::read(path)?;
-            ("session of the window", session_lines(&session), session, Vec::new())
-        }
-        Some(FileKind::DicomSeries) => {
-            let text = format!("{} is a DICOM series, which is written but not read", path.display());
-            return Err(CliError::failed(Failure::Input, text));
-        }
-        None => {
-            let understood = ".hs (sinograms), .petsird, .Cdh, .l.hdr, .lmDat (list-mode data), .DSC, -proj.npy, .sweep (EPRI acquisitions), .hv, .nii, .nii.gz, .npy (images), .tubes (tubes of response), .pairs (crystal-pair histograms), .matrix (system matrices), .crystals.toml (crystals of scanners), .toml, .json (ROIs), .session (sessions of the window) and .csv (measured numbers)";
-            let text = format!(
-                "{}: unknown ending (supported: {understood}); for a data file with a header, name the header",
-                path.display()
-            );
-            return Err(CliError::failed(Failure::Input, text));
+            (session_lines(&session), session, Vec::new())
         }
     };
     if options.json {
         out!("{}", serde_json::to_string_pretty(&info_json::whole(path, facts, &notices))?);
         return Ok(());
     }
-    out!("{}: {what}", path.display());
+    out!("{}: {} ({})", path.display(), format.content.one(), format.name);
     for (name, value) in lines {
         out!("  {}", FACT.line([name.to_owned(), value]));
     }
@@ -148,6 +134,21 @@ pub fn run(options: &InfoOptions) -> CliResult {
         out!("  {}", notices::line(&notice));
     }
     Ok(())
+}
+
+/// The error of a file of no format.
+fn unknown_ending(path: &Path) -> CliError {
+    let of = |content: Content| {
+        let (read, write) = (endings(content, Access::Read), endings(content, Access::Write));
+        format!("{} ({})", content.one(), if read.is_empty() { write } else { read })
+    };
+    let understood: Vec<String> = Content::iter().map(of).collect();
+    let text = format!(
+        "{}: unknown ending (supported: {}); for a data file with a header, name the header",
+        path.display(),
+        understood.join(", ")
+    );
+    CliError::failed(Failure::Input, text)
 }
 
 /// An image of four dimensions.
@@ -161,7 +162,7 @@ fn series(path: &Path) -> CliResult<Described> {
     lines.push(("total and range", "of the first image".to_owned()));
     let mut facts = info_json::image(&volume);
     facts["frames"] = serde_json::json!({"num": num, "start_secs": start_secs, "step_secs": step_secs});
-    Ok(("images (NIfTI, 4-D)", lines, facts, notices))
+    Ok((lines, facts, notices))
 }
 
 fn record_lines(record: &Provenance) -> Vec<(&'static str, String)> {

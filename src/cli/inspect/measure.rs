@@ -22,7 +22,7 @@ use crate::words::counted;
 /// Options of `tomoscope measure`.
 #[derive(Args, Clone, Debug)]
 pub struct MeasureOptions {
-    /// Image to measure (.hv, .nii, .nii.gz, .npy).
+    /// Image to measure ({read images}).
     image: PathBuf,
 
     /// Regions of interest (.toml).

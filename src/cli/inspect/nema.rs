@@ -28,7 +28,7 @@ use crate::report::{
 /// Options of `tomoscope nema`.
 #[derive(Args)]
 pub struct NemaOptions {
-    /// Image of the phantom (.hv, .nii, .nii.gz).
+    /// Image of the phantom ({read images}).
     #[arg(value_parser = image_file)]
     image: PathBuf,
 

@@ -32,8 +32,8 @@ use crate::words::counted;
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
 pub struct BatchOptions {
-    /// Sinograms (.hs), list-mode data (.petsird, .Cdh, .l.hdr, .lmDat), crystal-pair histograms (.pairs) or EPRI
-    /// acquisitions (.DSC, .npy, .sweep).
+    /// Projection data ({read projections}), list-mode data ({read lists}), crystal-pair histograms (.pairs) or EPRI
+    /// acquisitions ({read acquisitions}).
     ///
     /// Several inputs are reconstructed one after the other with the same options.
     #[arg(required = true, value_name = "INPUT")]

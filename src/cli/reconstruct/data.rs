@@ -5,7 +5,9 @@ use std::path::Path;
 use super::options::{Algorithm, ReconstructOptions};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::io::FileKind;
+use crate::io::formats::{Access, Content, described};
 use crate::plan::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays};
+use crate::words::either;
 
 /// Kind of the data that are reconstructed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +25,12 @@ pub enum DataKind {
 use DataKind::{Events, Pairs, Projections, Sweep};
 
 /// All that is reconstructed, for a person.
-const INPUTS: &str = "projection data (.hs, .s.hdr), list-mode data (.petsird, .Cdh, .l.hdr, .lmDat), crystal-pair histograms \
-                      (.pairs) and EPRI acquisitions (.DSC, -proj.npy, .sweep)";
+fn inputs() -> String {
+    either(
+        &[Content::Projections, Content::ListMode, Content::Pairs, Content::Sweep]
+            .map(|content| described(content, Access::Read)),
+    )
+}
 
 impl DataKind {
     /// Returns the kind of a file by its name.
@@ -41,7 +47,7 @@ impl DataKind {
             _ => {
                 crate::cli::shared::paths::check_file(path)?;
                 let is = if kind.is_some_and(FileKind::is_image) { "an image" } else { "a file of another kind" };
-                Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {INPUTS}", path.display())))
+                Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {}", path.display(), inputs())))
             }
         }
     }

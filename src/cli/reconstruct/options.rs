@@ -46,7 +46,7 @@ pub struct ReconstructOptions {
     #[arg(skip)]
     pub is_helper: bool,
 
-    /// Image to write (.hv, .nii, .nii.gz, .npy; sinograms and list-mode data also .dcm, a DICOM PET series).
+    /// Image to write ({read images}; sinograms and list-mode data also .dcm, a DICOM PET series).
     ///
     /// {} is replaced by the input name without its ending, also in --csv and --trace.
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
@@ -105,7 +105,7 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
     pub split_blocks: Option<u64>,
 
-    /// Attenuation map: linear attenuation coefficients at 511 keV, 1/cm (.nii, .nii.gz, .hv, .npy), on any grid.
+    /// Attenuation map: linear attenuation coefficients at 511 keV, 1/cm ({read images}), on any grid.
     #[arg(long, value_name = "FILE")]
     pub attenuation: Option<PathBuf>,
 

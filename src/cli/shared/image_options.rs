@@ -24,7 +24,7 @@ pub struct ImageOptions {
     #[arg(long, value_name = "X,Y,Z", value_parser = sides, conflicts_with = "like")]
     pub voxel_mm: Option<PerAxis<f64>>,
 
-    /// Use the grid of this image (.hv, .nii, .nii.gz, .npy).
+    /// Use the grid of this image ({read images}).
     #[arg(long, value_name = "IMAGE")]
     pub like: Option<PathBuf>,
 }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::io::formats::{self, Access, Content, Format};
 use crate::io::{FileKind, IoError, files_written, identity};
+use crate::words::either;
 
 /// Refuses a file to read that does not exist, or is a folder.
 ///
@@ -16,35 +18,37 @@ pub fn check_file(path: &Path) -> Result<(), IoError> {
     }
 }
 
-/// The path, if it ends as `kinds` do.
-fn file_of(text: &str, kinds: &[FileKind], endings: &str) -> Result<PathBuf, String> {
+/// The path, if it ends as a written file of such content does; `hint` says more about the endings.
+fn file_of(text: &str, contents: &[Content], hint: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    match FileKind::of(&path) {
-        Some(kind) if kinds.contains(&kind) => Ok(path),
-        _ => Err(format!("the name must end in {endings}")),
+    let fits = |format: &Format| contents.contains(&format.content) && format.allows(Access::Write);
+    if Format::of(&path).is_some_and(fits) {
+        return Ok(path);
     }
+    let endings: Vec<String> =
+        formats::FORMATS.iter().filter(|format| fits(format)).flat_map(|format| format.shown).map(ToString::to_string).collect();
+    Err(format!("the name must end in {}{hint}", either(&endings)))
 }
 
 /// A path of projection data.
 pub fn projections_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::InterfileProjections], ".hs")
+    file_of(text, &[Content::Projections], "")
 }
 
-/// A path of projection data or of a sweep.
+/// A path of what is simulated.
 pub fn simulated_file(text: &str) -> Result<PathBuf, String> {
-    let kinds = [FileKind::InterfileProjections, FileKind::SavedSweep, FileKind::Pairs, FileKind::Petsird, FileKind::Castor];
-    file_of(text, &kinds, ".hs (.sweep with --epri, .pairs for rings of crystals, .petsird or .Cdh with --list-mode)")
+    let contents = [Content::Projections, Content::ListMode, Content::Sweep, Content::Pairs];
+    file_of(text, &contents, " (--list-mode, --epri and rings of crystals have their own)")
 }
 
 /// A path of an image.
 pub fn image_file(text: &str) -> Result<PathBuf, String> {
-    let kinds = [FileKind::InterfileImage, FileKind::NiftiImage, FileKind::NumpyImage, FileKind::DicomSeries];
-    file_of(text, &kinds, ".hv, .nii, .nii.gz, .npy (but not -proj.npy) or .dcm")
+    file_of(text, &[Content::Image], " (but not in -proj.npy)")
 }
 
 /// A path of regions of interest.
 pub fn rois_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::Rois], ".toml or .json")
+    file_of(text, &[Content::Rois], "")
 }
 
 /// A path of a report.
@@ -56,12 +60,12 @@ pub fn report_file(text: &str) -> Result<PathBuf, String> {
 
 /// A path of tubes of response.
 pub fn tubes_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::Tubes], ".tubes")
+    file_of(text, &[Content::Tubes], "")
 }
 
 /// A path of a stored matrix.
 pub fn matrix_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[FileKind::Matrix], ".matrix")
+    file_of(text, &[Content::Matrix], "")
 }
 
 /// What stands in the name of an output for the name of the input without its ending.

@@ -5,7 +5,7 @@ use clap::Args;
 /// What is asked of lists alone.
 #[derive(Args, Clone, Debug)]
 pub struct ListArguments {
-    /// Write list-mode events (.petsird, or .Cdh for CASToR).
+    /// Write list-mode events ({write lists}).
     ///
     /// The background consists of randoms: delayed coincidences in PETSIRD, a randoms rate per event in CASToR.
     #[arg(long, conflicts_with = "epri")]

@@ -45,8 +45,8 @@ pub struct SimulateOptions {
     #[command(flatten)]
     pub epri: EpriOptions,
 
-    /// File to write: sinogram (.hs), with --epri an acquisition (.sweep), for a ring of crystals a crystal-pair histogram
-    /// (.pairs), with --list-mode events (.petsird, .Cdh).
+    /// File to write: sinogram ({write projections}), with --epri an acquisition ({write acquisitions}), for a ring of crystals a crystal-pair histogram
+    /// (.pairs), with --list-mode events ({write lists}).
     ///
     /// Corrections of a sinogram are written as OUT_mult.hs and OUT_add.hs.
     #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
@@ -83,7 +83,7 @@ pub struct SimulateOptions {
     #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = background)]
     pub background: f64,
 
-    /// Also write the true image (.hv, .nii, .nii.gz, .npy; for a scanner also .dcm).
+    /// Also write the true image ({read images}; for a scanner also .dcm).
     #[arg(long, value_name = "FILE", value_parser = image_file)]
     pub truth: Option<PathBuf>,
 

@@ -19,7 +19,8 @@ pub mod yrt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{FileKind, IoError};
+use super::IoError;
+use super::formats::{Access, Content, Format, Reader, not_understood};
 use crate::data::{EventChunk, ListFacts, Notice};
 use crate::task::{Stopped, Task};
 
@@ -126,12 +127,8 @@ pub fn for_each_piece<E: From<IoError> + From<Stopped>>(
 /// # Errors
 /// An ending that is not understood, a header that cannot be.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
-    let understood = "list-mode data: PETSIRD (.petsird), CASToR (.Cdh), Siemens (.l.hdr) or YRT-PET (.lmDat)";
-    match FileKind::of(path) {
-        Some(FileKind::Castor) => castor::open(path, options),
-        Some(FileKind::SiemensList) => siemens::open(path, options),
-        Some(FileKind::YrtList) => yrt::open(path, options),
-        Some(FileKind::Petsird) => petsird::open(path),
-        _ => Err(IoError::Extension { path: path.to_owned(), what: "list mode", understood }),
+    match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::ListMode(open)) => open(path, options),
+        _ => Err(not_understood(path, Content::ListMode, Access::Read)),
     }
 }

@@ -15,6 +15,7 @@ use super::settings::SettingsForm;
 use super::stop_form::stop_form_ui;
 use super::variations::variations;
 use crate::data::Roi;
+use crate::io::formats::{Access, Content, names};
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmKind, Course, Device, Forecast, ProjectorChoice, Rays, rays_in_use};
 use crate::recon::RaceReport;
@@ -557,8 +558,9 @@ fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
 }
 
 /// What images are saved as.
-const SAVE_HELP: &str =
-    "The image on the screen as NIfTI (.nii, .nii.gz), Interfile (.hv), .npy or a DICOM PET series (.dcm, a folder) (Ctrl+S)";
+fn save_help() -> String {
+    format!("The image on the screen as {} (Ctrl+S)", names(Content::Image, Access::Write))
+}
 
 /// What pictures are.
 const PICTURE_HELP: &str = "Screenshot as PNG, at twice the window's resolution. For a plot use its context menu";
@@ -568,7 +570,7 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.horizontal(|ui| {
         ui.label(RichText::new("Image").strong());
         let save = egui::Button::new("Save image…");
-        if ui.add_enabled(view.has_image, save).on_hover_text(SAVE_HELP).clicked() {
+        if ui.add_enabled(view.has_image, save).on_hover_text(save_help()).clicked() {
             actions.push(RunAction::AskSaveImage);
         }
         ui.menu_button("Save picture", |ui| {

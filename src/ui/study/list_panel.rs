@@ -10,6 +10,7 @@ use super::action::StudyAction;
 use super::list_form::can_be_told;
 use super::open_list::OpenList;
 use crate::data::Attenuation;
+use crate::io::formats::{Access, Content, endings};
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{self, curve, plot};
 use crate::ui::widgets::theme;
@@ -78,8 +79,10 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
     let attenuation = &open.study.measured.facts.attenuation;
     ui.horizontal(|ui| {
         let choose = ui.add_enabled(*attenuation != Attenuation::InFactors, egui::Button::new("Attenuation…"));
-        let help =
-            "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid (.nii, .nii.gz, .hv, .npy)";
+        let help = format!(
+            "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid ({})",
+            endings(Content::Image, Access::Read)
+        );
         let choose = choose.on_hover_text(help);
         if choose.on_disabled_hover_text("The factors of the list's own files have the attenuation in them").clicked() {
             actions.push(StudyAction::AskForAttenuation);

@@ -5,15 +5,22 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::io::FileKind;
+use crate::io::formats::{Access, Content, Format, described};
+use crate::words::either;
 
 /// What can be opened.
-const STUDIES: &str = "a sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr), an EPRI acquisition (.DSC, NAME-proj.npy, .sweep) or a crystal-pair histogram (.pairs)";
+pub const STUDIES: [Content; 4] = [Content::Projections, Content::ListMode, Content::Sweep, Content::Pairs];
+
+/// What can be opened, for a person.
+pub fn studies() -> String {
+    either(&STUDIES.map(|content| described(content, Access::Read)))
+}
 
 /// Why a file is no study that can be opened; `None` where it may be one.
 pub fn why_no_study(path: &Path) -> Option<String> {
     let shown = path.display();
     if path.is_dir() {
-        return Some(format!("{shown} is a folder: open the header of a scan in it – {STUDIES}"));
+        return Some(format!("{shown} is a folder: open the header of a scan in it – {}", studies()));
     }
     let what = match FileKind::of(path) {
         Some(kind) if kind.is_image() => "an image; open measured data here",
@@ -27,15 +34,14 @@ pub fn why_no_study(path: &Path) -> Option<String> {
             None => return None,
         },
     };
-    Some(format!("{shown} is {what}: open {STUDIES}"))
+    Some(format!("{shown} is {what}: open {}", studies()))
 }
 
 /// The one to open of files that were dropped together: a study rather than another, and a scan's own header rather than
 /// those of its corrections, whose names are longer.
 pub fn chosen_of(paths: Vec<PathBuf>) -> Option<PathBuf> {
-    let is_scan = |kind| matches!(kind, FileKind::InterfileProjections | FileKind::SiemensSinograms | FileKind::Pairs);
-    let is_study = |kind: FileKind| kind.is_sweep() || kind.is_list() || is_scan(kind);
-    let preference = |path: &PathBuf| (FileKind::of(path).is_some_and(is_study), Reverse(path.as_os_str().len()));
+    let is_study = |path: &Path| Format::of(path).is_some_and(|format| STUDIES.contains(&format.content));
+    let preference = |path: &PathBuf| (is_study(path), Reverse(path.as_os_str().len()));
     paths.into_iter().rev().max_by_key(preference)
 }
 

@@ -14,9 +14,11 @@ use super::sweep_facts::{sweep_facts_ui, sweep_feed_ui};
 use super::tubes_panel::tubes_ui;
 use crate::data::{Counts, Study};
 use crate::io::Correction;
+use crate::io::formats::{Access, Content, described};
 use crate::plan::ScanFiles;
 use crate::scanner::{self, InPlane};
 use crate::session::{Maker, MatrixFile, TubeSource};
+use crate::ui::study::openable::studies;
 use crate::ui::widgets::format;
 
 /// What the panel shows.
@@ -78,11 +80,14 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         calibration_ui(view.calibration, view.selected_roi, ui, actions);
     }
     ui.horizontal(|ui| {
-        let help = "Opens a sinogram (.hs), list-mode data (.petsird, .Cdh, .l.hdr), a crystal-pair histogram (.pairs) or an EPRI acquisition (.DSC, .npy, .sweep); for the open scan tubes of response (.tubes), a system matrix (.matrix) or ROIs (.toml, .json); or a session (.session)";
+        let [tubes, matrix, rois, session] =
+            [Content::Tubes, Content::Matrix, Content::Rois, Content::Session].map(|content| described(content, Access::Read));
+        let help = format!("Opens {}; for the open scan {tubes}, {matrix} or {rois}; or {session}", studies());
         if ui.button("Open…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskForFile);
         }
-        let help = "Opens list-mode data (.petsird, .Cdh, .l.hdr) or an EPRI acquisition (.DSC, .sweep) while the scanner writes it";
+        let [list, sweep] = [Content::ListMode, Content::Sweep].map(|content| described(content, Access::Follow));
+        let help = format!("Opens {list} or {sweep} while the scanner writes it");
         if ui.button("Follow…").on_hover_text(help).clicked() {
             actions.push(StudyAction::AskToFollow);
         }

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, bounded};
 
 use super::actions::Action;
+use crate::io::formats::{self, Access, Content, described, extensions};
 use crate::io::{Correction, files_written};
 use crate::ui::numbers::plot_options::PlotToSave;
 use crate::ui::rois::action::NemaStandard;
 use crate::ui::study::list_form::ListTable;
+use crate::ui::study::openable::{STUDIES, studies};
 use crate::ui::widgets::modal::modal_ui;
 use crate::ui::widgets::picture_area::PictureArea;
 
@@ -197,38 +199,38 @@ pub fn overwritten(task: FileTask, path: &Path) -> Vec<PathBuf> {
 fn ask_desktop(task: FileTask) -> Option<PathBuf> {
     let dialog = rfd::FileDialog::new().set_title(title(task));
     match task {
-        FileTask::OpenStudy => dialog
-            .add_filter("Studies", &["hs", "HS", "pairs", "DSC", "dsc", "npy", "sweep", "tubes", "matrix", "session"])
-            .add_filter("Interfile projection header", &["hs", "HS"])
-            .add_filter("Counts of pairs of crystals", &["pairs"])
-            .add_filter("EPRI sweep", &["DSC", "dsc", "npy", "sweep"])
-            .add_filter("Session", &["session"])
-            .add_filter("All files", &["*"])
-            .pick_file(),
-        FileTask::OpenTubes => dialog.add_filter("Tubes of response", &["tubes"]).pick_file(),
-        FileTask::OpenMatrix => dialog.add_filter("Stored matrix", &["matrix"]).pick_file(),
-        FileTask::Follow => dialog
-            .add_filter("List of events", &["petsird", "Cdh", "hdr"])
-            .add_filter("EPRI sweep", &["DSC", "dsc", "sweep"])
-            .pick_file(),
+        FileTask::OpenStudy => {
+            let mut contents = STUDIES.to_vec();
+            contents.extend([Content::Tubes, Content::Matrix, Content::Session]);
+            let all: Vec<String> = contents.iter().flat_map(|content| extensions(*content, Access::Read)).collect();
+            let dialog = dialog.add_filter("Studies", &all);
+            let each = contents.into_iter().fold(dialog, |dialog, content| of_content(dialog, content, Access::Read));
+            each.add_filter("All files", &["*"]).pick_file()
+        }
+        FileTask::OpenTubes => of_content(dialog, Content::Tubes, Access::Read).pick_file(),
+        FileTask::OpenMatrix => of_content(dialog, Content::Matrix, Access::Read).pick_file(),
+        FileTask::Follow => {
+            let lists = of_content(dialog, Content::ListMode, Access::Follow);
+            of_content(lists, Content::Sweep, Access::Follow).pick_file()
+        }
         FileTask::Reference => dialog.add_filter("Reference spectrum", &["DSC", "dsc", "npy"]).pick_file(),
         FileTask::Correct(_) => {
-            dialog.add_filter("Interfile projection header", &["hs", "HS"]).add_filter("All files", &["*"]).pick_file()
+            of_content(dialog, Content::Projections, Access::Read).add_filter("All files", &["*"]).pick_file()
         }
         FileTask::ListTable(ListTable::Crystals) => {
             dialog.add_filter("Table of crystals", &["lut", "hscan", "geom", "toml"]).pick_file()
         }
         FileTask::ListTable(ListTable::Normalization) => dialog.add_filter("CASToR normalisation", &["Cdh", "cdh"]).pick_file(),
-        FileTask::Attenuation => dialog.add_filter("Image", &["nii", "gz", "hv", "npy"]).pick_file(),
-        FileTask::LoadRois => dialog.add_filter("ROIs", &["toml", "json"]).pick_file(),
-        FileTask::SaveImage => dialog
-            .add_filter("NIfTI, compressed", &["gz"])
-            .add_filter("NIfTI", &["nii"])
-            .add_filter("Interfile image", &["hv"])
-            .add_filter("NumPy array", &["npy"])
-            .add_filter("DICOM PET series (folder)", &["dcm"])
-            .set_file_name("image.nii.gz")
-            .save_file(),
+        FileTask::Attenuation => of_content(dialog, Content::Image, Access::Read).pick_file(),
+        FileTask::LoadRois => of_content(dialog, Content::Rois, Access::Read).pick_file(),
+        FileTask::SaveImage => {
+            let each = formats::formats(Content::Image, Access::Write)
+                .flat_map(|format| format.shown.iter().rev().map(|ending| (format.name, ending)));
+            let filter = |dialog: rfd::FileDialog, (name, ending): (&str, &&str)| {
+                dialog.add_filter(format!("{name} ({ending})"), &[ending.rsplit('.').next().unwrap_or_default()])
+            };
+            each.fold(dialog, filter).set_file_name("image.nii.gz").save_file()
+        }
         FileTask::SaveRois => dialog.add_filter("ROIs", &["toml", "json"]).set_file_name("rois.toml").save_file(),
         FileTask::ExportCsv => dialog.add_filter("CSV", &["csv"]).set_file_name("numbers.csv").save_file(),
         FileTask::SavePlot => {
@@ -239,6 +241,11 @@ fn ask_desktop(task: FileTask) -> Option<PathBuf> {
         FileTask::SavePicture(_) => dialog.add_filter("PNG", &["png"]).set_file_name("picture.png").save_file(),
         FileTask::NemaReport(_) => dialog.add_filter("PDF", &["pdf"]).set_file_name("nema.pdf").save_file(),
     }
+}
+
+/// A dialog with a filter for the formats of a content.
+fn of_content(dialog: rfd::FileDialog, content: Content, access: Access) -> rfd::FileDialog {
+    dialog.add_filter(content.one(), &extensions(content, access))
 }
 
 /// What a dialog is for, in words.
@@ -267,28 +274,38 @@ pub fn title(task: FileTask) -> &'static str {
 }
 
 /// The formats of a task, in words.
-fn formats(task: FileTask) -> &'static str {
+fn formats_of(task: FileTask) -> String {
     match task {
-        FileTask::OpenStudy => {
-            "a sinogram (.hs), a crystal-pair histogram (.pairs), an EPRI acquisition (.DSC, .npy, .sweep) or a session (.session)"
-        }
-        FileTask::OpenTubes => "tubes of response (.tubes)",
-        FileTask::OpenMatrix => "a system matrix (.matrix)",
+        FileTask::OpenStudy => format!("{} or {}", studies(), described(Content::Session, Access::Read)),
+        FileTask::OpenTubes => described(Content::Tubes, Access::Read),
+        FileTask::OpenMatrix => described(Content::Matrix, Access::Read),
         FileTask::Follow => {
-            "list-mode data (.petsird, .Cdh, .l.hdr) or an EPRI acquisition (.DSC, .sweep) that is still being written"
+            let [list, sweep] = [Content::ListMode, Content::Sweep].map(|content| described(content, Access::Follow));
+            format!("{list} or {sweep} that is still being written")
         }
+        FileTask::Correct(_) => described(Content::Projections, Access::Read),
+        FileTask::Attenuation => {
+            format!("an image of linear attenuation coefficients, 1/cm ({})", formats::endings(Content::Image, Access::Read))
+        }
+        FileTask::SaveImage => {
+            format!("{} (.dcm is a folder): the ending chooses the format", formats::endings(Content::Image, Access::Write))
+        }
+        FileTask::LoadRois | FileTask::SaveRois => formats::endings(Content::Rois, Access::Write),
+        _ => fixed_formats_of(task).into(),
+    }
+}
+
+/// The formats of a task that no table has.
+fn fixed_formats_of(task: FileTask) -> &'static str {
+    match task {
         FileTask::Reference => "a spectrum without a gradient (.DSC or .npy)",
-        FileTask::Correct(_) => "an Interfile projection header (.hs)",
         FileTask::ListTable(ListTable::Crystals) => "a table of crystals (.lut, .hscan, .geom or .crystals.toml)",
         FileTask::ListTable(ListTable::Normalization) => "a CASToR normalisation file (.Cdh)",
-        FileTask::Attenuation => "an image of linear attenuation coefficients, 1/cm (.nii, .nii.gz, .hv or .npy)",
-        FileTask::SaveImage => ".nii, .nii.gz, .hv, .npy or .dcm (a folder, DICOM): the ending chooses the format",
-        FileTask::LoadRois | FileTask::SaveRois => ".toml or .json",
         FileTask::ExportCsv => ".csv",
         FileTask::SaveSession => ".session",
         FileTask::SavePlot => ".svg, .png at twice the resolution, or .csv for its numbers",
         FileTask::SavePicture(_) => ".png, at twice the resolution of the window",
-        FileTask::NemaReport(_) => ".pdf",
+        _ => ".pdf",
     }
 }
 
@@ -309,7 +326,7 @@ fn path_window_ui(task: FileTask, typed: &str, host: Option<&str>, ctx: &egui::C
             Some(host) => format!("The path on {host}:"),
             None => "This desktop offers no file dialog. Type a path:".into(),
         });
-        let label = ui.label(formats(task));
+        let label = ui.label(formats_of(task));
         let hint = if host.is_some() { "path, or the name of a file in the study's folder" } else { "path" };
         let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text(hint));
         let edit = edit.labelled_by(label.id);

@@ -60,7 +60,7 @@ pub(in crate::io::list_mode) fn read(path: &Path) -> Result<Table, IoError> {
         _ => Err(IoError::Extension {
             path: path.to_owned(),
             what: "a scanner's table of crystals",
-            understood: "a look-up table (.lut, with its .hscan) or rules (.geom), as CASToR has them, or the program's own (.crystals.toml)",
+            understood: "a look-up table (.lut, with its .hscan) or rules (.geom), as CASToR has them, or the program's own (.crystals.toml)".into(),
         }),
     }
 }

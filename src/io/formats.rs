@@ -1,0 +1,609 @@
+//! The formats of files: one table, from which endings, dialogs, `--help`, error messages, the labels of `info` and the table of
+//! `docs/formats.md` follow. A new format is a module with its reader, and a row of [`FORMATS`].
+
+use std::path::{Path, PathBuf};
+
+use super::dicom::{self, Patient};
+use super::follow::ReadHeader;
+use super::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
+use super::{
+    ImageDescription, IoError, Unsupported, bes3t, interfile, nifti, numpy_image, numpy_sweep, saved_matrix, saved_pairs,
+    saved_sweep, saved_tubes,
+};
+use crate::data::{Michelogram, Notice, ReferenceSpectrum, Study, Sweep, Unit, Volume};
+use crate::words::either;
+
+/// A format of files.
+pub struct Format {
+    /// What the rest of the program calls it.
+    pub kind: FileKind,
+    /// What its files contain.
+    pub content: Content,
+    /// Name of the format, as `docs/formats.md` has it.
+    pub name: &'static str,
+    /// Endings as texts and dialogs show them.
+    pub shown: &'static [&'static str],
+    /// All endings that are accepted, in small letters.
+    endings: &'static [&'static str],
+    /// Whether a file with such an ending is of this format: several formats can have an ending.
+    claims: fn(&Path) -> bool,
+    /// How it is read.
+    pub(super) reader: Reader,
+    /// How it is written.
+    pub(super) writer: Writer,
+    /// The data files of a header, whether they exist or not.
+    pub(super) data_files: fn(&Path) -> Vec<PathBuf>,
+    /// Further files that are read with it: a reference spectrum, the arrays of a set.
+    pub(super) beside: fn(&Path) -> Vec<PathBuf>,
+    /// The data files that are written with it.
+    pub(super) data_written: fn(&Path) -> Vec<PathBuf>,
+}
+
+/// What a file contains, by the ending of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Projection data, Interfile.
+    InterfileProjections,
+    /// Projection data, Interfile of Siemens.
+    SiemensSinograms,
+    /// List-mode data, PETSIRD.
+    Petsird,
+    /// List-mode data, CASToR.
+    Castor,
+    /// List-mode data, Siemens.
+    SiemensList,
+    /// List-mode data, YRT-PET.
+    YrtList,
+    /// An EPRI acquisition, or its reference spectrum, Bruker BES3T.
+    Bes3t,
+    /// An EPRI acquisition as a set of NumPy arrays, or its reference spectrum.
+    NumpySweep,
+    /// An EPRI acquisition in the program's own form.
+    SavedSweep,
+    /// An image, Interfile.
+    InterfileImage,
+    /// An image, NIfTI.
+    NiftiImage,
+    /// An image, NumPy array of three dimensions.
+    NumpyImage,
+    /// An image as a DICOM PET series: a folder.
+    DicomSeries,
+    /// Counts of pairs of crystals.
+    Pairs,
+    /// A system matrix.
+    Matrix,
+    /// Tubes of response.
+    Tubes,
+    /// The crystals of a scanner.
+    Crystals,
+    /// The calibration of a scan.
+    Calibration,
+    /// What made a file.
+    Provenance,
+    /// Regions of interest.
+    Rois,
+    /// A session of the window.
+    Session,
+    /// Measured numbers.
+    Measurements,
+}
+
+/// What files contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter)]
+pub enum Content {
+    /// Counts along the lines of a scanner.
+    Projections,
+    /// Events one by one.
+    ListMode,
+    /// Projections of an EPRI acquisition.
+    Sweep,
+    /// An image.
+    Image,
+    /// Counts of pairs of crystals.
+    Pairs,
+    /// A system matrix.
+    Matrix,
+    /// Tubes of response.
+    Tubes,
+    /// The crystals of a scanner.
+    Crystals,
+    /// The calibration of a scan.
+    Calibration,
+    /// What made a file.
+    Provenance,
+    /// Regions of interest.
+    Rois,
+    /// A session of the window.
+    Session,
+    /// Measured numbers.
+    Measurements,
+}
+
+/// Counts, the randoms that were measured beside them, and what a user should know.
+pub(super) type Measured = (Michelogram, Option<Michelogram>, Vec<Notice>);
+
+/// How a format is read: by content, so that who reads such files need not know the formats.
+pub(super) enum Reader {
+    /// It is not read.
+    None,
+    /// By those that use its content: it is the only format of that.
+    Own,
+    Projections(fn(&Path) -> Result<Measured, IoError>),
+    ListMode(fn(&Path, &ListOptions) -> Result<Box<dyn EventReader>, IoError>),
+    Sweep(SweepReader),
+    Image(fn(&Path) -> Result<(Volume, Vec<Notice>), IoError>),
+}
+
+/// How an EPRI acquisition is read.
+pub(super) struct SweepReader {
+    /// Projections, turned back by a phase in degrees if one is given.
+    pub projections: fn(&Path, Option<f64>) -> Result<Study<Sweep>, IoError>,
+    /// A reference spectrum, if the format has any, and where it is looked for.
+    pub reference: Option<ReferenceReader>,
+    /// The header of an acquisition that is still being written, if the format can be followed.
+    pub header: Option<ReadHeader>,
+}
+
+/// How a reference spectrum is read and found beside its acquisition.
+pub(super) struct ReferenceReader {
+    pub read: fn(&Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError>,
+    pub beside: fn(&Path) -> Option<PathBuf>,
+}
+
+/// How a format is written.
+pub(super) enum Writer {
+    /// It is not written.
+    None,
+    /// By those that make its content.
+    Own,
+    Image(fn(&Path, &Volume, &ImageDescription, &Patient) -> Result<(), IoError>),
+}
+
+/// All formats. Of those with the same ending the first that claims a file has it.
+pub static FORMATS: [Format; 22] = [
+    Format {
+        reader: Reader::Projections(|path| interfile::read_projections(path).map(|(data, notices)| (data, None, notices))),
+        writer: Writer::Own,
+        data_files: |path| interfile::data_file(path).into_iter().collect(),
+        data_written: |path| vec![path.with_extension("s")],
+        ..Format::new(FileKind::InterfileProjections, Content::Projections, "Interfile", &[".hs"], &[".hs"])
+    },
+    Format {
+        reader: Reader::Projections(|path| {
+            interfile::read_siemens_sinograms(path).map(|(data, notices)| (data.prompts, data.randoms, notices))
+        }),
+        data_files: |path| interfile::data_file(path).into_iter().collect(),
+        ..Format::new(FileKind::SiemensSinograms, Content::Projections, "Siemens Interfile", &[".s.hdr"], &[".s.hdr"])
+    },
+    Format {
+        reader: Reader::ListMode(|path, _| petsird::open(path)),
+        writer: Writer::Own,
+        ..Format::new(FileKind::Petsird, Content::ListMode, "PETSIRD", &[".petsird"], &[".petsird"])
+    },
+    Format {
+        reader: Reader::ListMode(castor::open),
+        writer: Writer::Own,
+        data_files: |path| castor::data_file(path).into_iter().collect(),
+        ..Format::new(FileKind::Castor, Content::ListMode, "CASToR", &[".Cdh"], &[".cdh"])
+    },
+    Format {
+        reader: Reader::ListMode(siemens::open),
+        data_files: |path| interfile::data_file(path).into_iter().collect(),
+        ..Format::new(FileKind::SiemensList, Content::ListMode, "Siemens 32-bit", &[".l.hdr"], &[".l.hdr", ".l.hdr.stir"])
+    },
+    Format {
+        reader: Reader::ListMode(yrt::open),
+        ..Format::new(FileKind::YrtList, Content::ListMode, "YRT-PET", &[".lmDat"], &[".lmdat"])
+    },
+    Format {
+        reader: Reader::Sweep(SweepReader {
+            projections: bes3t::read_projections,
+            reference: Some(ReferenceReader { read: bes3t::read_spectrum, beside: bes3t::reference_beside }),
+            header: Some(bes3t::sweep_header),
+        }),
+        data_files: bes3t::pair,
+        beside: |path| bes3t::reference_beside(path).iter().flat_map(|reference| bes3t::pair(reference)).collect(),
+        ..Format::new(FileKind::Bes3t, Content::Sweep, "Bruker BES3T", &[".DSC"], &[".dsc", ".dta"])
+    },
+    Format {
+        claims: numpy_sweep::is_of_a_set,
+        reader: Reader::Sweep(SweepReader {
+            projections: |path, phase| real(path, numpy_sweep::read_projections(path)?, phase),
+            reference: Some(ReferenceReader {
+                read: |path| Ok((numpy_sweep::read_spectrum(path)?, Vec::new())),
+                beside: numpy_sweep::reference_beside,
+            }),
+            header: None,
+        }),
+        beside: numpy_sweep::set,
+        ..Format::new(FileKind::NumpySweep, Content::Sweep, "NumPy set", &["-proj.npy"], &[".npy"])
+    },
+    Format {
+        reader: Reader::Sweep(SweepReader {
+            projections: |path, phase| real(path, saved_sweep::read_projections(path)?, phase),
+            reference: None,
+            header: Some(saved_sweep::sweep_header),
+        }),
+        writer: Writer::Own,
+        data_files: |path| vec![saved_sweep::data_file(path)],
+        data_written: |path| vec![saved_sweep::data_file(path)],
+        ..Format::new(FileKind::SavedSweep, Content::Sweep, "tomoscope", &[".sweep"], &[".sweep"])
+    },
+    Format {
+        reader: Reader::Image(interfile::read_image),
+        writer: Writer::Image(|path, volume, _, _| interfile::write_image(path, volume)),
+        data_files: |path| interfile::data_file(path).into_iter().collect(),
+        data_written: |path| vec![path.with_extension("v")],
+        ..Format::new(FileKind::InterfileImage, Content::Image, "Interfile", &[".hv"], &[".hv"])
+    },
+    Format {
+        reader: Reader::Image(nifti::read_image),
+        writer: Writer::Image(|path, volume, description, _| nifti::write_image(path, volume, &description.text)),
+        ..Format::new(FileKind::NiftiImage, Content::Image, "NIfTI", &[".nii", ".nii.gz"], &[".nii", ".nii.gz"])
+    },
+    Format {
+        reader: Reader::Image(numpy_image::read_image),
+        writer: Writer::Image(|path, volume, _, _| numpy_image::write_image(path, volume)),
+        ..Format::new(FileKind::NumpyImage, Content::Image, "NumPy", &[".npy"], &[".npy"])
+    },
+    Format {
+        writer: Writer::Image(dicom::write_series),
+        ..Format::new(FileKind::DicomSeries, Content::Image, "DICOM PET series", &[".dcm"], &[".dcm"])
+    },
+    Format {
+        data_files: |path| vec![saved_pairs::data_file(path)],
+        data_written: |path| vec![saved_pairs::data_file(path)],
+        ..Format::own(FileKind::Pairs, Content::Pairs, "tomoscope", &[".pairs"])
+    },
+    Format {
+        data_files: |path| vec![saved_matrix::data_file(path)],
+        data_written: |path| vec![saved_matrix::data_file(path)],
+        ..Format::own(FileKind::Matrix, Content::Matrix, "tomoscope", &[".matrix"])
+    },
+    Format {
+        data_files: |path| vec![saved_tubes::data_file(path)],
+        data_written: |path| vec![saved_tubes::data_file(path)],
+        ..Format::own(FileKind::Tubes, Content::Tubes, "tomoscope", &[".tubes"])
+    },
+    Format { writer: Writer::None, ..Format::own(FileKind::Crystals, Content::Crystals, "TOML", &[".crystals.toml"]) },
+    Format::own(FileKind::Calibration, Content::Calibration, "TOML", &[".calibration.toml"]),
+    // A record has the name of its file, with .json behind it.
+    Format { claims: is_of_a_file, ..Format::own(FileKind::Provenance, Content::Provenance, "JSON", &[".json"]) },
+    Format::own(FileKind::Rois, Content::Rois, "TOML, JSON", &[".toml", ".json"]),
+    Format::own(FileKind::Session, Content::Session, "TOML", &[".session"]),
+    Format::own(FileKind::Measurements, Content::Measurements, "CSV", &[".csv"]),
+];
+
+impl Format {
+    /// Returns a format that is neither read nor written, of files without others.
+    const fn new(
+        kind: FileKind,
+        content: Content,
+        name: &'static str,
+        shown: &'static [&'static str],
+        endings: &'static [&'static str],
+    ) -> Self {
+        Self {
+            kind,
+            content,
+            name,
+            shown,
+            endings,
+            claims: |_| true,
+            reader: Reader::None,
+            writer: Writer::None,
+            data_files: |_| Vec::new(),
+            beside: |_| Vec::new(),
+            data_written: |_| Vec::new(),
+        }
+    }
+
+    /// Returns a format that only the program has, or that is the only one of its content.
+    const fn own(kind: FileKind, content: Content, name: &'static str, endings: &'static [&'static str]) -> Self {
+        Self { reader: Reader::Own, writer: Writer::Own, ..Self::new(kind, content, name, endings, endings) }
+    }
+
+    /// Returns whether the program can do this with the format.
+    pub fn allows(&self, access: Access) -> bool {
+        match access {
+            Access::Read => !matches!(self.reader, Reader::None),
+            Access::Write => !matches!(self.writer, Writer::None),
+            Access::Follow => match &self.reader {
+                Reader::Sweep(reader) => reader.header.is_some(),
+                Reader::ListMode(_) => self.kind != FileKind::YrtList,
+                _ => false,
+            },
+        }
+    }
+
+    /// Returns the format of a file by its name, if its ending is known.
+    pub fn of(path: &Path) -> Option<&'static Self> {
+        Self::with_ending(path).map(|(format, _)| format)
+    }
+
+    /// The format of a name, and its ending in small letters.
+    fn with_ending(path: &Path) -> Option<(&'static Self, &'static str)> {
+        let name = path.file_name()?.to_string_lossy().to_lowercase();
+        let ending = |format: &Self| format.endings.iter().copied().find(|ending| name.ends_with(ending));
+        FORMATS.iter().find_map(|format| ending(format).filter(|_| (format.claims)(path)).map(|ending| (format, ending)))
+    }
+}
+
+/// What is done with files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// They are read.
+    Read,
+    /// They are written.
+    Write,
+    /// They are read while another program writes them.
+    Follow,
+}
+
+/// The formats of a content that allow this.
+pub fn formats(content: Content, access: Access) -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(move |format| format.content == content && format.allows(access))
+}
+
+/// Their endings, as in `.hv, .nii, .nii.gz, .npy`.
+pub fn endings(content: Content, access: Access) -> String {
+    formats(content, access).flat_map(|format| format.shown).copied().collect::<Vec<_>>().join(", ")
+}
+
+/// Their endings behind the last point, for the filters of a dialog, as written, in small and in capital letters.
+pub fn extensions(content: Content, access: Access) -> Vec<String> {
+    let shown = formats(content, access).flat_map(|format| format.shown);
+    let last = shown.filter_map(|ending| ending.rsplit('.').next());
+    let mut all: Vec<String> = last.flat_map(|name| [name.to_owned(), name.to_lowercase(), name.to_uppercase()]).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Their names with endings, as in `Interfile (.hv), NIfTI (.nii, .nii.gz) or NumPy (.npy)`.
+pub fn names(content: Content, access: Access) -> String {
+    let names: Vec<String> =
+        formats(content, access).map(|format| format!("{} ({})", format.name, format.shown.join(", "))).collect();
+    either(&names)
+}
+
+/// A content with its endings, as in `list-mode data (.petsird, .Cdh, .l.hdr, .lmDat)`.
+pub fn described(content: Content, access: Access) -> String {
+    format!("{} ({})", content.one(), endings(content, access))
+}
+
+/// Replaces `{read images}`, `{write lists}` and the like in a text by the endings: what help pages are written with.
+pub fn filled(text: &str) -> String {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, (inside, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        filled.push_str(before);
+        match inside.split_once(' ').and_then(|(access, content)| Some((Access::named(access)?, Content::named(content)?))) {
+            Some((access, content)) => filled.push_str(&endings(content, access)),
+            None => filled.extend(["{", inside, "}"]),
+        }
+        rest = after;
+    }
+    filled + rest
+}
+
+impl Access {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "read" => Some(Access::Read),
+            "write" => Some(Access::Write),
+            "follow" => Some(Access::Follow),
+            _ => None,
+        }
+    }
+}
+
+impl Content {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "projections" => Some(Content::Projections),
+            "lists" => Some(Content::ListMode),
+            "acquisitions" => Some(Content::Sweep),
+            "images" => Some(Content::Image),
+            _ => None,
+        }
+    }
+
+    /// What one file of it is.
+    pub fn one(self) -> &'static str {
+        match self {
+            Content::Projections => "projection data",
+            Content::ListMode => "list-mode data",
+            Content::Sweep => "an EPRI acquisition",
+            Content::Image => "an image",
+            Content::Pairs => "a crystal-pair histogram",
+            Content::Matrix => "a system matrix",
+            Content::Tubes => "tubes of response",
+            Content::Crystals => "crystals of a scanner",
+            Content::Calibration => "a calibration of a scan",
+            Content::Provenance => "a provenance record",
+            Content::Rois => "regions of interest",
+            Content::Session => "a session of the window",
+            Content::Measurements => "measured numbers",
+        }
+    }
+}
+
+impl FileKind {
+    /// Returns the kind of a file of this name, if its ending is known.
+    pub fn of(path: &Path) -> Option<Self> {
+        Format::of(path).map(|format| format.kind)
+    }
+
+    /// Returns its format.
+    pub fn format(self) -> Option<&'static Format> {
+        FORMATS.iter().find(|format| format.kind == self)
+    }
+
+    /// Whether its files contain this.
+    pub fn has(self, content: Content) -> bool {
+        self.format().is_some_and(|format| format.content == content)
+    }
+
+    /// Whether a file of this kind can be read as an image.
+    pub fn is_image(self) -> bool {
+        self.format().is_some_and(|format| format.content == Content::Image && format.allows(Access::Read))
+    }
+
+    /// Whether a file of this kind contains counts along lines.
+    pub fn is_scan(self) -> bool {
+        self.has(Content::Projections)
+    }
+
+    /// Whether a file of this kind is list-mode data.
+    pub fn is_list(self) -> bool {
+        self.has(Content::ListMode)
+    }
+
+    /// Whether a file of this kind can be an EPRI acquisition.
+    pub fn is_sweep(self) -> bool {
+        self.has(Content::Sweep)
+    }
+
+    /// The name of a file without its ending: "scan" of `folder/scan.l.hdr`. (Of an unknown ending what stands before the last point.)
+    pub fn stem(path: &Path) -> String {
+        let known = Format::with_ending(path).zip(path.file_name());
+        let without = known.and_then(|((_, ending), name)| {
+            let name = name.to_string_lossy();
+            Some(name.get(..name.len().checked_sub(ending.len())?)?.to_owned())
+        });
+        without.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+    }
+}
+
+/// Whether the name of a record is that of an image, or of a table, with `.json` behind it.
+fn is_of_a_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let of = name.strip_suffix(".json").and_then(|of| Format::of(Path::new(of)));
+    of.is_some_and(|format| matches!(format.content, Content::Image | Content::Measurements))
+}
+
+/// Refuses a phase for an acquisition of real values.
+fn real(path: &Path, study: Study<Sweep>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
+    match phase {
+        Some(degrees) => Err(IoError::unsupported(path, Unsupported::NotComplex(degrees))),
+        None => Ok(study),
+    }
+}
+
+/// The error of a file that contains something else, or is in a format that does not allow this.
+pub(super) fn not_understood(path: &Path, content: Content, access: Access) -> IoError {
+    IoError::Extension { path: path.to_owned(), what: content.one(), understood: names(content, access) }
+}
+
+/// Reads projection data and returns what a user should know about it, too. (Of Siemens' sinograms the prompts.)
+///
+/// # Errors
+/// Another ending; the format's reader fails.
+pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
+    read_measured(path).map(|(prompts, _, notices)| (prompts, notices))
+}
+
+/// Reads projection data, with the randoms that were measured beside them.
+pub(super) fn read_measured(path: &Path) -> Result<Measured, IoError> {
+    match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::Projections(read)) => read(path),
+        _ => Err(not_understood(path, Content::Projections, Access::Read)),
+    }
+}
+
+/// Writes projection data.
+///
+/// # Errors
+/// Another ending; [`interfile::write_projections`] fails.
+pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::InterfileProjections) => interfile::write_projections(path, data),
+        _ => Err(not_understood(path, Content::Projections, Access::Write)),
+    }
+}
+
+/// Reads an image and returns what a user should know about it, too.
+///
+/// # Errors
+/// Another ending; the format's reader fails.
+pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
+    match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::Image(read)) => read(path),
+        _ => Err(not_understood(path, Content::Image, Access::Read)),
+    }
+}
+
+/// Refuses a name whose format cannot hold an image in this unit, for those who write one after long work.
+///
+/// # Errors
+/// [`dicom::check_unit`] fails.
+pub fn check_image_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
+    if FileKind::of(path) == Some(FileKind::DicomSeries) { dicom::check_unit(path, unit) } else { Ok(()) }
+}
+
+/// Writes an image.
+///
+/// # Errors
+/// Another ending; the format's writer fails.
+pub fn write_volume(path: &Path, volume: &Volume) -> Result<(), IoError> {
+    write_described_volume(path, volume, &concat!("tomoscope ", env!("CARGO_PKG_VERSION")).into(), &Patient::default())
+}
+
+/// Writes an image with what made it and whose it is, where the format has a place for that.
+///
+/// # Errors
+/// As [`write_volume`].
+pub fn write_described_volume(
+    path: &Path,
+    volume: &Volume,
+    description: &ImageDescription,
+    patient: &Patient,
+) -> Result<(), IoError> {
+    match Format::of(path).map(|format| &format.writer) {
+        Some(Writer::Image(write)) => write(path, volume, description, patient),
+        _ => Err(not_understood(path, Content::Image, Access::Write)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator as _;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_one_row_that_its_shown_endings_lead_to() {
+        for format in &FORMATS {
+            assert!(FORMATS.iter().filter(|other| other.kind == format.kind).count() == 1, "{:?}", format.kind);
+            for ending in format.shown {
+                let name = if format.kind == FileKind::Provenance { "a.hv.json".to_owned() } else { format!("a{ending}") };
+                assert_eq!(FileKind::of(Path::new(&name)), Some(format.kind), "{name}");
+            }
+        }
+        assert!(Content::iter().all(|content| FORMATS.iter().any(|format| format.content == content)));
+    }
+
+    #[test]
+    fn names_that_several_formats_could_have_are_told_apart() {
+        let kinds =
+            ["a.npy", "a-proj.npy", "a.crystals.toml", "a.toml", "a.json", "a.csv.json", "A.L.HDR", "a.l.hdr.STIR", "a.txt"];
+        use FileKind as K;
+        let expected =
+            [K::NumpyImage, K::NumpySweep, K::Crystals, K::Rois, K::Rois, K::Provenance, K::SiemensList, K::SiemensList];
+        let found: Vec<_> = kinds.iter().filter_map(|name| FileKind::of(Path::new(name))).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn texts_have_the_endings_that_they_ask_for() {
+        assert_eq!(
+            filled("Image ({read images}) or {} of {read what}."),
+            "Image (.hv, .nii, .nii.gz, .npy) or {} of {read what}."
+        );
+        assert_eq!(endings(Content::ListMode, Access::Follow), ".petsird, .Cdh, .l.hdr");
+        assert_eq!(names(Content::Image, Access::Read), "Interfile (.hv), NIfTI (.nii, .nii.gz) or NumPy (.npy)");
+    }
+}
