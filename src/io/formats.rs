@@ -122,6 +122,12 @@ pub enum Content {
 /// Counts, the randoms that were measured beside them, and what a user should know.
 pub(super) type Measured = (Michelogram, Option<Michelogram>, Vec<Notice>);
 
+/// What was read, and what a user should know about it.
+type Noticed<T> = Result<(T, Vec<Notice>), IoError>;
+
+/// How list-mode data is opened.
+type OpenList = fn(&Path, &ListOptions) -> Result<Box<dyn EventReader>, IoError>;
+
 /// How a format is read: by content, so that who reads such files need not know the formats.
 pub(super) enum Reader {
     /// It is not read.
@@ -129,9 +135,9 @@ pub(super) enum Reader {
     /// By those that use its content: it is the only format of that.
     Own,
     Projections(fn(&Path) -> Result<Measured, IoError>),
-    ListMode(fn(&Path, &ListOptions) -> Result<Box<dyn EventReader>, IoError>),
+    ListMode(OpenList),
     Sweep(SweepReader),
-    Image(fn(&Path) -> Result<(Volume, Vec<Notice>), IoError>),
+    Image(fn(&Path) -> Noticed<Volume>),
 }
 
 /// How an EPRI acquisition is read.
@@ -146,7 +152,7 @@ pub(super) struct SweepReader {
 
 /// How a reference spectrum is read and found beside its acquisition.
 pub(super) struct ReferenceReader {
-    pub read: fn(&Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError>,
+    pub read: fn(&Path) -> Noticed<ReferenceSpectrum>,
     pub beside: fn(&Path) -> Option<PathBuf>,
 }
 
