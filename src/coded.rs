@@ -45,6 +45,27 @@ impl Coded for serde_json::Error {
     }
 }
 
+/// The error of a higher part as one of a lower part has it: its code and its text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct PassedOn {
+    code: &'static str,
+    text: String,
+}
+
+impl PassedOn {
+    /// Returns the code and the text of an error.
+    pub fn of(error: &(impl Coded + Display)) -> Self {
+        Self { code: error.code(), text: error.to_string() }
+    }
+}
+
+impl Coded for PassedOn {
+    fn code(&self) -> &'static str {
+        self.code
+    }
+}
+
 /// Gives an enum that derives `strum::IntoStaticStr` its codes: `coded!(Error, Inner, …)`; the variants named after the enum hold another
 /// coded error and have its code.
 macro_rules! coded {

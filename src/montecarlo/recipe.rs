@@ -39,7 +39,7 @@ pub enum Amount {
 }
 
 /// Why there are no tubes.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "tubes.")]
 pub enum CannotMakeTubes {
     /// The scanner has no heads.

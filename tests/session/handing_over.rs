@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crossbeam_channel::{bounded, unbounded};
 use tomoscope::algebra::BackendError;
-use tomoscope::recon::{SettingsProblem, Stage};
+use tomoscope::coded::Problem;
+use tomoscope::recon::Stage;
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
 use tomoscope::task::Task;
 
@@ -134,8 +135,8 @@ fn a_copy_that_fails_fails_the_run_and_the_last_good_volume_stays() {
             })
         }));
         let failing = watcher.start(1_000_000, RoiSet::default(), false);
-        let sentence = watcher.wait_for_failure(failing).text;
-        assert!(sentence.contains(if panics { "slot 4 of 3" } else { "use --device cpu" }), "{sentence}");
+        let problem = watcher.wait_for_failure(failing);
+        assert_eq!(problem.code, if panics { "internal" } else { "device.device" }, "{problem:?}");
         // What was measured meanwhile is told, and nothing comes after the failure.
         let told = told(&watcher, failing);
         assert!(told.len() >= 4 && told.iter().enumerate().all(|(index, step)| *step == index + 1), "{told:?}");
@@ -292,14 +293,11 @@ fn an_error_when_nobody_looked_hands_the_image_before_it_over() {
     let mut watcher = Watcher::with_options(
         unwatched(),
         scripted(|_| {
-            Script::with_deed(
-                1,
-                |step, _| if step == 4 { Err(SettingsProblem::Setup("no memory".into()).into()) } else { Ok(()) },
-            )
+            Script::with_deed(1, |step, _| if step == 4 { Err(BackendError::Device("no memory".into()).into()) } else { Ok(()) })
         }),
         |_| {},
     );
     let run = watcher.start(9, RoiSet::default(), false);
-    assert_eq!(watcher.wait_for_failure(run).text, "no memory");
+    assert_eq!(watcher.wait_for_failure(run), Problem::new("device.device", "no memory"));
     assert_eq!(watcher.shown_value(), value_of(1, 3));
 }

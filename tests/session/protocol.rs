@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::unbounded;
+use tomoscope::algebra::BackendError;
+use tomoscope::coded::Problem;
 use tomoscope::data::{Roi, RoiMask, RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::Job;
-use tomoscope::recon::{SettingsProblem, Stage};
+use tomoscope::recon::Stage;
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
 
 use super::script::{PATIENCE, Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
@@ -180,12 +182,12 @@ fn an_error_fails_the_run_and_the_next_start_works() {
         Script::with_deed(
             1,
             move |step, _| {
-                if run == 1 && step == 3 { Err(SettingsProblem::Setup(sentence.into()).into()) } else { Ok(()) }
+                if run == 1 && step == 3 { Err(BackendError::Device(sentence.into()).into()) } else { Ok(()) }
             },
         )
     }));
     let failing = watcher.start(5, RoiSet::default(), false);
-    assert_eq!(watcher.wait_for_failure(failing).text, sentence);
+    assert_eq!(watcher.wait_for_failure(failing), Problem::new("device.device", sentence));
     assert_eq!(watcher.shown_value(), value_of(1, 2), "the last good volume stays");
     assert_eq!(watcher.session.history(failing).len(), 2);
     let next = watcher.start(5, RoiSet::default(), false);
@@ -199,8 +201,8 @@ fn a_panic_fails_the_run_and_the_next_start_works() {
         Script::with_deed(2, move |step, _| if run == 1 && step == 3 { panic!("index 7 of 3") } else { Ok(()) })
     }));
     let failing = watcher.start(5, RoiSet::default(), false);
-    let sentence = watcher.wait_for_failure(failing).text;
-    assert!(sentence.contains("index 7 of 3"), "{sentence}");
+    let problem = watcher.wait_for_failure(failing);
+    assert!(problem.code == "internal" && problem.text.contains("index 7 of 3"), "{problem:?}");
     let next = watcher.start(5, RoiSet::default(), false);
     assert_eq!(watcher.wait_for_end(next), EndReason::Completed);
     assert_eq!(watcher.iterates(next).len(), 10);
@@ -210,7 +212,8 @@ fn a_panic_fails_the_run_and_the_next_start_works() {
 fn a_panic_of_the_set_up_is_a_failure_too() {
     let mut watcher = Watcher::new(scripted(|run| if run == 1 { panic!("no such thing") } else { Script::new(1) }));
     let failing = watcher.start(1, RoiSet::default(), false);
-    assert!(watcher.wait_for_failure(failing).text.contains("no such thing"));
+    let problem = watcher.wait_for_failure(failing);
+    assert!(problem.code == "internal" && problem.text.contains("no such thing"), "{problem:?}");
     let next = watcher.start(1, RoiSet::default(), false);
     assert_eq!(watcher.wait_for_end(next), EndReason::Completed);
 }

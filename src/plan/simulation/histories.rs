@@ -1,24 +1,14 @@
 //! The device that follows the histories of tubes of response.
 
+#[cfg(feature = "cuda")]
 use crate::algebra::BackendError;
 #[cfg(feature = "cuda")]
 use crate::cuda::TubesMonteCarlo;
 use crate::data::Notice;
-use crate::montecarlo::{AllThreads, CannotMakeTubes, FollowHistories};
-use crate::operator::OperatorError;
+use crate::montecarlo::{AllThreads, FollowHistories};
 use crate::plan::error::SetupError;
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_device, or_on_cpu};
-
-impl From<CannotMakeTubes> for SetupError {
-    fn from(error: CannotMakeTubes) -> Self {
-        match error {
-            CannotMakeTubes::Stopped(stopped) => OperatorError::from(stopped).into(),
-            CannotMakeTubes::Device(text) => BackendError::Device(text).into(),
-            error => Self::Settings(error.to_string()),
-        }
-    }
-}
 
 /// What was done on a device.
 pub struct Followed<T> {
@@ -57,6 +47,9 @@ pub(in crate::plan) fn with_histories_followed<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algebra::BackendError;
+    use crate::montecarlo::CannotMakeTubes;
+    use crate::operator::OperatorError;
     use crate::task::Stopped;
 
     #[test]

@@ -269,8 +269,7 @@ impl Runner<'_> {
             Some(pairs) => Study::new(scan.name(), pairs),
             None => {
                 let (phantom, num_counts) = (self.plan.phantom(scan)?, self.plan.num_counts(scan)?);
-                let study = scan_pairs(&phantom, self.plan.ring()?, num_counts, self.plan.seed, &Task::new())
-                    .map_err(|error| ReproduceError::Photons(error.to_string()))?;
+                let study = scan_pairs(&phantom, self.plan.ring()?, num_counts, self.plan.seed, &Task::new())?;
                 self.folder.store_pairs(&scan.name(), &study.measured)?;
                 study
             }

@@ -4,6 +4,7 @@ use super::plan::Plan;
 use super::stages::Work;
 use crate::data::TubeSampling;
 use crate::montecarlo::{EdgeDeviation, TubeRecipe};
+use crate::operator::OperatorError;
 use crate::report::{Tables, Value};
 use crate::reproduce::ReproduceError;
 use crate::reproduce::folder::Folder;
@@ -15,11 +16,10 @@ const SEED: u64 = 1;
 
 /// The deviation of the simulated scanner, by ring differences.
 pub(super) fn measure(plan: &Plan) -> Result<Vec<EdgeDeviation>, ReproduceError> {
-    let (scanner, photons) = (plan.scanner()?, |text: String| ReproduceError::Photons(text));
-    let coincidences = TubeRecipe::default().coincidences(&scanner).map_err(|error| photons(error.to_string()))?;
-    coincidences
-        .edge_deviation(&TubeSampling::of(&scanner.geometry), plan.num_histories, SEED, &Task::new())
-        .map_err(|error| photons(error.to_string()))
+    let scanner = plan.scanner()?;
+    let coincidences = TubeRecipe::default().coincidences(&scanner)?;
+    let found = coincidences.edge_deviation(&TubeSampling::of(&scanner.geometry), plan.num_histories, SEED, &Task::new());
+    Ok(found.map_err(OperatorError::from)?)
 }
 
 /// Their table, once they are measured.

@@ -145,8 +145,7 @@ impl Plan {
             Object::Points => of_points,
             Object::Lines => of_lines,
         };
-        scan_photons(&self.phantom(object)?, &self.scanner()?, num_counts, seed, &Task::new())
-            .map_err(|error| ReproduceError::Photons(error.to_string()))
+        Ok(scan_photons(&self.phantom(object)?, &self.scanner()?, num_counts, seed, &Task::new())?)
     }
 
     /// The tubes, made where that is fastest.

@@ -140,7 +140,7 @@ impl Runner<'_> {
                 let data = self.data(Object::Derenzo, 1)?;
                 let image = |implementation| -> Result<Volume, ReproduceError> {
                     let images = images(&data, settings(&data, implementation, plan.num_subsets)?, 1)?;
-                    images.into_iter().next().ok_or(ReproduceError::Photons("there is no image".into()))
+                    images.into_iter().next().ok_or(ReproduceError::NoImage)
                 };
                 let reference = match self.reference.take() {
                     Some(reference) => reference,
