@@ -45,7 +45,7 @@ impl Coded for serde_json::Error {
     }
 }
 
-/// The error of a higher part as one of a lower part has it: its code and its text.
+/// The error of a higher part as the error of a lower one holds it: its code and its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct PassedOn {
@@ -54,9 +54,14 @@ pub struct PassedOn {
 }
 
 impl PassedOn {
+    /// Returns a code and a text.
+    pub fn new(code: &'static str, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+
     /// Returns the code and the text of an error.
     pub fn of(error: &(impl Coded + Display)) -> Self {
-        Self { code: error.code(), text: error.to_string() }
+        Self::new(error.code(), error.to_string())
     }
 }
 

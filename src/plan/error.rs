@@ -76,7 +76,7 @@ impl From<FollowError> for SetupError {
     fn from(error: FollowError) -> Self {
         match error {
             FollowError::Stopped(stopped) => OperatorError::from(stopped).into(),
-            FollowError::Device(text) => BackendError::Device(text).into(),
+            FollowError::Device(error) => BackendError::Device(error).into(),
             FollowError::TallyFull => Self::Photons(error),
         }
     }
@@ -86,7 +86,7 @@ impl From<CannotMakeTubes> for SetupError {
     fn from(error: CannotMakeTubes) -> Self {
         match error {
             CannotMakeTubes::Stopped(stopped) => OperatorError::from(stopped).into(),
-            CannotMakeTubes::Device(text) => BackendError::Device(text).into(),
+            CannotMakeTubes::Device(error) => BackendError::Device(error).into(),
             error => Self::Tubes(error),
         }
     }

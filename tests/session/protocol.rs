@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crossbeam_channel::unbounded;
 use tomoscope::algebra::BackendError;
-use tomoscope::coded::Problem;
+use tomoscope::coded::PassedOn;
 use tomoscope::data::{Roi, RoiMask, RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::Job;
@@ -177,17 +177,12 @@ fn commands_sent_in_one_breath_are_obeyed_in_order() {
 
 #[test]
 fn an_error_fails_the_run_and_the_next_start_works() {
-    let sentence = "the device broke at step 3; use --device cpu";
+    let broken = || BackendError::Device(PassedOn::new("cuda.driver", "the device broke at step 3; use --device cpu"));
     let mut watcher = Watcher::new(scripted(move |run| {
-        Script::with_deed(
-            1,
-            move |step, _| {
-                if run == 1 && step == 3 { Err(BackendError::Device(sentence.into()).into()) } else { Ok(()) }
-            },
-        )
+        Script::with_deed(1, move |step, _| if run == 1 && step == 3 { Err(broken().into()) } else { Ok(()) })
     }));
     let failing = watcher.start(5, RoiSet::default(), false);
-    assert_eq!(watcher.wait_for_failure(failing), Problem::new("device.device", sentence));
+    assert_eq!(watcher.wait_for_failure(failing), broken().into());
     assert_eq!(watcher.shown_value(), value_of(1, 2), "the last good volume stays");
     assert_eq!(watcher.session.history(failing).len(), 2);
     let next = watcher.start(5, RoiSet::default(), false);

@@ -262,6 +262,7 @@ fn cuda_devices() -> Vec<Device> {
 mod tests {
     use super::*;
     use crate::algebra::BackendError;
+    use crate::coded::PassedOn;
 
     #[test]
     fn the_processor_does_what_a_gpu_cannot_only_where_the_device_was_left_open() {
@@ -271,7 +272,7 @@ mod tests {
             gpu: gpu.map(str::to_owned),
             has_subsets: true,
         };
-        let broken: SetupError = BackendError::Device("the GPU broke".into()).into();
+        let broken: SetupError = BackendError::Device(PassedOn::new("cuda.driver", "the GPU broke")).into();
         let settings = SetupError::from(SetupProblem::Iterations);
         let work = |error: &SetupError, choice: DeviceChoice| {
             let mut tried = Vec::new();
