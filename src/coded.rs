@@ -45,6 +45,32 @@ impl Coded for serde_json::Error {
     }
 }
 
+/// The error of a higher part as the error of a lower one holds it: its code and its text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct PassedOn {
+    code: &'static str,
+    text: String,
+}
+
+impl PassedOn {
+    /// Returns a code and a text.
+    pub fn new(code: &'static str, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+
+    /// Returns the code and the text of an error.
+    pub fn of(error: &(impl Coded + Display)) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl Coded for PassedOn {
+    fn code(&self) -> &'static str {
+        self.code
+    }
+}
+
 /// Gives an enum that derives `strum::IntoStaticStr` its codes: `coded!(Error, Inner, …)`; the variants named after the enum hold another
 /// coded error and have its code.
 macro_rules! coded {

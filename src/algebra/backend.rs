@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::coded::coded;
+use crate::coded::{PassedOn, coded};
 use crate::data::{RoiMask, RoiSums};
 
 /// What an array holds. On several devices images are replicated and data is divided: the two are not mixed up.
@@ -34,14 +34,14 @@ pub enum BackendError {
         found: usize,
     },
     /// The device refused or broke.
-    #[error("{0}")]
-    Device(String),
+    #[error(transparent)]
+    Device(PassedOn),
     /// Another member of the team has stopped or failed, and says why.
     #[error("another device or process of this run has stopped or failed")]
     Left,
 }
 
-coded!(BackendError);
+coded!(BackendError, Device);
 
 /// An image on its way from a device: fills the values of a `[z, y, x]` volume with the image as it was when this was
 /// made, and waits for the device where it must. It may be called on any thread.

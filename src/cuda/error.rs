@@ -1,6 +1,6 @@
-//! Why a CUDA device cannot be used, as sentences.
+//! Why a CUDA device cannot be used.
 
-use crate::coded::coded;
+use crate::coded::{PassedOn, coded};
 
 /// Why a CUDA device cannot be used or failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
@@ -61,6 +61,12 @@ pub enum CudaError {
         /// What the driver was asked to do.
         doing: &'static str,
     },
+    /// The backprojected data contain values that are not finite.
+    #[error("the backprojected data hold values that are no numbers; start again, and check the data and the corrections")]
+    NotFinite,
+    /// The system matrix was used before it was copied to the device.
+    #[error("the system matrix is not on the device")]
+    NotLoaded,
     /// The driver does not start.
     #[error(
         "the NVIDIA driver does not start: {message}; restart the computer, which is needed after an update of the driver, and if that does not help reinstall the driver"
@@ -108,7 +114,7 @@ impl From<CudaError> for crate::algebra::BackendError {
     fn from(error: CudaError) -> Self {
         match error {
             CudaError::Length { expected, found } => Self::Length { expected, found },
-            error => Self::Device(error.to_string()),
+            error => Self::Device(PassedOn::of(&error)),
         }
     }
 }

@@ -9,8 +9,8 @@ use cudarc::driver::CudaSlice;
 use super::kernel::one_each;
 use super::probe::guarded;
 use super::projecting::Sum;
-use super::{CudaArray, CudaBackend};
-use crate::algebra::{Backend, BackendError, Data, Image};
+use super::{CudaArray, CudaBackend, CudaError};
+use crate::algebra::{Backend, Data, Image};
 use crate::operator::{OperatorError, Subset};
 
 /// Rounding of the sums that the bound comes from.
@@ -54,9 +54,7 @@ impl FixedPoint {
         let largest_magnitude = backend.peers.team.largest(largest_magnitude)?;
         let bound = MARGIN * f64::from(largest_sensitivity) * f64::from(largest_magnitude);
         if !bound.is_finite() {
-            let text =
-                "the backprojected data hold values that are no numbers; start again, and check the data and the corrections";
-            return Err(BackendError::Device(text.into()).into());
+            return Err(CudaError::NotFinite.into());
         }
         if bound <= 0.0 {
             return Ok(backend.clear(out)?);

@@ -11,6 +11,7 @@ use super::pacing::Pace;
 use super::probe::guarded;
 use super::{CudaBackend, CudaError};
 use crate::algebra::RingBasis;
+use crate::coded::PassedOn;
 use crate::montecarlo::{
     FollowError, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTotals, RingDetector,
     TALLY_LIMIT, WEIGHT_UNITS, scale_above,
@@ -267,7 +268,7 @@ fn resident(backend: &CudaBackend, kernel: &Kernel) -> Result<LaunchConfig, Cuda
 fn told(error: OperatorError) -> FollowError {
     match error {
         OperatorError::Stopped(stopped) => FollowError::Stopped(stopped),
-        error => FollowError::Device(error.to_string()),
+        error => FollowError::Device(PassedOn::of(&error)),
     }
 }
 

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 use super::kernel::one_each;
 use super::launches::stored_matrix::{Kernels, OfLines, Plan as PlanHead};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{BackendError, Data, Image};
+use crate::algebra::{Data, Image};
 use crate::data::ResponseMatrix;
 use crate::operator::{
     Accumulation, CrystalPairs, DataSpace, LinearOperator, MatrixColumns, MatrixOrder, OperatorError, Residence,
@@ -184,7 +184,7 @@ fn shape(num_blocks: usize, threads: u32) -> LaunchConfig {
 }
 
 fn not_loaded() -> OperatorError {
-    BackendError::Device("the system matrix is not on the device".into()).into()
+    CudaError::NotLoaded.into()
 }
 
 impl LinearOperator<CudaBackend> for StoredMatrix {

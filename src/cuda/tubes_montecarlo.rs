@@ -10,6 +10,7 @@ use super::launches::tubes_montecarlo::{Kernels, Simulation, Tubes};
 use super::pacing::Pace;
 use super::probe::guarded;
 use super::{CudaBackend, CudaError};
+use crate::coded::PassedOn;
 use crate::montecarlo::{
     Coincidences, CrystalHead, FollowError, FollowHistories, Material, RangeProfile, STEPS_PER_KEV, TallySums, TubeTally,
 };
@@ -208,7 +209,7 @@ impl FollowHistories for TubesMonteCarlo {
     fn follow(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), FollowError> {
         let found = self.sums_of_next(tally, num, task).map_err(|error| match error {
             OperatorError::Stopped(stopped) => FollowError::Stopped(stopped),
-            error => FollowError::Device(error.to_string()),
+            error => FollowError::Device(PassedOn::of(&error)),
         })?;
         tally.take_in(num, &found);
         Ok(())

@@ -41,7 +41,7 @@ pub struct Coincidences {
 }
 
 /// Why a scanner cannot be simulated.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "coincidences.")]
 pub enum CoincidenceError {
     /// A material that is not known.

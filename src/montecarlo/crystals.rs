@@ -24,7 +24,7 @@ pub struct CrystalArray {
 }
 
 /// Why crystals do not make a head.
-#[derive(Debug, Error, PartialEq, strum::IntoStaticStr)]
+#[derive(Clone, Debug, Error, PartialEq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "crystal-head.")]
 pub enum HeadError {
     /// No crystals, or too many for an index of 16 bits.

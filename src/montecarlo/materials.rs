@@ -67,7 +67,7 @@ struct Entry {
 }
 
 /// No such material.
-#[derive(Debug, Error, PartialEq)]
+#[derive(Clone, Debug, Error, PartialEq)]
 #[error("no material is called '{name}'; known are {known}")]
 pub struct MaterialError {
     name: String,

@@ -36,7 +36,7 @@ pub struct Readout {
 }
 
 /// Why a readout cannot be.
-#[derive(Debug, Error, PartialEq, strum::IntoStaticStr)]
+#[derive(Clone, Debug, Error, PartialEq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "readout.")]
 pub enum ReadoutError {
     /// The energy resolution.

@@ -3,7 +3,7 @@
 use super::coincidences::{CoincidenceError, Coincidences};
 use super::positron::{AnnihilationPhysics, Isotope};
 use super::tubes::{FollowError, FollowHistories, TubePrecision, TubeTally};
-use crate::coded::coded;
+use crate::coded::{PassedOn, coded};
 use crate::data::{SharedTubes, SuperLorError, SuperLors, TubeSampling, TubeSet, TubeSetError, TubesMade};
 use crate::scanner::Scanner;
 use crate::task::{Stopped, Task};
@@ -39,7 +39,7 @@ pub enum Amount {
 }
 
 /// Why there are no tubes.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "tubes.")]
 pub enum CannotMakeTubes {
     /// The scanner has no heads.
@@ -60,20 +60,20 @@ pub enum CannotMakeTubes {
     /// Stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// The device failed, as a sentence.
-    #[error("{0}")]
-    Device(String),
+    /// The device failed.
+    #[error(transparent)]
+    Device(PassedOn),
 }
 
-coded!(CannotMakeTubes, Coincidences, Tubes, SuperLors, Stopped);
+coded!(CannotMakeTubes, Coincidences, Tubes, SuperLors, Stopped, Device);
 
 impl From<FollowError> for CannotMakeTubes {
     fn from(error: FollowError) -> Self {
         match error {
             FollowError::Stopped(stopped) => Self::Stopped(stopped),
-            FollowError::Device(text) => Self::Device(text),
+            FollowError::Device(error) => Self::Device(error),
             // Tubes have no such tally.
-            FollowError::TallyFull => Self::Device(error.to_string()),
+            FollowError::TallyFull => Self::Device(PassedOn::of(&error)),
         }
     }
 }

@@ -43,7 +43,7 @@ struct Layer {
 }
 
 /// Why a ring cannot be simulated.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "crystal-ring.")]
 pub enum RingDetectorError {
     /// A material that is not known.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::coincidences::{Coincidences, CrystalLine};
-use crate::coded::coded;
+use crate::coded::{PassedOn, coded};
 use crate::data::{SuperLors, TubeSampling};
 use crate::random::stream;
 use crate::task::{Stopped, Task};
@@ -75,9 +75,9 @@ pub enum FollowError {
     /// Stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// The device failed, as a sentence.
-    #[error("{0}")]
-    Device(String),
+    /// The device failed.
+    #[error(transparent)]
+    Device(PassedOn),
     /// An element of a matrix has been counted as often as its tally can hold.
     #[error(
         "the simulation stopped: an element of the matrix has been counted as often as its tally can hold; choose fewer histories"
@@ -85,7 +85,7 @@ pub enum FollowError {
     TallyFull,
 }
 
-coded!(FollowError, Stopped);
+coded!(FollowError, Stopped, Device);
 
 /// All threads of the processor.
 pub struct AllThreads;

@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use super::problem::SetupProblem;
 use crate::algebra::BackendError;
 use crate::coded::coded;
+use crate::data::MatrixError;
 use crate::geometry::GridError;
 use crate::io::IoError;
+use crate::montecarlo::{CannotMakeTubes, FollowError, RingDetectorError};
 use crate::operator::OperatorError;
 use crate::recon::ReconError;
 use crate::scanner::ScanGeometryError;
@@ -13,7 +16,7 @@ use crate::task::Stopped;
 use crate::words::bytes;
 
 /// Why a run cannot begin.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "setup.")]
 pub enum SetupError {
     /// The algorithm refuses the data or the settings, or was stopped.
@@ -22,6 +25,21 @@ pub enum SetupError {
     /// Invalid image grid.
     #[error(transparent)]
     Grid(#[from] GridError),
+    /// Settings that do not go together, or do not suit the data.
+    #[error(transparent)]
+    Settings(#[from] SetupProblem),
+    /// A matrix that is invalid, or that of another ring.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// A ring of crystals that cannot be simulated.
+    #[error(transparent)]
+    Ring(#[from] RingDetectorError),
+    /// Photons that cannot be followed.
+    #[error(transparent)]
+    Photons(FollowError),
+    /// Tubes of response that cannot be made.
+    #[error(transparent)]
+    Tubes(CannotMakeTubes),
     /// More memory is needed than there is.
     #[error(
         "about {} of memory are needed{} and {} are free; {}",
@@ -37,12 +55,9 @@ pub enum SetupError {
         /// Whether fewer subsets would do with less.
         has_subsets: bool,
     },
-    /// Settings that do not go together, as a sentence.
-    #[error("{0}")]
-    Settings(String),
 }
 
-coded!(SetupError, Recon, Grid);
+coded!(SetupError, Recon, Grid, Settings, Matrix, Ring, Photons, Tubes);
 
 impl From<OperatorError> for SetupError {
     fn from(error: OperatorError) -> Self {
@@ -53,6 +68,27 @@ impl From<OperatorError> for SetupError {
 impl From<BackendError> for SetupError {
     fn from(error: BackendError) -> Self {
         OperatorError::from(error).into()
+    }
+}
+
+// A stop and a device that failed are the same error wherever they come from: `is_of_a_gpu` looks for it.
+impl From<FollowError> for SetupError {
+    fn from(error: FollowError) -> Self {
+        match error {
+            FollowError::Stopped(stopped) => OperatorError::from(stopped).into(),
+            FollowError::Device(error) => BackendError::Device(error).into(),
+            FollowError::TallyFull => Self::Photons(error),
+        }
+    }
+}
+
+impl From<CannotMakeTubes> for SetupError {
+    fn from(error: CannotMakeTubes) -> Self {
+        match error {
+            CannotMakeTubes::Stopped(stopped) => OperatorError::from(stopped).into(),
+            CannotMakeTubes::Device(error) => BackendError::Device(error).into(),
+            error => Self::Tubes(error),
+        }
     }
 }
 

@@ -5,12 +5,13 @@
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
-//! row 1: error course
-//! row 2: platform
-//! row 3: projector simulation
-//! row 4: list_mode
-//! row 5: job
-//! row 6: setup provenance study_files
+//! row 1: problem course
+//! row 2: error
+//! row 3: platform
+//! row 4: projector simulation
+//! row 5: list_mode
+//! row 6: job
+//! row 7: setup provenance study_files
 //! ```
 
 mod course;
@@ -18,6 +19,7 @@ mod error;
 mod job;
 mod list_mode;
 mod platform;
+mod problem;
 mod projector;
 mod provenance;
 mod setup;
@@ -42,6 +44,7 @@ pub use platform::choice::{DeviceChoice, GpuSet};
 pub use platform::devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use platform::memory::{DeviceMemory, Forecast, FreeMemory};
 pub use platform::processes::share_with_processes;
+pub use problem::SetupProblem;
 pub use projector::choose::{ChosenProjector, ChosenTeam, choose_projector, choose_team};
 pub use projector::programs::{PlaneKernel, Stages};
 pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};

@@ -36,7 +36,7 @@ pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 
 use crate::algebra::{BackendError, PendingVolume};
-use crate::coded::coded;
+use crate::coded::{PassedOn, coded};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
@@ -95,6 +95,9 @@ pub enum ReconError {
     /// The settings do not suit the data.
     #[error(transparent)]
     UnsuitableSettings(#[from] SettingsProblem),
+    /// What further data need is refused by the preparation of a run.
+    #[error(transparent)]
+    Setup(#[from] PassedOn),
     /// The system started no thread, with its message.
     #[error("a thread could not be started: {0}; close other programs and try again")]
     Thread(String),
@@ -106,7 +109,7 @@ pub enum ReconError {
     Panicked,
 }
 
-coded!(ReconError, Operator);
+coded!(ReconError, Operator, Setup);
 
 impl From<BackendError> for ReconError {
     fn from(error: BackendError) -> Self {

@@ -160,9 +160,6 @@ pub enum SettingsProblem {
         "a baseline is taken off continuous-wave spectra; these projections were measured with pulses and have none: use baseline none"
     )]
     Baseline,
-    /// Settings that the preparation of a run refuses, with its message.
-    #[error("{0}")]
-    Setup(String),
 }
 
 /// Returns the place of events that are missing: " in the frame 1–2 s".

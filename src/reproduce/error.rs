@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use crate::coded::coded;
 use crate::geometry::GridError;
 use crate::io::IoError;
+use crate::montecarlo::{CannotMakeTubes, RingDetectorError};
 use crate::operator::OperatorError;
 use crate::phantom::epri::SweepError;
 use crate::phantom::{PhantomError, SimulationError};
-use crate::plan::SetupError;
+use crate::plan::{PhotonScanError, SetupError};
 use crate::recon::{ReconError, StitchError};
 
 /// An error of a reproduction.
@@ -58,9 +59,18 @@ pub enum ReproduceError {
     /// A scanner of the catalogue is missing.
     #[error("the scanner '{0}' is not in the catalogue")]
     Scanner(&'static str),
-    /// Photons cannot be followed, as a sentence.
-    #[error("{0}")]
-    Photons(String),
+    /// A scan cannot be simulated photon by photon.
+    #[error(transparent)]
+    PhotonScan(#[from] PhotonScanError),
+    /// The scanner's heads cannot be simulated.
+    #[error(transparent)]
+    Tubes(#[from] CannotMakeTubes),
+    /// The scanner's ring cannot be simulated.
+    #[error(transparent)]
+    Ring(#[from] RingDetectorError),
+    /// A reconstruction gave no image.
+    #[error("there is no image")]
+    NoImage,
     /// The threads cannot be started.
     #[error("{count} threads could not be started: {reason}")]
     Threads {
@@ -71,14 +81,7 @@ pub enum ReproduceError {
     },
 }
 
-coded!(ReproduceError, Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch);
-
-impl ReproduceError {
-    /// An error of following photons.
-    pub(super) fn photons(error: impl std::fmt::Display) -> Self {
-        Self::Photons(error.to_string())
-    }
-}
+coded!(ReproduceError, Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch, PhotonScan, Tubes, Ring);
 
 impl From<OperatorError> for ReproduceError {
     fn from(error: OperatorError) -> Self {

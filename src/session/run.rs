@@ -14,7 +14,7 @@ use crate::coded::Problem;
 use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
-use crate::plan::{Acquisition, Course, Job, ListAcquisition, Prepared, SetupError, StartInfo};
+use crate::plan::{Acquisition, Course, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
 use crate::recon::{Algorithm, DataResidual, Explained, ReconError, StepReport};
 use crate::task::Task;
 
@@ -176,8 +176,7 @@ impl Run {
         }
         self.acquisition = None;
         if self.num_taken == 0 {
-            let text = "the acquisition ended before one projection was complete: there is nothing to reconstruct";
-            return Err(Failure::Problem(Problem::new("study.no-projections", text)));
+            return Err(SetupError::from(SetupProblem::NoProjections).into());
         }
         // Where everything is in the image already no step is left that could complete it.
         if self.algorithm.is_waiting() {

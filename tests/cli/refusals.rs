@@ -133,7 +133,7 @@ fn a_file_that_is_missing_or_none_is_told_so() {
     ] {
         failed(at, code, arguments);
     }
-    assert!(failed(at, "failed", &["reconstruct", "x.pkl", "-o", "a.nii"]).contains("list-mode data (.petsird"));
+    assert!(failed(at, "command.input", &["reconstruct", "x.pkl", "-o", "a.nii"]).contains("list-mode data (.petsird"));
     // (The window has no --json.)
     assert!(refused(at, 1, &["nofile.hs"]).contains("nofile.hs"));
 }
@@ -143,19 +143,19 @@ fn what_cannot_be_done_ends_with_one() {
     let folder = folder_with_scan();
     let reconstruct = ["reconstruct", "scan.hs", "-o", "out.hv"];
     let cases: &[(&[&str], &str, &str)] = &[
-        (&["--device", "cuda"], "failed", "--device cpu"),
-        (&["--device", "cuda:7"], "failed", "--device cpu"),
+        (&["--device", "cuda"], "setup.device", "--device cpu"),
+        (&["--device", "cuda:7"], "setup.device", "--device cpu"),
         (&["--image", "18446744073709551615,2,2"], "grid.size", ""),
         (&["--image", "100000,100000,1"], "grid.size", ""),
-        (&["--image", "4096,4096,128"], "failed", "GiB"),
+        (&["--image", "4096,4096,128"], "setup.memory", "GiB"),
         (&["--voxel-mm", "1e-9,1e-9,1e-9"], "grid.voxel", ""),
-        (&["--fov-radius-mm", "0.001", "--image", "10,10,5"], "failed", "holds no voxel"),
+        (&["--fov-radius-mm", "0.001", "--image", "10,10,5"], "setup.empty-field-of-view", ""),
         (&["--init", "missing.hv"], "io.not-found", "missing.hv"),
         (&["--like", "missing.nii"], "io.not-found", "missing.nii"),
         (&["--multiplicative", "missing.hs"], "io.not-found", "missing.hs"),
-        (&["--csv", "no/such/folder/table.csv"], "failed", "table.csv"),
+        (&["--csv", "no/such/folder/table.csv"], "command.output", "table.csv"),
         (&["--csv", "table.csv", "--rois", "missing.toml"], "io.not-found", "missing.toml"),
-        (&["--trace", "no/such/folder/trace.jsonl"], "failed", "trace.jsonl"),
+        (&["--trace", "no/such/folder/trace.jsonl"], "command.output", "trace.jsonl"),
     ];
     for (more, code, part) in cases {
         let text = failed(folder.path(), code, &[&reconstruct[..], more].concat());
@@ -163,8 +163,8 @@ fn what_cannot_be_done_ends_with_one() {
         assert!(!folder.path().join("out.hv").exists(), "{more:?} wrote something");
     }
     failed(folder.path(), "io.not-found", &["reconstruct", "missing.hs", "-o", "out.hv"]);
-    assert!(failed(folder.path(), "failed", &["reconstruct", "scan.s", "-o", "out.hv"]).contains("scan.s"));
-    let said = failed(folder.path(), "failed", &["reconstruct", "scan.hs", "-o", "no/such/folder/out.hv"]);
+    assert!(failed(folder.path(), "command.input", &["reconstruct", "scan.s", "-o", "out.hv"]).contains("scan.s"));
+    let said = failed(folder.path(), "command.output", &["reconstruct", "scan.hs", "-o", "no/such/folder/out.hv"]);
     assert!(said.contains("there is no folder no/such/folder"), "{said}");
     // Of commands without --json.
     let others: &[(&[&str], &str)] = &[
@@ -261,7 +261,7 @@ fn absurd_voxels_are_told_as_what_they_are() {
     }
     // Fewer subsets are no way out for a sweep, which has none.
     let large = ["reconstruct", "ball.sweep", "-o", "out.nii", "--image", "4096,4096,128", "--device", "cpu"];
-    let said = failed(at, "failed", &large);
+    let said = failed(at, "setup.memory", &large);
     assert!(said.contains("choose fewer or larger voxels") && !said.contains("subsets"), "{said}");
 }
 

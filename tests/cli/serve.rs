@@ -48,7 +48,7 @@ fn open(session: &Session, folder: &Path) -> Arc<Study<Counts>> {
 }
 
 /// How both ends begin, before the program's version.
-const GREETING: &str = "tomoscope wire 5, program ";
+const GREETING: &str = "tomoscope wire 6, program ";
 
 fn start(session: &Session, study: Arc<Study<Counts>>, num_iterations: usize) -> u64 {
     let settings = RunSettings { device: DeviceChoice::Cpu, num_iterations, ..default_settings(&study.measured).unwrap() };

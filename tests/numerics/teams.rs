@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, BackendError, Data, Host, HostArray, Image, Share, Team, Voxels};
+use tomoscope::coded::PassedOn;
 use tomoscope::data::{Counts, Events, Michelogram, Roi, RoiRole, RoiShape, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
@@ -403,6 +404,10 @@ impl LinearOperator<Host> for Failing {
     }
 }
 
+fn burnt() -> BackendError {
+    BackendError::Device(PassedOn::new("cuda.driver", "the second card has burnt"))
+}
+
 impl Failing {
     fn count(&self) -> Result<(), OperatorError> {
         use std::sync::atomic::Ordering::Relaxed;
@@ -410,7 +415,7 @@ impl Failing {
             return Ok(());
         }
         assert!(!self.panics, "a member panics");
-        Err(BackendError::Device("the second card has burnt".into()).into())
+        Err(burnt().into())
     }
 }
 
@@ -435,8 +440,7 @@ fn a_member_that_fails_ends_the_step_of_all_with_its_own_words_and_the_image_bef
                 Err(error) => break error,
             }
         };
-        let burnt = OperatorError::from(BackendError::Device("the second card has burnt".into()));
-        assert_eq!(error, if panics { ReconError::Panicked } else { burnt.into() });
+        assert_eq!(error, if panics { ReconError::Panicked } else { burnt().into() });
         let mut volume = Volume::filled(grid(), 0.0);
         team.volume_into(&mut volume).unwrap();
         let mut expected = run(&mut *before, num_steps).0;

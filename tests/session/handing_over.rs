@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use crossbeam_channel::{bounded, unbounded};
 use tomoscope::algebra::BackendError;
-use tomoscope::recon::{SettingsProblem, Stage};
+use tomoscope::coded::PassedOn;
+use tomoscope::recon::Stage;
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
 use tomoscope::task::Task;
 
 use super::script::{PATIENCE, Script, Watcher, ball, scripted, value_of, wait_for_stop};
 
 fn broken() -> Result<(), BackendError> {
-    Err(BackendError::Device("the device broke in a copy; use --device cpu".into()))
+    Err(BackendError::Device(PassedOn::new("cuda.driver", "the device broke in a copy; use --device cpu")))
 }
 
 /// The number of the last step, which can be waited for.
@@ -134,8 +135,8 @@ fn a_copy_that_fails_fails_the_run_and_the_last_good_volume_stays() {
             })
         }));
         let failing = watcher.start(1_000_000, RoiSet::default(), false);
-        let sentence = watcher.wait_for_failure(failing).text;
-        assert!(sentence.contains(if panics { "slot 4 of 3" } else { "use --device cpu" }), "{sentence}");
+        let problem = watcher.wait_for_failure(failing);
+        assert_eq!(problem.code, if panics { "internal" } else { "cuda.driver" }, "{problem:?}");
         // What was measured meanwhile is told, and nothing comes after the failure.
         let told = told(&watcher, failing);
         assert!(told.len() >= 4 && told.iter().enumerate().all(|(index, step)| *step == index + 1), "{told:?}");
@@ -289,17 +290,13 @@ fn when_nobody_looks_only_the_last_volume_is_copied() {
 
 #[test]
 fn an_error_when_nobody_looked_hands_the_image_before_it_over() {
+    let full = || BackendError::Device(PassedOn::new("cuda.out-of-memory", "no memory"));
     let mut watcher = Watcher::with_options(
         unwatched(),
-        scripted(|_| {
-            Script::with_deed(
-                1,
-                |step, _| if step == 4 { Err(SettingsProblem::Setup("no memory".into()).into()) } else { Ok(()) },
-            )
-        }),
+        scripted(move |_| Script::with_deed(1, move |step, _| if step == 4 { Err(full().into()) } else { Ok(()) })),
         |_| {},
     );
     let run = watcher.start(9, RoiSet::default(), false);
-    assert_eq!(watcher.wait_for_failure(run).text, "no memory");
+    assert_eq!(watcher.wait_for_failure(run), full().into());
     assert_eq!(watcher.shown_value(), value_of(1, 3));
 }

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::unbounded;
+use tomoscope::algebra::BackendError;
+use tomoscope::coded::PassedOn;
 use tomoscope::data::{Roi, RoiMask, RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::Job;
-use tomoscope::recon::{SettingsProblem, Stage};
+use tomoscope::recon::Stage;
 use tomoscope::session::{Command, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
 
 use super::script::{PATIENCE, Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
@@ -175,17 +177,12 @@ fn commands_sent_in_one_breath_are_obeyed_in_order() {
 
 #[test]
 fn an_error_fails_the_run_and_the_next_start_works() {
-    let sentence = "the device broke at step 3; use --device cpu";
+    let broken = || BackendError::Device(PassedOn::new("cuda.driver", "the device broke at step 3; use --device cpu"));
     let mut watcher = Watcher::new(scripted(move |run| {
-        Script::with_deed(
-            1,
-            move |step, _| {
-                if run == 1 && step == 3 { Err(SettingsProblem::Setup(sentence.into()).into()) } else { Ok(()) }
-            },
-        )
+        Script::with_deed(1, move |step, _| if run == 1 && step == 3 { Err(broken().into()) } else { Ok(()) })
     }));
     let failing = watcher.start(5, RoiSet::default(), false);
-    assert_eq!(watcher.wait_for_failure(failing).text, sentence);
+    assert_eq!(watcher.wait_for_failure(failing), broken().into());
     assert_eq!(watcher.shown_value(), value_of(1, 2), "the last good volume stays");
     assert_eq!(watcher.session.history(failing).len(), 2);
     let next = watcher.start(5, RoiSet::default(), false);
@@ -199,8 +196,8 @@ fn a_panic_fails_the_run_and_the_next_start_works() {
         Script::with_deed(2, move |step, _| if run == 1 && step == 3 { panic!("index 7 of 3") } else { Ok(()) })
     }));
     let failing = watcher.start(5, RoiSet::default(), false);
-    let sentence = watcher.wait_for_failure(failing).text;
-    assert!(sentence.contains("index 7 of 3"), "{sentence}");
+    let problem = watcher.wait_for_failure(failing);
+    assert!(problem.code == "internal" && problem.text.contains("index 7 of 3"), "{problem:?}");
     let next = watcher.start(5, RoiSet::default(), false);
     assert_eq!(watcher.wait_for_end(next), EndReason::Completed);
     assert_eq!(watcher.iterates(next).len(), 10);
@@ -210,7 +207,8 @@ fn a_panic_fails_the_run_and_the_next_start_works() {
 fn a_panic_of_the_set_up_is_a_failure_too() {
     let mut watcher = Watcher::new(scripted(|run| if run == 1 { panic!("no such thing") } else { Script::new(1) }));
     let failing = watcher.start(1, RoiSet::default(), false);
-    assert!(watcher.wait_for_failure(failing).text.contains("no such thing"));
+    let problem = watcher.wait_for_failure(failing);
+    assert!(problem.code == "internal" && problem.text.contains("no such thing"), "{problem:?}");
     let next = watcher.start(1, RoiSet::default(), false);
     assert_eq!(watcher.wait_for_end(next), EndReason::Completed);
 }

@@ -279,7 +279,7 @@ impl Watcher {
         }
     }
 
-    /// Waits for the sentence with which a run fails.
+    /// Waits for the problem that ends a run.
     pub fn wait_for_failure(&mut self, run: RunId) -> Problem {
         let over = |event: &Event| event.run == run && matches!(event.kind, EventKind::Ended(_) | EventKind::Failed(_));
         match self.wait_for(0, over).kind {

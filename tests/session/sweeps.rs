@@ -174,9 +174,9 @@ fn an_acquisition_that_is_broken_off_leaves_what_it_had() {
     let run = start(&watcher, &nothing, RoiSet::default(), false);
     watcher.wait_for(0, |event| event.run == run && matches!(event.kind, EventKind::Started(_)));
     drop(feed);
-    assert!(watcher.wait_for_failure(run).code == "study.no-projections");
+    assert_eq!(watcher.wait_for_failure(run).code, "setup.no-projections");
     let run = start(&watcher, &nothing, RoiSet::default(), false);
-    assert!(watcher.wait_for_failure(run).code == "study.no-projections");
+    assert_eq!(watcher.wait_for_failure(run).code, "setup.no-projections");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn two_stages_wait_for_the_whole_sweep() {
     };
     let (growing, _feed) = play(&watcher, &sweep, 1.0);
     let run = start(&watcher, growing);
-    assert!(watcher.wait_for_failure(run).code == "setup.whole-sweep");
+    assert_eq!(watcher.wait_for_failure(run).code, "setup.whole-sweep");
     let run = start(&watcher, Acquisition::complete(sweep.clone()));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     // Two notices: that it was resampled, and what the nearest sample costs.

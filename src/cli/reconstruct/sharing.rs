@@ -118,6 +118,7 @@ fn place_for(need: Result<&Forecast, &SetupError>, under_way: &[Held]) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::SetupProblem;
 
     fn need(device: &str, memory_bytes: u64, free_bytes: u64) -> Forecast {
         Forecast { memory_bytes, device: device.into(), projector: String::new(), free_bytes: Some(free_bytes) }
@@ -143,7 +144,7 @@ mod tests {
         let other = Held { device: "CPU".into(), bytes: 10, free_bytes: 100 };
         assert_eq!(place_for(Err(&refusal), std::slice::from_ref(&other)), Err(90));
         assert_eq!(place_for(Err(&refusal), &[]), Ok(None));
-        assert_eq!(place_for(Err(&SetupError::Settings("no".into())), &[other]), Ok(None));
+        assert_eq!(place_for(Err(&SetupProblem::Iterations.into()), &[other]), Ok(None));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::operator::grid_about_zero;
 use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneKernel, Stages};
 use crate::plan::projector::settings::{ProjectorChoice, Rays};
 use crate::recon::{FbpSettings, FilterSettings, SubsetOrder};
@@ -128,10 +129,10 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
     };
     let counts: [f64; 3] = std::array::from_fn(count);
     match counts.iter().position(|count| *count > f64::from(u32::MAX)) {
-        Some(axis) => Err(SetupError::Settings(format!(
-            "voxels of {} mm are too small: {:.1} mm would take {:.1e} voxels; choose larger ones, or set their number (--image)",
-            voxel_mm[axis], extent_mm[axis], counts[axis]
-        ))),
+        Some(axis) => {
+            let (voxel_mm, extent_mm, num_voxels) = (voxel_mm[axis], extent_mm[axis], counts[axis]);
+            Err(SetupProblem::SmallVoxels { voxel_mm, extent_mm, num_voxels }.into())
+        }
         None => Ok(counts.map(|count| count as usize)),
     }
 }

@@ -12,6 +12,7 @@ use crate::algebra::{Simd, Team};
 use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
 use crate::data::Notice;
 use crate::plan::error::SetupError;
+use crate::plan::problem::SetupProblem;
 #[cfg(feature = "cuda")]
 use crate::recon::ReconError;
 use crate::words::counted;
@@ -98,21 +99,20 @@ impl Chosen {
 pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), SetupError> {
     match choice {
         DeviceChoice::Cpu => Ok((Chosen::Cpu, Vec::new())),
-        DeviceChoice::Cuda(number) => open_cuda(number).map(|device| (device, Vec::new())).map_err(|reason| {
-            let way_out = if reason.names_the_cpu { "" } else { "; use the CPU (--device cpu)" };
-            SetupError::Settings(format!("CUDA device {number} is not usable: {}{way_out}", reason.text))
-        }),
+        DeviceChoice::Cuda(number) => match open_cuda(number) {
+            Ok(device) => Ok((device, Vec::new())),
+            Err(CannotUse { text: reason, names_the_cpu, .. }) => {
+                Err(SetupProblem::Device { number: Some(number), reason, names_the_cpu }.into())
+            }
+        },
         DeviceChoice::Auto => match open_cuda(0) {
             Ok(device) => Ok((device, Vec::new())),
             Err(CannotUse { is_there: false, .. }) => Ok((Chosen::Cpu, Vec::new())),
             Err(CannotUse { text, .. }) => Ok((Chosen::Cpu, vec![cpu_instead(&text)])),
         },
-        DeviceChoice::Gpus(_) => Err(SetupError::Settings(ONE_DEVICE.into())),
+        DeviceChoice::Gpus(_) => Err(SetupProblem::OneGpu.into()),
     }
 }
-
-/// Why several GPUs are refused where there is nothing to share out yet.
-pub const ONE_DEVICE: &str = "this works on one GPU only; name one (--device cuda:0)";
 
 /// Devices with their places in their team, and what the user should know.
 pub(in crate::plan) type Members<D> = (Vec<(D, Team)>, Vec<Notice>);
@@ -175,9 +175,11 @@ pub(in crate::plan) fn open_gpus(set: GpuSet) -> Result<Members<CudaBackend>, Se
 
 #[cfg(feature = "cuda")]
 fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
-    let refuse = |text: String| SetupError::Settings(format!("{text}; use the CPU (--device cpu)"));
-    let num_gpus = crate::cuda::devices().map_err(|error| refuse(error.to_string()))?.len();
-    let open = |number| CudaBackend::open(number).map_err(|error| refuse(format!("CUDA device {number} is not usable: {error}")));
+    let refuse = |number, error: &CudaError| {
+        SetupProblem::Device { number, reason: error.to_string(), names_the_cpu: error.names_the_cpu() }.into()
+    };
+    let num_gpus = crate::cuda::devices().map_err(|error| refuse(None, &error))?.len();
+    let open = |number| CudaBackend::open(number).map_err(|error| refuse(Some(number), &error));
     own_gpus(set.numbers(num_gpus).collect()).into_iter().map(open).collect()
 }
 
@@ -260,6 +262,7 @@ fn cuda_devices() -> Vec<Device> {
 mod tests {
     use super::*;
     use crate::algebra::BackendError;
+    use crate::coded::PassedOn;
 
     #[test]
     fn the_processor_does_what_a_gpu_cannot_only_where_the_device_was_left_open() {
@@ -269,8 +272,8 @@ mod tests {
             gpu: gpu.map(str::to_owned),
             has_subsets: true,
         };
-        let broken: SetupError = BackendError::Device("the GPU broke".into()).into();
-        let settings = SetupError::Settings("wrong".into());
+        let broken: SetupError = BackendError::Device(PassedOn::new("cuda.driver", "the GPU broke")).into();
+        let settings = SetupError::from(SetupProblem::Iterations);
         let work = |error: &SetupError, choice: DeviceChoice| {
             let mut tried = Vec::new();
             let outcome = or_on_cpu(choice, |device| {

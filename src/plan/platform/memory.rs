@@ -14,6 +14,7 @@ use crate::cuda::CudaBackend;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::plan::error::SetupError;
+use crate::plan::problem::SetupProblem;
 use crate::recon::MeasuredValues;
 use crate::task::{Stopped, Task};
 
@@ -37,9 +38,7 @@ const TRIAL_VIEWS_PER_THREAD: usize = 5;
 /// A side out of all proportion, more memory than there is.
 pub(in crate::plan) fn check_image(grid: &Grid, free: &FreeMemory) -> Result<(), SetupError> {
     if let Some(&side) = grid.size.iter().find(|side| **side > MAX_SIDE) {
-        return Err(SetupError::Settings(format!(
-            "the image has a side of {side} voxels; at most {MAX_SIDE} can be handled: choose fewer or larger voxels"
-        )));
+        return Err(SetupProblem::ImageSize { side, most: MAX_SIDE }.into());
     }
     free.check(4 * NUM_FRAMES * grid.num_voxels() as u64)
 }

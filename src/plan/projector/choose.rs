@@ -19,6 +19,9 @@ use crate::plan::platform::devices::open_gpus;
 use crate::plan::platform::devices::{Chosen, alike, choose_device, gpus_of_team, together};
 use crate::plan::platform::memory::{FreeMemory, check_image};
 use crate::plan::platform::processes::process_team;
+use crate::plan::problem::SetupProblem;
+#[cfg(feature = "cuda")]
+use crate::recon::ReconError;
 use crate::scanner::ScanGeometry;
 
 /// A projector on the devices of a team, each for its share of the data.
@@ -69,7 +72,7 @@ fn on_gpus(set: GpuSet, geometry: &Arc<ScanGeometry>, settings: &ProjectorSettin
         chosen = Some(entry);
         members.push((system, team));
     }
-    let entry = chosen.ok_or_else(|| SetupError::Settings("there is no GPU".into()))?;
+    let entry = chosen.ok_or(ReconError::NoDevice)?;
     notices.extend(unmatched(entry));
     notices.extend(unmirrored(entry, &between));
     Ok(ChosenTeam { entry, members, notices })
@@ -151,26 +154,26 @@ fn first_that_can_be<T>(
     if let ProjectorChoice::Named(name) = choice {
         let made = projector(name).and_then(|entry| Some((entry, make(entry)?)));
         let Some((entry, made)) = made else {
-            return Err(SetupError::Settings(format!("the projector {name} is not available on this device; use another one")));
+            return Err(SetupProblem::Projector(name).into());
         };
         return Ok((entry, made?, None));
     }
-    let mut notice = None;
+    let mut first_misfit = None;
     for entry in &PROJECTORS {
         match make(entry) {
-            Some(Err(OperatorError::Unsuitable(reason))) => {
-                let ProjectorEntry { name, advice, .. } = entry;
-                notice.get_or_insert(format!("the projector {name} does not fit: {reason}. {advice}"));
+            Some(Err(OperatorError::Unsuitable(misfit))) => {
+                let ProjectorEntry { name: projector, advice, .. } = *entry;
+                first_misfit.get_or_insert(SetupProblem::ProjectorMisfit { projector, misfit: Box::new(misfit), advice });
             }
             Some(Err(error)) => return Err(error.into()),
             Some(Ok(made)) => {
                 let text = |why| format!("the projector {} is used, which is many times slower: {why}", entry.name);
-                return Ok((entry, made, notice.map(|why| Notice::warning(text(why)))));
+                return Ok((entry, made, first_misfit.map(|why| Notice::warning(text(why)))));
             }
             None => {}
         }
     }
-    Err(SetupError::Settings(notice.unwrap_or_else(|| "there is no projector for this device".into())))
+    Err(first_misfit.unwrap_or(SetupProblem::NoProjector).into())
 }
 
 /// Refuses a field of view that holds no voxel.
@@ -179,13 +182,11 @@ pub(in crate::plan) fn check_field_of_view(grid: &Grid, radius_mm: f64) -> Resul
         let axis = grid.voxel_from_mm([0.0; 3])[a].round().clamp(0.0, grid.size[a] as f64 - 1.0);
         grid.mm_from_voxel([axis; 3])[a]
     };
-    let smallest = nearest(0).hypot(nearest(1));
-    if radius_mm.is_finite() && radius_mm > 0.0 && radius_mm >= smallest {
+    let nearest_mm = nearest(0).hypot(nearest(1));
+    if radius_mm.is_finite() && radius_mm > 0.0 && radius_mm >= nearest_mm {
         return Ok(());
     }
-    Err(SetupError::Settings(format!(
-        "a field of view of radius {radius_mm} mm holds no voxel of the image, whose nearest one lies {smallest:.3} mm from the scanner's axis; give a larger --fov-radius-mm"
-    )))
+    Err(SetupProblem::EmptyFieldOfView { radius_mm, nearest_mm }.into())
 }
 
 #[cfg(test)]

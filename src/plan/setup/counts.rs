@@ -11,11 +11,12 @@ use crate::plan::job::settings::{AlgorithmKind, RunSettings};
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::memory::{DeviceMemory, Forecast, Needs};
+use crate::plan::problem::SetupProblem;
 use crate::plan::projector::choose::{ChosenTeam, choose_team};
 use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
 use crate::plan::simulation::tubes::stand_in;
-use crate::recon::{Algorithm, EmSettings, Estimate, SharedAlgorithm, check_poisson_data};
+use crate::recon::{Algorithm, EmSettings, Estimate, ReconError, SharedAlgorithm, check_poisson_data};
 use crate::task::Task;
 
 impl RunSettings {
@@ -64,10 +65,7 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
     let (most, num_devices) = (chosen.members.iter().map(|(system, _)| system.data().max_subsets()).min(), chosen.members.len());
     match most.filter(|most| *most < settings.num_subsets) {
         None => Ok(chosen),
-        Some(most) => Err(SetupError::Settings(format!(
-            "{} subsets are too many for {num_devices} devices: each device needs one view per subset; choose at most {most} subsets, or fewer devices",
-            settings.num_subsets
-        ))),
+        Some(most) => Err(SetupProblem::DeviceSubsets { num_subsets: settings.num_subsets, num_devices, most }.into()),
     }
 }
 
@@ -90,7 +88,7 @@ pub(super) fn prepare_on(
     let needs = needs_of(&chosen, &study.measured, &settings);
     needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
     let (entry, device) = (chosen.entry, chosen.device());
-    let Some((system, _)) = chosen.members.first_mut() else { return Err(SetupError::Settings("there is no device".into())) };
+    let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
     let accumulation = settings.accumulation_on(&**system);
     chosen.notices.extend(race_warning(accumulation));
     let is_deterministic = accumulation == Accumulation::Deterministic;
@@ -137,18 +135,15 @@ pub(super) fn checked(counts: &Counts, settings: &RunSettings) -> Result<RunSett
 /// The settings as they will be used, without a look at the data.
 fn checked_settings(counts: &Counts, settings: &RunSettings) -> Result<RunSettings, SetupError> {
     let mut settings = settings.clone();
-    let refuse = |text: String| Err(SetupError::Settings(text));
     if settings.algorithm == AlgorithmKind::Mlem {
         settings.num_subsets = 1;
     }
     let (num_subsets, num_views) = (settings.num_subsets, counts.geometry().num_views);
     if num_subsets == 0 || num_subsets > num_views {
-        return refuse(format!(
-            "{num_subsets} subsets are too many for {num_views} views; choose between 1 and {num_views} subsets"
-        ));
+        return Err(SetupProblem::Subsets { num_subsets, most: num_views, of: "view" }.into());
     }
     if settings.num_iterations == 0 {
-        return refuse("0 iterations leave the start image as it is; choose at least 1".into());
+        return Err(SetupProblem::Iterations.into());
     }
     check_start_image(settings.init.as_deref(), &settings.grid)?;
     Ok(settings)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, race_warning};
 use crate::algebra::{Host, Share, Simd, Team, Voxels};
+use crate::coded::PassedOn;
 #[cfg(feature = "cuda")]
 use crate::cuda;
 use crate::data::{EventList, ListFacts, Notice, Study, TofFacts, Unit, Volume};
@@ -22,16 +23,16 @@ use crate::plan::list_mode::study::GatheredEvents;
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_members, together};
 use crate::plan::platform::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::problem::SetupProblem;
 use crate::plan::projector::choose::check_field_of_view;
 use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
 use crate::recon::{
     Algorithm, ArrivingEvents, DataProblem, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues,
-    MlemOsem, ReconError, SettingsProblem, SharedAlgorithm,
+    MlemOsem, ReconError, SharedAlgorithm,
 };
 use crate::scanner::PairRays;
 use crate::task::Task;
-use crate::words::counted;
 
 /// Rays of a pair of crystals at most where nothing else is asked.
 const MOST_RAYS: usize = 16;
@@ -142,7 +143,7 @@ impl ArrivingEvents for Arriving {
         };
         let algorithm = make().map_err(|error| match error {
             SetupError::Recon(error) => error,
-            other => SettingsProblem::Setup(other.to_string()).into(),
+            other => PassedOn::of(&other).into(),
         })?;
         Ok((algorithm, num_events))
     }
@@ -178,7 +179,6 @@ pub(in crate::plan) fn forecast_on(
 /// No events, no iterations, more subsets than events, an image that cannot be.
 fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSettings, SetupError> {
     let mut settings = settings.clone();
-    let refuse = |text: String| Err(SetupError::Settings(text));
     if settings.algorithm == AlgorithmKind::Mlem {
         settings.num_subsets = 1;
     }
@@ -188,14 +188,11 @@ fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSetti
         return Err(ReconError::from(DataProblem::NoEvents(frame)).into());
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {
-        return refuse(format!(
-            "{} subsets are too many for {}; choose between 1 and {num_events} subsets",
-            settings.num_subsets,
-            counted(num_events, "event")
-        ));
+        let num_subsets = settings.num_subsets;
+        return Err(SetupProblem::Subsets { num_subsets, most: num_events, of: "event" }.into());
     }
     if settings.num_iterations == 0 {
-        return refuse("0 iterations leave the start image as it is; choose at least 1".into());
+        return Err(SetupProblem::Iterations.into());
     }
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;

@@ -32,7 +32,7 @@ pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
 /// device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
 ///
 /// # Errors
-/// Data or settings that do not suit, a device that is not there, too little memory, as sentences.
+/// Data or settings that do not suit, a device that is not there, too little memory.
 pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     let (mut prepared, notice) = match job {
         Job::Counts { study, settings } => {

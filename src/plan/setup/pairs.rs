@@ -14,6 +14,7 @@ use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_device};
 use crate::plan::platform::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::problem::SetupProblem;
 use crate::plan::projector::system::{Assembled, System};
 use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
 use crate::plan::simulation::quick_matrix::stand_in;
@@ -103,7 +104,7 @@ struct Need {
 impl Need {
     fn of(chosen: &Chosen, pairs: &PairCounts, settings: &PairSettings, matrix: &ResponseMatrix) -> Result<Self, SetupError> {
         let Some(ring) = find_ring(&pairs.ring.name) else {
-            return Err(SetupError::Settings(format!("there is no ring '{}'", pairs.ring.name)));
+            return Err(SetupProblem::NoRing(pairs.ring.name.clone()).into());
         };
         let accumulation = settings.accumulation.unwrap_or(DEFAULT_ACCUMULATION);
         let free = chosen.free_memory();
@@ -156,11 +157,11 @@ pub(in crate::plan) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError
 /// A matrix of another ring, no iterations, a start image on another grid.
 pub(in crate::plan) fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> {
     if let Some(matrix) = &settings.matrix {
-        matrix.fits(&pairs.ring).map_err(|error| SetupError::Settings(error.to_string()))?;
+        matrix.fits(&pairs.ring)?;
         check_basis(&pairs.ring, matrix)?;
     }
     if settings.num_iterations == 0 {
-        return Err(SetupError::Settings("0 iterations leave the start image as it is; choose at least 1".into()));
+        return Err(SetupProblem::Iterations.into());
     }
     check_start_image(settings.init.as_deref(), &settings.grid)
 }

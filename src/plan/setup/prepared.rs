@@ -5,6 +5,7 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::error::SetupError;
 use crate::plan::job::StartInfo;
+use crate::plan::problem::SetupProblem;
 use crate::recon::Algorithm;
 
 /// An algorithm ready to step.
@@ -29,10 +30,8 @@ pub(in crate::plan) fn race_warning(accumulation: Accumulation) -> Option<Notice
 pub(in crate::plan) fn check_start_image(init: Option<&Volume>, grid: &Grid) -> Result<(), SetupError> {
     match init.filter(|init| !init.grid.same_as(grid)) {
         None => Ok(()),
-        Some(init) => Err(SetupError::Settings(format!(
-            "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for the reconstruction)",
-            init.grid.words(),
-            grid.words()
-        ))),
+        Some(init) => {
+            Err(SetupProblem::StartImage { found: Box::new(init.grid.clone()), expected: Box::new(grid.clone()) }.into())
+        }
     }
 }

@@ -13,12 +13,10 @@ use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_slabs, together};
 use crate::plan::platform::memory::{DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneKernel, PlaneSystem, ProgramEntry, Stages, program};
 use crate::recon::{Algorithm, Estimate, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
 use crate::task::Task;
-
-/// Why two stages are refused on a GPU.
-const ON_THE_CPU: &str = "two stages are done on the CPU; use --device cpu, or one stage (--algorithm fbp) on the GPU";
 
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
 pub(in crate::plan) fn prepare_on(
@@ -70,36 +68,31 @@ pub(in crate::plan) fn prepare_on(
 }
 
 /// The program that is asked for, unless something does not go together.
-fn check(acquisition: &Acquisition, settings: &SweepSettings, device: DeviceChoice) -> Result<&'static ProgramEntry, SetupError> {
-    let refuse = |text: &str| Err(SetupError::Settings(text.into()));
-    let Some(program) = program(settings.stages, settings.kernel) else {
-        return refuse("the paper's kernel backprojects in one stage; use --algorithm fbp with it");
-    };
+fn check(
+    acquisition: &Acquisition,
+    settings: &SweepSettings,
+    device: DeviceChoice,
+) -> Result<&'static ProgramEntry, SetupProblem> {
+    let program = program(settings.stages, settings.kernel).ok_or(SetupProblem::PaperKernel)?;
     if acquisition.look(|sweep| sweep.space).is_slice() {
         if settings.stages == Stages::Two {
-            return refuse(
-                "two stages put a volume together from slices, and this sweep is two-dimensional: it has one; use one stage (--algorithm fbp)",
-            );
+            return Err(SetupProblem::TwoStageSlice);
         }
         let num_slices = settings.grid.size[2];
         if num_slices != 1 {
-            return refuse(&format!(
-                "this sweep is two-dimensional and makes an image of one slice, not of {num_slices}; ask for two numbers of voxels (--image NX,NY)"
-            ));
+            return Err(SetupProblem::NumSlices(num_slices));
         }
     }
     if settings.stages == Stages::Two {
         if matches!(device, DeviceChoice::Cuda(_)) {
-            return refuse(ON_THE_CPU);
+            return Err(SetupProblem::TwoStageGpu);
         }
         if !acquisition.is_over() {
-            return refuse(
-                "two stages need the whole sweep, and this one is still being acquired; use one stage (--algorithm fbp) for now",
-            );
+            return Err(SetupProblem::WholeSweep);
         }
     }
     if acquisition.is_over() && acquisition.num_complete() == 0 {
-        return refuse("the sweep has no projection: there is nothing to reconstruct");
+        return Err(SetupProblem::NoProjections);
     }
     Ok(program)
 }
@@ -156,7 +149,7 @@ fn system(chosen: Chosen, program: &ProgramEntry, grid: &Grid) -> Result<Box<dyn
         #[cfg(feature = "cuda")]
         Chosen::Cuda(backend) => {
             check_image(grid, &FreeMemory::of_device(&backend))?;
-            let make = program.on_cuda.ok_or_else(|| SetupError::Settings(ON_THE_CPU.into()))?;
+            let make = program.on_cuda.ok_or(SetupProblem::TwoStageGpu)?;
             Ok(make(*backend, grid.clone())?)
         }
     }

@@ -1,24 +1,14 @@
 //! The device that follows the histories of tubes of response.
 
+#[cfg(feature = "cuda")]
 use crate::algebra::BackendError;
 #[cfg(feature = "cuda")]
 use crate::cuda::TubesMonteCarlo;
 use crate::data::Notice;
-use crate::montecarlo::{AllThreads, CannotMakeTubes, FollowHistories};
-use crate::operator::OperatorError;
+use crate::montecarlo::{AllThreads, FollowHistories};
 use crate::plan::error::SetupError;
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_device, or_on_cpu};
-
-impl From<CannotMakeTubes> for SetupError {
-    fn from(error: CannotMakeTubes) -> Self {
-        match error {
-            CannotMakeTubes::Stopped(stopped) => OperatorError::from(stopped).into(),
-            CannotMakeTubes::Device(text) => BackendError::Device(text).into(),
-            error => Self::Settings(error.to_string()),
-        }
-    }
-}
 
 /// What was done on a device.
 pub struct Followed<T> {
@@ -57,21 +47,26 @@ pub(in crate::plan) fn with_histories_followed<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algebra::BackendError;
+    use crate::coded::PassedOn;
+    use crate::montecarlo::CannotMakeTubes;
+    use crate::operator::OperatorError;
     use crate::task::Stopped;
 
     #[test]
     fn a_gpu_that_breaks_is_replaced_only_where_the_device_was_left_open() {
+        let broken = || PassedOn::new("cuda.driver", "the GPU broke");
         let mut num_tried = 0;
         let followed = with_histories_followed(DeviceChoice::Auto, |_| {
             num_tried += 1;
-            if num_tried == 1 { Err(CannotMakeTubes::Device("the GPU broke".into()).into()) } else { Ok(num_tried) }
+            if num_tried == 1 { Err(CannotMakeTubes::Device(broken()).into()) } else { Ok(num_tried) }
         });
         let followed = followed.unwrap();
         assert_eq!((followed.result, followed.device.as_str()), (2, "CPU"));
         assert!(followed.notices.iter().any(|notice| notice.text.contains("the GPU broke")));
         let work =
-            |error: fn() -> CannotMakeTubes| with_histories_followed::<()>(DeviceChoice::Cpu, |_| Err(error().into())).err();
-        assert_eq!(work(|| CannotMakeTubes::Device("broke".into())), Some(BackendError::Device("broke".into()).into()));
-        assert_eq!(work(|| CannotMakeTubes::Stopped(Stopped)), Some(OperatorError::from(Stopped).into()));
+            |error: &dyn Fn() -> CannotMakeTubes| with_histories_followed::<()>(DeviceChoice::Cpu, |_| Err(error().into())).err();
+        assert_eq!(work(&|| CannotMakeTubes::Device(broken())), Some(BackendError::Device(broken()).into()));
+        assert_eq!(work(&|| CannotMakeTubes::Stopped(Stopped)), Some(OperatorError::from(Stopped).into()));
     }
 }

@@ -4,20 +4,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::histories::Followed;
-use crate::algebra::{BackendError, RingBasis, RingGrid};
+use crate::algebra::{RingBasis, RingGrid};
 #[cfg(feature = "cuda")]
 use crate::cuda::ResponseMonteCarlo;
 use crate::data::{BasisKind, BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::geometry::{Grid, GridError, Point};
 use crate::montecarlo::{
-    FollowError, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,
-    RingDetector,
+    FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally, RingDetector,
 };
-use crate::operator::{CrystalPairs, OperatorError};
+use crate::operator::CrystalPairs;
 use crate::plan::error::SetupError;
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_device, or_on_cpu};
 use crate::plan::platform::memory::FreeMemory;
+use crate::plan::problem::SetupProblem;
 use crate::scanner::CrystalRing;
 use crate::task::Task;
 
@@ -104,9 +104,7 @@ pub fn check_basis(ring: &CrystalRing, matrix: &ResponseMatrix) -> Result<(), Se
     if found == expected {
         return Ok(());
     }
-    let text =
-        format!("the matrix has {found} basic functions where its basis has {expected}; simulate it again (tomoscope matrix)");
-    Err(SetupError::Settings(text))
+    Err(SetupProblem::MatrixBasis { found, expected }.into())
 }
 
 /// The cells that the functions of a basis are placed in.
@@ -168,13 +166,7 @@ pub fn crystal_pairs(ring: &CrystalRing, kind: BasisKind) -> Result<CrystalPairs
         BasisKind::Blobs | BasisKind::Polar => Ok(CrystalPairs::new(ring, &ring.symmetries())),
         BasisKind::Cubic => match ring.symmetries_of_cubes() {
             Some(symmetries) => Ok(CrystalPairs::new(ring, &symmetries)),
-            None => {
-                let (name, num) = (&ring.name, ring.num_modules);
-                let text = format!(
-                    "{name} has {num} modules, and a grid of cubes is its own image only under half a turn; use blobs or polar"
-                );
-                Err(SetupError::Settings(text))
-            }
+            None => Err(SetupProblem::Cubes { ring: ring.name.clone(), num_modules: ring.num_modules }.into()),
         },
     }
 }
@@ -256,7 +248,7 @@ fn functions_and_parts(
 }
 
 fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Task) -> Result<ResponseMatrix, SetupError> {
-    let detector = RingDetector::new(ring.clone()).map_err(|error| SetupError::Settings(error.to_string()))?;
+    let detector = RingDetector::new(ring.clone())?;
     let (functions, parts) = functions_and_parts(&chosen, ring, recipe)?;
     let whole = whole(ring, &functions.basis);
     let (mut amount, mut elements, mut statistics) = (recipe.amount.of_part(&parts[0], &whole), Vec::new(), Vec::new());
@@ -279,7 +271,7 @@ fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Tas
     }
     let ResponseElements { first, elements, scale_mm3 } = ResponseElements::joined(elements);
     if elements.is_empty() {
-        return Err(SetupError::Settings("no decay was counted: follow more of them (--events)".into()));
+        return Err(SetupProblem::NoDecayCounted.into());
     }
     let matrix = ResponseMatrix {
         scanner: ring.name.clone(),
@@ -290,17 +282,7 @@ fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Tas
         elements: Arc::new(elements),
         made: Some(made(recipe.seed, &ResponseStatistics::joined(&statistics, whole.extent.mm3))),
     };
-    matrix.validate(ring).map_err(|error| SetupError::Settings(error.to_string()))
-}
-
-impl From<FollowError> for SetupError {
-    fn from(error: FollowError) -> Self {
-        match error {
-            FollowError::Stopped(stopped) => OperatorError::from(stopped).into(),
-            FollowError::Device(text) => BackendError::Device(text).into(),
-            FollowError::TallyFull => SetupError::Settings(error.to_string()),
-        }
-    }
+    Ok(matrix.validate(ring)?)
 }
 
 /// Simulates as much as is asked for.
@@ -324,8 +306,7 @@ fn simulated(response: &mut dyn Response, amount: MatrixAmount, task: &Task) -> 
                 num = if 3 * statistics.num_elements < wanted { statistics.num_histories } else { statistics.num_histories / 3 };
                 if statistics.num_histories > MOST_HISTORIES {
                     let found = statistics.num_elements;
-                    let text = format!("{found} elements are all that {MOST_HISTORIES} decays gave; ask for fewer (--elements)");
-                    return Err(SetupError::Settings(text));
+                    return Err(SetupProblem::FewElements { found, num_decays: MOST_HISTORIES }.into());
                 }
             }
         }

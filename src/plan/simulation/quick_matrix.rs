@@ -13,9 +13,9 @@ use crate::io::IoError;
 use crate::io::saved_matrix::{read_matrix, write_matrix};
 use crate::plan::error::SetupError;
 use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::problem::SetupProblem;
 use crate::scanner::CrystalRing;
 use crate::task::Task;
-use crate::words::bytes;
 
 /// Decays that are followed.
 const NUM_HISTORIES: u64 = 10_000_000;
@@ -27,17 +27,15 @@ const FULL_ELEMENTS: u64 = 700_000_000;
 /// How the matrix of a ring is made where no other was opened.
 ///
 /// # Errors
-/// The ring is too large for that; the sentence tells what its matrix takes and how it is made.
-pub fn quick_matrix_recipe(ring: &CrystalRing) -> Result<MatrixRecipe, String> {
+/// The ring is too large for that; the error tells what its matrix takes and how it is made.
+pub fn quick_matrix_recipe(ring: &CrystalRing) -> Result<MatrixRecipe, SetupError> {
     let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, MatrixAmount::Histories(NUM_HISTORIES), 1);
-    let (_, tallies) = size_of_matrix(ring, &recipe.basis).map_err(|error| error.to_string())?;
-    if tallies <= MOST_TALLY_BYTES {
+    let (_, tally_bytes) = size_of_matrix(ring, &recipe.basis)?;
+    if tally_bytes <= MOST_TALLY_BYTES {
         return Ok(recipe);
     }
-    let (title, name, memory) = (&ring.title, &ring.name, bytes(tallies));
-    Err(format!(
-        "the matrix of {title} is not simulated automatically: that takes minutes on a GPU (in one pass with {memory} of free memory, else in parts) and hours on a CPU. Simulate it there (tomoscope matrix --scanner {name} --elements {FULL_ELEMENTS} -o {name}.matrix), then open it"
-    ))
+    let (ring, title) = (ring.name.clone(), ring.title.clone());
+    Err(SetupProblem::LargeMatrix { ring, title, tally_bytes, num_elements: FULL_ELEMENTS }.into())
 }
 
 /// A ring's matrix by a recipe.
@@ -92,7 +90,7 @@ impl Cache {
         device: DeviceChoice,
         task: &Task,
     ) -> Result<(ResponseMatrix, Vec<Notice>), SetupError> {
-        let recipe = quick_matrix_recipe(ring).map_err(SetupError::Settings)?;
+        let recipe = quick_matrix_recipe(ring)?;
         self.find_or_make(&QuickMatrix { ring, recipe }, device, task)
     }
 }
@@ -102,7 +100,7 @@ impl Cache {
 /// # Errors
 /// The ring is too large for the quick one.
 pub(in crate::plan) fn stand_in(ring: &CrystalRing) -> Result<(ResponseMatrix, u64), SetupError> {
-    let basis = quick_matrix_recipe(ring).map_err(SetupError::Settings)?.basis;
+    let basis = quick_matrix_recipe(ring)?.basis;
     let (num_basic, tallies) = size_of_matrix(ring, &basis)?;
     let matrix = ResponseMatrix {
         scanner: ring.name.clone(),
@@ -169,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_full_ring_tells_what_its_matrix_takes() {
-        let sentence = quick_matrix_recipe(find_ring("madpet2").unwrap()).unwrap_err();
+        let sentence = quick_matrix_recipe(find_ring("madpet2").unwrap()).unwrap_err().to_string();
         for words in ["43.17 GiB", "minutes on a GPU", "tomoscope matrix --scanner madpet2", "--elements 700000000"] {
             assert!(sentence.contains(words), "{sentence}");
         }

@@ -13,9 +13,10 @@ use super::histories::{Followed, with_histories_followed};
 use crate::data::{Notice, SuperLors, TubeSampling, TubeSet};
 use crate::io::IoError;
 use crate::io::saved_tubes::{read_tubes, write_tubes};
-use crate::montecarlo::{Amount, TubeRecipe};
+use crate::montecarlo::{Amount, CannotMakeTubes, TubeRecipe};
 use crate::plan::error::SetupError;
 use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::problem::SetupProblem;
 use crate::scanner::{self, ScanGeometry, Scanner};
 use crate::task::Task;
 
@@ -93,7 +94,7 @@ impl Cache {
         device: DeviceChoice,
         task: &Task,
     ) -> Result<(TubeSet, Vec<Notice>), SetupError> {
-        let scanner = scanner_of_tubes(geometry).map_err(SetupError::Settings)?;
+        let scanner = scanner_of_tubes(geometry)?;
         let (tubes, notices) = self.tubes(scanner, &coarse_tubes(), device, task)?;
         let coarse = Notice::info("the coarse set of tubes is used; make your own for a finer image (tomoscope tubes)");
         Ok((tubes, [vec![coarse], notices].concat()))
@@ -133,15 +134,14 @@ fn coarse_tubes() -> TubeRecipe {
 /// The scanner that the tubes of a scan are simulated for.
 ///
 /// # Errors
-/// Why the scan has no tubes of response, as a sentence: nobody knows its scanner's crystals, or it adds ring differences together.
-pub fn scanner_of_tubes(geometry: &ScanGeometry) -> Result<&'static Scanner, String> {
+/// The scan has no tubes of response: nobody knows its scanner's crystals, or it adds ring differences together.
+pub fn scanner_of_tubes(geometry: &ScanGeometry) -> Result<&'static Scanner, SetupProblem> {
     let scanner = scanner::find_by_originating_system(&geometry.scanner).filter(|scanner| scanner.heads.is_some());
     let Some(scanner) = scanner else {
-        let name = &geometry.scanner;
-        return Err(format!("tubes of response are made for scanners with rotating heads, which {name} is not"));
+        return Err(SetupProblem::NoHeads(geometry.scanner.clone()));
     };
     if geometry.segments.iter().any(|segment| segment.is_spanned()) {
-        return Err("tubes of response belong to single ring differences, and these data add several (span above 1)".into());
+        return Err(SetupProblem::Spanned);
     }
     Ok(scanner)
 }
@@ -151,10 +151,10 @@ pub fn scanner_of_tubes(geometry: &ScanGeometry) -> Result<&'static Scanner, Str
 /// # Errors
 /// The scan has no tubes of response.
 pub(in crate::plan) fn stand_in(geometry: &ScanGeometry) -> Result<TubeSet, SetupError> {
-    let scanner = scanner_of_tubes(geometry).map_err(SetupError::Settings)?;
+    let scanner = scanner_of_tubes(geometry)?;
     let sampling = TubeSampling::of(&scanner.geometry);
     let num = sampling.num_coefficients().unwrap_or_default();
-    TubeSet::new(geometry.scanner.clone(), sampling, vec![0.0; num]).map_err(|error| SetupError::Settings(error.to_string()))
+    Ok(TubeSet::new(geometry.scanner.clone(), sampling, vec![0.0; num]).map_err(CannotMakeTubes::from)?)
 }
 
 /// What tells a set from others.
@@ -254,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn other_scans_have_no_tubes_and_a_sentence_says_why() {
+    fn other_scans_have_no_tubes() {
         let of = |name| scanner_of_tubes(&scanner::find(name).unwrap().geometry);
         assert_eq!(of("vrpet").unwrap().name, "vrpet");
-        assert!(of("small").unwrap_err().contains("rotating heads, which tomoscope small is not"));
+        assert_eq!(of("small"), Err(SetupProblem::NoHeads("tomoscope small".into())));
     }
 }

@@ -30,7 +30,7 @@ pub fn middle_mm(ring: &CrystalRing, bed: usize) -> f64 {
 /// Counts that are expected of a bed: the share of the mouse's decays that is counted, times how many there are.
 pub fn num_counts(plan: &Plan, on_its_bed: &Phantom) -> Result<u64, ReproduceError> {
     let ring = plan.ring()?;
-    let detector = RingDetector::new(ring.clone()).map_err(ReproduceError::photons)?;
+    let detector = RingDetector::new(ring.clone())?;
     let decays = Decays::new(on_its_bed, [-2.0 * HALF_LENGTH_MM, 2.0 * HALF_LENGTH_MM]);
     let follow = |number: u64| -> [u64; 2] {
         let mut random = stream(plan.seed, number);

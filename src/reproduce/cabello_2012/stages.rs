@@ -136,8 +136,7 @@ impl Context {
                 return Ok(Arc::new(Study::new(scan.name(), pairs)));
             }
             let (phantom, num_counts) = (self.plan.phantom(scan)?, self.plan.num_counts(scan)?);
-            let study = scan_pairs(&phantom, self.plan.ring()?, num_counts, self.plan.seed, &Task::new());
-            let study = study.map_err(ReproduceError::photons)?;
+            let study = scan_pairs(&phantom, self.plan.ring()?, num_counts, self.plan.seed, &Task::new())?;
             self.folder.store_pairs(&scan.name(), &study.measured)?;
             Ok(Arc::new(study))
         })

@@ -5,6 +5,7 @@ use super::plan::Plan;
 use super::stages::Work;
 use crate::data::TubeSampling;
 use crate::montecarlo::{EdgeDeviation, TubeRecipe};
+use crate::operator::OperatorError;
 use crate::reproduce::prelude::*;
 
 /// Seed of the annihilations.
@@ -13,9 +14,9 @@ const SEED: u64 = 1;
 /// The deviation of the simulated scanner, by ring differences.
 pub fn measure(plan: &Plan) -> Result<Vec<EdgeDeviation>, ReproduceError> {
     let scanner = plan.scanner()?;
-    let coincidences = TubeRecipe::default().coincidences(&scanner).map_err(ReproduceError::photons)?;
-    let sampling = TubeSampling::of(&scanner.geometry);
-    coincidences.edge_deviation(&sampling, plan.num_histories, SEED, &Task::new()).map_err(ReproduceError::photons)
+    let coincidences = TubeRecipe::default().coincidences(&scanner)?;
+    let found = coincidences.edge_deviation(&TubeSampling::of(&scanner.geometry), plan.num_histories, SEED, &Task::new());
+    Ok(found.map_err(OperatorError::from)?)
 }
 
 /// Their table, once they are measured.

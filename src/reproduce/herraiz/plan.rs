@@ -98,8 +98,7 @@ impl Plan {
             Object::Points => of_points,
             Object::Lines => of_lines,
         };
-        let study = scan_photons(&self.phantom(object)?, &self.scanner()?, num_counts, seed, &Task::new());
-        study.map_err(ReproduceError::photons)
+        Ok(scan_photons(&self.phantom(object)?, &self.scanner()?, num_counts, seed, &Task::new())?)
     }
 
     /// The tubes, made where that is fastest.

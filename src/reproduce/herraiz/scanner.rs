@@ -5,7 +5,8 @@ use super::plan::Plan;
 use super::stages::Work;
 use crate::data::TubeSet;
 use crate::measure::full_width_at_half_maximum;
-use crate::montecarlo::{Coincidences, TubeRecipe};
+use crate::montecarlo::TubeRecipe;
+use crate::operator::OperatorError;
 use crate::reproduce::prelude::*;
 
 /// Decays at the centre that are followed.
@@ -33,11 +34,9 @@ impl ScannerFigures {
     /// Those of the simulated scanner; the widths are those of the direct planes' tubes in the middle of their lines.
     pub fn new(plan: &Plan, tubes: &TubeSet) -> Result<Self, ReproduceError> {
         let scanner = plan.scanner()?;
-        let heads = scanner.heads.clone().ok_or_else(|| ReproduceError::photons(format!("{} has no heads", scanner.title)))?;
-        let coincidences = Coincidences::new(scanner.geometry.clone(), heads, TubeRecipe::default().physics());
-        let coincidences = coincidences.map_err(ReproduceError::photons)?;
+        let coincidences = TubeRecipe::default().coincidences(&scanner)?;
         let sensitivity = coincidences.sensitivity_at([0.0; 3], NUM_HISTORIES, 1, &Task::new());
-        let sensitivity = sensitivity.map_err(ReproduceError::photons)?;
+        let sensitivity = sensitivity.map_err(OperatorError::from)?;
         let far = (FAR_MM / scanner.geometry.central_bin_mm()).round() as usize;
         let places = [0, far.min(tubes.sampling.num_radial - 1)];
         Ok(Self {

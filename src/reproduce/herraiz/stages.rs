@@ -121,7 +121,7 @@ impl Context {
     fn first_image(&self, implementation: Implementation) -> Result<Volume, ReproduceError> {
         let data = self.data(Object::Derenzo, 1)?;
         let images = images(&data, settings(&data, implementation, self.plan.num_subsets)?, 1)?;
-        images.into_iter().next().ok_or_else(|| ReproduceError::photons("there is no image"))
+        images.into_iter().next().ok_or(ReproduceError::NoImage)
     }
 
     /// Returns the images of a scan after each iteration, with tubes or with lines.

@@ -26,7 +26,7 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::phantom::epri::{self, SweepOptions};
 use crate::plan::{
-    Acquisition, Cache, DeviceChoice, Job, ListFiles, RunSettings, SetupError, StartInfo, StudyFiles, cylinder_of,
+    Acquisition, Cache, DeviceChoice, Job, ListFiles, RunSettings, SetupProblem, StartInfo, StudyFiles, cylinder_of,
     default_list_settings, default_settings, default_sweep_settings, host_devices,
 };
 use crate::recon::Estimate;
@@ -269,7 +269,7 @@ fn show(study: Result<HeadStudy, String>) {
 
 /// A solver's end whose set-up and whose files refuse everything.
 fn hub() -> (Hub, Receiver<Input>) {
-    let refuse = |_: &Job, _: &Task| Err(SetupError::Settings("none".into()));
+    let refuse = |_: &Job, _: &Task| Err(SetupProblem::NoProjections.into());
     let options = SessionOptions { cache: Cache::nowhere(), ..SessionOptions::default() };
     let session = Session::with_setup(options, Box::new(refuse), || {});
     let (sender, inputs) = unbounded();

@@ -327,7 +327,8 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             if view.is_of_pairs() {
                 pair_form_ui(&mut form, &running, view.devices, ui);
             } else {
-                let why_no_tubes = view.study.and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().err());
+                let open = view.study.and_then(OpenStudy::counts);
+                let why_no_tubes = open.and_then(|open| open.scanner_of_tubes().err()).map(|error| error.to_string());
                 // Events have one projector.
                 let projectors = (!view.is_of_events()).then_some(why_no_tubes.as_deref());
                 if view.is_of_events() {

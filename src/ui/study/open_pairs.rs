@@ -25,7 +25,7 @@ pub struct OpenPairs {
 impl OpenPairs {
     /// A study, of which no matrix is known yet.
     pub fn new(study: Study<PairCounts>, file: Option<PathBuf>) -> Self {
-        let why_none_made = quick_matrix_recipe(&study.measured.ring).err();
+        let why_none_made = quick_matrix_recipe(&study.measured.ring).err().map(|error| error.to_string());
         Self { total: study.measured.total(), study: Arc::new(study), file, matrix: None, matrix_file: None, why_none_made }
     }
 }

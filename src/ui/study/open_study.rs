@@ -10,7 +10,7 @@ use super::open_sweep::{Arrivals, OpenSweep};
 use super::open_tubes::OpenTubes;
 use crate::data::{Counts, Roi, Study, Volume};
 use crate::operator::Accumulation;
-use crate::plan::{Course, ScanFiles, SubsetRule, scanner_of_tubes};
+use crate::plan::{Course, ScanFiles, SetupProblem, SubsetRule, scanner_of_tubes};
 use crate::scanner::Scanner;
 use crate::ui::widgets::image_axes::ImageAxes;
 
@@ -46,8 +46,8 @@ impl OpenCounts {
     /// The scanner whose tubes of response can be simulated for them.
     ///
     /// # Errors
-    /// Why they have none, as a sentence.
-    pub fn scanner_of_tubes(&self) -> Result<&'static Scanner, String> {
+    /// Why they have none.
+    pub fn scanner_of_tubes(&self) -> Result<&'static Scanner, SetupProblem> {
         scanner_of_tubes(self.study.measured.geometry())
     }
 }

@@ -305,7 +305,7 @@ impl StudyState {
         let recipe = self.tube_form.take()?.recipe();
         match self.open.as_ref().and_then(OpenStudy::counts)?.scanner_of_tubes() {
             Ok(scanner) => Some(StudyRequest::MakeTubes(scanner, recipe)),
-            Err(reason) => Some(StudyRequest::Tell(vec![Notice::error(reason)])),
+            Err(reason) => Some(StudyRequest::Tell(vec![Notice::error(reason.to_string())])),
         }
     }
 

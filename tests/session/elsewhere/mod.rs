@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::never;
 use tomoscope::data::{Counts, Roi, RoiShape, Study, Volume};
 use tomoscope::operator::Accumulation;
-use tomoscope::plan::{Cache, DeviceChoice, Job, RunSettings, SetupError, StudyFiles, default_settings, prepare};
+use tomoscope::plan::{Cache, DeviceChoice, Job, RunSettings, SetupProblem, StudyFiles, default_settings, prepare};
 use tomoscope::session::wire::{Dial, HeadStudy, Line, LineState, Opener, Remote, Scan, ServeOptions, WireError, serve};
 use tomoscope::session::{Command, EndReason, Event, EventKind, Frame, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
@@ -259,14 +259,14 @@ fn a_thousand_short_runs_lose_nothing() {
 #[test]
 fn what_cannot_be_done_there_is_said() {
     fn refuses() -> Setup {
-        Box::new(|_, _| Err(SetupError::Settings("not today".into())))
+        Box::new(|_, _| Err(SetupProblem::NoProjections.into()))
     }
     let there = Elsewhere::new(&cylinder_study(), refuses);
     let remote = there.session.remote().unwrap();
     assert_eq!(remote.open(&file("/other.hs"), &Task::new()).err().as_deref(), Some("/other.hs is not there"));
     let head = there.open();
     let (kinds, _) = watch(&there.session, start(&there.session, &head, 1));
-    assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.text == "not today"), "{kinds:?}");
+    assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.code == "setup.no-projections"), "{kinds:?}");
     // A start image that is here.
     let init = Some(Arc::new(Volume::filled(settings(&head, 1).grid, 1.0)));
     let settings = Box::new(RunSettings { init, ..settings(&head, 1) });

@@ -1,0 +1,208 @@
+//! Why settings do not go together, or do not suit the data: one variant for each reason.
+
+use crate::coded::coded;
+use crate::geometry::Grid;
+use crate::operator::Misfit;
+use crate::words::{bytes, counted};
+
+/// Why settings do not go together, or do not suit the data.
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case", prefix = "setup.")]
+pub enum SetupProblem {
+    // Devices.
+    /// GPUs that were asked for cannot be used.
+    #[error("{}", unusable(*number, reason, *names_the_cpu))]
+    Device {
+        /// Number of the GPU; `None` = all that were asked for.
+        number: Option<usize>,
+        /// Why, as the driver's error puts it.
+        reason: String,
+        /// Whether that already advises to use the CPU.
+        names_the_cpu: bool,
+    },
+    /// Several GPUs for work that is not shared out.
+    #[error("this works on one GPU only; name one (--device cuda:0)")]
+    OneGpu,
+
+    // Image.
+    /// An image with too many voxels along a side.
+    #[error("the image has a side of {side} voxels; at most {most} can be handled: choose fewer or larger voxels")]
+    ImageSize {
+        /// Voxels along that side.
+        side: usize,
+        /// Voxels along a side at most.
+        most: usize,
+    },
+    /// Voxels so small that their number has no end.
+    #[error(
+        "voxels of {voxel_mm} mm are too small: {extent_mm:.1} mm would take {num_voxels:.1e} voxels; choose larger ones, or set their \
+         number (--image)"
+    )]
+    SmallVoxels {
+        /// Side of a voxel, mm.
+        voxel_mm: f64,
+        /// Length that the voxels cover, mm.
+        extent_mm: f64,
+        /// Voxels that this takes.
+        num_voxels: f64,
+    },
+    /// A field of view that contains no voxel.
+    #[error(
+        "a field of view of radius {radius_mm} mm holds no voxel of the image, whose nearest one lies {nearest_mm:.3} mm from the \
+         scanner's axis; give a larger --fov-radius-mm"
+    )]
+    EmptyFieldOfView {
+        /// Its radius, mm.
+        radius_mm: f64,
+        /// Distance of the nearest voxel from the axis, mm.
+        nearest_mm: f64,
+    },
+    /// A start image on another grid than the reconstruction.
+    #[error(
+        "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for \
+         the reconstruction)",
+        found.words(), expected.words()
+    )]
+    StartImage {
+        /// Grid of the start image.
+        found: Box<Grid>,
+        /// Grid of the reconstruction.
+        expected: Box<Grid>,
+    },
+
+    // Iterations and subsets.
+    /// No iteration.
+    #[error("0 iterations leave the start image as it is; choose at least 1")]
+    Iterations,
+    /// No subset, or more than there are data.
+    #[error("{num_subsets} subsets are too many for {}; choose between 1 and {most} subsets", counted(*most, of))]
+    Subsets {
+        /// Subsets that were asked for.
+        num_subsets: usize,
+        /// Subsets at most, one of each datum.
+        most: usize,
+        /// What is divided into subsets: `view` or `event`.
+        of: &'static str,
+    },
+    /// More subsets than a device has views.
+    #[error(
+        "{num_subsets} subsets are too many for {num_devices} devices: each device needs one view per subset; choose at most {most} \
+         subsets, or fewer devices"
+    )]
+    DeviceSubsets {
+        /// Subsets that were asked for.
+        num_subsets: usize,
+        /// Devices that share the views.
+        num_devices: usize,
+        /// Subsets at most.
+        most: usize,
+    },
+
+    // Projectors.
+    /// A projector, by its name, that the device does not have.
+    #[error("the projector {0} is not available on this device; use another one")]
+    Projector(&'static str),
+    /// No projector fits the geometry and the image; this is why the fastest one does not.
+    #[error("the projector {projector} does not fit: {misfit}. {advice}")]
+    ProjectorMisfit {
+        /// Its name.
+        projector: &'static str,
+        /// Why it does not fit.
+        misfit: Box<Misfit>,
+        /// What makes it fit, as a sentence.
+        advice: &'static str,
+    },
+    /// The device has no projector.
+    #[error("there is no projector for this device")]
+    NoProjector,
+
+    // EPRI sweeps.
+    /// Two stages with the kernel of the paper.
+    #[error("the paper's kernel backprojects in one stage; use --algorithm fbp with it")]
+    PaperKernel,
+    /// Two stages for a two-dimensional sweep.
+    #[error(
+        "two stages put a volume together from slices, and this sweep is two-dimensional: it has one; use one stage (--algorithm fbp)"
+    )]
+    TwoStageSlice,
+    /// An image of several slices, by their number, of a two-dimensional sweep.
+    #[error(
+        "this sweep is two-dimensional and makes an image of one slice, not of {0}; ask for two numbers of voxels (--image NX,NY)"
+    )]
+    NumSlices(usize),
+    /// Two stages on a GPU.
+    #[error("two stages are done on the CPU; use --device cpu, or one stage (--algorithm fbp) on the GPU")]
+    TwoStageGpu,
+    /// Two stages for a sweep that is still being acquired.
+    #[error("two stages need the whole sweep, and this one is still being acquired; use one stage (--algorithm fbp) for now")]
+    WholeSweep,
+    /// A sweep that has ended without a projection.
+    #[error("the sweep has no projection: there is nothing to reconstruct")]
+    NoProjections,
+
+    // Crystal rings and their matrices.
+    /// A ring, by its name, that the catalogue lacks.
+    #[error("there is no ring '{0}'")]
+    NoRing(String),
+    /// A matrix with another number of basic functions than its basis.
+    #[error("the matrix has {found} basic functions where its basis has {expected}; simulate it again (tomoscope matrix)")]
+    MatrixBasis {
+        /// Basic functions of the matrix.
+        found: usize,
+        /// Basic functions of the basis.
+        expected: usize,
+    },
+    /// A grid of cubes for a ring that lacks its symmetries.
+    #[error("{ring} has {num_modules} modules, and a grid of cubes is its own image only under half a turn; use blobs or polar")]
+    Cubes {
+        /// Name of the ring.
+        ring: String,
+        /// Its modules.
+        num_modules: usize,
+    },
+    /// A matrix that takes too long to be simulated without being asked for.
+    #[error(
+        "the matrix of {title} is not simulated automatically: that takes minutes on a GPU (in one pass with {} of free memory, else \
+         in parts) and hours on a CPU. Simulate it there (tomoscope matrix --scanner {ring} --elements {num_elements} -o \
+         {ring}.matrix), then open it",
+        bytes(*tally_bytes)
+    )]
+    LargeMatrix {
+        /// Name of the ring.
+        ring: String,
+        /// Its name for people.
+        title: String,
+        /// Memory of the simulation in one pass, bytes.
+        tally_bytes: u64,
+        /// Elements that such a matrix should have.
+        num_elements: u64,
+    },
+    /// A simulated matrix without an element.
+    #[error("no decay was counted: follow more of them (--events)")]
+    NoDecayCounted,
+    /// Fewer elements than were asked for, after as many decays as are followed.
+    #[error("{found} elements are all that {num_decays} decays gave; ask for fewer (--elements)")]
+    FewElements {
+        /// Elements of the matrix.
+        found: u64,
+        /// Decays that were followed.
+        num_decays: u64,
+    },
+
+    // Tubes of response.
+    /// Tubes of response for a scanner, by its name, without rotating heads.
+    #[error("tubes of response are made for scanners with rotating heads, which {0} is not")]
+    NoHeads(String),
+    /// Tubes of response for data that add several ring differences.
+    #[error("tubes of response belong to single ring differences, and these data add several (span above 1)")]
+    Spanned,
+}
+
+coded!(SetupProblem);
+
+/// Why GPUs cannot be used, with the way out.
+fn unusable(number: Option<usize>, reason: &str, names_the_cpu: bool) -> String {
+    let device = number.map_or(String::new(), |number| format!("CUDA device {number} is not usable: "));
+    let way_out = if names_the_cpu { "" } else { "; use the CPU (--device cpu)" };
+    format!("{device}{reason}{way_out}")
+}
