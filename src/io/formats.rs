@@ -437,6 +437,14 @@ impl Content {
     }
 }
 
+impl Content {
+    /// The same without an article, for a label.
+    pub fn label(self) -> &'static str {
+        let one = self.one();
+        one.strip_prefix("an ").or_else(|| one.strip_prefix("a ")).unwrap_or(one)
+    }
+}
+
 impl FileKind {
     /// Returns the kind of a file of this name, if its ending is known.
     pub fn of(path: &Path) -> Option<Self> {

@@ -75,7 +75,7 @@ pub enum SetupProblem {
     #[error("0 iterations leave the start image as it is; choose at least 1")]
     Iterations,
     /// No subset, or more than there are data.
-    #[error("{num_subsets} subsets are too many for {}; choose between 1 and {most} subsets", counted(*most, of))]
+    #[error("{num_subsets} subsets of {} are not possible; choose between 1 and {most} subsets", counted(*most, of))]
     Subsets {
         /// Subsets that were asked for.
         num_subsets: usize,

@@ -12,7 +12,9 @@ fn a_sweep_is_simulated_and_described() {
     let printed = done(at, &arguments.split(' ').collect::<Vec<_>>());
     assert!(printed.contains("66 projections of 64 samples, 0.75000 mm apart"), "{printed}");
     let about = done(at, &["info", "a.sweep"]);
-    for part in ["EPRI sweep", "projections            66\n", "64 of 0.75000 mm, t = 0 at 32", "1.00000 × 2π", "pulse"] {
+    for part in
+        ["EPRI acquisition (tomoscope)", "projections            66\n", "64 of 0.75000 mm, t = 0 at 32", "1.00000 × 2π", "pulse"]
+    {
         assert!(about.contains(part), "'{part}' is missing in:\n{about}");
     }
     assert!(done(at, &["info", "truth.nii"]).contains("64 × 64 × 64 of 0.7500"));

@@ -40,7 +40,7 @@ fn every_kind_of_file_is_told_in_figures() {
     // As earlier versions called it.
     std::fs::copy(at.join("truth.nii.json"), at.join("truth.json")).unwrap();
     assert_eq!(info("truth.json")["made"], json!("true-image"));
-    assert!(run("info truth.json").contains("provenance of an image"));
+    assert!(run("info truth.json").contains("provenance record (JSON)"));
     std::fs::write(at.join("scan.calibration.toml"), "version = 1\nbq_per_ml = 52300.0\n").unwrap();
     assert_eq!(info("scan.calibration.toml")["bq_per_ml"], json!(52300.0));
     failed(at, "io.not-found", &["info", "nothing.hs"]);

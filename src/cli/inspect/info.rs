@@ -56,7 +56,12 @@ pub fn run(options: &InfoOptions) -> CliResult {
     if FileKind::of(path) != Some(FileKind::DicomSeries) {
         check_file(path)?;
     }
-    let Some(format) = Format::of(path) else { return Err(unknown_ending(path)) };
+    let format = match Format::of(path) {
+        // Earlier versions called the record of an image STEM.json.
+        Some(format) if format.kind == FileKind::Rois && provenance::check(path).is_ok() => FileKind::Provenance.format(),
+        format => format,
+    };
+    let Some(format) = format else { return Err(unknown_ending(path)) };
     let (lines, facts, notices): Described = match format.content {
         Content::Projections => {
             let (data, notices) = read_projections(path)?;
@@ -95,8 +100,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let Crystals { detectors, .. } = read_crystals(path)?;
             (info_list::crystal_lines(&detectors), info_list::crystals_json(&detectors), Vec::new())
         }
-        // Earlier versions called it STEM.json.
-        Content::Provenance | Content::Rois if provenance::check(path).is_ok() => {
+        Content::Provenance if provenance::check(path).is_ok() => {
             let record: Provenance = serde_json::from_str(&std::fs::read_to_string(path)?).map_err(|error| {
                 let text = format!("{} is not a provenance record of this version: {error}", path.display());
                 CliError::failed(Failure::Input, text)
@@ -126,7 +130,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
         out!("{}", serde_json::to_string_pretty(&info_json::whole(path, facts, &notices))?);
         return Ok(());
     }
-    out!("{}: {} ({})", path.display(), format.content.one(), format.name);
+    out!("{}: {} ({})", path.display(), format.content.label(), format.name);
     for (name, value) in lines {
         out!("  {}", FACT.line([name.to_owned(), value]));
     }
