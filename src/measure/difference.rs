@@ -64,7 +64,8 @@ mod tests {
     #[test]
     fn images_that_are_alike_are_not_more_than_the_same() {
         for seed in 1..200u32 {
-            let a: Vec<f32> = (0..500).map(|i: u32| (i.wrapping_mul(seed * 2_654_435_761 % 1013) % 997) as f32).collect();
+            let a: Vec<f32> =
+                (0..500).map(|i: u32| (i.wrapping_mul(seed.wrapping_mul(2_654_435_761) % 1013) % 997) as f32).collect();
             let b: Vec<f32> =
                 a.iter().enumerate().map(|(i, a)| a * (1.0 + if i % 3 == 0 { f32::EPSILON } else { 0.0 })).collect();
             let found = correlation(&a, &b).unwrap();

@@ -53,7 +53,8 @@ impl Colleagues {
     /// MPI does not start.
     #[cfg(feature = "mpi")]
     pub fn meet() -> CliResult<Self> {
-        Ok(Self { processes: Processes::start(crate::cli::shared::signals::have_come)? })
+        let started = Processes::start(crate::cli::shared::signals::have_come);
+        Ok(Self { processes: started.map_err(|text| CliError::failed(Failure::Processes, text))? })
     }
 
     /// Nobody: the program was built without MPI.
