@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod circles;
 mod code;
 mod codes;
 #[path = "../support/data.rs"]
