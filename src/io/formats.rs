@@ -190,6 +190,7 @@ pub static FORMATS: [Format; 22] = [
         reader: Reader::ListMode(castor::open),
         writer: Writer::Own,
         data_files: |path| castor::data_file(path).into_iter().collect(),
+        data_written: |path| vec![path.with_extension("Cdf")],
         ..Format::new(FileKind::Castor, Content::ListMode, "CASToR", &[".Cdh"], &[".cdh"])
     },
     Format {

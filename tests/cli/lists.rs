@@ -144,3 +144,15 @@ fn a_list_is_followed_to_its_end_or_to_a_signal() {
     let refusal = refused(folder, 2, &["reconstruct", "scan.hs", "-o", "a.npy", "--follow"]);
     assert!(refusal.contains("--follow is for list-mode data and EPRI acquisitions"), "{refusal}");
 }
+
+#[test]
+fn the_data_of_another_list_are_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let simulate = "simulate cylinder --scanner small --list-mode --counts 1e3 -o a.Cdh";
+    run(at, simulate);
+    // Another header with the same data.
+    fs::rename(at.join("a.Cdh"), at.join("other.Cdh")).unwrap();
+    let said = refused(at, 1, &simulate.split(' ').collect::<Vec<_>>());
+    assert!(said.contains("other.Cdh"), "{said}");
+}

@@ -3,6 +3,7 @@
 use super::petsird::PetsirdProblem;
 use crate::coded::coded;
 use crate::io::Unsupported;
+use crate::words::counted;
 
 /// A problem of list-mode data. Each has a code: [`Coded::code`](crate::coded::Coded::code).
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
@@ -28,7 +29,7 @@ pub enum EventProblem {
         size: u64,
     },
     /// Another number of events than the header has.
-    #[error("the file ends after {found} events of {size} bytes, its header has {expected}; copy both again")]
+    #[error("the file ends after {} of {size} bytes, its header has {expected}; copy both again", counted(*found as usize, "event"))]
     NumEvents {
         /// Events of the file.
         found: u64,

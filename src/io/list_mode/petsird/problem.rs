@@ -1,6 +1,7 @@
 //! What can be wrong in a PETSIRD file, one variant for each problem.
 
 use crate::coded::coded;
+use crate::words::counted;
 
 /// A problem of a PETSIRD file. Each has a code: [`Coded::code`](crate::coded::Coded::code).
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
@@ -25,7 +26,7 @@ pub enum PetsirdProblem {
         place: &'static str,
     },
     /// Bytes behind the end of the list.
-    #[error("{0} bytes follow the end of the list")]
+    #[error("the list ends {} before the end of the file", counted(*.0 as usize, "byte"))]
     Excess(u64),
 
     // The schema.
