@@ -9,6 +9,7 @@
 mod attenuation;
 pub mod bes3t;
 mod blocks;
+mod by_content;
 pub mod calibration;
 mod checksum;
 pub mod crystals;
@@ -50,14 +51,13 @@ mod toml_text;
 mod unsupported;
 
 pub use attenuation::{map_beside, read_attenuation};
+pub use by_content::{check_image_unit, read_projections, read_volume, write_described_volume, write_projections, write_volume};
 pub use checksum::content_of;
 pub use description::{ImageDescription, filter_width};
 pub use error::IoError;
 pub use files::{files_read, files_written, header_of, identity};
 pub use follow::{SweepFollower, SweepUpdate};
-pub use formats::{
-    FileKind, check_image_unit, read_projections, read_volume, write_described_volume, write_projections, write_volume,
-};
+pub use formats::FileKind;
 pub use own_form::FormProblem;
 pub use pending::{discard_unfinished, write_whole};
 pub use png::{Picture, write_png};

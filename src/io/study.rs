@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::formats::read_measured;
+use super::by_content::read_measured;
 use super::saved_pairs::read_pairs;
 use super::{IoError, read_projections};
 use crate::data::{Counts, Michelogram, Notice, Origin, PairCounts, Study};

@@ -1,8 +1,8 @@
-//! Numbers that tell what is asked of an input or of one of its images.
+//! What is asked of one of several images of an input, as a number.
 
 use crate::data::Fingerprint;
 
-/// The same of one of several images of an input.
+/// Returns the number of one image (`piece`) of an input whose own number is `asked`.
 pub fn asked_of_piece(asked: &str, piece: &str) -> String {
     let mut of_piece = Fingerprint::default();
     of_piece.text(asked);

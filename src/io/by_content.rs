@@ -1,0 +1,78 @@
+//! Reading and writing by content: the format follows from the ending of the name.
+
+use std::path::Path;
+
+use super::dicom::{self, Patient};
+use super::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, not_understood};
+use super::{ImageDescription, IoError, interfile};
+use crate::data::{Michelogram, Notice, Unit, Volume};
+
+/// Reads projection data and returns what a user should know about it, too. (Of Siemens' sinograms the prompts.)
+///
+/// # Errors
+/// Another ending; the format's reader fails.
+pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
+    read_measured(path).map(|(prompts, _, notices)| (prompts, notices))
+}
+
+/// Reads projection data, with the randoms that were measured beside them.
+pub(super) fn read_measured(path: &Path) -> Result<Measured, IoError> {
+    match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::Projections(read)) => read(path),
+        _ => Err(not_understood(path, Content::Projections, Access::Read)),
+    }
+}
+
+/// Writes projection data.
+///
+/// # Errors
+/// Another ending; [`interfile::write_projections`] fails.
+pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::InterfileProjections) => interfile::write_projections(path, data),
+        _ => Err(not_understood(path, Content::Projections, Access::Write)),
+    }
+}
+
+/// Reads an image and returns what a user should know about it, too.
+///
+/// # Errors
+/// Another ending; the format's reader fails.
+pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
+    match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::Image(read)) => read(path),
+        _ => Err(not_understood(path, Content::Image, Access::Read)),
+    }
+}
+
+/// Refuses a name whose format cannot hold an image in this unit, for those who write one after long work.
+///
+/// # Errors
+/// [`dicom::check_unit`] fails.
+pub fn check_image_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
+    if FileKind::of(path) == Some(FileKind::DicomSeries) { dicom::check_unit(path, unit) } else { Ok(()) }
+}
+
+/// Writes an image.
+///
+/// # Errors
+/// Another ending; the format's writer fails.
+pub fn write_volume(path: &Path, volume: &Volume) -> Result<(), IoError> {
+    write_described_volume(path, volume, &concat!("tomoscope ", env!("CARGO_PKG_VERSION")).into(), &Patient::default())
+}
+
+/// Writes an image with what made it and whose it is, where the format has a place for that.
+///
+/// # Errors
+/// As [`write_volume`].
+pub fn write_described_volume(
+    path: &Path,
+    volume: &Volume,
+    description: &ImageDescription,
+    patient: &Patient,
+) -> Result<(), IoError> {
+    match Format::of(path).map(|format| &format.writer) {
+        Some(Writer::Image(write)) => write(path, volume, description, patient),
+        _ => Err(not_understood(path, Content::Image, Access::Write)),
+    }
+}
