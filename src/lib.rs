@@ -24,7 +24,7 @@
 //!
 //! let settings = RunSettings { device: DeviceChoice::Cpu, ..plan::default_settings(&study.measured)? };
 //! let mut image = Volume::filled(settings.grid.clone(), 0.0);
-//! let mut prepared = plan::prepare(&Job::Counts { study, settings: Box::new(settings) }, &task)?;
+//! let mut prepared = plan::prepare(&Job::of(&study, settings), &task)?;
 //! for _ in 0..2 {
 //!     prepared.algorithm.iterate(&task)?;
 //! }

@@ -11,7 +11,7 @@ use crate::coded::Problem;
 use crate::data::Study;
 use crate::measure::{median_and_spread, quantile};
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
-use crate::plan::{Acquisition, DeviceChoice, Job, SweepSettings, default_sweep_settings, sweep_grid};
+use crate::plan::{Acquisition, DeviceChoice, Job, RunSettings, default_sweep_settings, sweep_grid};
 use crate::session::{Command, EventKind, Feed, RoiSet, Session};
 use crate::task::Task;
 
@@ -60,13 +60,13 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, Problem> {
     let phantom = by_name("bottle", options.half_extent_mm()).map_err(|error| fail(&error))?;
     let sweep = simulate(&phantom, &options, &Task::new()).map_err(|error| fail(&error))?.measured;
     let grid = sweep_grid(&sweep, Some([bench.size; 3]), None)?;
-    let settings = SweepSettings { grid, device: bench.device, ..default_sweep_settings(&sweep)? };
+    let settings = RunSettings { grid, device: bench.device, ..default_sweep_settings(&sweep)? };
 
     let (wake, woken) = unbounded();
     let session = Session::start(move || _ = wake.send(()));
     let acquisition = Acquisition::growing(sweep.without_projections());
     let study = Arc::new(Study::new(phantom.title, acquisition.clone()));
-    let job = Job::Sweep { study, settings: Box::new(settings) };
+    let job = Job::of(&study, settings);
     session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     let mut device = String::new();
     while device.is_empty() {

@@ -54,7 +54,7 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
     let task = Task::new();
     let start = Instant::now();
     let free_before = free_bytes(settings);
-    let job = Job::Counts { study: Arc::clone(study), settings: Box::new(settings.clone()) };
+    let job = Job::of(study, settings.clone());
     let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;
     let cold_start_s = start.elapsed().as_secs_f64();
     // The first iteration makes the sensitivity.

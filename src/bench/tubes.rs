@@ -10,7 +10,7 @@ use crate::coded::Problem;
 use crate::data::{Counts, Michelogram, Study, TubeSampling, TubeSet};
 use crate::measure::median_and_spread;
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmKind, DeviceChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
+use crate::plan::{AlgorithmChoice, DeviceChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
 use crate::recon::{Stage, StageTimes};
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -67,7 +67,7 @@ pub fn bench_tubes(bench: &TubesBench) -> Result<TubesRow, Problem> {
 fn measured(bench: &TubesBench) -> Result<TubesRow, Problem> {
     let study = study(&bench.geometry)?;
     let settings = RunSettings {
-        algorithm: if bench.num_subsets > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
+        algorithm: if bench.num_subsets > 1 { AlgorithmChoice::OSEM } else { AlgorithmChoice::MLEM },
         num_subsets: bench.num_subsets,
         projector: ProjectorChoice::TUBES,
         device: bench.device,
@@ -77,7 +77,7 @@ fn measured(bench: &TubesBench) -> Result<TubesRow, Problem> {
     };
     let task = Task::new();
     let start = Instant::now();
-    let job = Job::Counts { study: Arc::new(study), settings: Box::new(settings) };
+    let job = Job::of(&study, settings);
     let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;
     // The first iteration makes the sensitivities.
     let first = algorithm.iterate(&task)?;

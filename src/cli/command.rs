@@ -9,8 +9,10 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory as _, Error, FromArgMatches as _, Subcommand as _};
 
 use crate::cli::arguments::{Cli, CliCommand};
+use crate::cli::reconstruct::parameter_options::{algorithms_with, kinds_of};
 use crate::io::FileKind;
 use crate::io::formats::filled;
+use crate::plan::DataKind;
 
 /// Widest text of a help page, in columns.
 const MAX_WIDTH: usize = 120;
@@ -90,8 +92,8 @@ fn heading(command: &str, option: &str) -> Option<&'static str> {
 
 fn of_reconstruct(option: &str) -> Option<&'static str> {
     Some(match option {
-        "algorithm" | "iterations" | "subsets" | "subset_order" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
-        "filter" | "cutoff" | "baseline" | "interpolation" | "reference" | "phase" | "kernel" | "order" => "EPRI acquisitions",
+        "algorithm" | "iterations" | "subsets" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
+        "reference" | "phase" | "kernel" => "EPRI acquisitions",
         "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks"
         | "attenuation" | "no_tof" => "List-mode data",
         "stop_noise" | "stop_recovery" | "stop_plateau" => "Stopping rules",
@@ -99,7 +101,11 @@ fn of_reconstruct(option: &str) -> Option<&'static str> {
         "rois" | "csv" | "reference_image" => "Measurements",
         "save_every" | "post_filter_mm" | "calibration" | "json" | "trace" => "Output",
         "jobs" | "part" | "skip_done" => "Several inputs",
-        _ => return None,
+        // Parameters of algorithms.
+        option => match algorithms_with(option).flat_map(kinds_of).next()? {
+            DataKind::Sweep => "EPRI acquisitions",
+            _ => "Algorithm",
+        },
     })
 }
 

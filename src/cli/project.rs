@@ -151,7 +151,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     let data = DataRecord::new(&study.title, &study.origin);
     let image_record = ImageRecord::new(&image.grid, image.unit);
     let provenance = Provenance {
-        corrections: Some(CorrectionRecord::new(&study)),
+        corrections: Some(CorrectionRecord::new(&study.origin, &study.measured)),
         projector: Some(projector),
         ..Provenance::new(Made::Backprojection, data, image_record, device, start.times())
     };

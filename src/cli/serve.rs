@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::signals;
+use crate::data::Study;
 use crate::io::FileKind;
-use crate::plan::StudyFiles;
-use crate::session::wire::{Line, Scan, ServeOptions, serve};
+use crate::plan::{Data, StudyFiles};
+use crate::session::wire::{Line, ServeOptions, serve};
 use crate::session::{Session, SessionOptions};
 use crate::task::Task;
 
@@ -34,11 +35,11 @@ pub fn run(arguments: &ServeArguments) -> CliResult {
 }
 
 /// Reads a scan: counts with their corrections, a list of events, or a sweep with its reference spectrum.
-fn open(files: &StudyFiles, task: &Task) -> Result<(Scan, StudyFiles), String> {
+fn open(files: &StudyFiles, task: &Task) -> Result<(Study<Data>, StudyFiles), String> {
     let path = files.measured();
     if FileKind::of(path).is_some_and(|kind| !kind.is_list() && !kind.is_sweep() && !kind.is_scan()) {
         let path = path.display();
         return Err(format!("{path}: remote windows open sinograms (.hs), list-mode data and EPRI acquisitions only"));
     }
-    files.read(task).map(Into::into).map_err(|error| error.to_string())
+    files.read(task).map_err(|error| error.to_string())
 }

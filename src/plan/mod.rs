@@ -5,15 +5,17 @@
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
-//! row 1: problem course
-//! row 2: error
-//! row 3: platform
-//! row 4: projector simulation
-//! row 5: list_mode
-//! row 6: job
-//! row 7: setup provenance study_files
+//! row 1: algorithms course
+//! row 2: problem
+//! row 3: error
+//! row 4: platform
+//! row 5: projector simulation
+//! row 6: list_mode
+//! row 7: job
+//! row 8: setup provenance study_files
 //! ```
 
+mod algorithms;
 mod course;
 mod error;
 mod job;
@@ -26,13 +28,21 @@ mod setup;
 mod simulation;
 mod study_files;
 
+pub use algorithms::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters, Value};
+pub use algorithms::registry::{
+    ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, DataKind, FILTER, INTERPOLATION, Method, ORDER,
+    SUBSET_ORDER, Stages, Traits, filter_parameters, filter_settings,
+};
+pub use algorithms::research::{PlaneKernel, ResearchSettings};
 pub use course::Course;
 pub use error::{ListError, SetupError};
 pub use job::acquisition::{Acquisition, ListAcquisition};
+pub use job::data::Data;
 pub use job::defaults::{
-    covering_grid, default_list_settings, default_settings, default_sweep_settings, grid_of_voxels, sweep_grid,
+    covering_grid, default_list_settings, default_pair_settings, default_settings, default_settings_of, default_sweep_settings,
+    grid_of_voxels, sweep_grid,
 };
-pub use job::settings::{AlgorithmKind, PairSettings, RunSettings, SweepSettings, rays_in_use};
+pub use job::settings::{RunSettings, rays_in_use};
 pub use job::subsets::{SubsetRecord, SubsetRule, default_num_iterations};
 pub use job::{Job, StartInfo};
 pub use list_mode::histogram::histogram;
@@ -46,13 +56,13 @@ pub use platform::memory::{DeviceMemory, Forecast, FreeMemory};
 pub use platform::processes::share_with_processes;
 pub use problem::SetupProblem;
 pub use projector::choose::{ChosenProjector, ChosenTeam, choose_projector, choose_team};
-pub use projector::programs::{PlaneKernel, Stages};
 pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};
 pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 pub use projector::system::System;
+pub use provenance::algorithm::{AlgorithmRecord, EmRecord, FbpRecord};
 pub use provenance::{
-    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageRecord,
-    Made, MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Seal, Start, Times,
+    AccumulationSpan, CorrectionRecord, DataRecord, DeviceRecord, FrameRecord, ImageRecord, Made, MatrixRecord,
+    PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Seal, Start, Times,
 };
 pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
 pub use setup::prepared::Prepared;
@@ -67,4 +77,4 @@ pub use simulation::matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matr
 pub use simulation::photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use simulation::quick_matrix::quick_matrix_recipe;
 pub use simulation::tubes::{MadeTubes, make_tubes, scanner_of_tubes};
-pub use study_files::{ListFiles, ReadStudy, ScanFiles, ScanWithNeighbours, StudyError, StudyFiles, SweepFiles};
+pub use study_files::{ListFiles, ScanFiles, ScanWithNeighbours, StudyError, StudyFiles, SweepFiles};

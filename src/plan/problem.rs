@@ -3,7 +3,8 @@
 use crate::coded::coded;
 use crate::geometry::Grid;
 use crate::operator::Misfit;
-use crate::words::{bytes, counted};
+use crate::plan::algorithms::parameters::ParameterProblem;
+use crate::words::{bytes, counted, either};
 
 /// Why settings do not go together, or do not suit the data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
@@ -69,6 +70,19 @@ pub enum SetupProblem {
         /// Grid of the reconstruction.
         expected: Box<Grid>,
     },
+
+    // Algorithms.
+    /// An algorithm for other kinds of data.
+    #[error("{algorithm} is not for these data; choose {}", either(suitable))]
+    Algorithm {
+        /// Key of the algorithm.
+        algorithm: &'static str,
+        /// Keys of those that suit the data.
+        suitable: Vec<&'static str>,
+    },
+    /// A parameter that the algorithm lacks, or a value that the parameter cannot have.
+    #[error(transparent)]
+    Parameter(#[from] ParameterProblem),
 
     // Iterations and subsets.
     /// No iteration.

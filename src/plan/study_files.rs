@@ -8,8 +8,11 @@ use strum::VariantArray as _;
 use crate::coded::coded;
 use crate::data::{Counts, EventList, Notice, Study, Sweep};
 use crate::io::list_mode::{ListOptions, YrtFields};
-use crate::io::{self, Correction, FileKind, IoError, read_sweep_at_phase};
+use crate::io::{self, Correction, FileKind, IoError, read_pair_study, read_sweep_at_phase};
+use crate::plan::algorithms::registry::DataKind;
 use crate::plan::error::ListError;
+use crate::plan::job::acquisition::Acquisition;
+use crate::plan::job::data::Data;
 use crate::plan::list_mode::study::{ListSelection, list_study};
 use crate::task::Task;
 
@@ -50,34 +53,39 @@ pub enum StudyError {
 
 coded!(StudyError, Io, List);
 
-/// A study with the files that it was read from.
-pub enum ReadStudy {
-    /// Counts.
-    Counts(Study<Counts>, ScanFiles),
-    /// A list of events.
-    Events(Study<EventList>, ListFiles),
-    /// An EPRI sweep.
-    Sweep(Study<Sweep>, SweepFiles),
-}
-
 impl StudyFiles {
-    /// Reads them. (What is still being written is taken as it is.)
+    /// Reads them, and returns the study with the files that it was read from. (A file that is still being written is taken as it is.)
     ///
     /// # Errors
     /// They cannot be read, or do not go together.
-    pub fn read(&self, task: &Task) -> Result<ReadStudy, StudyError> {
-        match self {
+    pub fn read(&self, task: &Task) -> Result<(Study<Data>, StudyFiles), StudyError> {
+        let study = match self {
             Self::File(path) => match FileKind::of(path) {
-                Some(kind) if kind.is_list() => Self::Events(ListFiles::of(path)).read(task),
-                Some(kind) if kind.is_sweep() => Self::Sweep(SweepFiles::of(path)).read(task),
+                Some(kind) if kind.is_list() => return Self::Events(ListFiles::of(path)).read(task),
+                Some(kind) if kind.is_sweep() => return Self::Sweep(SweepFiles::of(path)).read(task),
+                Some(FileKind::Pairs) => read_pair_study(path)?.map(Data::from),
                 _ => {
                     let scan = ScanFiles::uncorrected(path).with_neighbours();
-                    Ok(ReadStudy::Counts(scan.read()?, scan.files))
+                    return Ok((scan.read()?.map(Data::from), Self::Counts(scan.files)));
                 }
             },
-            Self::Counts(files) => Ok(ReadStudy::Counts(files.read()?, files.clone())),
-            Self::Events(files) => Ok(ReadStudy::Events(files.read(task)?, files.clone())),
-            Self::Sweep(files) => Ok(ReadStudy::Sweep(files.read()?, files.clone())),
+            Self::Counts(files) => files.read()?.map(Data::from),
+            Self::Events(files) => files.read(task)?.map(Data::from),
+            Self::Sweep(files) => files.read()?.map(|sweep| Data::Sweep(Acquisition::complete(sweep))),
+        };
+        Ok((study, self.clone()))
+    }
+
+    /// Returns the same as files of this kind of data, where they are of another.
+    pub fn of_kind(self, kind: DataKind) -> Self {
+        match (self, kind) {
+            (files @ Self::Counts(_), DataKind::Projections)
+            | (files @ Self::Events(_), DataKind::Events)
+            | (files @ Self::Sweep(_), DataKind::Sweep) => files,
+            (files, DataKind::Projections) => Self::Counts(ScanFiles::uncorrected(files.measured())),
+            (files, DataKind::Events) => Self::Events(ListFiles::of(files.measured())),
+            (files, DataKind::Sweep) => Self::Sweep(SweepFiles::of(files.measured())),
+            (files, DataKind::Pairs) => Self::File(files.measured().to_owned()),
         }
     }
 

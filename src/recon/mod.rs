@@ -13,9 +13,15 @@ mod race;
 mod shared;
 mod shown;
 mod slabs;
+mod spec;
 mod stage;
 mod stitch;
 
+use crate::algebra::{BackendError, PendingVolume};
+use crate::coded::{PassedOn, coded};
+use crate::data::{Projection, RoiMask, RoiSums, Volume};
+use crate::operator::{Accumulation, OperatorError};
+use crate::task::Task;
 #[cfg(feature = "cuda")]
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, LEAST_SEEN, MAX_RATIO, PoissonTerms};
@@ -32,14 +38,9 @@ pub use problem::{DataProblem, ProjectionProblem, ReferenceProblem, SettingsProb
 pub use race::RaceReport;
 pub use shared::SharedAlgorithm;
 pub use slabs::{SlabAlgorithm, slabs};
+pub use spec::{Additions, AlgorithmSpec, algorithm};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
-
-use crate::algebra::{BackendError, PendingVolume};
-use crate::coded::{PassedOn, coded};
-use crate::data::{Projection, RoiMask, RoiSums, Volume};
-use crate::operator::{Accumulation, OperatorError};
-use crate::task::Task;
 
 /// What one step did.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use crate::coded::Problem;
 use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
-use crate::plan::{Acquisition, Course, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
+use crate::plan::{Acquisition, Course, Data, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
 use crate::recon::{Algorithm, DataResidual, Explained, ReconError, StepReport};
 use crate::task::Task;
 
@@ -133,14 +133,11 @@ impl Run {
             algorithm,
             pool,
             task,
-            acquisition: match &info.job {
-                Job::Sweep { study, .. } => Some(study.measured.clone()),
-                Job::Counts { .. } | Job::Pairs { .. } | Job::Events { .. } => None,
-            },
+            acquisition: info.job.data().sweep().cloned(),
             num_taken,
-            arriving: match &info.job {
-                Job::Events { growing, .. } => growing.clone(),
-                Job::Counts { .. } | Job::Pairs { .. } | Job::Sweep { .. } => None,
+            arriving: match info.job.data() {
+                Data::Events { growing, .. } => growing.clone(),
+                Data::Counts(_) | Data::Pairs(_) | Data::Sweep(_) => None,
             },
         };
         run.set_rois(rois)?;

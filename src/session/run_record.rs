@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::IterateReport;
 use super::threads::num_cores;
+use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
-    AccumulationSpan, AlgorithmKind, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
-    ImageRecord, Job, Made, MatrixRecord, PairSettings, Progress, ProjectorRecord, Provenance, RunSettings, Stages, Start,
-    StartInfo, SubsetRecord, SweepSettings, rays_in_use, rays_of_a_pair,
+    AccumulationSpan, AlgorithmRecord, CorrectionRecord, Data, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
+    MatrixRecord, Progress, ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, rays_in_use,
+    rays_of_a_pair,
 };
-use crate::recon::{Explained, RaceReport, SubsetOrder};
+use crate::recon::{Explained, RaceReport};
 
 /// A run as it was set up, and what its steps did.
 #[derive(Clone, Debug)]
@@ -80,21 +81,21 @@ impl RunRecord {
 
     /// How far the run was after so many steps (of a sweep projections), of so many full iterations that were asked for.
     pub fn progress(&self, subiteration: usize, iterations_asked: usize) -> Progress {
-        match &self.info.job {
-            Job::Events { growing: Some(_), .. } => {
+        match self.info.job.data() {
+            Data::Events { growing: Some(_), .. } => {
                 let num_done = self.events.partition_point(|(step, _)| *step <= subiteration);
                 let events = self.events[..num_done].last().map_or(0, |(_, events)| *events);
                 Progress::Arrived { updates: subiteration, events, complete: false }
             }
-            Job::Counts { .. } | Job::Pairs { .. } | Job::Events { .. } => {
+            Data::Counts(_) | Data::Pairs(_) | Data::Events { .. } => {
                 let iteration = subiteration / self.info.num_subsets.max(1);
                 let complete = iteration >= iterations_asked;
                 Progress::Iterations { iteration, iterations_asked, subiteration, complete }
             }
-            Job::Sweep { study, settings } => {
-                let (num_complete, expected) = study.measured.look(|sweep| (sweep.num_complete(), sweep.num_expected));
+            Data::Sweep(acquisition) => {
+                let (num_complete, expected) = acquisition.look(|sweep| (sweep.num_complete(), sweep.num_expected));
                 // Two stages take the whole sweep in one step, at the directions that they need.
-                let is_resampled = settings.stages == Stages::Two && subiteration > 0 && subiteration != num_complete;
+                let is_resampled = self.info.job.is_one_step() && subiteration > 0 && subiteration != num_complete;
                 let projections = if is_resampled { num_complete } else { subiteration };
                 Progress::Projections {
                     projections,
@@ -111,69 +112,59 @@ impl RunRecord {
         let info = &self.info;
         let num_done = self.times.partition_point(|(step, _)| *step <= subiteration);
         let times = self.start.times_of(self.times[..num_done].last().map_or(Duration::ZERO, |(_, elapsed)| *elapsed));
-        let threads = info.job.num_threads().unwrap_or_else(num_cores);
+        let threads = info.job.settings.num_threads.unwrap_or_else(num_cores);
         let device = DeviceRecord { name: info.device.clone(), threads };
-        let data = match &info.job {
-            Job::Counts { study, .. } => DataRecord::new(&study.title, &study.origin),
-            Job::Sweep { study, .. } => study.measured.look(|sweep| DataRecord::of_sweep(&study.title, &study.origin, sweep)),
-            Job::Pairs { study, .. } => DataRecord::new(&study.title, &study.origin),
-            Job::Events { study, settings, .. } => DataRecord::of_list(study, settings),
+        let Study { title, origin, measured, .. } = &*info.job.study;
+        let settings = &info.job.settings;
+        let data = match measured {
+            Data::Counts(_) | Data::Pairs(_) => DataRecord::new(title, origin),
+            Data::Sweep(acquisition) => acquisition.look(|sweep| DataRecord::of_sweep(title, origin, sweep)),
+            Data::Events { list, .. } => DataRecord::of_list(title, origin, list, settings),
         };
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
         provenance.progress = Some(self.progress(subiteration, iterations_asked));
         provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());
         provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;
-        match &info.job {
-            Job::Counts { study, settings } => {
-                provenance.corrections = Some(CorrectionRecord::new(study));
-                provenance.algorithm = Some(self.em_record(settings, subiteration));
+        provenance.algorithm = Some(self.algorithm_record(subiteration));
+        match measured {
+            Data::Counts(counts) => {
+                provenance.corrections = Some(CorrectionRecord::new(origin, counts));
                 // A tube is one path.
-                let rays = rays_in_use(study.measured.geometry(), settings, &info.projector).unwrap_or([1, 1]);
+                let rays = rays_in_use(counts.geometry(), settings, &info.projector).unwrap_or([1, 1]);
                 provenance.projector = Some(self.projector_record(rays, settings, subiteration));
             }
-            Job::Sweep { settings, .. } => provenance.algorithm = Some(self.fbp_record(settings)),
-            Job::Pairs { settings, .. } => {
-                provenance.algorithm = Some(AlgorithmRecord::Mlem(self.mlem_record(settings, subiteration)));
-                provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new);
-            }
-            Job::Events { study, settings, .. } => {
-                let rays = rays_of_a_pair(&study.measured.facts, &settings.grid, settings.rays);
-                provenance.corrections = Some(CorrectionRecord::of_list(&study.measured));
-                provenance.algorithm = Some(self.em_record(settings, subiteration));
+            Data::Sweep(_) => {}
+            Data::Pairs(_) => provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new),
+            Data::Events { list, .. } => {
+                let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
+                provenance.corrections = Some(CorrectionRecord::of_list(list));
                 provenance.projector = Some(self.projector_record([rays.tangential, rays.axial], settings, subiteration));
             }
         }
         provenance
     }
 
-    fn em_record(&self, settings: &RunSettings, subiteration: usize) -> AlgorithmRecord {
-        let record = EmRecord {
+    fn algorithm_record(&self, subiteration: usize) -> AlgorithmRecord {
+        let settings = &self.info.job.settings;
+        let entry = settings.algorithm.entry();
+        let is_fbp = settings.algorithm.stages().is_some();
+        let explained = self.explained_by(subiteration);
+        let em = EmRecord {
             subsets: self.info.num_subsets,
-            subset_order: settings.subset_order,
             start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
-            racy_sensitivity: settings.racy_sensitivity,
-            explained: self.explained_by(subiteration).map(Explained::ratio),
-            explained_net: self.explained_by(subiteration).and_then(Explained::net_ratio),
+            racy_sensitivity: settings.research.racy_sensitivity,
+            explained: explained.map(Explained::ratio),
+            explained_net: explained.and_then(Explained::net_ratio),
             race: self.race_of(subiteration),
             subset_rule: settings.subset_rule.map(SubsetRecord::from),
         };
-        match settings.algorithm {
-            AlgorithmKind::Mlem => AlgorithmRecord::Mlem(record),
-            AlgorithmKind::Osem => AlgorithmRecord::Osem(record),
-        }
-    }
-
-    fn mlem_record(&self, settings: &PairSettings, subiteration: usize) -> EmRecord {
-        EmRecord {
-            subsets: 1,
-            subset_order: SubsetOrder::Sequential,
-            start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
-            racy_sensitivity: false,
-            explained: self.explained_by(subiteration).map(Explained::ratio),
-            explained_net: self.explained_by(subiteration).and_then(Explained::net_ratio),
-            race: self.race_of(subiteration),
-            subset_rule: None,
+        let fbp = FbpRecord { program: self.info.projector.clone(), kernel: settings.research.kernel };
+        AlgorithmRecord {
+            name: entry.key.to_owned(),
+            em: (!is_fbp).then_some(em),
+            fbp: is_fbp.then_some(fbp),
+            parameters: settings.parameters.in_full(entry.parameters),
         }
     }
 
@@ -187,15 +178,6 @@ impl RunRecord {
             accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
             tubes: ProjectorRecord::tubes_of(&self.info.projector, settings.tubes.as_deref()),
             accumulation_switched: if spans.len() > 1 { spans } else { Vec::new() },
-        }
-    }
-
-    fn fbp_record(&self, settings: &SweepSettings) -> AlgorithmRecord {
-        let SweepSettings { kernel, filter, order, .. } = *settings;
-        let record = FbpRecord { program: self.info.projector.clone(), kernel, filter, order };
-        match settings.stages {
-            Stages::Single => AlgorithmRecord::Fbp(record),
-            Stages::Two => AlgorithmRecord::FbpMultistage(record),
         }
     }
 }

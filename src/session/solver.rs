@@ -106,7 +106,7 @@ impl Solver {
         // The old run's memory is given back before the new one's need is looked at.
         self.run = None;
         self.history.begin(id);
-        let made = match self.threads.pool(job.num_threads()) {
+        let made = match self.threads.pool(job.settings.num_threads) {
             Ok(pool) => Run::set_up(id, task, pool, &mut self.setup, job, rois),
             Err(problem) => Err(Failure::Problem(problem)),
         };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tomoscope::data::{Counts, Study};
 use tomoscope::plan::{DeviceChoice, Job, RunSettings, StudyFiles, default_settings};
-use tomoscope::session::wire::{HeadStudy, Line, LineState};
+use tomoscope::session::wire::{Line, LineState};
 use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
@@ -43,16 +43,15 @@ fn session(folder: &Path, name: &str, linger: &str) -> (Session, PathBuf) {
 fn open(session: &Session, folder: &Path) -> Arc<Study<Counts>> {
     let files = StudyFiles::File(folder.join("small.hs"));
     let head = session.remote().unwrap().open(&files, &Task::new()).unwrap();
-    let HeadStudy::Counts { study, .. } = head.study().unwrap() else { panic!("no counts") };
-    Arc::new(study)
+    Arc::new(head.study().unwrap().study.map(|data| data.counts().unwrap().clone()))
 }
 
 /// How both ends begin, before the program's version.
-const GREETING: &str = "tomoscope wire 6, program ";
+const GREETING: &str = "tomoscope wire 7, program ";
 
 fn start(session: &Session, study: Arc<Study<Counts>>, num_iterations: usize) -> u64 {
     let settings = RunSettings { device: DeviceChoice::Cpu, num_iterations, ..default_settings(&study.measured).unwrap() };
-    let job = Job::Counts { study, settings: Box::new(settings) };
+    let job = Job::of(&study, settings);
     session.send(Command::Start { job, rois: RoiSet::default(), paused: false })
 }
 

@@ -9,7 +9,7 @@ use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, EventSubsets, Siddon, Subset, ViewProjector};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
-    AlgorithmKind, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings,
+    AlgorithmChoice, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings,
     prepare_with,
 };
 use tomoscope::recon::{
@@ -262,7 +262,8 @@ fn counts_and_lists_are_shared_out_among_the_cards_that_are_asked_for() {
     }
     let study = Arc::new(Study::new("counts", counts(&geometry("small"))));
     let settings = default_settings(&study.measured).unwrap();
-    for (algorithm, projector) in [(AlgorithmKind::Osem, ProjectorChoice::Auto), (AlgorithmKind::Mlem, ProjectorChoice::PER_LOR)]
+    for (algorithm, projector) in
+        [(AlgorithmChoice::OSEM, ProjectorChoice::Auto), (AlgorithmChoice::MLEM, ProjectorChoice::PER_LOR)]
     {
         assert_one(|device, accumulation| {
             let settings = RunSettings {
@@ -273,7 +274,7 @@ fn counts_and_lists_are_shared_out_among_the_cards_that_are_asked_for() {
                 num_iterations: 3,
                 ..settings.clone()
             };
-            Job::Counts { study: Arc::clone(&study), settings: Box::new(settings) }
+            Job::of(&study, settings)
         });
     }
     let scanner = &geometry("small");
@@ -295,7 +296,7 @@ fn counts_and_lists_are_shared_out_among_the_cards_that_are_asked_for() {
         assert_one(|device, accumulation| {
             let settings =
                 RunSettings { device, accumulation: Some(accumulation), num_subsets: 3, num_iterations: 2, ..settings.clone() };
-            Job::Events { study: Arc::clone(&study), settings: Box::new(settings), growing: None }
+            Job::of(&study, settings)
         });
     }
 }

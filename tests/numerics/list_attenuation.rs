@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tomoscope::data::{Attenuation, AttenuationMap, CountRates, EventList, ListFacts, ScanTime, Study, Volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
-use tomoscope::plan::{AlgorithmKind, Cache, DeviceChoice, Job, Rays, default_list_settings, prepare_with};
+use tomoscope::plan::{AlgorithmChoice, Cache, DeviceChoice, Job, Rays, default_list_settings, prepare_with};
 use tomoscope::scanner::find;
 use tomoscope::task::Task;
 
@@ -25,10 +25,10 @@ fn mean_between(volume: &Volume, mm: [f64; 2]) -> f64 {
 /// The image of a list's events.
 fn reconstructed(list: EventList, rays: Rays) -> Volume {
     let mut settings = default_list_settings(&list).unwrap();
-    (settings.algorithm, settings.num_iterations, settings.device) = (AlgorithmKind::Osem, 3, DeviceChoice::Cpu);
+    (settings.algorithm, settings.num_iterations, settings.device) = (AlgorithmChoice::OSEM, 3, DeviceChoice::Cpu);
     (settings.num_subsets, settings.rays) = (8, rays);
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
-    let job = Job::Events { study: Arc::new(Study::new("list", list)), settings: Box::new(settings), growing: None };
+    let job = Job::of(&Study::new("list", list), settings);
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
     for _ in 0..24 {
         prepared.algorithm.step(&Task::new()).unwrap();

@@ -11,7 +11,7 @@ use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
-    AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, SensitivitySettings, default_list_settings,
+    AlgorithmChoice, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, SensitivitySettings, default_list_settings,
     list_sensitivity, list_study, prepare_with,
 };
 use tomoscope::scanner::{Detectors, PairRays, find};
@@ -35,7 +35,7 @@ fn coarse_settings(list: &EventList) -> RunSettings {
     RunSettings {
         grid: Grid::centred([25, 25, 12], [8.0; 3]).unwrap(),
         fov_radius_mm: 100.0,
-        algorithm: AlgorithmKind::Mlem,
+        algorithm: AlgorithmChoice::MLEM,
         rays: Rays::Fixed { tangential: 1, axial: 1 },
         device: DeviceChoice::Cpu,
         ..default_list_settings(list).unwrap()
@@ -46,7 +46,7 @@ fn coarse_settings(list: &EventList) -> RunSettings {
 fn reconstructed(study: Study<EventList>, num_iterations: usize) -> (Volume, Vec<f64>) {
     let settings = RunSettings { num_iterations, ..coarse_settings(&study.measured) };
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
-    let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
+    let job = Job::of(&study, settings);
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
     let steps = (0..num_iterations).map(|_| prepared.algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap()).collect();
     prepared.algorithm.volume_into(&mut volume).unwrap();
@@ -215,7 +215,7 @@ fn time_of_flight_finds_the_sphere_and_turned_round_it_does_not() {
 /// One iteration of the frame that the settings name.
 fn image_of(study: &Study<EventList>, frame_ms: Option<Range<u32>>) -> Volume {
     let settings = RunSettings { frame_ms, ..coarse_settings(&study.measured) };
-    let job = Job::Events { study: Arc::new(study.clone()), settings: Box::new(settings), growing: None };
+    let job = Job::of(&study.clone(), settings);
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
     let mut volume = Volume::filled(job.grid().clone(), 0.0);
     prepared.algorithm.step(&Task::new()).unwrap();

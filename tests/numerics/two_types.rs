@@ -8,7 +8,7 @@ use tomoscope::data::{EventList, Events, ListFacts, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::plan::{
-    AlgorithmKind, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, SensitivitySettings, default_list_settings,
+    AlgorithmChoice, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, SensitivitySettings, default_list_settings,
     list_sensitivity, list_study, prepare_with,
 };
 use tomoscope::scanner::PairRays;
@@ -68,14 +68,14 @@ fn the_image_is_the_one_that_was_computed_elsewhere() {
     let settings = RunSettings {
         grid: grid(),
         fov_radius_mm: FOV_MM,
-        algorithm: AlgorithmKind::Mlem,
+        algorithm: AlgorithmChoice::MLEM,
         num_iterations: 5,
         rays: Rays::Fixed { tangential: 1, axial: 1 },
         device: DeviceChoice::Auto,
         ..default_list_settings(&study.measured).unwrap()
     };
     let mut volume = Volume::filled(grid(), 0.0);
-    let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
+    let job = Job::of(&study, settings);
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
     assert!(
         prepared.notices.iter().any(|notice| notice.text.contains("several time-of-flight resolutions")),
@@ -101,7 +101,7 @@ fn voxels_that_are_too_large_for_the_time_of_flight_are_told_of() {
             device: DeviceChoice::Cpu,
             ..default_list_settings(&study.measured).unwrap()
         };
-        let job = Job::Events { study: Arc::new(study), settings: Box::new(settings), growing: None };
+        let job = Job::of(&study, settings);
         let prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
         prepared.notices.iter().any(|notice| notice.text.contains("finer than half a voxel (31.0 mm)"))
     };

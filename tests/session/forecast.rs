@@ -6,8 +6,8 @@ use tomoscope::data::{Counts, Michelogram, Study};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::{
-    Acquisition, AlgorithmKind, DeviceChoice, DeviceMemory, Forecast, FreeMemory, Job, PlaneKernel, ProjectorChoice, RunSettings,
-    SetupError, Stages, StartInfo, SweepSettings, default_settings, default_sweep_settings, forecast, prepare,
+    Acquisition, AlgorithmChoice, BLOCK, DeviceChoice, DeviceMemory, Forecast, FreeMemory, Job, PlaneKernel, ProjectorChoice,
+    ResearchSettings, RunSettings, SetupError, StartInfo, default_settings, default_sweep_settings, forecast, prepare,
 };
 use tomoscope::scanner;
 use tomoscope::task::Task;
@@ -36,10 +36,10 @@ fn counts() {
     let study = study();
     let plain = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
     let larger = Grid::centred(plain.grid.size.map(|n| n + 8), plain.grid.voxel_mm).unwrap();
-    let job = |settings: RunSettings| Job::Counts { study: Arc::clone(&study), settings: Box::new(settings) };
+    let job = |settings: RunSettings| Job::of(&study, settings);
     let needed = [
         plain.clone(),
-        RunSettings { algorithm: AlgorithmKind::Mlem, ..plain.clone() },
+        RunSettings { algorithm: AlgorithmChoice::MLEM, ..plain.clone() },
         RunSettings { projector: ProjectorChoice::PER_LOR, ..plain.clone() },
         RunSettings { accumulation: Some(Accumulation::NonAtomic), ..plain.clone() },
         RunSettings { grid: larger, ..plain.clone() },
@@ -54,13 +54,13 @@ fn counts() {
 #[test]
 fn sweeps() {
     let sweep = sweep();
-    let plain = SweepSettings { device: DeviceChoice::Cpu, ..default_sweep_settings(&sweep).unwrap() };
+    let plain = RunSettings { device: DeviceChoice::Cpu, ..default_sweep_settings(&sweep).unwrap() };
     let acquisition = Acquisition::complete(sweep);
     for settings in [
         plain.clone(),
-        SweepSettings { stages: Stages::Two, ..plain.clone() },
-        SweepSettings { kernel: PlaneKernel::Paper, ..plain.clone() },
-        SweepSettings { block: 5, ..plain },
+        RunSettings { algorithm: AlgorithmChoice::FBP_MULTISTAGE, ..plain.clone() },
+        RunSettings { research: ResearchSettings { kernel: PlaneKernel::Paper, ..ResearchSettings::default() }, ..plain.clone() },
+        RunSettings { parameters: plain.parameters.clone().with_number(&BLOCK, Some(5.0)), ..plain },
     ] {
         assert_comes_true(&job(&acquisition, settings));
     }
@@ -70,7 +70,7 @@ fn sweeps() {
 fn a_run_gives_its_memory_back_to_the_next() {
     let study = study();
     let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
-    let job = Job::Counts { study: Arc::clone(&study), settings: Box::new(settings.clone()) };
+    let job = Job::of(&study, settings.clone());
     let running = prepare(&job, &Task::new()).unwrap().info;
     assert_eq!(running.memory, [DeviceMemory { gpu_number: None, bytes: running.estimate.memory_bytes }]);
     let using = |gpu_number, bytes| StartInfo { memory: vec![DeviceMemory { gpu_number, bytes }], ..running.clone() };
@@ -83,7 +83,7 @@ fn a_run_gives_its_memory_back_to_the_next() {
         let side = ((free_bytes / 40) as f64).cbrt() as usize;
         let grid = Grid::centred([side; 3], [1.0, 1.0, 2.5]).unwrap();
         let settings = Box::new(RunSettings { grid, num_subsets: 24, ..settings.clone() });
-        let large = Job::Counts { study: Arc::clone(&study), settings };
+        let large = Job::of(&study, *settings);
         let [small, enough, elsewhere] =
             [running.clone(), using(None, 1 << 50), using(Some(0), 1 << 50)].map(|running| forecast(&large, Some(&running)));
         if is_still(free_bytes) {

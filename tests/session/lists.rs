@@ -12,8 +12,8 @@ use tomoscope::io::list_mode::{self, ListFollower, ListOptions};
 use tomoscope::operator::Accumulation;
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
-    AlgorithmKind, DeviceChoice, GatheredEvents, Job, ListAcquisition, ListSelection, Rays, RunSettings, SensitivitySettings,
-    default_list_settings, list_sensitivity, list_study, prepare, rays_of_a_pair,
+    AlgorithmChoice, Data, DeviceChoice, GatheredEvents, Job, ListAcquisition, ListSelection, Rays, RunSettings,
+    SensitivitySettings, default_list_settings, list_sensitivity, list_study, prepare, rays_of_a_pair,
 };
 use tomoscope::scanner::find;
 use tomoscope::session::{Command, EndReason, Event, EventKind, Feed, RoiSet, SessionOptions};
@@ -54,7 +54,7 @@ pub fn settings(list: &EventList) -> RunSettings {
         None => DeviceChoice::Cpu,
     };
     RunSettings {
-        algorithm: AlgorithmKind::Mlem,
+        algorithm: AlgorithmChoice::MLEM,
         num_iterations: 2,
         num_subsets: 1,
         rays: Rays::Fixed { tangential: 1, axial: 1 },
@@ -103,8 +103,10 @@ impl Growing {
     }
 
     fn job(&self) -> Job {
-        let settings = Box::new(settings(&self.study.measured));
-        Job::Events { study: Arc::clone(&self.study), settings, growing: Some(self.acquisition.clone()) }
+        let study = Study::clone(&self.study);
+        let settings = settings(&study.measured);
+        let growing = Some(self.acquisition.clone());
+        Job::new(Arc::new(study.map(|list| Data::Events { list, growing })), settings)
     }
 
     fn num_arrived(&self) -> usize {
@@ -164,7 +166,7 @@ impl Dice {
 fn image_of(study: Study<EventList>) -> Volume {
     let mut watcher = Watcher::new(Box::new(prepare));
     let settings = Box::new(settings(&study.measured));
-    let job = Job::Events { study: Arc::new(study), settings, growing: None };
+    let job = Job::of(&study, *settings);
     let run = watcher.session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     Volume::clone(&watcher.shown.as_ref().unwrap().volume)

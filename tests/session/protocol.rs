@@ -23,7 +23,7 @@ fn the_newest_volume_wins_when_nobody_looks() {
     });
     let study = any_study();
     let settings = Box::new(small_settings(&study.measured, 7));
-    let job = Job::Counts { study, settings };
+    let job = Job::of(&study, *settings);
     session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     let mut events = Vec::new();
     while !events.iter().any(|e: &tomoscope::session::Event| matches!(e.kind, EventKind::Ended(_))) {

@@ -6,7 +6,7 @@ use tomoscope::algebra::{Host, HostArray};
 use tomoscope::data::{Counts, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, LinearOperator, Siddon, Subset, ViewProjector};
-use tomoscope::plan::{AlgorithmKind, DeviceChoice, Job, ProjectorChoice, RunSettings, default_settings, prepare};
+use tomoscope::plan::{AlgorithmChoice, DeviceChoice, Job, ProjectorChoice, RunSettings, default_settings, prepare};
 use tomoscope::session::{Command, EndReason, Event, EventKind, RoiSet, SessionOptions};
 use tomoscope::task::Task;
 
@@ -34,7 +34,7 @@ pub fn cylinder_study() -> Arc<Study<Counts>> {
 
 /// The job of reconstructing a study.
 fn counts(study: &Arc<Study<Counts>>, settings: RunSettings) -> Job {
-    Job::Counts { study: Arc::clone(study), settings: Box::new(settings) }
+    Job::of(&study, settings)
 }
 
 /// Runs to the end and gives the last volume.
@@ -103,15 +103,14 @@ fn deterministic_results_have_the_same_bits_for_any_number_of_threads() {
 fn a_run_tells_what_it_became() {
     let study = cylinder_study();
     let mut watcher = Watcher::new(Box::new(prepare));
-    let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_threads: Some(1), ..on_cpu(&study.measured) };
+    let settings = RunSettings { algorithm: AlgorithmChoice::MLEM, num_threads: Some(1), ..on_cpu(&study.measured) };
     let start = Command::Start { job: counts(&study, settings), rois: RoiSet::default(), paused: true };
     watcher.session.send(start);
     let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Started(_)));
     let EventKind::Started(info) = event.kind else { unreachable!() };
     assert!(info.device.starts_with("CPU, 1 thread, "), "{}", info.device);
     assert_eq!(info.projector, "axial-runs");
-    let Job::Counts { settings, .. } = &info.job else { unreachable!() };
-    assert_eq!((info.num_subsets, settings.num_subsets), (1, 1), "MLEM has one subset");
+    assert_eq!((info.num_subsets, info.job.settings.num_subsets), (1, 1), "MLEM has one subset");
     assert_eq!(info.accumulation, Accumulation::Deterministic);
     let image_bytes = 4 * info.job.grid().num_voxels() as u64;
     assert!(info.estimate.memory_bytes > 3 * image_bytes);
@@ -153,7 +152,7 @@ fn settings_that_cannot_be_are_refused() {
 #[test]
 fn a_start_image_is_gone_on_from() {
     let study = cylinder_study();
-    let base = RunSettings { algorithm: AlgorithmKind::Mlem, ..on_cpu(&study.measured) };
+    let base = RunSettings { algorithm: AlgorithmChoice::MLEM, ..on_cpu(&study.measured) };
     let two = reconstruct(&study, RunSettings { num_iterations: 2, ..base.clone() });
     let one = reconstruct(&study, RunSettings { num_iterations: 1, ..base.clone() });
     let again = reconstruct(&study, RunSettings { num_iterations: 1, init: Some(Arc::new(one)), ..base });
@@ -172,7 +171,7 @@ fn an_image_that_is_not_finite_is_told_once() {
     for (counted, is_finite) in [(factors, true), (Counts::new(huge), false), (study.measured.clone(), true)] {
         let study = Arc::new(Study::new("extreme", counted));
         let mut watcher = Watcher::new(Box::new(prepare));
-        let settings = RunSettings { algorithm: AlgorithmKind::Mlem, num_iterations: 1, ..on_cpu(&study.measured) };
+        let settings = RunSettings { algorithm: AlgorithmChoice::MLEM, num_iterations: 1, ..on_cpu(&study.measured) };
         let start = Command::Start { job: counts(&study, settings), rois: RoiSet::default(), paused: false };
         let run = watcher.session.send(start);
         assert_eq!(watcher.wait_for_end(run), EndReason::Completed);

@@ -237,7 +237,7 @@ impl Watcher {
     /// Starts a run of so many iterations.
     pub fn start(&self, num_iterations: usize, rois: RoiSet, paused: bool) -> RunId {
         let settings = Box::new(small_settings(&self.study.measured, num_iterations));
-        let job = Job::Counts { study: Arc::clone(&self.study), settings };
+        let job = Job::of(&self.study, *settings);
         self.session.send(Command::Start { job, rois, paused })
     }
 

@@ -9,9 +9,11 @@ use tomoscope::data::{Study, Sweep, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{SweepFollower, write_sweep};
 use tomoscope::measure::relative_difference;
-use tomoscope::operator::{Interpolation, grid_about_zero};
+use tomoscope::operator::grid_about_zero;
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
-use tomoscope::plan::{Acquisition, DeviceChoice, Job, Stages, SweepSettings, default_sweep_settings, prepare};
+use tomoscope::plan::{
+    Acquisition, AlgorithmChoice, DeviceChoice, INTERPOLATION, Job, RunSettings, Value, default_sweep_settings, prepare,
+};
 use tomoscope::scanner::epri::Scheme;
 use tomoscope::session::{Command, EndReason, Event, EventKind, Feed, RoiSet, RunId};
 use tomoscope::task::Task;
@@ -29,14 +31,14 @@ fn grid() -> Grid {
     grid_about_zero([20, 18, 16], [2.0; 3]).unwrap()
 }
 
-fn settings(sweep: &Sweep) -> SweepSettings {
-    SweepSettings { device: DeviceChoice::Cpu, grid: grid(), ..default_sweep_settings(sweep).unwrap() }
+fn settings(sweep: &Sweep) -> RunSettings {
+    RunSettings { device: DeviceChoice::Cpu, grid: grid(), ..default_sweep_settings(sweep).unwrap() }
 }
 
 /// The job of reconstructing a sweep.
-pub fn job(acquisition: &Acquisition, settings: SweepSettings) -> Job {
+pub fn job(acquisition: &Acquisition, settings: RunSettings) -> Job {
     let study = Arc::new(Study::new("ball", acquisition.clone()));
-    Job::Sweep { study, settings: Box::new(settings) }
+    Job::of(&study, settings)
 }
 
 fn start(watcher: &Watcher, acquisition: &Acquisition, rois: RoiSet, paused: bool) -> RunId {
@@ -184,8 +186,8 @@ fn two_stages_wait_for_the_whole_sweep() {
     let sweep = sweep();
     let mut watcher = Watcher::new(Box::new(prepare));
     let start = |watcher: &Watcher, acquisition: Acquisition| {
-        let mut settings = SweepSettings { stages: Stages::Two, ..settings(&sweep) };
-        settings.filter.interpolation = Interpolation::Nearest;
+        let mut settings = RunSettings { algorithm: AlgorithmChoice::FBP_MULTISTAGE, ..settings(&sweep) };
+        settings.parameters.set(&INTERPOLATION, Some(Value::Name("nearest".into())));
         watcher.session.send(Command::Start { job: job(&acquisition, settings), rois: RoiSet::default(), paused: false })
     };
     let (growing, _feed) = play(&watcher, &sweep, 1.0);
@@ -236,8 +238,8 @@ fn a_stop_in_two_stages_is_heard_inside_and_leaves_nothing_half_done() {
     let mut watcher = Watcher::new(Box::new(prepare));
     let acquisition = Acquisition::complete(sweep.clone());
     // So large that the stop comes before the end.
-    let settings = SweepSettings {
-        stages: Stages::Two,
+    let settings = RunSettings {
+        algorithm: AlgorithmChoice::FBP_MULTISTAGE,
         grid: grid_about_zero([300, 300, 300], [0.15; 3]).unwrap(),
         num_threads: Some(1),
         ..settings(&sweep)

@@ -371,7 +371,7 @@ pub fn reference(num_subsets: usize, num_iterations: usize) -> Vec<f64> {
 pub fn job(num_subsets: usize, num_iterations: usize) -> Job {
     let study = study();
     let settings = RunSettings { grid: grid(), num_subsets, num_iterations, ..default_settings(&study.measured).unwrap() };
-    Job::Counts { study, settings: Box::new(settings) }
+    Job::of(&study, settings)
 }
 
 /// A study to go with it.
@@ -384,8 +384,7 @@ pub fn study() -> Arc<Study<Counts>> {
 /// Makes MLEM or OSEM over the events, whatever the job's data are.
 pub fn setup() -> Setup {
     Box::new(|job, _| {
-        let Job::Counts { study, settings } = job else { panic!("the events are counts") };
-        let settings = RunSettings { grid: grid(), ..(**settings).clone() };
+        let settings = RunSettings { grid: grid(), ..(*job.settings).clone() };
         let num_subsets = settings.num_subsets;
         let em = EmSettings {
             subset_order: SubsetOrder::Sequential,
@@ -402,7 +401,7 @@ pub fn setup() -> Setup {
             accumulations: &[Accumulation::Deterministic],
             estimate: Estimate::default(),
             memory: Vec::new(),
-            job: Job::Counts { study: Arc::clone(study), settings: Box::new(settings) },
+            job: Job::new(Arc::clone(&job.study), settings),
         };
         Ok(Prepared { algorithm: Box::new(algorithm), info, notices: Vec::new(), num_taken: 0 })
     })

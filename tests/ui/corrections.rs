@@ -42,14 +42,14 @@ fn write_other(path: &Path) {
 /// The window on the scan, without a reconstruction.
 fn opened(scan: &Path) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Light, false, Source::file(scan.to_owned()));
-    wait_for(&mut harness, "the scan", |app| app.study().is_some());
+    wait_for(&mut harness, "the scan", |app| app.counts().is_some());
     Some(harness)
 }
 
 fn corrections(app: &App) -> (Option<Vec<f32>>, Option<Vec<f32>>) {
-    let study = app.study().unwrap();
+    let study = app.counts().unwrap();
     let values = |data: &Option<Michelogram>| data.as_ref().map(|data| data.counts.to_vec());
-    (values(&study.measured.multiplicative), values(&study.measured.additive))
+    (values(&study.multiplicative), values(&study.additive))
 }
 
 #[test]
@@ -104,11 +104,11 @@ fn corrections_of_another_sampling_are_refused_and_the_study_stays() {
         app.notices().texts().any(|text| expected.iter().all(|words| text.contains(words)))
     };
     wait_for(&mut harness, "the refusal of the scan", refused);
-    assert!(harness.state().study().is_none());
+    assert!(harness.state().counts().is_none());
     drop(harness);
     let alone = Source::Files(StudyFiles::Counts(ScanFiles::uncorrected(&scan)));
     let mut harness = window_on(second, SIZE, Theme::Light, false, alone);
-    wait_for(&mut harness, "the scan alone", |app| app.study().is_some());
+    wait_for(&mut harness, "the scan alone", |app| app.counts().is_some());
     assert_eq!(corrections(harness.state()), (None, None));
 }
 
@@ -116,6 +116,6 @@ fn corrections_of_another_sampling_are_refused_and_the_study_stays() {
 fn a_simulated_study_has_no_files_to_correct_it() {
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, small_study());
-    wait_for(&mut harness, "the study", |app| app.study().is_some());
+    wait_for(&mut harness, "the study", |app| app.counts().is_some());
     assert!(harness.query_by_label("Multiplicative…").is_none());
 }

@@ -111,7 +111,7 @@ fn a_list_elsewhere_is_reconstructed_in_the_same_window_and_its_frames_too() {
     wait_for(&mut harness, "the whole image", |app| last(app) == Some(3));
     // Its head is here, and no event.
     harness.get_by_label_contains(" rings of ");
-    let list = &harness.state().list().unwrap().measured;
+    let list = harness.state().list().unwrap();
     assert!(list.prompts.is_empty() && list.numbers().num_prompts > 100_000, "{:?}", list.numbers());
     click(&mut harness, "Rates");
     harness.get_by_label("Plot: counts per second");

@@ -162,7 +162,7 @@ fn another_study_is_opened_only_after_the_question() {
     drop_file(&mut harness, &path);
     assert!(has(&harness, OPEN) && !has(&harness, &format!("Reading {} …", path.display())));
     click(&mut harness, "Cancel");
-    assert!(harness.state().study().is_some() && !has(&harness, OPEN));
+    assert!(harness.state().counts().is_some() && !has(&harness, OPEN));
     // The same by the menu; saved first.
     click(&mut harness, "Built-in");
     click(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
@@ -213,6 +213,6 @@ fn what_is_drawn_while_a_study_is_on_its_way_is_not_lost_either() {
     wait_to_see(&mut harness, "the question", |harness| has(harness, OPEN));
     assert_eq!(harness.state().document().rois, rois);
     click(&mut harness, "Don't save");
-    wait_for(&mut harness, "the study", |app| app.study().is_some());
+    wait_for(&mut harness, "the study", |app| app.counts().is_some());
     assert!(!has(&harness, OPEN) && close(&mut harness));
 }

@@ -203,7 +203,7 @@ fn a_series_ends_when_it_is_stopped_or_left() {
     });
     choose_built_in(&mut harness, "Small cylinder, small ring");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the other study", |app| app.study().is_some());
+    wait_for(&mut harness, "the other study", |app| app.counts().is_some());
     harness.run_steps(20);
     assert!(harness.state().frames().is_none() && harness.state().live().run == 0);
     assert!(harness.query_by_role_and_label(Role::Slider, "Frame").is_none());

@@ -53,7 +53,7 @@ fn a_list_is_dropped_reconstructed_and_left() {
     let mut harness = window(renderer, SIZE, Theme::Dark, false);
     drop_file(&mut harness, &path);
     wait_for(&mut harness, "the list", |app| app.list().is_some());
-    let num_prompts = harness.state().list().unwrap().measured.prompts.len();
+    let num_prompts = harness.state().list().unwrap().prompts.len();
     assert!((num_prompts as f64 - 25_000.0).abs() < 800.0, "{num_prompts}");
     for words in ["PETSIRD", "FWHM 45.0 mm", "efficiencies; randoms", "8 rings of 96, 0 gaps", "Lines per event"] {
         assert!(harness.query_all_by_label_contains(words).next().is_some(), "{words}");
@@ -64,7 +64,7 @@ fn a_list_is_dropped_reconstructed_and_left() {
     // The map of attenuation beside the list comes and goes; a file that is none leaves the study as it was.
     click(&mut harness, "Attenuation…");
     type_path(&mut harness, &folder.path().join("events_mu.nii.gz"));
-    let has_map = |app: &App| app.list().is_some_and(|list| list.measured.facts.attenuation.map().is_some());
+    let has_map = |app: &App| app.list().is_some_and(|list| list.facts.attenuation.map().is_some());
     wait_for(&mut harness, "the map", has_map);
     harness.get_by_label("efficiencies; randoms; attenuation: events_mu.nii.gz");
     let session = folder.path().join("work.session");
@@ -83,7 +83,7 @@ fn a_list_is_dropped_reconstructed_and_left() {
     // Another study has no rates.
     choose_built_in(&mut harness, "Small cylinder, small ring");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the other study", |app| app.study().is_some());
+    wait_for(&mut harness, "the other study", |app| app.counts().is_some());
     harness.run_steps(2);
     assert!(harness.query_by_label("Plot: counts per second").is_none() && harness.query_by_label("Projector").is_some());
 }
@@ -109,10 +109,10 @@ fn a_list_is_followed_while_it_is_written_and_then_reconstructed_as_a_whole() {
     // More is written: rates, facts and image take it in.
     std::fs::write(&path, &bytes[..bytes.len() - HALF / 2]).unwrap();
     wait_for(&mut harness, "an image of more", |app| num_events(app) > 17_000);
-    assert!(harness.state().list().unwrap().measured.prompts.is_empty(), "the list is not whole");
+    assert!(harness.state().list().unwrap().prompts.is_empty(), "the list is not whole");
     // With its end the file is whole, and reconstructed from the beginning by itself.
     std::fs::write(&path, &bytes).unwrap();
-    let is_whole = |app: &App| app.list().is_some_and(|list| list.measured.prompts.len() > 20_000);
+    let is_whole = |app: &App| app.list().is_some_and(|list| list.prompts.len() > 20_000);
     wait_for(&mut harness, "the whole list", is_whole);
     let is_done = |app: &App| app.live().state == RunState::Ended(EndReason::Completed) && app.live().num_events().is_none();
     wait_for(&mut harness, "its image", is_done);
@@ -135,7 +135,7 @@ fn following_is_stopped_and_left() {
     wait_for(&mut harness, "the list", |app| app.list().is_some());
     click(&mut harness, "Stop following");
     // What is there is the whole list; nobody had started anything, and nothing starts.
-    wait_for(&mut harness, "what there is", |app| app.list().is_some_and(|list| list.measured.prompts.len() > 10_000));
+    wait_for(&mut harness, "what there is", |app| app.list().is_some_and(|list| list.prompts.len() > 10_000));
     harness.run_steps(3);
     assert!(harness.query_by_label("following the file").is_none() && harness.state().live().state == RunState::Idle);
 }
@@ -152,7 +152,7 @@ fn a_list_that_is_followed_is_left_for_another_study() {
     wait_for(&mut harness, "an image", |app| app.live().num_events().is_some());
     choose_built_in(&mut harness, "Small cylinder, small ring");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the other study", |app| app.study().is_some());
+    wait_for(&mut harness, "the other study", |app| app.counts().is_some());
     std::fs::write(&path, &bytes).unwrap();
     harness.run_steps(5);
     assert!(harness.state().list().is_none() && harness.query_by_label("following the file").is_none());
@@ -185,8 +185,8 @@ fn a_list_without_a_header_is_asked_about() {
     give_up_unsaved(&mut harness);
     wait_for(&mut harness, "the list", |app| app.list().is_some());
     let list = harness.state().list().unwrap();
-    assert_eq!((list.measured.prompts.len(), list.measured.facts.detectors.crystals().len()), (900, 4));
-    assert!(list.measured.facts.tof.is_some());
+    assert_eq!((list.prompts.len(), list.facts.detectors.crystals().len()), (900, 4));
+    assert!(list.facts.tof.is_some());
     // It can be asked again, and left as it is.
     click(&mut harness, "Tables…");
     harness.get_by_label("Open list-mode data");

@@ -6,7 +6,8 @@ use std::process::Command;
 use egui::Theme;
 use egui_kittest::Harness;
 use tomoscope::data::Study;
-use tomoscope::io::{rois::write_rois, write_projections, write_sweep};
+use tomoscope::io::rois::write_rois;
+use tomoscope::io::{write_projections, write_sweep};
 use tomoscope::ui::{App, BUILT_IN, Source};
 
 use super::{finished, renderer, wait_for, window_on};
@@ -29,7 +30,7 @@ fn tables(harness: &Harness<'_, App>, folder: &Path, scan: &str, more: &[&str]) 
 fn the_numbers_of_a_scan_are_those_of_the_command_line() {
     let Some(harness) = finished(SIZE, Theme::Dark) else { return };
     let folder = tempfile::tempdir().unwrap();
-    write_projections(&folder.path().join("scan.hs"), &harness.state().study().unwrap().measured.prompts).unwrap();
+    write_projections(&folder.path().join("scan.hs"), &harness.state().counts().unwrap().prompts).unwrap();
     let [window, command] = tables(&harness, folder.path(), "scan.hs", &["--iterations", "3"]);
     assert!(window.starts_with("run,iteration,subset,roi,quantity,value,unit\n1,0,0,,post_filter_fwhm,0.0,mm\n"), "{window}");
     for quantity in ["log_likelihood_of_subset", "log_likelihood", "mean", "num_voxels", "volume", "nsr"] {

@@ -110,7 +110,7 @@ fn the_matrix_is_made_at_a_start_and_given_up_with_it() {
     assert!(has(&harness, "none yet: computed at the start") && has(&harness, "Open matrix…"));
     let names: Vec<_> = harness.state().document().rois.iter().map(|roi| roi.name.clone()).collect();
     assert_eq!(names, ["hot", "warm", "cold"]);
-    let truth = harness.state().pairs().unwrap().truth.clone().unwrap();
+    let truth = harness.state().study().unwrap().truth.clone().unwrap();
     assert_eq!((truth.unit, truth.grid.size), (Unit::DecaysPerMm3, [48, 48, 14]));
     harness.check_accessibility();
     for start in ["Start", "Restart", "Step"] {
@@ -126,7 +126,7 @@ fn the_matrix_is_made_at_a_start_and_given_up_with_it() {
     wait_for(&mut harness, "some progress", is_being_made);
     let Source::BuiltIn(small) = small_study() else { unreachable!() };
     choose_built_in(&mut harness, small.title);
-    wait_for(&mut harness, "the small study", |app| app.study().is_some() && app.live().run == 0);
+    wait_for(&mut harness, "the small study", |app| app.counts().is_some() && app.live().run == 0);
     assert!(!has(&harness, "aking the matrix") && !has(&harness, "Open matrix…"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something was kept");
     // The window closes without a question while a matrix is made: nothing is lost that a start does not make again.
@@ -148,7 +148,7 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     assert!(has(&harness, "counts behind each (mean); blobs 1.5 mm apart") && has(&harness, "system matrix of blobs"));
     // Decays in a mm³, as many as were simulated: hot above warm above cold.
     let app = harness.state();
-    let (volume, truth) = (app.shown().volume().unwrap(), app.pairs().unwrap().truth.clone().unwrap());
+    let (volume, truth) = (app.shown().volume().unwrap(), app.study().unwrap().truth.clone().unwrap());
     assert_eq!(volume.unit, Unit::DecaysPerMm3);
     let mean = |of: &tomoscope::data::Volume, roi: usize| {
         let sums = app.document().rois[roi].mask(&of.grid).sums(of.as_slice());
@@ -170,10 +170,10 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     harness.get_by_label("CC with race-free run 1, iteration 3");
     // Another study of the ring has the matrix at once.
     let scan = folder.path().join("again.pairs");
-    write_pairs(&scan, &harness.state().pairs().unwrap().measured).unwrap();
+    write_pairs(&scan, harness.state().pairs().unwrap()).unwrap();
     drop_file(&mut harness, &scan);
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the other study", |app| app.pairs().is_some_and(|study| study.title == "again.pairs"));
+    wait_for(&mut harness, "the other study", |app| app.study().is_some_and(|study| study.title == "again.pairs"));
     assert!(harness.state().matrix().is_some() && harness.state().live().run == 0);
     // Broken it is not used.
     let data = data_file(&kept_in(folder.path()));
@@ -218,7 +218,7 @@ fn files_of_pairs_and_matrices_open_and_what_does_not_fit_is_refused() {
     write_pairs(&scan, &PairCounts::new(Arc::new(full.clone()), counts).unwrap()).unwrap();
     drop_file(&mut harness, &scan);
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the full ring", |app| app.pairs().is_some_and(|study| study.measured.ring.name == "madpet2"));
+    wait_for(&mut harness, "the full ring", |app| app.pairs().is_some_and(|pairs| pairs.ring.name == "madpet2"));
     assert!(harness.state().matrix().is_none());
     let sentence = "that takes minutes on a GPU (in one pass with 43.17 GiB of free memory, else in parts) and hours";
     assert!(has(&harness, sentence));
@@ -262,7 +262,7 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
     // Lines know three of them, on keys too.
     let Source::BuiltIn(small) = small_study() else { unreachable!() };
     choose_built_in(&mut harness, small.title);
-    wait_for(&mut harness, "the small study", |app| app.study().is_some());
+    wait_for(&mut harness, "the small study", |app| app.counts().is_some());
     assert!(harness.query_by_label(Accumulation::Reload.name()).is_none());
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Num4);
     harness.run_steps(3);

@@ -85,7 +85,7 @@ fn what_the_race_loses_is_told_in_numbers() {
     assert!(race.lost < 0.5 && race.level > 0.5, "{race:?}");
     assert!(has(&harness, "image level ") && has(&harness, "loses "));
     let job = &harness.state().live().info.as_ref().unwrap().job;
-    assert!(matches!(job, tomoscope::plan::Job::Counts { settings, .. } if settings.racy_sensitivity));
+    assert!(job.settings.research.racy_sensitivity);
     harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "deterministic").click();
     step(&mut harness);
     harness.get_by_label_contains("No race condition: deterministic");

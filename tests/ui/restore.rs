@@ -120,7 +120,7 @@ fn a_session_file_brings_study_settings_regions_and_views_back() {
     wait_for(&mut other, "the sweep", |app| app.acquisition().is_some() && app.shown().volume().is_some());
     drop_file(&mut other, &path);
     give_up_unsaved(&mut other);
-    wait_for(&mut other, "the restored run", |app| app.study().is_some() && is_filtered_to_the_end(app));
+    wait_for(&mut other, "the restored run", |app| app.counts().is_some() && is_filtered_to_the_end(app));
     assert_same_work(harness.state(), other.state());
     assert_eq!(other.get_by_role_and_label(Role::SpinButton, "Subsets").value(), Some("4".to_owned()));
     assert!(other.query_by_label("Add sphere").is_none(), "the tab with the race is shown");

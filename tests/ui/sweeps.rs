@@ -321,7 +321,7 @@ fn counts_after_a_sweep_have_their_own_colours_and_settings() {
     harness.get_by_label("Filter: three-point");
     let Source::BuiltIn(small) = small_study() else { unreachable!() };
     choose_built_in(&mut harness, small.title);
-    wait_for(&mut harness, "its run", |app| app.study().is_some() && app.shown().volume().is_some());
+    wait_for(&mut harness, "its run", |app| app.counts().is_some() && app.shown().volume().is_some());
     assert_eq!(harness.state().colouring().palette, Palette::InvertedGrey);
     assert!(harness.query_by_label("Filter: three-point").is_none() && harness.query_by_label("Race").is_some());
     let study = Arc::new(harness.state().study().unwrap().title.clone());

@@ -28,7 +28,7 @@ fn spheres() -> Source {
 
 fn opened(start: Source) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Light, false, start);
-    wait_for(&mut harness, "the study", |app| app.study().is_some() || app.acquisition().is_some());
+    wait_for(&mut harness, "the study", |app| app.counts().is_some() || app.acquisition().is_some());
     Some(harness)
 }
 
@@ -139,7 +139,7 @@ fn events_of_a_run_whose_study_has_gone_are_ignored() {
     };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).renderer(renderer);
     let mut harness = builder.build_eframe(|creation| App::new(creation, options));
-    wait_for(&mut harness, "the study", |app| app.study().is_some());
+    wait_for(&mut harness, "the study", |app| app.counts().is_some());
     harness.get_by_role_and_label(egui::accesskit::Role::SpinButton, "Iterations").set_value_accesskit(9000.0);
     harness.run_steps(3);
     click(&mut harness, "Start");
@@ -167,7 +167,7 @@ fn counts_and_sweeps_follow_each_other_with_nothing_left_behind() {
     let of_sweep = first_mean(harness.state());
     assert!(!harness.state().curves().mean.is_empty() && harness.state().curves().log_likelihood.is_empty());
     choose_built_in(&mut harness, small_title());
-    wait_for(&mut harness, "the counts", |app| app.study().is_some());
+    wait_for(&mut harness, "the counts", |app| app.counts().is_some());
     assert_nothing_is_shown(&harness, &[of_counts, of_sweep]);
     assert!(!has(&harness, "Plot: means") && has(&harness, "Plot: log-likelihood"));
 }
@@ -216,7 +216,7 @@ fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
     assert!(has(&harness, &mean));
     click(&mut harness, "without multiplicative");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "no factors", |app| app.study().is_some_and(|study| study.measured.multiplicative.is_none()));
+    wait_for(&mut harness, "no factors", |app| app.counts().is_some_and(|counts| counts.multiplicative.is_none()));
     assert_eq!(harness.state().document().rois.len(), 1);
     assert_nothing_is_shown(&harness, &[mean]);
 }

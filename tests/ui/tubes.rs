@@ -24,14 +24,14 @@ const DERENZO: &str = "Derenzo on VrPET";
 /// The window on the small study, nothing started, and then on the rotating heads.
 fn on_vrpet() -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, small_study());
-    wait_for(&mut harness, "the small study", |app| app.study().is_some());
+    wait_for(&mut harness, "the small study", |app| app.counts().is_some());
     choose_built_in(&mut harness, DERENZO);
     wait_for(&mut harness, "the scan of rotating heads", |app| is_on(app, "tomoscope VrPET"));
     Some(harness)
 }
 
 fn is_on(app: &App, scanner: &str) -> bool {
-    app.study().is_some_and(|study| study.measured.geometry().scanner == scanner)
+    app.counts().is_some_and(|counts| counts.geometry().scanner == scanner)
 }
 
 fn has(harness: &Harness<'_, App>, label: &str) -> bool {

@@ -12,7 +12,7 @@ use crate::cli::shared::error::CliResult;
 use crate::cli::shared::options;
 use crate::cli::shared::options::count;
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays, RunSettings, default_settings};
+use crate::plan::{AlgorithmChoice, DeviceChoice, ProjectorChoice, Rays, RunSettings, default_settings};
 use crate::report::{Column, Columns};
 use crate::words::{bytes, counted};
 
@@ -66,7 +66,7 @@ pub fn run(options: IterationOptions) -> CliResult {
     for (projector, accumulation) in ways {
         for &device in &options.device {
             let settings = RunSettings {
-                algorithm: if options.subsets > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
+                algorithm: if options.subsets > 1 { AlgorithmChoice::OSEM } else { AlgorithmChoice::MLEM },
                 num_iterations: options.iterations,
                 num_subsets: options.subsets,
                 grid: grid.clone(),

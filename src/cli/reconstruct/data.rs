@@ -2,27 +2,15 @@
 
 use std::path::Path;
 
-use super::options::{Algorithm, ReconstructOptions};
+use DataKind::{Events, Pairs, Projections, Sweep};
+
+use super::options::ReconstructOptions;
+use super::parameter_options::{algorithms_with, kinds_of, parameters};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::io::FileKind;
 use crate::io::formats::{Access, Content, described};
-use crate::plan::{AlgorithmKind, DeviceChoice, ProjectorChoice, Rays};
+use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, Traits};
 use crate::words::either;
-
-/// Kind of the data that are reconstructed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataKind {
-    /// Projection data.
-    Projections,
-    /// List-mode data.
-    Events,
-    /// A crystal-pair histogram.
-    Pairs,
-    /// An EPRI acquisition.
-    Sweep,
-}
-
-use DataKind::{Events, Pairs, Projections, Sweep};
 
 /// All that is reconstructed, for a person.
 fn inputs() -> String {
@@ -32,41 +20,39 @@ fn inputs() -> String {
     )
 }
 
-impl DataKind {
-    /// Returns the kind of a file by its name.
-    ///
-    /// # Errors
-    /// A file that is missing, or of another kind.
-    pub fn of(path: &Path) -> CliResult<Self> {
-        let kind = FileKind::of(path);
-        match kind {
-            Some(kind) if kind.is_scan() => Ok(Projections),
-            Some(kind) if kind.is_list() => Ok(Events),
-            Some(kind) if kind.is_sweep() => Ok(Sweep),
-            Some(FileKind::Pairs) => Ok(Pairs),
-            _ => {
-                crate::cli::shared::paths::check_file(path)?;
-                let is = if kind.is_some_and(FileKind::is_image) { "an image" } else { "a file of another kind" };
-                Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {}", path.display(), inputs())))
-            }
+/// Returns the kind of a file by its name.
+///
+/// # Errors
+/// A file that is missing, or of another kind.
+pub fn kind_of(path: &Path) -> CliResult<DataKind> {
+    let kind = FileKind::of(path);
+    match kind {
+        Some(kind) if kind.is_scan() => Ok(Projections),
+        Some(kind) if kind.is_list() => Ok(Events),
+        Some(kind) if kind.is_sweep() => Ok(Sweep),
+        Some(FileKind::Pairs) => Ok(Pairs),
+        _ => {
+            crate::cli::shared::paths::check_file(path)?;
+            let is = if kind.is_some_and(FileKind::is_image) { "an image" } else { "a file of another kind" };
+            Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {}", path.display(), inputs())))
         }
     }
+}
 
-    fn one(self) -> &'static str {
-        match self {
-            Projections | Events => self.words(),
-            Pairs => "a crystal-pair histogram",
-            Sweep => "an EPRI acquisition",
-        }
+fn one(kind: DataKind) -> &'static str {
+    match kind {
+        Projections | Events => many(kind),
+        Pairs => "a crystal-pair histogram",
+        Sweep => "an EPRI acquisition",
     }
+}
 
-    fn words(self) -> &'static str {
-        match self {
-            Projections => "projection data",
-            Events => "list-mode data",
-            Pairs => "crystal-pair histograms",
-            Sweep => "EPRI acquisitions",
-        }
+fn many(kind: DataKind) -> &'static str {
+    match kind {
+        Projections => "projection data",
+        Events => "list-mode data",
+        Pairs => "crystal-pair histograms",
+        Sweep => "EPRI acquisitions",
     }
 }
 
@@ -81,66 +67,83 @@ const ALONG_LINES: &[DataKind] = &[Projections, Events];
 /// Data that are reconstructed by iterations.
 const ITERATIVE: &[DataKind] = &[Projections, Events, Pairs];
 
-impl ReconstructOptions {
-    /// Options that do not go with all data: name, whether it was given, and the data that it goes with.
-    fn limited(&self) -> Vec<(&'static str, bool, &'static [DataKind])> {
-        let (projector, stop) = (&self.projector, self.stop.first_given());
-        let [epri, lists] = [self.epri.first_given(), self.list_arguments.first_given()];
-        vec![
-            (epri.unwrap_or_default(), epri.is_some(), SWEEPS),
-            (lists.unwrap_or_default(), lists.is_some(), LISTS),
-            ("--frame", self.frame.is_some(), LISTS),
-            ("--frames", self.frames.is_some(), LISTS),
-            ("--split-blocks", self.split_blocks.is_some(), LISTS),
-            ("--attenuation", self.attenuation.is_some(), LISTS),
-            ("--no-tof", self.no_tof, LISTS),
-            ("--follow", self.follow, GROWING),
-            ("--matrix", self.matrix.is_some(), PAIRS),
-            ("--tubes", projector.tubes.is_some(), SCANS),
-            ("--projector", projector.choice() != ProjectorChoice::Auto, SCANS),
-            ("--threads-per-block", projector.threads_per_block.is_some(), SCANS),
-            ("--multiplicative", projector.multiplicative.is_some(), SCANS),
-            ("--additive", projector.additive.is_some(), SCANS),
-            ("--no-corrections", self.no_corrections, SCANS),
-            ("--subsets", self.subsets.is_some(), ALONG_LINES),
-            ("--subset-order", self.subset_order.is_some(), ALONG_LINES),
-            ("--racy-sensitivity", self.racy_sensitivity, ALONG_LINES),
-            ("--rays", projector.rays != Rays::Auto, ALONG_LINES),
-            ("--fov-radius-mm", projector.fov_radius_mm.is_some(), ALONG_LINES),
-            ("--iterations", self.iterations.is_some(), ITERATIVE),
-            (stop.unwrap_or_default(), stop.is_some(), ITERATIVE),
-            ("--init", self.init.is_some(), ITERATIVE),
-            ("--save-every", self.save_every.is_some(), ITERATIVE),
-            ("--accumulation", projector.accumulation.is_some(), ITERATIVE),
-        ]
-    }
+/// Options for some kinds of data only, by their identifiers. (Parameters of algorithms are for the data of their algorithms.)
+const LIMITED: &[(&[&str], &[DataKind])] = &[
+    (&["reference", "phase", "kernel"], SWEEPS),
+    (&["crystals", "normalization", "yrt_tof_ps", "yrt_tof_range", "yrt_randoms"], LISTS),
+    (&["frame", "frames", "split_blocks", "attenuation", "no_tof"], LISTS),
+    (&["follow"], GROWING),
+    (&["matrix"], PAIRS),
+    (&["tubes", "projector", "threads_per_block", "multiplicative", "additive", "additive_inside", "no_corrections"], SCANS),
+    (&["subsets", "racy_sensitivity", "rays", "fov_radius_mm"], ALONG_LINES),
+    (&["iterations", "stop_noise", "stop_recovery", "stop_plateau", "init", "save_every", "accumulation"], ITERATIVE),
+];
 
+/// Options for all kinds of data.
+#[cfg(test)]
+const FOR_ALL: &[&str] = &[
+    "inputs",
+    "output",
+    "algorithm",
+    "image",
+    "voxel_mm",
+    "like",
+    "rois",
+    "csv",
+    "reference_image",
+    "post_filter_mm",
+    "calibration",
+    "trace",
+    "device",
+    "threads",
+    "json",
+    "jobs",
+    "part",
+    "skip_done",
+    "quiet",
+    "help",
+];
+
+impl ReconstructOptions {
     /// Refuses options and algorithms that do not go with the data.
     ///
     /// # Errors
     /// Wrong arguments.
     pub(in crate::cli) fn check_options(&self, data: DataKind) -> CliResult {
         let input = self.input.display();
-        let limited = self.limited();
-        if let Some((name, _, takes)) = limited.iter().find(|(_, is_given, takes)| *is_given && !takes.contains(&data)) {
-            let takes: Vec<&str> = takes.iter().map(|kind| kind.words()).collect();
-            return Err(CliError::arguments(format!("{name} is for {}; {input} is {}", listed(&takes), data.one())));
-        }
-        let goes = match self.algorithm {
-            None => true,
-            Some(Algorithm::Fbp(_)) => data == Sweep,
-            Some(Algorithm::Em(kind)) => data != Sweep && (data != Pairs || kind == AlgorithmKind::Mlem),
+        let refuse = |option: String, takes: &[DataKind]| {
+            let takes: Vec<&str> = takes.iter().map(|kind| many(*kind)).collect();
+            Err(CliError::arguments(format!("{option} is for {}; {input} is {}", listed(&takes), one(data))))
         };
-        if !goes {
-            let by = match data {
-                Sweep => "fbp or fbp-multistage",
-                Pairs => "mlem",
-                Projections | Events => "mlem or osem",
-            };
-            return Err(CliError::arguments(format!("--algorithm: {} are reconstructed by {by}", data.words())));
+        for (ids, takes) in LIMITED.iter().filter(|(_, takes)| !takes.contains(&data)) {
+            if let Some(option) = self.given.first_of(ids.iter().copied()) {
+                return refuse(option, takes);
+            }
         }
-        if self.algorithm == Some(Algorithm::Em(AlgorithmKind::Mlem)) && self.subsets.is_some_and(|n| n > 1) {
-            return Err(CliError::arguments("MLEM uses all views in every step: --subsets goes with --algorithm osem"));
+        for parameter in parameters() {
+            let takes: Vec<DataKind> = algorithms_with(parameter.key).flat_map(kinds_of).collect();
+            if let Some(option) = self.given.first_of([parameter.key]).filter(|_| !takes.contains(&data)) {
+                return refuse(option, &takes);
+            }
+        }
+        let algorithms: Vec<AlgorithmChoice> = AlgorithmChoice::all_for(Traits { kind: data, ..Traits::default() }).collect();
+        let algorithm = self.algorithm.or(algorithms.first().copied());
+        let Some(algorithm) = algorithm.filter(|algorithm| algorithms.contains(algorithm)) else {
+            let keys: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.key()).collect();
+            return Err(CliError::arguments(format!("--algorithm: {} are reconstructed by {}", many(data), either(&keys))));
+        };
+        for parameter in parameters() {
+            let has_it = algorithms_with(parameter.key).any(|entry| entry.key == algorithm.key());
+            if let Some(option) = self.given.first_of([parameter.key]).filter(|_| !has_it) {
+                let keys: Vec<&str> = algorithms_with(parameter.key).map(|entry| entry.key).collect();
+                return Err(CliError::arguments(format!("{option} goes with --algorithm {}", either(&keys))));
+            }
+        }
+        if !algorithm.entry().has_subsets && self.subsets.is_some_and(|n| n > 1) {
+            return Err(CliError::arguments(format!(
+                "{} uses all views in every step: --subsets goes with --algorithm osem",
+                algorithm.entry().label
+            )));
         }
         self.check_effects()
     }
@@ -179,5 +182,23 @@ fn listed(names: &[&str]) -> String {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_for_some_kinds_of_data_or_for_all() {
+        let command = crate::cli::command::command();
+        let reconstruct = command.find_subcommand("reconstruct").unwrap();
+        let limited: Vec<&str> = LIMITED.iter().flat_map(|(ids, _)| *ids).copied().collect();
+        for option in reconstruct.get_arguments().map(|arg| arg.get_id().as_str()) {
+            let places = [limited.contains(&option), FOR_ALL.contains(&option), parameters().iter().any(|p| p.key == option)];
+            assert_eq!(places.iter().filter(|is_there| **is_there).count(), 1, "{option}");
+        }
+        let is_known = |id: &&str| reconstruct.get_arguments().any(|arg| arg.get_id().as_str() == *id);
+        assert_eq!(limited.iter().find(|id| !is_known(id)), None);
     }
 }

@@ -72,10 +72,8 @@ impl Desk {
         let reference = options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid())).transpose()?;
         let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
         let mut work = Work::new(options, &job, num_expected, rois.clone(), table, reference);
-        let mut feed = match (&job, follower) {
-            (Job::Sweep { study, .. }, Some(follower)) => {
-                Some(Feed::follow(follower, study.measured.clone(), session.on_arrival())?)
-            }
+        let mut feed = match (job.data().sweep(), follower) {
+            (Some(acquisition), Some(follower)) => Some(Feed::follow(follower, acquisition.clone(), session.on_arrival())?),
             _ => None,
         };
         let looks = if job.is_one_step() { tick(LOOK_EVERY) } else { never() };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::options::ReconstructOptions;
 use super::parts::Part;
 use crate::cli::shared::error::CliResult;
+use crate::cli::shared::given::Given;
 use crate::data::Fingerprint;
 use crate::io::{content_of, files_read};
 use crate::plan::Provenance;
@@ -20,7 +21,7 @@ fn asked_of(options: &ReconstructOptions) -> CliResult<String> {
     // How it is done, how much is said, and where to, do not matter.
     (settings.input, settings.output, settings.csv, settings.trace) = (PathBuf::new(), PathBuf::new(), None, None);
     (settings.parts, settings.talk, settings.json, settings.asked) = (Default::default(), Default::default(), false, None);
-    settings.is_helper = false;
+    (settings.is_helper, settings.given) = (false, Given::default());
     settings.projector.threads = None;
     let files: Vec<PathBuf> = options.files_to_read().flat_map(|path| files_read(&path)).collect();
     let mut asked: Fingerprint = content_of(&files)?;

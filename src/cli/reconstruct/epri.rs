@@ -1,17 +1,15 @@
 //! `tomoscope reconstruct SWEEP -o OUT`: what is asked of an EPRI sweep.
 
 use super::epri_options::PhaseChoice;
-use std::sync::Arc;
-
-use super::options::{Algorithm, ReconstructOptions};
-use crate::cli::shared::error::CliResult;
+use super::options::ReconstructOptions;
+use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::image_options::ImageOptions;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::voxels;
 use crate::data::Sweep;
 use crate::geometry::Grid;
 use crate::io::{SweepFollower, read_sweep_at_phase, read_volume};
-use crate::plan::{Acquisition, Job, Stages, SweepSettings, default_sweep_settings, sweep_grid};
-use crate::recon::FilterSettings;
+use crate::plan::{Acquisition, Job, default_sweep_settings, sweep_grid};
 
 /// The job that the options describe, the file to follow, and how many projections there should be, as far as it is known.
 ///
@@ -28,36 +26,14 @@ pub fn job(options: &ReconstructOptions) -> CliResult<(Job, Option<SweepFollower
         (read_sweep_at_phase(&options.input, reference, phase)?.map(Acquisition::complete), None)
     };
     notices::print(&study.notices);
-    let (settings, num_expected) = study
-        .measured
-        .look(|sweep| Ok::<_, crate::cli::shared::error::CliError>((settings(options, sweep)?, sweep.num_expected)))?;
-    Ok((Job::Sweep { study: Arc::new(study), settings: Box::new(settings) }, follower, num_expected))
+    let (settings, num_expected) = study.measured.look(|sweep| {
+        let grid = |_: &ImageOptions, _: &Grid| grid(options, sweep).map(Some);
+        Ok::<_, CliError>((options.settings_from(default_sweep_settings(sweep)?, grid)?, sweep.num_expected))
+    })?;
+    Ok((Job::of(&study, settings), follower, num_expected))
 }
 
-/// What was asked for, and what suits the data.
-fn settings(options: &ReconstructOptions, sweep: &Sweep) -> CliResult<SweepSettings> {
-    let stages = match options.algorithm {
-        Some(Algorithm::Fbp(stages)) => stages,
-        _ => Stages::Single,
-    };
-    let (epri, base) = (&options.epri, default_sweep_settings(sweep)?);
-    Ok(SweepSettings {
-        stages,
-        kernel: epri.kernel.unwrap_or(base.kernel),
-        filter: FilterSettings {
-            filter: epri.filter.unwrap_or(base.filter.filter),
-            cutoff: epri.cutoff.or(base.filter.cutoff),
-            baseline: epri.baseline.unwrap_or(base.filter.baseline),
-            interpolation: epri.interpolation.unwrap_or(base.filter.interpolation),
-        },
-        order: epri.order.unwrap_or(base.order),
-        block: base.block,
-        grid: grid(options, sweep)?,
-        device: options.projector.device,
-        num_threads: options.projector.threads.map(usize::from),
-    })
-}
-
+/// Returns the grid that the options describe.
 fn grid(options: &ReconstructOptions, sweep: &Sweep) -> CliResult<Grid> {
     match &options.image.like {
         Some(path) => {

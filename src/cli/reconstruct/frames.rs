@@ -51,15 +51,16 @@ fn run_missing(
     sharing: &Sharing,
 ) -> CliResult<Ended> {
     let alone = sharing.read_alone();
-    let Job::Events { study, settings, .. } = options.list()? else {
+    let job = options.list()?;
+    let Some(list) = job.data().events() else {
         return Err(CliError::arguments("--frames is for list-mode data"));
     };
     let frames_ms = frames.as_slice();
-    let num_events: Vec<usize> = frames_ms.iter().map(|frame_ms| study.measured.prompts.num_in_frame(frame_ms)).collect();
-    let times: Vec<FrameTime> = frames_ms.iter().map(|frame_ms| study.measured.frame_time(frame_ms)).collect();
+    let num_events: Vec<usize> = frames_ms.iter().map(|frame_ms| list.prompts.num_in_frame(frame_ms)).collect();
+    let times: Vec<FrameTime> = frames_ms.iter().map(|frame_ms| list.frame_time(frame_ms)).collect();
     notices::print(moved_limits(&times).as_slice());
     // All alike, as suits the one with the fewest counts: their images can be compared.
-    let Some(rule) = SubsetRule::of_frames(&study.measured, frames_ms) else {
+    let Some(rule) = SubsetRule::of_frames(list, frames_ms) else {
         let text = format!("none of the frames has an event of {}", options.input.display());
         return Err(CliError::failed(Failure::NoEvents, text));
     };
@@ -70,9 +71,9 @@ fn run_missing(
             num_subsets,
             num_iterations,
             subset_rule: Some(rule),
-            ..(*settings).clone()
+            ..(*job.settings).clone()
         };
-        Job::Events { study: Arc::clone(&study), settings: Box::new(settings), growing: None }
+        Job::new(Arc::clone(&job.study), settings)
     };
     let first = job_of(&frames_ms[0]);
     notices::print(first.subset_notice().or_else(|| first.notice_of_frames()).as_slice());

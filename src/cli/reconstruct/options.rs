@@ -9,10 +9,12 @@ use clap::Args;
 use super::asked::asked_of_piece;
 use super::epri_options::EpriOptions;
 use super::follow_list::follow_list;
+use super::parameter_options::ParameterOptions;
 use super::parts::PartOptions;
 use super::stop_options::StopOptions;
 use crate::algebra::{Host, ImageSpace};
 use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::given::Given;
 use crate::cli::shared::image_options::ImageOptions;
 use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
@@ -26,10 +28,9 @@ use crate::io::list_mode::ListOptions;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, check_image_unit, read_pair_study, read_volume};
 use crate::plan::{
-    AlgorithmKind, Job, ListSelection, PairSettings, RunSettings, ScanFiles, ScanWithNeighbours, Stages, SubsetRule, check_basis,
+    AlgorithmChoice, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule, check_basis,
     default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
 };
-use crate::recon::SubsetOrder;
 
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
@@ -52,11 +53,18 @@ pub struct ReconstructOptions {
     #[arg(short, long, value_name = "OUT", value_parser = image_file)]
     pub output: PathBuf,
 
+    /// Options that were set.
+    #[command(flatten)]
+    pub given: Given,
+
     /// Algorithm: mlem, osem, or for EPRI fbp or fbp-multistage (two stages).
     ///
     /// fbp-multistage resamples directions that are not at equal linear angles. Default: osem, or fbp.
-    #[arg(long, value_parser = algorithm)]
-    pub algorithm: Option<Algorithm>,
+    #[arg(long)]
+    pub algorithm: Option<AlgorithmChoice>,
+
+    #[command(flatten)]
+    pub parameters: ParameterOptions,
 
     #[command(flatten)]
     pub epri: EpriOptions,
@@ -73,12 +81,6 @@ pub struct ReconstructOptions {
     /// data have no views), and if possible a divisor of the number of views.
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub subsets: Option<u32>,
-
-    /// Order of the subsets: spaced (maximum angle to the previous ones) or sequential.
-    ///
-    /// Default: spaced.
-    #[arg(long, value_name = "ORDER")]
-    pub subset_order: Option<SubsetOrder>,
 
     #[command(flatten)]
     pub stop: StopOptions,
@@ -197,25 +199,6 @@ pub struct ReconstructOptions {
     pub talk: TalkOptions,
 }
 
-/// An algorithm, by its name on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Algorithm {
-    /// For counts.
-    Em(AlgorithmKind),
-    /// Filtered backprojection of an EPRI sweep.
-    Fbp(Stages),
-}
-
-pub fn algorithm(text: &str) -> Result<Algorithm, String> {
-    match text {
-        "mlem" => Ok(Algorithm::Em(AlgorithmKind::Mlem)),
-        "osem" => Ok(Algorithm::Em(AlgorithmKind::Osem)),
-        "fbp" => Ok(Algorithm::Fbp(Stages::Single)),
-        "fbp-multistage" => Ok(Algorithm::Fbp(Stages::Two)),
-        _ => Err(format!("'{text}' is not an algorithm; use mlem or osem, or for an EPRI sweep fbp or fbp-multistage")),
-    }
-}
-
 impl ReconstructOptions {
     /// The files that will be read.
     pub(in crate::cli) fn files_to_read(&self) -> impl Iterator<Item = PathBuf> {
@@ -273,7 +256,7 @@ impl ReconstructOptions {
 
     /// The job of counts.
     pub fn counts(&self) -> CliResult<Job> {
-        let study = Arc::new(self.study()?);
+        let study = self.study()?;
         let num_views = study.measured.geometry().num_views;
         if let Some(num_subsets) = self.subsets.filter(|n| *n as usize > num_views) {
             return Err(CliError::arguments(format!(
@@ -281,14 +264,14 @@ impl ReconstructOptions {
                 self.input.display()
             )));
         }
-        let settings = Box::new(self.settings(&study.measured)?);
-        Ok(Job::Counts { study, settings })
+        let settings = self.settings(&study.measured)?;
+        Ok(Job::of(&study, settings))
     }
 
     /// Subsets and iterations: those asked for, else those that suit the data.
     pub(in crate::cli) fn subsets_and_iterations(&self, rule: Option<SubsetRule>) -> [usize; 2] {
-        let is_mlem = self.algorithm == Some(Algorithm::Em(AlgorithmKind::Mlem));
-        let suited = if is_mlem { 1 } else { rule.map_or(1, SubsetRule::num_subsets) };
+        let has_subsets = self.algorithm.is_none_or(|algorithm| algorithm.entry().has_subsets);
+        let suited = if has_subsets { rule.map_or(1, SubsetRule::num_subsets) } else { 1 };
         let num_subsets = self.subsets.map_or(suited, |n| n as usize);
         [num_subsets, self.iterations.map_or_else(|| default_num_iterations(num_subsets), |n| n as usize)]
     }
@@ -315,13 +298,12 @@ impl ReconstructOptions {
         };
         notices::print(&study.notices);
         let base = default_list_settings(&study.measured)?;
-        let settings = Box::new(self.settings_from(base, |image, base| image.grid_about(base))?);
-        Ok(Job::Events { study: Arc::new(study), settings, growing: None })
+        let settings = self.settings_from(base, |image, base| image.grid_about(base))?;
+        Ok(Job::of(&study, settings))
     }
 
     /// The job of counts of pairs of crystals.
     pub fn pairs(&self) -> CliResult<Job> {
-        let projector = &self.projector;
         let Some(matrix) = &self.matrix else {
             return Err(CliError::arguments(
                 "a crystal-pair histogram needs the system matrix of its ring: simulate it (tomoscope matrix) and set --matrix",
@@ -330,23 +312,10 @@ impl ReconstructOptions {
         let study = read_pair_study(&self.input)?;
         let matrix = Arc::new(read_matrix(matrix)?);
         check_basis(&study.measured.ring, &matrix)?;
-        let init = self.init.as_deref().map(read_volume).transpose()?;
         let shown = ring_basis(&study.measured.ring, &matrix.basis, None)?;
-        let grid = match (self.image.grid_about(ImageSpace::<Host>::grid(&shown))?, &init) {
-            (Some(grid), _) => grid,
-            (None, Some((init, _))) => init.grid.clone(),
-            (None, None) => ImageSpace::<Host>::grid(&shown).clone(),
-        };
-        let settings = PairSettings {
-            matrix: Some(matrix),
-            num_iterations: self.iterations.map_or(default_num_iterations(1), |n| n as usize),
-            grid,
-            device: projector.device,
-            accumulation: projector.accumulation,
-            num_threads: projector.threads.map(usize::from),
-            init: init.map(|(volume, _)| Arc::new(volume)),
-        };
-        Ok(Job::Pairs { study: Arc::new(study), settings: Box::new(settings) })
+        let base = RunSettings::new(AlgorithmChoice::MLEM, ImageSpace::<Host>::grid(&shown).clone());
+        let settings = self.settings_from(base, |image, base| image.grid_about(base))?;
+        Ok(Job::of(&study, RunSettings { matrix: Some(matrix), ..settings }))
     }
 
     /// The scan and its corrections: those that are named, and those beside it.
@@ -369,15 +338,11 @@ impl ReconstructOptions {
     }
 
     /// Default settings with everything that was asked for; `grid` is what the image options make of the default grid.
-    fn settings_from(
+    pub(super) fn settings_from(
         &self,
         base: RunSettings,
         grid: impl FnOnce(&ImageOptions, &Grid) -> CliResult<Option<Grid>>,
     ) -> CliResult<RunSettings> {
-        let algorithm = match self.algorithm {
-            Some(Algorithm::Em(algorithm)) => algorithm,
-            _ => AlgorithmKind::Osem,
-        };
         let init = self.init.as_deref().map(read_volume).transpose()?;
         let grid = match (grid(&self.image, &base.grid)?, &init) {
             (Some(grid), _) => grid,
@@ -389,24 +354,29 @@ impl ReconstructOptions {
         }
         let projector = &self.projector;
         let [num_subsets, num_iterations] = self.subsets_and_iterations(base.subset_rule);
+        let algorithm = self.algorithm.unwrap_or(base.algorithm);
+        let mut parameters = base.parameters;
+        parameters.keep(algorithm.entry().parameters);
+        parameters.extend(self.parameters.0.clone());
         Ok(RunSettings {
             algorithm,
+            parameters,
             num_iterations,
             num_subsets,
-            subset_rule: base.subset_rule,
-            subset_order: self.subset_order.unwrap_or(base.subset_order),
             fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
             grid,
             rays: projector.rays,
             projector: projector.choice(),
-            tubes: None,
             device: projector.device,
             accumulation: projector.accumulation,
-            racy_sensitivity: self.racy_sensitivity,
-            threads_per_block: projector.threads_per_block,
+            research: ResearchSettings {
+                racy_sensitivity: self.racy_sensitivity,
+                threads_per_block: projector.threads_per_block,
+                kernel: self.epri.kernel.unwrap_or_default(),
+            },
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)),
-            frame_ms: None,
+            ..base
         })
     }
 }

@@ -1,9 +1,8 @@
 //! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (What is asked of EPRI sweeps:
 //! [`super::epri`].)
 
-use super::data::DataKind;
-use super::desk::Desk;
-use super::desk::Ended;
+use super::data::kind_of;
+use super::desk::{Desk, Ended};
 use super::options::ReconstructOptions;
 use super::parts::Part;
 use super::sharing::Sharing;
@@ -12,11 +11,12 @@ use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
 use crate::io::IoError;
+use crate::plan::DataKind;
 use crate::session::Trace;
 
 /// Reconstructs one input and writes, beside others that share the machine with it; of its frames those in a part.
 pub(in crate::cli) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -> CliResult<Ended> {
-    let data = DataKind::of(&options.input)?;
+    let data = kind_of(&options.input)?;
     options.check_options(data)?;
     if options.frames.is_none() && options.parts.skip_done && options.is_done() {
         out!("{}: up to date, skipped", options.output.display());

@@ -10,7 +10,7 @@ use crate::cli::shared::console::{is_quiet, out, remark};
 use crate::cli::shared::printed::words as matrix_words;
 use crate::cli::shared::progress;
 use crate::data::Sweep;
-use crate::plan::{AlgorithmKind, Course, Job, StartInfo, rays_in_use};
+use crate::plan::{Course, Data, StartInfo, filter_settings, rays_in_use};
 use crate::recon::{Baseline, FilterSettings, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
 use crate::session::IterateReport;
@@ -102,36 +102,31 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
     let grid = info.job.grid();
     let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
     fact("device", info.device.clone());
-    fact(if matches!(info.job, Job::Sweep { .. }) { "program" } else { "projector" }, info.projector.clone());
-    if let Job::Counts { study, settings } = &info.job
-        && let Some([tangential, axial]) = rays_in_use(study.measured.geometry(), settings, &info.projector)
+    fact(if info.job.data().sweep().is_some() { "program" } else { "projector" }, info.projector.clone());
+    let settings = &info.job.settings;
+    if let Data::Counts(counts) = info.job.data()
+        && let Some([tangential, axial]) = rays_in_use(counts.geometry(), settings, &info.projector)
         && [tangential, axial] != [1, 1]
     {
         fact("rays per LOR", format!("{tangential} × {axial}"));
     }
-    match &info.job {
-        Job::Counts { settings, .. } | Job::Events { settings, .. } => {
+    match info.job.data() {
+        Data::Counts(_) | Data::Events { .. } | Data::Pairs(_) => {
             fact("accumulation", info.accumulation.to_string());
-            let iterations = counted(num_iterations, "iteration");
-            let algorithm = match settings.algorithm {
-                AlgorithmKind::Mlem => format!("MLEM, {iterations}"),
-                AlgorithmKind::Osem => format!("OSEM with {}, {iterations}", counted(info.num_subsets, "subset")),
-            };
+            let entry = settings.algorithm.entry();
+            let subsets =
+                if entry.has_subsets { format!(" with {}", counted(info.num_subsets, "subset")) } else { String::new() };
             let why = settings.why_subsets().map_or(String::new(), |reason| format!(" ({reason})"));
-            fact("algorithm", algorithm + &why);
-        }
-        Job::Pairs { settings, .. } => {
-            fact("accumulation", info.accumulation.to_string());
-            fact("algorithm", format!("MLEM, {}", counted(num_iterations, "iteration")));
+            fact("algorithm", format!("{}{subsets}, {}{why}", entry.label, counted(num_iterations, "iteration")));
             settings.matrix.iter().for_each(|matrix| fact("matrix", matrix_words(matrix)));
         }
-        Job::Sweep { study, settings } => {
-            let FilterSettings { filter, cutoff, baseline, interpolation } = settings.filter;
+        Data::Sweep(acquisition) => {
+            let FilterSettings { filter, cutoff, baseline, interpolation } = filter_settings(&settings.parameters);
             let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
-            let num_points = study.measured.look(|sweep| sweep.num_points);
+            let num_points = acquisition.look(|sweep| sweep.num_points);
             fact("data", format!("{} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample")));
             fact("algorithm", format!("FBP, filter {filter}, {cutoff}, {interpolation} interpolation"));
-            if baseline != Baseline::None || study.measured.look(Sweep::is_continuous_wave) {
+            if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
                 fact("baseline", baseline.title().to_owned());
             }
         }

@@ -41,16 +41,6 @@ fn steady(text: &str) -> Result<StopRule, String> {
 }
 
 impl StopOptions {
-    /// The first of them that was given, if one was.
-    pub fn first_given(&self) -> Option<&'static str> {
-        let given = [
-            ("--stop-noise", self.stop_noise.is_some()),
-            ("--stop-recovery", !self.stop_recovery.is_empty()),
-            ("--stop-plateau", self.stop_plateau.is_some()),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
-    }
-
     /// The rules, of regions that can meet them.
     ///
     /// # Errors

@@ -48,18 +48,6 @@ fn range_ps(text: &str) -> Result<f64, String> {
 }
 
 impl ListArguments {
-    /// The name of the first of them that was given.
-    pub fn first_given(&self) -> Option<&'static str> {
-        let given = [
-            ("--crystals", self.crystals.is_some()),
-            ("--normalization", self.normalization.is_some()),
-            ("--yrt-tof-ps", self.yrt_tof_ps.is_some()),
-            ("--yrt-tof-range", self.yrt_tof_range.is_some()),
-            ("--yrt-randoms", self.yrt_randoms),
-        ];
-        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
-    }
-
     /// For the reader.
     pub fn list_options(&self) -> ListOptions {
         ListOptions {

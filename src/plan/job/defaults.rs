@@ -2,72 +2,73 @@
 //! ([`super::subsets::SubsetRule`]), voxels as wide as the bins and half a ring spacing high, the circle inscribed in the image as
 //! field of view. Of an EPRI sweep: one-stage filtered backprojection onto what the samples see.
 
-use super::settings::{AlgorithmKind, RunSettings, SweepSettings};
+use super::data::Data;
+use super::settings::RunSettings;
 use super::subsets::SubsetRule;
-use crate::data::{Counts, EventList, ListFacts, Sweep, SweepSpace};
+use crate::data::{BasisKind, Counts, EventList, ListFacts, PairCounts, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
+use crate::plan::algorithms::parameters::Parameters;
+use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
 use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
-use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::problem::SetupProblem;
-use crate::plan::projector::programs::{PlaneKernel, Stages};
-use crate::plan::projector::settings::{ProjectorChoice, Rays};
-use crate::recon::{FbpSettings, FilterSettings, SubsetOrder};
+use crate::plan::simulation::matrix::{shown_grid, usual_basis};
+use crate::recon::{FilterSettings, SubsetOrder};
 use crate::scanner::ScanGeometry;
-use crate::scanner::epri::Order;
 
 /// Most voxels along an axis of the image of a sweep.
 const MAX_SWEEP_SIDE: usize = 128;
 /// Most voxels across the image of a list without crystal sizes.
 const MOST_ACROSS: f64 = 400.0;
 
-/// The settings for counts when nothing else is asked.
+/// Returns the settings for data where nothing else is asked.
+///
+/// # Errors
+/// The default image grid cannot be made.
+pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
+    match data {
+        Data::Counts(counts) => default_settings(counts),
+        Data::Events { list, .. } => default_list_settings(list),
+        Data::Pairs(pairs) => default_pair_settings(pairs),
+        Data::Sweep(acquisition) => acquisition.look(default_sweep_settings),
+    }
+}
+
+/// Returns the settings for counts where nothing else is asked.
 ///
 /// # Errors
 /// The scanner's default image grid cannot be made.
 pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
-    Ok(osem(SubsetRule::of_counts(counts), SubsetOrder::default(), counts.geometry().default_grid()?))
+    Ok(osem(SubsetRule::of_counts(counts), counts.geometry().default_grid()?))
 }
 
 /// OSEM with as many subsets and iterations as the data bear.
-fn osem(rule: SubsetRule, subset_order: SubsetOrder, grid: Grid) -> RunSettings {
+fn osem(rule: SubsetRule, grid: Grid) -> RunSettings {
     RunSettings {
-        algorithm: AlgorithmKind::Osem,
         num_iterations: rule.num_iterations(),
         num_subsets: rule.num_subsets(),
         subset_rule: Some(rule),
-        subset_order,
-        fov_radius_mm: grid.inscribed_radius_mm(),
-        grid,
-        rays: Rays::Auto,
-        projector: ProjectorChoice::Auto,
-        device: DeviceChoice::Auto,
-        accumulation: None,
-        racy_sensitivity: false,
-        threads_per_block: None,
-        tubes: None,
-        num_threads: None,
-        init: None,
-        frame_ms: None,
+        ..RunSettings::new(AlgorithmChoice::OSEM, grid)
     }
 }
 
-/// The settings for an EPRI sweep when nothing else is asked.
+/// Returns the settings for an EPRI sweep where nothing else is asked.
 ///
 /// # Errors
 /// The image grid cannot be made.
-pub fn default_sweep_settings(sweep: &Sweep) -> Result<SweepSettings, SetupError> {
-    Ok(SweepSettings {
-        stages: Stages::Single,
-        kernel: PlaneKernel::Fast,
-        filter: FilterSettings::for_data(&sweep.kind),
-        order: Order::AsAcquired,
-        block: FbpSettings::default().block,
-        grid: sweep_grid(sweep, None, None)?,
-        device: DeviceChoice::Auto,
-        num_threads: None,
-    })
+pub fn default_sweep_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
+    let parameters = filter_parameters(&FilterSettings::for_data(&sweep.kind));
+    Ok(RunSettings { parameters, ..RunSettings::new(AlgorithmChoice::FBP, sweep_grid(sweep, None, None)?) })
+}
+
+/// Returns the settings for counts of pairs of crystals where nothing else is asked.
+///
+/// # Errors
+/// The image grid cannot be made.
+pub fn default_pair_settings(pairs: &PairCounts) -> Result<RunSettings, SetupError> {
+    let grid = shown_grid(&pairs.ring, &usual_basis(&pairs.ring, BasisKind::Blobs))?;
+    Ok(RunSettings::new(AlgorithmChoice::MLEM, grid))
 }
 
 /// The image grid of a sweep. What is not given follows from the samples: the image spans what they see, in voxels as wide
@@ -142,7 +143,8 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
 /// # Errors
 /// The image grid cannot be made.
 pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError> {
-    Ok(osem(SubsetRule::of_list(list), SubsetOrder::Sequential, list_grid(&list.facts)?))
+    let parameters = Parameters::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
+    Ok(RunSettings { parameters, ..osem(SubsetRule::of_list(list), list_grid(&list.facts)?) })
 }
 
 /// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.

@@ -1,6 +1,7 @@
 //! What is reconstructed and how: the data with the settings of a run, and what a run became when it was set up.
 
 pub mod acquisition;
+pub mod data;
 pub mod defaults;
 pub mod settings;
 pub mod subsets;
@@ -8,148 +9,104 @@ pub mod subsets;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::acquisition::{Acquisition, ListAcquisition};
-use self::settings::{PairSettings, RunSettings, SweepSettings};
+use self::data::Data;
+use self::settings::RunSettings;
 use self::subsets::{SubsetRule, default_num_iterations};
-use crate::data::{Counts, EventList, Notice, PairCounts, Study};
+use crate::data::{Notice, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
+use crate::plan::algorithms::registry::Stages;
 use crate::plan::course::Course;
 use crate::plan::platform::memory::DeviceMemory;
-use crate::plan::projector::programs::Stages;
 use crate::recon::Estimate;
 use crate::words::counted;
 
 /// What is reconstructed, and how.
 #[derive(Clone, Debug)]
-pub enum Job {
-    /// Counts along lines, iteratively.
-    Counts {
-        /// What was measured.
-        study: Arc<Study<Counts>>,
-        /// What to do with it.
-        settings: Box<RunSettings>,
-    },
-    /// An EPRI sweep, by filtered backprojection; while it grows the image grows with it.
-    Sweep {
-        /// What was measured so far.
-        study: Arc<Study<Acquisition>>,
-        /// What to do with it.
-        settings: Box<SweepSettings>,
-    },
-    /// Counts of pairs of crystals, iteratively.
-    Pairs {
-        /// What was measured.
-        study: Arc<Study<PairCounts>>,
-        /// What to do with it.
-        settings: Box<PairSettings>,
-    },
-    /// Single events, iteratively.
-    Events {
-        /// What was measured.
-        study: Arc<Study<EventList>>,
-        /// What to do with it; there is one projector for them.
-        settings: Box<RunSettings>,
-        /// Where they come from while the list is still being written; the image is then one of those that have arrived.
-        growing: Option<ListAcquisition>,
-    },
+pub struct Job {
+    /// What was measured.
+    pub study: Arc<Study<Data>>,
+    /// What to do with it.
+    pub settings: Box<RunSettings>,
 }
 
 impl Job {
-    /// Grid of the image.
+    /// A study of any kind with the settings of its run.
+    pub fn new(study: Arc<Study<Data>>, settings: RunSettings) -> Self {
+        Self { study, settings: Box::new(settings) }
+    }
+
+    /// A study with data of one kind.
+    pub fn of<M: Clone + Into<Data>>(study: &Study<M>, settings: RunSettings) -> Self {
+        Self::new(Arc::new(study.clone().map(M::into)), settings)
+    }
+
+    /// Returns the data.
+    pub fn data(&self) -> &Data {
+        &self.study.measured
+    }
+
+    /// Returns the grid of the image.
     pub fn grid(&self) -> &Grid {
-        match self {
-            Job::Counts { settings, .. } => &settings.grid,
-            Job::Sweep { settings, .. } => &settings.grid,
-            Job::Pairs { settings, .. } => &settings.grid,
-            Job::Events { settings, .. } => &settings.grid,
-        }
+        &self.settings.grid
     }
 
-    /// What its steps are called and counted by.
+    /// Returns what its steps are called and counted by.
     pub fn course(&self) -> Course {
-        match self {
-            Job::Counts { .. } => Course::ITERATIONS,
-            Job::Events { growing: None, .. } => Course::EVENTS,
-            Job::Events { growing: Some(_), .. } => Course::ARRIVING_EVENTS,
-            Job::Sweep { .. } => Course::PROJECTIONS,
-            Job::Pairs { .. } => Course::DENSITIES,
-        }
+        self.data().course()
     }
 
-    /// Full iterations to do; of what may grow one, which is all of it.
+    /// Returns the full iterations to do; of what may grow one, which is all of it.
     pub fn num_iterations(&self) -> usize {
-        match self {
-            Job::Counts { settings, .. } => settings.num_iterations,
-            Job::Sweep { .. } | Job::Events { growing: Some(_), .. } => 1,
-            Job::Pairs { settings, .. } => settings.num_iterations,
-            Job::Events { settings, growing: None, .. } => settings.num_iterations,
-        }
+        if self.course().by_iteration { self.settings.num_iterations } else { 1 }
     }
 
-    /// The same of one frame, ms, where it is of a list.
+    /// Returns the same job of one frame of a list, ms.
     pub fn in_frame(mut self, frame_ms: Range<u32>) -> Self {
-        if let Job::Events { settings, .. } = &mut self {
-            settings.frame_ms = Some(frame_ms);
-        }
+        self.settings.frame_ms = Some(frame_ms);
         self
     }
 
     /// Returns the share of the scan's time that the data are of; `None` where that is not known: of a frame of a list without a
     /// duration, and of a list that is still being written.
     pub fn share_of_scan(&self) -> Option<f64> {
-        let Job::Events { study, settings, growing } = self else { return Some(1.0) };
-        let Some(frame_ms) = &settings.frame_ms else { return growing.is_none().then_some(1.0) };
-        let list = &study.measured;
+        let Data::Events { list, growing } = self.data() else { return Some(1.0) };
+        let Some(frame_ms) = &self.settings.frame_ms else { return growing.is_none().then_some(1.0) };
         let whole_ms = Some(list.time.duration_ms(&list.facts)).filter(|ms| *ms > 0)?;
         Some((list.frame_time(frame_ms).duration_ms as f64 / whole_ms as f64).min(1.0))
     }
 
-    /// The same to this number of full iterations; a sweep has one.
+    /// Returns the same job to this number of full iterations; a sweep has one.
     pub fn until(mut self, num_iterations: usize) -> Self {
-        match &mut self {
-            Job::Counts { settings, .. } | Job::Events { settings, .. } => settings.num_iterations = num_iterations,
-            Job::Pairs { settings, .. } => settings.num_iterations = num_iterations,
-            Job::Sweep { .. } => {}
-        }
+        self.settings.num_iterations = num_iterations;
         self
-    }
-
-    /// Threads on the CPU; `None` = all.
-    pub fn num_threads(&self) -> Option<usize> {
-        match self {
-            Job::Counts { settings, .. } => settings.num_threads,
-            Job::Sweep { settings, .. } => settings.num_threads,
-            Job::Pairs { settings, .. } => settings.num_threads,
-            Job::Events { settings, .. } => settings.num_threads,
-        }
     }
 
     /// Whether all is done in one step, in two stages: nothing can be kept before its end, and it is stopped inside.
     pub fn is_one_step(&self) -> bool {
-        matches!(self, Job::Sweep { settings, .. } if settings.stages == Stages::Two)
+        self.settings.algorithm.stages() == Some(Stages::Two)
     }
 
-    /// That the data do not support so many subsets.
+    /// Returns the notice that the data do not support so many subsets.
     pub fn subset_notice(&self) -> Option<Notice> {
-        let (Job::Counts { settings, .. } | Job::Events { settings, .. }) = self else { return None };
-        settings.subset_rule?.notice(settings.subsets_in_use())
+        self.settings.subset_rule?.notice(self.settings.subsets_in_use())
     }
 
-    /// That few counts in a frame lower the subsets of all.
+    /// Returns the notice that few counts in a frame lower the subsets of all.
     pub fn notice_of_frames(&self) -> Option<Notice> {
-        let Job::Events { settings, .. } = self else { return None };
+        let settings = &self.settings;
         let schedule = format!("{} × {}", counted(settings.num_subsets, "subset"), counted(settings.num_iterations, "iteration"));
-        let words = |reason| format!("all frames: {schedule}; the frame with the fewest counts has {reason}");
-        settings.why_subsets().map(|reason| Notice::info(words(reason)))
+        let text = |reason| format!("all frames: {schedule}; the frame with the fewest counts has {reason}");
+        settings.why_subsets().map(|reason| Notice::info(text(reason)))
     }
 
-    /// The same for these frames of a list, ms: where subsets and iterations are the defaults of the whole they become those of its
-    /// frames, which are all alike, so that their images can be compared.
+    /// Returns the same job for these frames of a list, ms: where subsets and iterations are the defaults of the whole they become those
+    /// of its frames, which are all alike, so that their images can be compared.
     pub fn for_frames(mut self, frames_ms: &[Range<u32>]) -> Self {
-        if let Job::Events { study, settings, .. } = &mut self
+        let settings = &mut self.settings;
+        if let Some(list) = self.study.measured.events()
             && let Some(of_whole) = settings.subset_rule
-            && let Some(rule) = SubsetRule::of_frames(&study.measured, frames_ms)
+            && let Some(rule) = SubsetRule::of_frames(list, frames_ms)
         {
             if settings.num_subsets == of_whole.num_subsets() {
                 settings.num_subsets = rule.num_subsets();

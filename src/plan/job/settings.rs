@@ -3,33 +3,25 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::subsets::SubsetRule;
+use super::subsets::{SubsetRule, default_num_iterations};
 use crate::data::{ResponseMatrix, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
+use crate::plan::algorithms::parameters::Parameters;
+use crate::plan::algorithms::registry::{AlgorithmChoice, Method};
+use crate::plan::algorithms::research::ResearchSettings;
 use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::projector::programs::{PlaneKernel, Stages};
+use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::{ProjectorChoice, Rays, rays_per_bin};
-use crate::recon::{FilterSettings, SubsetOrder};
+use crate::recon::AlgorithmSpec;
 use crate::scanner::ScanGeometry;
-use crate::scanner::epri::Order;
 
-/// Which algorithm reconstructs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AlgorithmKind {
-    /// Maximum-likelihood expectation maximisation: all views in each step.
-    Mlem,
-    /// The same over ordered subsets of the views.
-    Osem,
-}
-
-/// All that a reconstruction of counts is asked to do.
+/// What a reconstruction is asked to do.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use tomoscope::phantom::{self, SimulationOptions};
-/// use tomoscope::plan::{self, DeviceChoice, RunSettings};
+/// use tomoscope::plan::{self, AlgorithmChoice, DeviceChoice, RunSettings};
 /// use tomoscope::scanner;
 /// use tomoscope::task::Task;
 ///
@@ -39,22 +31,22 @@ pub enum AlgorithmKind {
 /// let defaults = plan::default_settings(&study.measured)?;
 /// // 50 000 counts a subset at least.
 /// assert_eq!(defaults.num_subsets, 2);
-/// let mlem = RunSettings { num_subsets: 1, device: DeviceChoice::Cpu, ..defaults };
+/// let mlem = RunSettings { algorithm: AlgorithmChoice::MLEM, device: DeviceChoice::Cpu, ..defaults };
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RunSettings {
     /// Algorithm.
-    pub algorithm: AlgorithmKind,
-    /// Full iterations to do.
+    pub algorithm: AlgorithmChoice,
+    /// Its own parameters.
+    pub parameters: Parameters,
+    /// Full iterations to do; an EPRI acquisition has one.
     pub num_iterations: usize,
-    /// Subsets of an OSEM iteration; MLEM has one, whatever stands here.
+    /// Subsets of an iteration, where the algorithm has any ([`RunSettings::subsets_in_use`]).
     pub num_subsets: usize,
     /// What bounds the subsets of the data, where that is known; the defaults follow from it.
     #[serde(default)]
     pub subset_rule: Option<SubsetRule>,
-    /// Order of the subsets.
-    pub subset_order: SubsetOrder,
     /// Image grid.
     pub grid: Grid,
     /// Voxels whose centre lies farther than this from the axis stay zero, mm.
@@ -67,13 +59,14 @@ pub struct RunSettings {
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
-    /// Whether a non-atomic run's sensitivity image is made with the race too. Else it is free of races.
-    pub racy_sensitivity: bool,
-    /// Threads of a block of the projector per-lor on CUDA; `None` = the number with which most are resident.
-    pub threads_per_block: Option<u32>,
+    /// Settings that only the reproduction of a paper needs.
+    pub research: ResearchSettings,
     /// Tubes of response, for the projector tubes; `None` = the coarse set.
     #[serde(skip)]
     pub tubes: Option<Arc<TubeSet>>,
+    /// System matrix of a ring of crystals; `None` = the quick one of a small ring.
+    #[serde(skip)]
+    pub matrix: Option<Arc<ResponseMatrix>>,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
     /// Start image; `None` = 1 inside the field of view.
@@ -83,46 +76,6 @@ pub struct RunSettings {
     pub frame_ms: Option<Range<u32>>,
 }
 
-/// All that a filtered backprojection of an EPRI sweep is asked to do.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct SweepSettings {
-    /// One stage or two.
-    pub stages: Stages,
-    /// The program for one stage.
-    pub kernel: PlaneKernel,
-    /// How projections are filtered and read.
-    pub filter: FilterSettings,
-    /// Which projections are used first.
-    pub order: Order,
-    /// Projections of a step, at most; while they arrive one by one a step has one.
-    pub block: usize,
-    /// Image grid.
-    pub grid: Grid,
-    /// Device.
-    pub device: DeviceChoice,
-    /// Threads on the CPU; `None` = all.
-    pub num_threads: Option<usize>,
-}
-
-/// All that a reconstruction of counts of pairs of crystals is asked to do: MLEM with a stored matrix.
-#[derive(Clone, Debug)]
-pub struct PairSettings {
-    /// The matrix; `None` = the quick one of a small ring.
-    pub matrix: Option<Arc<ResponseMatrix>>,
-    /// Full iterations to do.
-    pub num_iterations: usize,
-    /// Grid on which images are shown.
-    pub grid: Grid,
-    /// Device.
-    pub device: DeviceChoice,
-    /// Accumulation; `None` = the device's default.
-    pub accumulation: Option<Accumulation>,
-    /// Threads on the CPU; `None` = all.
-    pub num_threads: Option<usize>,
-    /// Start image; `None` = 1 everywhere.
-    pub init: Option<Arc<Volume>>,
-}
-
 /// The lines per bin of a run by this projector; `None` where it traces none.
 pub fn rays_in_use(geometry: &ScanGeometry, settings: &RunSettings, name: &str) -> Option<[usize; 2]> {
     let uses_tubes = ProjectorChoice::all().any(|choice| choice.name() == name && choice.uses_tubes());
@@ -130,14 +83,50 @@ pub fn rays_in_use(geometry: &ScanGeometry, settings: &RunSettings, name: &str) 
 }
 
 impl RunSettings {
-    /// The subsets that are used: MLEM has one.
-    pub fn subsets_in_use(&self) -> usize {
-        if self.algorithm == AlgorithmKind::Mlem { 1 } else { self.num_subsets }
+    /// Returns the settings of this algorithm on this grid, everything else by default.
+    pub fn new(algorithm: AlgorithmChoice, grid: Grid) -> Self {
+        Self {
+            algorithm,
+            parameters: Parameters::default(),
+            num_iterations: default_num_iterations(1),
+            num_subsets: 1,
+            subset_rule: None,
+            fov_radius_mm: grid.inscribed_radius_mm(),
+            grid,
+            rays: Rays::Auto,
+            projector: ProjectorChoice::Auto,
+            device: DeviceChoice::Auto,
+            accumulation: None,
+            research: ResearchSettings::default(),
+            tubes: None,
+            matrix: None,
+            num_threads: None,
+            init: None,
+            frame_ms: None,
+        }
     }
 
-    /// Why there are not more subsets, where their number is a default that the data lower.
+    /// Returns what steps, of an algorithm that iterates with a forward model.
+    ///
+    /// # Errors
+    /// Filtered backprojection has no forward model.
+    pub(in crate::plan) fn spec(&self) -> Result<AlgorithmSpec, SetupProblem> {
+        match self.algorithm.entry().method {
+            Method::Iterative(spec) => Ok(spec(&self.parameters)),
+            Method::FilteredBackprojection(_) => {
+                Err(SetupProblem::Algorithm { algorithm: self.algorithm.key(), suitable: vec!["osem", "mlem"] })
+            }
+        }
+    }
+
+    /// Returns the subsets that are used: one where the algorithm has none.
+    pub fn subsets_in_use(&self) -> usize {
+        if self.algorithm.entry().has_subsets { self.num_subsets } else { 1 }
+    }
+
+    /// Returns why there are not more subsets, where their number is a default that the data lower.
     pub fn why_subsets(&self) -> Option<String> {
-        let is_osem = self.algorithm == AlgorithmKind::Osem;
-        self.subset_rule.filter(|rule| is_osem && rule.num_subsets() == self.num_subsets)?.why_lowered()
+        let has_subsets = self.algorithm.entry().has_subsets;
+        self.subset_rule.filter(|rule| has_subsets && rule.num_subsets() == self.num_subsets)?.why_lowered()
     }
 }

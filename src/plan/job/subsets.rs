@@ -283,8 +283,8 @@ mod tests {
         let study = Arc::new(Study::new("a list", list));
         for (asked, expected) in [((14, 4), (1, 56)), ((14, 9), (1, 9)), ((7, 4), (7, 8)), ((7, 9), (7, 9))] {
             let settings = Box::new(RunSettings { num_subsets: asked.0, num_iterations: asked.1, ..settings.clone() });
-            let job = Job::Events { study: Arc::clone(&study), settings, growing: None }.for_frames(&frames_ms);
-            let Job::Events { settings, .. } = &job else { unreachable!() };
+            let job = Job::of(&study, *settings).for_frames(&frames_ms);
+            let settings = &job.settings;
             assert_eq!((settings.num_subsets, settings.num_iterations), expected, "{asked:?}");
             let notice = job.notice_of_frames().map(|notice| notice.text);
             assert_eq!(notice.is_some(), expected.0 == 1, "{notice:?}");

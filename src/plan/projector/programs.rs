@@ -8,6 +8,8 @@ use crate::geometry::Grid;
 #[cfg(feature = "cuda")]
 use crate::operator::OperatorError;
 use crate::operator::{MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage};
+use crate::plan::algorithms::registry::Stages;
+use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::platform::memory::{FreeMemory, NUM_FRAMES};
 use crate::recon::{Algorithm, Fbp, FbpSettings, ReconError};
 use crate::words::counted;
@@ -128,31 +130,4 @@ fn host(planes: impl PlaneBackprojector<Host> + 'static, device: String) -> Box<
 #[cfg(feature = "cuda")]
 fn device(backend: CudaBackend, planes: impl PlaneBackprojector<CudaBackend> + 'static) -> Box<dyn PlaneSystem> {
     Box::new(OnDevice { device: backend.name(), backend, planes, free_memory: FreeMemory::of_device })
-}
-
-/// In how many stages the planes of an EPRI sweep are backprojected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stages {
-    /// Voxel by voxel.
-    #[default]
-    Single,
-    /// Azimuth by azimuth, then slice by slice, of directions at equal linear angles; others are resampled. On the processor.
-    Two,
-}
-
-/// Which single-stage program backprojects planes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::Display, strum::EnumString)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_kernel)]
-pub enum PlaneKernel {
-    /// The fast one, in single precision.
-    #[default]
-    Fast,
-    /// The published one (Qiao et al. 2015), in double precision and its order of operations.
-    Paper,
-}
-
-fn not_a_kernel(text: &str) -> String {
-    format!("'{text}' is not a kernel; use fast or paper")
 }

@@ -30,6 +30,8 @@ pub struct ProjectorEntry {
     pub walks_voxels: bool,
     /// Whether its backprojection is exactly the adjoint of its projection, up to rounding: without that no likelihood is sure to rise.
     pub is_matched: bool,
+    /// Whether only the reproduction of a paper needs it.
+    pub is_research: bool,
     pub(in crate::plan) on_host: fn(&Between) -> Result<Box<dyn System>, OperatorError>,
     #[cfg(feature = "cuda")]
     pub(in crate::plan) on_cuda: Option<MakeOnCuda>,
@@ -43,6 +45,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         advice: "A voxel height that divides the distance between the planes allows it",
         walks_voxels: false,
         is_matched: true,
+        is_research: false,
         on_host: |between| {
             let projector = AxialRuns::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays())?;
             let instructions = format!(", {}", projector.simd().name());
@@ -60,6 +63,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         advice: "",
         walks_voxels: true,
         is_matched: true,
+        is_research: false,
         on_host: |between| {
             let projector = Siddon::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays());
             host(projector, "")
@@ -79,6 +83,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         advice: "",
         walks_voxels: false,
         is_matched: true,
+        is_research: false,
         on_host: |between| {
             let projector = Tubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.tubes()?)?;
             host(projector, "")
@@ -95,6 +100,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         advice: "",
         walks_voxels: false,
         is_matched: false,
+        is_research: true,
         on_host: |between| {
             let tubes = between.tubes()?.clone();
             let projector = PlainTubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), tubes)?;

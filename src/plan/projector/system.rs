@@ -8,7 +8,7 @@ use crate::geometry::Grid;
 use crate::operator::{Accumulation, AnyOperator, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
 use crate::plan::platform::memory;
 use crate::plan::platform::memory::{Arrays, FreeMemory};
-use crate::recon::{Algorithm, EmKernels, EmSettings, MeasuredValues, MlemOsem, ProjectionModel, ReconError};
+use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, MeasuredValues, ProjectionModel, ReconError};
 use crate::task::Task;
 
 /// What can be asked of a system, whatever it is made of.
@@ -44,15 +44,16 @@ pub trait System: Send {
     /// The operator failed.
     fn trial_secs(&mut self, num_subsets: usize, accumulation: Accumulation) -> Result<Option<f64>, OperatorError>;
 
-    /// MLEM or OSEM of counts with it, from a start image or the uniform one.
+    /// Makes an algorithm that reconstructs counts with it, from a start image or the uniform one.
     ///
     /// # Errors
     /// An unsuitable start image, too little memory on the device.
-    fn em(
+    fn algorithm(
         self: Box<Self>,
+        spec: AlgorithmSpec,
         counts: MeasuredValues,
         num_subsets: usize,
-        settings: EmSettings,
+        additions: Additions,
         init: Option<&Volume>,
     ) -> Result<Box<dyn Algorithm>, ReconError>;
 
@@ -192,16 +193,17 @@ where
         memory::trial_secs(&mut self.backend, &self.operator, &self.image, &self.data, num_subsets, accumulation)
     }
 
-    fn em(
+    fn algorithm(
         self: Box<Self>,
+        spec: AlgorithmSpec,
         counts: MeasuredValues,
         num_subsets: usize,
-        settings: EmSettings,
+        additions: Additions,
         init: Option<&Volume>,
     ) -> Result<Box<dyn Algorithm>, ReconError> {
         let Self { mut backend, operator, image, data, team, .. } = *self;
         let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets)?.of_team(team);
-        Ok(Box::new(MlemOsem::new(backend, image, model, settings, init)?))
+        recon::algorithm(spec, backend, image, model, additions, init)
     }
 
     fn project(&mut self, subset: Subset, image: &Volume, task: &Task) -> Result<Vec<f32>, OperatorError> {

@@ -1,6 +1,7 @@
 //! What made an image: a record that is written beside it as JSON (`image.nii.gz.json`), told in NIfTI's description and, in the window, in a line
 //! under the slices.
 
+pub mod algorithm;
 pub mod facts;
 
 use std::path::Path;
@@ -9,20 +10,17 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use self::algorithm::AlgorithmRecord;
 use crate::data::{
-    BasisSettings, Counts, EventList, FrameTime, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet,
-    TubesMade, Unit, Volume,
+    BasisSettings, Counts, EventList, FrameTime, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Sweep, TubeSet, TubesMade,
+    Unit, Volume,
 };
 use crate::io::dicom::Patient;
 pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, ImageDescription, IoError};
 use crate::operator::Accumulation;
 use crate::plan::job::settings::RunSettings;
-use crate::plan::job::subsets::SubsetRecord;
-use crate::plan::projector::programs::PlaneKernel;
 use crate::plan::projector::settings::ProjectorChoice;
-use crate::recon::{Baseline, FilterSettings, RaceReport, SubsetOrder};
-use crate::scanner::epri::Order;
 use crate::words::counted;
 
 /// Version of the record's form; it grows when a key changes its meaning.
@@ -197,10 +195,10 @@ impl DataRecord {
     }
 
     /// Of a list of events, or of a frame of it.
-    pub fn of_list(study: &Study<EventList>, settings: &RunSettings) -> Self {
-        let frame_ms = settings.frame_ms.as_ref().or(study.measured.frame_ms.as_ref());
-        let frame = frame_ms.map(|frame_ms| FrameRecord::from(&study.measured.frame_time(frame_ms)));
-        Self { frame, ..Self::new(&study.title, &study.origin) }
+    pub fn of_list(title: &str, origin: &Origin, list: &EventList, settings: &RunSettings) -> Self {
+        let frame_ms = settings.frame_ms.as_ref().or(list.frame_ms.as_ref());
+        let frame = frame_ms.map(|frame_ms| FrameRecord::from(&list.frame_time(frame_ms)));
+        Self { frame, ..Self::new(title, origin) }
     }
 
     /// Of a sweep.
@@ -242,10 +240,10 @@ impl CorrectionRecord {
         Self { multiplicative, additive, additive_inside: false, attenuation }
     }
 
-    /// Of a study with or without corrections.
-    pub fn new(study: &Study<Counts>) -> Self {
-        let Counts { multiplicative: factors, additive: background, .. } = &study.measured;
-        let Origin { multiplicative, additive, additive_inside, .. } = &study.origin;
+    /// Of counts with or without corrections, from these files.
+    pub fn new(origin: &Origin, counts: &Counts) -> Self {
+        let Counts { multiplicative: factors, additive: background, .. } = counts;
+        let Origin { multiplicative, additive, additive_inside, .. } = origin;
         let name =
             |is_there: bool, path: &Option<_>| is_there.then(|| path.as_deref().map_or_else(|| SIMULATED.to_owned(), file_name));
         Self {
@@ -255,59 +253,6 @@ impl CorrectionRecord {
             attenuation: None,
         }
     }
-}
-
-/// How an image was reconstructed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case")]
-pub enum AlgorithmRecord {
-    /// Maximum-likelihood expectation maximisation.
-    Mlem(EmRecord),
-    /// The same over ordered subsets.
-    Osem(EmRecord),
-    /// Filtered backprojection of a sweep in one stage.
-    Fbp(FbpRecord),
-    /// The same in two stages.
-    FbpMultistage(FbpRecord),
-}
-
-/// Settings of an iterative reconstruction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EmRecord {
-    /// Subsets of an iteration.
-    pub subsets: usize,
-    /// Their order.
-    pub subset_order: SubsetOrder,
-    /// File of the start image; "uniform", or "given" where its file is not known.
-    pub start_image: String,
-    /// Whether a non-atomic run's sensitivity image was made with the race too.
-    pub racy_sensitivity: bool,
-    /// Part of the measured counts that the image and the background explain ([`crate::recon::Explained`]), where it is known.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub explained: Option<f64>,
-    /// Part of the counts net of background that the image explains, where more than noise is left of them.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub explained_net: Option<f64>,
-    /// What the race of the step that made the image lost.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub race: Option<RaceReport>,
-    /// What bounds the default number of subsets.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub subset_rule: Option<SubsetRecord>,
-}
-
-/// Settings of a filtered backprojection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FbpRecord {
-    /// The program that backprojected ("single stage", …).
-    pub program: String,
-    /// Which single-stage program it was.
-    pub kernel: PlaneKernel,
-    /// How projections were filtered and read.
-    #[serde(flatten)]
-    pub filter: FilterSettings,
-    /// Which projections were used first.
-    pub order: Order,
 }
 
 /// How far a reconstruction was.
@@ -526,7 +471,7 @@ impl Provenance {
 
     /// The same from a start image of this file, where there is one.
     pub fn from_start_image(mut self, file: Option<&Path>) -> Self {
-        if let (Some(AlgorithmRecord::Mlem(em) | AlgorithmRecord::Osem(em)), Some(file)) = (&mut self.algorithm, file) {
+        if let (Some(AlgorithmRecord { em: Some(em), .. }), Some(file)) = (&mut self.algorithm, file) {
             em.start_image = file_name(file);
         }
         self
@@ -541,14 +486,11 @@ impl Provenance {
     /// In one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
         let frame = self.data.frame.as_ref().map(FrameRecord::words);
-        let made = [frame, self.algorithm.as_ref().map(AlgorithmRecord::words), self.position()];
+        let made = [frame, self.algorithm.as_ref().map(AlgorithmRecord::text), self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
-        match (&self.projector, &self.algorithm) {
-            (Some(projector), _) => parts.extend([projector.name.clone(), projector.accumulation_words()]),
-            (None, Some(AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp))) => parts.push(fbp.program.clone()),
-            (None, _) => {}
-        }
+        parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_words()]));
+        parts.extend(self.algorithm.as_ref().and_then(|algorithm| Some(algorithm.fbp.as_ref()?.program.clone())));
         parts.push(self.device.name.clone());
         parts.extend(self.post_filter_fwhm_mm.map(|fwhm| format!("post-filter {fwhm} mm")));
         parts.join(" · ")
@@ -559,7 +501,7 @@ impl Provenance {
     pub fn description(&self) -> String {
         let filter = self.post_filter_fwhm_mm.map(|fwhm_mm| format!("post-filter {}", io::filter_width(fwhm_mm)));
         let frame = self.data.frame.as_ref().map(FrameRecord::words);
-        let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::words);
+        let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::text);
         let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
         let program = format!("{} {}", self.program, self.program_version);
         let made = [filter, frame, Some(algorithm), self.position(), calibration, Some(program), Some(self.device.name.clone())];
@@ -568,7 +510,7 @@ impl Provenance {
 
     /// Returns the same facts for image files, with those that some formats have attributes of their own for.
     pub fn image_description(&self) -> ImageDescription {
-        let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::words);
+        let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::text);
         let method = algorithm.map(|algorithm| algorithm + &self.position().map_or_else(String::new, |at| format!(", {at}")));
         ImageDescription { text: self.description(), method, filter_fwhm_mm: self.post_filter_fwhm_mm }
     }
@@ -580,10 +522,7 @@ impl Provenance {
 
     /// Steps of a full iteration.
     pub fn num_subsets(&self) -> usize {
-        match &self.algorithm {
-            Some(AlgorithmRecord::Osem(em) | AlgorithmRecord::Mlem(em)) => em.subsets.max(1),
-            _ => 1,
-        }
+        self.algorithm.as_ref().and_then(|algorithm| algorithm.em.as_ref()).map_or(1, |em| em.subsets.max(1))
     }
 
     /// Writes an image with this record: the whole of it beside the image, in short inside it where the format has a place
@@ -645,22 +584,6 @@ impl Provenance {
     /// Writes the record beside a file; a notice says why not, if it was not.
     pub fn write_beside(&self, path: &Path) -> Option<Notice> {
         io::provenance::write(path, self).err().map(|error| Notice::warning(error.to_string()))
-    }
-}
-
-impl AlgorithmRecord {
-    fn words(&self) -> String {
-        match self {
-            AlgorithmRecord::Mlem(_) => "MLEM".to_owned(),
-            AlgorithmRecord::Osem(EmRecord { subsets: 1, .. }) => "OSEM 1 subset".to_owned(),
-            AlgorithmRecord::Osem(em) => format!("OSEM {} subsets", em.subsets),
-            AlgorithmRecord::Fbp(fbp) | AlgorithmRecord::FbpMultistage(fbp) => {
-                let FilterSettings { filter, cutoff, baseline, interpolation } = &fbp.filter;
-                let cutoff = cutoff.map_or_else(String::new, |cutoff| format!(", cut-off {cutoff}"));
-                let baseline = if *baseline == Baseline::None { String::new() } else { format!(", baseline {baseline}") };
-                format!("FBP {filter}{cutoff}{baseline}, {interpolation}")
-            }
-        }
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, race_warning};
 use crate::algebra::Share;
-use crate::data::{Counts, Study};
+use crate::data::Counts;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::error::SetupError;
-use crate::plan::job::settings::{AlgorithmKind, RunSettings};
+use crate::plan::job::settings::RunSettings;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::memory::{DeviceMemory, Forecast, Needs};
@@ -16,7 +16,7 @@ use crate::plan::projector::choose::{ChosenTeam, choose_team};
 use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
 use crate::plan::simulation::tubes::stand_in;
-use crate::recon::{Algorithm, EmSettings, Estimate, ReconError, SharedAlgorithm, check_poisson_data};
+use crate::recon::{Additions, Algorithm, Estimate, ReconError, SharedAlgorithm, check_poisson_data};
 use crate::task::Task;
 
 impl RunSettings {
@@ -41,7 +41,8 @@ pub(super) fn forecast_on(
     settings: &RunSettings,
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
-    let mut settings = checked_settings(counts, settings)?;
+    check_settings(counts, settings)?;
+    let mut settings = settings.clone();
     if settings.lacks_tubes() {
         settings.tubes = Some(Arc::new(stand_in(counts.geometry())?));
     }
@@ -58,7 +59,7 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
         rays: settings.rays,
         projector: settings.projector,
         device,
-        threads_per_block: settings.threads_per_block,
+        threads_per_block: settings.research.threads_per_block,
         tubes: settings.tubes.clone(),
     };
     let chosen = choose_team(counts.geometry(), &projector_settings)?;
@@ -77,26 +78,21 @@ fn needs_of(chosen: &ChosenTeam, counts: &Counts, settings: &RunSettings) -> Nee
     }))
 }
 
-/// The same on one device, from settings that were checked.
-pub(super) fn prepare_on(
-    device: DeviceChoice,
-    study: &Arc<Study<Counts>>,
-    settings: RunSettings,
-    task: &Task,
-) -> Result<Prepared, SetupError> {
-    let mut chosen = choose_for(device, &study.measured, &settings)?;
-    let needs = needs_of(&chosen, &study.measured, &settings);
+/// Makes the algorithm on one device, from settings that were checked.
+pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task: &Task) -> Result<Prepared, SetupError> {
+    let settings = &job.settings;
+    let mut chosen = choose_for(device, counts, settings)?;
+    let needs = needs_of(&chosen, counts, settings);
     needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
     let (entry, device) = (chosen.entry, chosen.device());
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
     let accumulation = settings.accumulation_on(&**system);
     chosen.notices.extend(race_warning(accumulation));
     let is_deterministic = accumulation == Accumulation::Deterministic;
-    let em = EmSettings {
-        subset_order: settings.subset_order,
+    let additions = Additions {
         accumulation,
         sensitivity_accumulation: if is_deterministic { accumulation } else { system.default_accumulation() },
-        racy_sensitivity: settings.racy_sensitivity,
+        racy_sensitivity: settings.research.racy_sensitivity,
     };
     let num_subsets = settings.num_subsets;
     // (Of a team what one device needs for its share.)
@@ -106,7 +102,8 @@ pub(super) fn prepare_on(
     let ChosenTeam { members, notices, .. } = chosen;
     let mut algorithms = Vec::with_capacity(members.len());
     for (system, team) in members {
-        algorithms.push((system.em((&study.measured).into(), num_subsets, em, settings.init.as_deref())?, team));
+        let init = settings.init.as_deref();
+        algorithms.push((system.algorithm(settings.spec()?, counts.into(), num_subsets, additions, init)?, team));
     }
     let algorithm: Box<dyn Algorithm> = match &algorithms[..] {
         [(_, team)] if team.share() == Share::WHOLE => algorithms.swap_remove(0).0,
@@ -120,31 +117,26 @@ pub(super) fn prepare_on(
         accumulations,
         estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
         memory: needs.of_devices(),
-        job: Job::Counts { study: Arc::clone(study), settings: Box::new(settings) },
+        job: job.clone(),
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
 }
 
-/// The settings as they will be used, once everything that can be wrong about them and the data was looked at.
-pub(super) fn checked(counts: &Counts, settings: &RunSettings) -> Result<RunSettings, SetupError> {
-    let settings = checked_settings(counts, settings)?;
+/// Refuses what can be wrong about settings and data.
+///
+/// # Errors
+/// More subsets than views, a start image on another grid, data without a Poisson likelihood.
+pub(super) fn check(counts: &Counts, settings: &RunSettings) -> Result<(), SetupError> {
+    check_settings(counts, settings)?;
     check_poisson_data(counts)?;
-    Ok(settings)
+    Ok(())
 }
 
-/// The settings as they will be used, without a look at the data.
-fn checked_settings(counts: &Counts, settings: &RunSettings) -> Result<RunSettings, SetupError> {
-    let mut settings = settings.clone();
-    if settings.algorithm == AlgorithmKind::Mlem {
-        settings.num_subsets = 1;
-    }
+/// The same without a look at the data.
+fn check_settings(counts: &Counts, settings: &RunSettings) -> Result<(), SetupError> {
     let (num_subsets, num_views) = (settings.num_subsets, counts.geometry().num_views);
     if num_subsets == 0 || num_subsets > num_views {
         return Err(SetupProblem::Subsets { num_subsets, most: num_views, of: "view" }.into());
     }
-    if settings.num_iterations == 0 {
-        return Err(SetupProblem::Iterations.into());
-    }
-    check_start_image(settings.init.as_deref(), &settings.grid)?;
-    Ok(settings)
+    check_start_image(settings.init.as_deref(), &settings.grid)
 }

@@ -7,13 +7,13 @@ use crate::algebra::{Host, Share, Simd, Team, Voxels};
 use crate::coded::PassedOn;
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{EventList, ListFacts, Notice, Study, TofFacts, Unit, Volume};
+use crate::data::{EventList, ListFacts, Notice, TofFacts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, DataSpace, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError, TofKernel};
 use crate::plan::error::SetupError;
 use crate::plan::job::acquisition::ListAcquisition;
-use crate::plan::job::settings::{AlgorithmKind, RunSettings};
+use crate::plan::job::settings::RunSettings;
 use crate::plan::job::subsets::SubsetRule;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::list_mode::factors::factors_of_events;
@@ -28,8 +28,8 @@ use crate::plan::projector::choose::check_field_of_view;
 use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
 use crate::recon::{
-    Algorithm, ArrivingEvents, DataProblem, EmKernels, EmSettings, Estimate, EventTerms, GrowingEm, ListModel, MeasuredValues,
-    MlemOsem, ReconError, SharedAlgorithm,
+    self, Additions, Algorithm, ArrivingEvents, DataProblem, EmKernels, Estimate, EventTerms, GrowingEm, ListModel,
+    MeasuredValues, ReconError, SharedAlgorithm,
 };
 use crate::scanner::PairRays;
 use crate::task::Task;
@@ -62,17 +62,17 @@ pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> PairRays {
 pub(in crate::plan) fn prepare_on(
     cache: &Cache,
     device: DeviceChoice,
-    study: &Arc<Study<EventList>>,
+    job: &Job,
     list: &EventList,
-    settings: &RunSettings,
     growing: Option<&ListAcquisition>,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
+    let settings = &job.settings;
+    check(growing.map_or(Some(list), |_| None), settings)?;
     let (members, mut notices) = members_of(device, &list.facts)?;
     let usual = default_accumulation(&members);
     let accumulation = settings.accumulation.unwrap_or(usual);
-    let needs = needs_of(&members, list, &settings, accumulation);
+    let needs = needs_of(&members, list, settings, accumulation);
     needs.check()?;
     let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
@@ -83,22 +83,18 @@ pub(in crate::plan) fn prepare_on(
     notices.extend(coarse_for_tof(list, &settings.grid));
     notices.extend(race_warning(accumulation));
     let device_words = words_of(&members);
-    let em = EmSettings {
-        subset_order: settings.subset_order,
-        accumulation,
-        sensitivity_accumulation: usual,
-        racy_sensitivity: settings.racy_sensitivity,
-    };
+    let racy_sensitivity = settings.research.racy_sensitivity;
+    let additions = Additions { accumulation, sensitivity_accumulation: usual, racy_sensitivity };
     let (num_subsets, algorithm): (_, Box<dyn Algorithm>) = match growing {
         None => {
-            let parts = Parts { list, settings: &settings, sensitivity: &sensitivity, rays, em };
+            let parts = Parts { list, settings, sensitivity: &sensitivity, rays, additions };
             (settings.num_subsets, parts.on_all(members, task)?)
         }
         Some(acquisition) => {
             let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
             let (num_iterations, accumulations) = (settings.num_iterations, Accumulation::OF_LINES);
-            let (settings, acquisition) = (settings.clone(), acquisition.clone());
-            let arriving = Arriving { device, acquisition, settings, sensitivity, rays, em };
+            let (settings, acquisition) = ((**settings).clone(), acquisition.clone());
+            let arriving = Arriving { device, acquisition, settings, sensitivity, rays, additions };
             (1, Box::new(GrowingEm::new(arriving, num_iterations, dark, accumulation, accumulations)))
         }
     };
@@ -110,7 +106,7 @@ pub(in crate::plan) fn prepare_on(
         accumulations: algorithm.accumulations(),
         estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration: None },
         memory: needs.of_devices(),
-        job: Job::Events { study: Arc::clone(study), settings: Box::new(settings), growing: growing.cloned() },
+        job: job.clone(),
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
 }
@@ -122,7 +118,7 @@ struct Arriving {
     settings: RunSettings,
     sensitivity: Volume,
     rays: PairRays,
-    em: EmSettings,
+    additions: Additions,
 }
 
 impl ArrivingEvents for Arriving {
@@ -135,11 +131,11 @@ impl ArrivingEvents for Arriving {
         let num_events = list.prompts.len();
         let num_subsets = self.settings.num_subsets.min(SubsetRule::of_list(&list).num_subsets());
         let settings = RunSettings { num_subsets, ..self.settings.clone() };
-        let Self { device, sensitivity, rays, em, .. } = self;
+        let Self { device, sensitivity, rays, additions, .. } = self;
         let make = || {
             let (members, _) = members_of(*device, &list.facts)?;
-            needs_of(&members, &list, &settings, em.accumulation).check()?;
-            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, em: *em }.on_all(members, task)
+            needs_of(&members, &list, &settings, additions.accumulation).check()?;
+            Parts { list: &list, settings: &settings, sensitivity, rays: *rays, additions: *additions }.on_all(members, task)
         };
         let algorithm = make().map_err(|error| match error {
             SetupError::Recon(error) => error,
@@ -157,7 +153,7 @@ pub(in crate::plan) fn forecast_on(
     growing: Option<&ListAcquisition>,
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
-    let settings = checked(growing.map_or(Some(list), |_| None), settings)?;
+    check(growing.map_or(Some(list), |_| None), settings)?;
     let (members, _) = members_of(device, &list.facts)?;
     let accumulation = settings.accumulation.unwrap_or(default_accumulation(&members));
     let there;
@@ -168,20 +164,16 @@ pub(in crate::plan) fn forecast_on(
             &there
         }
     };
-    let needs = needs_of(&members, list, &settings, accumulation).with_given_back(given_back);
+    let needs = needs_of(&members, list, settings, accumulation).with_given_back(given_back);
     needs.check()?;
     Ok(Forecast::of(&needs, words_of(&members), EVENTS_PROJECTOR.to_owned()))
 }
 
-/// The settings as they will be used, of a list that is whole or of one to which events are added.
+/// Refuses settings of a list that is whole, or of one to which events are added.
 ///
 /// # Errors
-/// No events, no iterations, more subsets than events, an image that cannot be.
-fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSettings, SetupError> {
-    let mut settings = settings.clone();
-    if settings.algorithm == AlgorithmKind::Mlem {
-        settings.num_subsets = 1;
-    }
+/// No events, more subsets than events, an image that is too large, a start image on another grid.
+fn check(whole: Option<&EventList>, settings: &RunSettings) -> Result<(), SetupError> {
     let num_events = whole.map_or(usize::MAX, |list| list.prompts.len());
     if num_events == 0 {
         let frame = whole.and_then(|list| Some(list.frame_time(list.frame_ms.as_ref()?)));
@@ -191,13 +183,9 @@ fn checked(whole: Option<&EventList>, settings: &RunSettings) -> Result<RunSetti
         let num_subsets = settings.num_subsets;
         return Err(SetupProblem::Subsets { num_subsets, most: num_events, of: "event" }.into());
     }
-    if settings.num_iterations == 0 {
-        return Err(SetupProblem::Iterations.into());
-    }
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
-    check_start_image(settings.init.as_deref(), &settings.grid)?;
-    Ok(settings)
+    check_start_image(settings.init.as_deref(), &settings.grid)
 }
 
 /// Where the events are reconstructed.
@@ -288,7 +276,7 @@ struct Parts<'a> {
     settings: &'a RunSettings,
     sensitivity: &'a Volume,
     rays: PairRays,
-    em: EmSettings,
+    additions: Additions,
 }
 
 impl Parts<'_> {
@@ -342,7 +330,7 @@ impl Parts<'_> {
         space: EventSpace,
         factors: Option<&[f32]>,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
-        let Self { list, settings, sensitivity, em, .. } = self;
+        let Self { list, settings, sensitivity, additions, .. } = self;
         let additive = list.prompts.additive.as_slice();
         let terms = EventTerms {
             multiplicative: factors,
@@ -351,6 +339,7 @@ impl Parts<'_> {
         };
         let sensitivity = Arc::new(voxels.coefficients(sensitivity));
         let model = ListModel::new(&mut backend, lines, data, space, terms, sensitivity, settings.num_subsets)?;
-        Ok(Box::new(MlemOsem::new(backend, voxels, model.of_team(team), em, settings.init.as_deref())?))
+        let model = model.of_team(team);
+        Ok(recon::algorithm(settings.spec()?, backend, voxels, model, additions, settings.init.as_deref())?)
     }
 }

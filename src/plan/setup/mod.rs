@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 use self::prepared::Prepared;
 use crate::operator::OperatorError;
+use crate::plan::algorithms::registry::{AlgorithmChoice, Traits};
 use crate::plan::error::SetupError;
+use crate::plan::job::data::Data;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::list_mode::study::list_in_frame;
 use crate::plan::platform::devices::or_on_cpu;
 use crate::plan::platform::memory::{DeviceMemory, Forecast};
+use crate::plan::problem::SetupProblem;
 use crate::plan::simulation::cache::Cache;
 use crate::task::Task;
 
@@ -34,48 +37,50 @@ pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
 /// # Errors
 /// Data or settings that do not suit, a device that is not there, too little memory.
 pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
-    let (mut prepared, notice) = match job {
-        Job::Counts { study, settings } => {
-            let mut settings = counts::checked(&study.measured, settings)?;
-            let notices = if settings.lacks_tubes() {
-                let (tubes, notices) = cache.coarse_set(study.measured.geometry(), settings.device, task)?;
-                settings.tubes = Some(Arc::new(tubes));
-                notices
-            } else {
-                Vec::new()
-            };
-            let (mut prepared, notice) =
-                or_on_cpu(settings.device, |device| counts::prepare_on(device, study, settings.clone(), task))?;
-            prepared.notices.extend(notices);
-            (prepared, notice)
-        }
-        Job::Sweep { study, settings } => or_on_cpu(settings.device, |device| sweep::prepare_on(device, study, settings, task))?,
-        Job::Pairs { study, settings } => {
-            pairs::check(&study.measured, settings)?;
-            pairs::check_counts(&study.measured)?;
-            let (matrix, notices) = match &settings.matrix {
-                Some(matrix) => (Arc::clone(matrix), Vec::new()),
-                None => {
-                    let (matrix, notices) = cache.quick_matrix(&study.measured.ring, settings.device, task)?;
-                    (Arc::new(matrix), notices)
+    let mut job = job.checked()?;
+    let settings = &mut job.settings;
+    let device = settings.device;
+    let found = match &job.study.measured {
+        Data::Counts(counts) => {
+            counts::check(counts, settings)?;
+            match settings.lacks_tubes() {
+                true => {
+                    let (tubes, notices) = cache.coarse_set(counts.geometry(), device, task)?;
+                    settings.tubes = Some(Arc::new(tubes));
+                    notices
                 }
-            };
-            let (mut prepared, notice) =
-                or_on_cpu(settings.device, |device| pairs::prepare_on(device, study, settings, &matrix, task))?;
-            prepared.notices.extend(notices);
-            (prepared, notice)
+                false => Vec::new(),
+            }
         }
-        Job::Events { study, settings, growing } => {
-            let growing = growing.as_ref();
-            let frame = settings.frame_ms.clone().map(|frame_ms| list_in_frame(&study.measured, frame_ms, task)).transpose();
+        Data::Pairs(pairs) => {
+            pairs::check(pairs, settings)?;
+            pairs::check_counts(pairs)?;
+            match settings.matrix {
+                None => {
+                    let (matrix, notices) = cache.quick_matrix(&pairs.ring, device, task)?;
+                    settings.matrix = Some(Arc::new(matrix));
+                    notices
+                }
+                Some(_) => Vec::new(),
+            }
+        }
+        Data::Sweep(_) | Data::Events { .. } => Vec::new(),
+    };
+    let (mut prepared, notice) = match job.data() {
+        Data::Counts(counts) => or_on_cpu(device, |device| counts::prepare_on(device, &job, counts, task))?,
+        Data::Pairs(pairs) => or_on_cpu(device, |device| pairs::prepare_on(device, &job, pairs, task))?,
+        Data::Sweep(acquisition) => or_on_cpu(device, |device| sweep::prepare_on(device, &job, acquisition, task))?,
+        Data::Events { list, growing } => {
+            let frame = job.settings.frame_ms.clone().map(|frame_ms| list_in_frame(list, frame_ms, task)).transpose();
             let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
-            let list = frame.as_ref().unwrap_or(&study.measured);
+            let list = frame.as_ref().unwrap_or(list);
             let (mut prepared, notice) =
-                or_on_cpu(settings.device, |device| events::prepare_on(cache, device, study, list, settings, growing, task))?;
+                or_on_cpu(device, |device| events::prepare_on(cache, device, &job, list, growing.as_ref(), task))?;
             prepared.notices.extend(notices.unwrap_or_default());
             (prepared, notice)
         }
     };
+    prepared.notices.extend(found);
     prepared.notices.extend(notice);
     Ok(prepared)
 }
@@ -87,19 +92,36 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
 /// What [`prepare`] would refuse, as far as it can be known without looking at the data.
 pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, SetupError> {
     let given_back: &[DeviceMemory] = running.map_or(&[], |running| &running.memory);
-    let (forecast, _) = match job {
-        Job::Counts { study, settings } => {
-            or_on_cpu(settings.device, |device| counts::forecast_on(device, &study.measured, settings, given_back))?
-        }
-        Job::Sweep { study, settings } => {
-            or_on_cpu(settings.device, |device| sweep::forecast_on(device, &study.measured, settings, given_back))?
-        }
-        Job::Pairs { study, settings } => {
-            or_on_cpu(settings.device, |device| pairs::forecast_on(device, &study.measured, settings, given_back))?
-        }
-        Job::Events { study, settings, growing } => or_on_cpu(settings.device, |device| {
-            events::forecast_on(device, &study.measured, settings, growing.as_ref(), given_back)
-        })?,
+    let job = job.checked()?;
+    let settings = &job.settings;
+    let forecast = |device| match job.data() {
+        Data::Counts(counts) => counts::forecast_on(device, counts, settings, given_back),
+        Data::Sweep(acquisition) => sweep::forecast_on(device, acquisition, settings, given_back),
+        Data::Pairs(pairs) => pairs::forecast_on(device, pairs, settings, given_back),
+        Data::Events { list, growing } => events::forecast_on(device, list, settings, growing.as_ref(), given_back),
     };
+    let (forecast, _) = or_on_cpu(settings.device, forecast)?;
     Ok(forecast)
+}
+
+impl Job {
+    /// Returns the job with one subset where the algorithm has none.
+    ///
+    /// # Errors
+    /// An algorithm for other kinds of data, a parameter that it does not have, no iterations.
+    fn checked(&self) -> Result<Self, SetupProblem> {
+        let mut job = self.clone();
+        let (settings, data) = (&mut job.settings, Traits { kind: self.data().kind(), ..Traits::default() });
+        let algorithm = settings.algorithm;
+        if !(algorithm.entry().is_for)(&data) {
+            let suitable = AlgorithmChoice::all_for(data).map(AlgorithmChoice::key).collect();
+            return Err(SetupProblem::Algorithm { algorithm: algorithm.key(), suitable });
+        }
+        algorithm.check(&settings.parameters)?;
+        if settings.num_iterations == 0 {
+            return Err(SetupProblem::Iterations);
+        }
+        settings.num_subsets = settings.subsets_in_use();
+        Ok(job)
+    }
 }

@@ -6,10 +6,10 @@ use super::prepared::{Prepared, check_start_image, race_warning};
 use crate::algebra::{Host, RingBasis, Simd, Team};
 #[cfg(feature = "cuda")]
 use crate::cuda;
-use crate::data::{Notice, PairCounts, ResponseMatrix, Study};
+use crate::data::{Notice, PairCounts, ResponseMatrix};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, StoredMatrix};
 use crate::plan::error::SetupError;
-use crate::plan::job::settings::PairSettings;
+use crate::plan::job::settings::RunSettings;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_device};
@@ -18,7 +18,7 @@ use crate::plan::problem::SetupProblem;
 use crate::plan::projector::system::{Assembled, System};
 use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
 use crate::plan::simulation::quick_matrix::stand_in;
-use crate::recon::{DataProblem, EmSettings, Estimate, ReconError, SubsetOrder};
+use crate::recon::{Additions, DataProblem, Estimate, ReconError};
 use crate::scanner::find_ring;
 use crate::task::Task;
 
@@ -28,13 +28,14 @@ const DEFAULT_ACCUMULATION: Accumulation = Accumulation::Deterministic;
 /// Makes the algorithm on one device.
 pub(in crate::plan) fn prepare_on(
     device: DeviceChoice,
-    study: &Arc<Study<PairCounts>>,
-    settings: &PairSettings,
-    matrix: &Arc<ResponseMatrix>,
+    job: &Job,
+    pairs: &PairCounts,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
+    let settings = &job.settings;
+    let matrix = settings.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(pairs.ring.name.clone()))?;
     let (chosen, mut notices) = choose_device(device)?;
-    let need = Need::of(&chosen, &study.measured, settings, matrix)?;
+    let need = Need::of(&chosen, pairs, settings, matrix)?;
     need.free.check(need.bytes)?;
     if need.residence == Residence::OneOrder {
         notices.push(Notice::info(
@@ -47,13 +48,9 @@ pub(in crate::plan) fn prepare_on(
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
     task.check().map_err(OperatorError::from)?;
     let (device, accumulations) = (system.device().to_owned(), system.accumulations());
-    let em = EmSettings {
-        subset_order: SubsetOrder::Sequential,
-        accumulation,
-        sensitivity_accumulation: system.default_accumulation(),
-        racy_sensitivity: false,
-    };
-    let algorithm = system.em((&study.measured).into(), 1, em, settings.init.as_deref())?;
+    let sensitivity_accumulation = system.default_accumulation();
+    let additions = Additions { accumulation, sensitivity_accumulation, racy_sensitivity: false };
+    let algorithm = system.algorithm(settings.spec()?, pairs.into(), 1, additions, settings.init.as_deref())?;
     let info = StartInfo {
         device,
         projector: projector(matrix),
@@ -62,10 +59,7 @@ pub(in crate::plan) fn prepare_on(
         accumulations,
         estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
         memory: needs.of_devices(),
-        job: Job::Pairs {
-            study: Arc::clone(study),
-            settings: Box::new(PairSettings { matrix: Some(Arc::clone(matrix)), ..settings.clone() }),
-        },
+        job: job.clone(),
     };
     Ok(Prepared { algorithm, info, notices, num_taken: 0 })
 }
@@ -74,7 +68,7 @@ pub(in crate::plan) fn prepare_on(
 pub(in crate::plan) fn forecast_on(
     device: DeviceChoice,
     pairs: &PairCounts,
-    settings: &PairSettings,
+    settings: &RunSettings,
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
     check(pairs, settings)?;
@@ -102,7 +96,7 @@ struct Need {
 }
 
 impl Need {
-    fn of(chosen: &Chosen, pairs: &PairCounts, settings: &PairSettings, matrix: &ResponseMatrix) -> Result<Self, SetupError> {
+    fn of(chosen: &Chosen, pairs: &PairCounts, settings: &RunSettings, matrix: &ResponseMatrix) -> Result<Self, SetupError> {
         let Some(ring) = find_ring(&pairs.ring.name) else {
             return Err(SetupProblem::NoRing(pairs.ring.name.clone()).into());
         };
@@ -154,14 +148,11 @@ pub(in crate::plan) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError
 /// Refuses what does not go together.
 ///
 /// # Errors
-/// A matrix of another ring, no iterations, a start image on another grid.
-pub(in crate::plan) fn check(pairs: &PairCounts, settings: &PairSettings) -> Result<(), SetupError> {
+/// A matrix of another ring, a start image on another grid.
+pub(in crate::plan) fn check(pairs: &PairCounts, settings: &RunSettings) -> Result<(), SetupError> {
     if let Some(matrix) = &settings.matrix {
         matrix.fits(&pairs.ring)?;
         check_basis(&pairs.ring, matrix)?;
-    }
-    if settings.num_iterations == 0 {
-        return Err(SetupProblem::Iterations.into());
     }
     check_start_image(settings.init.as_deref(), &settings.grid)
 }

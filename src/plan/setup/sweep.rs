@@ -1,51 +1,54 @@
 //! Settings and an EPRI sweep become a filtered backprojection on a device.
 
-use std::sync::Arc;
-
 use super::prepared::Prepared;
-use crate::data::{Notice, Study, Sweep};
+use crate::data::{Notice, Sweep};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
+use crate::plan::algorithms::registry::{BLOCK, Stages, fbp_settings};
+use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::error::SetupError;
 use crate::plan::job::acquisition::Acquisition;
-use crate::plan::job::settings::SweepSettings;
+use crate::plan::job::settings::RunSettings;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::platform::devices::{Chosen, choose_slabs, together};
 use crate::plan::platform::memory::{DeviceMemory, Forecast, FreeMemory, Needs, check_image};
 use crate::plan::problem::SetupProblem;
-use crate::plan::projector::programs::{PlaneKernel, PlaneSystem, ProgramEntry, Stages, program};
+use crate::plan::projector::programs::{PlaneSystem, ProgramEntry, program};
 use crate::recon::{Algorithm, Estimate, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
 use crate::task::Task;
 
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
 pub(in crate::plan) fn prepare_on(
     device: DeviceChoice,
-    study: &Arc<Study<Acquisition>>,
-    settings: &SweepSettings,
+    job: &Job,
+    acquisition: &Acquisition,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
-    let program = check(&study.measured, settings, device)?;
-    let sweep = study.measured.snapshot();
+    let settings = &job.settings;
+    let program = check(acquisition, settings, device)?;
+    let stages = program.stages;
+    let sweep = acquisition.snapshot();
     let num_taken = sweep.num_complete();
     // Two stages know no other device than the processor.
-    let (members, mut notices) = choose_slabs(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
-    let (sweep, notice) = match settings.stages {
+    let (members, mut notices) = choose_slabs(if stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
+    let (sweep, notice) = match stages {
         Stages::Single => (sweep, None),
         Stages::Two => at_equal_angles(sweep, task)?,
     };
     notices.extend(notice);
-    if settings.stages == Stages::Two && settings.filter.interpolation == Interpolation::Nearest {
+    let fbp_settings = fbp_settings(&settings.parameters);
+    if stages == Stages::Two && fbp_settings.filter.interpolation == Interpolation::Nearest {
         notices.push(Notice::warning(
             "two stages draw straight lines in the second one: with the nearest sample the image differs by some 10 % from that of one stage; linear and cubic interpolation agree",
         ));
     }
     let systems = systems(members, program, &settings.grid)?;
-    let block = block(settings, sweep.num_complete());
-    let needs = needs_of(&systems, settings, sampling_of(&sweep), sweep.num_complete());
+    let block = block(program, settings, sweep.num_complete());
+    let needs = needs_of(&systems, program, settings, sampling_of(&sweep), sweep.num_complete());
     needs.check()?;
     let (device, projector) = words_of(&systems);
-    let fbp_settings = FbpSettings { filter: settings.filter, order: settings.order, block };
+    let fbp_settings = FbpSettings { block, ..fbp_settings };
     let mut algorithms = Vec::with_capacity(systems.len());
     for (system, slab) in systems {
         algorithms.push((system.fbp(&sweep, fbp_settings)?, slab));
@@ -62,20 +65,17 @@ pub(in crate::plan) fn prepare_on(
         accumulations: algorithm.accumulations(),
         estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration: None },
         memory: needs.of_devices(),
-        job: Job::Sweep { study: Arc::clone(study), settings: Box::new(settings.clone()) },
+        job: job.clone(),
     };
     Ok(Prepared { algorithm, info, notices, num_taken })
 }
 
 /// The program that is asked for, unless something does not go together.
-fn check(
-    acquisition: &Acquisition,
-    settings: &SweepSettings,
-    device: DeviceChoice,
-) -> Result<&'static ProgramEntry, SetupProblem> {
-    let program = program(settings.stages, settings.kernel).ok_or(SetupProblem::PaperKernel)?;
+fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice) -> Result<&'static ProgramEntry, SetupProblem> {
+    let stages = settings.algorithm.stages().unwrap_or(Stages::Single);
+    let program = program(stages, settings.research.kernel).ok_or(SetupProblem::PaperKernel)?;
     if acquisition.look(|sweep| sweep.space).is_slice() {
-        if settings.stages == Stages::Two {
+        if stages == Stages::Two {
             return Err(SetupProblem::TwoStageSlice);
         }
         let num_slices = settings.grid.size[2];
@@ -83,7 +83,7 @@ fn check(
             return Err(SetupProblem::NumSlices(num_slices));
         }
     }
-    if settings.stages == Stages::Two {
+    if stages == Stages::Two {
         if matches!(device, DeviceChoice::Cuda(_)) {
             return Err(SetupProblem::TwoStageGpu);
         }
@@ -101,25 +101,33 @@ fn check(
 pub(in crate::plan) fn forecast_on(
     device: DeviceChoice,
     acquisition: &Acquisition,
-    settings: &SweepSettings,
+    settings: &RunSettings,
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
     let program = check(acquisition, settings, device)?;
-    let (members, _) = choose_slabs(if settings.stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
+    let stages = program.stages;
+    let (members, _) = choose_slabs(if stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
     let (sampling, num_projections) = acquisition.look(|sweep| {
-        let angles = if settings.stages == Stages::Two { wanted_angles(sweep) } else { None };
+        let angles = if stages == Stages::Two { wanted_angles(sweep) } else { None };
         (sampling_of(sweep), angles.map_or(sweep.num_complete(), |angles| angles[0] * angles[1]))
     });
     let systems = systems(members, program, &settings.grid)?;
-    let needs = needs_of(&systems, settings, sampling, num_projections).with_given_back(given_back);
+    let needs = needs_of(&systems, program, settings, sampling, num_projections).with_given_back(given_back);
     needs.check()?;
     let (device, projector) = words_of(&systems);
     Ok(Forecast::of(&needs, device, projector))
 }
 
 /// Memory of each device's slab.
-fn needs_of(systems: &[OfSlab], settings: &SweepSettings, sampling: PlaneSampling, num_projections: usize) -> Needs {
-    let need = |system: &dyn PlaneSystem| memory_bytes(system, settings, sampling, num_projections);
+fn needs_of(
+    systems: &[OfSlab],
+    program: &ProgramEntry,
+    settings: &RunSettings,
+    sampling: PlaneSampling,
+    num_projections: usize,
+) -> Needs {
+    let block = block(program, settings, num_projections).min(num_projections.max(1));
+    let need = |system: &dyn PlaneSystem| system.memory_bytes(block, &sampling);
     Needs::of(systems.iter().map(|(system, _)| (need(&**system), system.free_memory())))
 }
 
@@ -160,26 +168,21 @@ fn sampling_of(sweep: &Sweep) -> PlaneSampling {
 }
 
 /// Projections of a step. Two stages are as fast as they are because an azimuth's projections come together.
-fn block(settings: &SweepSettings, num_projections: usize) -> usize {
-    match settings.stages {
+fn block(program: &ProgramEntry, settings: &RunSettings, num_projections: usize) -> usize {
+    match program.stages {
         Stages::Two => num_projections.max(1),
-        Stages::Single => settings.block.min(short_block(settings)),
+        Stages::Single => settings.parameters.count(&BLOCK).min(short_block(program.kernel, &settings.grid)),
     }
 }
 
 /// Projections whose backprojection is short work, some tenths of a second, whatever the grid and the program: no command
 /// has to wait for longer.
-fn short_block(settings: &SweepSettings) -> usize {
-    let num_updates = match settings.kernel {
+fn short_block(kernel: PlaneKernel, grid: &Grid) -> usize {
+    let num_updates = match kernel {
         PlaneKernel::Fast => 1 << 31,
         PlaneKernel::Paper => 1 << 26,
     };
-    (num_updates / settings.grid.num_voxels().max(1)).max(1)
-}
-
-/// Bytes of a run of so many projections.
-fn memory_bytes(system: &dyn PlaneSystem, settings: &SweepSettings, sampling: PlaneSampling, num_projections: usize) -> u64 {
-    system.memory_bytes(block(settings, num_projections).min(num_projections.max(1)), &sampling)
+    (num_updates / grid.num_voxels().max(1)).max(1)
 }
 
 /// The polar and azimuthal angles that a sweep has to be resampled to for two stages; `None` where few azimuths are shared

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::implementation::Implementation;
 use super::plan::Image;
 use crate::data::{Counts, Study};
-use crate::plan::{AlgorithmKind, Job, Prepared, Rays, RunSettings, prepare};
-use crate::recon::{Stage, StepReport, SubsetOrder};
+use crate::plan::{AlgorithmChoice, Job, Prepared, Rays, ResearchSettings, RunSettings, prepare};
+use crate::recon::{Stage, StepReport};
 use crate::reproduce::prelude::*;
 
 /// A measured reconstruction.
@@ -83,24 +83,18 @@ pub struct Extent {
 
 /// The settings of a run: MLEM with one line per bin, as the paper's; or steps of its first subsets.
 fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) -> Result<RunSettings, ReproduceError> {
+    let algorithm = if extent.view_step > 1 { AlgorithmChoice::OSEM } else { AlgorithmChoice::MLEM };
     Ok(RunSettings {
-        algorithm: if extent.view_step > 1 { AlgorithmKind::Osem } else { AlgorithmKind::Mlem },
         num_iterations: extent.num_steps,
         num_subsets: extent.view_step,
-        subset_rule: None,
-        subset_order: SubsetOrder::Spaced,
-        grid: image.grid()?,
         fov_radius_mm: image.fov_radius_mm(),
         rays: Rays::Fixed { tangential: 1, axial: 1 },
         projector: implementation.projector,
         device: implementation.device,
         accumulation: Some(implementation.accumulation),
-        racy_sensitivity: implementation.racy_sensitivity,
-        threads_per_block: None,
-        tubes: None,
+        research: ResearchSettings { racy_sensitivity: implementation.racy_sensitivity, ..ResearchSettings::default() },
         num_threads: implementation.num_threads,
-        init: None,
-        frame_ms: None,
+        ..RunSettings::new(algorithm, image.grid()?)
     })
 }
 
@@ -116,7 +110,7 @@ pub fn reconstruct(
     let settings = run_settings(image, implementation, extent)?;
     on_threads(implementation.num_threads, || {
         let task = Task::new();
-        let job = Job::Counts { study: Arc::clone(study), settings: Box::new(settings) };
+        let job = Job::of(study, settings);
         let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;
         if !algorithm.accumulations().contains(&implementation.accumulation) {
             return Ok(None);

@@ -11,7 +11,7 @@ use crate::measure::{
 };
 use crate::operator::Accumulation;
 use crate::phantom::Phantom;
-use crate::plan::{Job, PairSettings, Prepared, prepare};
+use crate::plan::{AlgorithmChoice, Job, Prepared, RunSettings, prepare};
 use crate::recon::{Stage, StepReport};
 use crate::reproduce::prelude::*;
 
@@ -92,16 +92,13 @@ pub fn reconstruct(
 ) -> Result<Option<Reconstruction>, ReproduceError> {
     let (plan, task) = (data.plan, Task::new());
     let begin = Instant::now();
-    let settings = PairSettings {
+    let settings = RunSettings {
         matrix: Some(Arc::clone(&data.matrix)),
         num_iterations,
-        grid: plan.grid()?,
         device: implementation.device,
-        accumulation: None,
-        num_threads: None,
-        init: None,
+        ..RunSettings::new(AlgorithmChoice::MLEM, plan.grid()?)
     };
-    let job = Job::Pairs { study: Arc::clone(&data.study), settings: Box::new(settings) };
+    let job = Job::of(&data.study, settings);
     let Prepared { mut algorithm, info, .. } = prepare(&job, &task)?;
     if !info.accumulations.contains(&implementation.accumulation) {
         return Ok(None);

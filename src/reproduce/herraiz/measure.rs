@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::plan::{Implementation, Plan};
 use crate::data::{Counts, Study, TubeSet};
 use crate::measure::median_and_spread;
-use crate::plan::{AlgorithmKind, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
+use crate::plan::{AlgorithmChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
 use crate::recon::Algorithm;
 use crate::reproduce::prelude::*;
 
@@ -28,7 +28,7 @@ pub struct Data {
 /// OSEM by an implementation.
 pub fn settings(data: &Data, implementation: Implementation, num_subsets: usize) -> Result<RunSettings, ReproduceError> {
     Ok(RunSettings {
-        algorithm: AlgorithmKind::Osem,
+        algorithm: AlgorithmChoice::OSEM,
         num_subsets,
         projector: implementation.projector(),
         device: implementation.device(),
@@ -45,7 +45,7 @@ fn with_algorithm<T: Send>(
     f: impl FnOnce(&mut dyn Algorithm, String) -> Result<T, ReproduceError> + Send,
 ) -> Result<T, ReproduceError> {
     on_threads(num_threads, || {
-        let job = Job::Counts { study: Arc::clone(&data.study), settings: Box::new(settings) };
+        let job = Job::of(&data.study, settings);
         let Prepared { mut algorithm, info, .. } = prepare(&job, &Task::new())?;
         f(algorithm.as_mut(), info.device)
     })

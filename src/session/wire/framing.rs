@@ -3,12 +3,13 @@
 
 use std::io::{self, Read, Write};
 
-use crate::coded::coded;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::coded::coded;
+
 /// The version of the protocol.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// How the first line begins.
 const NAME: &str = "tomoscope wire";

@@ -16,7 +16,7 @@ use super::images_out::PIECE;
 use super::messages::*;
 use super::rendezvous::Rendezvous;
 use super::server::{Hub, Input, ServeOptions};
-use super::studies::{HeadStudy, Scan, Settings, Started, StudyHead};
+use super::studies::{RemoteStudy, Started, StudyHead};
 use super::{Ends, WireError};
 use crate::coded::Problem;
 use crate::data::{
@@ -26,8 +26,8 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::phantom::epri::{self, SweepOptions};
 use crate::plan::{
-    Acquisition, Cache, DeviceChoice, Job, ListFiles, RunSettings, SetupProblem, StartInfo, StudyFiles, cylinder_of,
-    default_list_settings, default_settings, default_sweep_settings, host_devices,
+    Acquisition, Cache, Data, DeviceChoice, Job, ListFiles, RunSettings, SetupProblem, StartInfo, StudyFiles, cylinder_of,
+    default_settings, default_settings_of, default_sweep_settings, host_devices,
 };
 use crate::recon::Estimate;
 use crate::scanner::{Detectors, find};
@@ -85,7 +85,7 @@ const STUDY: StudyId = 1;
 
 fn job(study: Study<Counts>) -> Job {
     let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
-    Job::Counts { study: Arc::new(study), settings: Box::new(settings) }
+    Job::of(&study, settings)
 }
 
 fn list() -> Study<EventList> {
@@ -113,7 +113,7 @@ fn sweep() -> Study<Acquisition> {
 fn sweep_job() -> Job {
     let study = sweep();
     let settings = default_sweep_settings(&study.measured.snapshot()).unwrap();
-    Job::Sweep { study: Arc::new(study), settings: Box::new(settings) }
+    Job::of(&study, settings)
 }
 
 fn rois() -> RoiSet {
@@ -128,8 +128,8 @@ fn bytes(message: &impl Serialize, brings: &[u8]) -> Vec<u8> {
 }
 
 fn to_server() -> Vec<Vec<u8>> {
-    let lines = || Settings::of(&job(study())).unwrap().1;
-    let planes = Settings::of(&sweep_job()).unwrap().1;
+    let lines = || job(study()).settings;
+    let planes = sweep_job().settings;
     let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
     let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
@@ -205,7 +205,8 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         memory: Vec::new(),
         job: job.clone(),
     };
-    let opened = |scan| News::Opened(STUDY, Ok(Box::new(StudyHead::of(&scan, StudyFiles::File("/scan".into())))));
+    let opened =
+        |scan: Study<Data>| News::Opened(STUDY, Ok(Box::new(StudyHead::of(&scan, StudyFiles::File("/scan".into())).unwrap())));
     let event = |kind| News::Event(Event { run: 1, kind });
     let news = [
         event(EventKind::Iterate(Box::new(report))),
@@ -213,10 +214,10 @@ fn to_window(job: &Job) -> Vec<Vec<u8>> {
         event(EventKind::Notice(Notice::info("x"))),
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed(Problem::new("code", "text"))),
-        News::Started(1, Box::new(Started::of(STUDY, info, 2).unwrap())),
-        opened(Scan::Counts(Arc::new(study()))),
-        opened(Scan::Events(Arc::new(list()))),
-        opened(Scan::Sweep(Arc::new(sweep()))),
+        News::Started(1, Box::new(Started::of(STUDY, info, 2))),
+        opened(study().map(Data::from)),
+        opened(list().map(Data::from)),
+        opened(sweep().map(Data::from)),
         News::Devices(host_devices()),
     ];
     let mut all: Vec<Vec<u8>> = news.into_iter().map(|news| bytes(&ToWindow::News(1, news), &[])).collect();
@@ -256,13 +257,10 @@ fn as_next(hub: &Hub, message: ToServer) -> ToServer {
 }
 
 /// What a window does with a study as soon as it has come.
-fn show(study: Result<HeadStudy, String>) {
-    let is_proposed = study.map(|study| match study {
-        HeadStudy::Counts { study, .. } => default_settings(&study.measured).is_ok(),
-        HeadStudy::Events(study, _) => {
-            cylinder_of(&study.measured.facts).is_ok() && default_list_settings(&study.measured).is_ok()
-        }
-        HeadStudy::Sweep(study, _) => default_sweep_settings(&study.measured).is_ok(),
+fn show(study: Result<RemoteStudy, String>) {
+    let is_proposed = study.map(|RemoteStudy { study, .. }| match &study.measured {
+        Data::Events { list, .. } => cylinder_of(&list.facts).is_ok() && default_settings_of(&study.measured).is_ok(),
+        data => default_settings_of(data).is_ok(),
     });
     drop(is_proposed);
 }
@@ -282,9 +280,9 @@ fn hub() -> (Hub, Receiver<Input>) {
 #[test]
 fn numbers_that_do_not_fit_are_refused() {
     let (mut hub, _inputs) = hub();
-    hub.open_for_tests(STUDY, Scan::Counts(Arc::new(study())));
+    hub.open_for_tests(STUDY, Arc::new(study().map(Data::from)));
     let mut obey = |order| hub.hear(as_next(&hub, ToServer::Order(0, order)), &[]);
-    let lines = || Settings::of(&job(study())).unwrap().1;
+    let lines = || job(study()).settings;
     let start = |run, study| Order::Start { run, study, settings: lines(), rois: Rois::of(&rois()), paused: false };
     // Runs are numbered by the window, which may leave numbers out; a study that is not open is refused, and the line holds.
     for (run, study) in [(1, STUDY), (5, STUDY), (6, 77), (8, STUDY)] {
@@ -293,7 +291,7 @@ fn numbers_that_do_not_fit_are_refused() {
     for run in [0, 1, 7, 8] {
         assert!(obey(start(run, STUDY)).is_err(), "run {run} after run 8");
     }
-    let planes = Settings::of(&sweep_job()).unwrap().1;
+    let planes = sweep_job().settings;
     assert!(obey(Order::Start { run: 9, study: STUDY, settings: planes, rois: Rois::of(&rois()), paused: false }).is_err());
     // So are studies.
     obey(Order::Open(4, StudyFiles::File("/x".into()))).unwrap();
@@ -308,7 +306,7 @@ fn numbers_that_do_not_fit_are_refused() {
 #[test]
 fn no_message_stops_the_solvers_end() {
     let (mut hub, inputs) = hub();
-    hub.open_for_tests(STUDY, Scan::Counts(Arc::new(study())));
+    hub.open_for_tests(STUDY, Arc::new(study().map(Data::from)));
     let messages = to_server();
     for message in &messages[..1] {
         let (message, brings) = decode(message).unwrap();

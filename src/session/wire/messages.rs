@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::studies::{Settings, Started, StudyHead};
+use super::studies::{Started, StudyHead};
 use crate::data::{Extremes, MaskedRois, Roi, Unit};
 use crate::geometry::Grid;
 use crate::io::rois::{RoiEntry, of_entries};
 use crate::operator::Accumulation;
-use crate::plan::{Device, Forecast, StudyFiles};
+use crate::plan::{Device, Forecast, RunSettings, StudyFiles};
 use crate::session::{Event, PeakLine, RoiSet, RunId, StopRule};
 
 /// Number of a study that the window asked for; each is larger than those before it.
@@ -35,7 +35,7 @@ pub enum ToServer {
     /// To be answered at once.
     Ping(u64),
     /// Asks, by a number, what a run of a study would need.
-    Foresee { number: u64, study: StudyId, settings: Settings },
+    Foresee { number: u64, study: StudyId, settings: Box<RunSettings> },
 }
 
 /// What is to be done; each arrives, once, in their order.
@@ -49,7 +49,7 @@ pub enum Order {
     Start {
         run: RunId,
         study: StudyId,
-        settings: Settings,
+        settings: Box<RunSettings>,
         rois: Rois,
         paused: bool,
     },

@@ -36,4 +36,4 @@ pub use framing::WireError;
 pub use line::{Dial, Line};
 pub use remote::{LineState, Remote};
 pub use server::{Opener, ServeOptions, serve};
-pub use studies::{HeadStudy, Scan, StudyHead};
+pub use studies::{RemoteStudy, StudyHead};

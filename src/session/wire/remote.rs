@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 
 use super::WireError;
 use super::messages::{Order, StudyId, ToServer};
-use super::studies::{Settings, StudyHead, study_of};
+use super::studies::{StudyHead, remote_settings};
 use crate::plan::{Device, Forecast, Job, StudyFiles};
 use crate::session::{Kept, RunId};
 use crate::task::Task;
@@ -257,7 +257,7 @@ impl Remote {
     /// Asks what a run would need there or why it would be refused, and waits for the answer, at most so long. `None` where the server
     /// is busy, the answer takes longer, or there is no connection.
     pub fn forecast(&self, job: &Job, patience: Duration) -> MaybeForecast {
-        let (study, settings) = match Settings::of(job).and_then(|(_, settings)| Ok((study_of(job)?, settings))) {
+        let (study, settings) = match remote_settings(job) {
             Ok(asked) => asked,
             Err(reason) => return Some(Err(format!("this run on {} failed: {reason}", self.host()))),
         };

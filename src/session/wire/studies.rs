@@ -14,10 +14,7 @@ use crate::data::{
 };
 use crate::geometry::{Grid, LENGTHS_MM};
 use crate::operator::Accumulation;
-use crate::plan::{
-    Acquisition, Job, ListFiles, Rays, ReadStudy, RunSettings, ScanFiles, StartInfo, StudyFiles, SubsetRule, SweepFiles,
-    SweepSettings,
-};
+use crate::plan::{Acquisition, Data, Job, Rays, RunSettings, StartInfo, StudyFiles, SubsetRule, Traits};
 use crate::recon::Estimate;
 use crate::scanner::{Crystal, Detectors, ScanGeometry};
 
@@ -33,122 +30,55 @@ const MAX_POINTS: usize = 1 << 20;
 /// Longest time that a list, or a projection, can have taken.
 const MAX_SECS: f64 = 10.0 * 365.0 * 86_400.0;
 
-/// A scan that can be reconstructed from elsewhere.
-#[derive(Clone, Debug)]
-pub enum Scan {
-    /// Counts along lines.
-    Counts(Arc<Study<Counts>>),
-    /// Single events.
-    Events(Arc<Study<EventList>>),
-    /// An EPRI sweep.
-    Sweep(Arc<Study<Acquisition>>),
-}
-
-impl From<ReadStudy> for (Scan, StudyFiles) {
-    fn from(read: ReadStudy) -> Self {
-        match read {
-            ReadStudy::Counts(study, files) => (Scan::Counts(Arc::new(study)), StudyFiles::Counts(files)),
-            ReadStudy::Events(study, files) => (Scan::Events(Arc::new(study)), StudyFiles::Events(files)),
-            ReadStudy::Sweep(study, files) => (Scan::Sweep(Arc::new(study.map(Acquisition::complete))), StudyFiles::Sweep(files)),
-        }
+/// Returns the study of a job on the server, and the settings of its run.
+///
+/// # Errors
+/// The reason the job cannot run remotely, phrased as a sentence suffix.
+pub(super) fn remote_settings(job: &Job) -> Result<(StudyId, Box<RunSettings>), &'static str> {
+    match job.data() {
+        Data::Pairs(_) => return Err("crystal-pair histograms are not reconstructed remotely"),
+        Data::Events { growing: Some(_), .. } => return Err(STILL_WRITTEN),
+        Data::Sweep(acquisition) if !acquisition.is_over() => return Err(STILL_WRITTEN),
+        Data::Counts(_) | Data::Events { .. } | Data::Sweep(_) => {}
     }
-}
-
-impl Scan {
-    /// A run of it; `None` where the settings are for another kind of scan.
-    pub(super) fn job(&self, settings: Settings) -> Option<Job> {
-        match (self.clone(), settings) {
-            (Scan::Counts(study), Settings::Lines(settings)) => Some(Job::Counts { study, settings }),
-            (Scan::Events(study), Settings::Lines(settings)) => Some(Job::Events { study, settings, growing: None }),
-            (Scan::Sweep(study), Settings::Planes(settings)) => Some(Job::Sweep { study, settings }),
-            _ => None,
-        }
+    if job.settings.tubes.is_some() || job.settings.init.is_some() {
+        return Err(
+            "tubes of response and start images that are here are not used there: choose another projector, or start from 1",
+        );
     }
+    Ok((study_of(job)?, job.settings.clone()))
 }
 
-/// Number of the study that a job is of.
+const STILL_WRITTEN: &str = "files that are still being written are not reconstructed remotely";
+
+/// Returns the number of the study of a job on the server.
 ///
 /// # Errors
 /// Its data are on this machine.
 pub(super) fn study_of(job: &Job) -> Result<StudyId, &'static str> {
-    let number = match job {
-        Job::Counts { study, .. } => study.remote_id,
-        Job::Events { study, .. } => study.remote_id,
-        Job::Sweep { study, .. } => study.remote_id,
-        Job::Pairs { study, .. } => study.remote_id,
+    job.study.remote_id.ok_or("its data are on this machine: open the study there")
+}
+
+/// Returns settings that came over the line, if a run may be asked for them.
+///
+/// # Errors
+/// They have more threads or lines than any, or a parameter that their algorithm lacks.
+pub(super) fn checked(settings: Box<RunSettings>) -> Result<Box<RunSettings>, WireError> {
+    let num_rays = match settings.rays {
+        Rays::Auto => 1,
+        Rays::Fixed { tangential, axial } => tangential.saturating_mul(axial),
     };
-    number.ok_or("its data are on this machine: open the study there")
+    if settings.num_threads.is_some_and(|threads| threads > MAX_THREADS) || !(1..=MAX_RAYS).contains(&num_rays) {
+        return Err(WireError::cannot_be(format!("a run of more than {MAX_THREADS} threads, or {MAX_RAYS} rays per LOR")));
+    }
+    settings.algorithm.check(&settings.parameters).map_err(WireError::cannot_be)?;
+    Ok(settings)
 }
 
-/// What a run is asked to do.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum Settings {
-    /// Of counts along lines, or of single events.
-    Lines(Box<RunSettings>),
-    /// Of a sweep.
-    Planes(Box<SweepSettings>),
-}
-
-impl Settings {
-    /// Those of a job with the scan that it is of.
-    ///
-    /// # Errors
-    /// Why it cannot be done elsewhere, as the end of a sentence.
-    pub fn of(job: &Job) -> Result<(Scan, Self), &'static str> {
-        let (scan, settings) = match job {
-            Job::Counts { study, settings } => (Scan::Counts(study.clone()), Self::Lines(settings.clone())),
-            Job::Events { study, settings, growing: None } => (Scan::Events(study.clone()), Self::Lines(settings.clone())),
-            Job::Sweep { study, settings } if study.measured.is_over() => {
-                (Scan::Sweep(study.clone()), Self::Planes(settings.clone()))
-            }
-            Job::Sweep { .. } | Job::Events { .. } => {
-                return Err("files that are still being written are not reconstructed remotely");
-            }
-            Job::Pairs { .. } => return Err("crystal-pair histograms are not reconstructed remotely"),
-        };
-        match &settings {
-            Self::Lines(lines) if lines.tubes.is_some() || lines.init.is_some() => Err(
-                "tubes of response and start images that are here are not used there: choose another projector, or start from 1",
-            ),
-            _ => Ok((scan, settings)),
-        }
-    }
-
-    /// The same, if a run may be asked for that.
-    ///
-    /// # Errors
-    /// It has more threads or lines than any, or steps without projections.
-    pub fn checked(self) -> Result<Self, WireError> {
-        let (num_threads, num_rays) = match &self {
-            Self::Lines(settings) => {
-                let num_rays = match settings.rays {
-                    Rays::Auto => 1,
-                    Rays::Fixed { tangential, axial } => tangential.saturating_mul(axial),
-                };
-                (settings.num_threads, num_rays)
-            }
-            Self::Planes(settings) if settings.block == 0 => return Err(WireError::cannot_be("a run in blocks of nothing")),
-            Self::Planes(settings) => (settings.num_threads, 1),
-        };
-        if num_threads.is_some_and(|threads| threads > MAX_THREADS) || !(1..=MAX_RAYS).contains(&num_rays) {
-            return Err(WireError::cannot_be(format!("a run of more than {MAX_THREADS} threads, or {MAX_RAYS} rays per LOR")));
-        }
-        Ok(self)
-    }
-
-    fn grid(&self) -> &Grid {
-        match self {
-            Self::Lines(settings) => &settings.grid,
-            Self::Planes(settings) => &settings.grid,
-        }
-    }
-
-    fn num_threads_mut(&mut self) -> &mut Option<usize> {
-        match self {
-            Self::Lines(settings) => &mut settings.num_threads,
-            Self::Planes(settings) => &mut settings.num_threads,
-        }
-    }
+/// Returns a run of a study with these settings; `None` where their algorithm is for another kind of data.
+pub(super) fn job_of(study: &Arc<Study<Data>>, settings: Box<RunSettings>) -> Option<Job> {
+    let traits = Traits { kind: study.measured.kind(), ..Traits::default() };
+    (settings.algorithm.entry().is_for)(&traits).then(|| Job { study: Arc::clone(study), settings })
 }
 
 /// What a run became ([`StartInfo`]), without its study.
@@ -161,21 +91,18 @@ pub struct Started {
     accumulation: Accumulation,
     accumulations: Vec<Accumulation>,
     estimate: Estimate,
-    settings: Settings,
+    settings: Box<RunSettings>,
 }
 
 impl Started {
     /// Of a run of this study; `num_threads` is how many it has where its settings leave that open.
-    pub fn of(study: StudyId, info: StartInfo, num_threads: usize) -> Option<Self> {
+    pub fn of(study: StudyId, info: StartInfo, num_threads: usize) -> Self {
         let StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, mut job, .. } = info;
-        if let Job::Counts { settings, .. } | Job::Events { settings, .. } = &mut job {
-            // They are made there, and stay.
-            (settings.tubes, settings.init) = (None, None);
-        }
-        let (_, mut settings) = Settings::of(&job).ok()?;
-        settings.num_threads_mut().get_or_insert(num_threads);
-        let accumulations = accumulations.to_vec();
-        Some(Self { study, device, projector, num_subsets, accumulation, accumulations, estimate, settings })
+        // They are made there, and stay.
+        (job.settings.tubes, job.settings.init) = (None, None);
+        job.settings.num_threads.get_or_insert(num_threads);
+        let (accumulations, settings) = (accumulations.to_vec(), job.settings);
+        Self { study, device, projector, num_subsets, accumulation, accumulations, estimate, settings }
     }
 
     /// The same of the job that was asked for, on a host.
@@ -187,14 +114,13 @@ impl Started {
         if study_of(asked) != Ok(study) {
             return Err(WireError::cannot_be("a run of another study"));
         }
-        if settings.grid() != asked.grid() || num_subsets == 0 {
+        if settings.grid != *asked.grid() || num_subsets == 0 {
             return Err(WireError::cannot_be("a run on another grid, or without subsets"));
         }
         let known = [&[], Accumulation::OF_LINES, Accumulation::OF_MATRICES];
         let is_same = |known: &&&'static [Accumulation]| ***known == *accumulations;
         let accumulations = known.iter().find(is_same).copied().unwrap_or(Accumulation::OF_LINES);
-        let job = Settings::of(asked).ok().and_then(|(scan, _)| scan.job(settings));
-        let job = job.ok_or_else(|| WireError::cannot_be("another kind of run"))?;
+        let job = job_of(&asked.study, settings).ok_or_else(|| WireError::cannot_be("another kind of run"))?;
         // Its memory is none of this machine's.
         let (device, memory) = (on(&device, host), Vec::new());
         Ok(StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, memory, job })
@@ -264,44 +190,33 @@ struct ListHead {
     rates: CountRates,
 }
 
-/// A scan without what stays elsewhere.
+/// A study of which counts and events stay on the server ([`Michelogram::elsewhere`], [`EventList::elsewhere`]).
 #[derive(Debug)]
-pub enum HeadStudy {
-    /// Counts along lines without them ([`Michelogram::elsewhere`]).
-    Counts {
-        /// The study.
-        study: Study<Counts>,
-        /// Their sum.
-        total: f64,
-        /// What bounds their subsets.
-        subset_rule: SubsetRule,
-        /// What they were read from there.
-        files: ScanFiles,
-    },
-    /// A list without its events ([`EventList::elsewhere`]), and what it was read from there.
-    Events(Study<EventList>, ListFiles),
-    /// A sweep, and what it was read from there.
-    Sweep(Study<Sweep>, SweepFiles),
+pub struct RemoteStudy {
+    /// The study.
+    pub study: Study<Data>,
+    /// The files that it was read from, by their paths on the server.
+    pub files: StudyFiles,
+    /// Total of counts along lines, and the bound on their subsets.
+    pub counted: Option<(f64, SubsetRule)>,
 }
 
 impl StudyHead {
-    /// Of a scan that was read from these files.
-    pub fn of(scan: &Scan, files: StudyFiles) -> Self {
-        fn head<M>(study: &Study<M>, measured: Head, files: StudyFiles) -> StudyHead {
-            let Study { title, origin, notices, .. } = study;
-            StudyHead { id: 0, title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files }
-        }
-        match scan {
-            Scan::Counts(study) => {
-                let Counts { prompts, multiplicative, additive } = &study.measured;
+    /// Of a study that was read from these files; `None` where it cannot be reconstructed remotely.
+    pub fn of(study: &Study<Data>, files: StudyFiles) -> Option<Self> {
+        let measured = match &study.measured {
+            Data::Counts(counts) => {
+                let Counts { prompts, multiplicative, additive } = counts;
                 let corrections = [multiplicative.is_some(), additive.is_some()];
                 let geometry = Box::new((*prompts.geometry).clone());
-                let subset_rule = SubsetRule::of_counts(&study.measured);
-                head(study, Head::Counts { geometry, corrections, total: prompts.total(), subset_rule }, files)
+                Head::Counts { geometry, corrections, total: prompts.total(), subset_rule: SubsetRule::of_counts(counts) }
             }
-            Scan::Events(study) => head(study, Head::Events(Box::new(ListHead::of(&study.measured))), files),
-            Scan::Sweep(study) => head(study, Head::Sweep(Box::new(study.measured.snapshot())), files),
-        }
+            Data::Events { list, .. } => Head::Events(Box::new(ListHead::of(list))),
+            Data::Sweep(acquisition) => Head::Sweep(Box::new(acquisition.snapshot())),
+            Data::Pairs(_) => return None,
+        };
+        let Study { title, origin, notices, .. } = study;
+        Some(Self { id: 0, title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files })
     }
 
     /// The same of the study of this number.
@@ -314,45 +229,28 @@ impl StudyHead {
         self.id
     }
 
-    /// The study, as much of it as there is here.
+    /// Returns the study, as much of it as was sent.
     ///
     /// # Errors
-    /// It cannot be, as a sentence.
-    pub fn study(self) -> Result<HeadStudy, String> {
+    /// Its description is not valid, as a sentence.
+    pub fn study(self) -> Result<RemoteStudy, String> {
         let Self { id, title, origin, notices, measured, files } = self;
-        let remote_id = Some(id);
-        fn whole<M>(study: Study<M>, origin: Origin, notices: Vec<Notice>, remote_id: Option<StudyId>) -> Study<M> {
-            Study { origin, notices, remote_id, ..study }
-        }
-        match measured {
+        let (data, counted) = match measured {
             Head::Counts { geometry, corrections, total, subset_rule } => {
                 let geometry = Arc::new(geometry.validate().map_err(|error| error.to_string())?);
                 let part = || Michelogram::elsewhere(geometry.clone());
                 let [multiplicative, additive] = corrections.map(|is_there| is_there.then(part));
-                let counts = Counts { prompts: part(), multiplicative, additive };
-                let files = match files {
-                    StudyFiles::Counts(files) => files,
-                    other => ScanFiles::uncorrected(other.measured()),
-                };
-                let study = whole(Study::new(title, counts), origin, notices, remote_id);
-                Ok(HeadStudy::Counts { study, total, subset_rule, files })
+                (Data::Counts(Counts { prompts: part(), multiplicative, additive }), Some((total, subset_rule)))
             }
-            Head::Events(head) => {
-                let files = match files {
-                    StudyFiles::Events(files) => files,
-                    other => ListFiles::of(other.measured()),
-                };
-                Ok(HeadStudy::Events(whole(Study::new(title, head.list()?), origin, notices, remote_id), files))
-            }
+            Head::Events(head) => (Data::from(head.list()?), None),
             Head::Sweep(sweep) => {
                 check_sweep(&sweep)?;
-                let files = match files {
-                    StudyFiles::Sweep(files) => files,
-                    other => SweepFiles::of(other.measured()),
-                };
-                Ok(HeadStudy::Sweep(whole(Study::new(title, *sweep), origin, notices, remote_id), files))
+                (Data::Sweep(Acquisition::complete(*sweep)), None)
             }
-        }
+        };
+        let study = Study { origin, notices, remote_id: Some(id), ..Study::new(title, data) };
+        let files = files.of_kind(study.measured.kind());
+        Ok(RemoteStudy { study, files, counted })
     }
 }
 

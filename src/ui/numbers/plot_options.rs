@@ -129,7 +129,7 @@ impl PlotOptions {
     }
 
     /// Puts right what a text can hold and nothing in the window would make: every plot is among the chosen ones, once.
-    pub fn put_right(&mut self) {
+    pub fn sanitize(&mut self) {
         let all = std::mem::take(&mut self.chosen).into_iter().chain(PlotKind::VARIANTS.iter().copied());
         for kind in all {
             if !self.chosen.contains(&kind) {

@@ -1,6 +1,5 @@
 //! What the user wishes about the reconstruction.
 
-use super::fbp_form::FbpForm;
 use super::forms::Forms;
 use super::reference::ReferenceChoice;
 use super::settings::SettingsForm;
@@ -30,8 +29,6 @@ pub enum RunAction {
     SetAccumulation(Accumulation),
     /// The form after an edit.
     EditForm(Box<SettingsForm>),
-    /// The form for filtered backprojection after an edit.
-    EditFbpForm(Box<FbpForm>),
     /// The rules to stop by after an edit; they hold at once.
     EditStopForm(Box<StopForm>),
     /// The form as it is for a new study.

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use super::forms::Forms;
 use super::live::LiveRun;
 use super::settings::SettingsForm;
-use crate::plan::{self, Forecast, Job, RunSettings, StartInfo, forecast};
+use crate::plan::{self, Data, Forecast, Job, RunSettings, StartInfo, forecast};
 use crate::session::RunId;
 use crate::session::wire::Remote;
 
@@ -117,15 +117,15 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let measured = live.last.as_ref().filter(|last| last.iteration > 0 && last.completes_iteration);
     let measured = measured.map(|last| last.elapsed.as_secs_f64() / last.iteration as f64);
     let secs = measured.or(info.estimate.secs_per_iteration)?;
-    let (study, settings) = match &info.job {
-        Job::Counts { study, settings } => (study, settings),
+    let counts = match info.job.data() {
+        Data::Counts(counts) => counts,
         // All elements of the matrix, whatever the grid on which images are shown.
-        Job::Pairs { .. } => return Some(secs),
-        Job::Sweep { .. } | Job::Events { .. } => return None,
+        Data::Pairs(_) => return Some(secs),
+        Data::Sweep(_) | Data::Events { .. } => return None,
     };
     let next = next.run_settings().ok()?;
     let work = |settings: &RunSettings| {
-        let rays = plan::rays_in_use(study.measured.geometry(), settings, &info.projector);
+        let rays = plan::rays_in_use(counts.geometry(), settings, &info.projector);
         let [nx, ny, nz] = settings.grid.size.map(|n| n as f64);
         // A path crosses about as many columns as the image is wide and high. A single LOR meets one voxel at each, and as many
         // more as it crosses slices; all planes together meet the whole column.
@@ -133,7 +133,7 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
         let voxels = if walks_voxels { nx + ny + nz } else { (nx + ny) * nz };
         rays.map_or(1, |[tangential, axial]| tangential * axial) as f64 * voxels
     };
-    Some(secs * work(&next) / work(settings))
+    Some(secs * work(&next) / work(&info.job.settings))
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
         let counts = vec![1.0; geometry.num_bins()];
         let study = Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap()));
         let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings(&study.measured).unwrap() };
-        Job::Counts { study: Arc::new(study), settings: Box::new(settings) }
+        Job::of(&study, settings)
     }
 
     fn asked() -> Asked {
@@ -168,8 +168,8 @@ mod tests {
         forecaster.known = refused(Asked { study: (2, 1), ..asked() });
         assert_eq!(forecaster.refusal(asked(), &job(), None, None), None);
         // What would still be refused is.
-        let Job::Counts { study, settings } = job() else { unreachable!() };
-        let wrong = Job::Counts { study, settings: Box::new(RunSettings { num_subsets: 10_000, ..*settings }) };
+        let Job { study, settings } = job();
+        let wrong = Job::of(&study, RunSettings { num_subsets: 10_000, ..*settings });
         forecaster.known = refused(asked());
         assert!(forecaster.refusal(asked(), &wrong, None, None).unwrap().contains("10000 subsets"));
     }

@@ -1,21 +1,17 @@
 //! The settings of a start.
 
-use std::sync::Arc;
-
-use super::fbp_form::FbpForm;
 use super::settings::SettingsForm;
 use super::stop_form::StopForm;
-use crate::plan::{DeviceChoice, Job};
-use crate::ui::study::open_study::OpenStudy;
+use crate::plan::{DeviceChoice, Job, filter_settings};
+use crate::recon::FilterSettings;
+use crate::ui::study::open_study::{OpenData, OpenStudy};
 
-/// The settings of a start, for each kind of study.
+/// The settings of a start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forms {
-    /// Of counts, along lines or of pairs of crystals.
-    pub counts: SettingsForm,
-    /// Of a sweep.
-    pub fbp: FbpForm,
-    /// When an iterative one is to stop by itself.
+    /// Of the reconstruction.
+    pub settings: SettingsForm,
+    /// When it stops automatically, where it iterates.
     pub stop: StopForm,
 }
 
@@ -25,44 +21,31 @@ impl Forms {
     /// # Errors
     /// Its default grid cannot be made.
     pub fn reset(&mut self, open: &OpenStudy, device: DeviceChoice) -> Result<(), String> {
-        match open {
-            OpenStudy::Counts(open) => {
-                self.counts = SettingsForm { device, ..SettingsForm::for_counts(&open.study.measured, open.size)? };
-                // Of counts elsewhere the study here has none.
-                self.counts.follow(open.subset_rule);
-            }
-            OpenStudy::Pairs(open) => self.counts = SettingsForm { device, ..SettingsForm::for_pairs(&open.study.measured)? },
-            OpenStudy::Events(open) => self.counts = SettingsForm { device, ..SettingsForm::for_list(&open.study.measured)? },
-            OpenStudy::Sweep(open) => self.fbp = FbpForm { device, ..open.whole().look(FbpForm::for_sweep)? },
+        self.settings = SettingsForm { device, ..SettingsForm::for_study(open)? };
+        if let OpenData::Counts(open) = &open.data {
+            // Of counts on a server the study here has none.
+            self.settings.follow(open.subset_rule);
         }
         Ok(())
     }
 
-    /// What a start would do now.
+    /// Returns how the projections of a sweep are filtered.
+    pub fn filter(&self) -> FilterSettings {
+        filter_settings(&self.settings.parameters)
+    }
+
+    /// Returns what a start would do now.
     ///
     /// # Errors
     /// The form makes no sense; the sentence says why.
     pub fn job(&self, open: &OpenStudy) -> Result<Job, String> {
-        match open {
-            OpenStudy::Counts(open) => {
-                let mut settings = Box::new(self.counts.run_settings()?);
-                settings.tubes = open.tubes.as_ref().map(|tubes| Arc::clone(&tubes.set));
-                Ok(Job::Counts { study: Arc::clone(&open.study), settings })
-            }
-            OpenStudy::Pairs(open) => {
-                let settings = Box::new(self.counts.pair_settings(open.matrix.clone())?);
-                Ok(Job::Pairs { study: Arc::clone(&open.study), settings })
-            }
-            OpenStudy::Events(open) => {
-                self.counts.frames()?;
-                let settings = Box::new(self.counts.run_settings()?);
-                let growing = open.following.as_ref().map(|following| following.acquisition.clone());
-                Ok(Job::Events { study: Arc::clone(&open.study), settings, growing })
-            }
-            OpenStudy::Sweep(open) => {
-                let settings = Box::new(self.fbp.sweep_settings()?);
-                Ok(Job::Sweep { study: open.to_reconstruct(), settings })
-            }
+        let mut settings = self.settings.run_settings()?;
+        match &open.data {
+            OpenData::Counts(open) => settings.tubes = open.tubes.as_ref().map(|tubes| tubes.set.clone()),
+            OpenData::Pairs(open) => settings.matrix = open.matrix.clone(),
+            OpenData::Events(_) => drop(self.settings.frames()?),
+            OpenData::Sweep(_) => {}
         }
+        Ok(Job::new(open.to_reconstruct(), settings))
     }
 }

@@ -1,33 +1,27 @@
 //! The reconstruction panel: settings, start to stop, progress, accumulation, post-filter, saving.
 
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use egui::{DragValue, RichText, Ui};
 
 use super::action::RunAction;
-use super::devices::{device_in_words, device_menu};
-use super::fbp_panel::fbp_form_ui;
 use super::forecast::secs_per_iteration;
 use super::forms::Forms;
 use super::live::{LiveRun, RunState};
-use super::settings::SettingsForm;
+use super::settings_panel::{SettingsView, by, settings_ui};
 use super::stop_form::stop_form_ui;
 use super::variations::variations;
 use crate::data::Roi;
 use crate::io::formats::{Access, Content, names};
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmKind, Course, Device, Forecast, ProjectorChoice, Rays, rays_in_use};
+use crate::plan::{Course, DataKind, Device, Forecast, rays_in_use};
 use crate::recon::RaceReport;
 use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::open_sweep::Arrivals;
-use crate::ui::widgets::fields::{menu, name};
-use crate::ui::widgets::format;
-use crate::ui::widgets::image_axes::AXIS_NAMES;
+use crate::ui::widgets::fields::name;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::place::Place;
-use crate::ui::widgets::theme;
-use crate::words::counted;
+use crate::ui::widgets::{format, theme};
 
 /// What the panel shows.
 pub struct ReconView<'a> {
@@ -57,27 +51,21 @@ pub struct ReconView<'a> {
     pub post_filter_mm: f64,
     /// Whether times are shown.
     pub show_timings: bool,
+    /// Whether settings that only the reproduction of a paper needs are shown.
+    pub shows_research: bool,
 }
 
 impl ReconView<'_> {
     fn course(&self) -> Course {
-        self.study.map_or(Course::ITERATIONS, OpenStudy::course)
+        self.study.map_or(Course::ITERATIONS, |open| open.study.measured.course())
     }
 
     fn is_sweep(&self) -> bool {
-        matches!(self.study, Some(OpenStudy::Sweep(_)))
+        self.study.is_some_and(|open| open.sweep().is_some())
     }
 
     fn arrivals(&self) -> Arrivals {
         self.study.map_or(Arrivals::Over, OpenStudy::arrivals)
-    }
-
-    fn is_of_events(&self) -> bool {
-        matches!(self.study, Some(OpenStudy::Events(_)))
-    }
-
-    fn is_of_pairs(&self) -> bool {
-        matches!(self.study, Some(OpenStudy::Pairs(_)))
     }
 }
 
@@ -187,16 +175,12 @@ fn explained_ui(view: &ReconView, ui: &mut Ui) {
 
 /// What the next start makes and needs, or why it will be refused.
 fn forecast_ui(view: &ReconView, ui: &mut Ui) {
-    let (size, voxel_mm) = if view.is_sweep() {
-        (view.forms.fbp.size, view.forms.fbp.voxel_mm)
-    } else {
-        (view.forms.counts.size, view.forms.counts.voxel_mm)
-    };
-    let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(size[a] as f64 * voxel_mm[a]));
+    let form = &view.forms.settings;
+    let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(form.size[a] as f64 * form.voxel_mm[a]));
     let mut words = format!("image {x} × {y} × {z} mm");
-    if let Ok(settings) = view.forms.counts.run_settings()
-        && !view.is_sweep()
-        && !view.is_of_pairs()
+    let is_along_lines = matches!(form.bounds.traits.kind, DataKind::Projections | DataKind::Events);
+    if let Ok(settings) = form.run_settings()
+        && is_along_lines
     {
         words += &format!(", field of view {} mm across", format::short_number(2.0 * settings.fov_radius_mm));
     }
@@ -205,13 +189,13 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
         None => {}
         Some(Ok(forecast)) => {
             let mut words = format!("needs {}", crate::words::bytes(forecast.memory_bytes));
-            let secs = secs_per_iteration(view.live, &view.forms.counts, forecast).filter(|_| view.show_timings);
+            let secs = secs_per_iteration(view.live, form, forecast).filter(|_| view.show_timings);
             if let Some(time) = secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()) {
                 words += &format!(", about {} per iteration", format::duration(time));
             }
             if let Some(open) = view.study.and_then(OpenStudy::counts)
-                && let Ok(settings) = view.forms.counts.run_settings()
-                && let Some(rays) = rays_in_use(open.study.measured.geometry(), &settings, &forecast.projector)
+                && let Ok(settings) = form.run_settings()
+                && let Some(rays) = rays_in_use(open.counts.geometry(), &settings, &forecast.projector)
                 && rays != [1, 1]
             {
                 words += &format!(", {} rays per LOR", by(&rays, usize::to_string));
@@ -234,9 +218,11 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
     let label = ui.label("Accumulation (may be switched while running)");
     Place::Accumulation.is_at(&label);
     let in_use = view.live.accumulation().filter(|_| view.live.is_there());
-    let current = view.forms.counts.accumulation.or(in_use);
+    let current = view.forms.settings.accumulation.or(in_use);
     ui.horizontal_wrapped(|ui| {
-        for &accumulation in ways {
+        let is_shown =
+            |way: &&Accumulation| view.shows_research || Accumulation::OF_LINES.contains(way) || current == Some(**way);
+        for &accumulation in ways.iter().filter(is_shown) {
             let mut text = RichText::new(accumulation.name());
             if accumulation.has_race() {
                 text = text.color(theme::colours(ui.visuals()).error);
@@ -303,7 +289,7 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
     }
 }
 
-/// The settings that the next start uses.
+/// The settings of the next run.
 fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
     ui.horizontal(|ui| {
@@ -312,250 +298,21 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             actions.push(RunAction::ResetForm);
         }
     });
-    egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
-        let is_active = view.live.state.is_active();
-        if view.is_sweep() {
-            let mut form = view.forms.fbp.clone();
-            let running = view.running.map(|running| &running.fbp);
-            fbp_form_ui(&mut form, &Running { form: running, is_active }, view.devices, ui);
-            if form != view.forms.fbp {
-                actions.push(RunAction::EditFbpForm(Box::new(form)));
-            }
-        } else {
-            let mut form = view.forms.counts.clone();
-            let running = Running { form: view.running.map(|running| &running.counts), is_active };
-            if view.is_of_pairs() {
-                pair_form_ui(&mut form, &running, view.devices, ui);
-            } else {
-                let open = view.study.and_then(OpenStudy::counts);
-                let why_no_tubes = open.and_then(|open| open.scanner_of_tubes().err()).map(|error| error.to_string());
-                // Events have one projector.
-                let projectors = (!view.is_of_events()).then_some(why_no_tubes.as_deref());
-                if view.is_of_events() {
-                    frames_ui(&mut form, &running, ui);
-                }
-                counts_form_ui(&mut form, &running, view.devices, projectors, ui);
-            }
-            if form != view.forms.counts {
-                actions.push(RunAction::EditForm(Box::new(form)));
-            }
-        }
-    });
-    forecast_ui(view, ui);
-}
-
-/// The form of the run that is watched, beside which the settings of the next start are marked where they differ.
-pub struct Running<'a, Form> {
-    /// The form as it was when the run began; `None` = there is no run.
-    pub form: Option<&'a Form>,
-    /// Whether the run is not over yet.
-    pub is_active: bool,
-}
-
-impl<Form> Running<'_, Form> {
-    /// The label of a row. It is marked where the next start's value is not the run's, which its tooltip tells.
-    pub fn label<T: PartialEq>(&self, ui: &mut Ui, label: &str, next: &T, of: fn(&Form) -> &T, words: impl Fn(&T) -> String) {
-        match self.form.map(of).filter(|running| *running != next) {
-            None => _ = ui.label(label),
-            Some(running) => {
-                let verb = if self.is_active { "runs" } else { "ran" };
-                let marked = RichText::new(format!("{label} •")).color(theme::colours(ui.visuals()).shown_mark);
-                ui.label(marked).on_hover_text(format!("{verb} with {}", words(running)));
-            }
-        }
-    }
-
-    /// A row with a number.
-    pub fn number(&self, ui: &mut Ui, label: &str, value: &mut usize, of: fn(&Form) -> &usize, range: RangeInclusive<usize>) {
-        self.label(ui, label, value, of, usize::to_string);
-        name(&ui.add(DragValue::new(value).range(range)), label);
-        ui.end_row();
-    }
-
-    /// A row with a choice.
-    pub fn combo<T: PartialEq + Copy>(
-        &self,
-        ui: &mut Ui,
-        label: &str,
-        value: &mut T,
-        of: fn(&Form) -> &T,
-        choices: &[(T, &str)],
-    ) {
-        let named = |value: &T| choices.iter().find(|(choice, _)| choice == value).map_or("other", |(_, name)| *name);
-        self.label(ui, label, value, of, |value| named(value).to_owned());
-        menu(ui, label, named(value), |ui| {
-            for (choice, name) in choices {
-                ui.selectable_value(value, *choice, *name);
-            }
-        });
-    }
-}
-
-/// The menu of projectors; tubes are grey where the scan has none.
-fn projector_menu(chosen: &mut ProjectorChoice, why_no_tubes: Option<&str>, ui: &mut Ui) {
-    menu(ui, "Projector", chosen.name(), |ui| {
-        for choice in ProjectorChoice::all() {
-            let why_not = why_no_tubes.filter(|_| choice.uses_tubes());
-            let item = egui::Button::selectable(*chosen == choice, choice.name());
-            let response = ui.add_enabled(why_not.is_none(), item);
-            if response.clicked() {
-                *chosen = choice;
-            }
-            response.on_disabled_hover_text(why_not.unwrap_or_default());
-        }
-    });
-}
-
-/// The rows of the form for counts and events; `projectors` = why the scan has no tubes of response, if it has none, where there is a
-/// choice of projectors.
-fn counts_form_ui(
-    form: &mut SettingsForm,
-    running: &Running<SettingsForm>,
-    devices: &[Device],
-    projectors: Option<Option<&str>>,
-    ui: &mut Ui,
-) {
-    let algorithms = [(AlgorithmKind::Osem, "OSEM"), (AlgorithmKind::Mlem, "MLEM")];
-    running.combo(ui, "Algorithm", &mut form.algorithm, |form| &form.algorithm, &algorithms);
-    running.number(ui, "Iterations", &mut form.num_iterations, |form| &form.num_iterations, 1..=10_000);
-    ui.add_enabled_ui(form.algorithm == AlgorithmKind::Osem, |ui| {
-        running.label(ui, "Subsets", &form.num_subsets, |form| &form.num_subsets, usize::to_string);
-    });
-    let subsets = DragValue::new(&mut form.num_subsets).range(1..=512);
-    let response = ui.add_enabled(form.algorithm == AlgorithmKind::Osem, subsets);
-    name(&response, "Subsets");
-    ui.end_row();
-    subset_rule_ui(form, ui);
-    running.size(ui, &AXIS_NAMES, &mut form.size, |form| &form.size);
-    running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
-    let lines = if projectors.is_some() { "Lines per bin" } else { "Lines per event" };
-    running.label(ui, lines, &form.rays, |form| &form.rays, rays_in_words);
-    rays_ui(&mut form.rays, ui);
-    if let Some(why_no_tubes) = projectors {
-        running.label(ui, "Projector", &form.projector, |form| &form.projector, |choice| choice.name().to_owned());
-        projector_menu(&mut form.projector, why_no_tubes, ui);
-    }
-    running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
-    device_menu(devices, &mut form.device, ui);
-    running.label(
-        ui,
-        "Sensitivity",
-        &form.racy_sensitivity,
-        |form| &form.racy_sensitivity,
-        |racy| (if *racy { "non-atomic, too" } else { "atomic" }).to_owned(),
-    );
-    ui.checkbox(&mut form.racy_sensitivity, "non-atomic, too").on_hover_text(
-            "For non-atomic runs: computes the sensitivity image non-atomically, too. Non-atomic backprojection alone scales the image down by the loss; in both, the losses mostly cancel and leave noise",
-        );
-    ui.end_row();
-}
-
-/// The row with what bounds the subsets: why the default is lower than usual, or that the data do not support so many.
-fn subset_rule_ui(form: &SettingsForm, ui: &mut Ui) {
-    let Some(rule) = form.subset_rule.filter(|_| form.algorithm == AlgorithmKind::Osem) else { return };
-    let (words, help) = match (rule.notice(form.num_subsets), rule.why_lowered()) {
-        (Some(notice), _) => {
-            (RichText::new(format!("at most {}", rule.max_subsets())).color(theme::colours(ui.visuals()).warning), notice.text)
-        }
-        (None, Some(reason)) => {
-            let default = format!("{} × {}", counted(rule.num_subsets(), "subset"), counted(rule.num_iterations(), "iteration"));
-            (RichText::new(format!("default {default}")).weak(), reason)
-        }
-        (None, None) => return,
+    let counts = view.study.and_then(OpenStudy::counts);
+    let why_no_tubes = counts.and_then(|open| open.scanner_of_tubes().err()).map(|error| error.to_string());
+    let settings = SettingsView {
+        running: view.running.map(|running| &running.settings),
+        is_active: view.live.state.is_active(),
+        devices: view.devices,
+        why_no_tubes: why_no_tubes.as_deref(),
+        shows_research: view.shows_research,
     };
-    ui.label("");
-    ui.label(words).on_hover_text(help);
-    ui.end_row();
-}
-
-/// What frames are.
-const FRAMES_HELP: &str = "Parts of the time that are reconstructed one after the other, each with these settings: 6x10,4x60 are six frames of ten seconds and then four of sixty, 0-60,60-300 go from one second to another. Empty: all of it as one image";
-
-/// The row of the frames of a list.
-fn frames_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, ui: &mut Ui) {
-    running.label(
-        ui,
-        "Frames",
-        &form.frames,
-        |form| &form.frames,
-        |text| {
-            if text.is_empty() { "all of it as one image".to_owned() } else { text.clone() }
-        },
-    );
-    let field = egui::TextEdit::singleline(&mut form.frames).desired_width(110.0).hint_text("6x10,4x60");
-    let response = ui.add(field);
-    response.widget_info(|| {
-        let mut info = egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Frames");
-        info.current_text_value = Some(form.frames.clone());
-        info
-    });
-    response.on_hover_text(FRAMES_HELP);
-    ui.end_row();
-}
-
-/// The rows of the form for counts of pairs of crystals.
-fn pair_form_ui(form: &mut SettingsForm, running: &Running<SettingsForm>, devices: &[Device], ui: &mut Ui) {
-    ui.label("Algorithm");
-    ui.label("MLEM").on_hover_text("With the system matrix, all crystal pairs in each step");
-    ui.end_row();
-    running.number(ui, "Iterations", &mut form.num_iterations, |form| &form.num_iterations, 1..=10_000);
-    running.size(ui, &AXIS_NAMES, &mut form.size, |form| &form.size);
-    running.voxel_mm(ui, &AXIS_NAMES, &mut form.voxel_mm, |form| &form.voxel_mm);
-    running.label(ui, "Device", &form.device, |form| &form.device, |choice| device_in_words(devices, *choice));
-    device_menu(devices, &mut form.device, ui);
-}
-
-impl<Form> Running<'_, Form> {
-    /// The row of the image's numbers of voxels along the axes of these names.
-    pub fn size(&self, ui: &mut Ui, axes: &[&str], size: &mut [usize; 3], of: fn(&Form) -> &[usize; 3]) {
-        self.label(ui, &format!("Voxels {}", axes.join(", ")), size, of, |size| by(&size[..axes.len()], usize::to_string));
-        ui.horizontal(|ui| {
-            for (axis, size) in axes.iter().zip(size) {
-                name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
-            }
-        });
-        ui.end_row();
+    let mut form = view.forms.settings.clone();
+    egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| settings_ui(&mut form, &settings, ui));
+    if form != view.forms.settings {
+        actions.push(RunAction::EditForm(Box::new(form)));
     }
-
-    /// The row of the sides of its voxels.
-    pub fn voxel_mm(&self, ui: &mut Ui, axes: &[&str], voxel_mm: &mut [f64; 3], of: fn(&Form) -> &[f64; 3]) {
-        let words = |sides: &[f64; 3]| format!("{} mm", by(&sides[..axes.len()], |side| format!("{side:.3}")));
-        self.label(ui, "Voxel mm", voxel_mm, of, words);
-        ui.horizontal(|ui| {
-            for (axis, side) in axes.iter().zip(voxel_mm) {
-                let value = DragValue::new(side).range(0.01..=50.0).speed(0.02).max_decimals(3);
-                name(&ui.add(value), &format!("Voxel mm {axis}"));
-            }
-        });
-        ui.end_row();
-    }
-}
-
-/// "64 × 64 × 32".
-fn by<T>(values: &[T], words: impl Fn(&T) -> String) -> String {
-    values.iter().map(words).collect::<Vec<_>>().join(" × ")
-}
-
-fn rays_in_words(rays: &Rays) -> String {
-    match rays {
-        Rays::Auto => "auto".into(),
-        Rays::Fixed { tangential, axial } => format!("{tangential} × {axial}"),
-    }
-}
-
-fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
-    ui.horizontal(|ui| {
-        let mut automatic = *rays == Rays::Auto;
-        if ui.checkbox(&mut automatic, "auto").changed() {
-            *rays = if automatic { Rays::Auto } else { Rays::Fixed { tangential: 1, axial: 1 } };
-        }
-        if let Rays::Fixed { tangential, axial } = rays {
-            name(&ui.add(DragValue::new(tangential).range(1..=16)), "Lines per bin, tangential");
-            ui.label("×");
-            name(&ui.add(DragValue::new(axial).range(1..=16)), "Lines per bin, axial");
-        }
-    });
-    ui.end_row();
+    forecast_ui(view, ui);
 }
 
 /// What images are saved as.
@@ -623,7 +380,7 @@ mod tests {
             accumulations: &[Accumulation::Atomic, Accumulation::Deterministic],
             estimate: Default::default(),
             memory: Vec::new(),
-            job: Job::Counts { study: Arc::new(study), settings: Box::new(forms.counts.run_settings().unwrap()) },
+            job: Job::of(&study, forms.settings.run_settings().unwrap()),
         });
         let reason = why_not(&live, Accumulation::NonAtomic).unwrap();
         assert!(reason.contains("Some device with per-lor") && reason.contains("atomic, deterministic"), "{reason}");
@@ -643,6 +400,7 @@ mod tests {
                 has_image: true,
                 post_filter_mm: 0.0,
                 show_timings: false,
+                shows_research: false,
             };
             accumulation_ui(&view, ui, &mut Vec::new());
         };

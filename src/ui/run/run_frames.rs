@@ -92,5 +92,5 @@ impl RunView {
 
 /// Whether there are events of a list in a frame, ms.
 pub fn has_events(study: &StudyState, frame_ms: &Range<u32>) -> bool {
-    study.list().is_none_or(|open| open.study.measured.has_events_in(frame_ms))
+    study.list().is_none_or(|open| open.list.has_events_in(frame_ms))
 }

@@ -25,7 +25,7 @@ use crate::session::wire::Remote;
 use crate::session::{Command, Event, Frame, PeakLine, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open_study::{OpenData, OpenStudy};
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::format;
@@ -176,12 +176,12 @@ impl RunView {
     }
 
     fn asked(&self, study: &StudyState) -> Option<Asked> {
-        let num_received = match study.open.as_ref()? {
-            OpenStudy::Counts(_) | OpenStudy::Pairs(_) => study.num_made,
-            // What is still growing begins a need of its own at each doubling.
-            OpenStudy::Events(open) if open.following.is_some() => open.counted.num_prompts.next_power_of_two(),
-            OpenStudy::Events(_) => study.num_made,
-            OpenStudy::Sweep(open) => open.acquisition.num_complete(),
+        let num_received = match &study.open.as_ref()?.data {
+            OpenData::Counts(_) | OpenData::Pairs(_) => study.num_made,
+            // A growing list begins a need of its own at each doubling.
+            OpenData::Events(open) if open.following.is_some() => open.counted.num_prompts.next_power_of_two(),
+            OpenData::Events(_) => study.num_made,
+            OpenData::Sweep(open) => open.acquisition.num_complete(),
         };
         let running = self.live.in_memory().map(|_| self.live.run);
         Some(Asked { forms: self.forms.clone(), study: (study.number, num_received), running })
@@ -282,7 +282,7 @@ impl RunView {
             RunAction::Continue => {
                 let done = self.live.progress().0 / self.live.num_subsets();
                 // A run that was stopped goes on to where it was to go.
-                let target = if done < self.live.target { self.live.target } else { done + self.forms.counts.num_iterations };
+                let target = if done < self.live.target { self.live.target } else { done + self.forms.settings.num_iterations };
                 self.set_target(target, session);
             }
             RunAction::Step => return self.step(input.session),
@@ -296,7 +296,6 @@ impl RunView {
                 return refused.err().map(|reason| RunRequest::Tell(Notice::info(reason)));
             }
             RunAction::EditForm(form) => self.edit_form(*form, session),
-            RunAction::EditFbpForm(form) => self.forms.fbp = *form,
             RunAction::EditStopForm(form) => self.forms.stop = *form,
             RunAction::ResetForm => done = input.study.open.as_ref().map_or(Ok(()), |open| self.forms.reset(open, device)),
             RunAction::ShowIterate(number) => {
@@ -351,13 +350,13 @@ impl RunView {
 
     fn edit_form(&mut self, form: SettingsForm, session: &Session) {
         let num_iterations = form.num_iterations;
-        let more = num_iterations != self.forms.counts.num_iterations;
-        self.forms.counts = form;
+        let more = num_iterations != self.forms.settings.num_iterations;
+        self.forms.settings = form;
         // All frames of a series are alike.
         if more && self.live.state.is_active() && self.series.is_none() {
             self.set_target(num_iterations, session);
             if let Some(running) = &mut self.running {
-                running.counts.num_iterations = num_iterations;
+                running.settings.num_iterations = num_iterations;
             }
         }
     }
@@ -372,7 +371,7 @@ impl RunView {
             return Err(format!("{accumulation} accumulation needs a system matrix"));
         }
         why_not(&self.live, accumulation).map_or(Ok(()), Err)?;
-        self.forms.counts.accumulation = Some(accumulation);
+        self.forms.settings.accumulation = Some(accumulation);
         self.automatic = None;
         if self.live.is_there() {
             input.session.send(Command::SetAccumulation(accumulation));

@@ -9,7 +9,7 @@ use super::run_frames::has_events;
 use super::run_view::{RunInput, RunView};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
-use crate::plan::Job;
+use crate::plan::Data;
 use crate::session::{Event, EventKind, PeakLine, ReferenceId, RunId, Session};
 
 /// Most runs that are shown, the active one among them.
@@ -58,8 +58,8 @@ impl Runs {
     pub fn start(&mut self, input: RunInput, paused: bool, wake: impl Fn() + Send + Clone + 'static) -> Result<(), String> {
         let Some(job) = self.active.next_job(input.study, input.session.remote())? else { return Ok(()) };
         // While a list is being written it is one image.
-        let is_whole = matches!(job, Job::Events { growing: None, .. });
-        let frames_ms = if is_whole { self.active.forms.counts.frames()? } else { Vec::new() };
+        let is_whole = matches!(job.data(), Data::Events { growing: None, .. });
+        let frames_ms = if is_whole { self.active.forms.settings.frames()? } else { Vec::new() };
         if !frames_ms.is_empty() && !frames_ms.iter().any(|frame_ms| has_events(input.study, frame_ms)) {
             return Err("none of the frames has an event of this list; give others, or none for all of it".into());
         }
@@ -68,7 +68,7 @@ impl Runs {
             self.refer_to_active(input.session);
             self.keep_active(wake, input.session);
         }
-        let list = input.study.list().map(|open| &open.study.measured);
+        let list = input.study.list().map(|open| &open.list);
         let frames = list.map(|list| frames_ms.iter().map(|frame_ms| list.frame_time(frame_ms)).collect()).unwrap_or_default();
         self.active.begin(job, frames, input, paused);
         Ok(())
@@ -290,7 +290,7 @@ mod tests {
         let study = Arc::new(Study::new("flat", Counts::new(Michelogram::new(geometry, counts).unwrap())));
         let grid = Grid::centred([8, 8, 4], [10.0; 3]).unwrap();
         let settings = RunSettings { num_iterations: 2, num_subsets: 1, grid, ..default_settings(&study.measured).unwrap() };
-        Job::Counts { study, settings: Box::new(settings) }
+        Job::of(&study, settings)
     }
 
     /// Starts a run in the active view and takes in what is said and shown of it until it has ended and this holds.

@@ -1,13 +1,15 @@
-//! The reconstruction form: what the user chose, and the run settings that it makes.
+//! The reconstruction form: the user's choices, and the run settings that they make.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::data::{BasisKind, Counts, EventList, Frames, PairCounts, ResponseMatrix};
+use crate::data::{Frames, SweepSpace};
 use crate::geometry::Grid;
-use crate::operator::Accumulation;
-use crate::plan::{self, AlgorithmKind, DeviceChoice, PairSettings, ProjectorChoice, Rays, RunSettings, SubsetRule};
-use crate::recon::SubsetOrder;
+use crate::operator::{Accumulation, grid_about_zero};
+use crate::plan::{
+    self, AlgorithmChoice, Data, DataKind, DeviceChoice, Parameters, ProjectorChoice, Rays, ResearchSettings, RunSettings,
+    SetupError, SubsetRule, Traits, Value,
+};
+use crate::ui::study::open_study::OpenStudy;
 use crate::ui::widgets::fields::held_within;
 
 /// The form's fields.
@@ -15,12 +17,12 @@ use crate::ui::widgets::fields::held_within;
 #[serde(default)]
 pub struct SettingsForm {
     /// Algorithm.
-    pub algorithm: AlgorithmKind,
+    pub algorithm: AlgorithmChoice,
     /// Full iterations.
     pub num_iterations: usize,
     /// Subsets.
     pub num_subsets: usize,
-    /// What bounds the subsets of the study.
+    /// Bound on the subsets of the study.
     #[serde(skip)]
     pub subset_rule: Option<SubsetRule>,
     /// Voxels along x, y, z.
@@ -37,17 +39,56 @@ pub struct SettingsForm {
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
-    /// Whether a non-atomic run's sensitivity image is made with the race too.
-    pub racy_sensitivity: bool,
     /// Of a list: the frames that are reconstructed one after the other, as they were typed ([`Frames`]); empty: all of it as one.
     pub frames: String,
+    /// Settings that only the reproduction of a paper needs.
+    #[serde(flatten)]
+    pub research: ResearchSettings,
+    /// The algorithm's own parameters.
+    #[serde(flatten)]
+    pub parameters: Parameters,
+    /// Facts of the study that bound the choices.
+    #[serde(skip)]
+    pub bounds: Bounds,
+}
+
+/// Facts of a study that bound the choices of the form.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bounds {
+    /// Traits of its data.
+    pub traits: Traits,
+    /// Space of the image of a sweep.
+    pub space: SweepSpace,
+    /// Extent of the samples of a sweep, mm.
+    pub samples_mm: f64,
+    /// Side of the image that a sweep was planned for, mm.
+    pub field_of_view_mm: Option<f64>,
+}
+
+impl Bounds {
+    fn of(data: &Data) -> Self {
+        let of_traits = Self { traits: data.traits(), ..Self::default() };
+        data.sweep().map_or(of_traits, |acquisition| {
+            acquisition.look(|sweep| Self {
+                space: sweep.space,
+                samples_mm: sweep.extent_mm(),
+                field_of_view_mm: sweep.facts.field_of_view_mm,
+                ..of_traits
+            })
+        })
+    }
+
+    /// Whether the study is an EPRI acquisition.
+    pub fn is_sweep(&self) -> bool {
+        self.traits.kind == DataKind::Sweep
+    }
 }
 
 impl Default for SettingsForm {
-    /// What stands in the form before there is a study.
+    /// The form before there is a study.
     fn default() -> Self {
         Self {
-            algorithm: AlgorithmKind::Osem,
+            algorithm: AlgorithmChoice::OSEM,
             num_iterations: 4,
             num_subsets: 14,
             subset_rule: None,
@@ -58,17 +99,19 @@ impl Default for SettingsForm {
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,
-            racy_sensitivity: false,
             frames: String::new(),
+            research: ResearchSettings::default(),
+            parameters: Parameters::default(),
+            bounds: Bounds::default(),
         }
     }
 }
 
 impl SettingsForm {
-    /// The frames of a list, ms; none where all of it is one.
+    /// Returns the frames of a list, ms; none where all of it is one.
     ///
     /// # Errors
-    /// The text does not tell frames; the sentence says what is expected.
+    /// The text is not a list of frames; the sentence says what is expected.
     pub fn frames(&self) -> Result<Vec<Range<u32>>, String> {
         match self.frames.trim() {
             "" => Ok(Vec::new()),
@@ -76,60 +119,48 @@ impl SettingsForm {
         }
     }
 
-    /// Puts right what a text can hold and the window's fields would not take.
-    pub fn put_right(&mut self) {
+    /// Corrects values of a file that the fields of the window would not accept.
+    pub fn sanitize(&mut self) {
         self.num_iterations = self.num_iterations.clamp(1, 100_000);
         self.num_subsets = self.num_subsets.clamp(1, 512);
         self.size = self.size.map(|n| n.clamp(1, 2048));
-        self.voxel_mm = self.voxel_mm.map(|side| held_within(side, 0.01, 50.0));
+        self.voxel_mm = self.voxel_mm.map(|side| held_within(side, 1e-3, 50.0));
         self.fov_radius_mm = self.fov_radius_mm.filter(|radius| radius.is_finite() && *radius > 0.0);
         if let Rays::Fixed { tangential, axial } = &mut self.rays {
             (*tangential, *axial) = ((*tangential).clamp(1, 16), (*axial).clamp(1, 16));
         }
+        // Until version 0.1 the form of a sweep had its stages in place of an algorithm.
+        if let Some(Value::Name(stages)) = self.parameters.take("stages") {
+            self.algorithm = if stages == "two" { AlgorithmChoice::FBP_MULTISTAGE } else { AlgorithmChoice::FBP };
+        }
+        self.parameters.keep(self.algorithm.entry().parameters);
     }
 
-    /// The form for a new study: the defaults, on a grid of `size` voxels where one is asked for.
+    /// Returns the form for a study: the defaults, on the grid that the study prefers.
     ///
     /// # Errors
     /// The study's default grid cannot be made.
-    pub fn for_counts(counts: &Counts, size: Option<[usize; 3]>) -> Result<Self, String> {
-        let sentence = |error: plan::SetupError| error.to_string();
-        let defaults = plan::default_settings(counts).map_err(sentence)?;
-        let grid = match size {
-            Some(size) => plan::covering_grid(counts.geometry(), size).map_err(sentence)?,
-            None => defaults.grid.clone(),
-        };
-        Ok(Self::of(RunSettings { grid, ..defaults }))
-    }
-
-    /// The form for a list of events: the defaults.
-    ///
-    /// # Errors
-    /// The list's grid cannot be made.
-    pub fn for_list(list: &EventList) -> Result<Self, String> {
-        Ok(Self::of(plan::default_list_settings(list).map_err(|error| error.to_string())?))
-    }
-
-    /// With these defaults.
-    fn of(defaults: RunSettings) -> Self {
-        Self {
-            algorithm: defaults.algorithm,
-            num_iterations: defaults.num_iterations,
-            num_subsets: defaults.num_subsets,
-            subset_rule: defaults.subset_rule,
-            size: defaults.grid.size,
-            voxel_mm: defaults.grid.voxel_mm,
-            fov_radius_mm: None,
-            rays: defaults.rays,
-            projector: defaults.projector,
-            device: defaults.device,
-            accumulation: defaults.accumulation,
-            racy_sensitivity: defaults.racy_sensitivity,
-            frames: String::new(),
+    pub fn for_study(open: &OpenStudy) -> Result<Self, String> {
+        let text = |error: SetupError| error.to_string();
+        let data = &open.study.measured;
+        let mut settings = plan::default_settings_of(data).map_err(text)?;
+        if let (Some(counts), Some(size)) = (data.counts(), open.size) {
+            settings.grid = plan::covering_grid(counts.geometry(), size).map_err(text)?;
         }
+        Ok(Self {
+            algorithm: settings.algorithm,
+            num_iterations: settings.num_iterations,
+            num_subsets: settings.num_subsets,
+            subset_rule: settings.subset_rule,
+            size: settings.grid.size,
+            voxel_mm: settings.grid.voxel_mm,
+            parameters: settings.parameters,
+            bounds: Bounds::of(data),
+            ..Self::default()
+        })
     }
 
-    /// Takes on the rule of data that have changed: what were defaults by the rule before become those of this one.
+    /// Takes on the rule of data that have changed: defaults by the rule before become those of this one.
     pub fn follow(&mut self, rule: SubsetRule) {
         if let Some(before) = self.subset_rule.replace(rule) {
             if self.num_subsets == before.num_subsets() {
@@ -141,84 +172,82 @@ impl SettingsForm {
         }
     }
 
-    /// The form for counts of pairs of crystals: of what is in it MLEM with a stored matrix knows the iterations, the grid on which
-    /// images are shown, the device and the accumulation.
-    ///
-    /// # Errors
-    /// The ring's grid cannot be made.
-    pub fn for_pairs(pairs: &PairCounts) -> Result<Self, String> {
-        let basis = plan::usual_basis(&pairs.ring, BasisKind::Blobs);
-        let grid = plan::shown_grid(&pairs.ring, &basis).map_err(|error| error.to_string())?;
-        Ok(Self {
-            algorithm: AlgorithmKind::Mlem,
-            num_iterations: plan::default_num_iterations(1),
-            size: grid.size,
-            voxel_mm: grid.voxel_mm,
-            ..Self::default()
-        })
+    /// Takes another algorithm; values of parameters that it shares with the one before stay.
+    pub fn set_algorithm(&mut self, algorithm: AlgorithmChoice) {
+        self.algorithm = algorithm;
+        self.parameters.keep(algorithm.entry().parameters);
     }
 
-    /// The settings of a run on counts of pairs of crystals with this matrix.
-    ///
-    /// # Errors
-    /// A grid that cannot be; the sentence says why.
-    pub fn pair_settings(&self, matrix: Option<Arc<ResponseMatrix>>) -> Result<PairSettings, String> {
-        Ok(PairSettings {
-            matrix,
-            num_iterations: self.num_iterations,
-            grid: Grid::centred(self.size, self.voxel_mm).map_err(|error| error.to_string())?,
-            device: self.device,
-            accumulation: self.accumulation,
-            num_threads: None,
-            init: None,
-        })
+    /// Takes other numbers of voxels; those of a sweep fill the same extent.
+    pub fn set_size(&mut self, size: [usize; 3]) {
+        if self.bounds.is_sweep() {
+            for a in (0..3).filter(|a| size[*a] != self.size[*a]) {
+                self.voxel_mm[a] *= self.size[a] as f64 / size[a].max(1) as f64;
+            }
+        }
+        self.size = size;
     }
 
-    /// The settings of a run.
+    /// Makes the image a cube of this side, of as many voxels as before.
+    pub fn set_extent(&mut self, extent_mm: f64) {
+        self.voxel_mm = self.size.map(|n| extent_mm / n.max(1) as f64);
+    }
+
+    /// Returns the settings of a run.
     ///
     /// # Errors
-    /// A grid that cannot be; the sentence says why.
+    /// An impossible grid; the sentence says why.
     pub fn run_settings(&self) -> Result<RunSettings, String> {
-        let grid = Grid::centred(self.size, self.voxel_mm).map_err(|error| error.to_string())?;
-        let fov_radius_mm = self.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm());
+        let [x, y, z] = self.voxel_mm;
+        let grid = match self.bounds.is_sweep() {
+            // A slice is as thick as its pixels are wide.
+            true => grid_about_zero(self.size, [x, y, if self.bounds.space.is_slice() { x } else { z }]),
+            false => Grid::centred(self.size, self.voxel_mm),
+        };
+        let grid = grid.map_err(|error| error.to_string())?;
         Ok(RunSettings {
-            algorithm: self.algorithm,
+            parameters: self.parameters.clone(),
             num_iterations: self.num_iterations,
             num_subsets: self.num_subsets,
             subset_rule: self.subset_rule,
-            subset_order: SubsetOrder::default(),
-            grid,
-            fov_radius_mm,
+            fov_radius_mm: self.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
             rays: self.rays,
             projector: self.projector,
             device: self.device,
             accumulation: self.accumulation,
-            racy_sensitivity: self.racy_sensitivity,
-            threads_per_block: None,
-            tubes: None,
-            num_threads: None,
-            init: None,
-            frame_ms: None,
+            research: self.research,
+            ..RunSettings::new(self.algorithm, grid)
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::data::{Counts, Michelogram, Study};
 
     #[test]
     fn a_form_makes_settings_or_says_why_not() {
-        let mut form = {
-            let geometry = std::sync::Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
-            let counts = vec![0.0; geometry.num_bins()];
-            let counts = Counts::new(crate::data::Michelogram::new(geometry, counts).unwrap());
-            SettingsForm::for_counts(&counts, None).unwrap()
-        };
+        let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+        let counts = vec![0.0; geometry.num_bins()];
+        let study = Study::new("empty", Data::from(Counts::new(Michelogram::new(geometry, counts).unwrap())));
+        let mut form = SettingsForm::for_study(&OpenStudy::new(study, None)).unwrap();
         let settings = form.run_settings().unwrap();
         assert_eq!(settings.grid.size[2], 15);
         assert_eq!(settings.fov_radius_mm, settings.grid.inscribed_radius_mm());
         form.voxel_mm[1] = 0.0;
         assert!(form.run_settings().unwrap_err().contains("voxel size"));
+    }
+
+    #[test]
+    fn the_number_of_voxels_of_a_sweep_changes_their_size_and_not_the_extent() {
+        let bounds = Bounds { traits: Traits { kind: DataKind::Sweep, ..Traits::default() }, ..Bounds::default() };
+        let mut form = SettingsForm { size: [128, 64, 32], voxel_mm: [0.5, 1.0, 2.0], bounds, ..SettingsForm::default() };
+        form.set_size([64, 64, 100]);
+        assert_eq!((form.size, form.voxel_mm), ([64, 64, 100], [1.0, 1.0, 0.64]));
+        form.set_extent(30.0);
+        assert_eq!((form.size, form.voxel_mm), ([64, 64, 100], [30.0 / 64.0, 30.0 / 64.0, 0.3]));
     }
 }

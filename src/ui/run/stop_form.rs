@@ -46,7 +46,7 @@ impl Default for StopForm {
 
 impl StopForm {
     /// Puts right what a text can hold and the window's fields would not take.
-    pub fn put_right(&mut self) {
+    pub fn sanitize(&mut self) {
         for percent in [&mut self.nsr_percent, &mut self.band_percent, &mut self.gain_percent] {
             *percent = held_within(*percent, 0.001, 100.0);
         }

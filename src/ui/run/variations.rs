@@ -1,12 +1,9 @@
 //! What a run can be done again with: settings that differ from its own in one thing, to be compared with it.
 
-use strum::VariantArray as _;
-
 use super::forms::Forms;
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmKind, Device, ProjectorChoice};
-use crate::recon::Filter;
-use crate::ui::study::open_study::OpenStudy;
+use crate::plan::{AlgorithmChoice, Choice, Device, FILTER, Kind, Parameter, ProjectorChoice, Value};
+use crate::ui::study::open_study::{OpenData, OpenStudy};
 
 /// One thing, by its name in the form, and the settings for each of its other values.
 pub struct Variation {
@@ -24,16 +21,16 @@ pub fn variations(
     ways: &[Accumulation],
     devices: &[Device],
 ) -> Vec<Variation> {
-    let mut all = match study {
-        OpenStudy::Sweep(_) => vec![filters(forms)],
-        OpenStudy::Pairs(_) => vec![accumulations(forms, ways)],
-        OpenStudy::Events(_) => vec![accumulations(forms, ways), subsets(forms)],
-        OpenStudy::Counts(open) => {
+    let mut all = match &study.data {
+        OpenData::Sweep(_) => vec![choices_of(&FILTER, forms)],
+        OpenData::Pairs(_) => vec![accumulations(forms, ways)],
+        OpenData::Events(_) => vec![accumulations(forms, ways), subsets(forms)],
+        OpenData::Counts(open) => {
             let uses_tubes = open.scanner_of_tubes().is_ok();
             vec![accumulations(forms, ways), subsets(forms), projectors(forms, uses_tubes)]
         }
     };
-    all.push(on_devices(study, forms, devices));
+    all.push(on_devices(forms, devices));
     let others = remembered.iter().filter(|(_, other)| other != forms).cloned();
     all.push(Variation { name: "All as in the session", choices: others.collect() });
     all.retain(|variation| !variation.choices.is_empty());
@@ -41,45 +38,52 @@ pub fn variations(
 }
 
 fn accumulations(forms: &Forms, ways: &[Accumulation]) -> Variation {
-    let others = ways.iter().filter(|way| forms.counts.accumulation != Some(**way));
-    let with = |way: &Accumulation| changed(forms, |forms| forms.counts.accumulation = Some(*way));
+    let others = ways.iter().filter(|way| forms.settings.accumulation != Some(**way));
+    let with = |way: &Accumulation| changed(forms, |forms| forms.settings.accumulation = Some(*way));
     Variation { name: "Accumulation", choices: others.map(|way| (way.to_string(), with(way))).collect() }
 }
 
 /// Half and twice as many, and all data at once.
 fn subsets(forms: &Forms) -> Variation {
-    let now = if forms.counts.algorithm == AlgorithmKind::Mlem { 1 } else { forms.counts.num_subsets };
+    let now = if forms.settings.algorithm.entry().has_subsets { forms.settings.num_subsets } else { 1 };
     let mut numbers = vec![now / 2, 2 * now];
     numbers.retain(|number| *number > 1);
     let with = |number: usize| {
-        changed(forms, |forms| (forms.counts.algorithm, forms.counts.num_subsets) = (AlgorithmKind::Osem, number))
+        changed(forms, |forms| {
+            forms.settings.num_subsets = number;
+            if !forms.settings.algorithm.entry().has_subsets {
+                forms.settings.set_algorithm(AlgorithmChoice::OSEM);
+            }
+        })
     };
     let mut choices: Vec<_> = numbers.into_iter().map(|number| (number.to_string(), with(number))).collect();
     if now > 1 {
-        choices.push(("1 (MLEM)".to_owned(), changed(forms, |forms| forms.counts.algorithm = AlgorithmKind::Mlem)));
+        let all_at_once = changed(forms, |forms| forms.settings.set_algorithm(AlgorithmChoice::MLEM));
+        choices.push(("1 (MLEM)".to_owned(), all_at_once));
     }
     Variation { name: "Subsets", choices }
 }
 
 fn projectors(forms: &Forms, uses_tubes: bool) -> Variation {
     let others =
-        ProjectorChoice::all().filter(|choice| *choice != forms.counts.projector && (uses_tubes || !choice.uses_tubes()));
-    let with = |choice| changed(forms, |forms| forms.counts.projector = choice);
+        ProjectorChoice::all().filter(|choice| *choice != forms.settings.projector && (uses_tubes || !choice.uses_tubes()));
+    let with = |choice| changed(forms, |forms| forms.settings.projector = choice);
     Variation { name: "Projector", choices: others.map(|choice| (choice.name().to_owned(), with(choice))).collect() }
 }
 
-fn filters(forms: &Forms) -> Variation {
-    let is_slice = forms.fbp.choices.space.is_slice();
-    let others = Filter::VARIANTS.iter().copied().filter(|filter| *filter != forms.fbp.filter);
-    let others = others.filter(|filter| !(is_slice && *filter == Filter::TwoRamp));
-    let with = |filter| changed(forms, |forms| forms.fbp.filter = filter);
-    Variation { name: "Filter", choices: others.map(|filter| (filter.name().to_owned(), with(filter))).collect() }
+/// The other choices of a parameter.
+fn choices_of(parameter: &'static Parameter, forms: &Forms) -> Variation {
+    let Kind::Choice { choices, .. } = parameter.kind else { return Variation { name: parameter.label, choices: Vec::new() } };
+    let now = forms.settings.parameters.value(parameter);
+    let value = |choice: &Choice| Some(Value::Name(choice.key.to_owned()));
+    let others = choices().into_iter().filter(|choice| (choice.is_for)(&forms.settings.bounds.traits) && value(choice) != now);
+    let with = |choice: &Choice| changed(forms, |forms| forms.settings.parameters.set(parameter, value(choice)));
+    Variation { name: parameter.label, choices: others.map(|choice| (choice.label.to_owned(), with(&choice))).collect() }
 }
 
-fn on_devices(study: &OpenStudy, forms: &Forms, devices: &[Device]) -> Variation {
-    let now = if matches!(study, OpenStudy::Sweep(_)) { forms.fbp.device } else { forms.counts.device };
-    let others = devices.iter().filter(|device| device.why_not.is_none() && device.choice != now);
-    let with = |device: &Device| changed(forms, |forms| (forms.counts.device, forms.fbp.device) = (device.choice, device.choice));
+fn on_devices(forms: &Forms, devices: &[Device]) -> Variation {
+    let others = devices.iter().filter(|device| device.why_not.is_none() && device.choice != forms.settings.device);
+    let with = |device: &Device| changed(forms, |forms| forms.settings.device = device.choice);
     Variation { name: "Device", choices: others.map(|device| (device.name.clone(), with(device))).collect() }
 }
 
@@ -99,13 +103,13 @@ mod tests {
         let words = |variation: &Variation| variation.choices.iter().map(|(words, _)| words.clone()).collect::<Vec<_>>();
         let varied = subsets(&forms);
         assert_eq!(words(&varied), ["7", "28", "1 (MLEM)"]);
-        assert_eq!((varied.choices[0].1.counts.num_subsets, &varied.choices[0].1.fbp), (7, &forms.fbp));
-        assert_eq!(varied.choices[2].1.counts.algorithm, AlgorithmKind::Mlem);
+        assert_eq!(varied.choices[0].1.settings.num_subsets, 7);
+        assert_eq!(varied.choices[2].1.settings.algorithm, AlgorithmChoice::MLEM);
         // From all data at once there is no half.
         assert_eq!(words(&subsets(&varied.choices[2].1)), ["2"]);
         let ways = accumulations(&forms, &[Accumulation::Atomic, Accumulation::NonAtomic]);
-        assert_eq!(ways.choices[1].1.counts.accumulation, Some(Accumulation::NonAtomic));
+        assert_eq!(ways.choices[1].1.settings.accumulation, Some(Accumulation::NonAtomic));
         assert_eq!(words(&accumulations(&ways.choices[1].1, &[Accumulation::NonAtomic])).len(), 0);
-        assert!(projectors(&forms, false).choices.iter().all(|(_, forms)| !forms.counts.projector.uses_tubes()));
+        assert!(projectors(&forms, false).choices.iter().all(|(_, forms)| !forms.settings.projector.uses_tubes()));
     }
 }

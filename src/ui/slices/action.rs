@@ -121,6 +121,8 @@ pub enum ViewAction {
     ShowRois(bool),
     /// Shows or hides the crosshair.
     ShowCrosshair(bool),
+    /// Shows the settings that only the reproduction of a paper needs.
+    ShowResearch(bool),
     /// Asks where to save a picture of this part of the window.
     AskPicture(PictureArea),
 }

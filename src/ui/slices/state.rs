@@ -194,6 +194,7 @@ impl SliceState {
             ViewAction::SetSwipe(at) => self.view.swipe = at.clamp(0.0, 1.0),
             ViewAction::ShowRois(show) => self.view.show_rois = show,
             ViewAction::ShowCrosshair(show) => self.view.show_crosshair = show,
+            ViewAction::ShowResearch(show) => self.view.shows_research = show,
             _ => {}
         }
     }

@@ -108,6 +108,11 @@ fn views_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     if ui.checkbox(&mut crosshair, "Crosshair").on_hover_text("Shows the crosshair").clicked() {
         actions.push(ViewAction::ShowCrosshair(crosshair));
     }
+    let mut research = view.shows_research;
+    let help = "Shows settings that only the reproduction of a paper needs, among the settings for the next run";
+    if ui.checkbox(&mut research, "Research settings").on_hover_text(help).clicked() {
+        actions.push(ViewAction::ShowResearch(research));
+    }
     if is_slice {
         return;
     }

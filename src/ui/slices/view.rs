@@ -97,6 +97,8 @@ pub struct ViewState {
     pub swipe: f32,
     /// Crosshair shown.
     pub show_crosshair: bool,
+    /// Whether the settings that only the reproduction of a paper needs are shown.
+    pub shows_research: bool,
 }
 
 impl Default for ViewState {
@@ -119,13 +121,14 @@ impl Default for ViewState {
             beside: BesideView::default(),
             swipe: 0.5,
             show_crosshair: true,
+            shows_research: false,
         }
     }
 }
 
 impl ViewState {
     /// Puts right what a text can hold and nothing in the window would make.
-    pub fn put_right(&mut self) {
+    pub fn sanitize(&mut self) {
         let usual = Self::default();
         let is_point = |point: &Point| point.iter().all(|c| c.is_finite());
         self.crosshair_mm = if is_point(&self.crosshair_mm) { self.crosshair_mm } else { usual.crosshair_mm };

@@ -11,25 +11,13 @@ use super::list_form::can_be_told;
 use super::open_list::OpenList;
 use crate::data::Attenuation;
 use crate::io::formats::{Access, Content, endings};
-use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{self, curve, plot};
-use crate::ui::widgets::theme;
+use crate::ui::widgets::{format, theme};
 use crate::words::counted;
 
-/// What the list is.
-pub fn list_facts_ui(open: &OpenList, ui: &mut Ui) {
-    ui.add(egui::Label::new(RichText::new(&open.study.title).strong()).wrap());
-    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
-        for (name, value) in facts(open) {
-            ui.label(RichText::new(name).weak());
-            ui.add(egui::Label::new(value).wrap());
-            ui.end_row();
-        }
-    });
-}
-
-fn facts(open: &OpenList) -> Vec<(&'static str, String)> {
-    let list = &open.study.measured;
+/// Returns the facts about the study as names and values.
+pub fn list_facts(open: &OpenList) -> Vec<(&'static str, String)> {
+    let list = &open.list;
     let facts = &list.facts;
     let tof = facts.tof.as_ref().map_or("none".to_owned(), |tof| format!("FWHM {:.1} mm", tof.fwhm_mm));
     let mut rows = vec![
@@ -61,7 +49,7 @@ pub fn list_feed_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>
 }
 
 fn corrections(open: &OpenList) -> String {
-    let list = &open.study.measured;
+    let list = &open.list;
     let numbers = list.numbers();
     let attenuation = match &list.facts.attenuation {
         Attenuation::Untold => None,
@@ -76,7 +64,7 @@ fn corrections(open: &OpenList) -> String {
 
 /// The map of attenuation: chosen, or left out again.
 pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
-    let attenuation = &open.study.measured.facts.attenuation;
+    let attenuation = &open.list.facts.attenuation;
     ui.horizontal(|ui| {
         let choose = ui.add_enabled(*attenuation != Attenuation::InFactors, egui::Button::new("Attenuation…"));
         let help = format!(
@@ -106,7 +94,7 @@ pub fn rates_ui(open: &OpenList, frames_ms: &[Range<u32>], ui: &mut Ui) {
     ui.label(RichText::new(format!("Count rate, 1/s (bins of {bin_secs} s)")).strong());
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
     let [prompts, delayeds] = &open.counted.rates;
-    let limits = frames_ms.iter().map(|frame_ms| open.study.measured.frame_time(frame_ms).limits_ms);
+    let limits = frames_ms.iter().map(|frame_ms| open.list.frame_time(frame_ms).limits_ms);
     let ends_ms: BTreeSet<u32> = limits.flat_map(|limits_ms| [limits_ms.start, limits_ms.end]).collect();
     let mark = theme::colours(ui.visuals()).branch_mark;
     let response =

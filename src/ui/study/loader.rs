@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, TryRecvError, bounded};
 
-use crate::data::{Counts, EventList, PairCounts, Study, Sweep};
+use crate::data::{Counts, Study, Sweep};
 use crate::io::list_mode::{self, ListFollower};
-use crate::io::{self, FileKind, SweepFollower};
+use crate::io::{FileKind, SweepFollower};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
-use crate::plan::{self, GatheredEvents, ListFiles, ListSelection, ReadStudy, ScanFiles, StudyFiles, SweepFiles};
+use crate::plan::{self, Acquisition, Data, GatheredEvents, ListFiles, ListSelection, StudyFiles, SweepFiles};
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
 use crate::session::wire::{Remote, StudyHead};
@@ -147,42 +147,33 @@ impl Source {
 
 /// A study that has come.
 pub enum Loaded {
-    /// Counts.
-    Counts {
+    /// On this machine.
+    Here {
         /// The study.
-        study: Box<Study<Counts>>,
+        study: Box<Study<Data>>,
         /// The files that it was read from; `None` for a simulation.
-        files: Option<ScanFiles>,
-        /// Voxels that it is best reconstructed on; `None` = the scanner's default grid.
+        files: Option<StudyFiles>,
+        /// Voxels that it is best reconstructed on; `None` = the default grid.
         size: Option<[usize; 3]>,
+        /// Source of further data, where the file is still being written.
+        follower: Option<Box<Follower>>,
     },
-    /// What is on the machine where the session is.
-    Elsewhere(Box<StudyHead>),
-    /// Counts of pairs of crystals.
-    Pairs {
-        /// The study.
-        study: Box<Study<PairCounts>>,
-        /// The file that it was read from; `None` for a simulation.
-        file: Option<PathBuf>,
-    },
-    /// A list of events.
-    Events {
-        /// The study.
-        study: Box<Study<EventList>>,
-        /// The files that it was read from.
-        files: ListFiles,
-        /// What tells of further events, and what gathers them, where it is still being written.
-        following: Option<Box<(ListFollower, GatheredEvents)>>,
-    },
-    /// An EPRI sweep.
-    Sweep {
-        /// The study.
-        study: Box<Study<Sweep>>,
-        /// The files that it was read from; `None` for a simulation.
-        files: Option<SweepFiles>,
-        /// What tells of further projections, where it is still being written.
-        follower: Option<Box<SweepFollower>>,
-    },
+    /// On the server.
+    Remote(Box<StudyHead>),
+}
+
+/// Source of further data of a file that is still being written.
+pub enum Follower {
+    /// Of a list, with what gathers its events.
+    List(ListFollower, GatheredEvents),
+    /// Of an EPRI sweep.
+    Sweep(SweepFollower),
+}
+
+impl Loaded {
+    fn simulated<M: Into<Data>>(study: Study<M>, size: Option<[usize; 3]>) -> Self {
+        Loaded::Here { study: Box::new(study.map(M::into)), files: None, size, follower: None }
+    }
 }
 
 /// A study that is being read or simulated.
@@ -234,34 +225,31 @@ impl Drop for Loading {
 }
 
 fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded, String> {
-    let counts = |study: Study<Counts>, files, size| Loaded::Counts { study: Box::new(study), files, size };
     match source {
         Source::Elsewhere(files) => {
             let remote = remote.ok_or("the session is on this machine, not on the remote host")?;
-            Ok(Loaded::Elsewhere(Box::new(remote.open(files, task)?)))
-        }
-        Source::Files(StudyFiles::File(path)) if FileKind::of(path) == Some(FileKind::Pairs) => {
-            let study = io::read_pair_study(path).map_err(|error| error.to_string())?;
-            Ok(Loaded::Pairs { study: Box::new(study), file: Some(path.clone()) })
+            Ok(Loaded::Remote(Box::new(remote.open(files, task)?)))
         }
         Source::Files(StudyFiles::Events(files)) if files.is_followed => follow_list(files),
         Source::Files(StudyFiles::Sweep(files)) if files.is_followed => follow_sweep(files),
-        Source::Files(files) => files.read(task).map(Loaded::from).map_err(|error| error.to_string()),
+        Source::Files(files) => {
+            let (study, files) = files.read(task).map_err(|error| error.to_string())?;
+            Ok(Loaded::Here { study: Box::new(study), files: Some(files), size: None, follower: None })
+        }
         Source::BuiltIn(BuiltIn { phantom, measured: Measured::Sweep { noise_fraction }, .. }) => {
-            let study = Box::new(simulate_sweep(phantom, *noise_fraction, task)?);
-            Ok(Loaded::Sweep { study, files: None, follower: None })
+            Ok(Loaded::simulated(simulate_sweep(phantom, *noise_fraction, task)?.map(Acquisition::complete), None))
         }
         Source::BuiltIn(BuiltIn { phantom, measured: Measured::Photons { scanner, counts: num_counts }, .. }) => {
             let scanner = find_scanner(scanner)?;
             let phantom = phantom::by_name(phantom, &scanner.geometry).map_err(|error| error.to_string())?;
             let scan = plan::scan_photons(&phantom, scanner, *num_counts, PHOTON_SEED, task);
-            Ok(counts(scan.map_err(|error| error.to_string())?, None, None))
+            Ok(Loaded::simulated(scan.map_err(|error| error.to_string())?, None))
         }
         Source::BuiltIn(BuiltIn { phantom, measured: Measured::Pairs { ring, counts: num_counts }, .. }) => {
             let ring = scanner::find_ring(ring).ok_or_else(|| format!("there is no ring '{ring}'"))?;
             let phantom = phantom::ring::by_name(phantom).map_err(|error| error.to_string())?;
             let scan = plan::scan_pairs(&phantom, ring, *num_counts, PHOTON_SEED, task);
-            Ok(Loaded::Pairs { study: Box::new(scan.map_err(|error| error.to_string())?), file: None })
+            Ok(Loaded::simulated(scan.map_err(|error| error.to_string())?, None))
         }
         Source::BuiltIn(BuiltIn {
             phantom,
@@ -275,17 +263,7 @@ fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded,
                 background_fraction: *background_fraction,
                 ..SimulationOptions::default()
             };
-            Ok(counts(simulate(phantom, scanner, *size, options, task)?, None, *size))
-        }
-    }
-}
-
-impl From<ReadStudy> for Loaded {
-    fn from(read: ReadStudy) -> Self {
-        match read {
-            ReadStudy::Counts(study, files) => Loaded::Counts { study: Box::new(study), files: Some(files), size: None },
-            ReadStudy::Events(study, files) => Loaded::Events { study: Box::new(study), files, following: None },
-            ReadStudy::Sweep(study, files) => Loaded::Sweep { study: Box::new(study), files: Some(files), follower: None },
+            Ok(Loaded::simulated(simulate(phantom, scanner, *size, options, task)?, *size))
         }
     }
 }
@@ -296,8 +274,9 @@ fn follow_list(files: &ListFiles) -> Result<Loaded, String> {
     let follower = ListFollower::new(reader);
     let begun = GatheredEvents::begun(follower.facts(), &options, ListSelection::default());
     let (events, notices) = begun.map_err(|error| error.to_string())?;
-    let study = Box::new(Study { notices, ..plan::study_of(&files.list, events.list().clone()) });
-    Ok(Loaded::Events { study, files: files.clone(), following: Some(Box::new((follower, events))) })
+    let study = Study { notices, ..plan::study_of(&files.list, events.list().clone()) }.map(Data::from);
+    let (files, follower) = (Some(StudyFiles::Events(files.clone())), Some(Box::new(Follower::List(follower, events))));
+    Ok(Loaded::Here { study: Box::new(study), files, size: None, follower })
 }
 
 fn find_scanner(name: &str) -> Result<&'static Scanner, String> {
@@ -308,7 +287,9 @@ fn follow_sweep(files: &SweepFiles) -> Result<Loaded, String> {
     let opened = SweepFollower::open(&files.projections, files.reference.as_deref());
     let (study, mut follower) = opened.map_err(|error| error.to_string())?;
     files.phase.map_or(Ok(()), |degrees| follower.set_phase(degrees)).map_err(|error| error.to_string())?;
-    Ok(Loaded::Sweep { study: Box::new(study), files: Some(files.clone()), follower: Some(Box::new(follower)) })
+    let study = study.map(|sweep| Data::Sweep(Acquisition::growing(sweep)));
+    let (files, follower) = (Some(StudyFiles::Sweep(files.clone())), Some(Box::new(Follower::Sweep(follower))));
+    Ok(Loaded::Here { study: Box::new(study), files, size: None, follower })
 }
 
 fn simulate(

@@ -1,15 +1,13 @@
 //! A list of events that is open.
 
-use std::sync::Arc;
-
-use crate::data::{CountRates, EventList, EventNumbers, Notice, Study};
+use crate::data::{CountRates, EventList, EventNumbers, Notice};
 use crate::plan::{ListAcquisition, ListFiles, cylinder_of};
 use crate::session::Feed;
 
 /// A list of events, and what the panel tells of it.
 pub struct OpenList {
-    /// The study; while the list is still being written without events.
-    pub study: Arc<Study<EventList>>,
+    /// The list; while it is still being written without events.
+    pub list: EventList,
     /// The files that it was read from.
     pub files: ListFiles,
     /// How its crystals lie, in words.
@@ -51,16 +49,16 @@ impl Counted {
 
 impl OpenList {
     /// A list out of a file.
-    pub fn new(study: Study<EventList>, files: ListFiles) -> Self {
-        let arrangement = match cylinder_of(&study.measured.facts) {
+    pub fn new(list: EventList, files: ListFiles) -> Self {
+        let arrangement = match cylinder_of(&list.facts) {
             Ok(cylinder) => format!("{} rings of {}, {} gaps", cylinder.num_rings, cylinder.num_detectors, cylinder.num_gaps()),
             Err(_) => "no cylinder".to_owned(),
         };
-        let counted = Counted::of(&study.measured);
-        Self { study: Arc::new(study), files, arrangement, counted, following: None }
+        let counted = Counted::of(&list);
+        Self { list, files, arrangement, counted, following: None }
     }
 
-    /// Takes in what has arrived. Where that makes the list whole, what is still to be told about it.
+    /// Takes in what has arrived. Returns the notices about the list once it is whole.
     pub fn update(&mut self) -> Option<Vec<Notice>> {
         let following = self.following.as_ref()?;
         let Some(list) = following.feed.take_whole() else {
@@ -73,7 +71,7 @@ impl OpenList {
             return None;
         };
         self.counted = Counted::of(&list);
-        self.study = Arc::new(Study::clone(&self.study).map(|_| list));
+        self.list = list;
         self.files.is_followed = false;
         self.following.take().map(|following| following.feed.stop())
     }

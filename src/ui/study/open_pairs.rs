@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::data::{PairCounts, ResponseMatrix, Study};
+use crate::data::{PairCounts, ResponseMatrix};
 use crate::plan::quick_matrix_recipe;
 
 /// Counts of pairs of crystals, and the matrix that reconstructs them.
 pub struct OpenPairs {
-    /// The study.
-    pub study: Arc<Study<PairCounts>>,
+    /// The counts.
+    pub pairs: PairCounts,
     /// Its total counts.
     pub total: f64,
     /// The file that it was read from; `None` for a simulation.
@@ -23,9 +23,9 @@ pub struct OpenPairs {
 }
 
 impl OpenPairs {
-    /// A study, of which no matrix is known yet.
-    pub fn new(study: Study<PairCounts>, file: Option<PathBuf>) -> Self {
-        let why_none_made = quick_matrix_recipe(&study.measured.ring).err().map(|error| error.to_string());
-        Self { total: study.measured.total(), study: Arc::new(study), file, matrix: None, matrix_file: None, why_none_made }
+    /// Counts of which no matrix is known yet.
+    pub fn new(pairs: PairCounts, file: Option<PathBuf>) -> Self {
+        let why_none_made = quick_matrix_recipe(&pairs.ring).err().map(|error| error.to_string());
+        Self { total: pairs.total(), pairs, file, matrix: None, matrix_file: None, why_none_made }
     }
 }

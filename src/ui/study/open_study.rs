@@ -1,21 +1,33 @@
 //! What is open: counts of a PET scan, along lines or of pairs of crystals, its single events, or an EPRI sweep.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use strum::VariantArray as _;
 
-use super::open_list::OpenList;
+use super::open_list::{Following, OpenList};
 use super::open_pairs::OpenPairs;
 use super::open_sweep::{Arrivals, OpenSweep};
 use super::open_tubes::OpenTubes;
-use crate::data::{Counts, Roi, Study, Volume};
+use crate::data::{Counts, Notice, Study};
 use crate::operator::Accumulation;
-use crate::plan::{Course, ScanFiles, SetupProblem, SubsetRule, scanner_of_tubes};
+use crate::plan::{Data, ListAcquisition, ListFiles, ScanFiles, SetupProblem, StudyFiles, SubsetRule, scanner_of_tubes};
 use crate::scanner::Scanner;
+use crate::session::Feed;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open.
-pub enum OpenStudy {
+pub struct OpenStudy {
+    /// The study.
+    pub study: Arc<Study<Data>>,
+    /// Voxels along x, y, z that it is best reconstructed on, where they are not the default.
+    pub size: Option<[usize; 3]>,
+    /// What the window keeps for its kind of data.
+    pub data: OpenData,
+}
+
+/// What the window keeps for each kind of data.
+pub enum OpenData {
     /// Counts along lines.
     Counts(OpenCounts),
     /// Counts of pairs of crystals.
@@ -28,170 +40,196 @@ pub enum OpenStudy {
 
 /// Counts that are open.
 pub struct OpenCounts {
-    /// The study.
-    pub study: Arc<Study<Counts>>,
-    /// Its total counts.
+    /// The counts.
+    pub counts: Counts,
+    /// Their total.
     pub total: f64,
-    /// What bounds the number of their subsets.
+    /// Bound on the number of their subsets.
     pub subset_rule: SubsetRule,
-    /// The files that it was read from; `None` for a simulation.
+    /// The files that they were read from; `None` for a simulation.
     pub files: Option<ScanFiles>,
-    /// Voxels that it is best reconstructed on, where they are not the scanner's default.
-    pub size: Option<[usize; 3]>,
     /// Tubes of response for them; `None` = none were made or opened yet.
     pub tubes: Option<Box<OpenTubes>>,
 }
 
 impl OpenCounts {
-    /// The scanner whose tubes of response can be simulated for them.
+    fn new(counts: Counts, files: Option<ScanFiles>) -> Self {
+        let (total, subset_rule) = (counts.prompts.total(), SubsetRule::of_counts(&counts));
+        Self { counts, total, subset_rule, files, tubes: None }
+    }
+
+    /// Returns the scanner whose tubes of response can be simulated for them.
     ///
     /// # Errors
-    /// Why they have none.
+    /// The scanner has none.
     pub fn scanner_of_tubes(&self) -> Result<&'static Scanner, SetupProblem> {
-        scanner_of_tubes(self.study.measured.geometry())
+        scanner_of_tubes(self.counts.geometry())
     }
 }
 
 impl OpenStudy {
+    /// A study that was read from these files; `None` = it was simulated.
+    pub fn new(study: Study<Data>, files: Option<StudyFiles>) -> Self {
+        let data = match (&study.measured, files) {
+            (Data::Counts(counts), Some(StudyFiles::Counts(files))) => {
+                OpenData::Counts(OpenCounts::new(counts.clone(), Some(files)))
+            }
+            (Data::Counts(counts), _) => OpenData::Counts(OpenCounts::new(counts.clone(), None)),
+            (Data::Pairs(pairs), files) => {
+                OpenData::Pairs(OpenPairs::new(pairs.clone(), files.map(|files| files.measured().to_owned())))
+            }
+            (Data::Events { list, .. }, Some(StudyFiles::Events(files))) => OpenData::Events(OpenList::new(list.clone(), files)),
+            (Data::Events { list, .. }, files) => {
+                let list_file = files.map_or_else(PathBuf::new, |files| files.measured().to_owned());
+                OpenData::Events(OpenList::new(list.clone(), ListFiles::of(&list_file)))
+            }
+            (Data::Sweep(acquisition), Some(StudyFiles::Sweep(files))) => {
+                OpenData::Sweep(Box::new(OpenSweep::new(acquisition.clone(), Some(files))))
+            }
+            (Data::Sweep(acquisition), _) => OpenData::Sweep(Box::new(OpenSweep::new(acquisition.clone(), None))),
+        };
+        Self { study: Arc::new(study), size: None, data }
+    }
+
+    /// Returns what a run reconstructs now: while a sweep is replayed, what the replay has shown of it so far.
+    pub fn to_reconstruct(&self) -> Arc<Study<Data>> {
+        match &self.data {
+            OpenData::Sweep(open) if open.is_replay() => self.study_with(Data::Sweep(open.acquisition.clone())),
+            _ => Arc::clone(&self.study),
+        }
+    }
+
+    /// Follows a list that is still being written.
+    pub fn follow_list(&mut self, acquisition: ListAcquisition, feed: Feed) {
+        if let OpenData::Events(open) = &mut self.data {
+            let (list, growing) = (open.list.clone(), Some(acquisition.clone()));
+            open.following = Some(Following { acquisition, feed });
+            self.set_data(Data::Events { list, growing });
+        }
+    }
+
+    /// Takes in the events that have arrived of a list that is being written. Returns the notices about it once it is whole.
+    pub fn update_list(&mut self) -> Option<Vec<Notice>> {
+        let OpenData::Events(open) = &mut self.data else { return None };
+        let notices = open.update()?;
+        let list = open.list.clone();
+        self.set_data(Data::from(list));
+        Some(notices)
+    }
+
+    /// Takes other data of the same study.
+    fn set_data(&mut self, data: Data) {
+        self.study = self.study_with(data);
+    }
+
+    fn study_with(&self, data: Data) -> Arc<Study<Data>> {
+        Arc::new(Study::clone(&self.study).map(|_| data))
+    }
+
     /// How its projections come.
     pub fn arrivals(&self) -> Arrivals {
         self.sweep().map_or(Arrivals::Over, OpenSweep::arrivals)
     }
 
-    /// Name for people.
+    /// Returns its title.
     pub fn title(&self) -> &str {
-        match self {
-            OpenStudy::Counts(open) => &open.study.title,
-            OpenStudy::Pairs(open) => &open.study.title,
-            OpenStudy::Events(open) => &open.study.title,
-            OpenStudy::Sweep(open) => &open.study.title,
-        }
-    }
-
-    /// The true image, for phantoms.
-    pub fn truth(&self) -> Option<&Volume> {
-        match self {
-            OpenStudy::Counts(open) => open.study.truth.as_deref(),
-            OpenStudy::Pairs(open) => open.study.truth.as_deref(),
-            OpenStudy::Events(open) => open.study.truth.as_deref(),
-            OpenStudy::Sweep(open) => open.study.truth.as_deref(),
-        }
-    }
-
-    /// Regions that came with it.
-    pub fn rois(&self) -> &[Roi] {
-        match self {
-            OpenStudy::Counts(open) => &open.study.rois,
-            OpenStudy::Pairs(open) => &open.study.rois,
-            OpenStudy::Events(open) => &open.study.rois,
-            OpenStudy::Sweep(open) => &open.study.rois,
-        }
+        &self.study.title
     }
 
     /// The axes of its image.
     pub fn axes(&self) -> ImageAxes {
-        match self {
-            OpenStudy::Counts(_) | OpenStudy::Pairs(_) | OpenStudy::Events(_) => ImageAxes::PATIENT,
-            OpenStudy::Sweep(open) => ImageAxes::of(open.space()),
-        }
-    }
-
-    /// What the steps of its reconstruction are called and counted by.
-    pub fn course(&self) -> Course {
-        match self {
-            OpenStudy::Counts(_) => Course::ITERATIONS,
-            OpenStudy::Events(_) => Course::EVENTS,
-            OpenStudy::Pairs(_) => Course::DENSITIES,
-            OpenStudy::Sweep(_) => Course::PROJECTIONS,
+        match &self.data {
+            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => ImageAxes::PATIENT,
+            OpenData::Sweep(open) => ImageAxes::of(open.space()),
         }
     }
 
     /// Along how many axes of the view an object is fitted. What a PET scanner sees fills its short z axis.
     pub fn num_fitted(&self) -> usize {
-        match self {
-            OpenStudy::Counts(_) | OpenStudy::Pairs(_) | OpenStudy::Events(_) => 2,
-            OpenStudy::Sweep(_) => self.axes().shown().len(),
+        match &self.data {
+            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => 2,
+            OpenData::Sweep(_) => self.axes().shown().len(),
         }
     }
 
     /// The counts, where they are some.
     pub fn counts(&self) -> Option<&OpenCounts> {
-        match self {
-            OpenStudy::Counts(open) => Some(open),
+        match &self.data {
+            OpenData::Counts(open) => Some(open),
             _ => None,
         }
     }
 
     /// The counts, to be changed.
     pub fn counts_mut(&mut self) -> Option<&mut OpenCounts> {
-        match self {
-            OpenStudy::Counts(open) => Some(open),
+        match &mut self.data {
+            OpenData::Counts(open) => Some(open),
             _ => None,
         }
     }
 
     /// The ways to add that its backprojections may know; none where nothing is added by several threads.
     pub fn accumulations(&self) -> &'static [Accumulation] {
-        match self {
-            OpenStudy::Counts(_) | OpenStudy::Events(_) => Accumulation::OF_LINES,
-            OpenStudy::Pairs(_) => Accumulation::VARIANTS,
-            OpenStudy::Sweep(_) => &[],
+        match &self.data {
+            OpenData::Counts(_) | OpenData::Events(_) => Accumulation::OF_LINES,
+            OpenData::Pairs(_) => Accumulation::VARIANTS,
+            OpenData::Sweep(_) => &[],
         }
     }
 
     /// What a start makes where it has to, in words.
     pub fn made_at_start(&self) -> &'static str {
-        match self {
-            OpenStudy::Pairs(_) => "the matrix",
-            OpenStudy::Events(_) => "the sensitivity",
-            OpenStudy::Counts(_) | OpenStudy::Sweep(_) => "tubes",
+        match &self.data {
+            OpenData::Pairs(_) => "the matrix",
+            OpenData::Events(_) => "the sensitivity",
+            OpenData::Counts(_) | OpenData::Sweep(_) => "tubes",
         }
     }
 
     /// The counts of pairs of crystals, where they are some.
     pub fn pairs(&self) -> Option<&OpenPairs> {
-        match self {
-            OpenStudy::Pairs(open) => Some(open),
+        match &self.data {
+            OpenData::Pairs(open) => Some(open),
             _ => None,
         }
     }
 
     /// The counts of pairs of crystals, to be changed.
     pub fn pairs_mut(&mut self) -> Option<&mut OpenPairs> {
-        match self {
-            OpenStudy::Pairs(open) => Some(open),
+        match &mut self.data {
+            OpenData::Pairs(open) => Some(open),
             _ => None,
         }
     }
 
     /// The list of events, where it is one.
     pub fn list(&self) -> Option<&OpenList> {
-        match self {
-            OpenStudy::Events(open) => Some(open),
+        match &self.data {
+            OpenData::Events(open) => Some(open),
             _ => None,
         }
     }
 
     /// The list of events, to be changed.
     pub fn list_mut(&mut self) -> Option<&mut OpenList> {
-        match self {
-            OpenStudy::Events(open) => Some(open),
+        match &mut self.data {
+            OpenData::Events(open) => Some(open),
             _ => None,
         }
     }
 
     /// The EPRI sweep, where it is one.
     pub fn sweep(&self) -> Option<&OpenSweep> {
-        match self {
-            OpenStudy::Sweep(open) => Some(open),
+        match &self.data {
+            OpenData::Sweep(open) => Some(open),
             _ => None,
         }
     }
 
     /// The EPRI sweep, to be changed.
     pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
-        match self {
-            OpenStudy::Sweep(open) => Some(open),
+        match &mut self.data {
+            OpenData::Sweep(open) => Some(open),
             _ => None,
         }
     }

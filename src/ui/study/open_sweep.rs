@@ -1,11 +1,9 @@
 //! The EPRI sweep that is open: the acquisition that runs reconstruct, what feeds it, and what the window shows of it.
 
-use std::sync::Arc;
-
 use egui::{ColorImage, TextureHandle, TextureOptions};
 
 use super::filter_curve::FilterCurve;
-use crate::data::{self, Direction, Notice, Projection, Study, Sweep, SweepSpace};
+use crate::data::{self, Direction, Notice, Projection, Sweep, SweepSpace};
 use crate::plan::{Acquisition, SweepFiles};
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
@@ -19,7 +17,7 @@ const MAX_PICTURE: [usize; 2] = [1024, 1024];
 /// The sweep that is open.
 pub struct OpenSweep {
     /// The sweep as the file has it.
-    pub study: Arc<Study<Acquisition>>,
+    whole: Acquisition,
     /// The files that it was read from; `None` for a simulation.
     pub files: Option<SweepFiles>,
     /// What runs reconstruct: the file's sweep, or what a replay has shown of it so far.
@@ -95,13 +93,11 @@ impl Arrivals {
 
 impl OpenSweep {
     /// A sweep that is whole, or begins to be followed.
-    pub fn new(study: Study<Sweep>, files: Option<SweepFiles>) -> Self {
-        let is_followed = files.as_ref().is_some_and(|files| files.is_followed);
-        let phase_degrees = study.measured.facts.phase.map_or(0.0, |phase| phase.degrees);
-        let study = study.map(if is_followed { Acquisition::growing } else { Acquisition::complete });
+    pub fn new(whole: Acquisition, files: Option<SweepFiles>) -> Self {
+        let phase_degrees = whole.look(|sweep| sweep.facts.phase).map_or(0.0, |phase| phase.degrees);
         Self {
-            acquisition: study.measured.clone(),
-            study: Arc::new(study),
+            acquisition: whole.clone(),
+            whole,
             files,
             feed: None,
             pace: USUAL_PACE,
@@ -116,21 +112,12 @@ impl OpenSweep {
 
     /// The sweep as the file has it.
     pub fn whole(&self) -> &Acquisition {
-        &self.study.measured
+        &self.whole
     }
 
     /// What it is an image of.
     pub fn space(&self) -> SweepSpace {
         self.whole().look(|sweep| sweep.space)
-    }
-
-    /// What a run reconstructs now.
-    pub fn to_reconstruct(&self) -> Arc<Study<Acquisition>> {
-        if self.is_replay() {
-            Arc::new(Study::clone(&self.study).map(|_| self.acquisition.clone()))
-        } else {
-            Arc::clone(&self.study)
-        }
     }
 
     /// Whether it came from a file without the reference spectrum that it takes.

@@ -8,20 +8,9 @@ use crate::data::ResponseMatrix;
 use crate::session::{Maker, MatrixFile};
 use crate::ui::widgets::format;
 
-/// What the counts are.
-pub fn pair_facts_ui(open: &OpenPairs, ui: &mut Ui) {
-    ui.add(egui::Label::new(RichText::new(&open.study.title).strong()).wrap());
-    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
-        for (name, value) in facts(open) {
-            ui.label(RichText::new(name).weak());
-            ui.add(egui::Label::new(value).wrap());
-            ui.end_row();
-        }
-    });
-}
-
-fn facts(open: &OpenPairs) -> Vec<(&'static str, String)> {
-    let ring = &open.study.measured.ring;
+/// Returns the facts about the study as names and values.
+pub fn pair_facts(open: &OpenPairs) -> Vec<(&'static str, String)> {
+    let ring = &open.pairs.ring;
     let [across, along] = ring.num;
     let crystals =
         format!("{}: {} modules, {} layers of {across} × {along}", ring.num_crystals(), ring.num_modules, ring.num_layers());

@@ -9,7 +9,7 @@ use super::list_form::{ListForm, ListTable};
 use super::loader::{BUILT_IN, Loading, Source};
 use super::open_list::OpenList;
 use super::open_pairs::OpenPairs;
-use super::open_study::{OpenCounts, OpenStudy};
+use super::open_study::{OpenData, OpenStudy};
 use super::open_sweep::OpenSweep;
 use super::open_tubes::OpenTubes;
 use super::tube_form::TubeForm;
@@ -17,7 +17,7 @@ use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
 use crate::io::{self, Correction};
 use crate::montecarlo::TubeRecipe;
 use crate::operator::tubes_fit;
-use crate::plan::{Course, ListFiles, ScanFiles, StudyFiles, SweepFiles};
+use crate::plan::{Course, Job, ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::scanner::Scanner;
 use crate::session::{Maker, MatrixFile, TubeSource};
 use crate::ui::widgets::image_axes::ImageAxes;
@@ -88,6 +88,11 @@ pub enum StudyRequest {
 }
 
 impl StudyState {
+    /// Whether a run is of the study that is open.
+    pub fn is_of_open(&self, job: &Job) -> bool {
+        self.open.as_ref().is_some_and(|open| Arc::ptr_eq(&open.study, &job.study))
+    }
+
     /// Whether something is asked about a study.
     pub fn has_form(&self) -> bool {
         self.tube_form.is_some() || self.list_form.is_some()
@@ -125,7 +130,7 @@ impl StudyState {
     pub fn take_tubes(&mut self, set: Arc<TubeSet>, file: Option<PathBuf>) -> Result<(), String> {
         let open = self.open.as_mut().and_then(OpenStudy::counts_mut);
         let open = open.ok_or("tubes of response go with counts: open a scan of the scanner first, then its tubes")?;
-        tubes_fit(open.study.measured.geometry(), &set).map_err(|error| error.to_string())?;
+        tubes_fit(open.counts.geometry(), &set).map_err(|error| error.to_string())?;
         open.tubes = Some(Box::new(OpenTubes::new(set, file)));
         self.num_made += 1;
         Ok(())
@@ -143,7 +148,7 @@ impl StudyState {
     pub fn take_matrix(&mut self, matrix: Arc<ResponseMatrix>, file: Option<PathBuf>) -> Result<(), String> {
         let open = self.open.as_mut().and_then(OpenStudy::pairs_mut);
         let open = open.ok_or("a system matrix needs a crystal-pair histogram: open a scan of its ring first")?;
-        matrix.fits(&open.study.measured.ring).map_err(|error| error.to_string())?;
+        matrix.fits(&open.pairs.ring).map_err(|error| error.to_string())?;
         (open.matrix, open.matrix_file) = (Some(matrix), file);
         self.num_made += 1;
         Ok(())
@@ -151,7 +156,7 @@ impl StudyState {
 
     /// What the steps of its reconstruction are called and counted by.
     pub fn course(&self) -> Course {
-        self.open.as_ref().map_or(Course::ITERATIONS, OpenStudy::course)
+        self.open.as_ref().map_or(Course::ITERATIONS, |open| open.study.measured.course())
     }
 
     /// Along how many axes of the view an object is fitted.
@@ -166,13 +171,12 @@ impl StudyState {
 
     /// The true image, for phantoms.
     pub fn truth(&self) -> Option<&Volume> {
-        self.open.as_ref().and_then(OpenStudy::truth)
+        self.open.as_ref()?.study.truth.as_deref()
     }
 
     /// The open counts' files with other corrections.
     pub fn corrected(&self, edit: impl FnOnce(&mut ScanFiles)) -> Option<Source> {
-        let Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) = &self.open else { return None };
-        let mut files = files.clone();
+        let mut files = self.open.as_ref()?.counts()?.files.clone()?;
         edit(&mut files);
         Some(Source::Files(StudyFiles::Counts(files)))
     }
@@ -240,9 +244,9 @@ impl StudyState {
             StudyAction::CloseListForm => self.list_form = None,
             StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
             StudyAction::Replay => return Some(StudyRequest::Replay),
-            StudyAction::StopFeed => match &mut self.open {
-                Some(OpenStudy::Sweep(open)) => return Some(StudyRequest::Tell(open.stop_feed())),
-                Some(OpenStudy::Events(open)) => open.stop_following(),
+            StudyAction::StopFeed => match self.open.as_mut().map(|open| &mut open.data) {
+                Some(OpenData::Sweep(open)) => return Some(StudyRequest::Tell(open.stop_feed())),
+                Some(OpenData::Events(open)) => open.stop_following(),
                 _ => {}
             },
             StudyAction::AskSaveSession => return Some(StudyRequest::AskSaveSession),
@@ -269,18 +273,18 @@ impl StudyState {
 
     /// The file with the measured data of the open study, wherever it is.
     pub fn measured_file(&self) -> Option<&Path> {
-        match self.open.as_ref()? {
-            OpenStudy::Counts(open) => open.files.as_ref().map(|files| &*files.measured),
-            OpenStudy::Events(open) => Some(&open.files.list),
-            OpenStudy::Sweep(open) => open.files.as_ref().map(|files| &*files.projections),
-            OpenStudy::Pairs(_) => None,
+        match &self.open.as_ref()?.data {
+            OpenData::Counts(open) => open.files.as_ref().map(|files| &*files.measured),
+            OpenData::Events(open) => Some(&open.files.list),
+            OpenData::Sweep(open) => open.files.as_ref().map(|files| &*files.projections),
+            OpenData::Pairs(_) => None,
         }
     }
 
     /// The files of the open counts where they are on this machine.
     fn own_scan_files(&self) -> Option<&ScanFiles> {
         let open = self.open.as_ref().and_then(OpenStudy::counts)?;
-        open.files.as_ref().filter(|_| !open.study.measured.prompts.is_elsewhere())
+        open.files.as_ref().filter(|_| !open.counts.prompts.is_elsewhere())
     }
 
     /// Takes what 1 count/mm stands for, Bq/mL, and keeps it beside the scan's file where there is one; what went wrong with

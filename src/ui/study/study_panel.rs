@@ -6,13 +6,13 @@ use egui::{RichText, Ui};
 
 use super::action::StudyAction;
 use super::calibration::{Calibration, calibration_ui};
-use super::list_panel::{attenuation_ui, list_facts_ui, list_feed_ui};
+use super::list_panel::{attenuation_ui, list_facts, list_feed_ui};
 use super::loader::{BUILT_IN, Loading};
-use super::open_study::{OpenCounts, OpenStudy};
-use super::pair_panel::{matrix_ui, pair_facts_ui};
-use super::sweep_facts::{sweep_facts_ui, sweep_feed_ui};
+use super::open_study::{OpenCounts, OpenData, OpenStudy};
+use super::pair_panel::{matrix_ui, pair_facts};
+use super::sweep_facts::{sweep_facts, sweep_feed_ui};
 use super::tubes_panel::tubes_ui;
-use crate::data::{Counts, Study};
+use crate::data::Counts;
 use crate::io::Correction;
 use crate::io::formats::{Access, Content, described};
 use crate::plan::ScanFiles;
@@ -50,33 +50,30 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         loading_ui(loading, ui, actions);
     }
     match view.study {
-        Some(OpenStudy::Counts(open)) => facts_ui(&open.study, open.total, open.files.as_ref(), ui),
-        Some(OpenStudy::Pairs(open)) => {
-            pair_facts_ui(open, ui);
-            matrix_ui(open, view.matrix_maker, ui, actions);
-        }
-        Some(OpenStudy::Events(open)) => list_facts_ui(open, ui),
-        Some(OpenStudy::Sweep(open)) => sweep_facts_ui(open, ui),
+        Some(open) => facts_ui(open, ui),
         None if view.loading.is_none() => {
             ui.label("No study is open. Open a file, drop one here, or choose a built-in study.");
         }
         None => {}
     }
+    if let Some(open) = view.study.and_then(OpenStudy::pairs) {
+        matrix_ui(open, view.matrix_maker, ui, actions);
+    }
     if let Some(open) = view.study.and_then(OpenStudy::counts).filter(|open| open.scanner_of_tubes().is_ok()) {
         tubes_ui(open.tubes.as_deref(), view.tube_maker, view.show_timings, ui, actions);
     }
-    match view.study {
-        Some(OpenStudy::Counts(OpenCounts { files: Some(files), .. })) => {
+    match view.study.map(|open| &open.data) {
+        Some(OpenData::Counts(OpenCounts { files: Some(files), .. })) => {
             ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
         }
-        Some(OpenStudy::Events(open)) => {
+        Some(OpenData::Events(open)) => {
             ui.add_enabled_ui(view.loading.is_none(), |ui| attenuation_ui(open, ui, actions));
             list_feed_ui(open, ui, actions);
         }
-        Some(OpenStudy::Sweep(open)) => sweep_feed_ui(open, ui, actions),
+        Some(OpenData::Sweep(open)) => sweep_feed_ui(open, ui, actions),
         _ => {}
     }
-    if let Some(OpenStudy::Counts(_) | OpenStudy::Events(_)) = view.study {
+    if let Some(OpenData::Counts(_) | OpenData::Events(_)) = view.study.map(|open| &open.data) {
         calibration_ui(view.calibration, view.selected_roi, ui, actions);
     }
     ui.horizontal(|ui| {
@@ -121,32 +118,41 @@ fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     ui.separator();
 }
 
-/// What the study is.
-fn facts_ui(study: &Study<Counts>, total: f64, files: Option<&ScanFiles>, ui: &mut Ui) {
-    let geometry = study.measured.geometry();
-    ui.add(egui::Label::new(RichText::new(&study.title).strong()).wrap());
+/// The title of the study and the facts about it.
+fn facts_ui(open: &OpenStudy, ui: &mut Ui) {
+    let rows = match &open.data {
+        OpenData::Counts(open) => counts_facts(open),
+        OpenData::Pairs(open) => pair_facts(open),
+        OpenData::Events(open) => list_facts(open),
+        OpenData::Sweep(open) => sweep_facts(open),
+    };
+    ui.add(egui::Label::new(RichText::new(open.title()).strong()).wrap());
     egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
-        let mut row = |name: &str, value: String| {
+        for (name, value) in rows {
             ui.label(RichText::new(name).weak());
             ui.add(egui::Label::new(value).wrap());
             ui.end_row();
-        };
-        let known = scanner::find_by_originating_system(&geometry.scanner);
-        row("Scanner", known.map_or_else(|| geometry.scanner.clone(), |scanner| scanner.title.clone()));
-        row("Counts", format::count(total));
-        row("Bins", format::count(geometry.num_bins() as f64));
-        let bins = match geometry.in_plane {
-            InPlane::ArcCorrected { .. } => "arc-corrected",
-            InPlane::Detectors | InPlane::DetectorPairs => "not arc-corrected",
-            InPlane::Heads { .. } => "arc-corrected, rotating heads",
-        };
-        let (views, tangential, planes) = (geometry.num_views, geometry.num_tangential, geometry.num_planes());
-        row(
-            "Sampling",
-            format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len()),
-        );
-        row("Corrections", files.map_or_else(|| corrections(&study.measured), |files| files.corrections(&study.measured)));
+        }
     });
+}
+
+fn counts_facts(open: &OpenCounts) -> Vec<(&'static str, String)> {
+    let geometry = open.counts.geometry();
+    let known = scanner::find_by_originating_system(&geometry.scanner);
+    let bins = match geometry.in_plane {
+        InPlane::ArcCorrected { .. } => "arc-corrected",
+        InPlane::Detectors | InPlane::DetectorPairs => "not arc-corrected",
+        InPlane::Heads { .. } => "arc-corrected, rotating heads",
+    };
+    let (views, tangential, planes) = (geometry.num_views, geometry.num_tangential, geometry.num_planes());
+    let files = open.files.as_ref();
+    vec![
+        ("Scanner", known.map_or_else(|| geometry.scanner.clone(), |scanner| scanner.title.clone())),
+        ("Counts", format::count(open.total)),
+        ("Bins", format::count(geometry.num_bins() as f64)),
+        ("Sampling", format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len())),
+        ("Corrections", files.map_or_else(|| corrections(&open.counts), |files| files.corrections(&open.counts))),
+    ]
 }
 
 /// Ways to correct a study from a file.

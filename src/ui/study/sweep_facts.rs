@@ -8,18 +8,10 @@ use crate::data::{Sweep, SweepKind};
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::format;
 
-/// What the sweep is.
-pub fn sweep_facts_ui(open: &OpenSweep, ui: &mut Ui) {
-    ui.add(egui::Label::new(RichText::new(&open.study.title).strong()).wrap());
+/// Returns the facts about the study as names and values.
+pub fn sweep_facts(open: &OpenSweep) -> Vec<(&'static str, String)> {
     let expected = open.acquisition.num_expected();
-    let rows = open.acquisition.look(|sweep| facts(sweep, expected));
-    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
-        for (name, value) in rows {
-            ui.label(RichText::new(name).weak());
-            ui.add(egui::Label::new(value).wrap());
-            ui.end_row();
-        }
-    });
+    open.acquisition.look(|sweep| facts(sweep, expected))
 }
 
 fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> {

@@ -79,7 +79,7 @@ impl Colouring {
     }
 
     /// Puts right what a text can hold and nothing in the window would make.
-    pub fn put_right(&mut self) {
+    pub fn sanitize(&mut self) {
         let [low, high] = self.window;
         if !(low.is_finite() && high.is_finite() && low < high) {
             *self = Self { window: [0.0, 1.0], auto_window: true, ..self.clone() };

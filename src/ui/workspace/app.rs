@@ -15,7 +15,7 @@ use super::status::{FrameMeter, MemoryMeter};
 use super::wake::waker;
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
-use crate::plan::{Acquisition, Cache, Device, DeviceChoice, Forecast};
+use crate::plan::{Acquisition, Cache, Data, Device, DeviceChoice, Forecast};
 use crate::render::VolumeSlot;
 use crate::session::{Session, SessionOptions, Trace};
 use crate::ui::numbers::plot_options::{PlotOptions, ProfileCurves};
@@ -198,12 +198,14 @@ impl App {
         export::write_csv(path, views.map(|view| (&view.live, self.calibration_of_run(&view.live))))
     }
 
+    /// The study that is open.
+    pub fn study(&self) -> Option<&Study<Data>> {
+        self.study.open.as_ref().map(|open| &*open.study)
+    }
+
     /// The counts that are open.
-    pub fn study(&self) -> Option<&Study<Counts>> {
-        match &self.study.open {
-            Some(OpenStudy::Counts(open)) => Some(&open.study),
-            _ => None,
-        }
+    pub fn counts(&self) -> Option<&Counts> {
+        Some(&self.study.open.as_ref()?.counts()?.counts)
     }
 
     /// The EPRI sweep that is open, as runs reconstruct it.
@@ -313,8 +315,8 @@ impl App {
             && let Some(open) = self.study.sweep_mut()
         {
             // Of the run that made the image, not of the next one.
-            let of_image = run.running.as_ref().unwrap_or(&run.forms).fbp.filter_settings();
-            open.update(ctx, &of_image, &run.forms.fbp.filter_settings());
+            let of_image = run.running.as_ref().unwrap_or(&run.forms).filter();
+            open.update(ctx, &of_image, &run.forms.filter());
         }
         run.derive(&mut self.rois);
         let scale = self.scale();

@@ -7,25 +7,11 @@ use std::sync::Arc;
 use egui::Context;
 
 use super::app::App;
-use crate::data::{Notice, PairCounts, ResponseMatrix, Study};
-use crate::plan::{Job, StartInfo};
+use crate::data::{Notice, PairCounts, ResponseMatrix};
+use crate::plan::StartInfo;
 use crate::session::{Maker, MatrixFile};
-use crate::ui::study::open_pairs::OpenPairs;
-use crate::ui::study::open_study::OpenStudy;
 
 impl App {
-    /// Shows counts of pairs of crystals; what is to be told about them comes back.
-    pub(super) fn show_pairs(&mut self, mut study: Study<PairCounts>, file: Option<PathBuf>) -> Vec<Notice> {
-        self.options.trace.record("study_ready", &[("pairs", study.measured.counts.len() as f64)]);
-        let notices = std::mem::take(&mut study.notices);
-        // The matrix of the study before goes with another one of the same ring.
-        let before = self.study.pairs().and_then(|open| Some((open.matrix.clone()?, open.matrix_file.clone())));
-        let (matrix, matrix_file) = before.filter(|(matrix, _)| matrix.fits(&study.measured.ring).is_ok()).unzip();
-        let open = OpenPairs { matrix, matrix_file: matrix_file.flatten(), ..OpenPairs::new(study, file) };
-        self.study.open = Some(OpenStudy::Pairs(open));
-        notices
-    }
-
     /// Begins to read a matrix; one that was on its way is given up.
     pub(super) fn await_matrix(&mut self, ctx: &Context, path: PathBuf) {
         let wake = ctx.clone();
@@ -50,17 +36,18 @@ impl App {
 
     /// Keeps the matrix that a run came by itself, so that the next one and the window have it too.
     pub(super) fn take_matrix_of_run(&mut self, info: &StartInfo) {
-        let Job::Pairs { study, settings } = &info.job else { return };
-        let Some(open) = self.study.pairs().filter(|open| Arc::ptr_eq(&open.study, study)) else { return };
-        if let Some(matrix) = settings.matrix.as_ref().filter(|_| open.matrix.is_none()) {
+        if !self.study.is_of_open(&info.job) || self.study.pairs().is_none_or(|open| open.matrix.is_some()) {
+            return;
+        }
+        if let Some(matrix) = &info.job.settings.matrix {
             // It was used with these counts: it fits.
             let _ = self.study.take_matrix(Arc::clone(matrix), None);
         }
     }
 
     /// The counts of pairs of crystals that are open.
-    pub fn pairs(&self) -> Option<&Study<PairCounts>> {
-        self.study.pairs().map(|open| &*open.study)
+    pub fn pairs(&self) -> Option<&PairCounts> {
+        self.study.pairs().map(|open| &open.pairs)
     }
 
     /// The matrix of the open counts of pairs of crystals.

@@ -8,16 +8,16 @@ use super::app::App;
 use super::dialogs::FileTask;
 use super::leaving::Leave;
 use super::wake::waker;
-use crate::data::{Counts, Notice, Study, Sweep};
-use crate::io::{FileKind, SweepFollower};
-use crate::plan::{Acquisition, ListFiles, ScanFiles, StudyFiles, SubsetRule, SweepFiles};
-use crate::session::wire::{HeadStudy, Remote, StudyHead};
+use crate::data::Notice;
+use crate::io::FileKind;
+use crate::plan::{Acquisition, ListAcquisition, ListFiles, StudyFiles};
+use crate::session::wire::{Remote, RemoteStudy};
 use crate::session::{Command, Feed, TubeSource};
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::study::action::StudyAction;
 use crate::ui::study::list_form::ListForm;
-use crate::ui::study::loader::{Loaded, Source};
-use crate::ui::study::open_study::{OpenCounts, OpenStudy};
+use crate::ui::study::loader::{Follower, Loaded, Source};
+use crate::ui::study::open_study::{OpenData, OpenStudy};
 use crate::ui::study::open_sweep::OpenSweep;
 use crate::ui::study::openable::why_no_study;
 use crate::ui::study::state::StudyRequest;
@@ -40,7 +40,7 @@ impl App {
             Some(StudyRequest::AskForTubes) => _ = self.ask(ctx, FileTask::OpenTubes),
             Some(StudyRequest::AskForMatrix) => _ = self.ask(ctx, FileTask::OpenMatrix),
             Some(StudyRequest::MakeTubes(scanner, recipe)) => {
-                let (cache, device) = (self.options.cache.clone(), self.runs.active().forms.counts.device);
+                let (cache, device) = (self.options.cache.clone(), self.runs.active().forms.settings.device);
                 self.await_tubes(ctx, TubeSource::Simulation { scanner, recipe, device, cache });
             }
             Some(StudyRequest::CalibrateBySelected) => self.calibrate_by_selected(ctx),
@@ -116,15 +116,29 @@ impl App {
         let is_the_same = self.study.is_open(&source) && restored.is_none();
         self.slices.begin_study(is_the_same);
         let tubes = self.study.tubes().map(|tubes| (Arc::clone(&tubes.set), tubes.file.clone()));
+        let matrix = self.study.pairs().and_then(|open| Some((open.matrix.clone()?, open.matrix_file.clone())));
         let notices = match loaded {
-            Loaded::Counts { study, files, size } => self.show_counts(*study, files, size),
-            Loaded::Elsewhere(head) => self.show_head(ctx, *head),
-            Loaded::Pairs { study, file } => self.show_pairs(*study, file),
-            Loaded::Events { study, files, following } => {
-                self.show_list(ctx, *study, files, following.map(|following| *following))
+            Loaded::Here { study, files, size, follower } => {
+                self.show_open(ctx, OpenStudy { size, ..OpenStudy::new(*study, files) }, follower.map(|follower| *follower))
             }
-            Loaded::Sweep { study, files, follower } => self.show_sweep(ctx, *study, files, follower.map(|follower| *follower)),
+            Loaded::Remote(head) => match head.study() {
+                Ok(RemoteStudy { study, files, counted }) => {
+                    let mut open = OpenStudy::new(study, Some(files));
+                    if let (Some(open), Some(counted)) = (open.counts_mut(), counted) {
+                        (open.total, open.subset_rule) = counted;
+                    }
+                    self.show_open(ctx, open, None)
+                }
+                Err(reason) => {
+                    self.study.open = None;
+                    vec![Notice::error(format!("invalid remote study: {reason}"))]
+                }
+            },
         };
+        // The matrix of the study before goes with another one of the same ring.
+        if let Some((matrix, file)) = matrix {
+            let _ = self.study.take_matrix(matrix, file);
+        }
         if !self.tabs().has(self.numbers) {
             self.numbers = NumbersTab::Rois;
         }
@@ -157,57 +171,39 @@ impl App {
         }
     }
 
-    /// Shows counts; what is to be told about them comes back.
-    fn show_counts(&mut self, mut study: Study<Counts>, files: Option<ScanFiles>, size: Option<[usize; 3]>) -> Vec<Notice> {
-        self.options.trace.record("study_ready", &[("bins", study.measured.geometry().num_bins() as f64)]);
-        let notices = std::mem::take(&mut study.notices);
-        let (total, subset_rule) = (study.measured.prompts.total(), SubsetRule::of_counts(&study.measured));
-        let study = Arc::new(study);
-        self.study.open = Some(OpenStudy::Counts(OpenCounts { study, total, subset_rule, files, size, tubes: None }));
-        notices
-    }
-
-    /// Shows a scan that is elsewhere; what is to be told about it comes back.
-    fn show_head(&mut self, ctx: &Context, head: StudyHead) -> Vec<Notice> {
-        match head.study() {
-            Ok(HeadStudy::Counts { study, total, subset_rule, files }) => {
-                let notices = self.show_counts(study, Some(files), None);
-                let open = self.study.open.iter_mut().filter_map(OpenStudy::counts_mut);
-                open.for_each(|open| (open.total, open.subset_rule) = (total, subset_rule));
-                notices
+    /// Shows a study, and follows its file where that is still being written; returns the notices about it.
+    fn show_open(&mut self, ctx: &Context, mut open: OpenStudy, follower: Option<Follower>) -> Vec<Notice> {
+        self.options.trace.record("study_ready", &[open.study.measured.amount()]);
+        let notices = open.study.notices.clone();
+        match follower {
+            Some(Follower::List(follower, events)) => {
+                let acquisition = ListAcquisition::growing(events);
+                let feed = Feed::follow_list(follower, acquisition.clone(), self.on_arrival(ctx));
+                if let Some(feed) = self.feed_or_notice(ctx, feed) {
+                    open.follow_list(acquisition, feed);
+                }
             }
-            Ok(HeadStudy::Events(study, files)) => self.show_list(ctx, study, files, None),
-            Ok(HeadStudy::Sweep(study, files)) => self.show_sweep(ctx, study, Some(files), None),
-            Err(reason) => {
-                self.study.open = None;
-                vec![Notice::error(format!("invalid remote study: {reason}"))]
+            Some(Follower::Sweep(follower)) => {
+                let arrived = self.on_arrival(ctx);
+                if let Some(sweep) = open.sweep_mut() {
+                    let feed = Feed::follow(follower, sweep.whole().clone(), arrived);
+                    sweep.feed = self.feed_or_notice(ctx, feed);
+                }
             }
+            None => {}
         }
-    }
-
-    /// Shows a sweep, and follows it where it is still being written; what is to be told about it comes back.
-    fn show_sweep(
-        &mut self,
-        ctx: &Context,
-        mut study: Study<Sweep>,
-        files: Option<SweepFiles>,
-        follower: Option<SweepFollower>,
-    ) -> Vec<Notice> {
-        self.options.trace.record("study_ready", &[("projections", study.measured.num_complete() as f64)]);
-        let notices = std::mem::take(&mut study.notices);
-        let mut open = OpenSweep::new(study, files);
-        if let Some(follower) = follower {
-            let feed = Feed::follow(follower, open.whole().clone(), self.on_arrival(ctx));
-            open.feed = self.feed_or_notice(ctx, feed);
+        match &open.data {
+            OpenData::Events(_) => self.numbers = NumbersTab::Rates,
+            OpenData::Sweep(_) => self.numbers = NumbersTab::Sweep,
+            OpenData::Counts(_) | OpenData::Pairs(_) => {}
         }
-        self.study.open = Some(OpenStudy::Sweep(Box::new(open)));
-        self.numbers = NumbersTab::Sweep;
+        self.study.open = Some(open);
         notices
     }
 
     pub(super) fn take_rois_from_study(&mut self) {
         if let Some(open) = &self.study.open {
-            self.rois.set(open.rois().to_vec());
+            self.rois.set(open.study.rois.clone());
             self.rois_are_kept();
         }
     }

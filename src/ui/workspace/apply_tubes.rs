@@ -7,7 +7,7 @@ use egui::Context;
 
 use super::app::App;
 use crate::data::{Notice, TubeSet};
-use crate::plan::{Job, ProjectorChoice, StartInfo};
+use crate::plan::{ProjectorChoice, StartInfo};
 use crate::session::{Maker, TubeSource};
 use crate::ui::numbers::tabs::{NumbersTab, TabsOf};
 use crate::ui::study::open_study::OpenStudy;
@@ -34,7 +34,7 @@ impl App {
                 notices.into_iter().for_each(|notice| self.notify(ctx, notice));
                 // A restored session has its own projector.
                 if !self.study.starts_when_made {
-                    self.runs.active_mut().forms.counts.projector = ProjectorChoice::TUBES;
+                    self.runs.active_mut().forms.settings.projector = ProjectorChoice::TUBES;
                     self.notify(ctx, Notice::info("the next run uses these tubes of response (projector tubes)"));
                 }
             }
@@ -45,9 +45,8 @@ impl App {
 
     /// Keeps the tubes that a run came by itself, so that the next one and the window have them too.
     pub(super) fn take_tubes_of_run(&mut self, info: &StartInfo) {
-        let Job::Counts { study, settings } = &info.job else { return };
-        let is_of_open = self.study.open.as_ref().and_then(OpenStudy::counts).is_some_and(|open| Arc::ptr_eq(&open.study, study));
-        if let Some(set) = settings.tubes.as_ref().filter(|_| is_of_open && self.study.tubes().is_none()) {
+        let is_wanted = self.study.is_of_open(&info.job) && self.study.tubes().is_none();
+        if let Some(set) = info.job.settings.tubes.as_ref().filter(|_| is_wanted) {
             // They were used with these counts: they fit.
             let _ = self.study.take_tubes(Arc::clone(set), None);
         }

@@ -37,7 +37,7 @@ impl App {
         forms.stop = Default::default();
         let outcome = forms.reset(open, self.options.device);
         if let Some(num_iterations) = self.options.num_iterations.take() {
-            forms.counts.num_iterations = num_iterations;
+            forms.settings.num_iterations = num_iterations;
         }
         if let Err(text) = outcome {
             self.notify(ctx, Notice::error(text));

@@ -30,17 +30,16 @@ use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
 use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
 use crate::ui::study::list_form::list_form_ui;
 use crate::ui::study::list_panel::rates_ui;
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open_study::{OpenData, OpenStudy};
 use crate::ui::study::open_sweep::Arrivals;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
 use crate::ui::study::tube_form::tube_form_ui;
 use crate::ui::study::tube_tab::tube_tab_ui;
-use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::place::Place;
-use crate::ui::widgets::theme;
+use crate::ui::widgets::{format, theme};
 
 /// What the tab of tubes says before there are any.
 const NO_TUBES_YET: &str =
@@ -142,6 +141,7 @@ impl App {
             has_image: self.run().shown.volume().is_some(),
             post_filter_mm: self.run().post_filter_mm,
             show_timings: !self.options.for_pictures,
+            shows_research: self.slices.view.shows_research,
         };
         summed(actions, Action::Run, |actions| recon_ui(&recon, ui, actions));
     }
@@ -149,7 +149,7 @@ impl App {
     fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let scale = self.scale();
         let table_width = 0.43 * ui.available_width();
-        let has_study_rois = self.study.open.as_ref().is_some_and(|open| !open.rois().is_empty());
+        let has_study_rois = self.study.open.as_ref().is_some_and(|open| !open.study.rois.is_empty());
         let rois = RoiView {
             rois: &self.rois.document.rois,
             numbers: self.run().table.numbers(),
@@ -216,11 +216,11 @@ impl App {
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
                     (NumbersTab::Rates, _) => {
-                        let frames_ms = self.run().forms.counts.frames().unwrap_or_default();
+                        let frames_ms = self.run().forms.settings.frames().unwrap_or_default();
                         self.study.list().into_iter().for_each(|open| rates_ui(open, &frames_ms, ui));
                     }
                     (NumbersTab::Activity, _) => {
-                        let facts = self.study.list().map(|open| &*open.study.measured.facts);
+                        let facts = self.study.list().map(|open| &*open.list.facts);
                         // Of the scan's counts in so many seconds.
                         let duration_secs = facts.and_then(|facts| facts.duration_ms).map(|ms| ms as f64 / 1e3);
                         let bq_per_ml = self.study.calibration.bq_per_ml.zip(duration_secs).map(|(factor, secs)| factor * secs);
@@ -367,7 +367,7 @@ impl App {
             bq_per_ml,
             lacks_calibration: is_calibrated && bq_per_ml.is_none() && run.shown_of().is_some(),
             accumulation: shown.and_then(|(id, live)| live.accumulation_of(id.subiteration)),
-            chosen_accumulation: run.forms.counts.accumulation.filter(|_| by_iteration),
+            chosen_accumulation: run.forms.settings.accumulation.filter(|_| by_iteration),
         }
     }
 
@@ -401,9 +401,9 @@ impl App {
     /// Whether the run has all that has come.
     fn is_waiting(&self) -> bool {
         let live = &self.run().live;
-        let has_all = match &self.study.open {
-            Some(OpenStudy::Sweep(open)) => open.is_live() && open.acquisition.num_complete() == live.progress().0,
-            Some(OpenStudy::Events(open)) => open.following.is_some() && live.num_events() == Some(open.counted.num_prompts),
+        let has_all = match self.study.open.as_ref().map(|open| &open.data) {
+            Some(OpenData::Sweep(open)) => open.is_live() && open.acquisition.num_complete() == live.progress().0,
+            Some(OpenData::Events(open)) => open.following.is_some() && live.num_events() == Some(open.counted.num_prompts),
             _ => false,
         };
         live.state == RunState::Running && live.course().can_grow && has_all

@@ -204,7 +204,7 @@ impl App {
     /// Everything stays as it is. A study that has come from the server is closed there.
     fn stay(&mut self) {
         if let Some(Leaving { leave: Leave::Show(loaded, _), .. }) = self.leaving.take()
-            && let Loaded::Elsewhere(head) = *loaded
+            && let Loaded::Remote(head) = *loaded
             && let Some(remote) = self.session.remote()
         {
             remote.close(head.id());

@@ -11,7 +11,7 @@ use crate::session::wire::LineState;
 use crate::session::{EventKind, Frame};
 use crate::ui::slices::view::slice_index;
 use crate::ui::study::loader::{Loading, Source};
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open_study::OpenData;
 use crate::ui::study::openable::chosen_of;
 
 /// Longest time that a frame spends on the session's events.
@@ -68,9 +68,9 @@ impl App {
 
     /// What a feed tells of its file.
     fn receive_news(&mut self, ctx: &Context) {
-        let feed = match &self.study.open {
-            Some(OpenStudy::Sweep(open)) => open.feed.as_ref(),
-            Some(OpenStudy::Events(open)) => open.following.as_ref().map(|following| &following.feed),
+        let feed = match self.study.open.as_ref().map(|open| &open.data) {
+            Some(OpenData::Sweep(open)) => open.feed.as_ref(),
+            Some(OpenData::Events(open)) => open.following.as_ref().map(|following| &following.feed),
             _ => None,
         };
         let news: Vec<Notice> = feed.map(|feed| feed.notices().try_iter().collect()).unwrap_or_default();

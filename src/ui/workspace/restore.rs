@@ -15,7 +15,6 @@ use crate::session::TubeSource;
 use crate::ui::run::forms::Forms;
 use crate::ui::run::run_view::RunView;
 use crate::ui::study::loader::{BUILT_IN, Source};
-use crate::ui::study::open_study::OpenStudy;
 
 /// Key in the window's storage.
 const KEY: &str = "last session";
@@ -76,24 +75,24 @@ impl App {
                 labels: self.rois.labels,
                 measure_unfiltered: self.rois.measure_unfiltered,
             },
-            next: SavedRun::new(String::new(), &run.forms, open, run.post_filter_mm),
+            next: SavedRun::new(String::new(), &run.forms, run.post_filter_mm),
             view: self.slices.view.clone(),
             colouring: run.colouring.clone(),
             plots: self.plots.clone(),
-            runs: self.runs_made(open),
+            runs: self.runs_made(),
             roi: self.rois.document.rois.iter().map(RoiEntry::from).collect(),
         })
     }
 
     /// Settings of the runs that there were: those of the session that was restored which were not used again, then those since.
-    fn runs_made(&self, open: &OpenStudy) -> Vec<SavedRun> {
+    fn runs_made(&self) -> Vec<SavedRun> {
         let views = || self.runs.kept().iter().chain([self.run()]).filter(|view| view.live.is_measured());
         let is_again = |forms: &Forms| views().any(|view| view.running.as_ref() == Some(forms));
         let before = self.runs.remembered.iter().filter(|(_, forms)| !is_again(forms));
-        let before = before.map(|(title, forms)| SavedRun::new(title.clone(), forms, open, 0.0));
+        let before = before.map(|(title, forms)| SavedRun::new(title.clone(), forms, 0.0));
         let made = |view: &RunView| {
             let title = view.live.title()?;
-            Some(SavedRun::new(title, view.running.as_ref()?, open, view.post_filter_mm))
+            Some(SavedRun::new(title, view.running.as_ref()?, view.post_filter_mm))
         };
         let mut runs: Vec<SavedRun> = before.chain(views().filter_map(made)).collect();
         runs.drain(..runs.len().saturating_sub(MAX_RUNS));

@@ -28,13 +28,11 @@ use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::ui::numbers::plot_options::PlotOptions;
 use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::measured::RoiLabels;
-use crate::ui::run::fbp_form::FbpForm;
 use crate::ui::run::forms::Forms;
 use crate::ui::run::settings::SettingsForm;
 use crate::ui::run::stop_form::StopForm;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{BUILT_IN, Source};
-use crate::ui::study::open_study::OpenStudy;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::fields::held_within;
 
@@ -112,39 +110,37 @@ pub struct SavedRun {
     /// FWHM of the Gaussian on what is shown, mm; 0 = none.
     #[serde(default)]
     pub post_filter_mm: f64,
-    /// Of counts.
-    counts: Option<SettingsForm>,
-    /// Of a sweep.
-    sweep: Option<FbpForm>,
+    /// Of counts, until version 0.1 not of a sweep.
+    #[serde(default, alias = "counts")]
+    settings: SettingsForm,
+    /// Of a sweep, until version 0.1.
+    #[serde(default, skip_serializing)]
+    sweep: Option<SettingsForm>,
     /// When it stops by itself.
     #[serde(default)]
     stop: StopForm,
 }
 
 impl SavedRun {
-    /// The settings of a run on this study.
-    pub fn new(title: String, forms: &Forms, study: &OpenStudy, post_filter_mm: f64) -> Self {
-        let is_sweep = matches!(study, OpenStudy::Sweep(_));
-        let counts = (!is_sweep).then(|| forms.counts.clone());
-        Self { title, post_filter_mm, counts, sweep: is_sweep.then(|| forms.fbp.clone()), stop: forms.stop.clone() }
+    /// The settings of a run.
+    pub fn new(title: String, forms: &Forms, post_filter_mm: f64) -> Self {
+        Self { title, post_filter_mm, settings: forms.settings.clone(), sweep: None, stop: forms.stop.clone() }
     }
 
     /// The forms with these settings; what the study leaves to choose from stays as it is in `forms`.
     pub fn forms(&self, forms: &Forms) -> Forms {
-        let (choices, subset_rule) = (forms.fbp.choices, forms.counts.subset_rule);
-        Forms {
-            counts: self.counts.clone().map_or_else(|| forms.counts.clone(), |counts| SettingsForm { subset_rule, ..counts }),
-            fbp: self.sweep.clone().map_or_else(|| forms.fbp.clone(), |fbp| FbpForm { choices, ..fbp }),
-            stop: self.stop.clone(),
-        }
+        let SettingsForm { bounds, subset_rule, .. } = forms.settings;
+        Forms { settings: SettingsForm { bounds, subset_rule, ..self.settings.clone() }, stop: self.stop.clone() }
     }
 
     /// What a text can hold and no field of the window would take is put right.
-    fn put_right(&mut self) {
+    fn sanitize(&mut self) {
         self.post_filter_mm = held_within(self.post_filter_mm, 0.0, 50.0);
-        self.stop.put_right();
-        self.counts.iter_mut().for_each(SettingsForm::put_right);
-        self.sweep.iter_mut().for_each(FbpForm::put_right);
+        self.stop.sanitize();
+        if let Some(sweep) = self.sweep.take() {
+            self.settings = sweep;
+        }
+        self.settings.sanitize();
     }
 }
 
@@ -228,7 +224,7 @@ impl SavedSession {
     /// The file cannot be read, is none, or has another version.
     pub fn read(path: &Path) -> Result<Self, IoError> {
         let mut session: Self = session_text::read(path)?;
-        session.put_right();
+        session.sanitize();
         if let Some(folder) = path.parent() {
             session.study.look_in(folder);
         }
@@ -241,7 +237,7 @@ impl SavedSession {
     /// It is none, or has another version.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut session: Self = session_text::parse(text).map_err(|problem| problem.to_string())?;
-        session.put_right();
+        session.sanitize();
         Ok(session)
     }
 
@@ -276,10 +272,10 @@ impl SavedSession {
     }
 
     /// What a text can hold and nothing in the window would make is put right.
-    fn put_right(&mut self) {
-        self.view.put_right();
-        self.colouring.put_right();
-        self.plots.put_right();
-        self.runs.iter_mut().chain([&mut self.next]).for_each(SavedRun::put_right);
+    fn sanitize(&mut self) {
+        self.view.sanitize();
+        self.colouring.sanitize();
+        self.plots.sanitize();
+        self.runs.iter_mut().chain([&mut self.next]).for_each(SavedRun::sanitize);
     }
 }

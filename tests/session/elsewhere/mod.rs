@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::never;
 use tomoscope::data::{Counts, Roi, RoiShape, Study, Volume};
 use tomoscope::operator::Accumulation;
-use tomoscope::plan::{Cache, DeviceChoice, Job, RunSettings, SetupProblem, StudyFiles, default_settings, prepare};
-use tomoscope::session::wire::{Dial, HeadStudy, Line, LineState, Opener, Remote, Scan, ServeOptions, WireError, serve};
+use tomoscope::plan::{Cache, Data, DeviceChoice, Job, RunSettings, SetupProblem, StudyFiles, default_settings, prepare};
+use tomoscope::session::wire::{Dial, Line, LineState, Opener, Remote, RemoteStudy, ServeOptions, WireError, serve};
 use tomoscope::session::{Command, EndReason, Event, EventKind, Frame, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
 
@@ -71,20 +71,30 @@ fn file(path: &str) -> StudyFiles {
     StudyFiles::File(path.into())
 }
 
+/// A study of any kind.
+fn any<M: Clone + Into<Data>>(study: &Study<M>) -> Study<Data> {
+    study.clone().map(M::into)
+}
+
+/// A study on a server, of counts.
+fn counts_of(remote: RemoteStudy) -> Study<Counts> {
+    remote.study.map(|data| data.counts().expect("counts").clone())
+}
+
 type Tamper = Box<dyn FnMut(Line) -> Line + Send>;
 
 impl Elsewhere {
     /// With a scan in its file.
-    fn with(scan: Scan, setup: fn() -> Setup) -> Self {
+    fn with(scan: Study<Data>, setup: fn() -> Setup) -> Self {
         Self::tampered(scan, setup, Box::new(|line| line))
     }
 
     fn new(study: &Arc<Study<Counts>>, setup: fn() -> Setup) -> Self {
-        Self::with(Scan::Counts(Arc::clone(study)), setup)
+        Self::with(any(study), setup)
     }
 
     /// The same whose lines are `tamper`ed with at the window's end.
-    fn tampered(scan: Scan, setup: fn() -> Setup, tamper: Tamper) -> Self {
+    fn tampered(scan: Study<Data>, setup: fn() -> Setup, tamper: Tamper) -> Self {
         let open = move |files: &StudyFiles, _: &Task| match files.measured().to_str() {
             Some("/scan.hs") => Ok((scan.clone(), files.clone())),
             _ => Err(format!("{} is not there", files.measured().display())),
@@ -115,14 +125,13 @@ impl Elsewhere {
     }
 
     /// The scan as it is known here.
-    fn scan(&self) -> HeadStudy {
+    fn scan(&self) -> RemoteStudy {
         self.session.remote().unwrap().open(&file("/scan.hs"), &Task::new()).unwrap().study().unwrap()
     }
 
     /// Counts as they are known here.
     fn open(&self) -> Arc<Study<Counts>> {
-        let HeadStudy::Counts { study, .. } = self.scan() else { panic!("no counts") };
-        Arc::new(study)
+        Arc::new(counts_of(self.scan()))
     }
 
     fn cut(&self) {
@@ -145,7 +154,7 @@ fn start(session: &Session, study: &Arc<Study<Counts>>, num_iterations: usize) -
     let settings = Box::new(settings(study, num_iterations));
     let ball = Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [3.0, 4.0, 5.0]);
     let rois = RoiSet { branch: 1, rois: vec![ball].into() };
-    session.send(Command::Start { job: Job::Counts { study: Arc::clone(study), settings }, rois, paused: false })
+    session.send(Command::Start { job: Job::of(&study, *settings), rois, paused: false })
 }
 
 /// What a run said, to its end, and its last whole image.
@@ -270,7 +279,7 @@ fn what_cannot_be_done_there_is_said() {
     // A start image that is here.
     let init = Some(Arc::new(Volume::filled(settings(&head, 1).grid, 1.0)));
     let settings = Box::new(RunSettings { init, ..settings(&head, 1) });
-    let job = Job::Counts { study: head, settings };
+    let job = Job::of(&head, *settings);
     let run = there.session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     let (kinds, _) = watch(&there.session, run);
     assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.code == "remote.refused"), "{kinds:?}");
@@ -291,7 +300,7 @@ fn a_start_that_is_refused_here_does_not_stop_those_after_it() {
         let settings = RunSettings { init, ..settings(&head, 1) };
         let own = Arc::new(Study { remote_id: None, ..Study::clone(&head) });
         for (study, settings) in [(&head, settings), (&own, self::settings(&head, 1))] {
-            let job = Job::Counts { study: Arc::clone(study), settings: Box::new(settings) };
+            let job = Job::of(&study, settings);
             let run = there.session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
             let (kinds, _) = watch(&there.session, run);
             assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.code == "remote.refused"), "{kinds:?}");
@@ -444,7 +453,7 @@ fn a_line_full_of_errors_ends_with_a_sentence() {
             let damaged = Damaged { line: line.input, random, rarity: 5000, num: Arc::clone(&count), greeting: 200 };
             Line { input: Box::new(damaged), ..line }
         });
-        let there = Elsewhere::tampered(Scan::Counts(Arc::clone(&study)), real, tamper);
+        let there = Elsewhere::tampered(any(&study), real, tamper);
         let task = Task::new();
         let stop = task.clone();
         let timer = std::thread::spawn(move || {
@@ -453,7 +462,7 @@ fn a_line_full_of_errors_ends_with_a_sentence() {
         });
         drop(timer);
         let Ok(head) = there.session.remote().unwrap().open(&file("/scan.hs"), &task) else { return };
-        let head = if let Ok(HeadStudy::Counts { study: head, .. }) = head.study() { Arc::new(head) } else { Arc::clone(&study) };
+        let head = head.study().map_or_else(|_| Arc::clone(&study), |head| Arc::new(counts_of(head)));
         start(&there.session, &head, 2);
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_millis(300) {

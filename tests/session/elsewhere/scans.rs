@@ -4,19 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tomoscope::data::{EventNumbers, Study};
+use tomoscope::data::{Counts, EventList, EventNumbers, Study};
 use tomoscope::phantom::epri::{self, SweepOptions};
 use tomoscope::plan::{
-    Acquisition, DeviceChoice, Job, ListFiles, RunSettings, SweepSettings, default_list_settings, default_sweep_settings,
-    forecast, prepare,
+    Acquisition, DeviceChoice, Job, ListFiles, RunSettings, StudyFiles, default_list_settings, default_sweep_settings, forecast,
+    prepare,
 };
-use tomoscope::session::wire::{HeadStudy, LineState, Scan};
+use tomoscope::session::wire::{LineState, RemoteStudy};
 use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
 use super::super::lists::{list, read_whole, settings};
 use super::super::script::PATIENCE;
-use super::{Elsewhere, real, steps, watch};
+use super::{Elsewhere, any, real, steps, watch};
 
 /// A run to its end: its events, and its image.
 fn run(session: &Session, job: Job) -> (Vec<EventKind>, Frame) {
@@ -33,9 +33,10 @@ fn here() -> Session {
 fn a_list_elsewhere_is_reconstructed_as_it_is_here() {
     let folder = tempfile::tempdir().unwrap();
     let study = Arc::new(read_whole(&list(folder.path()).0));
-    let there = Elsewhere::with(Scan::Events(Arc::clone(&study)), real);
-    let HeadStudy::Events(head, files) = there.scan() else { panic!("no list") };
-    assert_eq!(files, ListFiles::of(Path::new("/scan.hs")));
+    let there = Elsewhere::with(any(&study), real);
+    let RemoteStudy { study: head, files, .. } = there.scan();
+    let head = head.map(|data| data.events().unwrap().clone());
+    assert_eq!(files, StudyFiles::Events(ListFiles::of(Path::new("/scan.hs"))));
     let (known, whole) = (&head.measured, &study.measured);
     assert!(known.prompts.is_empty() && known.delayeds.is_empty(), "its events stay there");
     assert_eq!(known.numbers(), EventNumbers { num_prompts: whole.prompts.len(), ..whole.numbers() });
@@ -48,7 +49,7 @@ fn a_list_elsewhere_is_reconstructed_as_it_is_here() {
     // All of it, and a frame.
     for frame_ms in [None, Some(10_000..30_000)] {
         let settings = Box::new(RunSettings { frame_ms, device, ..settings(known) });
-        let job = |study: Study<_>| Job::Events { study: Arc::new(study), settings: settings.clone(), growing: None };
+        let job = |study: Study<EventList>| Job::of(&study, (*settings).clone());
         let (far, far_image) = run(&there.session, job(head.clone()));
         let (near, near_image) = run(&here(), job((*study).clone()));
         assert_eq!((&far_image.volume, far_image.extremes), (&near_image.volume, near_image.extremes));
@@ -64,12 +65,12 @@ fn a_sweep_elsewhere_is_reconstructed_as_it_is_here() {
     let options = SweepOptions { num_points: 32, ..SweepOptions::default() };
     let phantom = epri::by_name("ball", options.half_extent_mm()).unwrap();
     let sweep = epri::simulate(&phantom, &options, &Task::new()).unwrap();
-    let settings = SweepSettings { device: DeviceChoice::Cpu, ..default_sweep_settings(&sweep.measured).unwrap() };
+    let settings = RunSettings { device: DeviceChoice::Cpu, ..default_sweep_settings(&sweep.measured).unwrap() };
     let study = Arc::new(sweep.clone().map(Acquisition::complete));
-    let there = Elsewhere::with(Scan::Sweep(Arc::clone(&study)), real);
-    let HeadStudy::Sweep(head, _) = there.scan() else { panic!("no sweep") };
+    let there = Elsewhere::with(any(&study), real);
+    let head = there.scan().study.map(|data| data.sweep().unwrap().snapshot());
     assert_eq!((&head.measured.projections, head.measured.centre), (&sweep.measured.projections, sweep.measured.centre));
-    let job = |study| Job::Sweep { study, settings: Box::new(settings.clone()) };
+    let job = |study: Arc<Study<Acquisition>>| Job::of(&study, settings.clone());
     let (far, far_image) = run(&there.session, job(Arc::new(head.map(Acquisition::complete))));
     let (near, near_image) = run(&here(), job(Arc::clone(&study)));
     assert_eq!(&far_image.volume, &near_image.volume);
@@ -88,14 +89,14 @@ fn what_a_run_elsewhere_needs_is_told_before_it_begins() {
     let there = Elsewhere::new(&study, real);
     let head = there.open();
     let remote = there.session.remote().unwrap();
-    let job = |study| Job::Counts { study, settings: Box::new(super::settings(&head, 1)) };
+    let job = |study: Arc<Study<Counts>>| Job::of(&study, super::settings(&head, 1));
     let far = remote.forecast(&job(Arc::clone(&head)), PATIENCE).unwrap().unwrap();
     let near = forecast(&job(Arc::clone(&study)), None).unwrap();
     assert_eq!((far.memory_bytes, &far.projector), (near.memory_bytes, &near.projector));
     assert_eq!(far.device, format!("{} on {}", near.device, remote.host()));
     // What would be refused is told, too.
     let settings = RunSettings { fov_radius_mm: -1.0, ..super::settings(&head, 1) };
-    let refused = |study: &Arc<_>| Job::Counts { study: Arc::clone(study), settings: Box::new(settings.clone()) };
+    let refused = |study: &Arc<Study<Counts>>| Job::of(&study, settings.clone());
     let expected = forecast(&refused(&study), None).unwrap_err().to_string();
     assert_eq!(remote.forecast(&refused(&head), PATIENCE), Some(Err(expected)));
     // What is here is not reconstructed there.

@@ -7,13 +7,13 @@ use tomoscope::data::{Roi, RoiMask, RoiShape, RoiSums, Volume};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::{Job, Prepared};
 use tomoscope::recon::{Algorithm, ReconError, StepReport};
-use tomoscope::session::wire::{Line, Scan};
+use tomoscope::session::wire::Line;
 use tomoscope::session::{Command, Event, EventKind, RoiSet, Setup};
 use tomoscope::task::Task;
 
 use super::super::runs::cylinder_study;
 use super::super::script::{PATIENCE, Script, scripted};
-use super::{Elsewhere, Tamper, settings};
+use super::{Elsewhere, Tamper, any, settings};
 
 /// A line of so many bytes a second that takes so long each way.
 fn slow(bytes_per_sec: f64, delay: Duration) -> Tamper {
@@ -131,12 +131,12 @@ struct Watched {
 
 impl Watched {
     fn start(tamper: Tamper, size: [usize; 3]) -> Self {
-        let there = Elsewhere::tampered(Scan::Counts(cylinder_study()), noisy, tamper);
+        let there = Elsewhere::tampered(any(&cylinder_study()), noisy, tamper);
         let head = there.open();
         let mut settings = settings(&head, 1000);
         settings.grid = tomoscope::geometry::Grid::centred(size, [0.55, 0.55, 0.85]).unwrap();
         there.session.remote().unwrap().look_at(size.map(|n| n / 2));
-        let job = Job::Counts { study: head, settings: Box::new(settings) };
+        let job = Job::of(&head, settings);
         let run = there.session.send(Command::Start { job, rois: Self::ball(0), paused: false });
         let lists = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (slices, wholes, steps, answers) = lists;

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tomoscope::data::{Counts, Michelogram, Study};
-use tomoscope::plan::{Job, StudyFiles};
+use tomoscope::plan::{Data, StudyFiles};
 use tomoscope::scanner::find;
-use tomoscope::session::wire::{HeadStudy, Line, Remote, Scan};
+use tomoscope::session::wire::{Line, Remote};
 use tomoscope::session::{EndReason, EventKind, Setup};
 use tomoscope::task::Task;
 
 use super::super::script::{Script, scripted, value_of};
-use super::{Elsewhere, Tamper, file, start, watch};
+use super::{Elsewhere, Tamper, counts_of, file, start, watch};
 
 /// Numbers that follow from one another (Marsaglia's xorshift).
 struct Dice(u64);
@@ -40,18 +40,17 @@ fn title(number: u64) -> String {
     format!("scan {number}")
 }
 
-fn scan(number: u64) -> Scan {
+fn scan(number: u64) -> Study<Data> {
     let geometry = Arc::new(find("small").unwrap().geometry.clone());
     let counts = vec![number as f32; geometry.num_bins()];
-    Scan::Counts(Arc::new(Study::new(title(number), Counts::new(Michelogram::new(geometry, counts).unwrap()))))
+    Study::new(title(number), Data::from(Counts::new(Michelogram::new(geometry, counts).unwrap())))
 }
 
 /// Runs whose image is their study's number times 1000, and the steps done.
 fn numbered() -> Setup {
     let mut script = scripted(|_| Script::new(1));
     Box::new(move |job, task| {
-        let Job::Counts { study, .. } = job else { panic!("no counts") };
-        let run = study.title.strip_prefix("scan ").unwrap().parse().unwrap();
+        let run = job.study.title.strip_prefix("scan ").unwrap().parse().unwrap();
         script(job, task).map(|prepared| {
             let algorithm = Box::new(Script { run, ..Script::new(1) });
             tomoscope::plan::Prepared { algorithm, ..prepared }
@@ -85,7 +84,7 @@ fn open(remote: &Remote, number: u64, stop_after: Option<Duration>) -> Option<(u
         });
         let outcome = remote.open(&file(&format!("/{number}")), &task);
         stopper.into_iter().for_each(|stopper| stopper.join().unwrap());
-        let HeadStudy::Counts { study, .. } = outcome.ok()?.study().unwrap() else { panic!("no counts") };
+        let study = counts_of(outcome.ok()?.study().unwrap());
         assert_eq!(study.title, title(number), "another study has come than was asked for");
         Some((number, Arc::new(study)))
     })
@@ -97,8 +96,7 @@ fn see(there: &Elsewhere, (number, study): &(u64, Arc<Study<Counts>>)) {
     let (kinds, image) = watch(&there.session, run);
     assert!(matches!(kinds.last(), Some(EventKind::Ended(EndReason::Completed))), "{number}: {kinds:?}");
     let started = kinds.iter().find_map(|kind| if let EventKind::Started(info) = kind { Some(info) } else { None });
-    let Job::Counts { study, .. } = &started.unwrap().job else { panic!("no counts") };
-    assert_eq!(study.title, title(*number));
+    assert_eq!(started.unwrap().job.study.title, title(*number));
     let image = image.unwrap();
     assert_eq!(image.volume.as_slice()[0], value_of(*number as usize, image.subiteration), "the image of another study");
 }
@@ -107,7 +105,7 @@ fn see(there: &Elsewhere, (number, study): &(u64, Arc<Study<Counts>>)) {
 fn pairs(seed: u64, num_pairs: usize) -> [usize; 4] {
     let dice = Mutex::new(Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
     let delays = Mutex::new(Dice(seed ^ 0x2545_f491_4f6c_dd1d));
-    let scans: BTreeMap<u64, Scan> = (0..NUM_SCANS).map(|number| (number, scan(number))).collect();
+    let scans: BTreeMap<u64, Study<Data>> = (0..NUM_SCANS).map(|number| (number, scan(number))).collect();
     let read = move |files: &StudyFiles, task: &Task| {
         let number = files.measured().to_str().unwrap().trim_start_matches('/').parse::<u64>().unwrap();
         let [before, after] = std::array::from_fn(|_| delays.lock().unwrap().delay());

@@ -1,18 +1,19 @@
 //! What goes from the window's end: orders, made of the commands and questions of whoever holds the session's handle.
 
+use std::time::Instant;
+
 use super::super::framing::encode;
 use super::super::image::pack;
 use super::super::messages::{Beside, Order, Rois, StudyId, ToServer};
 use super::super::remote::RemoteAsk;
-use super::super::studies::{Settings, study_of};
+use super::super::studies::remote_settings;
 use super::super::{LineState, WireError};
 use super::Client;
 use crate::coded::Problem;
-use crate::plan::Job;
+use crate::plan::{Job, RunSettings};
 use crate::session::measurer::Ask;
 use crate::session::solver::Message;
 use crate::session::{Command, CompareWith, Event, EventKind, Kept, RunId};
-use std::time::Instant;
 
 impl Client {
     /// Has something done there, whenever the line holds.
@@ -75,13 +76,12 @@ impl Client {
     }
 
     /// The study and the settings of a job that can be done there, or why it cannot.
-    fn settings_of(&self, run: RunId, job: &Job) -> Result<(StudyId, Settings), String> {
+    fn settings_of(&self, run: RunId, job: &Job) -> Result<(StudyId, Box<RunSettings>), String> {
         let state = self.shared.lock();
         if let LineState::Over { reason } = &state.line {
             return Err(reason.clone());
         }
-        let settings = Settings::of(job).and_then(|(_, settings)| Ok((study_of(job)?, settings)));
-        settings.map_err(|reason| format!("run {run} on {} failed: {reason}", state.host))
+        remote_settings(job).map_err(|reason| format!("run {run} on {} failed: {reason}", state.host))
     }
 
     pub(super) fn pass_ask_on(&mut self, ask: Ask) -> Result<(), WireError> {

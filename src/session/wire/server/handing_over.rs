@@ -24,8 +24,7 @@ impl Hub {
                 EventKind::Started(info) => {
                     self.running = Some(info.clone()).filter(|_| run == self.latest);
                     let study = self.runs.get(&run).copied().unwrap_or_default();
-                    let started = Started::of(study, *info, num_cores());
-                    started.map_or(Ok(()), |started| self.tell(News::Started(run, Box::new(started))))?;
+                    self.tell(News::Started(run, Box::new(Started::of(study, *info, num_cores()))))?;
                 }
                 kind => {
                     if run == self.latest && matches!(kind, EventKind::Failed(_)) {

@@ -14,6 +14,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use studies::Studies;
 use sysinfo::System;
 
 use super::framing::{decode, encode, greet, read_greeting, read_message};
@@ -22,19 +23,17 @@ use super::line::{read_on_a_thread, write_on_a_thread};
 use super::messages::{News, StudyId, ToServer, ToWindow};
 use super::outbox::{Inbox, Outbox};
 use super::rendezvous::{Rendezvous, relay};
-use super::studies::Scan;
 use super::{Line, WireError};
-use crate::data::MaskedRois;
-use crate::plan::{Device, Forecast, StartInfo, StudyFiles, available_devices};
+use crate::data::{MaskedRois, Study};
+use crate::plan::{Data, Device, Forecast, StartInfo, StudyFiles, available_devices};
 use crate::session::{RunId, Session};
 use crate::task::Task;
-use studies::Studies;
 
 /// How often the progress of a set-up is looked at.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Reads the scan of some files; those that it was read from come back.
-pub type Opener = Arc<dyn Fn(&StudyFiles, &Task) -> Result<(Scan, StudyFiles), String> + Send + Sync>;
+pub type Opener = Arc<dyn Fn(&StudyFiles, &Task) -> Result<(Study<Data>, StudyFiles), String> + Send + Sync>;
 
 /// How a session is served.
 pub struct ServeOptions {
@@ -52,7 +51,7 @@ pub(super) enum Input {
     Line(Hello),
     /// From the line of this number.
     Said(u64, Result<(ToServer, Vec<u8>), WireError>),
-    Opened(StudyId, Result<(Scan, StudyFiles), String>),
+    Opened(StudyId, Result<(Study<Data>, StudyFiles), String>),
     Foreseen(u64, Result<Forecast, String>),
     Devices(Vec<Device>),
     Wake,
@@ -215,7 +214,7 @@ impl Hub {
 
     /// As if a study of this number had been opened.
     #[cfg(test)]
-    pub(super) fn open_for_tests(&mut self, study: StudyId, scan: Scan) {
+    pub(super) fn open_for_tests(&mut self, study: StudyId, scan: Arc<Study<Data>>) {
         self.studies.begin(study).unwrap();
         self.studies.opened(study, scan);
     }

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use super::super::WireError;
 use super::super::messages::StudyId;
-use super::super::studies::Scan;
+use crate::data::Study;
+use crate::plan::Data;
 use crate::task::Task;
 
 /// Studies that are open at most beside the one that is used: the one that the window shows before it asks anything of it, and the one
@@ -16,7 +18,7 @@ const MAX_UNUSED: usize = 2;
 /// Open studies, and the one that is being read.
 #[derive(Default)]
 pub(super) struct Studies {
-    open: BTreeMap<StudyId, Scan>,
+    open: BTreeMap<StudyId, Arc<Study<Data>>>,
     reading: Option<(StudyId, Task)>,
     /// Number of the one used last; 0 before any.
     used: StudyId,
@@ -45,7 +47,7 @@ impl Studies {
     }
 
     /// Takes a study in that was read.
-    pub fn opened(&mut self, study: StudyId, scan: Scan) {
+    pub fn opened(&mut self, study: StudyId, scan: Arc<Study<Data>>) {
         self.end(study);
         self.open.insert(study, scan);
         let mut unused = self.open.range((Bound::Excluded(self.used), Bound::Unbounded)).map(|(open, _)| *open).rev();
@@ -70,7 +72,7 @@ impl Studies {
     }
 
     /// The study of this number, which the window uses from now on: older ones are closed. `None` where it is not open.
-    pub fn used(&mut self, study: StudyId) -> Option<&Scan> {
+    pub fn used(&mut self, study: StudyId) -> Option<&Arc<Study<Data>>> {
         if self.open.contains_key(&study) {
             self.used = study;
             self.open.retain(|open, _| *open >= study);
@@ -81,15 +83,13 @@ impl Studies {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::data::{Counts, Michelogram, Study};
+    use crate::data::{Counts, Michelogram};
     use crate::scanner::find;
 
-    fn scan() -> Scan {
+    fn scan() -> Arc<Study<Data>> {
         let geometry = Arc::new(find("small").unwrap().geometry.clone());
-        Scan::Counts(Arc::new(Study::new("flat", Counts::new(Michelogram::elsewhere(geometry)))))
+        Arc::new(Study::new("flat", Data::from(Counts::new(Michelogram::elsewhere(geometry)))))
     }
 
     fn open(studies: &mut Studies, study: StudyId) {

@@ -7,10 +7,11 @@ use std::thread::Builder;
 use super::super::WireError;
 use super::super::framing::encode;
 use super::super::messages::{News, Rois, StudyId, ToWindow};
-use super::super::studies::{Scan, Settings, StudyHead};
+use super::super::studies::{StudyHead, checked, job_of};
 use super::{Hub, Input};
 use crate::coded::Problem;
-use crate::plan::{Forecast, StudyFiles, forecast};
+use crate::data::Study;
+use crate::plan::{Data, Forecast, RunSettings, StudyFiles, forecast};
 use crate::session::{Command, Event, EventKind};
 
 /// Runs whose studies are known.
@@ -30,15 +31,15 @@ impl Hub {
     }
 
     /// A study was read, or not. One that was closed meanwhile, or for which another was opened, is dropped.
-    pub(super) fn opened(&mut self, study: StudyId, outcome: Result<(Scan, StudyFiles), String>) -> Result<(), WireError> {
+    pub(super) fn opened(&mut self, study: StudyId, outcome: Result<(Study<Data>, StudyFiles), String>) -> Result<(), WireError> {
         let is_wanted = self.studies.end(study);
-        let head = outcome.and_then(|(scan, files)| {
+        let head = outcome.and_then(|(read, files)| {
             if !is_wanted {
                 return Err("stopped: another study was opened, or this one closed".into());
             }
-            let head = StudyHead::of(&scan, files);
+            let head = StudyHead::of(&read, files).ok_or("crystal-pair histograms are not reconstructed remotely")?;
             check_size(&head)?;
-            self.studies.opened(study, scan);
+            self.studies.opened(study, Arc::new(read));
             Ok(Box::new(head))
         });
         self.tell(News::Opened(study, head))
@@ -48,21 +49,22 @@ impl Hub {
     pub(super) fn start(
         &mut self,
         [run, study]: [u64; 2],
-        settings: Settings,
+        settings: Box<RunSettings>,
         rois: &Rois,
         paused: bool,
     ) -> Result<(), WireError> {
         if run <= self.latest {
             return Err(WireError::cannot_be(format!("a start of run {run} after run {}", self.latest)));
         }
-        let settings = settings.checked()?;
+        let settings = checked(settings)?;
         (self.latest, self.running) = (run, None);
         let Some(scan) = self.studies.used(study) else {
             self.session.send(Command::Cancel);
             let reason = format!("study {study} is not open on the server (any more): open it again");
             return self.tell(News::Event(Event { run, kind: EventKind::Failed(Problem::new("remote.no-study", reason)) }));
         };
-        let job = scan.job(settings).ok_or_else(|| WireError::cannot_be("a start of another kind of run than the study's"))?;
+        let job =
+            job_of(scan, settings).ok_or_else(|| WireError::cannot_be("a start of another kind of run than the study's"))?;
         let rois = self.regions(rois)?.unwrap_or_default();
         self.runs.retain(|before, _| run - before < MAX_RUNS);
         self.runs.insert(run, study);
@@ -71,9 +73,9 @@ impl Hub {
     }
 
     /// Works out, on a thread of its own, what a run would need. While it does, or where the study is not open, that is unknown.
-    pub(super) fn foresee(&mut self, number: u64, study: StudyId, settings: Settings) -> Result<(), WireError> {
-        let settings = settings.checked()?;
-        let job = self.studies.used(study).and_then(|scan| scan.job(settings)).filter(|_| !self.is_foreseeing);
+    pub(super) fn foresee(&mut self, number: u64, study: StudyId, settings: Box<RunSettings>) -> Result<(), WireError> {
+        let settings = checked(settings)?;
+        let job = self.studies.used(study).and_then(|scan| job_of(scan, settings)).filter(|_| !self.is_foreseeing);
         let Some(job) = job else {
             return self.say(&ToWindow::Foreseen(number, None));
         };

@@ -1,0 +1,66 @@
+//! Options for the algorithms' own parameters. They follow from the registry.
+
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+
+use crate::plan::{ALGORITHMS, AlgorithmEntry, DataKind, Parameter, Parameters, Traits, Value};
+
+/// Values of the algorithms' own parameters.
+#[derive(Clone, Debug, Default)]
+pub struct ParameterOptions(pub Parameters);
+
+/// Returns every parameter once, in the order of the registry.
+pub fn parameters() -> Vec<&'static Parameter> {
+    let mut all: Vec<&Parameter> = Vec::new();
+    for parameter in ALGORITHMS.iter().flat_map(|entry| entry.parameters) {
+        if all.iter().all(|known| known.key != parameter.key) {
+            all.push(parameter);
+        }
+    }
+    all
+}
+
+/// Returns the algorithms that have a parameter.
+pub fn algorithms_with(key: &str) -> impl Iterator<Item = &'static AlgorithmEntry> {
+    ALGORITHMS.iter().filter(move |entry| entry.parameters.iter().any(|parameter| parameter.key == key))
+}
+
+/// Returns the kinds of data that an algorithm reconstructs.
+pub fn kinds_of(entry: &AlgorithmEntry) -> Vec<DataKind> {
+    let kinds = [DataKind::Projections, DataKind::Events, DataKind::Pairs, DataKind::Sweep];
+    kinds.into_iter().filter(|kind| (entry.is_for)(&Traits { kind: *kind, ..Traits::default() })).collect()
+}
+
+fn option(parameter: &'static Parameter) -> Arg {
+    let parse = |text: &str| parameter.parse(text).map_err(|_| format!("expected {}", parameter.expected()));
+    Arg::new(parameter.key)
+        .long(parameter.key.replace('_', "-"))
+        .value_name(parameter.key.to_uppercase())
+        .help(parameter.help)
+        .long_help(format!("{}.\n\n{}", parameter.help, parameter.details))
+        .value_parser(parse)
+}
+
+impl Args for ParameterOptions {
+    fn augment_args(command: Command) -> Command {
+        command.args(parameters().into_iter().map(option))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ParameterOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut values = Parameters::default();
+        for parameter in parameters() {
+            values.set(parameter, matches.get_one::<Value>(parameter.key).cloned());
+        }
+        Ok(Self(values))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,6 @@
+//! Algorithms that can be chosen, with their parameters. The form of the window, the options of the command line, session files, provenance
+//! records and the remote protocol follow from the entries of [`registry`].
+
+pub mod parameters;
+pub mod registry;
+pub mod research;

@@ -1,0 +1,346 @@
+//! Parameters of algorithms and their values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Deserialize, Deserializer};
+use serde::{Serialize, Serializer};
+
+use super::registry::Traits;
+use crate::words::either;
+
+/// A parameter of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name in files; on the command line with hyphens.
+    pub key: &'static str,
+    /// Its name in the window.
+    pub label: &'static str,
+    /// Its meaning in one phrase: the tooltip, and the first line of the option's help.
+    pub help: &'static str,
+    /// The rest of the option's help, with the default; may be empty.
+    pub details: &'static str,
+    /// Its values.
+    pub kind: Kind,
+    /// Whether it has an effect on data with these traits.
+    pub is_for: fn(&Traits) -> bool,
+    /// Whether the title of a run and the description in an image file give its value.
+    pub is_in_short_texts: bool,
+}
+
+/// Values of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A whole number from `least` to `most`.
+    Count {
+        /// Least value.
+        least: u32,
+        /// Greatest value.
+        most: u32,
+        /// Value where no other is set.
+        default: u32,
+    },
+    /// A number from `least` to `most`.
+    Number {
+        /// Least value.
+        least: f64,
+        /// Greatest value.
+        most: f64,
+        /// Unit; empty = a pure number.
+        unit: &'static str,
+        /// Value where no other is set; `None` = the parameter can be left out, and is.
+        default: Option<f64>,
+    },
+    /// One of several names.
+    Choice {
+        /// The names.
+        choices: fn() -> Vec<Choice>,
+        /// The one where no other is set.
+        default: &'static str,
+    },
+}
+
+/// A value of a [`Kind::Choice`].
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// Its name in files and on the command line.
+    pub key: &'static str,
+    /// Its name in the window.
+    pub label: &'static str,
+    /// Whether it can be chosen for data with these traits.
+    pub is_for: fn(&Traits) -> bool,
+}
+
+impl Choice {
+    /// A value with one name that suits all data.
+    pub fn named(key: &'static str) -> Self {
+        Self { key, label: key, is_for: |_| true }
+    }
+}
+
+/// A value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A name.
+    Name(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+/// A value that a parameter cannot have, or a parameter that an algorithm lacks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterProblem {
+    /// No such parameter.
+    #[error("{algorithm} has no parameter '{key}'")]
+    Unknown {
+        /// Label of the algorithm.
+        algorithm: &'static str,
+        /// Key of the parameter.
+        key: String,
+    },
+    /// No such value.
+    #[error("'{value}' is not possible for {key}; expected {expected}")]
+    Value {
+        /// Key of the parameter.
+        key: &'static str,
+        /// The value.
+        value: String,
+        /// The values that are possible.
+        expected: String,
+    },
+}
+
+impl Parameter {
+    /// Returns the value with this text.
+    ///
+    /// # Errors
+    /// A text that is not one of its values.
+    pub fn parse(&self, text: &str) -> Result<Value, ParameterProblem> {
+        let value = match self.kind {
+            Kind::Choice { .. } => Value::Name(text.to_owned()),
+            Kind::Count { .. } | Kind::Number { .. } => match text.parse() {
+                Ok(number) => Value::Number(number),
+                Err(_) => return Err(self.not_a_value(text)),
+            },
+        };
+        self.check(&value).map(|()| value)
+    }
+
+    /// Refuses a value that it cannot have.
+    ///
+    /// # Errors
+    /// The value is not one of its values.
+    fn check(&self, value: &Value) -> Result<(), ParameterProblem> {
+        let is_possible = match (&self.kind, value) {
+            (Kind::Count { least, most, .. }, Value::Number(number)) => {
+                number.fract() == 0.0 && (f64::from(*least)..=f64::from(*most)).contains(number)
+            }
+            (Kind::Number { least, most, .. }, Value::Number(number)) => (*least..=*most).contains(number),
+            (Kind::Choice { choices, .. }, Value::Name(name)) => choices().iter().any(|choice| choice.key == name),
+            _ => false,
+        };
+        is_possible.then_some(()).ok_or_else(|| self.not_a_value(value))
+    }
+
+    fn not_a_value(&self, value: impl fmt::Display) -> ParameterProblem {
+        ParameterProblem::Value { key: self.key, value: value.to_string(), expected: self.expected() }
+    }
+
+    /// Returns its values as text: "16 to 4096", "nearest, linear or cubic".
+    pub fn expected(&self) -> String {
+        match self.kind {
+            Kind::Count { least, most, .. } => format!("a whole number from {least} to {most}"),
+            Kind::Number { least, most, unit, .. } => format!("a number from {least} to {most} {unit}").trim_end().to_owned(),
+            Kind::Choice { choices, .. } => either(&choices().iter().map(|choice| choice.key).collect::<Vec<_>>()),
+        }
+    }
+
+    /// Returns its value where no other is set; `None` = none.
+    pub fn default(&self) -> Option<Value> {
+        match self.kind {
+            Kind::Count { default, .. } => Some(Value::Number(f64::from(default))),
+            Kind::Number { default, .. } => default.map(Value::Number),
+            Kind::Choice { default, .. } => Some(Value::Name(default.to_owned())),
+        }
+    }
+
+    /// Returns a value as the window shows it.
+    pub fn text(&self, value: Option<&Value>) -> String {
+        match (self.kind, value) {
+            (_, None) => "none".to_owned(),
+            (Kind::Choice { choices, .. }, Some(Value::Name(name))) => {
+                choices().iter().find(|choice| choice.key == name).map_or(name.as_str(), |choice| choice.label).to_owned()
+            }
+            (Kind::Number { unit, .. }, Some(value)) => format!("{value} {unit}").trim_end().to_owned(),
+            (_, Some(value)) => value.to_string(),
+        }
+    }
+}
+
+/// Values of an algorithm's parameters by key; those that are missing have their defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters(BTreeMap<String, Value>);
+
+impl Parameters {
+    /// Returns the value of a parameter; `None` = none.
+    pub fn value(&self, parameter: &Parameter) -> Option<Value> {
+        self.0.get(parameter.key).cloned().or_else(|| parameter.default())
+    }
+
+    /// Sets a value; `None` = the default, which of an optional number is none.
+    pub fn set(&mut self, parameter: &Parameter, value: Option<Value>) {
+        match value {
+            Some(value) => _ = self.0.insert(parameter.key.to_owned(), value),
+            None => _ = self.0.remove(parameter.key),
+        }
+    }
+
+    /// Returns the same with this choice.
+    #[must_use]
+    pub fn with_choice(mut self, parameter: &Parameter, choice: impl Into<&'static str>) -> Self {
+        self.set(parameter, Some(Value::Name(choice.into().to_owned())));
+        self
+    }
+
+    /// Returns the same with this number.
+    #[must_use]
+    pub fn with_number(mut self, parameter: &Parameter, number: Option<f64>) -> Self {
+        self.set(parameter, number.map(Value::Number));
+        self
+    }
+
+    /// Returns a number; `None` = none.
+    pub fn number(&self, parameter: &Parameter) -> Option<f64> {
+        match self.value(parameter)? {
+            Value::Number(number) => Some(number),
+            Value::Name(_) => None,
+        }
+    }
+
+    /// Returns a whole number.
+    pub fn count(&self, parameter: &Parameter) -> usize {
+        self.number(parameter).map_or(0, |number| number as usize)
+    }
+
+    /// Returns a choice.
+    pub fn choice<T: FromStr + Default>(&self, parameter: &Parameter) -> T {
+        match self.value(parameter) {
+            Some(Value::Name(name)) => name.parse().unwrap_or_default(),
+            _ => T::default(),
+        }
+    }
+
+    /// Refuses values that are not possible.
+    ///
+    /// # Errors
+    /// A parameter that is not one of these, a value that it cannot have.
+    pub fn check(&self, algorithm: &'static str, parameters: &[&Parameter]) -> Result<(), ParameterProblem> {
+        self.0.iter().try_for_each(|(key, value)| match parameters.iter().find(|parameter| parameter.key == key) {
+            Some(parameter) => parameter.check(value),
+            None => Err(ParameterProblem::Unknown { algorithm, key: key.clone() }),
+        })
+    }
+
+    /// Drops values that are not possible for these parameters.
+    pub fn keep(&mut self, parameters: &[&Parameter]) {
+        let is_possible =
+            |key: &str, value: &Value| parameters.iter().any(|parameter| parameter.key == key && parameter.check(value).is_ok());
+        self.0.retain(|key, value| is_possible(key, value));
+    }
+
+    /// Takes a value out, by its key.
+    pub fn take(&mut self, key: &str) -> Option<Value> {
+        self.0.remove(key)
+    }
+
+    /// Takes over the values of others.
+    pub fn extend(&mut self, others: Parameters) {
+        self.0.extend(others.0);
+    }
+
+    /// Returns the same with every value that these parameters have, set or by default.
+    pub fn in_full(&self, parameters: &[&Parameter]) -> Self {
+        let named = |parameter: &&Parameter| Some((parameter.key.to_owned(), self.value(parameter)?));
+        Self(parameters.iter().filter_map(named).collect())
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Number(number) if serializer.is_human_readable() => {
+                if number.fract() == 0.0 && number.abs() < 1e15 {
+                    serializer.serialize_i64(*number as i64)
+                } else {
+                    serializer.serialize_f64(*number)
+                }
+            }
+            value if serializer.is_human_readable() => value.to_string().serialize(serializer),
+            value => (matches!(value, Value::Number(_)), value.to_string()).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return deserializer.deserialize_any(AnyValue);
+        }
+        let (is_number, text) = <(bool, String)>::deserialize(deserializer)?;
+        Ok(if is_number { Value::Number(text.parse().map_err(de::Error::custom)?) } else { Value::Name(text) })
+    }
+}
+
+struct AnyValue;
+
+impl de::Visitor<'_> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a number or a name")
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::Number(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Name(value.to_string()))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Value, E> {
+        Ok(Value::Name(name.to_owned()))
+    }
+}
+
+impl Serialize for Parameters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Parameters {
+    /// A value that is `null` stands for the default.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let values = BTreeMap::<String, Option<Value>>::deserialize(deserializer)?;
+        Ok(Self(values.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()))
+    }
+}

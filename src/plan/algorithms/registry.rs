@@ -1,0 +1,328 @@
+//! Every algorithm. A further one is an entry here, its file in `recon`, and its case in [`crate::recon::AlgorithmSpec`].
+
+use std::str::FromStr;
+
+use strum::VariantArray as _;
+
+use super::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters};
+use crate::operator::Interpolation;
+use crate::recon::{AlgorithmSpec, Baseline, FbpSettings, Filter, FilterSettings, SubsetOrder};
+use crate::scanner::epri::Order;
+use crate::words::either;
+
+/// Kind of the data that are reconstructed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DataKind {
+    /// Projection data.
+    #[default]
+    Projections,
+    /// List-mode data.
+    Events,
+    /// A crystal-pair histogram.
+    Pairs,
+    /// An EPRI acquisition.
+    Sweep,
+}
+
+/// Traits of data on which a choice of algorithm and parameters depends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// Kind of the data.
+    pub kind: DataKind,
+    /// Whether they are a two-dimensional EPRI acquisition.
+    pub is_slice: bool,
+    /// Whether they are continuous-wave spectra.
+    pub is_continuous_wave: bool,
+}
+
+/// An algorithm that can be chosen.
+pub struct AlgorithmEntry {
+    /// Its name on the command line and in files.
+    pub key: &'static str,
+    /// Its name in the window.
+    pub label: &'static str,
+    /// Its description in one phrase.
+    pub help: &'static str,
+    /// Data that it reconstructs.
+    pub is_for: fn(&Traits) -> bool,
+    /// Whether an iteration has subsets.
+    pub has_subsets: bool,
+    /// Its own parameters. Iterations, subsets, grid, device, projector and accumulation are common to all.
+    pub parameters: &'static [&'static Parameter],
+    /// What steps with them.
+    pub method: Method,
+}
+
+/// What an algorithm is made of.
+#[derive(Clone, Copy)]
+pub enum Method {
+    /// A forward model, and steps that iterate.
+    Iterative(fn(&Parameters) -> AlgorithmSpec),
+    /// Backprojection of the filtered projections of an EPRI acquisition.
+    FilteredBackprojection(Stages),
+}
+
+/// Number of stages in which the planes of an EPRI acquisition are backprojected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stages {
+    /// Voxel by voxel.
+    Single,
+    /// Azimuth by azimuth, then slice by slice, for directions at equal linear angles; others are resampled. On the CPU.
+    Two,
+}
+
+/// All algorithms; the first that suits the data is the default.
+pub static ALGORITHMS: &[AlgorithmEntry] = &[
+    AlgorithmEntry {
+        key: "osem",
+        label: "OSEM",
+        help: "MLEM over ordered subsets of the data",
+        is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
+        has_subsets: true,
+        parameters: &[&SUBSET_ORDER],
+        method: Method::Iterative(|parameters| AlgorithmSpec::Em { subset_order: parameters.choice(&SUBSET_ORDER) }),
+    },
+    AlgorithmEntry {
+        key: "mlem",
+        label: "MLEM",
+        help: "Maximum-likelihood expectation maximisation: all data in each step",
+        is_for: |data| data.kind != DataKind::Sweep,
+        has_subsets: false,
+        parameters: &[],
+        method: Method::Iterative(|_| AlgorithmSpec::Em { subset_order: SubsetOrder::Sequential }),
+    },
+    AlgorithmEntry {
+        key: "fbp",
+        label: "FBP, one stage",
+        help: "Filtered backprojection, voxel by voxel",
+        is_for: |data| data.kind == DataKind::Sweep,
+        has_subsets: false,
+        parameters: FBP_PARAMETERS,
+        method: Method::FilteredBackprojection(Stages::Single),
+    },
+    AlgorithmEntry {
+        key: "fbp-multistage",
+        label: "FBP, two stages",
+        help: "Filtered backprojection, azimuth by azimuth and then slice by slice; directions that are not at equal linear angles are resampled",
+        is_for: |data| data.kind == DataKind::Sweep && !data.is_slice,
+        has_subsets: false,
+        parameters: FBP_PARAMETERS,
+        method: Method::FilteredBackprojection(Stages::Two),
+    },
+];
+
+/// Parameter of algorithms with subsets.
+pub static SUBSET_ORDER: Parameter = Parameter {
+    key: "subset_order",
+    label: "Subset order",
+    help: "Order of the subsets: spaced (maximum angle to the previous ones) or sequential",
+    details: "Default: spaced; list-mode data: sequential.",
+    kind: Kind::Choice { choices: || ["spaced", "sequential"].map(Choice::named).into(), default: "spaced" },
+    is_for: |data| data.kind == DataKind::Projections,
+    is_in_short_texts: false,
+};
+
+static FBP_PARAMETERS: &[&Parameter] = &[&FILTER, &CUTOFF, &BASELINE, &INTERPOLATION, &ORDER, &BLOCK];
+
+/// Parameter of filtered backprojection.
+pub static FILTER: Parameter = Parameter {
+    key: "filter",
+    label: "Filter",
+    help: "Filter: second-difference, three-point, five-point, rectangular, sinc, hamming or two-ramp",
+    details: "Default: three-point; continuous-wave data: rectangular.",
+    kind: Kind::Choice { choices: filters, default: "three-point" },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// One ramp, all that a slice takes, is the rectangular filter.
+fn filters() -> Vec<Choice> {
+    let choice = |filter: &Filter| match filter {
+        Filter::TwoRamp => Choice { is_for: |data| !data.is_slice, ..Choice::named(filter.name()) },
+        _ => Choice::named(filter.name()),
+    };
+    Filter::VARIANTS.iter().map(choice).collect()
+}
+
+/// Parameter of filtered backprojection.
+pub static CUTOFF: Parameter = Parameter {
+    key: "cutoff",
+    label: "Cut-off",
+    help: "Cut-off as a fraction of the Nyquist frequency, 0 to 1",
+    details: "sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: 0.1.",
+    kind: Kind::Number { least: 0.001, most: 1.0, unit: "", default: None },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of filtered backprojection.
+pub static BASELINE: Parameter = Parameter {
+    key: "baseline",
+    label: "Baseline",
+    help: "Order of the polynomial baseline of continuous-wave projections: 0, 1, 2, 3 or none",
+    details: "It is fitted to the outer 5 % at each end and subtracted before the deconvolution. Default: 1; pulse data: none.",
+    kind: Kind::Choice {
+        choices: || {
+            let choice = |baseline: &Baseline| Choice { label: baseline.title(), ..Choice::named(baseline.name()) };
+            Baseline::VARIANTS.iter().map(choice).collect()
+        },
+        default: "none",
+    },
+    is_for: |data| data.is_continuous_wave,
+    is_in_short_texts: false,
+};
+
+/// Parameter of filtered backprojection.
+pub static INTERPOLATION: Parameter = Parameter {
+    key: "interpolation",
+    label: "Interpolation",
+    help: "Interpolation between the samples of a filtered projection: nearest, linear or cubic",
+    details: "Default: linear.",
+    kind: Kind::Choice {
+        choices: || Interpolation::VARIANTS.iter().map(|kind| Choice::named(kind.name())).collect(),
+        default: "linear",
+    },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of filtered backprojection.
+pub static ORDER: Parameter = Parameter {
+    key: "order",
+    label: "Order",
+    help: "Order of the projections: as-acquired, or spaced (maximum angle to the previous ones)",
+    details: "Default: as-acquired.",
+    kind: Kind::Choice {
+        choices: || vec![Choice { label: "as acquired", ..Choice::named("as-acquired") }, Choice::named("spaced")],
+        default: "as-acquired",
+    },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of filtered backprojection.
+pub static BLOCK: Parameter = Parameter {
+    key: "block",
+    label: "Projections a step",
+    help: "Greatest number of projections per step",
+    details: "Default: 16.",
+    kind: Kind::Count { least: 1, most: 10_000, default: 16 },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// An algorithm of the registry.
+#[derive(Clone, Copy)]
+pub struct AlgorithmChoice(&'static AlgorithmEntry);
+
+impl AlgorithmChoice {
+    /// MLEM over ordered subsets.
+    pub const OSEM: Self = Self(&ALGORITHMS[0]);
+    /// Maximum-likelihood expectation maximisation.
+    pub const MLEM: Self = Self(&ALGORITHMS[1]);
+    /// Filtered backprojection in one stage.
+    pub const FBP: Self = Self(&ALGORITHMS[2]);
+    /// Filtered backprojection in two stages.
+    pub const FBP_MULTISTAGE: Self = Self(&ALGORITHMS[3]);
+
+    /// Returns all.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ALGORITHMS.iter().map(Self)
+    }
+
+    /// Returns those for data with these traits, the default first.
+    pub fn all_for(data: Traits) -> impl Iterator<Item = Self> {
+        Self::all().filter(move |choice| (choice.0.is_for)(&data))
+    }
+
+    /// Returns its entry.
+    pub fn entry(self) -> &'static AlgorithmEntry {
+        self.0
+    }
+
+    /// Returns its key.
+    pub fn key(self) -> &'static str {
+        self.0.key
+    }
+
+    /// Returns the number of its stages, of filtered backprojection.
+    pub fn stages(self) -> Option<Stages> {
+        match self.0.method {
+            Method::FilteredBackprojection(stages) => Some(stages),
+            Method::Iterative(_) => None,
+        }
+    }
+
+    /// Refuses parameters and values that it does not have.
+    ///
+    /// # Errors
+    /// A parameter of another algorithm, a value that is not possible.
+    pub fn check(self, parameters: &Parameters) -> Result<(), ParameterProblem> {
+        parameters.check(self.0.label, self.0.parameters)
+    }
+}
+
+impl PartialEq for AlgorithmChoice {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for AlgorithmChoice {}
+
+impl std::fmt::Debug for AlgorithmChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.key())
+    }
+}
+
+impl FromStr for AlgorithmChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::all().find(|choice| choice.key() == text).ok_or_else(|| {
+            let keys: Vec<&str> = Self::all().map(Self::key).collect();
+            format!("'{text}' is not an algorithm; use {}", either(&keys))
+        })
+    }
+}
+
+impl serde::Serialize for AlgorithmChoice {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.key())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for AlgorithmChoice {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Returns the settings of a filtered backprojection with these parameters.
+pub fn fbp_settings(parameters: &Parameters) -> FbpSettings {
+    FbpSettings {
+        filter: filter_settings(parameters),
+        order: parameters.choice::<Order>(&ORDER),
+        block: parameters.count(&BLOCK),
+    }
+}
+
+/// Returns how these parameters filter projections.
+pub fn filter_settings(parameters: &Parameters) -> FilterSettings {
+    FilterSettings {
+        filter: parameters.choice(&FILTER),
+        cutoff: parameters.number(&CUTOFF),
+        baseline: parameters.choice(&BASELINE),
+        interpolation: parameters.choice(&INTERPOLATION),
+    }
+}
+
+/// Returns the parameters that filter projections in this way.
+pub fn filter_parameters(settings: &FilterSettings) -> Parameters {
+    Parameters::default()
+        .with_choice(&FILTER, settings.filter)
+        .with_number(&CUTOFF, settings.cutoff)
+        .with_choice(&BASELINE, settings.baseline)
+        .with_choice(&INTERPOLATION, settings.interpolation)
+}

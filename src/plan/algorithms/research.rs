@@ -1,0 +1,43 @@
+//! Settings that only the reproduction of a paper needs. The window shows them where the user asks for them.
+
+/// Settings that only the reproduction of a paper needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct ResearchSettings {
+    /// Whether a non-atomic run's sensitivity image is computed with the race, too; else it is free of races
+    /// (Belzunce et al. 2012).
+    pub racy_sensitivity: bool,
+    /// Threads per block of the projector per-lor on CUDA; `None` = the number with which most are resident.
+    pub threads_per_block: Option<u32>,
+    /// Implementation of single-stage backprojection of an EPRI sweep.
+    pub kernel: PlaneKernel,
+}
+
+/// Implementation of the single-stage backprojection of planes.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_kernel)]
+pub enum PlaneKernel {
+    /// The fast one, in single precision.
+    #[default]
+    Fast,
+    /// The published one (Qiao et al. 2015), in double precision and its order of operations.
+    Paper,
+}
+
+fn not_a_kernel(text: &str) -> String {
+    format!("'{text}' is not a kernel; use fast or paper")
+}

@@ -1,0 +1,114 @@
+//! What is reconstructed: data of one of four kinds.
+
+use super::acquisition::{Acquisition, ListAcquisition};
+use crate::data::{Counts, EventList, PairCounts};
+use crate::plan::algorithms::registry::{DataKind, Traits};
+use crate::plan::course::Course;
+
+/// Data that can be reconstructed.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Counts along lines.
+    Counts(Counts),
+    /// Single events.
+    Events {
+        /// Those that were read; of a file that is still being written, those at the start.
+        list: EventList,
+        /// Where they come from while the file is still being written; the image is then one of those that have arrived.
+        growing: Option<ListAcquisition>,
+    },
+    /// Counts of pairs of crystals.
+    Pairs(PairCounts),
+    /// An EPRI sweep; while it grows the image grows with it.
+    Sweep(Acquisition),
+}
+
+impl Data {
+    /// Returns their kind.
+    pub fn kind(&self) -> DataKind {
+        match self {
+            Data::Counts(_) => DataKind::Projections,
+            Data::Events { .. } => DataKind::Events,
+            Data::Pairs(_) => DataKind::Pairs,
+            Data::Sweep(_) => DataKind::Sweep,
+        }
+    }
+
+    /// Returns the traits on which the choice of an algorithm depends.
+    pub fn traits(&self) -> Traits {
+        let of_kind = Traits { kind: self.kind(), ..Traits::default() };
+        match self {
+            Data::Sweep(acquisition) => acquisition.look(|sweep| Traits {
+                is_slice: sweep.space.is_slice(),
+                is_continuous_wave: sweep.is_continuous_wave(),
+                ..of_kind
+            }),
+            _ => of_kind,
+        }
+    }
+
+    /// Returns what the steps of a run are called and counted by.
+    pub fn course(&self) -> Course {
+        match self {
+            Data::Counts(_) => Course::ITERATIONS,
+            Data::Events { growing: None, .. } => Course::EVENTS,
+            Data::Events { growing: Some(_), .. } => Course::ARRIVING_EVENTS,
+            Data::Sweep(_) => Course::PROJECTIONS,
+            Data::Pairs(_) => Course::DENSITIES,
+        }
+    }
+
+    /// Returns their unit of amount and their number, for a trace.
+    pub fn amount(&self) -> (&'static str, f64) {
+        match self {
+            Data::Counts(counts) => ("bins", counts.geometry().num_bins() as f64),
+            Data::Events { list, .. } => ("events", list.numbers().num_prompts as f64),
+            Data::Pairs(pairs) => ("pairs", pairs.counts.len() as f64),
+            Data::Sweep(acquisition) => ("projections", acquisition.num_complete() as f64),
+        }
+    }
+
+    /// Returns counts along lines.
+    pub fn counts(&self) -> Option<&Counts> {
+        if let Data::Counts(counts) = self { Some(counts) } else { None }
+    }
+
+    /// Returns single events.
+    pub fn events(&self) -> Option<&EventList> {
+        if let Data::Events { list, .. } = self { Some(list) } else { None }
+    }
+
+    /// Returns counts of pairs of crystals.
+    pub fn pairs(&self) -> Option<&PairCounts> {
+        if let Data::Pairs(pairs) = self { Some(pairs) } else { None }
+    }
+
+    /// Returns an EPRI sweep.
+    pub fn sweep(&self) -> Option<&Acquisition> {
+        if let Data::Sweep(acquisition) = self { Some(acquisition) } else { None }
+    }
+}
+
+impl From<Counts> for Data {
+    fn from(counts: Counts) -> Self {
+        Data::Counts(counts)
+    }
+}
+
+impl From<EventList> for Data {
+    fn from(list: EventList) -> Self {
+        Data::Events { list, growing: None }
+    }
+}
+
+impl From<PairCounts> for Data {
+    fn from(pairs: PairCounts) -> Self {
+        Data::Pairs(pairs)
+    }
+}
+
+impl From<Acquisition> for Data {
+    fn from(acquisition: Acquisition) -> Self {
+        Data::Sweep(acquisition)
+    }
+}

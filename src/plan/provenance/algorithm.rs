@@ -1,0 +1,118 @@
+//! The record of the algorithm that made an image.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::algorithms::parameters::Parameters;
+use crate::plan::algorithms::registry::{AlgorithmChoice, AlgorithmEntry, filter_settings};
+use crate::plan::algorithms::research::PlaneKernel;
+use crate::plan::job::subsets::SubsetRecord;
+use crate::recon::{Baseline, FilterSettings, RaceReport};
+use crate::words::counted;
+
+/// The algorithm that made an image. In JSON all fields are on one level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AlgorithmRecord {
+    /// Its key.
+    pub name: String,
+    /// Of one that iterates with a forward model.
+    #[serde(flatten)]
+    pub em: Option<EmRecord>,
+    /// Of filtered backprojection.
+    #[serde(flatten)]
+    pub fbp: Option<FbpRecord>,
+    /// Values of its own parameters.
+    #[serde(flatten)]
+    pub parameters: Parameters,
+}
+
+/// The record of an algorithm that iterates with a forward model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EmRecord {
+    /// Subsets of an iteration.
+    pub subsets: usize,
+    /// File of the start image; "uniform", or "given" where its file is not known.
+    pub start_image: String,
+    /// Whether a non-atomic run's sensitivity image was computed with the race, too.
+    pub racy_sensitivity: bool,
+    /// Part of the measured counts that the image and the background explain ([`crate::recon::Explained`]), where it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained: Option<f64>,
+    /// Part of the counts net of background that the image explains, where more than noise is left of them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained_net: Option<f64>,
+    /// Losses in the race of the step that made the image.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub race: Option<RaceReport>,
+    /// Bound on the default number of subsets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub subset_rule: Option<SubsetRecord>,
+}
+
+/// The record of a filtered backprojection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FbpRecord {
+    /// The program that backprojected ("single stage", …).
+    pub program: String,
+    /// Implementation of single-stage backprojection.
+    pub kernel: PlaneKernel,
+}
+
+impl EmRecord {
+    /// Returns the number of subsets, with the reason where it is a default that few counts or views lower.
+    fn subsets_text(&self) -> String {
+        let rule = self.subset_rule.as_ref().filter(|rule| rule.default_subsets == self.subsets);
+        let reason = rule.and_then(|rule| rule.reason.as_deref());
+        reason.map_or_else(|| self.subsets.to_string(), |reason| format!("{} ({reason})", self.subsets))
+    }
+}
+
+impl AlgorithmRecord {
+    /// Returns its entry; `None` of an algorithm that this version lacks.
+    fn entry(&self) -> Option<&'static AlgorithmEntry> {
+        self.name.parse().ok().map(AlgorithmChoice::entry)
+    }
+
+    fn label(&self) -> &str {
+        self.entry().map_or(&self.name, |entry| entry.label)
+    }
+
+    /// Returns it in one phrase: "OSEM 14 subsets", "FBP three-point, linear".
+    pub(super) fn text(&self) -> String {
+        if self.fbp.is_some() {
+            let FilterSettings { filter, cutoff, baseline, interpolation } = filter_settings(&self.parameters);
+            let cutoff = cutoff.map_or_else(String::new, |cutoff| format!(", cut-off {cutoff}"));
+            let baseline = if baseline == Baseline::None { String::new() } else { format!(", baseline {baseline}") };
+            return format!("FBP {filter}{cutoff}{baseline}, {interpolation}");
+        }
+        let has_subsets = self.entry().is_none_or(|entry| entry.has_subsets);
+        let subsets = self.em.as_ref().filter(|_| has_subsets).map(|em| format!(" {}", counted(em.subsets, "subset")));
+        let mut text = format!("{}{}", self.label(), subsets.unwrap_or_default());
+        for parameter in self.entry().iter().flat_map(|entry| entry.parameters).filter(|parameter| parameter.is_in_short_texts) {
+            let value = self.parameters.value(parameter);
+            text += &format!(", {} {}", parameter.label.to_lowercase(), parameter.text(value.as_ref()));
+        }
+        text
+    }
+
+    /// Returns its settings as names and values.
+    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+        let name = self.fbp.as_ref().map_or(self.label(), |fbp| &fbp.program);
+        let mut facts = vec![("Algorithm", name.to_owned())];
+        if let Some(em) = &self.em {
+            facts.push(("Subsets", em.subsets_text()));
+        }
+        if let Some(fbp) = &self.fbp {
+            facts.push(("Kernel", fbp.kernel.to_string()));
+        }
+        for parameter in self.entry().iter().flat_map(|entry| entry.parameters) {
+            facts.push((parameter.label, parameter.text(self.parameters.value(parameter).as_ref())));
+        }
+        if let Some(em) = &self.em {
+            facts.push(("Start image", em.start_image.clone()));
+            if em.racy_sensitivity {
+                facts.push(("Sensitivity image", "non-atomic, too".to_owned()));
+            }
+        }
+        facts
+    }
+}

@@ -1,0 +1,54 @@
+//! The one place that makes an algorithm of a forward model.
+
+use super::{Algorithm, EmKernels, EmSettings, ForwardModel, MlemOsem, ReconError, SubsetOrder};
+use crate::algebra::ImageSpace;
+use crate::data::Volume;
+use crate::operator::Accumulation;
+
+/// An algorithm that iterates with a forward model, with its own parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AlgorithmSpec {
+    /// Expectation maximisation: MLEM, and OSEM where the model has subsets.
+    Em {
+        /// Order of the subsets.
+        subset_order: SubsetOrder,
+    },
+}
+
+/// How the backprojections of a run add.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Additions {
+    /// Of the steps, at first.
+    pub accumulation: Accumulation,
+    /// Of the sensitivity: free of races.
+    pub sensitivity_accumulation: Accumulation,
+    /// Whether steps with a race divide by a sensitivity that was made with it, too.
+    pub racy_sensitivity: bool,
+}
+
+/// Makes an algorithm that starts at `init`, a volume of the space's grid, else at the uniform image with the number of counts of the
+/// data.
+///
+/// # Errors
+/// A start image with negative values, too little memory on the device.
+pub fn algorithm<B, M, S>(
+    spec: AlgorithmSpec,
+    backend: B,
+    space: S,
+    model: M,
+    additions: Additions,
+    init: Option<&Volume>,
+) -> Result<Box<dyn Algorithm>, ReconError>
+where
+    B: EmKernels + 'static,
+    M: ForwardModel<B> + 'static,
+    S: ImageSpace<B> + 'static,
+{
+    match spec {
+        AlgorithmSpec::Em { subset_order } => {
+            let Additions { accumulation, sensitivity_accumulation, racy_sensitivity } = additions;
+            let settings = EmSettings { subset_order, accumulation, sensitivity_accumulation, racy_sensitivity };
+            Ok(Box::new(MlemOsem::new(backend, space, model, settings, init)?))
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! The settings of the next run in the reconstruction panel. The rows of an algorithm follow from its entry in the registry.
+
+use std::ops::RangeInclusive;
+
+use egui::{DragValue, RichText, Ui};
+use strum::VariantArray as _;
+
+use super::devices::{device_in_words, device_menu};
+use super::settings::{Bounds, SettingsForm};
+use crate::plan::{AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, Rays, Value, projector};
+use crate::ui::widgets::fields::{menu, name};
+use crate::ui::widgets::image_axes::ImageAxes;
+use crate::ui::widgets::{format, theme};
+use crate::words::counted;
+
+/// What the rows show.
+pub struct SettingsView<'a> {
+    /// The form of the run that is watched, as it was when the run began; `None` = there is no run.
+    pub running: Option<&'a SettingsForm>,
+    /// Whether that run is not over yet.
+    pub is_active: bool,
+    /// The devices to choose from.
+    pub devices: &'a [Device],
+    /// Why the scan has no tubes of response, if it has none.
+    pub why_no_tubes: Option<&'a str>,
+    /// Whether the settings of [`crate::plan::ResearchSettings`] are shown.
+    pub shows_research: bool,
+}
+
+impl SettingsView<'_> {
+    /// The label of a row. It is marked where the value of the next run is not the run's; the tooltip gives the run's.
+    fn label<T: PartialEq>(
+        &self,
+        ui: &mut Ui,
+        label: &str,
+        next: &T,
+        of: impl Fn(&SettingsForm) -> T,
+        text: impl Fn(&T) -> String,
+    ) {
+        match self.running.map(of).filter(|running| running != next) {
+            None => _ = ui.label(label),
+            Some(running) => {
+                let verb = if self.is_active { "runs" } else { "ran" };
+                let marked = RichText::new(format!("{label} •")).color(theme::colours(ui.visuals()).shown_mark);
+                ui.label(marked).on_hover_text(format!("{verb} with {}", text(&running)));
+            }
+        }
+    }
+
+    /// A row with a whole number.
+    fn number(
+        &self,
+        ui: &mut Ui,
+        label: &str,
+        value: &mut usize,
+        of: impl Fn(&SettingsForm) -> usize,
+        range: RangeInclusive<usize>,
+    ) {
+        self.label(ui, label, value, of, usize::to_string);
+        name(&ui.add(DragValue::new(value).range(range)), label);
+        ui.end_row();
+    }
+}
+
+/// The rows of the form.
+pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    let Bounds { traits, space, .. } = form.bounds;
+    let entry = form.algorithm.entry();
+    let axes = ImageAxes::of(space);
+    if traits.kind == DataKind::Events {
+        frames_ui(form, view, ui);
+    }
+    algorithm_ui(form, view, ui);
+    if traits.kind != DataKind::Sweep {
+        view.number(ui, "Iterations", &mut form.num_iterations, |form| form.num_iterations, 1..=10_000);
+    }
+    if matches!(traits.kind, DataKind::Projections | DataKind::Events) {
+        subsets_ui(form, view, ui);
+    }
+    for parameter in entry.parameters.iter().filter(|parameter| (parameter.is_for)(&traits)) {
+        parameter_ui(parameter, form, view, ui);
+    }
+    size_ui(form, view, axes.shown(), ui);
+    voxel_ui(form, view, axes.shown(), ui);
+    if form.bounds.is_sweep() {
+        extent_ui(form, ui);
+    }
+    if matches!(traits.kind, DataKind::Projections | DataKind::Events) {
+        let label = if traits.kind == DataKind::Events { "Lines per event" } else { "Lines per bin" };
+        view.label(ui, label, &form.rays, |form| form.rays, rays_text);
+        rays_ui(&mut form.rays, ui);
+    }
+    if traits.kind == DataKind::Projections {
+        view.label(ui, "Projector", &form.projector, |form| form.projector, |choice| choice.name().to_owned());
+        projector_menu(&mut form.projector, view, ui);
+    }
+    view.label(ui, "Device", &form.device, |form| form.device, |choice| device_in_words(view.devices, *choice));
+    device_menu(view.devices, &mut form.device, ui);
+    if view.shows_research {
+        research_ui(form, view, ui);
+    }
+}
+
+fn algorithm_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    let label = |choice: &AlgorithmChoice| choice.entry().label.to_owned();
+    view.label(ui, "Algorithm", &form.algorithm, |form| form.algorithm, label);
+    let mut chosen = form.algorithm;
+    menu(ui, "Algorithm", chosen.entry().label, |ui| {
+        for choice in AlgorithmChoice::all_for(form.bounds.traits) {
+            ui.selectable_value(&mut chosen, choice, choice.entry().label).on_hover_text(choice.entry().help);
+        }
+    });
+    if chosen != form.algorithm {
+        form.set_algorithm(chosen);
+    }
+}
+
+/// The number of subsets, and what bounds it: why the default is lower than usual, or that the data do not support so many.
+fn subsets_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    let has_subsets = form.algorithm.entry().has_subsets;
+    ui.add_enabled_ui(has_subsets, |ui| {
+        view.label(ui, "Subsets", &form.num_subsets, |form| form.num_subsets, usize::to_string);
+    });
+    name(&ui.add_enabled(has_subsets, DragValue::new(&mut form.num_subsets).range(1..=512)), "Subsets");
+    ui.end_row();
+    let Some(rule) = form.subset_rule.filter(|_| has_subsets) else { return };
+    let (text, help) = match (rule.notice(form.num_subsets), rule.why_lowered()) {
+        (Some(notice), _) => {
+            (RichText::new(format!("at most {}", rule.max_subsets())).color(theme::colours(ui.visuals()).warning), notice.text)
+        }
+        (None, Some(reason)) => {
+            let default = format!("{} × {}", counted(rule.num_subsets(), "subset"), counted(rule.num_iterations(), "iteration"));
+            (RichText::new(format!("default {default}")).weak(), reason)
+        }
+        (None, None) => return,
+    };
+    ui.label("");
+    ui.label(text).on_hover_text(help);
+    ui.end_row();
+}
+
+/// The row of a parameter of the algorithm.
+fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    let value = form.parameters.value(parameter);
+    let of = |form: &SettingsForm| form.parameters.value(parameter);
+    view.label(ui, parameter.label, &value, of, |value| parameter.text(value.as_ref()));
+    let mut next = value.clone();
+    match parameter.kind {
+        Kind::Choice { choices, .. } => menu(ui, parameter.label, &parameter.text(value.as_ref()), |ui| {
+            for choice in choices().iter().filter(|choice| (choice.is_for)(&form.bounds.traits)) {
+                ui.selectable_value(&mut next, Some(Value::Name(choice.key.to_owned())), choice.label);
+            }
+        }),
+        Kind::Count { least, most, .. } => {
+            let mut number = form.parameters.count(parameter);
+            let field = DragValue::new(&mut number).range(least as usize..=most as usize);
+            named_field(field, parameter, ui);
+            ui.end_row();
+            next = Some(Value::Number(number as f64));
+        }
+        Kind::Number { least, most, unit, default } => {
+            ui.horizontal(|ui| {
+                if default.is_none() {
+                    let mut is_set = next.is_some();
+                    if ui.checkbox(&mut is_set, "").on_hover_text(parameter.help).changed() {
+                        next = is_set.then_some(Value::Number(0.5 * (least + most)));
+                    }
+                }
+                match &mut next {
+                    Some(Value::Number(number)) => {
+                        let field = DragValue::new(number).range(least..=most).speed(0.005 * (most - least)).max_decimals(3);
+                        named_field(field.suffix(unit), parameter, ui);
+                    }
+                    _ => _ = ui.label("none"),
+                }
+            });
+            ui.end_row();
+        }
+    }
+    if next != value {
+        form.parameters.set(parameter, next);
+    }
+}
+
+fn named_field(field: DragValue, parameter: &Parameter, ui: &mut Ui) {
+    let response = ui.add(field);
+    name(&response, parameter.label);
+    response.on_hover_text(parameter.help);
+}
+
+/// The image's numbers of voxels along the axes of these names.
+fn size_ui(form: &mut SettingsForm, view: &SettingsView, axes: &[&str], ui: &mut Ui) {
+    let text = |size: &[usize; 3]| by(&size[..axes.len()], usize::to_string);
+    view.label(ui, &format!("Voxels {}", axes.join(", ")), &form.size, |form| form.size, text);
+    let mut size = form.size;
+    ui.horizontal(|ui| {
+        for (axis, size) in axes.iter().zip(&mut size) {
+            name(&ui.add(DragValue::new(size).range(1..=2048)), &format!("Voxels {axis}"));
+        }
+    });
+    ui.end_row();
+    form.set_size(size);
+}
+
+/// The sides of its voxels.
+fn voxel_ui(form: &mut SettingsForm, view: &SettingsView, axes: &[&str], ui: &mut Ui) {
+    let text = |sides: &[f64; 3]| format!("{} mm", by(&sides[..axes.len()], |side| format!("{side:.3}")));
+    view.label(ui, "Voxel mm", &form.voxel_mm, |form| form.voxel_mm, text);
+    ui.horizontal(|ui| {
+        for (axis, side) in axes.iter().zip(&mut form.voxel_mm) {
+            let value = DragValue::new(side).range(0.01..=50.0).speed(0.02).max_decimals(3);
+            name(&ui.add(value), &format!("Voxel mm {axis}"));
+        }
+    });
+    ui.end_row();
+}
+
+/// Extents that the image of a sweep can have.
+fn extent_ui(form: &mut SettingsForm, ui: &mut Ui) {
+    let Bounds { samples_mm, field_of_view_mm, .. } = form.bounds;
+    ui.label("Image spans");
+    // One above the other: a wrapped row would reach into the next row of the form.
+    ui.vertical(|ui| {
+        let help = "Sets the field of view to the extent of the projections (same number of voxels)";
+        if ui.small_button(format!("Samples {} mm", format::value(samples_mm))).on_hover_text(help).clicked() {
+            form.set_extent(samples_mm);
+        }
+        let Some(field_mm) = field_of_view_mm else { return };
+        let help = "Sets the field of view to the planned extent (same number of voxels)";
+        if ui.small_button(format!("Field of view {} mm", format::short_number(field_mm))).on_hover_text(help).clicked() {
+            form.set_extent(field_mm);
+        }
+    });
+    ui.end_row();
+}
+
+/// The menu of projectors; tubes are grey where the scan has none.
+fn projector_menu(chosen: &mut ProjectorChoice, view: &SettingsView, ui: &mut Ui) {
+    let is_shown = |choice: &ProjectorChoice| {
+        view.shows_research || choice == chosen || projector(choice.name()).is_none_or(|entry| !entry.is_research)
+    };
+    let choices: Vec<ProjectorChoice> = ProjectorChoice::all().filter(is_shown).collect();
+    menu(ui, "Projector", chosen.name(), |ui| {
+        for choice in choices {
+            let why_not = view.why_no_tubes.filter(|_| choice.uses_tubes());
+            let item = egui::Button::selectable(*chosen == choice, choice.name());
+            let response = ui.add_enabled(why_not.is_none(), item);
+            if response.clicked() {
+                *chosen = choice;
+            }
+            response.on_disabled_hover_text(why_not.unwrap_or_default());
+        }
+    });
+}
+
+/// Settings of the papers.
+fn research_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    let research = &mut form.research;
+    match form.bounds.traits.kind {
+        DataKind::Projections | DataKind::Events => {
+            let text = |racy: &bool| (if *racy { "non-atomic, too" } else { "atomic" }).to_owned();
+            view.label(ui, "Sensitivity", &research.racy_sensitivity, |form| form.research.racy_sensitivity, text);
+            ui.checkbox(&mut research.racy_sensitivity, "non-atomic, too").on_hover_text(
+                "For non-atomic runs: computes the sensitivity image non-atomically, too. Non-atomic backprojection alone scales the image down by the loss; in both, the losses mostly cancel and leave noise",
+            );
+            ui.end_row();
+        }
+        DataKind::Sweep => {
+            view.label(ui, "Program", &research.kernel, |form| form.research.kernel, PlaneKernel::to_string);
+            ui.horizontal(|ui| {
+                for &kernel in PlaneKernel::VARIANTS {
+                    let help = match kernel {
+                        PlaneKernel::Fast => "Single precision, vector instructions or the GPU's shared memory",
+                        PlaneKernel::Paper => "Double precision, in the order of Qiao et al. 2015: slow, for comparison",
+                    };
+                    ui.selectable_value(&mut research.kernel, kernel, kernel.to_string()).on_hover_text(help);
+                }
+            });
+            ui.end_row();
+        }
+        DataKind::Pairs => {}
+    }
+}
+
+/// What frames are.
+const FRAMES_HELP: &str = "Parts of the time that are reconstructed one after the other, each with these settings: 6x10,4x60 are six frames of ten seconds and then four of sixty, 0-60,60-300 go from one second to another. Empty: all of it as one image";
+
+/// The frames of a list.
+fn frames_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    let text = |text: &String| if text.is_empty() { "all of it as one image".to_owned() } else { text.clone() };
+    view.label(ui, "Frames", &form.frames, |form| form.frames.clone(), text);
+    let field = egui::TextEdit::singleline(&mut form.frames).desired_width(110.0).hint_text("6x10,4x60");
+    let response = ui.add(field);
+    response.widget_info(|| {
+        let mut info = egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Frames");
+        info.current_text_value = Some(form.frames.clone());
+        info
+    });
+    response.on_hover_text(FRAMES_HELP);
+    ui.end_row();
+}
+
+/// "64 × 64 × 32".
+pub fn by<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
+    values.iter().map(text).collect::<Vec<_>>().join(" × ")
+}
+
+fn rays_text(rays: &Rays) -> String {
+    match rays {
+        Rays::Auto => "auto".into(),
+        Rays::Fixed { tangential, axial } => format!("{tangential} × {axial}"),
+    }
+}
+
+fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
+    ui.horizontal(|ui| {
+        let mut automatic = *rays == Rays::Auto;
+        if ui.checkbox(&mut automatic, "auto").changed() {
+            *rays = if automatic { Rays::Auto } else { Rays::Fixed { tangential: 1, axial: 1 } };
+        }
+        if let Rays::Fixed { tangential, axial } = rays {
+            name(&ui.add(DragValue::new(tangential).range(1..=16)), "Lines per bin, tangential");
+            ui.label("×");
+            name(&ui.add(DragValue::new(axial).range(1..=16)), "Lines per bin, axial");
+        }
+    });
+    ui.end_row();
+}
