@@ -29,11 +29,11 @@ pub struct OpenStudy {
 /// What the window keeps for each kind of data.
 pub enum OpenData {
     /// Counts along lines.
-    Counts(OpenCounts),
+    Counts(Box<OpenCounts>),
     /// Counts of pairs of crystals.
-    Pairs(OpenPairs),
+    Pairs(Box<OpenPairs>),
     /// Single events.
-    Events(OpenList),
+    Events(Box<OpenList>),
     /// An EPRI sweep.
     Sweep(Box<OpenSweep>),
 }
@@ -72,16 +72,18 @@ impl OpenStudy {
     pub fn new(study: Study<Data>, files: Option<StudyFiles>) -> Self {
         let data = match (&study.measured, files) {
             (Data::Counts(counts), Some(StudyFiles::Counts(files))) => {
-                OpenData::Counts(OpenCounts::new(counts.clone(), Some(files)))
+                OpenData::Counts(Box::new(OpenCounts::new(counts.clone(), Some(files))))
             }
-            (Data::Counts(counts), _) => OpenData::Counts(OpenCounts::new(counts.clone(), None)),
+            (Data::Counts(counts), _) => OpenData::Counts(Box::new(OpenCounts::new(counts.clone(), None))),
             (Data::Pairs(pairs), files) => {
-                OpenData::Pairs(OpenPairs::new(pairs.clone(), files.map(|files| files.measured().to_owned())))
+                OpenData::Pairs(Box::new(OpenPairs::new(pairs.clone(), files.map(|files| files.measured().to_owned()))))
             }
-            (Data::Events { list, .. }, Some(StudyFiles::Events(files))) => OpenData::Events(OpenList::new(list.clone(), files)),
+            (Data::Events { list, .. }, Some(StudyFiles::Events(files))) => {
+                OpenData::Events(Box::new(OpenList::new(list.clone(), files)))
+            }
             (Data::Events { list, .. }, files) => {
                 let list_file = files.map_or_else(PathBuf::new, |files| files.measured().to_owned());
-                OpenData::Events(OpenList::new(list.clone(), ListFiles::of(&list_file)))
+                OpenData::Events(Box::new(OpenList::new(list.clone(), ListFiles::of(&list_file))))
             }
             (Data::Sweep(acquisition), Some(StudyFiles::Sweep(files))) => {
                 OpenData::Sweep(Box::new(OpenSweep::new(acquisition.clone(), Some(files))))

@@ -63,8 +63,10 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         tubes_ui(open.tubes.as_deref(), view.tube_maker, view.show_timings, ui, actions);
     }
     match view.study.map(|open| &open.data) {
-        Some(OpenData::Counts(OpenCounts { files: Some(files), .. })) => {
-            ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
+        Some(OpenData::Counts(open)) => {
+            if let Some(files) = &open.files {
+                ui.add_enabled_ui(view.loading.is_none(), |ui| corrections_ui(files, ui, actions));
+            }
         }
         Some(OpenData::Events(open)) => {
             ui.add_enabled_ui(view.loading.is_none(), |ui| attenuation_ui(open, ui, actions));

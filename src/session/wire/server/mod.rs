@@ -51,7 +51,7 @@ pub(super) enum Input {
     Line(Hello),
     /// From the line of this number.
     Said(u64, Result<(ToServer, Vec<u8>), WireError>),
-    Opened(StudyId, Result<(Study<Data>, StudyFiles), String>),
+    Opened(StudyId, Box<Result<(Study<Data>, StudyFiles), String>>),
     Foreseen(u64, Result<Forecast, String>),
     Devices(Vec<Device>),
     Wake,
@@ -226,7 +226,7 @@ impl Hub {
             Input::Said(number, _) if number != self.line_number || self.line.is_none() => Ok(()),
             Input::Said(_, Ok((message, brings))) => self.hear(message, &brings),
             Input::Said(_, Err(error)) => Err(error),
-            Input::Opened(study, outcome) => self.opened(study, outcome),
+            Input::Opened(study, outcome) => self.opened(study, *outcome),
             Input::Foreseen(number, forecast) => self.foreseen(number, forecast),
             Input::Devices(devices) => self.tell(News::Devices(devices)),
             Input::Wake => Ok(()),

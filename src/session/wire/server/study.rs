@@ -24,7 +24,7 @@ impl Hub {
         let work = move || {
             let scan = catch_unwind(AssertUnwindSafe(|| open(&files, &task)));
             let scan = scan.unwrap_or_else(|_| Err("the study could not be opened: the program made a mistake".into()));
-            let _ = sender.send(Input::Opened(study, scan));
+            let _ = sender.send(Input::Opened(study, Box::new(scan)));
         };
         Builder::new().name("study".into()).spawn(work)?;
         Ok(())
