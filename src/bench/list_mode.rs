@@ -16,7 +16,8 @@ use crate::data::{Events, TofFacts, Volume, tof_mm};
 use crate::geometry::Grid;
 use crate::measure::median_and_spread;
 use crate::operator::{
-    Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, OperatorError, Subset,
+    Accumulation, DataSpace, EventLines, EventOrder, EventProjector, EventSplit, EventSubsets, LinearOperator, OperatorError,
+    Subset,
 };
 use crate::random::stream;
 use crate::scanner::{Detectors, PairRays};

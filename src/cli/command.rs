@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn options_stand_under_their_own_headings() {
         let of_sweeps =
-            ["--filter", "--cutoff", "--baseline", "--interpolation", "--reference", "--phase", "--kernel", "--order"];
+            ["--filter", "--cutoff", "--baseline", "--interpolation", "--order", "--block", "--reference", "--phase", "--kernel"];
         assert_eq!(options_under("reconstruct", "EPRI acquisitions"), of_sweeps);
         assert!(options_under("reconstruct", "Algorithm").contains(&"--iterations".to_owned()));
         assert!(options_under("reconstruct", "Corrections").contains(&"--no-corrections".to_owned()));

@@ -415,8 +415,8 @@ impl LinearOperator<CudaBackend> for AxialRuns {
 
 impl ViewProjector<CudaBackend> for AxialRuns {
     /// Whole sets of mirror images: what they give, and with integers the sum, has the same bits for any number of members.
-    fn for_team(self, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
-        let projector = Arc::new(Self { share: team.share(), ..self });
+    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+        let projector = Arc::new(Self { share: team.share(), ..*self });
         Ok((Behind(Box::new(Behind(Arc::clone(&projector)))), Box::new(SharedRuns(projector))))
     }
 

@@ -13,12 +13,12 @@ use super::launches::event_beams::Beams as BeamTables;
 use super::launches::events::{Events as EventTables, Kernels, Plan as PlanHead};
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, Voxels};
+use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, Team, Voxels};
 use crate::data::{Events, TofFacts, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
-    Accumulation, DataSpace, END_MARGIN, EventOrder, EventRays, EventSpace, EventSubsets, LinearOperator, OperatorError,
-    OperatorLimit, Subset, TofKernel,
+    Accumulation, Behind, DataSpace, END_MARGIN, EventOrder, EventProjector, EventRays, EventSpace, EventSubsets, LinearOperator,
+    OperatorError, OperatorLimit, OwnShare, Subset, TofKernel,
 };
 use crate::scanner::{Detectors, PairRays};
 use crate::task::Task;
@@ -119,16 +119,6 @@ impl EventLines {
             kernels,
             launches: Launches::default(),
         })
-    }
-
-    /// Its images.
-    pub fn voxels(&self) -> &Voxels {
-        &self.voxels
-    }
-
-    /// Its data.
-    pub fn space(&self) -> &EventSpace {
-        self.rays.space()
     }
 
     /// The events in the order for so many subsets, brought to the device when first needed.
@@ -263,6 +253,22 @@ impl Projecting for EventLines {
             }
             Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first, count),
         }
+    }
+}
+
+impl EventProjector<CudaBackend> for EventLines {
+    /// The share is that of the back end that it was made on.
+    fn for_team(self: Box<Self>, _: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+        let space = self.space().clone();
+        Ok((Behind(self), Box::new(space)))
+    }
+
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+
+    fn space(&self) -> &EventSpace {
+        self.rays.space()
     }
 }
 

@@ -339,9 +339,9 @@ impl LinearOperator<CudaBackend> for Tubes {
 }
 
 impl ViewProjector<CudaBackend> for Tubes {
-    fn for_team(self, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
         let views = self.views.clone();
-        Ok(OfShare::of(self, views, team.share()))
+        Ok(OfShare::of(*self, views, team.share()))
     }
 
     fn voxels(&self) -> &Voxels {

@@ -17,7 +17,10 @@ use super::of_share::AmongAll;
 use super::sharing::Sharing;
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
-use super::{Accumulation, Behind, DataSpace, LinearOperator, OperatorError, OperatorLimit, OwnShare, Subset, check_lengths};
+use super::{
+    Accumulation, Behind, DataSpace, EventProjector, LinearOperator, OperatorError, OperatorLimit, OwnShare, Subset,
+    check_lengths,
+};
 use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Share, Simd, Team, Voxels};
 use crate::data::{Events, TofFacts};
 use crate::geometry::{Grid, Line, Point};
@@ -225,26 +228,6 @@ impl EventLines {
         self
     }
 
-    /// The same for the share of a member of a team, and its data: whole parts of the sum that a deterministic backprojection is, so
-    /// that its bits do not depend on how many members there are.
-    pub fn for_team(mut self, team: &Team) -> OwnShare<Host> {
-        self.sharing = Sharing::with(team.clone(), &self.voxels);
-        let lines = Arc::new(self);
-        let (all, among) = (lines.space().clone(), Arc::clone(&lines));
-        let own = move |subset| vec![among.own_places(subset)];
-        (Behind(Box::new(Behind(lines))), Box::new(AmongAll { all, own }))
-    }
-
-    /// Its images.
-    pub fn voxels(&self) -> &Voxels {
-        &self.voxels
-    }
-
-    /// The events of all members.
-    pub fn space(&self) -> &EventSpace {
-        &self.rays.space
-    }
-
     /// Of what a deterministic backprojection of a subset adds to one image after the other, whoever does it, the own parts: places
     /// among the subset's events.
     fn own_parts(&self, subset: Subset) -> Vec<Range<usize>> {
@@ -386,6 +369,25 @@ impl Parts for EventParts<'_> {
             });
         }
         Ok(())
+    }
+}
+
+impl EventProjector<Host> for EventLines {
+    /// A share has whole parts of the sum that a deterministic backprojection is, so that its bits do not depend on the number of members.
+    fn for_team(mut self: Box<Self>, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
+        self.sharing = Sharing::with(team.clone(), &self.voxels);
+        let lines = Arc::new(*self);
+        let (all, among) = (lines.space().clone(), Arc::clone(&lines));
+        let own = move |subset| vec![among.own_places(subset)];
+        Ok((Behind(Box::new(Behind(lines))), Box::new(AmongAll { all, own })))
+    }
+
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+
+    fn space(&self) -> &EventSpace {
+        &self.rays.space
     }
 }
 

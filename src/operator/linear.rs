@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, Range};
 
+use super::event_space::EventSpace;
 use super::{DataSpace, Misfit, OperatorLimit, Subset, Views};
 use crate::algebra::{Backend, BackendError, Data, Image, Team, Voxels};
 use crate::coded::coded;
@@ -184,13 +185,28 @@ pub trait ViewProjector<B: Backend>: LinearOperator<B> {
     ///
     /// # Errors
     /// It cannot be shared.
-    fn for_team(self, team: &Team) -> Result<OwnShare<B>, OperatorError>;
+    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<B>, OperatorError>;
 
     /// Its images.
     fn voxels(&self) -> &Voxels;
 
     /// Its data.
     fn views(&self) -> &Views;
+}
+
+/// A projector between voxels and single events.
+pub trait EventProjector<B: Backend>: LinearOperator<B> {
+    /// Returns the same for the share of a member of a team ([`ViewProjector::for_team`]).
+    ///
+    /// # Errors
+    /// It cannot be shared.
+    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<B>, OperatorError>;
+
+    /// Returns its images.
+    fn voxels(&self) -> &Voxels;
+
+    /// Returns the events of all members.
+    fn space(&self) -> &EventSpace;
 }
 
 /// An operator behind a pointer of some kind.

@@ -279,9 +279,9 @@ impl<P: LorProjector> LinearOperator<Host> for P {
 
 impl<P: LorProjector + 'static> ViewProjector<Host> for P {
     /// Whole parts of the sum that a deterministic backprojection is: its bits do not depend on how many members there are.
-    fn for_team(mut self, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
+    fn for_team(mut self: Box<Self>, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
         self.kept_mut().sharing = Sharing::with(team.clone(), self.voxels());
-        let projector = Arc::new(self);
+        let projector = Arc::new(*self);
         let (all, among) = (projector.views().clone(), Arc::clone(&projector));
         let own = move |subset| {
             let (num_planes, sets) = (among.views().num_planes(), among.kept().sets(&*among, subset));

@@ -34,7 +34,9 @@ pub use event_path::END_MARGIN;
 pub use event_space::{EventOrder, EventSpace, EventSplit};
 pub use events::{EventLines, EventRays, EventSubsets};
 pub use in_plane::{InPlanePath, Sides};
-pub use linear::{Accumulation, AnyOperator, Behind, LinearOperator, Measured, OperatorError, OwnShare, ViewProjector};
+pub use linear::{
+    Accumulation, AnyOperator, Behind, EventProjector, LinearOperator, Measured, OperatorError, OwnShare, ViewProjector,
+};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
 pub use of_share::OfShare;
 pub use planes::{

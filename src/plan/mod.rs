@@ -8,15 +8,17 @@
 //! row 1: algorithms course
 //! row 2: problem
 //! row 3: error
-//! row 4: platform
-//! row 5: projector simulation
-//! row 6: list_mode
-//! row 7: job
-//! row 8: setup provenance study_files
+//! row 4: device
+//! row 5: projector
+//! row 6: platform
+//! row 7: simulation list_mode
+//! row 8: job
+//! row 9: setup provenance study_files
 //! ```
 
 mod algorithms;
 mod course;
+mod device;
 mod error;
 mod job;
 mod list_mode;
@@ -35,6 +37,9 @@ pub use algorithms::registry::{
 };
 pub use algorithms::research::{PlaneKernel, ResearchSettings};
 pub use course::Course;
+pub use device::choice::{DeviceChoice, GpuSet};
+pub use device::memory::{DeviceMemory, Forecast, FreeMemory};
+pub use device::processes::share_with_processes;
 pub use error::{ListError, SetupError};
 pub use job::acquisition::{Acquisition, ListAcquisition};
 pub use job::data::Data;
@@ -49,14 +54,13 @@ pub use list_mode::histogram::histogram;
 pub use list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
 pub use list_mode::sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
 pub use list_mode::study::{GatheredEvents, ListSelection, list_study, study_of};
+pub use platform::Platform;
 pub use platform::agreement::device_of_all;
-pub use platform::choice::{DeviceChoice, GpuSet};
-pub use platform::devices::{Chosen, Device, available_devices, choose_device, host_devices, or_on_cpu};
-pub use platform::memory::{DeviceMemory, Forecast, FreeMemory};
-pub use platform::processes::share_with_processes;
+pub use platform::choose::{ChosenProjector, ChosenTeam, choose_projector, choose_team};
+pub use platform::open::{Device, available_devices, choose_device, host_devices, or_on_cpu};
 pub use problem::SetupProblem;
-pub use projector::choose::{ChosenProjector, ChosenTeam, choose_projector, choose_team};
 pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};
+pub use projector::ring_functions::RingFunctions;
 pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 pub use projector::system::System;
 pub use provenance::algorithm::{AlgorithmRecord, EmRecord, FbpRecord};
@@ -70,8 +74,8 @@ pub use setup::{forecast, prepare, prepare_with};
 pub use simulation::cache::Cache;
 pub use simulation::histories::Followed;
 pub use simulation::matrix::{
-    MatrixAmount, MatrixForecast, MatrixRecipe, RingFunctions, check_basis, crystal_pairs, forecast_matrix, make_matrix,
-    response_part, ring_basis, shown_grid, usual_basis,
+    MatrixAmount, MatrixForecast, MatrixRecipe, check_basis, crystal_pairs, forecast_matrix, make_matrix, response_part,
+    ring_basis, shown_grid, usual_basis,
 };
 pub use simulation::matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use simulation::photon_scan::{PhotonScanError, scan_pairs, scan_photons};

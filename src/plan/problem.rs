@@ -21,6 +21,14 @@ pub enum SetupProblem {
         /// Whether that already advises to use the CPU.
         names_the_cpu: bool,
     },
+    /// A device, by its name, that lacks something.
+    #[error("{device} has no {what}; use another device (--device cpu)")]
+    Lacks {
+        /// Name of the device.
+        device: String,
+        /// What it lacks.
+        what: &'static str,
+    },
     /// Several GPUs for work that is not shared out.
     #[error("this works on one GPU only; name one (--device cuda:0)")]
     OneGpu,

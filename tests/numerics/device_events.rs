@@ -6,7 +6,9 @@ use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
 use tomoscope::cuda::{self, CudaArray, CudaBackend};
 use tomoscope::data::{Events, ListFacts, TofFacts, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, Subset};
+use tomoscope::operator::{
+    Accumulation, DataSpace, EventLines, EventOrder, EventProjector, EventSplit, EventSubsets, LinearOperator, Subset,
+};
 use tomoscope::plan::{DeviceChoice, SensitivitySettings, list_sensitivity};
 use tomoscope::recon::EmKernels;
 use tomoscope::scanner::PairRays;

@@ -6,7 +6,7 @@ use tomoscope::algebra::Team;
 use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, EventLines, PaperTubes, Tubes, devices};
 use tomoscope::data::{CountRates, Counts, EventList, Events, Michelogram, ScanTime, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, EventSubsets, Siddon, Subset, ViewProjector};
+use tomoscope::operator::{Accumulation, EventProjector, EventSubsets, Siddon, Subset, ViewProjector};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
     AlgorithmChoice, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings,
@@ -66,7 +66,7 @@ fn algorithm<P: ViewProjector<CudaBackend> + 'static>(
             let model = ProjectionModel::new(&mut backend, projector, views, counts, num_subsets).unwrap();
             Box::new(MlemOsem::new(backend, voxels, model, em, None).unwrap())
         } else {
-            let (operator, data) = projector.for_team(&team).unwrap();
+            let (operator, data) = Box::new(projector).for_team(&team).unwrap();
             let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets).unwrap().of_team(team.clone());
             Box::new(MlemOsem::new(backend, voxels, model, em, None).unwrap())
         };

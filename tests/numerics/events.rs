@@ -6,8 +6,8 @@ use tomoscope::algebra::{Backend, Data, Host, HostArray, Image, Simd};
 use tomoscope::data::{Counts, Events, Michelogram, TofFacts, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Accumulation, AxialRuns, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, OperatorError,
-    OperatorLimit, Siddon, Subset, TofKernel, ViewProjector,
+    Accumulation, AxialRuns, DataSpace, EventLines, EventOrder, EventProjector, EventSplit, EventSubsets, LinearOperator,
+    OperatorError, OperatorLimit, Siddon, Subset, TofKernel, ViewProjector,
 };
 use tomoscope::random::{shuffled, stream};
 use tomoscope::recon::{Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, SubsetOrder, gaussian_filter};

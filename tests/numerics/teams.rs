@@ -7,8 +7,8 @@ use tomoscope::coded::PassedOn;
 use tomoscope::data::{Counts, Events, Michelogram, Roi, RoiRole, RoiShape, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Accumulation, AnyOperator, AxialRuns, DataSpace, EventLines, EventSubsets, LinearOperator, Measured, OfShare, OperatorError,
-    OwnShare, Siddon, Subset, Tubes, ViewProjector,
+    Accumulation, AnyOperator, AxialRuns, DataSpace, EventLines, EventProjector, EventSubsets, LinearOperator, Measured, OfShare,
+    OperatorError, OwnShare, Siddon, Subset, Tubes, ViewProjector,
 };
 use tomoscope::recon::{
     Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder,
@@ -93,7 +93,7 @@ fn members<P: ViewProjector<Host>>(make: Make<P>, count: usize) -> Vec<(Team, Vo
     let part = |team: Team| {
         let projector = make();
         let voxels = projector.voxels().clone();
-        let own = projector.for_team(&team).unwrap();
+        let own = Box::new(projector).for_team(&team).unwrap();
         (team, voxels, own)
     };
     Team::of_threads(&Team::ALONE, count, || {}).unwrap().into_iter().map(part).collect()
@@ -187,7 +187,7 @@ fn of_list(events: &Arc<Events>, team: &Team, num_subsets: usize, accumulation: 
         let model = ListModel::new(&mut Host, lines, space.clone(), space, terms, sensitivity, num_subsets).unwrap();
         return Box::new(MlemOsem::new(Host, voxels, model, em, None).unwrap());
     }
-    let (operator, data) = lines.for_team(team);
+    let (operator, data) = Box::new(lines).for_team(team).unwrap();
     let model = ListModel::new(&mut Host, operator, data, space, terms, sensitivity, num_subsets).unwrap();
     Box::new(MlemOsem::new(Host, voxels, model.of_team(team.clone()), em, None).unwrap())
 }

@@ -34,7 +34,7 @@ pub fn cylinder_study() -> Arc<Study<Counts>> {
 
 /// The job of reconstructing a study.
 fn counts(study: &Arc<Study<Counts>>, settings: RunSettings) -> Job {
-    Job::of(&study, settings)
+    Job::of(study, settings)
 }
 
 /// Runs to the end and gives the last volume.

@@ -17,12 +17,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rayon::prelude::*;
 
 pub use self::fit::tubes_fit;
-pub use self::plain::{InPlaneTube, PlainTubes};
-pub use self::table::{MAX_AXIAL, TAPS, TubeTable};
-
 use self::kernel::Rows;
 use self::lattice::Lattice;
+pub use self::plain::{InPlaneTube, PlainTubes};
 use self::table::{Group, ROWS_PER_BLOCK, TAPS_PER_CLASS, along_mm};
+pub use self::table::{MAX_AXIAL, TAPS, TubeTable};
 use super::accumulate::{PrivateImages, num_private_images, span};
 use super::chunk::{Chunk, LANES, add, load, store};
 use super::of_share::AmongAll;
@@ -428,9 +427,9 @@ impl LinearOperator<Host> for Tubes {
 
 impl ViewProjector<Host> for Tubes {
     /// Whole parts of the sum that a backprojection is: its bits do not depend on how many members there are.
-    fn for_team(mut self, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
+    fn for_team(mut self: Box<Self>, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
         self.sharing = Sharing::with(team.clone(), &self.voxels);
-        let tubes = Arc::new(self);
+        let tubes = Arc::new(*self);
         let (all, among) = (tubes.views.clone(), Arc::clone(&tubes));
         let own = move |subset| vec![among.data_of(span(&among.own_parts(subset)))];
         Ok((Behind(Box::new(Behind(tubes))), Box::new(AmongAll { all, own })))

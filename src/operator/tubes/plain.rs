@@ -222,7 +222,7 @@ impl LinearOperator<Host> for PlainTubes {
 }
 
 impl ViewProjector<Host> for PlainTubes {
-    fn for_team(self, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
+    fn for_team(self: Box<Self>, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
         Err(OperatorLimit::Processes.into())
     }
 

@@ -326,3 +326,84 @@ pub fn filter_parameters(settings: &FilterSettings) -> Parameters {
         .with_choice(&BASELINE, settings.baseline)
         .with_choice(&INTERPOLATION, settings.interpolation)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::algorithms::parameters::Value;
+
+    #[test]
+    fn entries_and_their_parameters_are_consistent() {
+        for (index, entry) in ALGORITHMS.iter().enumerate() {
+            assert_eq!(ALGORITHMS.iter().position(|other| other.key == entry.key), Some(index), "{}", entry.key);
+            for parameter in entry.parameters {
+                let default = parameter.default();
+                assert!(default.is_none_or(|value| parameter.parse(&value.to_string()).is_ok()), "{}", parameter.key);
+                let keys = |entry: &AlgorithmEntry| entry.parameters.iter().filter(|other| other.key == parameter.key).count();
+                assert_eq!(keys(entry), 1, "{}", parameter.key);
+            }
+        }
+        let constants = [AlgorithmChoice::OSEM, AlgorithmChoice::MLEM, AlgorithmChoice::FBP, AlgorithmChoice::FBP_MULTISTAGE];
+        assert_eq!(constants.map(AlgorithmChoice::key), ["osem", "mlem", "fbp", "fbp-multistage"]);
+    }
+
+    #[test]
+    fn every_choice_is_a_value_of_its_enum() {
+        fn check<T: FromStr + Default + PartialEq + std::fmt::Debug>(parameter: &Parameter, all: &[T]) {
+            let Kind::Choice { choices, .. } = parameter.kind else { panic!("{} is no choice", parameter.key) };
+            let values =
+                choices().into_iter().map(|choice| Parameters::default().with_choice(parameter, choice.key).choice(parameter));
+            assert_eq!(values.collect::<Vec<T>>(), all);
+        }
+        check(&FILTER, Filter::VARIANTS);
+        check(&BASELINE, Baseline::VARIANTS);
+        check(&INTERPOLATION, Interpolation::VARIANTS);
+        check(&ORDER, &[Order::AsAcquired, Order::Spaced]);
+        check(&SUBSET_ORDER, &[SubsetOrder::Spaced, SubsetOrder::Sequential]);
+    }
+
+    #[test]
+    fn without_values_parameters_are_those_of_default_settings() {
+        assert_eq!(filter_settings(&Parameters::default()), FilterSettings::default());
+        assert_eq!(fbp_settings(&Parameters::default()), FbpSettings::default());
+        let settings =
+            FilterSettings { filter: Filter::Sinc, cutoff: Some(0.25), baseline: Baseline::Line, ..Default::default() };
+        assert_eq!(filter_settings(&filter_parameters(&settings)), settings);
+    }
+
+    #[test]
+    fn values_are_read_as_they_were_written() {
+        let settings = FilterSettings { cutoff: Some(0.1), baseline: Baseline::Line, ..Default::default() };
+        let mut parameters = filter_parameters(&settings);
+        parameters.set(&BLOCK, Some(Value::Number(5.0)));
+        let json = serde_json::to_string(&parameters).unwrap();
+        assert!(
+            json.contains(r#""cutoff":0.1"#) && json.contains(r#""baseline":"1""#) && json.contains(r#""block":5"#),
+            "{json}"
+        );
+        assert_eq!(serde_json::from_str::<Parameters>(&json).unwrap(), parameters);
+        assert_eq!(toml::from_str::<Parameters>(&toml::to_string(&parameters).unwrap()).unwrap(), parameters);
+        let bytes = postcard::to_allocvec(&parameters).unwrap();
+        assert_eq!(postcard::from_bytes::<Parameters>(&bytes).unwrap(), parameters);
+        assert_eq!(serde_json::from_str::<Parameters>(r#"{"cutoff": null}"#).unwrap(), Parameters::default());
+    }
+
+    #[test]
+    fn values_and_parameters_that_are_not_possible_are_refused() {
+        for (parameter, text) in
+            [(&CUTOFF, "0"), (&CUTOFF, "1.1"), (&CUTOFF, "NaN"), (&BLOCK, "0"), (&BLOCK, "2.5"), (&FILTER, "x")]
+        {
+            let problem = parameter.parse(text).unwrap_err();
+            assert!(problem.to_string().contains(parameter.key), "{problem}");
+        }
+        let filter = Parameters::default().with_choice(&FILTER, Filter::Sinc);
+        assert_eq!(AlgorithmChoice::FBP.check(&filter), Ok(()));
+        let unknown = ParameterProblem::Unknown { algorithm: "OSEM", key: "filter".into() };
+        assert_eq!(AlgorithmChoice::OSEM.check(&filter), Err(unknown));
+        let wrong = Parameters::default().with_number(&CUTOFF, Some(7.0));
+        assert!(matches!(AlgorithmChoice::FBP.check(&wrong), Err(ParameterProblem::Value { key: "cutoff", .. })));
+        let mut kept = wrong;
+        kept.keep(FBP_PARAMETERS);
+        assert_eq!(kept, Parameters::default());
+    }
+}

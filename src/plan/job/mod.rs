@@ -17,7 +17,7 @@ use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::algorithms::registry::Stages;
 use crate::plan::course::Course;
-use crate::plan::platform::memory::DeviceMemory;
+use crate::plan::device::memory::DeviceMemory;
 use crate::recon::Estimate;
 use crate::words::counted;
 

@@ -10,7 +10,7 @@ use crate::operator::Accumulation;
 use crate::plan::algorithms::parameters::Parameters;
 use crate::plan::algorithms::registry::{AlgorithmChoice, Method};
 use crate::plan::algorithms::research::ResearchSettings;
-use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::{ProjectorChoice, Rays, rays_per_bin};
 use crate::recon::AlgorithmSpec;

@@ -12,8 +12,8 @@ use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use super::study::{BlockSplitter, nothing_to_split};
 use crate::data::{Counts, EventHistogram, ListFacts, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits};
 use crate::io::list_mode::{self, ListOptions, for_each_piece};
+use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::ListError;
-use crate::plan::platform::memory::FreeMemory;
 use crate::task::{Stopped, Task};
 
 /// Crystals that are farther from their places than this are told of, mm.

@@ -7,8 +7,8 @@ use super::sensitivity::{Sensitivity, SensitivitySettings, has_window_in, list_s
 use crate::data::{Attenuation, Fingerprint, ListFacts, Notice, TofException, TofFacts};
 use crate::io::IoError;
 use crate::io::saved_sensitivity::{SavedSensitivity, read_sensitivity, write_sensitivity};
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
-use crate::plan::platform::choice::DeviceChoice;
 use crate::plan::simulation::cache::{Cache, Recipe};
 use crate::plan::simulation::histories::Followed;
 use crate::task::Task;

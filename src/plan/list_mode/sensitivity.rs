@@ -10,18 +10,16 @@ use rayon::prelude::*;
 
 use super::factors::{PassingOfViews, passing};
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
-use crate::algebra::{Backend, Host, Voxels};
-#[cfg(feature = "cuda")]
-use crate::cuda;
+use crate::algebra::Backend;
 use crate::data::{Events, ListFacts, TofFacts, Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::{
-    Accumulation, EventLines, EventOrder, EventSubsets, LinearOperator, OperatorError, REACH_SIGMAS, Subset, TofKernel,
-};
+use crate::operator::{EventOrder, EventSubsets, REACH_SIGMAS, Subset, TofKernel};
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
-use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::platform::devices::{Chosen, choose_device};
-use crate::plan::projector::choose::{ChosenProjector, choose_projector};
+use crate::plan::platform::Platform;
+use crate::plan::platform::choose::{ChosenProjector, choose_projector};
+use crate::plan::platform::open::{Opened, choose_device};
+use crate::plan::platform::recipes::EventRecipe;
 use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings, Rays};
 use crate::plan::projector::system::Pairs;
 use crate::scanner::{Cylinder, InPlane, PairRays, ScanGeometry, Segment};
@@ -210,8 +208,8 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
     let num = facts.detectors.crystals().len() as u32;
     let is_sampled = in_sampling(facts);
     let has_window = has_window_in(facts, settings.fov_radius_mm);
-    let mut chosen = device_of_pairs(facts, settings.device)?;
-    let at_once = if chosen.has_own_memory() { PAIRS_AT_ONCE_ON_DEVICE } else { PAIRS_AT_ONCE };
+    let mut platform = device_of_pairs(facts, settings.device)?;
+    let at_once = if platform.has_own_memory() { PAIRS_AT_ONCE_ON_DEVICE } else { PAIRS_AT_ONCE };
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let (mut pairs, mut factors) = (Vec::new(), Vec::new());
     let mut num_pairs = 0;
@@ -231,7 +229,7 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
             num_pairs += pairs.len() as u64;
             let events =
                 Events { tof_mm: windows_of(facts, &pairs, has_window), pairs: std::mem::take(&mut pairs), ..Events::default() };
-            let part = of_some_pairs(facts, settings, events, std::mem::take(&mut factors), &mut chosen, task)?;
+            let part = of_some_pairs(facts, settings, events, std::mem::take(&mut factors), &mut *platform, task)?;
             volume.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(sum, value)| *sum += value);
         }
         task.advance(1);
@@ -240,7 +238,7 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
 }
 
 /// The device for pairs; the processor where there are several resolutions of time of flight.
-fn device_of_pairs(facts: &ListFacts, device: DeviceChoice) -> Result<Chosen, SetupError> {
+fn device_of_pairs(facts: &ListFacts, device: DeviceChoice) -> Result<Opened, SetupError> {
     let has_several = facts.tof.as_ref().is_some_and(TofFacts::has_several_resolutions);
     let device = if has_several { DeviceChoice::Cpu } else { device.first() };
     Ok(choose_device(device)?.0)
@@ -272,7 +270,7 @@ fn of_some_pairs(
     settings: &SensitivitySettings,
     events: Events,
     mut factors: Vec<f32>,
-    chosen: &mut Chosen,
+    platform: &mut dyn Platform,
     task: &Task,
 ) -> Result<Volume, SetupError> {
     let events = Arc::new(events);
@@ -282,35 +280,10 @@ fn of_some_pairs(
     }
     // An event weighs places by the mean density over its interval of d; the probability of the interval is its width times that.
     factors.iter_mut().zip(&events.tof_mm).for_each(|(factor, [from, to])| *factor *= to - from);
-    let order = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
+    let subsets = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
     let SensitivitySettings { grid, fov_radius_mm, rays, .. } = settings;
-    let (detectors, tof) = (&facts.detectors, facts.tof.as_ref());
-    Ok(match chosen {
-        Chosen::Cpu => {
-            let lines = EventLines::new(events, detectors, tof, grid.clone(), *fov_radius_mm, *rays, order)?;
-            backprojected(&mut Host, &lines, lines.voxels(), factors, task)?
-        }
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => {
-            let lines = cuda::EventLines::new(backend, events, detectors, tof, grid.clone(), *fov_radius_mm, *rays, order)?;
-            backprojected(&mut **backend, &lines, lines.voxels(), factors, task)?
-        }
-    })
-}
-
-fn backprojected<B: Backend>(
-    backend: &mut B,
-    lines: &impl LinearOperator<B>,
-    voxels: &Voxels,
-    factors: Vec<f32>,
-    task: &Task,
-) -> Result<Volume, OperatorError> {
-    let factors = backend.upload(Arc::new(factors))?;
-    let mut image = backend.zeros(voxels.len())?;
-    lines.adjoint(backend, Subset::ALL, &factors, Accumulation::Deterministic, &mut image, task)?;
-    let mut volume = Volume::filled(voxels.grid().clone(), 0.0);
-    backend.read(&image, |image| voxels.write(image, 1.0, &mut volume))?;
-    Ok(volume)
+    let recipe = EventRecipe { events, facts, grid, fov_radius_mm: *fov_radius_mm, rays: *rays, subsets };
+    platform.backproject_events(recipe, factors, task)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The device on which all processes of a team compute.
 
-use super::choice::{DeviceChoice, GpuSet};
-use super::devices::available_devices;
-use super::processes::process_team;
+use super::open::available_devices;
+use crate::plan::device::choice::{DeviceChoice, GpuSet};
+use crate::plan::device::processes::process_team;
 use crate::plan::error::SetupError;
 use crate::recon::ReconError;
 

@@ -1,7 +1,141 @@
-//! Devices: how one is asked for, opened and shared, and how much of its memory is free.
+//! Platforms: what has arrays and computes with them. A further one is a file here that implements [`Platform`], a variant of
+//! [`DeviceChoice`](crate::plan::device::choice::DeviceChoice), and a line in [`open`].
 
 pub mod agreement;
-pub mod choice;
-pub mod devices;
-pub mod memory;
-pub mod processes;
+pub mod choose;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod host;
+pub mod open;
+pub mod recipes;
+
+use std::sync::Arc;
+
+use self::recipes::{EventRecipe, ListRecipe};
+use crate::algebra::{RingBasis, Simd, Team};
+use crate::data::{ResponseMatrix, Volume};
+use crate::geometry::Grid;
+use crate::montecarlo::{FollowHistories, Response, ResponsePart, RingDetector};
+use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
+use crate::plan::device::memory::{Arrays, FreeMemory};
+use crate::plan::error::SetupError;
+use crate::plan::problem::SetupProblem;
+use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
+use crate::plan::projector::registry::Between;
+use crate::plan::projector::ring_functions::RingFunctions;
+use crate::plan::projector::system::System;
+use crate::recon::Algorithm;
+use crate::task::Task;
+
+/// A device that was opened, and what computes on it. Its arrays and programs stay behind its systems and algorithms; each of those takes
+/// the device with it, so that a platform makes one. What a platform lacks it refuses.
+pub trait Platform: Send {
+    /// Returns the device's name.
+    fn name(&self) -> String;
+
+    /// Returns the device of a run in words: its name, or the threads and the instructions that they use.
+    fn text(&self, simd: Simd) -> String;
+
+    /// Returns the memory that is free for arrays.
+    fn free_memory(&self) -> FreeMemory;
+
+    /// Whether it has a memory of its own, to which arrays are copied.
+    fn has_own_memory(&self) -> bool {
+        true
+    }
+
+    /// Returns the default accumulation of single events.
+    fn accumulation_of_events(&self) -> Accumulation {
+        Accumulation::Atomic
+    }
+
+    /// Makes a system with the projector of this name; `None` where the platform lacks the projector.
+    ///
+    /// # Errors
+    /// The geometry does not suit the projector, or the device failed.
+    fn view_system(&mut self, _projector: &str, _between: &Between) -> Option<Result<Box<dyn System>, OperatorError>> {
+        None
+    }
+
+    /// Makes a system that backprojects planes with a program; `None` where the platform lacks the program.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn plane_system(&mut self, _program: &PlaneProgram, _grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
+        None
+    }
+
+    /// Makes an algorithm that reconstructs single events, for the share of a member of a team.
+    ///
+    /// # Errors
+    /// Events or settings do not suit, or the device failed.
+    fn list_algorithm(&mut self, _recipe: &ListRecipe, _team: Team) -> Result<Box<dyn Algorithm>, SetupError> {
+        Err(self.lacks("reconstruction of list-mode data"))
+    }
+
+    /// Returns Aᵀ q of events with these values.
+    ///
+    /// # Errors
+    /// Events do not suit, stopped, or the device failed.
+    fn backproject_events(&mut self, _recipe: EventRecipe, _values: Vec<f32>, _task: &Task) -> Result<Volume, SetupError> {
+        Err(self.lacks("backprojection of list-mode data"))
+    }
+
+    /// Returns the bytes of a run with a system matrix, whose arrays are these, and the orders of the matrix that the device holds.
+    fn matrix_need(
+        &self,
+        _matrix: &ResponseMatrix,
+        _data: &CrystalPairs,
+        _accumulation: Accumulation,
+        arrays: &Arrays,
+    ) -> (u64, Residence) {
+        (arrays.bytes(1, Accumulation::Deterministic, 0), Residence::Both)
+    }
+
+    /// Makes a system with a system matrix.
+    ///
+    /// # Errors
+    /// The matrix does not suit, or the device failed.
+    fn matrix_system(
+        &mut self,
+        _matrix: &Arc<ResponseMatrix>,
+        _image: RingBasis,
+        _data: CrystalPairs,
+        _residence: Residence,
+    ) -> Result<Box<dyn System>, SetupError> {
+        Err(self.lacks("reconstruction with a system matrix"))
+    }
+
+    /// Makes the tallies of a part of a system matrix.
+    ///
+    /// # Errors
+    /// The ring does not suit, or the device failed.
+    fn response<'a>(
+        &'a self,
+        _detector: &'a RingDetector,
+        _functions: &'a RingFunctions,
+        _part: ResponsePart,
+        _seed: u64,
+    ) -> Result<Box<dyn Response + 'a>, SetupError> {
+        Err(self.lacks("simulation of system matrices"))
+    }
+
+    /// Makes what follows histories of photons for tubes of response.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn follow_histories(&mut self) -> Result<Box<dyn FollowHistories>, SetupError> {
+        Err(self.lacks("simulation of tubes of response"))
+    }
+
+    /// Takes the CUDA device, for what is measured on CUDA only; `None` on other platforms.
+    #[cfg(feature = "cuda")]
+    fn take_cuda(&mut self) -> Option<crate::cuda::CudaBackend> {
+        None
+    }
+
+    /// Returns the refusal of something that the platform lacks.
+    fn lacks(&self, what: &'static str) -> SetupError {
+        SetupProblem::Lacks { device: self.name(), what }.into()
+    }
+}

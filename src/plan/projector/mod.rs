@@ -1,8 +1,7 @@
-//! Projectors: the registry, the settings, the choice, and the operator on its device. Also the programs that backproject EPRI
-//! planes.
+//! Projectors: the registry, the settings, and the operator on its device. Also the programs that backproject EPRI planes.
 
-pub mod choose;
 pub mod programs;
 pub mod registry;
+pub mod ring_functions;
 pub mod settings;
 pub mod system;

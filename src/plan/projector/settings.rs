@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::plan::platform::choice::DeviceChoice;
+use crate::plan::device::choice::DeviceChoice;
 use crate::scanner::ScanGeometry;
 
 /// Lines traced for each bin.

@@ -6,8 +6,8 @@ use crate::algebra::{Backend, ImageSpace, Team, Voxels};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, AnyOperator, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
-use crate::plan::platform::memory;
-use crate::plan::platform::memory::{Arrays, FreeMemory};
+use crate::plan::device::memory;
+use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, MeasuredValues, ProjectionModel, ReconError};
 use crate::task::Task;
 
@@ -93,6 +93,9 @@ pub struct Pairs<'a> {
     pub columns: Vec<[u32; 2]>,
 }
 
+/// Default accumulation with a system matrix: the fastest, and it loses nothing.
+pub(in crate::plan) const MATRIX_ACCUMULATION: Accumulation = Accumulation::Deterministic;
+
 /// The parts of a system.
 pub(in crate::plan) struct Assembled<B, A, S, D> {
     pub backend: B,
@@ -141,7 +144,7 @@ impl<B: Backend> OfTeam<B> {
         team: Team,
     ) -> Result<Self, OperatorError> {
         let image = projector.voxels().clone();
-        let (operator, data) = projector.for_team(&team)?;
+        let (operator, data) = Box::new(projector).for_team(&team)?;
         Ok(Self { backend, operator, image, data, device, default_accumulation, free_memory, team })
     }
 }

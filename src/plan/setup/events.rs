@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, race_warning};
-use crate::algebra::{Host, Share, Simd, Team, Voxels};
+use crate::algebra::{Share, Simd, Team};
 use crate::coded::PassedOn;
-#[cfg(feature = "cuda")]
-use crate::cuda;
 use crate::data::{EventList, ListFacts, Notice, TofFacts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
-use crate::operator::{Accumulation, DataSpace, EventLines, EventSpace, EventSubsets, LinearOperator, OperatorError, TofKernel};
+use crate::operator::{Accumulation, EventSpace, EventSubsets, OperatorError, TofKernel};
+use crate::plan::device::choice::DeviceChoice;
+use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
 use crate::plan::error::SetupError;
 use crate::plan::job::acquisition::ListAcquisition;
 use crate::plan::job::settings::RunSettings;
@@ -20,16 +20,16 @@ use crate::plan::list_mode::factors::factors_of_events;
 use crate::plan::list_mode::sampling::cylinder_of;
 use crate::plan::list_mode::sensitivity::SensitivitySettings;
 use crate::plan::list_mode::study::GatheredEvents;
-use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::platform::devices::{Chosen, choose_members, together};
-use crate::plan::platform::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::platform::Platform;
+use crate::plan::platform::choose::check_field_of_view;
+use crate::plan::platform::open::{Opened, choose_members, together};
+use crate::plan::platform::recipes::{EventRecipe, ListRecipe};
 use crate::plan::problem::SetupProblem;
-use crate::plan::projector::choose::check_field_of_view;
 use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
 use crate::recon::{
-    self, Additions, Algorithm, ArrivingEvents, DataProblem, EmKernels, Estimate, EventTerms, GrowingEm, ListModel,
-    MeasuredValues, ReconError, SharedAlgorithm,
+    Additions, Algorithm, ArrivingEvents, DataProblem, Estimate, EventTerms, GrowingEm, MeasuredValues, ReconError,
+    SharedAlgorithm,
 };
 use crate::scanner::PairRays;
 use crate::task::Task;
@@ -189,7 +189,7 @@ fn check(whole: Option<&EventList>, settings: &RunSettings) -> Result<(), SetupE
 }
 
 /// Where the events are reconstructed.
-type Members = Vec<(Chosen, Team)>;
+type Members = Vec<(Opened, Team)>;
 
 /// The devices for a list. One with several resolutions of time of flight goes to the processor where nothing else is asked.
 fn members_of(device: DeviceChoice, facts: &ListFacts) -> Result<(Members, Vec<Notice>), SetupError> {
@@ -203,18 +203,17 @@ fn members_of(device: DeviceChoice, facts: &ListFacts) -> Result<(Members, Vec<N
 }
 
 fn default_accumulation(members: &Members) -> Accumulation {
-    let is_cpu = members.iter().all(|(chosen, _)| matches!(chosen, Chosen::Cpu));
-    if is_cpu { Accumulation::Deterministic } else { Accumulation::Atomic }
+    members.first().map_or(Accumulation::Deterministic, |(platform, _)| platform.accumulation_of_events())
 }
 
 fn words_of(members: &Members) -> String {
-    together(&members.iter().map(|(chosen, _)| chosen.words(Simd::fastest())).collect::<Vec<String>>())
+    together(&members.iter().map(|(platform, _)| platform.text(Simd::fastest())).collect::<Vec<String>>())
 }
 
 /// Bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
-fn bytes_of(chosen: &Chosen, share: Share, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
+fn bytes_of(platform: &dyn Platform, share: Share, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
     // In the memory of the computer the data of a share lie among all others.
-    let num = list.prompts.len().div_ceil(if chosen.has_own_memory() { share.count } else { 1 });
+    let num = list.prompts.len().div_ceil(if platform.has_own_memory() { share.count } else { 1 });
     let space = EventSpace::of(num);
     let (num, image_len) = (num as u64, settings.grid.num_voxels());
     let terms = |is_there: bool| is_there.then(Arc::default);
@@ -227,16 +226,18 @@ fn bytes_of(chosen: &Chosen, share: Share, list: &EventList, settings: &RunSetti
     let arrays = Arrays { are_copied: true, image_len, grid: &settings.grid, data: &space, counts: &counts };
     let [pair, order_and_key] = [8, 8];
     let interval = if list.prompts.tof_mm.is_empty() { 0 } else { 8 };
-    let of_event = order_and_key + if chosen.has_own_memory() { pair + interval } else { 0 };
+    let of_event = order_and_key + if platform.has_own_memory() { pair + interval } else { 0 };
     // A sensitivity of the whole, and private images or integers to add to.
-    let scratch = 4 * image_len as u64 * if chosen.has_own_memory() { 3 } else { 8 };
+    let scratch = 4 * image_len as u64 * if platform.has_own_memory() { 3 } else { 8 };
     arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
 }
 
 /// Memory of each device's share.
 fn needs_of(members: &Members, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> Needs {
     Needs::of(
-        members.iter().map(|(chosen, team)| (bytes_of(chosen, team.share(), list, settings, accumulation), chosen.free_memory())),
+        members
+            .iter()
+            .map(|(platform, team)| (bytes_of(&**platform, team.share(), list, settings, accumulation), platform.free_memory())),
     )
 }
 
@@ -287,59 +288,39 @@ impl Parts<'_> {
         if let [(_, team)] = &members[..]
             && team.share() == Share::WHOLE
         {
-            let (chosen, team) = members.swap_remove(0);
-            return self.on(chosen, team, factors);
+            let (platform, team) = members.swap_remove(0);
+            return self.on(platform, team, factors);
         }
         let mut algorithms = Vec::with_capacity(members.len());
-        for (chosen, team) in members {
-            algorithms.push((self.on(chosen, team.clone(), factors)?, team));
+        for (platform, team) in members {
+            algorithms.push((self.on(platform, team.clone(), factors)?, team));
         }
         Ok(Box::new(SharedAlgorithm::new(algorithms)?))
     }
 
-    fn on(self, chosen: Chosen, team: Team, factors: Option<&[f32]>) -> Result<Box<dyn Algorithm>, SetupError> {
-        let (list, settings, rays) = (self.list, self.settings, self.rays);
-        let (events, tof) = (Arc::clone(&list.prompts), list.facts.tof.as_ref());
-        let (detectors, grid) = (&list.facts.detectors, settings.grid.clone());
-        match chosen {
-            Chosen::Cpu => {
-                let subsets = EventSubsets::default();
-                let lines = EventLines::new(events, detectors, tof, grid, settings.fov_radius_mm, rays, subsets)?;
-                let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                let (operator, data) = lines.for_team(&team);
-                self.assemble(Host, team, operator, data, voxels, space, factors)
-            }
-            #[cfg(feature = "cuda")]
-            Chosen::Cuda(mut backend) => {
-                let (fov_radius_mm, subsets) = (settings.fov_radius_mm, EventSubsets::default());
-                let lines = cuda::EventLines::new(&mut backend, events, detectors, tof, grid, fov_radius_mm, rays, subsets)?;
-                let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-                self.assemble(*backend, team, lines, space.clone(), voxels, space, factors)
-            }
-        }
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn assemble<B: EmKernels + 'static, A: LinearOperator<B> + 'static, D: DataSpace + 'static>(
-        self,
-        mut backend: B,
-        team: Team,
-        lines: A,
-        data: D,
-        voxels: Voxels,
-        space: EventSpace,
-        factors: Option<&[f32]>,
-    ) -> Result<Box<dyn Algorithm>, SetupError> {
-        let Self { list, settings, sensitivity, additions, .. } = self;
+    fn on(self, mut platform: Opened, team: Team, factors: Option<&[f32]>) -> Result<Box<dyn Algorithm>, SetupError> {
+        let Self { list, settings, sensitivity, rays, additions } = self;
         let additive = list.prompts.additive.as_slice();
-        let terms = EventTerms {
-            multiplicative: factors,
-            additive: (!additive.is_empty()).then_some(additive),
-            total_additive: list.total_additive,
+        let recipe = ListRecipe {
+            lines: EventRecipe {
+                events: Arc::clone(&list.prompts),
+                facts: &list.facts,
+                grid: &settings.grid,
+                fov_radius_mm: settings.fov_radius_mm,
+                rays,
+                subsets: EventSubsets::default(),
+            },
+            terms: EventTerms {
+                multiplicative: factors,
+                additive: (!additive.is_empty()).then_some(additive),
+                total_additive: list.total_additive,
+            },
+            sensitivity,
+            num_subsets: settings.num_subsets,
+            spec: settings.spec()?,
+            additions,
+            init: settings.init.as_deref(),
         };
-        let sensitivity = Arc::new(voxels.coefficients(sensitivity));
-        let model = ListModel::new(&mut backend, lines, data, space, terms, sensitivity, settings.num_subsets)?;
-        let model = model.of_team(team);
-        Ok(recon::algorithm(settings.spec()?, backend, voxels, model, additions, settings.init.as_deref())?)
+        platform.list_algorithm(&recipe, team)
     }
 }

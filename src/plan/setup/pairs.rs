@@ -3,27 +3,23 @@
 use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, race_warning};
-use crate::algebra::{Host, RingBasis, Simd, Team};
-#[cfg(feature = "cuda")]
-use crate::cuda;
+use crate::algebra::{RingBasis, Simd};
 use crate::data::{Notice, PairCounts, ResponseMatrix};
-use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, StoredMatrix};
+use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
+use crate::plan::device::choice::DeviceChoice;
+use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
 use crate::plan::error::SetupError;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::job::{Job, StartInfo};
-use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::platform::devices::{Chosen, choose_device};
-use crate::plan::platform::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::platform::Platform;
+use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
-use crate::plan::projector::system::{Assembled, System};
+use crate::plan::projector::system::MATRIX_ACCUMULATION;
 use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
 use crate::plan::simulation::quick_matrix::stand_in;
 use crate::recon::{Additions, DataProblem, Estimate, ReconError};
 use crate::scanner::find_ring;
 use crate::task::Task;
-
-/// How a backprojection adds where nothing else is asked: the fastest way, and it loses nothing.
-const DEFAULT_ACCUMULATION: Accumulation = Accumulation::Deterministic;
 
 /// Makes the algorithm on one device.
 pub(in crate::plan) fn prepare_on(
@@ -34,8 +30,8 @@ pub(in crate::plan) fn prepare_on(
 ) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
     let matrix = settings.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(pairs.ring.name.clone()))?;
-    let (chosen, mut notices) = choose_device(device)?;
-    let need = Need::of(&chosen, pairs, settings, matrix)?;
+    let (mut platform, mut notices) = choose_device(device)?;
+    let need = Need::of(&*platform, pairs, settings, matrix)?;
     need.free.check(need.bytes)?;
     if need.residence == Residence::OneOrder {
         notices.push(Notice::info(
@@ -44,7 +40,8 @@ pub(in crate::plan) fn prepare_on(
     }
     let (accumulation, needs) = (need.accumulation, Needs::of([(need.bytes, need.free.clone())]));
     notices.extend(race_warning(accumulation));
-    let mut system = system(chosen, need, matrix)?;
+    let Need { image, data, residence, .. } = need;
+    let mut system = platform.matrix_system(matrix, image, data, residence)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
     task.check().map_err(OperatorError::from)?;
     let (device, accumulations) = (system.device().to_owned(), system.accumulations());
@@ -76,11 +73,11 @@ pub(in crate::plan) fn forecast_on(
         Some(matrix) => (Arc::clone(matrix), 0),
         None => stand_in(&pairs.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
     };
-    let (chosen, _) = choose_device(device)?;
-    let need = Need::of(&chosen, pairs, settings, &matrix)?;
+    let (platform, _) = choose_device(device)?;
+    let need = Need::of(&*platform, pairs, settings, &matrix)?;
     let needs = Needs::of([(need.bytes.max(to_make), need.free)]).with_given_back(given_back);
     needs.check()?;
-    Ok(Forecast::of(&needs, chosen.words(Simd::detect()), projector(&matrix)))
+    Ok(Forecast::of(&needs, platform.text(Simd::detect()), projector(&matrix)))
 }
 
 /// What a run needs where its arrays are, worked out before anything large is made.
@@ -96,32 +93,24 @@ struct Need {
 }
 
 impl Need {
-    fn of(chosen: &Chosen, pairs: &PairCounts, settings: &RunSettings, matrix: &ResponseMatrix) -> Result<Self, SetupError> {
+    fn of(
+        platform: &dyn Platform,
+        pairs: &PairCounts,
+        settings: &RunSettings,
+        matrix: &ResponseMatrix,
+    ) -> Result<Self, SetupError> {
         let Some(ring) = find_ring(&pairs.ring.name) else {
             return Err(SetupProblem::NoRing(pairs.ring.name.clone()).into());
         };
-        let accumulation = settings.accumulation.unwrap_or(DEFAULT_ACCUMULATION);
-        let free = chosen.free_memory();
+        let accumulation = settings.accumulation.unwrap_or(MATRIX_ACCUMULATION);
+        let free = platform.free_memory();
         check_image(&settings.grid, &free)?;
         let image = ring_basis(ring, &matrix.basis, Some(settings.grid.clone()))?;
         let data = crystal_pairs(ring, matrix.basis.kind)?;
-        let are_copied = chosen.has_own_memory();
+        let are_copied = platform.has_own_memory();
         let arrays =
             Arrays { are_copied, image_len: image.cells().len(), grid: &settings.grid, data: &data, counts: &pairs.into() };
-        let (bytes, residence) = match chosen {
-            // The elements are there already.
-            Chosen::Cpu => {
-                let scratch_bytes = StoredMatrix::scratch_bytes_of(matrix, &data, accumulation);
-                (arrays.bytes(1, accumulation, scratch_bytes), Residence::Both)
-            }
-            #[cfg(feature = "cuda")]
-            Chosen::Cuda(_) => {
-                let bytes = arrays.bytes(1, accumulation, cuda::StoredMatrix::scratch_bytes_of(&data, accumulation));
-                let has_room = free.bytes.is_none_or(|free| bytes + Residence::Both.bytes(matrix) <= free);
-                let residence = if has_room { Residence::Both } else { Residence::OneOrder };
-                (bytes + residence.bytes(matrix), residence)
-            }
-        };
+        let (bytes, residence) = platform.matrix_need(matrix, &data, accumulation, &arrays);
         Ok(Self { image, data, accumulation, bytes, residence, free })
     }
 }
@@ -155,44 +144,4 @@ pub(in crate::plan) fn check(pairs: &PairCounts, settings: &RunSettings) -> Resu
         check_basis(&pairs.ring, matrix)?;
     }
     check_start_image(settings.init.as_deref(), &settings.grid)
-}
-
-fn system(chosen: Chosen, need: Need, matrix: &Arc<ResponseMatrix>) -> Result<Box<dyn System>, SetupError> {
-    #[cfg(feature = "cuda")]
-    let residence = need.residence;
-    let Need { image, data, .. } = need;
-    let (device, default_accumulation) = (chosen.words(Simd::detect()), DEFAULT_ACCUMULATION);
-    let num_central = image.num_central();
-    match chosen {
-        Chosen::Cpu => {
-            let operator = StoredMatrix::new(Arc::clone(matrix), data.clone(), num_central)?;
-            let free_memory = |_: &Host| FreeMemory::of_the_computer();
-            Ok(Box::new(Assembled {
-                backend: Host,
-                operator,
-                image,
-                data,
-                device,
-                default_accumulation,
-                free_memory,
-                team: Team::ALONE,
-            }))
-        }
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => {
-            let operator = cuda::StoredMatrix::new(&backend, matrix, data.clone(), num_central, residence)?;
-            let image = cuda::RingImage::new(&backend, image).map_err(OperatorError::from)?;
-            let (backend, free_memory) = (*backend, FreeMemory::of_device as _);
-            Ok(Box::new(Assembled {
-                backend,
-                operator,
-                image,
-                data,
-                device,
-                default_accumulation,
-                free_memory,
-                team: Team::ALONE,
-            }))
-        }
-    }
 }

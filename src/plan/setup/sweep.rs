@@ -6,15 +6,15 @@ use crate::geometry::Grid;
 use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
 use crate::plan::algorithms::registry::{BLOCK, Stages, fbp_settings};
 use crate::plan::algorithms::research::PlaneKernel;
+use crate::plan::device::choice::DeviceChoice;
+use crate::plan::device::memory::{DeviceMemory, Forecast, Needs, check_image};
 use crate::plan::error::SetupError;
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::job::{Job, StartInfo};
-use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::platform::devices::{Chosen, choose_slabs, together};
-use crate::plan::platform::memory::{DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::platform::open::{Opened, choose_slabs, together};
 use crate::plan::problem::SetupProblem;
-use crate::plan::projector::programs::{PlaneSystem, ProgramEntry, program};
+use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
 use crate::recon::{Algorithm, Estimate, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
 use crate::task::Task;
 
@@ -43,9 +43,9 @@ pub(in crate::plan) fn prepare_on(
             "two stages draw straight lines in the second one: with the nearest sample the image differs by some 10 % from that of one stage; linear and cubic interpolation agree",
         ));
     }
-    let systems = systems(members, program, &settings.grid)?;
-    let block = block(program, settings, sweep.num_complete());
-    let needs = needs_of(&systems, program, settings, sampling_of(&sweep), sweep.num_complete());
+    let systems = systems(members, &program, &settings.grid)?;
+    let block = block(&program, settings, sweep.num_complete());
+    let needs = needs_of(&systems, &program, settings, sampling_of(&sweep), sweep.num_complete());
     needs.check()?;
     let (device, projector) = words_of(&systems);
     let fbp_settings = FbpSettings { block, ..fbp_settings };
@@ -71,9 +71,12 @@ pub(in crate::plan) fn prepare_on(
 }
 
 /// The program that is asked for, unless something does not go together.
-fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice) -> Result<&'static ProgramEntry, SetupProblem> {
+fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice) -> Result<PlaneProgram, SetupProblem> {
     let stages = settings.algorithm.stages().unwrap_or(Stages::Single);
-    let program = program(stages, settings.research.kernel).ok_or(SetupProblem::PaperKernel)?;
+    let program = PlaneProgram { stages, kernel: settings.research.kernel };
+    if program == (PlaneProgram { stages: Stages::Two, kernel: PlaneKernel::Paper }) {
+        return Err(SetupProblem::PaperKernel);
+    }
     if acquisition.look(|sweep| sweep.space).is_slice() {
         if stages == Stages::Two {
             return Err(SetupProblem::TwoStageSlice);
@@ -111,8 +114,8 @@ pub(in crate::plan) fn forecast_on(
         let angles = if stages == Stages::Two { wanted_angles(sweep) } else { None };
         (sampling_of(sweep), angles.map_or(sweep.num_complete(), |angles| angles[0] * angles[1]))
     });
-    let systems = systems(members, program, &settings.grid)?;
-    let needs = needs_of(&systems, program, settings, sampling, num_projections).with_given_back(given_back);
+    let systems = systems(members, &program, &settings.grid)?;
+    let needs = needs_of(&systems, &program, settings, sampling, num_projections).with_given_back(given_back);
     needs.check()?;
     let (device, projector) = words_of(&systems);
     Ok(Forecast::of(&needs, device, projector))
@@ -121,7 +124,7 @@ pub(in crate::plan) fn forecast_on(
 /// Memory of each device's slab.
 fn needs_of(
     systems: &[OfSlab],
-    program: &ProgramEntry,
+    program: &PlaneProgram,
     settings: &RunSettings,
     sampling: PlaneSampling,
     num_projections: usize,
@@ -141,26 +144,14 @@ fn words_of(systems: &[OfSlab]) -> (String, String) {
 }
 
 /// The program on each device, for its slab of the image.
-fn systems(devices: Vec<Chosen>, program: &ProgramEntry, grid: &Grid) -> Result<Vec<OfSlab>, SetupError> {
+fn systems(devices: Vec<Opened>, program: &PlaneProgram, grid: &Grid) -> Result<Vec<OfSlab>, SetupError> {
     let slabs = if devices.len() == 1 { vec![grid.clone()] } else { slabs(grid, devices.len())? };
-    let make = |(chosen, slab): (Chosen, Grid)| Ok((system(chosen, program, &slab)?, slab));
+    let make = |(mut platform, slab): (Opened, Grid)| {
+        check_image(&slab, &platform.free_memory())?;
+        let system = platform.plane_system(program, slab.clone()).ok_or(SetupProblem::TwoStageGpu)?;
+        Ok((system?, slab))
+    };
     devices.into_iter().zip(slabs).map(make).collect()
-}
-
-/// A program on a device.
-fn system(chosen: Chosen, program: &ProgramEntry, grid: &Grid) -> Result<Box<dyn PlaneSystem>, SetupError> {
-    match chosen {
-        Chosen::Cpu => {
-            check_image(grid, &FreeMemory::of_the_computer())?;
-            Ok((program.on_host)(grid.clone()))
-        }
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => {
-            check_image(grid, &FreeMemory::of_device(&backend))?;
-            let make = program.on_cuda.ok_or(SetupProblem::TwoStageGpu)?;
-            Ok(make(*backend, grid.clone())?)
-        }
-    }
 }
 
 fn sampling_of(sweep: &Sweep) -> PlaneSampling {
@@ -168,7 +159,7 @@ fn sampling_of(sweep: &Sweep) -> PlaneSampling {
 }
 
 /// Projections of a step. Two stages are as fast as they are because an azimuth's projections come together.
-fn block(program: &ProgramEntry, settings: &RunSettings, num_projections: usize) -> usize {
+fn block(program: &PlaneProgram, settings: &RunSettings, num_projections: usize) -> usize {
     match program.stages {
         Stages::Two => num_projections.max(1),
         Stages::Single => settings.parameters.count(&BLOCK).min(short_block(program.kernel, &settings.grid)),

@@ -7,8 +7,8 @@ use std::{env, fs};
 use super::histories::Followed;
 use crate::data::Notice;
 use crate::io::IoError;
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
-use crate::plan::platform::choice::DeviceChoice;
 use crate::task::Task;
 
 /// How the name of a data file goes on after that of its header.

@@ -1,14 +1,10 @@
 //! The device that follows the histories of tubes of response.
 
-#[cfg(feature = "cuda")]
-use crate::algebra::BackendError;
-#[cfg(feature = "cuda")]
-use crate::cuda::TubesMonteCarlo;
 use crate::data::Notice;
-use crate::montecarlo::{AllThreads, FollowHistories};
+use crate::montecarlo::FollowHistories;
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
-use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::platform::devices::{Chosen, choose_device, or_on_cpu};
+use crate::plan::platform::open::{choose_device, or_on_cpu};
 
 /// What was done on a device.
 pub struct Followed<T> {
@@ -30,13 +26,9 @@ pub(in crate::plan) fn with_histories_followed<T>(
     mut work: impl FnMut(&mut dyn FollowHistories) -> Result<T, SetupError>,
 ) -> Result<Followed<T>, SetupError> {
     let on_device = |choice| -> Result<Followed<T>, SetupError> {
-        let (chosen, notices) = choose_device(choice)?;
-        let device = chosen.name();
-        let result = match chosen {
-            Chosen::Cpu => work(&mut AllThreads)?,
-            #[cfg(feature = "cuda")]
-            Chosen::Cuda(backend) => work(&mut TubesMonteCarlo::new(*backend).map_err(BackendError::from)?)?,
-        };
+        let (mut platform, notices) = choose_device(choice)?;
+        let device = platform.name();
+        let result = work(&mut *platform.follow_histories()?)?;
         Ok(Followed { result, device, notices })
     };
     let (mut followed, notice) = or_on_cpu(choice, on_device)?;

@@ -5,19 +5,17 @@ use std::sync::Arc;
 
 use super::histories::Followed;
 use crate::algebra::{RingBasis, RingGrid};
-#[cfg(feature = "cuda")]
-use crate::cuda::ResponseMonteCarlo;
 use crate::data::{BasisKind, BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
-use crate::geometry::{Grid, GridError, Point};
-use crate::montecarlo::{
-    FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally, RingDetector,
-};
+use crate::geometry::{Grid, GridError};
+use crate::montecarlo::{Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, RingDetector};
 use crate::operator::CrystalPairs;
+use crate::plan::device::choice::DeviceChoice;
+use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::SetupError;
-use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::platform::devices::{Chosen, choose_device, or_on_cpu};
-use crate::plan::platform::memory::FreeMemory;
+use crate::plan::platform::Platform;
+use crate::plan::platform::open::{choose_device, or_on_cpu};
 use crate::plan::problem::SetupProblem;
+use crate::plan::projector::ring_functions::RingFunctions;
 use crate::scanner::CrystalRing;
 use crate::task::Task;
 
@@ -78,8 +76,8 @@ pub struct MatrixForecast {
 /// As [`make_matrix`], as far as it is known before.
 pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: DeviceChoice) -> Result<MatrixForecast, SetupError> {
     let on_device = |choice| {
-        let (chosen, _) = choose_device(choice)?;
-        let (functions, parts) = functions_and_parts(&chosen, ring, recipe)?;
+        let (platform, _) = choose_device(choice)?;
+        let (functions, parts) = functions_and_parts(&*platform, ring, recipe)?;
         let whole = whole(ring, &functions.basis);
         let bytes = |part: &ResponsePart| {
             let num_elements = match recipe.amount.of_part(part, &whole) {
@@ -90,7 +88,7 @@ pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: Device
             part.bytes(ring.num_lors()).saturating_add(elements)
         };
         let memory_bytes = parts.iter().map(bytes).max().unwrap_or(0);
-        Ok(MatrixForecast { device: chosen.name(), memory_bytes })
+        Ok(MatrixForecast { device: platform.name(), memory_bytes })
     };
     Ok(or_on_cpu(device, on_device)?.0)
 }
@@ -171,20 +169,6 @@ pub fn crystal_pairs(ring: &CrystalRing, kind: BasisKind) -> Result<CrystalPairs
     }
 }
 
-/// The functions of a basis where the decays of a ring are.
-pub struct RingFunctions {
-    /// The functions.
-    pub basis: RingBasis,
-    /// Modules of the ring.
-    pub num_turns: usize,
-}
-
-impl FunctionsAt for RingFunctions {
-    fn at_images(&self, point: Point, visit: &mut dyn FnMut(usize, usize, f64)) {
-        self.basis.at_images(self.num_turns, point, visit);
-    }
-}
-
 /// The functions of so many slices of a basis, from the middle of the ring outwards, and where their decays are.
 pub fn response_part(ring: &CrystalRing, basis: &RingBasis, half_slices: Range<usize>) -> ResponsePart {
     let (cells, reach_mm) = (basis.cells(), basis.reach_mm());
@@ -220,8 +204,8 @@ pub fn make_matrix(
     task: &Task,
 ) -> Result<Followed<ResponseMatrix>, SetupError> {
     let on_device = |choice| -> Result<Followed<ResponseMatrix>, SetupError> {
-        let (chosen, notices) = choose_device(choice)?;
-        Ok(Followed { device: chosen.name(), result: make_on(chosen, ring, recipe, task)?, notices })
+        let (platform, notices) = choose_device(choice)?;
+        Ok(Followed { device: platform.name(), result: make_on(&*platform, ring, recipe, task)?, notices })
     };
     let (mut followed, notice) = or_on_cpu(device, on_device)?;
     followed.notices.extend(notice);
@@ -235,31 +219,32 @@ fn whole(ring: &CrystalRing, basis: &RingBasis) -> ResponsePart {
 
 /// The functions of a matrix, and the parts in which it is simulated on a device.
 fn functions_and_parts(
-    chosen: &Chosen,
+    platform: &dyn Platform,
     ring: &CrystalRing,
     recipe: &MatrixRecipe,
 ) -> Result<(RingFunctions, Vec<ResponsePart>), SetupError> {
     crystal_pairs(ring, recipe.basis.kind)?;
     let functions = RingFunctions { basis: ring_basis(ring, &recipe.basis, None)?, num_turns: ring.num_modules };
-    let free = chosen.free_memory();
+    let free = platform.free_memory();
     let parts = parts(ring, &functions.basis, &free);
     free.check(parts.iter().map(|part| part.bytes(ring.num_lors())).max().unwrap_or(0))?;
     Ok((functions, parts))
 }
 
-fn make_on(chosen: Chosen, ring: &CrystalRing, recipe: &MatrixRecipe, task: &Task) -> Result<ResponseMatrix, SetupError> {
+fn make_on(
+    platform: &dyn Platform,
+    ring: &CrystalRing,
+    recipe: &MatrixRecipe,
+    task: &Task,
+) -> Result<ResponseMatrix, SetupError> {
     let detector = RingDetector::new(ring.clone())?;
-    let (functions, parts) = functions_and_parts(&chosen, ring, recipe)?;
+    let (functions, parts) = functions_and_parts(platform, ring, recipe)?;
     let whole = whole(ring, &functions.basis);
     let (mut amount, mut elements, mut statistics) = (recipe.amount.of_part(&parts[0], &whole), Vec::new(), Vec::new());
     for (number, part) in parts.iter().enumerate() {
         // Each part has histories of its own.
         let seed = recipe.seed.wrapping_add(number as u64);
-        let mut response: Box<dyn Response + '_> = match &chosen {
-            Chosen::Cpu => Box::new(ResponseTally::new(&detector, &functions, part.clone(), seed)),
-            #[cfg(feature = "cuda")]
-            Chosen::Cuda(backend) => Box::new(ResponseMonteCarlo::new(backend, &detector, &functions.basis, part.clone(), seed)?),
-        };
+        let mut response = platform.response(&detector, &functions, part.clone(), seed)?;
         let found = simulated(&mut *response, amount, task)?;
         elements.push(response.elements(task)?);
         statistics.push((found, part.extent.mm3));

@@ -14,9 +14,10 @@ use crate::measure::median_and_spread;
 use crate::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
 #[cfg(feature = "cuda")]
 use crate::operator::{MatrixOrder, Residence};
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
-use crate::plan::platform::choice::DeviceChoice;
-use crate::plan::platform::devices::{Chosen, choose_device};
+#[cfg(feature = "cuda")]
+use crate::plan::platform::open::choose_device;
 use crate::scanner::CrystalRing;
 use crate::task::Task;
 
@@ -87,36 +88,18 @@ pub fn matrix_times(timing: &MatrixTiming) -> Result<Vec<MatrixTimes>, SetupErro
     let kind = timing.matrix.basis.kind;
     let pairs = crystal_pairs(timing.ring, kind)?;
     let num_central = ring_grid(timing.ring, &timing.matrix.basis).num_in_slice();
-    let (chosen, _) = choose_device(timing.device)?;
-    match chosen {
-        Chosen::Cpu => {
-            let part = one_orbit_in(timing.plain_step, &timing.matrix, &pairs);
-            let plain = StoredMatrix::new(part, pairs.clone(), num_central)?.plain();
-            let way = [Accumulation::Deterministic];
-            let mut rows = timing.measured(&mut Host, &plain, MatrixLayout::Plain, &pairs, &way)?;
-            let fast = StoredMatrix::new(Arc::clone(&timing.matrix), pairs.clone(), num_central)?;
-            let ways = [Accumulation::Deterministic, Accumulation::Reload];
-            rows.extend(timing.measured(&mut Host, &fast, MatrixLayout::Fast, &pairs, &ways)?);
-            Ok(rows)
-        }
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(mut backend) => {
-            let new = |backend: &cuda::CudaBackend, residence| {
-                cuda::StoredMatrix::new(backend, &timing.matrix, pairs.clone(), num_central, residence)
-            };
-            let fast = new(&backend, Residence::Both)?;
-            let way = [Accumulation::Deterministic];
-            let mut rows = timing.measured(&mut *backend, &fast, MatrixLayout::Fast, &pairs, &way)?;
-            let ways: Vec<Accumulation> =
-                fast.accumulations().iter().copied().filter(|way| *way != Accumulation::Deterministic).collect();
-            rows.extend(timing.measured(&mut *backend, &fast.by_lor(), MatrixLayout::Paper, &pairs, &ways)?);
-            let one_order = new(&backend, Residence::OneOrder)?;
-            let loading_s = timing.loading_s(&mut backend, &one_order)?;
-            let reloads = rows.iter_mut().filter(|row| row.accumulation == Accumulation::Reload);
-            reloads.for_each(|row| row.loading_s = Some(loading_s));
-            Ok(rows)
-        }
+    #[cfg(feature = "cuda")]
+    if let Some(backend) = choose_device(timing.device)?.0.take_cuda() {
+        return timing.on_cuda(backend, &pairs, num_central);
     }
+    let part = one_orbit_in(timing.plain_step, &timing.matrix, &pairs);
+    let plain = StoredMatrix::new(part, pairs.clone(), num_central)?.plain();
+    let way = [Accumulation::Deterministic];
+    let mut rows = timing.measured(&mut Host, &plain, MatrixLayout::Plain, &pairs, &way)?;
+    let fast = StoredMatrix::new(Arc::clone(&timing.matrix), pairs.clone(), num_central)?;
+    let ways = [Accumulation::Deterministic, Accumulation::Reload];
+    rows.extend(timing.measured(&mut Host, &fast, MatrixLayout::Fast, &pairs, &ways)?);
+    Ok(rows)
 }
 
 /// The elements of one orbit of lines in so many.
@@ -138,6 +121,29 @@ fn one_orbit_in(step: usize, matrix: &Arc<ResponseMatrix>, pairs: &CrystalPairs)
 }
 
 impl MatrixTiming<'_> {
+    #[cfg(feature = "cuda")]
+    fn on_cuda(
+        &self,
+        mut backend: cuda::CudaBackend,
+        pairs: &CrystalPairs,
+        num_central: usize,
+    ) -> Result<Vec<MatrixTimes>, SetupError> {
+        let new = |backend: &cuda::CudaBackend, residence| {
+            cuda::StoredMatrix::new(backend, &self.matrix, pairs.clone(), num_central, residence)
+        };
+        let fast = new(&backend, Residence::Both)?;
+        let way = [Accumulation::Deterministic];
+        let mut rows = self.measured(&mut backend, &fast, MatrixLayout::Fast, pairs, &way)?;
+        let ways: Vec<Accumulation> =
+            fast.accumulations().iter().copied().filter(|way| *way != Accumulation::Deterministic).collect();
+        rows.extend(self.measured(&mut backend, &fast.by_lor(), MatrixLayout::Paper, pairs, &ways)?);
+        let one_order = new(&backend, Residence::OneOrder)?;
+        let loading_s = self.loading_s(&mut backend, &one_order)?;
+        let reloads = rows.iter_mut().filter(|row| row.accumulation == Accumulation::Reload);
+        reloads.for_each(|row| row.loading_s = Some(loading_s));
+        Ok(rows)
+    }
+
     /// Median seconds to load either order when the other is there.
     #[cfg(feature = "cuda")]
     fn loading_s(&self, backend: &mut cuda::CudaBackend, operator: &cuda::StoredMatrix) -> Result<[f64; 2], SetupError> {

@@ -10,7 +10,7 @@ use crate::operator::{
     FilteredProjections, MultiStage, OperatorError, OperatorLimit, PlaneBackprojector, SingleStage, backproject_plain,
 };
 #[cfg(feature = "cuda")]
-use crate::plan::{Chosen, choose_device};
+use crate::plan::choose_device;
 use crate::reproduce::prelude::*;
 
 /// Backprojects, and puts the object `[z, y, x]` into a vector if one is given; seconds of computing and of the transfer to the host,
@@ -99,12 +99,12 @@ fn paper(mut backend: CudaBackend, grid: Grid, data: &FilteredProjections) -> Re
 /// The program of a CUDA device.
 #[cfg(feature = "cuda")]
 fn on_cuda(program: Program, number: usize, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, ReproduceError> {
-    let (Chosen::Cuda(backend), _) = choose_device(DeviceChoice::Cuda(number))? else { return Err(no_gpu(number)) };
+    let Some(backend) = choose_device(DeviceChoice::Cuda(number))?.0.take_cuda() else { return Err(no_gpu(number)) };
     if !matches!(program, Program::FastKernel(_)) {
-        return Ok(paper(*backend, grid, data)?);
+        return Ok(paper(backend, grid, data)?);
     }
     let planes = FastPlanes::new(&backend, grid).map_err(OperatorError::from)?;
-    Ok(fast(*backend, planes, data)?)
+    Ok(fast(backend, planes, data)?)
 }
 
 #[cfg(not(feature = "cuda"))]

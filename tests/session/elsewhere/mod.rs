@@ -78,7 +78,7 @@ fn any<M: Clone + Into<Data>>(study: &Study<M>) -> Study<Data> {
 
 /// A study on a server, of counts.
 fn counts_of(remote: RemoteStudy) -> Study<Counts> {
-    remote.study.map(|data| data.counts().expect("counts").clone())
+    remote.study.map(|data| data.counts().unwrap().clone())
 }
 
 type Tamper = Box<dyn FnMut(Line) -> Line + Send>;
@@ -154,7 +154,7 @@ fn start(session: &Session, study: &Arc<Study<Counts>>, num_iterations: usize) -
     let settings = Box::new(settings(study, num_iterations));
     let ball = Roi::new("ball", RoiShape::Sphere { radius_mm: 12.0 }, [3.0, 4.0, 5.0]);
     let rois = RoiSet { branch: 1, rois: vec![ball].into() };
-    session.send(Command::Start { job: Job::of(&study, *settings), rois, paused: false })
+    session.send(Command::Start { job: Job::of(study, *settings), rois, paused: false })
 }
 
 /// What a run said, to its end, and its last whole image.
@@ -300,7 +300,7 @@ fn a_start_that_is_refused_here_does_not_stop_those_after_it() {
         let settings = RunSettings { init, ..settings(&head, 1) };
         let own = Arc::new(Study { remote_id: None, ..Study::clone(&head) });
         for (study, settings) in [(&head, settings), (&own, self::settings(&head, 1))] {
-            let job = Job::of(&study, settings);
+            let job = Job::of(study, settings);
             let run = there.session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
             let (kinds, _) = watch(&there.session, run);
             assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.code == "remote.refused"), "{kinds:?}");

@@ -96,7 +96,7 @@ fn what_a_run_elsewhere_needs_is_told_before_it_begins() {
     assert_eq!(far.device, format!("{} on {}", near.device, remote.host()));
     // What would be refused is told, too.
     let settings = RunSettings { fov_radius_mm: -1.0, ..super::settings(&head, 1) };
-    let refused = |study: &Arc<Study<Counts>>| Job::of(&study, settings.clone());
+    let refused = |study: &Arc<Study<Counts>>| Job::of(study, settings.clone());
     let expected = forecast(&refused(&study), None).unwrap_err().to_string();
     assert_eq!(remote.forecast(&refused(&head), PATIENCE), Some(Err(expected)));
     // What is here is not reconstructed there.

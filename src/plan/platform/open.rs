@@ -1,21 +1,21 @@
 //! The devices of this machine that a run can be asked for, and why one of them cannot compute it.
 
-use super::choice::{DeviceChoice, GpuSet};
-use super::memory::FreeMemory;
+use super::Platform;
 #[cfg(feature = "cuda")]
-use super::processes::own_gpus;
-use super::processes::{are_several, num_processes, process_team};
-#[cfg(feature = "cuda")]
-use crate::algebra::Backend as _;
-use crate::algebra::{Simd, Team};
+use super::cuda::CudaPlatform;
+use super::host::HostPlatform;
+use crate::algebra::Team;
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
 use crate::data::Notice;
+use crate::plan::device::choice::{DeviceChoice, GpuSet};
+#[cfg(feature = "cuda")]
+use crate::plan::device::processes::own_gpus;
+use crate::plan::device::processes::{are_several, num_processes, process_team};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
 #[cfg(feature = "cuda")]
 use crate::recon::ReconError;
-use crate::words::counted;
 
 /// A device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -48,57 +48,18 @@ pub fn available_devices() -> Vec<Device> {
     devices
 }
 
-/// A device that has been chosen and opened.
-pub enum Chosen {
-    /// The processor.
-    Cpu,
-    /// A CUDA device.
-    #[cfg(feature = "cuda")]
-    Cuda(Box<CudaBackend>),
-}
-
-impl Chosen {
-    /// The device in words.
-    pub fn name(&self) -> String {
-        match self {
-            Chosen::Cpu => "CPU".into(),
-            #[cfg(feature = "cuda")]
-            Chosen::Cuda(backend) => backend.info().name.clone(),
-        }
-    }
-
-    /// The device of a run in words: its threads and the instructions that they use with it.
-    pub(in crate::plan) fn words(&self, simd: Simd) -> String {
-        match self {
-            Chosen::Cpu => format!("CPU, {}, {}", counted(rayon::current_num_threads(), "thread"), simd.name()),
-            #[cfg(feature = "cuda")]
-            Chosen::Cuda(backend) => backend.name(),
-        }
-    }
-
-    /// What is free of the memory in which it computes.
-    pub(in crate::plan) fn free_memory(&self) -> FreeMemory {
-        match self {
-            Chosen::Cpu => FreeMemory::of_the_computer(),
-            #[cfg(feature = "cuda")]
-            Chosen::Cuda(backend) => FreeMemory::of_device(backend),
-        }
-    }
-
-    /// Whether it has a memory of its own, to which arrays are copied.
-    pub(in crate::plan) fn has_own_memory(&self) -> bool {
-        !matches!(self, Chosen::Cpu)
-    }
-}
+/// A platform that was opened.
+pub type Opened = Box<dyn Platform>;
 
 /// Opens the device that was asked for. "The best there is" is the first CUDA device if it can be used, else the
 /// processor; where there is a GPU that cannot be used, a notice says why.
 ///
 /// # Errors
 /// A CUDA device was asked for and cannot be used; nothing falls back in silence.
-pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), SetupError> {
+pub fn choose_device(choice: DeviceChoice) -> Result<(Opened, Vec<Notice>), SetupError> {
+    let cpu = || Box::new(HostPlatform);
     match choice {
-        DeviceChoice::Cpu => Ok((Chosen::Cpu, Vec::new())),
+        DeviceChoice::Cpu => Ok((cpu(), Vec::new())),
         DeviceChoice::Cuda(number) => match open_cuda(number) {
             Ok(device) => Ok((device, Vec::new())),
             Err(CannotUse { text: reason, names_the_cpu, .. }) => {
@@ -107,33 +68,30 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Chosen, Vec<Notice>), Setu
         },
         DeviceChoice::Auto => match open_cuda(0) {
             Ok(device) => Ok((device, Vec::new())),
-            Err(CannotUse { is_there: false, .. }) => Ok((Chosen::Cpu, Vec::new())),
-            Err(CannotUse { text, .. }) => Ok((Chosen::Cpu, vec![cpu_instead(&text)])),
+            Err(CannotUse { is_there: false, .. }) => Ok((cpu(), Vec::new())),
+            Err(CannotUse { text, .. }) => Ok((cpu(), vec![cpu_instead(&text)])),
         },
         DeviceChoice::Gpus(_) => Err(SetupProblem::OneGpu.into()),
     }
 }
 
 /// Devices with their places in their team, and what the user should know.
-pub(in crate::plan) type Members<D> = (Vec<(D, Team)>, Vec<Notice>);
+pub(in crate::plan) type Members = (Vec<(Opened, Team)>, Vec<Notice>);
 
 /// The devices that were asked for, for a list of events.
 ///
 /// # Errors
 /// Those of [`choose_device`]; of several GPUs all are used or none.
-pub(in crate::plan) fn choose_members(choice: DeviceChoice) -> Result<Members<Chosen>, SetupError> {
+pub(in crate::plan) fn choose_members(choice: DeviceChoice) -> Result<Members, SetupError> {
     match gpus_of_team(choice) {
         #[cfg(feature = "cuda")]
-        Some(set) => {
-            let (members, notices) = open_gpus(set)?;
-            Ok((members.into_iter().map(|(backend, team)| (Chosen::Cuda(Box::new(backend)), team)).collect(), notices))
-        }
+        Some(set) => open_gpus(set),
         _ => choose_device(alike(choice)).map(|(chosen, notices)| (vec![(chosen, process_team())], notices)),
     }
 }
 
 /// The GPUs of this host that are to work together, with each other or with those of other processes.
-pub(in crate::plan) fn gpus_of_team(choice: DeviceChoice) -> Option<GpuSet> {
+fn gpus_of_team(choice: DeviceChoice) -> Option<GpuSet> {
     match choice {
         DeviceChoice::Gpus(set) => Some(set),
         DeviceChoice::Cuda(number) if are_several() => GpuSet::of([number]),
@@ -142,7 +100,7 @@ pub(in crate::plan) fn gpus_of_team(choice: DeviceChoice) -> Option<GpuSet> {
 }
 
 /// Several processes compute on the same kind of device; what was left open was settled by all of them.
-pub(in crate::plan) fn alike(choice: DeviceChoice) -> DeviceChoice {
+fn alike(choice: DeviceChoice) -> DeviceChoice {
     if are_several() && choice == DeviceChoice::Auto { DeviceChoice::Cpu } else { choice }
 }
 
@@ -150,27 +108,25 @@ pub(in crate::plan) fn alike(choice: DeviceChoice) -> DeviceChoice {
 ///
 /// # Errors
 /// Those of [`choose_members`].
-pub(in crate::plan) fn choose_slabs(choice: DeviceChoice) -> Result<(Vec<Chosen>, Vec<Notice>), SetupError> {
+pub(in crate::plan) fn choose_slabs(choice: DeviceChoice) -> Result<(Vec<Opened>, Vec<Notice>), SetupError> {
     match choice {
         #[cfg(feature = "cuda")]
-        DeviceChoice::Gpus(set) => {
-            let chosen = open_each(set)?.into_iter().map(|backend| Chosen::Cuda(Box::new(backend)));
-            Ok((chosen.collect(), Vec::new()))
-        }
+        DeviceChoice::Gpus(set) => Ok((open_each(set)?.into_iter().map(opened).collect(), Vec::new())),
         _ => choose_device(choice).map(|(chosen, notices)| (vec![chosen], notices)),
     }
 }
 
 /// Opens this process's of several GPUs and makes a team of them and those of other processes.
 #[cfg(feature = "cuda")]
-pub(in crate::plan) fn open_gpus(set: GpuSet) -> Result<Members<CudaBackend>, SetupError> {
+fn open_gpus(set: GpuSet) -> Result<Members, SetupError> {
     let mut backends = open_each(set)?;
     let (teams, why_not) = CudaBackend::join(&mut backends, &process_team()).map_err(ReconError::from)?;
     let slower = |reason| {
         let text = "the images of the GPUs are added in the memory of the computer, which is slower";
         Notice::warning(format!("{text}: NCCL is not available ({reason})"))
     };
-    Ok((backends.into_iter().zip(teams).collect(), why_not.map(slower).into_iter().collect()))
+    let members = backends.into_iter().map(opened).zip(teams).collect();
+    Ok((members, why_not.map(slower).into_iter().collect()))
 }
 
 #[cfg(feature = "cuda")]
@@ -229,15 +185,20 @@ struct CannotUse {
 }
 
 #[cfg(feature = "cuda")]
-fn open_cuda(number: usize) -> Result<Chosen, CannotUse> {
-    CudaBackend::open(number).map(|backend| Chosen::Cuda(Box::new(backend))).map_err(|error| {
+fn opened(backend: CudaBackend) -> Opened {
+    Box::new(CudaPlatform::new(backend))
+}
+
+#[cfg(feature = "cuda")]
+fn open_cuda(number: usize) -> Result<Opened, CannotUse> {
+    CudaBackend::open(number).map(opened).map_err(|error| {
         let is_there = !matches!(error, CudaError::NoDriver | CudaError::NoDevice);
         CannotUse { text: error.to_string(), is_there, names_the_cpu: error.names_the_cpu() }
     })
 }
 
 #[cfg(not(feature = "cuda"))]
-fn open_cuda(_: usize) -> Result<Chosen, CannotUse> {
+fn open_cuda(_: usize) -> Result<Opened, CannotUse> {
     let text = "this program was built without its feature `cuda`".into();
     Err(CannotUse { text, is_there: false, names_the_cpu: false })
 }

@@ -168,6 +168,11 @@ impl FreeMemory {
         Self { bytes: [free, free_address_space()].into_iter().flatten().min(), gpu: None, gpu_number: None }
     }
 
+    /// Memory of which nothing is known.
+    pub fn unknown() -> Self {
+        Self { bytes: None, gpu: None, gpu_number: None }
+    }
+
     /// What is free on a CUDA device.
     #[cfg(feature = "cuda")]
     pub fn of_device(backend: &CudaBackend) -> Self {

@@ -2,25 +2,18 @@
 
 use std::sync::Arc;
 
-use super::registry::{Between, PROJECTORS, ProjectorEntry, projector};
-use super::settings::{ProjectorChoice, ProjectorSettings};
-use super::system::System;
+use super::Platform;
+use super::open::{choose_device, choose_members, together};
 use crate::algebra::{FieldOfView, Team};
-#[cfg(feature = "cuda")]
-use crate::cuda::CudaBackend;
 use crate::data::Notice;
 use crate::geometry::Grid;
 use crate::operator::{MirrorSets, OperatorError};
+use crate::plan::device::memory::{FreeMemory, check_image};
 use crate::plan::error::SetupError;
-#[cfg(feature = "cuda")]
-use crate::plan::platform::choice::GpuSet;
-#[cfg(feature = "cuda")]
-use crate::plan::platform::devices::open_gpus;
-use crate::plan::platform::devices::{Chosen, alike, choose_device, gpus_of_team, together};
-use crate::plan::platform::memory::{FreeMemory, check_image};
-use crate::plan::platform::processes::process_team;
 use crate::plan::problem::SetupProblem;
-#[cfg(feature = "cuda")]
+use crate::plan::projector::registry::{Between, PROJECTORS, ProjectorEntry, projector};
+use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings};
+use crate::plan::projector::system::System;
 use crate::recon::ReconError;
 use crate::scanner::ScanGeometry;
 
@@ -41,31 +34,18 @@ impl ChosenTeam {
     }
 }
 
-/// The projector that the settings ask for, on one device or on several.
+/// Returns the projector that the settings ask for, on one device or on several.
 ///
 /// # Errors
 /// Those of [`choose_projector`].
 pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
-    match gpus_of_team(settings.device) {
-        #[cfg(feature = "cuda")]
-        Some(set) => on_gpus(set, geometry, settings),
-        _ => {
-            let settings = ProjectorSettings { device: alike(settings.device), ..settings.clone() };
-            let ChosenProjector { entry, system, notices } = choose_projector(geometry, &settings)?;
-            Ok(ChosenTeam { entry, members: vec![(system, process_team())], notices })
-        }
-    }
-}
-
-#[cfg(feature = "cuda")]
-fn on_gpus(set: GpuSet, geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
-    let (gpus, mut notices) = open_gpus(set)?;
+    let (platforms, mut notices) = choose_members(settings.device)?;
     let between = Between { geometry, settings };
     let (mut members, mut chosen) = (Vec::new(), None);
-    for (backend, team) in gpus {
-        let (entry, system, notice) = on_cuda(backend, &between)?;
+    for (mut platform, team) in platforms {
+        let (entry, system, notice) = first_that_can_be(&mut *platform, &between)?;
         if chosen.is_none() {
             notices.extend(notice);
         }
@@ -88,21 +68,17 @@ pub struct ChosenProjector {
     pub notices: Vec<Notice>,
 }
 
-/// The projector that the settings ask for.
+/// Returns the projector that the settings ask for, on one device.
 ///
 /// # Errors
-/// A device that is not there, an image that cannot be held, a field of view without a voxel, a projector asked for where the
-/// geometry does not allow it.
+/// A device that cannot be used, an image that is too large, a field of view without a voxel, a projector that the geometry does not
+/// allow.
 pub fn choose_projector(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenProjector, SetupError> {
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
-    let (device, mut notices) = choose_device(settings.device)?;
+    let (mut platform, mut notices) = choose_device(settings.device)?;
     let between = Between { geometry, settings };
-    let (entry, system, notice) = match device {
-        Chosen::Cpu => first_that_can_be(settings.projector, |entry| Some((entry.on_host)(&between)))?,
-        #[cfg(feature = "cuda")]
-        Chosen::Cuda(backend) => on_cuda(*backend, &between)?,
-    };
+    let (entry, system, notice) = first_that_can_be(&mut *platform, &between)?;
     notices.extend(notice);
     notices.extend(unmatched(entry));
     notices.extend(unmirrored(entry, &between));
@@ -134,24 +110,15 @@ fn unmirrored(entry: &ProjectorEntry, Between { geometry, settings }: &Between) 
     })
 }
 
-#[cfg(feature = "cuda")]
-fn on_cuda(backend: CudaBackend, between: &Between) -> Result<First<Box<dyn System>>, SetupError> {
-    check_image(&between.settings.grid, &FreeMemory::of_device(&backend))?;
-    let choice = between.settings.projector;
-    let (entry, assemble, notice) = first_that_can_be(choice, |entry| entry.on_cuda.map(|make| make(&backend, between)))?;
-    Ok((entry, assemble(backend)?, notice))
-}
+/// A projector that was made: its entry, its system, and a notice about the choice.
+type First = (&'static ProjectorEntry, Box<dyn System>, Option<Notice>);
 
-/// A projector that can be, what was made of it, and what is to be known.
-type First<T> = (&'static ProjectorEntry, T, Option<Notice>);
-
-/// What `make` gives for the projector that is asked for, or where none is for the first that the geometry allows, with a notice
-/// where that is not the first of all. `None` = a projector that this device does not have.
-fn first_that_can_be<T>(
-    choice: ProjectorChoice,
-    make: impl Fn(&ProjectorEntry) -> Option<Result<T, OperatorError>>,
-) -> Result<First<T>, SetupError> {
-    if let ProjectorChoice::Named(name) = choice {
+/// Makes the projector that is asked for, or where none is the first that the geometry allows, with a notice where that is not the first
+/// of all.
+fn first_that_can_be(platform: &mut dyn Platform, between: &Between) -> Result<First, SetupError> {
+    check_image(&between.settings.grid, &platform.free_memory())?;
+    let mut make = |entry: &ProjectorEntry| platform.view_system(entry.name, between);
+    if let ProjectorChoice::Named(name) = between.settings.projector {
         let made = projector(name).and_then(|entry| Some((entry, make(entry)?)));
         let Some((entry, made)) = made else {
             return Err(SetupProblem::Projector(name).into());
@@ -191,11 +158,10 @@ pub(in crate::plan) fn check_field_of_view(grid: &Grid, radius_mm: f64) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::Rays;
-    use super::super::settings::rays_per_bin;
     use super::*;
     use crate::coded::Coded as _;
-    use crate::plan::platform::choice::DeviceChoice;
+    use crate::plan::device::choice::DeviceChoice;
+    use crate::plan::projector::settings::{Rays, rays_per_bin};
     use crate::scanner::{InPlane, find};
 
     #[test]

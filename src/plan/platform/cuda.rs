@@ -1,0 +1,181 @@
+//! A CUDA device as a platform.
+
+use std::sync::Arc;
+
+use super::Platform;
+use super::recipes::{EventRecipe, ListRecipe, backprojected};
+use crate::algebra::{Backend as _, BackendError, RingBasis, Share, Simd, Team};
+use crate::cuda::{self, CudaBackend, FastPlanes, PaperPlanes, ResponseMonteCarlo, TubesMonteCarlo};
+use crate::data::{ResponseMatrix, Volume};
+use crate::geometry::Grid;
+use crate::montecarlo::{FollowHistories, Response, ResponsePart, RingDetector};
+use crate::operator::{Accumulation, CrystalPairs, OperatorError, OperatorLimit, PlaneBackprojector, Residence, ViewProjector};
+use crate::plan::algorithms::registry::Stages;
+use crate::plan::algorithms::research::PlaneKernel;
+use crate::plan::device::memory::{Arrays, FreeMemory};
+use crate::plan::error::SetupError;
+use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
+use crate::plan::projector::registry::Between;
+use crate::plan::projector::ring_functions::RingFunctions;
+use crate::plan::projector::system::{Assembled, MATRIX_ACCUMULATION, OfTeam, Projector, System};
+use crate::recon::{Algorithm, ReconError};
+use crate::task::Task;
+
+/// A CUDA device. It is gone once a system or an algorithm has taken it.
+pub struct CudaPlatform(Option<CudaBackend>);
+
+impl CudaPlatform {
+    /// A device that was opened.
+    pub fn new(backend: CudaBackend) -> Self {
+        Self(Some(backend))
+    }
+
+    fn backend(&mut self) -> Result<&mut CudaBackend, ReconError> {
+        self.0.as_mut().ok_or(ReconError::NoDevice)
+    }
+
+    fn take(&mut self) -> Result<CudaBackend, ReconError> {
+        self.0.take().ok_or(ReconError::NoDevice)
+    }
+
+    /// Puts a system together that takes the device. Where the projector cannot be made the device stays.
+    fn system<P: ViewProjector<CudaBackend> + 'static>(
+        &mut self,
+        make: impl FnOnce(&CudaBackend) -> Result<P, OperatorError>,
+        more: impl FnOnce(&P) -> String,
+    ) -> Result<Box<dyn System>, OperatorError> {
+        let Some(backend) = &self.0 else { return Err(OperatorLimit::NoGpu(0).into()) };
+        let projector = make(backend)?;
+        let Some(backend) = self.0.take() else { return Err(OperatorLimit::NoGpu(0).into()) };
+        // The first of a projector's ways to add is its fastest.
+        let (accumulation, team) = (projector.accumulations()[0], backend.team());
+        let device = format!("{}{}", backend.name(), more(&projector));
+        Ok(match team.share() {
+            Share::WHOLE => Box::new(Projector::of_views(backend, projector, device, accumulation, FreeMemory::of_device)),
+            _ => Box::new(OfTeam::of_views(backend, projector, device, accumulation, FreeMemory::of_device, team)?),
+        })
+    }
+
+    fn planes<P: PlaneBackprojector<CudaBackend> + 'static>(
+        &mut self,
+        make: impl FnOnce(&CudaBackend) -> Result<P, OperatorError>,
+    ) -> Result<Box<dyn PlaneSystem>, OperatorError> {
+        let Some(backend) = self.0.take() else { return Err(OperatorLimit::NoGpu(0).into()) };
+        let planes = make(&backend)?;
+        Ok(Box::new(ProgramOn { device: backend.name(), backend, planes, free_memory: FreeMemory::of_device }))
+    }
+}
+
+impl Platform for CudaPlatform {
+    fn name(&self) -> String {
+        self.0.as_ref().map_or_else(|| "CUDA".into(), |backend| backend.info().name.clone())
+    }
+
+    fn text(&self, _: Simd) -> String {
+        self.0.as_ref().map_or_else(|| "CUDA".into(), |backend| backend.name())
+    }
+
+    fn free_memory(&self) -> FreeMemory {
+        self.0.as_ref().map_or_else(FreeMemory::unknown, FreeMemory::of_device)
+    }
+
+    fn view_system(&mut self, projector: &str, between: &Between) -> Option<Result<Box<dyn System>, OperatorError>> {
+        let (geometry, grid, rays, radius_mm) = (between.geometry(), between.grid(), between.rays(), between.fov_radius_mm());
+        let nothing = String::new;
+        Some(match projector {
+            "axial-runs" => self.system(|backend| cuda::AxialRuns::new(backend, geometry, grid, radius_mm, rays), |_| nothing()),
+            "per-lor" => {
+                let threads = between.settings.threads_per_block;
+                let make = |backend: &_| cuda::BinDriven::new(backend, geometry, grid, radius_mm, rays, threads);
+                self.system(make, |projector| format!(", {} threads per block", projector.threads_per_block()))
+            }
+            "tubes" => {
+                self.system(|backend| cuda::Tubes::new(backend, geometry, grid, radius_mm, between.tubes()?), |_| nothing())
+            }
+            "tubes-paper" => {
+                self.system(|backend| cuda::PaperTubes::new(backend, geometry, grid, radius_mm, between.tubes()?), |_| nothing())
+            }
+            _ => return None,
+        })
+    }
+
+    fn plane_system(&mut self, program: &PlaneProgram, grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
+        match (program.stages, program.kernel) {
+            (Stages::Single, PlaneKernel::Fast) => {
+                Some(self.planes(|backend| FastPlanes::new(backend, grid).map_err(OperatorError::from)))
+            }
+            (Stages::Single, PlaneKernel::Paper) => Some(self.planes(|backend| PaperPlanes::new(backend, grid))),
+            (Stages::Two, _) => None,
+        }
+    }
+
+    fn list_algorithm(&mut self, recipe: &ListRecipe, team: Team) -> Result<Box<dyn Algorithm>, SetupError> {
+        let mut backend = self.take()?;
+        let lines = lines(&mut backend, recipe.lines.clone())?;
+        recipe.on(backend, lines, team)
+    }
+
+    fn backproject_events(&mut self, recipe: EventRecipe, values: Vec<f32>, task: &Task) -> Result<Volume, SetupError> {
+        let backend = self.backend()?;
+        let lines = lines(backend, recipe)?;
+        Ok(backprojected(backend, &lines, values, task)?)
+    }
+
+    fn matrix_need(
+        &self,
+        matrix: &ResponseMatrix,
+        data: &CrystalPairs,
+        accumulation: Accumulation,
+        arrays: &Arrays,
+    ) -> (u64, Residence) {
+        let bytes = arrays.bytes(1, accumulation, cuda::StoredMatrix::scratch_bytes_of(data, accumulation));
+        let has_room = self.free_memory().bytes.is_none_or(|free| bytes + Residence::Both.bytes(matrix) <= free);
+        let residence = if has_room { Residence::Both } else { Residence::OneOrder };
+        (bytes + residence.bytes(matrix), residence)
+    }
+
+    fn matrix_system(
+        &mut self,
+        matrix: &Arc<ResponseMatrix>,
+        image: RingBasis,
+        data: CrystalPairs,
+        residence: Residence,
+    ) -> Result<Box<dyn System>, SetupError> {
+        let backend = self.take()?;
+        Ok(Box::new(Assembled {
+            operator: cuda::StoredMatrix::new(&backend, matrix, data.clone(), image.num_central(), residence)?,
+            image: cuda::RingImage::new(&backend, image).map_err(OperatorError::from)?,
+            data,
+            device: backend.name(),
+            backend,
+            default_accumulation: MATRIX_ACCUMULATION,
+            free_memory: FreeMemory::of_device,
+            team: Team::ALONE,
+        }))
+    }
+
+    fn response<'a>(
+        &'a self,
+        detector: &'a RingDetector,
+        functions: &'a RingFunctions,
+        part: ResponsePart,
+        seed: u64,
+    ) -> Result<Box<dyn Response + 'a>, SetupError> {
+        let backend = self.0.as_ref().ok_or(ReconError::NoDevice)?;
+        Ok(Box::new(ResponseMonteCarlo::new(backend, detector, &functions.basis, part, seed)?))
+    }
+
+    fn follow_histories(&mut self) -> Result<Box<dyn FollowHistories>, SetupError> {
+        Ok(Box::new(TubesMonteCarlo::new(self.take()?).map_err(BackendError::from)?))
+    }
+
+    fn take_cuda(&mut self) -> Option<CudaBackend> {
+        self.0.take()
+    }
+}
+
+fn lines(backend: &mut CudaBackend, recipe: EventRecipe) -> Result<cuda::EventLines, OperatorError> {
+    let EventRecipe { events, facts, grid, fov_radius_mm, rays, subsets } = recipe;
+    let (detectors, tof) = (&facts.detectors, facts.tof.as_ref());
+    cuda::EventLines::new(backend, events, detectors, tof, grid.clone(), fov_radius_mm, rays, subsets)
+}

@@ -1,0 +1,85 @@
+//! What algorithms and operators on single events are made of, and how they are put together on any back end.
+
+use std::sync::Arc;
+
+use crate::algebra::{Backend, Team};
+use crate::data::{Events, ListFacts, Volume};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, EventProjector, EventSubsets, OperatorError, Subset};
+use crate::plan::error::SetupError;
+use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, EventTerms, ListModel};
+use crate::scanner::PairRays;
+use crate::task::Task;
+
+/// Lines of single events.
+#[derive(Clone)]
+pub struct EventRecipe<'a> {
+    /// The events.
+    pub events: Arc<Events>,
+    /// Facts about their list.
+    pub facts: &'a ListFacts,
+    /// Image grid.
+    pub grid: &'a Grid,
+    /// Voxels whose centre lies farther than this from the axis stay zero, mm.
+    pub fov_radius_mm: f64,
+    /// Lines of an event.
+    pub rays: PairRays,
+    /// Order of the events and their division into subsets.
+    pub subsets: EventSubsets,
+}
+
+/// An algorithm that reconstructs single events.
+pub struct ListRecipe<'a> {
+    /// Their lines.
+    pub lines: EventRecipe<'a>,
+    /// Factors and background.
+    pub terms: EventTerms<'a>,
+    /// Sensitivity image.
+    pub sensitivity: &'a Volume,
+    /// Subsets of an iteration.
+    pub num_subsets: usize,
+    /// The algorithm.
+    pub spec: AlgorithmSpec,
+    /// How backprojections add.
+    pub additions: Additions,
+    /// Start image; `None` = a uniform one.
+    pub init: Option<&'a Volume>,
+}
+
+impl ListRecipe<'_> {
+    /// Puts the algorithm together on a back end.
+    ///
+    /// # Errors
+    /// Events or settings do not suit, or the device failed.
+    pub fn on<B: EmKernels + 'static, P: EventProjector<B> + 'static>(
+        &self,
+        mut backend: B,
+        lines: P,
+        team: Team,
+    ) -> Result<Box<dyn Algorithm>, SetupError> {
+        let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+        let (operator, data) = Box::new(lines).for_team(&team)?;
+        let sensitivity = Arc::new(voxels.coefficients(self.sensitivity));
+        let model = ListModel::new(&mut backend, operator, data, space, self.terms, sensitivity, self.num_subsets)?;
+        Ok(recon::algorithm(self.spec, backend, voxels, model.of_team(team), self.additions, self.init)?)
+    }
+}
+
+/// Returns Aᵀ q.
+///
+/// # Errors
+/// Stopped, or the device failed.
+pub fn backprojected<B: Backend>(
+    backend: &mut B,
+    lines: &impl EventProjector<B>,
+    values: Vec<f32>,
+    task: &Task,
+) -> Result<Volume, OperatorError> {
+    let voxels = lines.voxels();
+    let values = backend.upload(Arc::new(values))?;
+    let mut image = backend.zeros(voxels.len())?;
+    lines.adjoint(backend, Subset::ALL, &values, Accumulation::Deterministic, &mut image, task)?;
+    let mut volume = Volume::filled(voxels.grid().clone(), 0.0);
+    backend.read(&image, |image| voxels.write(image, 1.0, &mut volume))?;
+    Ok(volume)
+}
