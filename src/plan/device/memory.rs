@@ -44,12 +44,16 @@ pub(in crate::plan) fn check_image(grid: &Grid, free: &FreeMemory) -> Result<(),
 }
 
 /// The arrays of a run, before they are made.
-pub(in crate::plan) struct Arrays<'a> {
+pub struct Arrays<'a> {
     /// Whether they are copied to a device of their own memory.
     pub are_copied: bool,
+    /// Coefficients of the image.
     pub image_len: usize,
+    /// Grid of shown images.
     pub grid: &'a Grid,
+    /// Data space.
     pub data: &'a dyn DataSpace,
+    /// Measured values and corrections.
     pub counts: &'a MeasuredValues,
 }
 

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 
 use super::factors::{PassingOfViews, passing};
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
-use crate::algebra::Backend;
 use crate::data::{Events, ListFacts, TofFacts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{EventOrder, EventSubsets, REACH_SIGMAS, Subset, TofKernel};
