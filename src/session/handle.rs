@@ -15,6 +15,7 @@ use super::wire::{self, Dial, Remote};
 use super::{Command, CompareWith, Event, EventKind, Frame, Kept, PeakLine, RoiSet, RunId, Trace};
 use crate::coded::Problem;
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
+use crate::session::Control;
 use crate::task::Task;
 
 /// Makes the algorithm of a run; called on the solver thread, inside the run's pool of threads.
@@ -161,11 +162,15 @@ impl Session {
 
     /// Sends a command; never waits. The number of the run that it is about: for `Start` the new one, else the run
     /// started last (0 before any).
-    pub fn send(&self, command: Command) -> RunId {
+    pub fn send(&self, command: impl Into<Command>) -> RunId {
+        let command = command.into();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let command = if latest.is_one_step && matches!(command, Command::Stop) { Command::Cancel } else { command };
+        let command = match command {
+            Command::Control(Control::Stop) if latest.is_one_step => Control::Cancel.into(),
+            command => command,
+        };
         // The flag is raised before the command is sent: raised after it, the solver could have begun the next run.
-        if matches!(command, Command::Start { .. } | Command::Cancel | Command::Quit) {
+        if matches!(command, Command::Start { .. } | Command::Control(Control::Cancel) | Command::Quit) {
             latest.task.stop();
         }
         if let Command::Start { job, .. } = &command {

@@ -26,8 +26,8 @@ pub use handle::{Session, SessionOptions, Setup};
 pub use maker::{Come, Maker, MatrixFile, Source, TubeSource};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
 pub use protocol::{
-    Command, CompareWith, Comparison, EndReason, Event, EventKind, Frame, IterateReport, Kept, PeakLine, PeaksPoint, ReferenceId,
-    RoiSet, RunId,
+    Command, CompareWith, Comparison, Control, EndReason, Event, EventKind, Frame, IterateReport, Kept, PeakLine, PeaksPoint,
+    ReferenceId, RoiSet, RunId,
 };
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;

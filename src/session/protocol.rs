@@ -56,30 +56,43 @@ pub enum Command {
         /// Start paused (for a single step at a time).
         paused: bool,
     },
+    /// Controls the run.
+    Control(Control),
+    /// Measures these from now on; what is kept is measured again at once, beside the solver, and so is the current iterate.
+    SetRois(RoiSet),
+    /// Takes other names, roles and true ratios for ROIs that have not moved.
+    RenameRois(MaskedRois),
+    /// The acquisition has grown, or is over.
+    DataArrived,
+    /// Ends the thread.
+    Quit,
+}
+
+/// Controls of a run, the same for a solver on another machine.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum Control {
     /// Holds after the current step.
     Pause,
     /// Goes on.
     Resume,
     /// Does one step, then holds (also after the run had finished: with a further iteration where it needs one).
     StepOnce,
-    /// Ends the run after the current step and keeps its image ("Done"). Of a run in one step it is [`Command::Cancel`].
+    /// Ends the run after the current step and keeps its image ("Done"). Of a run in one step it is [`Control::Cancel`].
     Stop,
     /// Ends the run at once; the image before the interrupted step stays.
     Cancel,
     /// Sets how backprojections add, from the next step on.
     SetAccumulation(Accumulation),
-    /// Measures these from now on; what is kept is measured again at once, beside the solver, and so is the current iterate.
-    SetRois(RoiSet),
-    /// Takes other names, roles and true ratios for ROIs that have not moved.
-    RenameRois(MaskedRois),
     /// Goes by these rules from now on, in this run and those after it.
     SetStopRules(Vec<StopRule>),
     /// Goes on to this number of full iterations (also after the run had finished).
     SetIterations(usize),
-    /// The acquisition has grown, or is over.
-    DataArrived,
-    /// Ends the thread.
-    Quit,
+}
+
+impl From<Control> for Command {
+    fn from(control: Control) -> Self {
+        Command::Control(control)
+    }
 }
 
 /// What the solver says, in order; nothing of it is ever dropped.

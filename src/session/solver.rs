@@ -16,6 +16,7 @@ use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{Course, Job};
 use crate::recon::{Explained, Stage, StepReport};
+use crate::session::Control;
 use crate::task::Task;
 use crate::words::counted;
 
@@ -78,20 +79,26 @@ impl Solver {
                 self.end(EndReason::Cancelled);
                 self.begin(message.run, message.task, &job, rois, paused);
             }
-            Command::Pause => self.pause(),
-            Command::Resume => self.resume(),
-            Command::StepOnce => self.step_once(),
-            Command::Stop => self.end(EndReason::Stopped),
-            Command::Cancel => self.end(EndReason::Cancelled),
-            Command::SetAccumulation(accumulation) => self.set_accumulation(accumulation),
+            Command::Control(control) => self.control(control),
             // While a ROI is dragged edits come faster than they can be measured: only the last of a row counts.
             Command::SetRois(_) if self.waiting.front().is_some_and(|m| matches!(m.command, Command::SetRois(_))) => {}
             Command::SetRois(rois) => self.set_rois(rois),
             Command::RenameRois(rois) => self.rename_rois(rois),
-            Command::SetStopRules(rules) => self.set_stop_rules(rules),
-            Command::SetIterations(target) => self.set_iterations(target),
             Command::DataArrived => self.take_in(),
             Command::Quit => {}
+        }
+    }
+
+    fn control(&mut self, control: Control) {
+        match control {
+            Control::Pause => self.pause(),
+            Control::Resume => self.resume(),
+            Control::StepOnce => self.step_once(),
+            Control::Stop => self.end(EndReason::Stopped),
+            Control::Cancel => self.end(EndReason::Cancelled),
+            Control::SetAccumulation(accumulation) => self.set_accumulation(accumulation),
+            Control::SetStopRules(rules) => self.set_stop_rules(rules),
+            Control::SetIterations(target) => self.set_iterations(target),
         }
     }
 

@@ -8,7 +8,7 @@ use crossbeam_channel::{bounded, unbounded};
 use tomoscope::algebra::BackendError;
 use tomoscope::coded::PassedOn;
 use tomoscope::recon::Stage;
-use tomoscope::session::{Command, EndReason, EventKind, RoiSet, RunId, SessionOptions};
+use tomoscope::session::{Command, Control, EndReason, EventKind, RoiSet, RunId, SessionOptions};
 use tomoscope::task::Task;
 
 use super::script::{PATIENCE, Script, Watcher, ball, scripted, value_of, wait_for_stop};
@@ -155,7 +155,7 @@ fn a_last_copy_that_fails_is_no_end() {
         let run = watcher.start(if hold { 5 } else { 3 }, RoiSet::default(), hold);
         for _ in 0..3 {
             if hold {
-                watcher.session.send(Command::StepOnce);
+                watcher.session.send(Control::StepOnce);
             }
         }
         watcher.wait_for_failure(run);
@@ -280,7 +280,7 @@ fn when_nobody_looks_only_the_last_volume_is_copied() {
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert_eq!(watcher.shown_value(), value_of(1, 20));
     let from = watcher.events.len();
-    watcher.session.send(Command::SetIterations(6));
+    watcher.session.send(Control::SetIterations(6));
     watcher.wait_for(from, |e| matches!(e.kind, EventKind::Ended(EndReason::Completed)));
     assert_eq!(watcher.shown_value(), value_of(1, 24));
     let noted: Vec<_> = noted.try_iter().collect();

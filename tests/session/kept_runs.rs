@@ -1,7 +1,7 @@
 //! The pasts of several runs: those that somebody keeps stay beside that of the run that computes.
 
 use tomoscope::measure::widths_along;
-use tomoscope::session::{Command, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, SessionOptions};
+use tomoscope::session::{Command, Control, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, SessionOptions};
 
 use super::script::{Script, Watcher, ball, scripted, value_of};
 
@@ -34,7 +34,7 @@ fn the_past_of_a_kept_run_stays_until_it_is_let_go() {
     watcher.session.keep(first);
     let second = watcher.start(1000, RoiSet::default(), true);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
-    watcher.session.send(Command::StepOnce);
+    watcher.session.send(Control::StepOnce);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Iterate(_)));
     assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![1, 2, 3], vec![1]));
     watcher.session.let_go(first);
@@ -106,7 +106,7 @@ fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
     let line = |y_mm| PeakLine { ends_mm: [[-2.0, y_mm, 0.0], [2.0, y_mm, 0.0]], width_mm: 0.0 };
     [first, second].into_iter().for_each(|run| watcher.session.measure_peaks(run, Some(line(0.0))));
-    watcher.session.send(Command::Resume);
+    watcher.session.send(Control::Resume);
     watcher.wait_for_end(second);
     // Each image once, in their order, however many come at a time.
     let points = |watcher: &mut Watcher, run: RunId, line: PeakLine, num: usize| {

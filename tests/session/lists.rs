@@ -16,7 +16,7 @@ use tomoscope::plan::{
     SensitivitySettings, default_list_settings, list_sensitivity, list_study, prepare, rays_of_a_pair,
 };
 use tomoscope::scanner::find;
-use tomoscope::session::{Command, EndReason, Event, EventKind, Feed, RoiSet, SessionOptions};
+use tomoscope::session::{Command, Control, EndReason, Event, EventKind, Feed, RoiSet, SessionOptions};
 use tomoscope::task::Task;
 
 use super::script::{PATIENCE, Watcher, ball};
@@ -198,17 +198,17 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
                 None
             }
             20 => Some(Command::Start { job: growing.job(), rois: ball(branch), paused: dice.below(4) == 0 }),
-            21..=22 => Some(Command::Pause),
-            23..=25 => Some(Command::Resume),
-            26 => Some(Command::StepOnce),
-            27 if dice.below(3) == 0 => Some(Command::Stop),
-            28 if dice.below(3) == 0 => Some(Command::Cancel),
+            21..=22 => Some(Control::Pause.into()),
+            23..=25 => Some(Control::Resume.into()),
+            26 => Some(Control::StepOnce.into()),
+            27 if dice.below(3) == 0 => Some(Control::Stop.into()),
+            28 if dice.below(3) == 0 => Some(Control::Cancel.into()),
             29 => {
                 branch += 1;
                 Some(Command::SetRois(ball(branch)))
             }
-            30 => Some(Command::SetIterations(1 + dice.below(3) as usize)),
-            31 => Some(Command::SetAccumulation(Accumulation::Deterministic)),
+            31 => Some(Control::SetAccumulation(Accumulation::Deterministic).into()),
+            31 => Some(Control::SetAccumulation(Accumulation::Deterministic)),
             32 => Some(Command::DataArrived),
             _ => {
                 std::thread::sleep(Duration::from_millis(dice.below(80)));

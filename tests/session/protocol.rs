@@ -11,7 +11,7 @@ use tomoscope::data::{Roi, RoiMask, RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::Job;
 use tomoscope::recon::Stage;
-use tomoscope::session::{Command, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
+use tomoscope::session::{Command, Control, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
 
 use super::script::{PATIENCE, Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
 
@@ -120,7 +120,7 @@ fn stop_keeps_the_image_of_the_last_step() {
     }));
     let run = watcher.start(1000, RoiSet::default(), false);
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 7));
-    watcher.session.send(Command::Stop);
+    watcher.session.send(Control::Stop);
     drop(open);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     let last = watcher.iterates(run).last().unwrap().subiteration;
@@ -134,7 +134,7 @@ fn cancel_takes_effect_inside_a_step() {
         Watcher::new(scripted(|_| Script::with_deed(1, |step, task| if step == 3 { wait_for_stop(task) } else { Ok(()) })));
     let run = watcher.start(10, RoiSet::default(), false);
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 2));
-    watcher.session.send(Command::Cancel);
+    watcher.session.send(Control::Cancel);
     assert_eq!(watcher.wait_for_end(run), EndReason::Cancelled);
     assert_eq!(watcher.iterates(run).len(), 2);
     assert_eq!(watcher.shown_value(), value_of(1, 2), "the image before the interrupted step stays");
@@ -167,7 +167,7 @@ fn commands_sent_in_one_breath_are_obeyed_in_order() {
         let mut watcher = Watcher::new(scripted(|_| Script::new(2)));
         // More iterations than it can finish before the cancel is sent.
         let first = watcher.start(100_000, RoiSet::default(), false);
-        watcher.session.send(Command::Cancel);
+        watcher.session.send(Control::Cancel);
         let second = watcher.start(2, RoiSet::default(), false);
         assert_eq!(watcher.wait_for_end(second), EndReason::Completed, "the cancel was meant for the first");
         assert_eq!(watcher.wait_for_end(first), EndReason::Cancelled);
@@ -221,12 +221,12 @@ fn a_paused_run_steps_once_at_a_time_and_shows_each_step() {
     assert_eq!(watcher.shown.as_ref().map(|f| f.subiteration), Some(0), "the start image is shown");
     for step in 1..=5 {
         let from = watcher.events.len();
-        watcher.session.send(Command::StepOnce);
+        watcher.session.send(Control::StepOnce);
         watcher.wait_for(from, |e| matches!(e.kind, EventKind::Paused));
         assert_eq!(watcher.shown_value(), value_of(1, step));
         assert_eq!(watcher.iterates(run).len(), step);
     }
-    watcher.session.send(Command::StepOnce);
+    watcher.session.send(Control::StepOnce);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed, "the last step ends the run");
 }
 
@@ -246,14 +246,14 @@ fn a_pause_holds_and_publishes_and_resume_goes_on() {
     go.send(()).unwrap();
     go.send(()).unwrap();
     while begun.recv_timeout(PATIENCE).unwrap() < 3 {}
-    watcher.session.send(Command::Pause);
+    watcher.session.send(Control::Pause);
     go.send(()).unwrap();
     watcher.wait_for(0, |e| matches!(e.kind, EventKind::Paused));
     assert_eq!(watcher.iterates(run).len(), 3, "the step under way is finished, no other begun");
     assert_eq!(watcher.shown_value(), value_of(1, 3));
     // Nothing happens while it holds.
     watcher.assert_quiet(Duration::from_millis(30));
-    watcher.session.send(Command::Resume);
+    watcher.session.send(Control::Resume);
     drop(go);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert!(watcher.events.iter().any(|e| matches!(e.kind, EventKind::Resumed)));
@@ -266,7 +266,7 @@ fn more_iterations_continue_a_run_that_was_over() {
     let run = watcher.start(3, RoiSet::default(), false);
     watcher.wait_for_end(run);
     let from = watcher.events.len();
-    watcher.session.send(Command::SetIterations(5));
+    watcher.session.send(Control::SetIterations(5));
     watcher.wait_for(from, |e| matches!(e.kind, EventKind::Ended(EndReason::Completed)));
     assert!(matches!(watcher.events[from].kind, EventKind::Resumed));
     assert_eq!(watcher.iterates(run).len(), 10);
@@ -275,8 +275,8 @@ fn more_iterations_continue_a_run_that_was_over() {
     assert_eq!(history, [1, 2, 3, 4, 5]);
     // Fewer than done changes nothing.
     let from = watcher.events.len();
-    watcher.session.send(Command::SetIterations(1));
-    watcher.session.send(Command::SetIterations(6));
+    watcher.session.send(Control::SetIterations(1));
+    watcher.session.send(Control::SetIterations(6));
     watcher.wait_for(from, |e| matches!(e.kind, EventKind::Ended(EndReason::Completed)));
     assert_eq!(watcher.iterates(run).len(), 12);
 }
@@ -287,15 +287,15 @@ fn the_accumulation_is_switched_while_the_run_goes() {
     let run = watcher.start(3, RoiSet::default(), true);
     let step = |watcher: &mut Watcher| {
         let from = watcher.events.len();
-        watcher.session.send(Command::StepOnce);
+        watcher.session.send(Control::StepOnce);
         let told = watcher.wait_for(from, |e| matches!(e.kind, EventKind::Iterate(_)));
         let EventKind::Iterate(report) = told.kind else { unreachable!() };
         report.accumulation
     };
     assert_eq!(step(&mut watcher), Accumulation::Deterministic);
-    watcher.session.send(Command::SetAccumulation(Accumulation::Atomic));
+    watcher.session.send(Control::SetAccumulation(Accumulation::Atomic));
     assert_eq!(step(&mut watcher), Accumulation::Atomic);
-    watcher.session.send(Command::SetAccumulation(Accumulation::NonAtomic));
+    watcher.session.send(Control::SetAccumulation(Accumulation::NonAtomic));
     assert_eq!(step(&mut watcher), Accumulation::Atomic, "a way that the back end does not know changes nothing");
     watcher.wait_for_end(run);
     let notices: Vec<_> =
@@ -320,7 +320,7 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     let mut watcher = Watcher::new(scripted(|_| Script::new(2)));
     let run = watcher.start(4, ball(0), true);
     for _ in 0..5 {
-        watcher.session.send(Command::StepOnce);
+        watcher.session.send(Control::StepOnce);
     }
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 5));
     let smaller = Roi { shape: RoiShape::Sphere { radius_mm: 2.0 }, ..ball(0).rois[0].clone() };
@@ -339,7 +339,7 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     let now = watcher.shown.as_ref().unwrap();
     assert_eq!(points[2].2, [edited.rois[0].mask(&now.volume.grid).sums(now.volume.as_slice())]);
     // The next iterate belongs to the new branch.
-    watcher.session.send(Command::StepOnce);
+    watcher.session.send(Control::StepOnce);
     let event = watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 6));
     assert!(matches!(event.kind, EventKind::Iterate(report) if report.branch == 7));
 }
@@ -422,14 +422,14 @@ fn dropping_the_session_ends_it_inside_a_step() {
 fn commands_without_a_run_do_nothing() {
     let mut watcher = Watcher::new(scripted(|_| Script::new(1)));
     for command in [
-        Command::Pause,
-        Command::Resume,
-        Command::StepOnce,
-        Command::Stop,
-        Command::Cancel,
-        Command::SetAccumulation(Accumulation::Atomic),
+        Control::Pause.into(),
+        Control::Resume.into(),
+        Control::StepOnce.into(),
+        Control::Stop.into(),
+        Control::Cancel.into(),
+        Control::SetAccumulation(Accumulation::Atomic).into(),
         Command::SetRois(ball(1)),
-        Command::SetIterations(3),
+        Control::SetIterations(3).into(),
     ] {
         assert_eq!(watcher.session.send(command), 0);
     }

@@ -1,7 +1,7 @@
 //! Rules by which a run stops: at the very iteration that meets them, with its image kept, and not a second time.
 
 use tomoscope::data::{Roi, RoiRole};
-use tomoscope::session::{Command, EndReason, Event, EventKind, RoiSet, RunId, StopRule};
+use tomoscope::session::{Command, Control, EndReason, Event, EventKind, RoiSet, RunId, StopRule};
 
 use super::script::{Script, Watcher, ball, scripted, value_of};
 
@@ -23,7 +23,7 @@ fn end(watcher: &mut Watcher, from: usize) -> EndReason {
 fn a_plateau_of_the_likelihood_stops_the_run_that_meets_it_once() {
     // After k iterations the likelihood is −1/k: the last one added 1/(k − 1)² of what all did.
     let mut watcher = Watcher::new(scripted(|_| Script::new(1)));
-    watcher.session.send(Command::SetStopRules(vec![StopRule::Plateau { part: 0.05 }]));
+    watcher.session.send(Control::SetStopRules(vec![StopRule::Plateau { part: 0.05 }]));
     for run in 1..=2 {
         let from = watcher.events.len();
         assert_eq!(watcher.start(50, RoiSet::default(), false), run);
@@ -40,11 +40,11 @@ fn a_plateau_of_the_likelihood_stops_the_run_that_meets_it_once() {
     }
     // It goes on where it is told to, and the rule that it met does not stop it again.
     let from = watcher.events.len();
-    watcher.session.send(Command::SetIterations(9));
+    watcher.session.send(Control::SetIterations(9));
     assert_eq!(end(&mut watcher, from), EndReason::Completed);
     assert_eq!((watcher.iterates(2).last().unwrap().iteration, met(&watcher, 2).len()), (9, 1));
     // Without rules nothing stops.
-    watcher.session.send(Command::SetStopRules(Vec::new()));
+    watcher.session.send(Control::SetStopRules(Vec::new()));
     let from = watcher.events.len();
     watcher.start(20, RoiSet::default(), false);
     assert_eq!(end(&mut watcher, from), EndReason::Completed);
@@ -57,27 +57,27 @@ fn the_recovery_of_a_region_counts_from_when_it_has_its_role() {
     let set = |role| RoiSet { branch: 1, rois: vec![background.clone(), cold(role)].into() };
     let mut watcher = Watcher::new(scripted(|_| Script::new(2)));
     let rule = StopRule::SteadyRecovery { roi: "C".into(), band: 0.01, iterations: 2 };
-    watcher.session.send(Command::SetStopRules(vec![rule]));
+    watcher.session.send(Control::SetStopRules(vec![rule]));
     // The image is the same everywhere: the recovery is 0 after each iteration.
     let run = watcher.start(50, set(RoiRole::Cold), false);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     assert_eq!(watcher.iterates(run).last().unwrap().iteration, 3);
     let run = watcher.start(5, set(RoiRole::None), true);
     for _ in 0..4 {
-        watcher.session.send(Command::StepOnce);
+        watcher.session.send(Control::StepOnce);
     }
     let is_fourth = |event: &Event| matches!(&event.kind, EventKind::Iterate(report) if report.subiteration == 4);
     watcher.wait_for(0, |event| event.run == run && is_fourth(event));
     watcher.session.send(Command::RenameRois(set(RoiRole::Cold).rois));
-    watcher.session.send(Command::Resume);
+    watcher.session.send(Control::Resume);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     assert_eq!(watcher.iterates(run).last().unwrap().iteration, 5);
     // Regions elsewhere are no other names for those of the run.
     let moved = vec![Roi { centre_mm: [2.0, 0.0, 0.0], ..background.clone() }, cold(RoiRole::Cold)];
-    watcher.session.send(Command::SetStopRules(vec![StopRule::Noise { nsr: -1.0 }]));
+    watcher.session.send(Control::SetStopRules(vec![StopRule::Noise { nsr: -1.0 }]));
     let run = watcher.start(5, set(RoiRole::Cold), true);
     watcher.session.send(Command::RenameRois(moved.into()));
-    watcher.session.send(Command::Resume);
+    watcher.session.send(Control::Resume);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     assert_eq!(met(&watcher, run), ["stopped after iteration 1: the background's NSR of 0.0 % passed -100.0 %"]);
 }

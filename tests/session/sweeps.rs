@@ -15,7 +15,7 @@ use tomoscope::plan::{
     Acquisition, AlgorithmChoice, DeviceChoice, INTERPOLATION, Job, RunSettings, Value, default_sweep_settings, prepare,
 };
 use tomoscope::scanner::epri::Scheme;
-use tomoscope::session::{Command, EndReason, Event, EventKind, Feed, RoiSet, RunId};
+use tomoscope::session::{Command, Control, EndReason, Event, EventKind, Feed, RoiSet, RunId};
 use tomoscope::task::Task;
 
 use super::script::{PATIENCE, Watcher, ball};
@@ -95,8 +95,8 @@ fn a_whole_sweep_is_reconstructed_block_by_block() {
     let EventKind::Remeasured { points, .. } = event.kind else { unreachable!() };
     assert_eq!(points.iter().map(|point| point.1).collect::<Vec<_>>(), kept);
     // Nothing is left to do, and asking for it does no harm.
-    watcher.session.send(Command::StepOnce);
-    watcher.session.send(Command::SetIterations(5));
+    watcher.session.send(Control::StepOnce);
+    watcher.session.send(Control::SetIterations(5));
     watcher.session.send(Command::DataArrived);
     let again = start(&watcher, &Acquisition::complete(sweep), RoiSet::default(), false);
     assert_eq!(watcher.wait_for_end(again), EndReason::Completed);
@@ -148,10 +148,10 @@ fn a_paused_run_catches_up() {
     while !acquisition.is_over() {
         arrivals.recv_timeout(PATIENCE).unwrap();
     }
-    watcher.session.send(Command::StepOnce);
+    watcher.session.send(Control::StepOnce);
     watcher.wait_for(0, |event| matches!(event.kind, EventKind::Iterate(_)));
     assert_eq!(counts(&watcher, run), [16]);
-    watcher.session.send(Command::Resume);
+    watcher.session.send(Control::Resume);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     assert_near(&shown(&watcher), &whole_image(&sweep));
 }
@@ -249,7 +249,7 @@ fn a_stop_in_two_stages_is_heard_inside_and_leaves_nothing_half_done() {
     while task.progress().0 == 0 {
         std::thread::yield_now();
     }
-    watcher.session.send(Command::Stop);
+    watcher.session.send(Control::Stop);
     assert_eq!(watcher.wait_for_end(run), EndReason::Cancelled);
     let (done, total) = task.progress();
     assert!(done < total, "it was not heard inside: {done} of {total}");

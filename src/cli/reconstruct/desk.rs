@@ -13,7 +13,7 @@ use crate::data::{Notice, Roi};
 use crate::io::measurements::MeasurementWriter;
 use crate::io::{SweepFollower, rois};
 use crate::plan::Job;
-use crate::session::{Command, Feed, RoiSet, Session, SessionOptions, Trace};
+use crate::session::{Command, Control, Feed, RoiSet, Session, SessionOptions, Trace};
 
 /// How often the progress of a run in one step is looked at.
 pub const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -56,7 +56,7 @@ impl Desk {
         // Nobody looks at the volumes on the way, and no history is needed.
         let session_options = SessionOptions { history_bytes: 0, is_watched: false, trace, ..SessionOptions::default() };
         let session = Session::with_options(session_options, || {});
-        session.send(Command::SetStopRules(rules));
+        session.send(Control::SetStopRules(rules));
         Ok(Self { session, rois, requests })
     }
 
@@ -98,7 +98,7 @@ impl Desk {
                     // Without its feed an acquisition is over, and the run complete with what it has.
                     match feed.take() {
                         Some(feed) => notices::print(&feed.stop()),
-                        None => _ = session.send(Command::Cancel),
+                        None => _ = session.send(Control::Cancel),
                     }
                 }
             }

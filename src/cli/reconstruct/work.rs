@@ -14,7 +14,7 @@ use crate::data::{Notice, Roi};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::plan::{Course, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
-use crate::session::{Command, EndReason, Event, EventKind, Frame, IterateReport, RunId, RunRecord, RunTable, Session};
+use crate::session::{Control, EndReason, Event, EventKind, Frame, IterateReport, RunId, RunRecord, RunTable, Session};
 
 /// The work as it goes on.
 pub(in crate::cli) struct Work<'a> {
@@ -161,7 +161,7 @@ impl<'a> Work<'a> {
             self.write(&frame, &path, &[&path], None)?;
         }
         if complete && frame.iteration < self.target && self.stopped_by.is_none() && !self.interrupted {
-            session.send(Command::SetIterations(self.next_halt(frame.iteration)));
+            session.send(Control::SetIterations(self.next_halt(frame.iteration)));
             session.return_frame(frame);
             return Ok(None);
         }

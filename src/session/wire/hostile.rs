@@ -140,13 +140,13 @@ fn to_server() -> Vec<Vec<u8>> {
         Order::Open(3, StudyFiles::Events(ListFiles { attenuation: Some("/mu".into()), ..ListFiles::of(Path::new("/x")) })),
         Order::Start { run: 1, study: STUDY, settings: lines(), rois: Rois::of(&rois()), paused: false },
         Order::Start { run: 1, study: 77, settings: lines(), rois: Rois::of(&rois()), paused: false },
-        Order::Cancel,
-        Order::StepOnce,
-        Order::SetAccumulation(Accumulation::Atomic),
+        Order::Control(Control::Cancel),
+        Order::Control(Control::StepOnce),
+        Order::Control(Control::SetAccumulation(Accumulation::Atomic)),
         Order::SetRois(Rois::of(&rois())),
         Order::RenameRois(Rois::renamed(&rois().rois)),
-        Order::SetStopRules(rules),
-        Order::SetIterations(5),
+        Order::Control(Control::SetStopRules(rules)),
+        Order::Control(Control::SetIterations(5)),
     ];
     let beside = [
         Beside::Measure(1, Rois::of(&rois())),

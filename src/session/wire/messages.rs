@@ -7,9 +7,8 @@ use super::studies::{Started, StudyHead};
 use crate::data::{Extremes, MaskedRois, Roi, Unit};
 use crate::geometry::Grid;
 use crate::io::rois::{RoiEntry, of_entries};
-use crate::operator::Accumulation;
 use crate::plan::{Device, Forecast, RunSettings, StudyFiles};
-use crate::session::{Event, PeakLine, RoiSet, RunId, StopRule};
+use crate::session::{Control, Event, PeakLine, RoiSet, RunId};
 
 /// Number of a study that the window asked for; each is larger than those before it.
 pub type StudyId = u64;
@@ -53,16 +52,9 @@ pub enum Order {
         rois: Rois,
         paused: bool,
     },
-    Pause,
-    Resume,
-    StepOnce,
-    Stop,
-    Cancel,
-    SetAccumulation(Accumulation),
+    Control(Control),
     SetRois(Rois),
     RenameRois(Rois),
-    SetStopRules(Vec<StopRule>),
-    SetIterations(usize),
     /// What goes on beside the solver.
     Beside(Beside),
     /// The window is closed: end.

@@ -22,7 +22,7 @@ use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
 use crate::render::Palette;
 use crate::session::wire::Remote;
-use crate::session::{Command, Event, Frame, PeakLine, RunId, Session, StopRule};
+use crate::session::{Command, Control, Event, Frame, PeakLine, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open_study::{OpenData, OpenStudy};
@@ -274,8 +274,8 @@ impl RunView {
                 self.forms = *forms;
                 return Some(RunRequest::Start(AfterStart::Compare));
             }
-            RunAction::Pause if self.live.is_running() => _ = session.send(Command::Pause),
-            RunAction::Resume if self.live.state == RunState::Paused => _ = session.send(Command::Resume),
+            RunAction::Pause if self.live.is_running() => _ = session.send(Control::Pause),
+            RunAction::Resume if self.live.state == RunState::Paused => _ = session.send(Control::Resume),
             RunAction::Pause | RunAction::Resume => {}
             // Its frames would no longer be alike.
             RunAction::Continue if self.series.is_some() => {}
@@ -289,7 +289,7 @@ impl RunView {
             RunAction::Stop => {
                 self.series.iter_mut().for_each(FrameSeries::end);
                 // Before it is set up there is no image to keep, and no step to wait for.
-                session.send(if self.live.is_being_set_up() { Command::Cancel } else { Command::Stop });
+                session.send(if self.live.is_being_set_up() { Control::Cancel } else { Control::Stop });
             }
             RunAction::SetAccumulation(accumulation) => {
                 let refused = self.set_accumulation(accumulation, input);
@@ -344,7 +344,7 @@ impl RunView {
         if self.live.state.can_continue() {
             self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);
         }
-        session.send(Command::StepOnce);
+        session.send(Control::StepOnce);
         None
     }
 
@@ -374,7 +374,7 @@ impl RunView {
         self.forms.settings.accumulation = Some(accumulation);
         self.automatic = None;
         if self.live.is_there() {
-            input.session.send(Command::SetAccumulation(accumulation));
+            input.session.send(Control::SetAccumulation(accumulation));
         }
         Ok(())
     }
@@ -382,7 +382,7 @@ impl RunView {
     fn set_target(&mut self, num_iterations: usize, session: &Session) {
         self.automatic = None;
         self.live.target = num_iterations;
-        session.send(Command::SetIterations(num_iterations));
+        session.send(Control::SetIterations(num_iterations));
     }
 
     /// Shows the kept image of this number, of a series that of the frame that is looked at; or the newest.
@@ -468,7 +468,7 @@ impl RunView {
         let rules = self.forms.stop.rules(rois);
         if rules != self.sent_rules {
             self.sent_rules.clone_from(&rules);
-            session.send(Command::SetStopRules(rules));
+            session.send(Control::SetStopRules(rules));
         }
     }
 

@@ -4,8 +4,8 @@
 use super::dialogs::FileAction;
 use super::leaving::LeaveAction;
 use super::restore::SessionAction;
+use crate::ui::numbers::NumbersTab;
 use crate::ui::numbers::plot_options::PlotAction;
-use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
 use crate::ui::slices::action::ViewAction;

@@ -8,10 +8,10 @@ use super::dialogs::FileTask;
 use super::wake::waker;
 use crate::data::{IsocontourRecipe, Notice, RoiShape};
 use crate::measure;
-use crate::session::Command;
+use crate::session::Control;
 use crate::session::wire::Remote;
+use crate::ui::numbers::NumbersTab;
 use crate::ui::numbers::plot_options::PlotAction;
-use crate::ui::numbers::tabs::NumbersTab;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::rois::state::RoiRequest;
 use crate::ui::run::action::RunAction;
@@ -79,7 +79,7 @@ impl App {
         }
         match then {
             AfterStart::GoOn => {}
-            AfterStart::Step => _ = self.session.send(Command::StepOnce),
+            AfterStart::Step => _ = self.session.send(Control::StepOnce),
             AfterStart::Compare => (self.numbers, self.slices.view.beside) = (NumbersTab::Compare, BesideView::Sides),
         }
     }

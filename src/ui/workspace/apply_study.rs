@@ -12,8 +12,8 @@ use crate::data::Notice;
 use crate::io::FileKind;
 use crate::plan::{Acquisition, ListAcquisition, ListFiles, StudyFiles};
 use crate::session::wire::{Remote, RemoteStudy};
-use crate::session::{Command, Feed, TubeSource};
-use crate::ui::numbers::tabs::NumbersTab;
+use crate::session::{Control, Feed, TubeSource};
+use crate::ui::numbers::NumbersTab;
 use crate::ui::study::action::StudyAction;
 use crate::ui::study::list_form::ListForm;
 use crate::ui::study::loader::{Follower, Loaded, Source};
@@ -108,7 +108,7 @@ impl App {
     }
 
     pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
-        self.session.send(Command::Cancel);
+        self.session.send(Control::Cancel);
         self.study.number += 1;
         self.runs.clear(&self.session);
         // Corrected otherwise, or with another reference spectrum, it is still the same: settings and regions stay.

@@ -9,7 +9,7 @@ use super::app::App;
 use crate::data::{Notice, TubeSet};
 use crate::plan::{ProjectorChoice, StartInfo};
 use crate::session::{Maker, TubeSource};
-use crate::ui::numbers::tabs::{NumbersTab, TabsOf};
+use crate::ui::numbers::{NumbersTab, TabsOf};
 use crate::ui::study::open_study::OpenStudy;
 
 impl App {

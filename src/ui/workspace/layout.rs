@@ -16,7 +16,7 @@ use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::numbers::plots::{KeptCurves, PlotsView, plots_ui};
 use crate::ui::numbers::race_panel::race_panel_ui;
 use crate::ui::numbers::stage_panel::stage_panel_ui;
-use crate::ui::numbers::tabs::{NumbersTab, tabs_ui};
+use crate::ui::numbers::{NumbersTab, tabs_ui};
 use crate::ui::rois::roi_panel::{RoiView, roi_ui};
 use crate::ui::run::frame_slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
@@ -206,20 +206,21 @@ impl App {
                     ui.horizontal(tabs);
                 }
                 actions.extend(chosen.map(Action::ShowNumbers));
-                match (self.numbers, self.study.sweep()) {
-                    (NumbersTab::Rois, _) => {}
-                    (NumbersTab::Sweep, Some(open)) => {
+                match self.numbers {
+                    NumbersTab::Rois => {}
+                    NumbersTab::Time => stage_panel_ui(&self.run().live, ui),
+                    NumbersTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
                         summed(actions, Action::Study, |actions| sweep_panel_ui(open, ui, actions));
-                    }
-                    (NumbersTab::Tube, _) => match self.study.tubes() {
+                    }),
+                    NumbersTab::Tube => match self.study.tubes() {
                         Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
-                    (NumbersTab::Rates, _) => {
+                    NumbersTab::Rates => {
                         let frames_ms = self.run().forms.settings.frames().unwrap_or_default();
                         self.study.list().into_iter().for_each(|open| rates_ui(open, &frames_ms, ui));
                     }
-                    (NumbersTab::Activity, _) => {
+                    NumbersTab::Activity => {
                         let facts = self.study.list().map(|open| &*open.list.facts);
                         // Of the scan's counts in so many seconds.
                         let duration_secs = facts.and_then(|facts| facts.duration_ms).map(|ms| ms as f64 / 1e3);
@@ -227,16 +228,15 @@ impl App {
                         let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts, bq_per_ml };
                         summed(actions, Action::Plot, |actions| activity_ui(&view, ui, actions));
                     }
-                    (NumbersTab::Compare, _) => {
+                    NumbersTab::Compare => {
                         summed(actions, compared, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
                     }
-                    (NumbersTab::Race, _) => {
+                    NumbersTab::Race => {
                         let likeness = self.likeness();
                         summed(actions, Action::Plot, |actions| {
                             race_panel_ui(&self.run().live, likeness.as_ref(), &plots, ui, actions);
                         });
                     }
-                    _ => stage_panel_ui(&self.run().live, ui),
                 }
             });
             ui.separator();

@@ -13,7 +13,7 @@ use crate::coded::Problem;
 use crate::plan::{Job, RunSettings};
 use crate::session::measurer::Ask;
 use crate::session::solver::Message;
-use crate::session::{Command, CompareWith, Event, EventKind, Kept, RunId};
+use crate::session::{Command, CompareWith, Control, Event, EventKind, Kept, RunId};
 
 impl Client {
     /// Has something done there, whenever the line holds.
@@ -56,19 +56,12 @@ impl Client {
                     let _ = self.ends.events.send(Event { run, kind: EventKind::Failed(Problem::new("remote.refused", reason)) });
                     (self.wake)();
                     // The run before ends all the same, as it does where the solver refuses one.
-                    Order::Cancel
+                    Order::Control(Control::Cancel)
                 }
             },
-            Command::Pause => Order::Pause,
-            Command::Resume => Order::Resume,
-            Command::StepOnce => Order::StepOnce,
-            Command::Stop => Order::Stop,
-            Command::Cancel => Order::Cancel,
-            Command::SetAccumulation(accumulation) => Order::SetAccumulation(accumulation),
+            Command::Control(control) => Order::Control(control),
             Command::SetRois(rois) => Order::SetRois(Rois::of(&rois)),
             Command::RenameRois(rois) => Order::RenameRois(Rois::renamed(&rois)),
-            Command::SetStopRules(rules) => Order::SetStopRules(rules),
-            Command::SetIterations(number) => Order::SetIterations(number),
             // What arrives is told there.
             Command::DataArrived | Command::Quit => return Ok(()),
         };

@@ -49,12 +49,7 @@ impl Hub {
                 return Ok(());
             }
             Order::Start { run, study, settings, rois, paused } => return self.start([run, study], settings, &rois, paused),
-            Order::Pause => Command::Pause,
-            Order::Resume => Command::Resume,
-            Order::StepOnce => Command::StepOnce,
-            Order::Stop => Command::Stop,
-            Order::Cancel => Command::Cancel,
-            Order::SetAccumulation(accumulation) => Command::SetAccumulation(accumulation),
+            Order::Control(control) => Command::Control(control),
             Order::SetRois(rois) => match self.regions(&rois)? {
                 Some(rois) => Command::SetRois(rois),
                 None => return Ok(()),
@@ -63,8 +58,6 @@ impl Hub {
                 Some(rois) => Command::RenameRois(rois.rois),
                 None => return Ok(()),
             },
-            Order::SetStopRules(rules) => Command::SetStopRules(rules),
-            Order::SetIterations(number) => Command::SetIterations(number),
             Order::Beside(order) => return self.obey_beside(order, brings),
             Order::Bye => {
                 self.is_over = true;

@@ -12,7 +12,7 @@ use super::{Hub, Input};
 use crate::coded::Problem;
 use crate::data::Study;
 use crate::plan::{Data, Forecast, RunSettings, StudyFiles, forecast};
-use crate::session::{Command, Event, EventKind};
+use crate::session::{Control, Event, EventKind};
 
 /// Runs whose studies are known.
 const MAX_RUNS: u64 = 64;
@@ -59,7 +59,7 @@ impl Hub {
         let settings = checked(settings)?;
         (self.latest, self.running) = (run, None);
         let Some(scan) = self.studies.used(study) else {
-            self.session.send(Command::Cancel);
+            self.session.send(Control::Cancel);
             let reason = format!("study {study} is not open on the server (any more): open it again");
             return self.tell(News::Event(Event { run, kind: EventKind::Failed(Problem::new("remote.no-study", reason)) }));
         };
