@@ -130,6 +130,20 @@ fn of_simulate(option: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::reconstruct::data::{FOR_ALL, LIMITED};
+
+    #[test]
+    fn every_option_of_reconstruct_is_for_some_kinds_of_data_or_for_all() {
+        let command = super::command();
+        let reconstruct = command.find_subcommand("reconstruct").unwrap();
+        let limited: Vec<&str> = LIMITED.iter().flat_map(|(ids, _)| *ids).copied().collect();
+        for option in reconstruct.get_arguments().map(|arg| arg.get_id().as_str()) {
+            let places = [limited.contains(&option), FOR_ALL.contains(&option), algorithms_with(option).next().is_some()];
+            assert_eq!(places.iter().filter(|is_there| **is_there).count(), 1, "{option}");
+        }
+        let is_known = |id: &&str| reconstruct.get_arguments().any(|arg| arg.get_id().as_str() == *id);
+        assert_eq!(limited.iter().find(|id| !is_known(id)), None);
+    }
 
     /// The options of a help page under each heading.
     fn options_under(command: &str, heading: &str) -> Vec<String> {

@@ -32,10 +32,11 @@ mod study_files;
 
 pub use algorithms::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters, Value};
 pub use algorithms::registry::{
-    ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, DataKind, FILTER, INTERPOLATION, Method, ORDER,
-    SUBSET_ORDER, Stages, Traits, filter_parameters, filter_settings,
+    ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, INTERPOLATION, Method, ORDER, SUBSET_ORDER,
+    Stages, filter_parameters, filter_settings,
 };
 pub use algorithms::research::{PlaneKernel, ResearchSettings};
+pub use algorithms::traits::{DataKind, Traits};
 pub use course::Course;
 pub use device::choice::{DeviceChoice, GpuSet};
 pub use device::memory::{DeviceMemory, Forecast, FreeMemory};

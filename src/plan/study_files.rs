@@ -9,7 +9,7 @@ use crate::coded::coded;
 use crate::data::{Counts, EventList, Notice, Study, Sweep};
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction, FileKind, IoError, read_pair_study, read_sweep_at_phase};
-use crate::plan::algorithms::registry::DataKind;
+use crate::plan::algorithms::traits::DataKind;
 use crate::plan::error::ListError;
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::data::Data;

@@ -191,7 +191,7 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
     let (mut dice, mut branch, mut num_checked) = (Dice(15), 0, 0);
     let mut checked_frame = (0, 0);
     for _ in 0..num_commands {
-        let command = match dice.below(40) {
+        let command: Option<Command> = match dice.below(40) {
             // Half of all commands; on average the file is whole when nine in ten were sent.
             0..=19 => {
                 growing.write(dice.below(2 * (len * 22 / (num_commands * 10)) as u64 + 2) as usize);
@@ -207,8 +207,8 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
                 branch += 1;
                 Some(Command::SetRois(ball(branch)))
             }
+            30 => Some(Control::SetIterations(1 + dice.below(3) as usize).into()),
             31 => Some(Control::SetAccumulation(Accumulation::Deterministic).into()),
-            31 => Some(Control::SetAccumulation(Accumulation::Deterministic)),
             32 => Some(Command::DataArrived),
             _ => {
                 std::thread::sleep(Duration::from_millis(dice.below(80)));

@@ -68,7 +68,7 @@ const ALONG_LINES: &[DataKind] = &[Projections, Events];
 const ITERATIVE: &[DataKind] = &[Projections, Events, Pairs];
 
 /// Options for some kinds of data only, by their identifiers. (Parameters of algorithms are for the data of their algorithms.)
-const LIMITED: &[(&[&str], &[DataKind])] = &[
+pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
     (&["reference", "phase", "kernel"], SWEEPS),
     (&["crystals", "normalization", "yrt_tof_ps", "yrt_tof_range", "yrt_randoms"], LISTS),
     (&["frame", "frames", "split_blocks", "attenuation", "no_tof"], LISTS),
@@ -81,7 +81,7 @@ const LIMITED: &[(&[&str], &[DataKind])] = &[
 
 /// Options for all kinds of data.
 #[cfg(test)]
-const FOR_ALL: &[&str] = &[
+pub(in crate::cli) const FOR_ALL: &[&str] = &[
     "inputs",
     "output",
     "algorithm",
@@ -182,23 +182,5 @@ fn listed(names: &[&str]) -> String {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_option_is_for_some_kinds_of_data_or_for_all() {
-        let command = crate::cli::command::command();
-        let reconstruct = command.find_subcommand("reconstruct").unwrap();
-        let limited: Vec<&str> = LIMITED.iter().flat_map(|(ids, _)| *ids).copied().collect();
-        for option in reconstruct.get_arguments().map(|arg| arg.get_id().as_str()) {
-            let places = [limited.contains(&option), FOR_ALL.contains(&option), parameters().iter().any(|p| p.key == option)];
-            assert_eq!(places.iter().filter(|is_there| **is_there).count(), 1, "{option}");
-        }
-        let is_known = |id: &&str| reconstruct.get_arguments().any(|arg| arg.get_id().as_str() == *id);
-        assert_eq!(limited.iter().find(|id| !is_known(id)), None);
     }
 }

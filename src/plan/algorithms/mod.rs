@@ -4,3 +4,4 @@
 pub mod parameters;
 pub mod registry;
 pub mod research;
+pub mod traits;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
-use super::registry::Traits;
+use super::traits::Traits;
 use crate::words::either;
 
 /// A parameter of an algorithm.
@@ -100,14 +100,9 @@ impl fmt::Display for Value {
 /// A value that a parameter cannot have, or a parameter that an algorithm lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterProblem {
-    /// No such parameter.
-    #[error("{algorithm} has no parameter '{key}'")]
-    Unknown {
-        /// Label of the algorithm.
-        algorithm: &'static str,
-        /// Key of the parameter.
-        key: String,
-    },
+    /// No such parameter, by its key.
+    #[error("no algorithm has a parameter '{0}'")]
+    Unknown(String),
     /// No such value.
     #[error("'{value}' is not possible for {key}; expected {expected}")]
     Value {
@@ -243,11 +238,12 @@ impl Parameters {
     /// Refuses values that are not possible.
     ///
     /// # Errors
-    /// A parameter that is not one of these, a value that it cannot have.
-    pub fn check(&self, algorithm: &'static str, parameters: &[&Parameter]) -> Result<(), ParameterProblem> {
+    /// A value that one of these parameters cannot have, another parameter that is not known.
+    pub fn check(&self, parameters: &[&Parameter], is_known: impl Fn(&str) -> bool) -> Result<(), ParameterProblem> {
         self.0.iter().try_for_each(|(key, value)| match parameters.iter().find(|parameter| parameter.key == key) {
             Some(parameter) => parameter.check(value),
-            None => Err(ParameterProblem::Unknown { algorithm, key: key.clone() }),
+            None if is_known(key) => Ok(()),
+            None => Err(ParameterProblem::Unknown(key.clone())),
         })
     }
 

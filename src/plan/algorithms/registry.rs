@@ -5,35 +5,11 @@ use std::str::FromStr;
 use strum::VariantArray as _;
 
 use super::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters};
+use super::traits::{DataKind, Traits};
 use crate::operator::Interpolation;
 use crate::recon::{AlgorithmSpec, Baseline, FbpSettings, Filter, FilterSettings, SubsetOrder};
 use crate::scanner::epri::Order;
 use crate::words::either;
-
-/// Kind of the data that are reconstructed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DataKind {
-    /// Projection data.
-    #[default]
-    Projections,
-    /// List-mode data.
-    Events,
-    /// A crystal-pair histogram.
-    Pairs,
-    /// An EPRI acquisition.
-    Sweep,
-}
-
-/// Traits of data on which a choice of algorithm and parameters depends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traits {
-    /// Kind of the data.
-    pub kind: DataKind,
-    /// Whether they are a two-dimensional EPRI acquisition.
-    pub is_slice: bool,
-    /// Whether they are continuous-wave spectra.
-    pub is_continuous_wave: bool,
-}
 
 /// An algorithm that can be chosen.
 pub struct AlgorithmEntry {
@@ -253,12 +229,13 @@ impl AlgorithmChoice {
         }
     }
 
-    /// Refuses parameters and values that it does not have.
+    /// Refuses values that its parameters cannot have, and parameters that no algorithm has; those of other algorithms have no effect.
     ///
     /// # Errors
-    /// A parameter of another algorithm, a value that is not possible.
+    /// A parameter that is not known, a value that is not possible.
     pub fn check(self, parameters: &Parameters) -> Result<(), ParameterProblem> {
-        parameters.check(self.0.label, self.0.parameters)
+        parameters
+            .check(self.0.parameters, |key| Self::all().any(|other| other.0.parameters.iter().any(|known| known.key == key)))
     }
 }
 
@@ -398,8 +375,10 @@ mod tests {
         }
         let filter = Parameters::default().with_choice(&FILTER, Filter::Sinc);
         assert_eq!(AlgorithmChoice::FBP.check(&filter), Ok(()));
-        let unknown = ParameterProblem::Unknown { algorithm: "OSEM", key: "filter".into() };
-        assert_eq!(AlgorithmChoice::OSEM.check(&filter), Err(unknown));
+        // Of another algorithm it has no effect; of none it is a mistake.
+        assert_eq!(AlgorithmChoice::OSEM.check(&filter), Ok(()));
+        let unknown: Parameters = serde_json::from_str(r#"{"filtre": "sinc"}"#).unwrap();
+        assert_eq!(AlgorithmChoice::FBP.check(&unknown), Err(ParameterProblem::Unknown("filtre".into())));
         let wrong = Parameters::default().with_number(&CUTOFF, Some(7.0));
         assert!(matches!(AlgorithmChoice::FBP.check(&wrong), Err(ParameterProblem::Value { key: "cutoff", .. })));
         let mut kept = wrong;

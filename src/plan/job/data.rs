@@ -2,7 +2,7 @@
 
 use super::acquisition::{Acquisition, ListAcquisition};
 use crate::data::{Counts, EventList, PairCounts};
-use crate::plan::algorithms::registry::{DataKind, Traits};
+use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::course::Course;
 
 /// Data that can be reconstructed.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use self::prepared::Prepared;
 use crate::operator::OperatorError;
-use crate::plan::algorithms::registry::{AlgorithmChoice, Traits};
+use crate::plan::algorithms::registry::AlgorithmChoice;
+use crate::plan::algorithms::traits::Traits;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
 use crate::plan::error::SetupError;
 use crate::plan::job::data::Data;
