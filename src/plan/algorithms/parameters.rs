@@ -336,6 +336,9 @@ impl Serialize for Parameters {
 impl<'de> Deserialize<'de> for Parameters {
     /// A value that is `null` stands for the default.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return BTreeMap::deserialize(deserializer).map(Self);
+        }
         let values = BTreeMap::<String, Option<Value>>::deserialize(deserializer)?;
         Ok(Self(values.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()))
     }
