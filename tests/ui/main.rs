@@ -176,6 +176,13 @@ fn drag(harness: &mut Harness<'_, App>, label: &str, from: [f32; 2], to: [f32; 2
     harness.run_steps(2);
 }
 
+/// Shows the settings that only the reproduction of a paper needs.
+fn show_research(harness: &mut Harness<'_, App>) {
+    click(harness, "Views");
+    click(harness, "Research settings");
+    click(harness, "Views");
+}
+
 /// Clicks a widget and lets the window follow.
 fn click(harness: &mut Harness<'_, App>, label: &str) {
     harness.get_by_label(label).click();

@@ -20,7 +20,7 @@ use tomoscope::task::Task;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, BuiltIn, Measured, RunState, Source};
 
 use super::leaving::{close, drop_file};
-use super::{choose_built_in, click, give_up_unsaved, renderer, small_study, wait_for};
+use super::{choose_built_in, click, give_up_unsaved, renderer, show_research, small_study, wait_for};
 
 const SIZE: [f32; 2] = [1400.0, 1400.0];
 const TITLE: &str = "Rods on MADPET-II";
@@ -237,6 +237,11 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
     let folder = tempfile::tempdir().unwrap();
     write_matrix(&kept_in(folder.path()), matrix()).unwrap();
     let Some(mut harness) = opened(rods(), folder.path()) else { return };
+    let paper_only = [Accumulation::Reload, Accumulation::RandomCentralAtomic];
+    for way in paper_only {
+        assert!(harness.query_by_role_and_label(Role::RadioButton, way.name()).is_none(), "{way} is for papers");
+    }
+    show_research(&mut harness);
     for &way in Accumulation::VARIANTS {
         assert!(!radio(&harness, way).accesskit_node().is_disabled(), "{way} before a run is there");
     }

@@ -6,7 +6,7 @@ use egui_kittest::kittest::Queryable as _;
 use tomoscope::operator::Accumulation;
 use tomoscope::ui::{App, RunState};
 
-use super::{click, finished, renderer, wait_for, window};
+use super::{click, finished, renderer, show_research, wait_for, window};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 const NON_ATOMIC: &str = "non-atomic";
@@ -64,6 +64,7 @@ fn what_the_race_loses_is_told_in_numbers() {
     let Some(mut harness) = opened() else { return };
     click(&mut harness, "Race");
     harness.get_by_label_contains("of non-atomic backprojection appear here");
+    show_research(&mut harness);
     harness.get_by_label("non-atomic, too").scroll_to_me();
     harness.run_steps(3);
     click(&mut harness, "non-atomic, too");
