@@ -4,33 +4,27 @@ use std::sync::Arc;
 
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
-use crate::algebra::{Host, RingBasis, Share, Simd, Team};
+use crate::algebra::{Host, RingBasis, Simd, Team};
 use crate::data::{ResponseMatrix, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{AllThreads, FollowHistories, Response, ResponsePart, ResponseTally, RingDetector};
 use crate::operator::{
-    Accumulation, AxialRuns, CrystalPairs, EventLines, MultiStage, OperatorError, PlainPlanes, PlainTubes, PlaneBackprojector,
-    Residence, Siddon, SingleStage, StoredMatrix, Tubes, ViewProjector,
+    Accumulation, CrystalPairs, EventLines, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector,
+    Residence, SingleStage, StoredMatrix,
 };
 use crate::plan::algorithms::registry::Stages;
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::memory::{Arrays, FreeMemory};
-use crate::plan::device::processes::process_team;
 use crate::plan::error::SetupError;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
-use crate::plan::projector::registry::Between;
+use crate::plan::projector::registry::{Between, projector as projector_entry};
 use crate::plan::projector::ring_functions::RingFunctions;
-use crate::plan::projector::system::{Assembled, MATRIX_ACCUMULATION, OfTeam, Projector, System};
+use crate::plan::projector::system::{Assembled, MATRIX_ACCUMULATION, System, host_threads};
 use crate::recon::Algorithm;
 use crate::task::Task;
-use crate::words::counted;
 
 /// The CPU.
 pub struct HostPlatform;
-
-fn threads() -> String {
-    format!("CPU, {}", counted(rayon::current_num_threads(), "thread"))
-}
 
 impl Platform for HostPlatform {
     fn name(&self) -> String {
@@ -38,7 +32,7 @@ impl Platform for HostPlatform {
     }
 
     fn text(&self, simd: Simd) -> String {
-        format!("{}, {}", threads(), simd.name())
+        format!("{}, {}", host_threads(), simd.name())
     }
 
     fn free_memory(&self) -> FreeMemory {
@@ -54,30 +48,18 @@ impl Platform for HostPlatform {
     }
 
     fn view_system(&mut self, projector: &str, between: &Between) -> Option<Result<Box<dyn System>, OperatorError>> {
-        let (geometry, grid, rays, radius_mm) = (between.geometry(), between.grid(), between.rays(), between.fov_radius_mm());
-        Some(match projector {
-            "axial-runs" => AxialRuns::new(geometry, grid, radius_mm, rays).and_then(|projector| {
-                let device = format!("{}, {}", threads(), projector.simd().name());
-                system(projector, device)
-            }),
-            "per-lor" => system(Siddon::new(geometry, grid, radius_mm, rays), threads()),
-            "tubes" => between.tubes().and_then(|tubes| system(Tubes::new(geometry, grid, radius_mm, tubes)?, threads())),
-            "tubes-paper" => {
-                between.tubes().and_then(|tubes| system(PlainTubes::new(geometry, grid, radius_mm, tubes.clone())?, threads()))
-            }
-            _ => return None,
-        })
+        Some((projector_entry(projector)?.on_host)(between))
     }
 
     fn plane_system(&mut self, program: &PlaneProgram, grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
         Some(Ok(match (program.stages, program.kernel) {
             (Stages::Single, PlaneKernel::Fast) => {
                 let planes = SingleStage::new(grid);
-                let device = format!("{}, {}", threads(), planes.simd().name());
+                let device = format!("{}, {}", host_threads(), planes.simd().name());
                 planes_on_host(planes, device)
             }
             (Stages::Single, PlaneKernel::Paper) => planes_on_host(PlainPlanes::new(grid), "CPU, 1 thread".into()),
-            (Stages::Two, PlaneKernel::Fast) => planes_on_host(MultiStage::new(grid), threads()),
+            (Stages::Two, PlaneKernel::Fast) => planes_on_host(MultiStage::new(grid), host_threads()),
             (Stages::Two, PlaneKernel::Paper) => return None,
         }))
     }
@@ -139,15 +121,6 @@ impl Platform for HostPlatform {
 fn lines(recipe: EventRecipe) -> Result<EventLines, OperatorError> {
     let EventRecipe { events, facts, grid, fov_radius_mm, rays, subsets } = recipe;
     EventLines::new(events, &facts.detectors, facts.tof.as_ref(), grid.clone(), fov_radius_mm, rays, subsets)
-}
-
-fn system(projector: impl ViewProjector<Host> + 'static, device: String) -> Result<Box<dyn System>, OperatorError> {
-    let team = process_team();
-    let free: fn(&Host) -> FreeMemory = |_| FreeMemory::of_the_computer();
-    Ok(match team.share() {
-        Share::WHOLE => Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free)),
-        _ => Box::new(OfTeam::of_views(Host, projector, device, Accumulation::Deterministic, free, team)?),
-    })
 }
 
 fn planes_on_host(planes: impl PlaneBackprojector<Host> + 'static, device: String) -> Box<dyn PlaneSystem> {

@@ -1,12 +1,13 @@
-//! Every projector by its name. A further one is an entry here and a case of each platform that has it.
+//! Every projector by its name. A further one is an entry here, and a case of each platform beyond the CPU that has it.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
 use super::settings::{ProjectorChoice, ProjectorSettings, rays_per_bin};
+use super::system::{System, host_threads, on_host};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::{Misfit, OperatorError};
+use crate::operator::{AxialRuns, Misfit, OperatorError, PlainTubes, Siddon, Tubes};
 use crate::scanner::ScanGeometry;
 use crate::words::either;
 
@@ -24,7 +25,12 @@ pub struct ProjectorEntry {
     pub is_matched: bool,
     /// Whether only the reproduction of a paper needs it.
     pub is_research: bool,
+    /// Makes it on the CPU. Other platforms have those that they name ([`crate::plan::Platform::view_system`]).
+    pub(in crate::plan) on_host: MakeOnHost,
 }
+
+/// Makes a system on the CPU.
+type MakeOnHost = fn(&Between) -> Result<Box<dyn System>, OperatorError>;
 
 /// All projectors; where none is asked for the first that can be.
 pub static PROJECTORS: [ProjectorEntry; 4] = [
@@ -35,6 +41,11 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: false,
         is_matched: true,
         is_research: false,
+        on_host: |between| {
+            let projector = AxialRuns::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays())?;
+            let device = format!("{}, {}", host_threads(), projector.simd().name());
+            on_host(projector, device)
+        },
     },
     ProjectorEntry {
         name: "per-lor",
@@ -43,6 +54,10 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: true,
         is_matched: true,
         is_research: false,
+        on_host: |between| {
+            let projector = Siddon::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays());
+            on_host(projector, host_threads())
+        },
     },
     ProjectorEntry {
         name: "tubes",
@@ -51,6 +66,10 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: false,
         is_matched: true,
         is_research: false,
+        on_host: |between| {
+            let projector = Tubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.tubes()?)?;
+            on_host(projector, host_threads())
+        },
     },
     ProjectorEntry {
         name: "tubes-paper",
@@ -59,6 +78,10 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: false,
         is_matched: false,
         is_research: true,
+        on_host: |between| {
+            let tubes = between.tubes()?.clone();
+            on_host(PlainTubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), tubes)?, host_threads())
+        },
     },
 ];
 

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::algebra::{Backend, ImageSpace, Team, Voxels};
+use crate::algebra::{Backend, Host, ImageSpace, Share, Team, Voxels};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, AnyOperator, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
 use crate::plan::device::memory;
 use crate::plan::device::memory::{Arrays, FreeMemory};
+use crate::plan::device::processes::process_team;
 use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, MeasuredValues, ProjectionModel, ReconError};
 use crate::task::Task;
+use crate::words::counted;
 
 /// What can be asked of a system, whatever it is made of.
 pub trait System: Send {
@@ -252,4 +254,25 @@ where
         backend.read(&sum, |sum| image.write(sum, 1.0, &mut volume))?;
         Ok((volume, num_pairs as u64))
     }
+}
+
+/// Returns the CPU with its threads: "CPU, 2 threads".
+pub(in crate::plan) fn host_threads() -> String {
+    format!("CPU, {}", counted(rayon::current_num_threads(), "thread"))
+}
+
+/// Puts a projector and the CPU together, for the share of this process.
+///
+/// # Errors
+/// The projector cannot be shared.
+pub(in crate::plan) fn on_host(
+    projector: impl ViewProjector<Host> + 'static,
+    device: String,
+) -> Result<Box<dyn System>, OperatorError> {
+    let team = process_team();
+    let free: fn(&Host) -> FreeMemory = |_| FreeMemory::of_the_computer();
+    Ok(match team.share() {
+        Share::WHOLE => Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free)),
+        _ => Box::new(OfTeam::of_views(Host, projector, device, Accumulation::Deterministic, free, team)?),
+    })
 }
