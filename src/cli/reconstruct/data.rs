@@ -1,5 +1,6 @@
 //! What `tomoscope reconstruct` takes, and which of its options go with which: one table, so that no option is ignored in silence.
 
+use crate::cli::shared::known::cuda_device;
 use std::path::Path;
 
 use DataKind::{Events, Pairs, Projections, Sweep};
@@ -164,11 +165,7 @@ impl crate::cli::shared::options::ProjectorOptions {
     /// # Errors
     /// Wrong arguments.
     pub fn check_effects(&self) -> CliResult {
-        let is_on_gpu = match self.device {
-            DeviceChoice::Cpu => false,
-            DeviceChoice::Auto => crate::cli::shared::known::cuda_device(DeviceChoice::Auto).is_some(),
-            DeviceChoice::Cuda(_) | DeviceChoice::Gpus(_) => true,
-        };
+        let is_on_gpu = matches!(self.device, DeviceChoice::Gpus(_)) || cuda_device(self.device).is_some();
         if self.threads_per_block.is_some() && !is_on_gpu {
             return Err(CliError::arguments("--threads-per-block has no effect on the CPU: add --device cuda, or leave it out"));
         }

@@ -22,12 +22,9 @@ pub fn known_ring(name: &str) -> Result<&'static CrystalRing, String> {
 
 /// The CUDA device to measure; where none was named the first one, if it can be used.
 pub fn cuda_device(choice: DeviceChoice) -> Option<usize> {
-    match choice {
-        DeviceChoice::Cpu | DeviceChoice::Gpus(_) => None,
-        DeviceChoice::Cuda(number) => Some(number),
-        DeviceChoice::Auto => {
-            let is_usable = |device: &Device| device.choice == DeviceChoice::Cuda(0) && device.why_not.is_none();
-            available_devices().iter().any(is_usable).then_some(0)
-        }
+    if choice == DeviceChoice::Auto {
+        let is_usable = |device: &Device| device.choice == DeviceChoice::Cuda(0) && device.why_not.is_none();
+        return available_devices().iter().any(is_usable).then_some(0);
     }
+    if let DeviceChoice::Cuda(number) = choice { Some(number) } else { None }
 }

@@ -11,7 +11,7 @@ use super::{console, notices};
 use crate::data::TubeSet;
 use crate::io::saved_tubes::read_tubes;
 use crate::operator::Accumulation;
-use crate::plan::{Cache, DeviceChoice, GpuSet, ProjectorChoice, Rays};
+use crate::plan::{Cache, DeviceChoice, ProjectorChoice, Rays};
 use crate::scanner::ScanGeometry;
 use crate::session::thread_pool;
 use crate::task::Task;
@@ -136,16 +136,7 @@ pub fn calibration(text: &str) -> Result<f64, String> {
 
 /// A device: auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
 pub fn device(text: &str) -> Result<DeviceChoice, String> {
-    let choice = match text {
-        "auto" => Some(DeviceChoice::Auto),
-        "cpu" => Some(DeviceChoice::Cpu),
-        "cuda" => Some(DeviceChoice::Cuda(0)),
-        _ => text.strip_prefix("cuda:").and_then(|numbers| {
-            let one = numbers.parse().map(DeviceChoice::Cuda);
-            one.ok().or_else(|| numbers.parse::<GpuSet>().ok().map(DeviceChoice::Gpus))
-        }),
-    };
-    choice.ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all"))
+    text.parse()
 }
 
 /// A device where several would be of no use.

@@ -87,6 +87,24 @@ impl std::fmt::Display for GpuSet {
     }
 }
 
+impl FromStr for DeviceChoice {
+    type Err = String;
+
+    /// auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let choice = match text {
+            "auto" => Some(DeviceChoice::Auto),
+            "cpu" => Some(DeviceChoice::Cpu),
+            "cuda" => Some(DeviceChoice::Cuda(0)),
+            _ => text.strip_prefix("cuda:").and_then(|numbers| {
+                let one = numbers.parse().map(DeviceChoice::Cuda);
+                one.ok().or_else(|| numbers.parse::<GpuSet>().ok().map(DeviceChoice::Gpus))
+            }),
+        };
+        choice.ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all"))
+    }
+}
+
 impl DeviceChoice {
     /// Where what is not shared out is done: the first of several.
     pub(in crate::plan) fn first(self) -> Self {

@@ -9,8 +9,8 @@ use crate::data::{ResponseMatrix, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{AllThreads, FollowHistories, Response, ResponsePart, ResponseTally, RingDetector};
 use crate::operator::{
-    Accumulation, CrystalPairs, EventLines, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector,
-    Residence, SingleStage, StoredMatrix,
+    Accumulation, CrystalPairs, EventLines, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector, Residence, SingleStage,
+    StoredMatrix,
 };
 use crate::plan::algorithms::registry::Stages;
 use crate::plan::algorithms::research::PlaneKernel;

@@ -47,10 +47,8 @@ impl DeviceList {
 
 /// A device in words: its name, its number where it has one, and why it cannot be used where it cannot.
 fn words(device: &Device) -> String {
-    let name = match device.choice {
-        DeviceChoice::Auto | DeviceChoice::Cpu | DeviceChoice::Gpus(_) => device.name.clone(),
-        DeviceChoice::Cuda(number) => format!("CUDA {number}: {}", device.name),
-    };
+    let number = if let DeviceChoice::Cuda(number) = device.choice { format!("CUDA {number}: ") } else { String::new() };
+    let name = format!("{number}{}", device.name);
     match &device.why_not {
         Some(reason) => format!("{name} ({reason})"),
         None => name,
