@@ -82,4 +82,4 @@ pub use simulation::matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matr
 pub use simulation::photon_scan::{PhotonScanError, scan_pairs, scan_photons};
 pub use simulation::quick_matrix::quick_matrix_recipe;
 pub use simulation::tubes::{MadeTubes, make_tubes, scanner_of_tubes};
-pub use study_files::{ListFiles, ScanFiles, ScanWithNeighbours, StudyError, StudyFiles, SweepFiles};
+pub use study_files::{ListFiles, ScanFiles, ScanWithNeighbours, StudyError, StudyFiles, SweepFiles, data_kind_of};

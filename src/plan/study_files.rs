@@ -53,6 +53,17 @@ pub enum StudyError {
 
 coded!(StudyError, Io, List);
 
+/// Returns the kind of the data in a file, by its name; `None` of a file without any.
+pub fn data_kind_of(path: &Path) -> Option<DataKind> {
+    match FileKind::of(path)? {
+        kind if kind.is_scan() => Some(DataKind::Projections),
+        kind if kind.is_list() => Some(DataKind::Events),
+        kind if kind.is_sweep() => Some(DataKind::Sweep),
+        FileKind::Pairs => Some(DataKind::Pairs),
+        _ => None,
+    }
+}
+
 impl StudyFiles {
     /// Reads them, and returns the study with the files that it was read from. (A file that is still being written is taken as it is.)
     ///
@@ -60,11 +71,11 @@ impl StudyFiles {
     /// They cannot be read, or do not go together.
     pub fn read(&self, task: &Task) -> Result<(Study<Data>, StudyFiles), StudyError> {
         let study = match self {
-            Self::File(path) => match FileKind::of(path) {
-                Some(kind) if kind.is_list() => return Self::Events(ListFiles::of(path)).read(task),
-                Some(kind) if kind.is_sweep() => return Self::Sweep(SweepFiles::of(path)).read(task),
-                Some(FileKind::Pairs) => read_pair_study(path)?.map(Data::from),
-                _ => {
+            Self::File(path) => match data_kind_of(path) {
+                Some(DataKind::Events) => return Self::Events(ListFiles::of(path)).read(task),
+                Some(DataKind::Sweep) => return Self::Sweep(SweepFiles::of(path)).read(task),
+                Some(DataKind::Pairs) => read_pair_study(path)?.map(Data::from),
+                Some(DataKind::Projections) | None => {
                     let scan = ScanFiles::uncorrected(path).with_neighbours();
                     return Ok((scan.read()?.map(Data::from), Self::Counts(scan.files)));
                 }

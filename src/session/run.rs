@@ -14,7 +14,7 @@ use crate::coded::Problem;
 use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
-use crate::plan::{Acquisition, Course, Data, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
+use crate::plan::{Acquisition, Course, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
 use crate::recon::{Algorithm, DataResidual, Explained, ReconError, StepReport};
 use crate::task::Task;
 
@@ -135,10 +135,7 @@ impl Run {
             task,
             acquisition: info.job.data().sweep().cloned(),
             num_taken,
-            arriving: match info.job.data() {
-                Data::Events { growing, .. } => growing.clone(),
-                Data::Counts(_) | Data::Pairs(_) | Data::Sweep(_) => None,
-            },
+            arriving: info.job.data().growing_list().cloned(),
         };
         run.set_rois(rois)?;
         // Events that have all arrived by now are told of no more.

@@ -8,7 +8,7 @@ use super::threads::num_cores;
 use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
-    AccumulationSpan, AlgorithmRecord, CorrectionRecord, Data, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
+    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
     MatrixRecord, Progress, ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, rays_in_use,
     rays_of_a_pair,
 };
@@ -81,29 +81,26 @@ impl RunRecord {
 
     /// How far the run was after so many steps (of a sweep projections), of so many full iterations that were asked for.
     pub fn progress(&self, subiteration: usize, iterations_asked: usize) -> Progress {
-        match self.info.job.data() {
-            Data::Events { growing: Some(_), .. } => {
-                let num_done = self.events.partition_point(|(step, _)| *step <= subiteration);
-                let events = self.events[..num_done].last().map_or(0, |(_, events)| *events);
-                Progress::Arrived { updates: subiteration, events, complete: false }
-            }
-            Data::Counts(_) | Data::Pairs(_) | Data::Events { .. } => {
-                let iteration = subiteration / self.info.num_subsets.max(1);
-                let complete = iteration >= iterations_asked;
-                Progress::Iterations { iteration, iterations_asked, subiteration, complete }
-            }
-            Data::Sweep(acquisition) => {
-                let (num_complete, expected) = acquisition.look(|sweep| (sweep.num_complete(), sweep.num_expected));
-                // Two stages take the whole sweep in one step, at the directions that they need.
-                let is_resampled = self.info.job.is_one_step() && subiteration > 0 && subiteration != num_complete;
-                let projections = if is_resampled { num_complete } else { subiteration };
-                Progress::Projections {
-                    projections,
-                    projections_expected: expected,
-                    resampled_to: is_resampled.then_some(subiteration),
-                    complete: expected.map(|expected| projections >= expected),
-                }
-            }
+        let data = self.info.job.data();
+        if data.growing_list().is_some() {
+            let num_done = self.events.partition_point(|(step, _)| *step <= subiteration);
+            let events = self.events[..num_done].last().map_or(0, |(_, events)| *events);
+            return Progress::Arrived { updates: subiteration, events, complete: false };
+        }
+        let Some(acquisition) = data.sweep() else {
+            let iteration = subiteration / self.info.num_subsets.max(1);
+            let complete = iteration >= iterations_asked;
+            return Progress::Iterations { iteration, iterations_asked, subiteration, complete };
+        };
+        let (num_complete, expected) = acquisition.look(|sweep| (sweep.num_complete(), sweep.num_expected));
+        // Two stages take the whole sweep in one step, at the directions that they need.
+        let is_resampled = self.info.job.is_one_step() && subiteration > 0 && subiteration != num_complete;
+        let projections = if is_resampled { num_complete } else { subiteration };
+        Progress::Projections {
+            projections,
+            projections_expected: expected,
+            resampled_to: is_resampled.then_some(subiteration),
+            complete: expected.map(|expected| projections >= expected),
         }
     }
 
@@ -114,34 +111,27 @@ impl RunRecord {
         let times = self.start.times_of(self.times[..num_done].last().map_or(Duration::ZERO, |(_, elapsed)| *elapsed));
         let threads = info.job.settings.num_threads.unwrap_or_else(num_cores);
         let device = DeviceRecord { name: info.device.clone(), threads };
-        let Study { title, origin, measured, .. } = &*info.job.study;
+        let Study { origin, measured, .. } = &*info.job.study;
         let settings = &info.job.settings;
-        let data = match measured {
-            Data::Counts(_) | Data::Pairs(_) => DataRecord::new(title, origin),
-            Data::Sweep(acquisition) => acquisition.look(|sweep| DataRecord::of_sweep(title, origin, sweep)),
-            Data::Events { list, .. } => DataRecord::of_list(title, origin, list, settings),
-        };
+        let data = DataRecord::of_job(&info.job);
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
         let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
         provenance.progress = Some(self.progress(subiteration, iterations_asked));
         provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());
         provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;
         provenance.algorithm = Some(self.algorithm_record(subiteration));
-        match measured {
-            Data::Counts(counts) => {
-                provenance.corrections = Some(CorrectionRecord::new(origin, counts));
-                // A tube is one path.
-                let rays = rays_in_use(counts.geometry(), settings, &info.projector).unwrap_or([1, 1]);
-                provenance.projector = Some(self.projector_record(rays, settings, subiteration));
-            }
-            Data::Sweep(_) => {}
-            Data::Pairs(_) => provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new),
-            Data::Events { list, .. } => {
-                let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
-                provenance.corrections = Some(CorrectionRecord::of_list(list));
-                provenance.projector = Some(self.projector_record([rays.tangential, rays.axial], settings, subiteration));
-            }
+        if let Some(counts) = measured.counts() {
+            provenance.corrections = Some(CorrectionRecord::new(origin, counts));
+            // A tube is one path.
+            let rays = rays_in_use(counts.geometry(), settings, &info.projector).unwrap_or([1, 1]);
+            provenance.projector = Some(self.projector_record(rays, settings, subiteration));
         }
+        if let Some(list) = measured.events() {
+            let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
+            provenance.corrections = Some(CorrectionRecord::of_list(list));
+            provenance.projector = Some(self.projector_record([rays.tangential, rays.axial], settings, subiteration));
+        }
+        provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new);
         provenance
     }
 

@@ -1,6 +1,5 @@
 //! What `tomoscope reconstruct` takes, and which of its options go with which: one table, so that no option is ignored in silence.
 
-use crate::cli::shared::known::cuda_device;
 use std::path::Path;
 
 use DataKind::{Events, Pairs, Projections, Sweep};
@@ -8,9 +7,10 @@ use DataKind::{Events, Pairs, Projections, Sweep};
 use super::options::ReconstructOptions;
 use super::parameter_options::{algorithms_with, kinds_of, parameters};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
+use crate::cli::shared::known::cuda_device;
 use crate::io::FileKind;
 use crate::io::formats::{Access, Content, described};
-use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, Traits};
+use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, Traits, data_kind_of};
 use crate::words::either;
 
 /// All that is reconstructed, for a person.
@@ -21,40 +21,17 @@ fn inputs() -> String {
     )
 }
 
-/// Returns the kind of a file by its name.
+/// Returns the kind of the data in a file, by its name.
 ///
 /// # Errors
 /// A file that is missing, or of another kind.
 pub fn kind_of(path: &Path) -> CliResult<DataKind> {
-    let kind = FileKind::of(path);
-    match kind {
-        Some(kind) if kind.is_scan() => Ok(Projections),
-        Some(kind) if kind.is_list() => Ok(Events),
-        Some(kind) if kind.is_sweep() => Ok(Sweep),
-        Some(FileKind::Pairs) => Ok(Pairs),
-        _ => {
-            crate::cli::shared::paths::check_file(path)?;
-            let is = if kind.is_some_and(FileKind::is_image) { "an image" } else { "a file of another kind" };
-            Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {}", path.display(), inputs())))
-        }
-    }
-}
-
-fn one(kind: DataKind) -> &'static str {
-    match kind {
-        Projections | Events => many(kind),
-        Pairs => "a crystal-pair histogram",
-        Sweep => "an EPRI acquisition",
-    }
-}
-
-fn many(kind: DataKind) -> &'static str {
-    match kind {
-        Projections => "projection data",
-        Events => "list-mode data",
-        Pairs => "crystal-pair histograms",
-        Sweep => "EPRI acquisitions",
-    }
+    let Some(kind) = data_kind_of(path) else {
+        crate::cli::shared::paths::check_file(path)?;
+        let is = if FileKind::of(path).is_some_and(FileKind::is_image) { "an image" } else { "a file of another kind" };
+        return Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {}", path.display(), inputs())));
+    };
+    Ok(kind)
 }
 
 const SCANS: &[DataKind] = &[Projections];
@@ -113,8 +90,8 @@ impl ReconstructOptions {
     pub(in crate::cli) fn check_options(&self, data: DataKind) -> CliResult {
         let input = self.input.display();
         let refuse = |option: String, takes: &[DataKind]| {
-            let takes: Vec<&str> = takes.iter().map(|kind| many(*kind)).collect();
-            Err(CliError::arguments(format!("{option} is for {}; {input} is {}", listed(&takes), one(data))))
+            let takes: Vec<&str> = takes.iter().map(|kind| kind.plural()).collect();
+            Err(CliError::arguments(format!("{option} is for {}; {input} is {}", listed(&takes), data.singular())))
         };
         for (ids, takes) in LIMITED.iter().filter(|(_, takes)| !takes.contains(&data)) {
             if let Some(option) = self.given.first_of(ids.iter().copied()) {
@@ -131,7 +108,7 @@ impl ReconstructOptions {
         let algorithm = self.algorithm.or(algorithms.first().copied());
         let Some(algorithm) = algorithm.filter(|algorithm| algorithms.contains(algorithm)) else {
             let keys: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.key()).collect();
-            return Err(CliError::arguments(format!("--algorithm: {} are reconstructed by {}", many(data), either(&keys))));
+            return Err(CliError::arguments(format!("--algorithm: {} are reconstructed by {}", data.plural(), either(&keys))));
         };
         for parameter in parameters() {
             let has_it = algorithms_with(parameter.key).any(|entry| entry.key == algorithm.key());

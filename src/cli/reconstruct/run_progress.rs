@@ -10,7 +10,7 @@ use crate::cli::shared::console::{is_quiet, out, remark};
 use crate::cli::shared::printed::words as matrix_words;
 use crate::cli::shared::progress;
 use crate::data::Sweep;
-use crate::plan::{Course, Data, StartInfo, filter_settings, rays_in_use};
+use crate::plan::{Course, StartInfo, filter_settings, rays_in_use};
 use crate::recon::{Baseline, FilterSettings, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
 use crate::session::IterateReport;
@@ -104,32 +104,28 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
     fact("device", info.device.clone());
     fact(if info.job.data().sweep().is_some() { "program" } else { "projector" }, info.projector.clone());
     let settings = &info.job.settings;
-    if let Data::Counts(counts) = info.job.data()
+    if let Some(counts) = info.job.data().counts()
         && let Some([tangential, axial]) = rays_in_use(counts.geometry(), settings, &info.projector)
         && [tangential, axial] != [1, 1]
     {
         fact("rays per LOR", format!("{tangential} × {axial}"));
     }
-    match info.job.data() {
-        Data::Counts(_) | Data::Events { .. } | Data::Pairs(_) => {
-            fact("accumulation", info.accumulation.to_string());
-            let entry = settings.algorithm.entry();
-            let subsets =
-                if entry.has_subsets { format!(" with {}", counted(info.num_subsets, "subset")) } else { String::new() };
-            let why = settings.why_subsets().map_or(String::new(), |reason| format!(" ({reason})"));
-            fact("algorithm", format!("{}{subsets}, {}{why}", entry.label, counted(num_iterations, "iteration")));
-            settings.matrix.iter().for_each(|matrix| fact("matrix", matrix_words(matrix)));
+    if let Some(acquisition) = info.job.data().sweep() {
+        let FilterSettings { filter, cutoff, baseline, interpolation } = filter_settings(&settings.parameters);
+        let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
+        let num_points = acquisition.look(|sweep| sweep.num_points);
+        fact("data", format!("{} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample")));
+        fact("algorithm", format!("FBP, filter {filter}, {cutoff}, {interpolation} interpolation"));
+        if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
+            fact("baseline", baseline.title().to_owned());
         }
-        Data::Sweep(acquisition) => {
-            let FilterSettings { filter, cutoff, baseline, interpolation } = filter_settings(&settings.parameters);
-            let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
-            let num_points = acquisition.look(|sweep| sweep.num_points);
-            fact("data", format!("{} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample")));
-            fact("algorithm", format!("FBP, filter {filter}, {cutoff}, {interpolation} interpolation"));
-            if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
-                fact("baseline", baseline.title().to_owned());
-            }
-        }
+    } else {
+        fact("accumulation", info.accumulation.to_string());
+        let entry = settings.algorithm.entry();
+        let subsets = if entry.has_subsets { format!(" with {}", counted(info.num_subsets, "subset")) } else { String::new() };
+        let why = settings.why_subsets().map_or(String::new(), |reason| format!(" ({reason})"));
+        fact("algorithm", format!("{}{subsets}, {}{why}", entry.label, counted(num_iterations, "iteration")));
+        settings.matrix.iter().for_each(|matrix| fact("matrix", matrix_words(matrix)));
     }
     fact("image", format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm"));
     let secs = info.estimate.secs_per_iteration.map_or(String::new(), |secs| format!(", about {} per iteration", duration(secs)));

@@ -14,6 +14,27 @@ pub enum DataKind {
     Sweep,
 }
 
+impl DataKind {
+    /// Returns its name in a sentence: "an EPRI acquisition".
+    pub fn singular(self) -> &'static str {
+        match self {
+            DataKind::Projections | DataKind::Events => self.plural(),
+            DataKind::Pairs => "a crystal-pair histogram",
+            DataKind::Sweep => "an EPRI acquisition",
+        }
+    }
+
+    /// Returns its name in the plural: "EPRI acquisitions".
+    pub fn plural(self) -> &'static str {
+        match self {
+            DataKind::Projections => "projection data",
+            DataKind::Events => "list-mode data",
+            DataKind::Pairs => "crystal-pair histograms",
+            DataKind::Sweep => "EPRI acquisitions",
+        }
+    }
+}
+
 /// Traits of data on which a choice of algorithm and parameters depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {

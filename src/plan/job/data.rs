@@ -68,6 +68,11 @@ impl Data {
         }
     }
 
+    /// Returns the source of further events of a list that is still being written.
+    pub fn growing_list(&self) -> Option<&ListAcquisition> {
+        if let Data::Events { growing, .. } = self { growing.as_ref() } else { None }
+    }
+
     /// Returns counts along lines.
     pub fn counts(&self) -> Option<&Counts> {
         if let Data::Counts(counts) = self { Some(counts) } else { None }

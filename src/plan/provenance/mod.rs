@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use self::algorithm::AlgorithmRecord;
 use crate::data::{
-    BasisSettings, Counts, EventList, FrameTime, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Sweep, TubeSet, TubesMade,
-    Unit, Volume,
+    BasisSettings, Counts, EventList, FrameTime, MatrixMade, Notice, Origin, Phase, ResponseMatrix, Study, Sweep, TubeSet,
+    TubesMade, Unit, Volume,
 };
 use crate::io::dicom::Patient;
 pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, ImageDescription, IoError};
 use crate::operator::Accumulation;
+use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::projector::settings::ProjectorChoice;
 use crate::words::counted;
@@ -194,8 +195,17 @@ impl DataRecord {
         Self { title: title.to_owned(), file, space: None, reference, phase: None, frame: None }
     }
 
+    /// Of the data of a job.
+    pub fn of_job(job: &Job) -> Self {
+        let Study { title, origin, measured, .. } = &*job.study;
+        if let Some(acquisition) = measured.sweep() {
+            return acquisition.look(|sweep| Self::of_sweep(title, origin, sweep));
+        }
+        measured.events().map_or_else(|| Self::new(title, origin), |list| Self::of_list(title, origin, list, &job.settings))
+    }
+
     /// Of a list of events, or of a frame of it.
-    pub fn of_list(title: &str, origin: &Origin, list: &EventList, settings: &RunSettings) -> Self {
+    fn of_list(title: &str, origin: &Origin, list: &EventList, settings: &RunSettings) -> Self {
         let frame_ms = settings.frame_ms.as_ref().or(list.frame_ms.as_ref());
         let frame = frame_ms.map(|frame_ms| FrameRecord::from(&list.frame_time(frame_ms)));
         Self { frame, ..Self::new(title, origin) }

@@ -35,11 +35,9 @@ const MAX_SECS: f64 = 10.0 * 365.0 * 86_400.0;
 /// # Errors
 /// The reason the job cannot run remotely, phrased as a sentence suffix.
 pub(super) fn remote_settings(job: &Job) -> Result<(StudyId, Box<RunSettings>), &'static str> {
-    match job.data() {
-        Data::Pairs(_) => return Err("crystal-pair histograms are not reconstructed remotely"),
-        Data::Events { growing: Some(_), .. } => return Err(STILL_WRITTEN),
-        Data::Sweep(acquisition) if !acquisition.is_over() => return Err(STILL_WRITTEN),
-        Data::Counts(_) | Data::Events { .. } | Data::Sweep(_) => {}
+    let data = job.data();
+    if data.growing_list().is_some() || data.sweep().is_some_and(|acquisition| !acquisition.is_over()) {
+        return Err("files that are still being written are not reconstructed remotely");
     }
     if job.settings.tubes.is_some() || job.settings.init.is_some() {
         return Err(
@@ -48,8 +46,6 @@ pub(super) fn remote_settings(job: &Job) -> Result<(StudyId, Box<RunSettings>), 
     }
     Ok((study_of(job)?, job.settings.clone()))
 }
-
-const STILL_WRITTEN: &str = "files that are still being written are not reconstructed remotely";
 
 /// Returns the number of the study of a job on the server.
 ///
@@ -213,7 +209,8 @@ impl StudyHead {
             }
             Data::Events { list, .. } => Head::Events(Box::new(ListHead::of(list))),
             Data::Sweep(acquisition) => Head::Sweep(Box::new(acquisition.snapshot())),
-            Data::Pairs(_) => return None,
+            // Others have no description that could be sent.
+            _ => return None,
         };
         let Study { title, origin, notices, .. } = study;
         Some(Self { id: 0, title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files })

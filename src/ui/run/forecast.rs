@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use super::forms::Forms;
 use super::live::LiveRun;
 use super::settings::SettingsForm;
-use crate::plan::{self, Data, Forecast, Job, RunSettings, StartInfo, forecast};
+use crate::plan::{self, Forecast, Job, RunSettings, StartInfo, forecast};
 use crate::session::RunId;
 use crate::session::wire::Remote;
 
@@ -117,12 +117,11 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let measured = live.last.as_ref().filter(|last| last.iteration > 0 && last.completes_iteration);
     let measured = measured.map(|last| last.elapsed.as_secs_f64() / last.iteration as f64);
     let secs = measured.or(info.estimate.secs_per_iteration)?;
-    let counts = match info.job.data() {
-        Data::Counts(counts) => counts,
+    if info.job.settings.matrix.is_some() {
         // All elements of the matrix, whatever the grid on which images are shown.
-        Data::Pairs(_) => return Some(secs),
-        Data::Sweep(_) | Data::Events { .. } => return None,
-    };
+        return Some(secs);
+    }
+    let counts = info.job.data().counts()?;
     let next = next.run_settings().ok()?;
     let work = |settings: &RunSettings| {
         let rays = plan::rays_in_use(counts.geometry(), settings, &info.projector);

@@ -4,7 +4,7 @@ use super::settings::SettingsForm;
 use super::stop_form::StopForm;
 use crate::plan::{DeviceChoice, Job, filter_settings};
 use crate::recon::FilterSettings;
-use crate::ui::study::open_study::{OpenData, OpenStudy};
+use crate::ui::study::open_study::OpenStudy;
 
 /// The settings of a start.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +22,7 @@ impl Forms {
     /// Its default grid cannot be made.
     pub fn reset(&mut self, open: &OpenStudy, device: DeviceChoice) -> Result<(), String> {
         self.settings = SettingsForm { device, ..SettingsForm::for_study(open)? };
-        if let OpenData::Counts(open) = &open.data {
+        if let Some(open) = open.counts() {
             // Of counts on a server the study here has none.
             self.settings.follow(open.subset_rule);
         }
@@ -40,11 +40,10 @@ impl Forms {
     /// The form makes no sense; the sentence says why.
     pub fn job(&self, open: &OpenStudy) -> Result<Job, String> {
         let mut settings = self.settings.run_settings()?;
-        match &open.data {
-            OpenData::Counts(open) => settings.tubes = open.tubes.as_ref().map(|tubes| tubes.set.clone()),
-            OpenData::Pairs(open) => settings.matrix = open.matrix.clone(),
-            OpenData::Events(_) => drop(self.settings.frames()?),
-            OpenData::Sweep(_) => {}
+        settings.tubes = open.counts().and_then(|open| Some(open.tubes.as_ref()?.set.clone()));
+        settings.matrix = open.pairs().and_then(|open| open.matrix.clone());
+        if open.list().is_some() {
+            self.settings.frames()?;
         }
         Ok(Job::new(open.to_reconstruct(), settings))
     }

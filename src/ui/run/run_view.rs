@@ -25,7 +25,7 @@ use crate::session::wire::Remote;
 use crate::session::{Command, Control, Event, Frame, PeakLine, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
-use crate::ui::study::open_study::{OpenData, OpenStudy};
+use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colouring::Colouring;
 use crate::ui::widgets::format;
@@ -176,13 +176,7 @@ impl RunView {
     }
 
     fn asked(&self, study: &StudyState) -> Option<Asked> {
-        let num_received = match &study.open.as_ref()?.data {
-            OpenData::Counts(_) | OpenData::Pairs(_) => study.num_made,
-            // A growing list begins a need of its own at each doubling.
-            OpenData::Events(open) if open.following.is_some() => open.counted.num_prompts.next_power_of_two(),
-            OpenData::Events(_) => study.num_made,
-            OpenData::Sweep(open) => open.acquisition.num_complete(),
-        };
+        let num_received = study.open.as_ref()?.num_received().unwrap_or(study.num_made);
         let running = self.live.in_memory().map(|_| self.live.run);
         Some(Asked { forms: self.forms.clone(), study: (study.number, num_received), running })
     }

@@ -256,29 +256,26 @@ fn projector_menu(chosen: &mut ProjectorChoice, view: &SettingsView, ui: &mut Ui
 /// Settings of the papers.
 fn research_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     let research = &mut form.research;
-    match form.bounds.traits.kind {
-        DataKind::Projections | DataKind::Events => {
-            let text = |racy: &bool| (if *racy { "non-atomic, too" } else { "atomic" }).to_owned();
-            view.label(ui, "Sensitivity", &research.racy_sensitivity, |form| form.research.racy_sensitivity, text);
-            ui.checkbox(&mut research.racy_sensitivity, "non-atomic, too").on_hover_text(
-                "For non-atomic runs: computes the sensitivity image non-atomically, too. Non-atomic backprojection alone scales the image down by the loss; in both, the losses mostly cancel and leave noise",
-            );
-            ui.end_row();
-        }
-        DataKind::Sweep => {
-            view.label(ui, "Program", &research.kernel, |form| form.research.kernel, PlaneKernel::to_string);
-            ui.horizontal(|ui| {
-                for &kernel in PlaneKernel::VARIANTS {
-                    let help = match kernel {
-                        PlaneKernel::Fast => "Single precision, vector instructions or the GPU's shared memory",
-                        PlaneKernel::Paper => "Double precision, in the order of Qiao et al. 2015: slow, for comparison",
-                    };
-                    ui.selectable_value(&mut research.kernel, kernel, kernel.to_string()).on_hover_text(help);
-                }
-            });
-            ui.end_row();
-        }
-        DataKind::Pairs => {}
+    if matches!(form.bounds.traits.kind, DataKind::Projections | DataKind::Events) {
+        let text = |racy: &bool| (if *racy { "non-atomic, too" } else { "atomic" }).to_owned();
+        view.label(ui, "Sensitivity", &research.racy_sensitivity, |form| form.research.racy_sensitivity, text);
+        ui.checkbox(&mut research.racy_sensitivity, "non-atomic, too").on_hover_text(
+            "For non-atomic runs: computes the sensitivity image non-atomically, too. Non-atomic backprojection alone scales the image down by the loss; in both, the losses mostly cancel and leave noise",
+        );
+        ui.end_row();
+    }
+    if form.bounds.is_sweep() {
+        view.label(ui, "Program", &research.kernel, |form| form.research.kernel, PlaneKernel::to_string);
+        ui.horizontal(|ui| {
+            for &kernel in PlaneKernel::VARIANTS {
+                let help = match kernel {
+                    PlaneKernel::Fast => "Single precision, vector instructions or the GPU's shared memory",
+                    PlaneKernel::Paper => "Double precision, in the order of Qiao et al. 2015: slow, for comparison",
+                };
+                ui.selectable_value(&mut research.kernel, kernel, kernel.to_string()).on_hover_text(help);
+            }
+        });
+        ui.end_row();
     }
 }
 

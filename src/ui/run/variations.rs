@@ -2,8 +2,8 @@
 
 use super::forms::Forms;
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmChoice, Choice, Device, FILTER, Kind, Parameter, ProjectorChoice, Value};
-use crate::ui::study::open_study::{OpenData, OpenStudy};
+use crate::plan::{AlgorithmChoice, Choice, DataKind, Device, FILTER, Kind, Parameter, ProjectorChoice, Value};
+use crate::ui::study::open_study::OpenStudy;
 
 /// One thing, by its name in the form, and the settings for each of its other values.
 pub struct Variation {
@@ -21,15 +21,17 @@ pub fn variations(
     ways: &[Accumulation],
     devices: &[Device],
 ) -> Vec<Variation> {
-    let mut all = match &study.data {
-        OpenData::Sweep(_) => vec![choices_of(&FILTER, forms)],
-        OpenData::Pairs(_) => vec![accumulations(forms, ways)],
-        OpenData::Events(_) => vec![accumulations(forms, ways), subsets(forms)],
-        OpenData::Counts(open) => {
-            let uses_tubes = open.scanner_of_tubes().is_ok();
-            vec![accumulations(forms, ways), subsets(forms), projectors(forms, uses_tubes)]
-        }
-    };
+    let kind = study.study.measured.kind();
+    let mut all = vec![accumulations(forms, ways)];
+    if matches!(kind, DataKind::Projections | DataKind::Events) {
+        all.push(subsets(forms));
+    }
+    if let Some(open) = study.counts() {
+        all.push(projectors(forms, open.scanner_of_tubes().is_ok()));
+    }
+    if kind == DataKind::Sweep {
+        all = vec![choices_of(&FILTER, forms)];
+    }
     all.push(on_devices(forms, devices));
     let others = remembered.iter().filter(|(_, other)| other != forms).cloned();
     all.push(Variation { name: "All as in the session", choices: others.collect() });

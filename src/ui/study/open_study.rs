@@ -1,19 +1,23 @@
 //! What is open: counts of a PET scan, along lines or of pairs of crystals, its single events, or an EPRI sweep.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use strum::VariantArray as _;
 
+use super::list_panel::list_facts;
 use super::open_list::{Following, OpenList};
 use super::open_pairs::OpenPairs;
 use super::open_sweep::{Arrivals, OpenSweep};
 use super::open_tubes::OpenTubes;
+use super::pair_panel::pair_facts;
+use super::sweep_facts::sweep_facts;
 use crate::data::{Counts, Notice, Study};
 use crate::operator::Accumulation;
 use crate::plan::{Data, ListAcquisition, ListFiles, ScanFiles, SetupProblem, StudyFiles, SubsetRule, scanner_of_tubes};
-use crate::scanner::Scanner;
+use crate::scanner::{self, InPlane, Scanner};
 use crate::session::Feed;
+use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open.
@@ -117,6 +121,36 @@ impl OpenStudy {
         let list = open.list.clone();
         self.set_data(Data::from(list));
         Some(notices)
+    }
+
+    /// Returns a number that changes with the need of a run on growing data; `None` where they do not grow.
+    pub fn num_received(&self) -> Option<usize> {
+        match &self.data {
+            // A growing list begins a need of its own at each doubling.
+            OpenData::Events(open) if open.following.is_some() => Some(open.counted.num_prompts.next_power_of_two()),
+            OpenData::Sweep(open) => Some(open.acquisition.num_complete()),
+            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => None,
+        }
+    }
+
+    /// Returns the facts about it as names and values.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        match &self.data {
+            OpenData::Counts(open) => counts_facts(open),
+            OpenData::Pairs(open) => pair_facts(open),
+            OpenData::Events(open) => list_facts(open),
+            OpenData::Sweep(open) => sweep_facts(open),
+        }
+    }
+
+    /// Returns the file with the measured data, wherever it is.
+    pub fn measured_file(&self) -> Option<&Path> {
+        match &self.data {
+            OpenData::Counts(open) => open.files.as_ref().map(|files| &*files.measured),
+            OpenData::Events(open) => Some(&open.files.list),
+            OpenData::Sweep(open) => open.files.as_ref().map(|files| &*files.projections),
+            OpenData::Pairs(_) => None,
+        }
     }
 
     /// Takes other data of the same study.
@@ -235,4 +269,32 @@ impl OpenStudy {
             _ => None,
         }
     }
+}
+
+fn counts_facts(open: &OpenCounts) -> Vec<(&'static str, String)> {
+    let geometry = open.counts.geometry();
+    let known = scanner::find_by_originating_system(&geometry.scanner);
+    let bins = match geometry.in_plane {
+        InPlane::ArcCorrected { .. } => "arc-corrected",
+        InPlane::Detectors | InPlane::DetectorPairs => "not arc-corrected",
+        InPlane::Heads { .. } => "arc-corrected, rotating heads",
+    };
+    let (views, tangential, planes) = (geometry.num_views, geometry.num_tangential, geometry.num_planes());
+    let files = open.files.as_ref();
+    vec![
+        ("Scanner", known.map_or_else(|| geometry.scanner.clone(), |scanner| scanner.title.clone())),
+        ("Counts", format::count(open.total)),
+        ("Bins", format::count(geometry.num_bins() as f64)),
+        ("Sampling", format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len())),
+        ("Corrections", files.map_or_else(|| corrections(&open.counts), |files| files.corrections(&open.counts))),
+    ]
+}
+
+fn corrections(counts: &Counts) -> String {
+    let parts = [
+        counts.multiplicative.as_ref().map(|_| "attenuation and normalisation"),
+        counts.additive.as_ref().map(|_| "scatter and randoms"),
+    ];
+    let words: Vec<&str> = parts.into_iter().flatten().collect();
+    if words.is_empty() { "none".into() } else { words.join("; ") }
 }

@@ -273,12 +273,7 @@ impl StudyState {
 
     /// The file with the measured data of the open study, wherever it is.
     pub fn measured_file(&self) -> Option<&Path> {
-        match &self.open.as_ref()?.data {
-            OpenData::Counts(open) => open.files.as_ref().map(|files| &*files.measured),
-            OpenData::Events(open) => Some(&open.files.list),
-            OpenData::Sweep(open) => open.files.as_ref().map(|files| &*files.projections),
-            OpenData::Pairs(_) => None,
-        }
+        self.open.as_ref()?.measured_file()
     }
 
     /// The files of the open counts where they are on this machine.

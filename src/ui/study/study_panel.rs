@@ -6,20 +6,17 @@ use egui::{RichText, Ui};
 
 use super::action::StudyAction;
 use super::calibration::{Calibration, calibration_ui};
-use super::list_panel::{attenuation_ui, list_facts, list_feed_ui};
+use super::list_panel::{attenuation_ui, list_feed_ui};
 use super::loader::{BUILT_IN, Loading};
-use super::open_study::{OpenCounts, OpenData, OpenStudy};
-use super::pair_panel::{matrix_ui, pair_facts};
-use super::sweep_facts::{sweep_facts, sweep_feed_ui};
+use super::open_study::{OpenData, OpenStudy};
+use super::pair_panel::matrix_ui;
+use super::sweep_facts::sweep_feed_ui;
 use super::tubes_panel::tubes_ui;
-use crate::data::Counts;
 use crate::io::Correction;
 use crate::io::formats::{Access, Content, described};
 use crate::plan::ScanFiles;
-use crate::scanner::{self, InPlane};
 use crate::session::{Maker, MatrixFile, TubeSource};
 use crate::ui::study::openable::studies;
-use crate::ui::widgets::format;
 
 /// What the panel shows.
 pub struct StudyView<'a> {
@@ -122,39 +119,14 @@ fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
 
 /// The title of the study and the facts about it.
 fn facts_ui(open: &OpenStudy, ui: &mut Ui) {
-    let rows = match &open.data {
-        OpenData::Counts(open) => counts_facts(open),
-        OpenData::Pairs(open) => pair_facts(open),
-        OpenData::Events(open) => list_facts(open),
-        OpenData::Sweep(open) => sweep_facts(open),
-    };
     ui.add(egui::Label::new(RichText::new(open.title()).strong()).wrap());
     egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
-        for (name, value) in rows {
+        for (name, value) in open.facts() {
             ui.label(RichText::new(name).weak());
             ui.add(egui::Label::new(value).wrap());
             ui.end_row();
         }
     });
-}
-
-fn counts_facts(open: &OpenCounts) -> Vec<(&'static str, String)> {
-    let geometry = open.counts.geometry();
-    let known = scanner::find_by_originating_system(&geometry.scanner);
-    let bins = match geometry.in_plane {
-        InPlane::ArcCorrected { .. } => "arc-corrected",
-        InPlane::Detectors | InPlane::DetectorPairs => "not arc-corrected",
-        InPlane::Heads { .. } => "arc-corrected, rotating heads",
-    };
-    let (views, tangential, planes) = (geometry.num_views, geometry.num_tangential, geometry.num_planes());
-    let files = open.files.as_ref();
-    vec![
-        ("Scanner", known.map_or_else(|| geometry.scanner.clone(), |scanner| scanner.title.clone())),
-        ("Counts", format::count(open.total)),
-        ("Bins", format::count(geometry.num_bins() as f64)),
-        ("Sampling", format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len())),
-        ("Corrections", files.map_or_else(|| corrections(&open.counts), |files| files.corrections(&open.counts))),
-    ]
 }
 
 /// Ways to correct a study from a file.
@@ -184,15 +156,6 @@ fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<StudyAction>
     if check.on_hover_text(help).on_disabled_hover_text("Takes both corrections").changed() {
         actions.push(StudyAction::SetAdditiveInside(inside));
     }
-}
-
-fn corrections(counts: &Counts) -> String {
-    let parts = [
-        counts.multiplicative.as_ref().map(|_| "attenuation and normalisation"),
-        counts.additive.as_ref().map(|_| "scatter and randoms"),
-    ];
-    let words: Vec<&str> = parts.into_iter().flatten().collect();
-    if words.is_empty() { "none".into() } else { words.join("; ") }
 }
 
 fn recent_ui(recent: &[PathBuf], ui: &mut Ui, actions: &mut Vec<StudyAction>) {

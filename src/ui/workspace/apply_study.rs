@@ -17,7 +17,7 @@ use crate::ui::numbers::NumbersTab;
 use crate::ui::study::action::StudyAction;
 use crate::ui::study::list_form::ListForm;
 use crate::ui::study::loader::{Follower, Loaded, Source};
-use crate::ui::study::open_study::{OpenData, OpenStudy};
+use crate::ui::study::open_study::OpenStudy;
 use crate::ui::study::open_sweep::OpenSweep;
 use crate::ui::study::openable::why_no_study;
 use crate::ui::study::state::StudyRequest;
@@ -192,10 +192,11 @@ impl App {
             }
             None => {}
         }
-        match &open.data {
-            OpenData::Events(_) => self.numbers = NumbersTab::Rates,
-            OpenData::Sweep(_) => self.numbers = NumbersTab::Sweep,
-            OpenData::Counts(_) | OpenData::Pairs(_) => {}
+        if open.list().is_some() {
+            self.numbers = NumbersTab::Rates;
+        }
+        if open.sweep().is_some() {
+            self.numbers = NumbersTab::Sweep;
         }
         self.study.open = Some(open);
         notices
