@@ -1,9 +1,14 @@
 //! A handle for long work: a stop flag and a progress count, shared between the worker and whoever watches.
 
-use crate::coded::Coded;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, TryRecvError, bounded};
+
+use crate::coded::Coded;
 
 /// Shared stop flag and progress of one piece of long work. Clones share the same state.
 ///
@@ -91,5 +96,114 @@ impl Task {
     pub fn remaining(&self, begun: Instant) -> Option<Duration> {
         let fraction = self.fraction().filter(|fraction| *fraction > 0.0)?;
         Duration::try_from_secs_f64(begun.elapsed().as_secs_f64() * f64::from(1.0 / fraction - 1.0)).ok()
+    }
+}
+
+/// Work on a thread of its own. Dropping it stops the work at its next check.
+#[derive(Debug)]
+pub struct BackgroundTask<T> {
+    task: Task,
+    begun: Instant,
+    outcome: Receiver<Result<T, TaskFailure>>,
+}
+
+/// Cause of work that gave no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TaskFailure {
+    /// The work panicked.
+    #[error("internal error; please report it with what you did")]
+    Panicked,
+    /// The system started no thread.
+    #[error("no thread could be started; close other programs and try again")]
+    NoThread,
+}
+
+impl From<TaskFailure> for String {
+    fn from(failure: TaskFailure) -> Self {
+        failure.to_string()
+    }
+}
+
+impl<T: Send + 'static> BackgroundTask<T> {
+    /// Starts the work; `wake` is called when it is over.
+    pub fn start(name: &str, wake: impl FnOnce() + Send + 'static, work: impl FnOnce(&Task) -> T + Send + 'static) -> Self {
+        let (task, (sender, outcome)) = (Task::new(), bounded(1));
+        let own = task.clone();
+        let spawned = Builder::new().name(name.into()).spawn(move || {
+            let made = catch_unwind(AssertUnwindSafe(|| work(&own)));
+            // Where nobody waits for it any more it is dropped.
+            let _ = sender.send(made.map_err(|_| TaskFailure::Panicked));
+            wake();
+        });
+        // Without a thread the channel is closed, which reads as a failure.
+        drop(spawned);
+        Self { task, begun: Instant::now(), outcome }
+    }
+
+    /// Returns the result once; `None` while the work is under way.
+    pub fn poll(&self) -> Option<Result<T, TaskFailure>> {
+        match self.outcome.try_recv() {
+            Ok(outcome) => Some(outcome),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(TaskFailure::NoThread)),
+        }
+    }
+
+    /// Waits for the result.
+    ///
+    /// # Errors
+    /// The work panicked, or the system started no thread.
+    pub fn wait(&self) -> Result<T, TaskFailure> {
+        self.outcome.recv().unwrap_or(Err(TaskFailure::NoThread))
+    }
+
+    /// Returns the part that is done, from 0 to 1, where it is known.
+    pub fn fraction(&self) -> Option<f32> {
+        self.task.fraction()
+    }
+
+    /// Returns the time that the work takes still, where that can be told.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.task.remaining(self.begun)
+    }
+}
+
+impl<T> Drop for BackgroundTask<T> {
+    fn drop(&mut self) {
+        self.task.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_work_gives_its_result_or_its_failure_and_is_stopped_when_it_is_dropped() {
+        let (woken, wakes) = bounded(1);
+        let wake = move || assert!(woken.send(()).is_ok());
+        let sum = |task: &Task| {
+            task.begin(1);
+            task.advance(1);
+            2 + 2
+        };
+        let work = BackgroundTask::start("sum", wake, sum);
+        assert_eq!(work.wait(), Ok(4));
+        assert_eq!(wakes.recv(), Ok(()));
+        assert_eq!(work.fraction(), Some(1.0));
+        let broken = BackgroundTask::<()>::start("broken", || {}, |_| panic!("as it should"));
+        assert_eq!(broken.wait(), Err(TaskFailure::Panicked));
+        let (stopped, stops) = bounded(1);
+        drop(BackgroundTask::start(
+            "endless",
+            || {},
+            move |task| {
+                while !task.is_stopped() {
+                    std::thread::yield_now();
+                }
+                let _ = stopped.send(());
+            },
+        ));
+        assert_eq!(stops.recv(), Ok(()));
     }
 }

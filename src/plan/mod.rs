@@ -11,9 +11,10 @@
 //! row 4: device
 //! row 5: projector
 //! row 6: platform
-//! row 7: simulation list_mode
-//! row 8: job
-//! row 9: setup provenance study_files
+//! row 7: simulation
+//! row 8: list_mode
+//! row 9: job
+//! row 10: setup provenance study_files
 //! ```
 
 mod algorithms;

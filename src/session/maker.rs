@@ -1,12 +1,8 @@
 //! What takes a while to come, beside whatever a session reconstructs: tubes of response that are simulated, found in a cache or read
 //! from a file, and stored matrices out of files; on threads that let those of the solver and of the window go first.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::thread::Builder;
-use std::time::{Duration, Instant};
-
-use crossbeam_channel::{Receiver, TryRecvError, bounded};
+use std::time::Duration;
 
 use super::threads::Threads;
 use crate::data::{Notice, ResponseMatrix, TubeSet};
@@ -15,7 +11,7 @@ use crate::io::saved_tubes::read_tubes;
 use crate::montecarlo::TubeRecipe;
 use crate::plan::{Cache, DeviceChoice};
 use crate::scanner::Scanner;
-use crate::task::Task;
+use crate::task::{BackgroundTask, Task};
 
 /// Where something comes from.
 pub trait Source: Clone + Send + 'static {
@@ -35,39 +31,23 @@ pub trait Source: Clone + Send + 'static {
 /// What has come, and what the user should know; or why there is none.
 pub type Come<T> = Result<(T, Vec<Notice>), String>;
 
-/// A thread that makes or reads something. Dropping this ends its work.
+/// Work in the background that makes or reads something. Dropping this ends it.
 #[derive(Debug)]
 pub struct Maker<S: Source> {
     source: S,
-    task: Task,
-    begun: Instant,
-    outcome: Receiver<Come<S::Made>>,
+    work: BackgroundTask<Come<S::Made>>,
 }
 
 impl<S: Source> Maker<S> {
     /// Starts; `wake` is called when it is over.
-    pub fn start(source: S, wake: impl Fn() + Send + 'static) -> Self {
-        let (task, (sender, outcome)) = (Task::new(), bounded(1));
-        let (work, of) = (task.clone(), source.clone());
-        let spawned = Builder::new().name("maker".into()).spawn(move || {
-            let come = catch_unwind(AssertUnwindSafe(|| of.bring(&work)));
-            let come = come.unwrap_or_else(|_| Err(format!("{}: the program made a mistake", S::NONE)));
-            // Nobody waits for it any more: it is dropped.
-            let _ = sender.send(come);
-            wake();
-        });
-        // Without a thread the channel is closed, which reads as a failure.
-        drop(spawned);
-        Self { source, task, begun: Instant::now(), outcome }
+    pub fn start(source: S, wake: impl FnOnce() + Send + 'static) -> Self {
+        let of = source.clone();
+        Self { source, work: BackgroundTask::start("maker", wake, move |task| of.bring(task)) }
     }
 
-    /// What has come, or why there is none; `None` while it is under way.
+    /// Returns what has come, or why there is none; `None` while it is under way.
     pub fn poll(&self) -> Option<Come<S::Made>> {
-        match self.outcome.try_recv() {
-            Ok(come) => Some(come),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(format!("{}: no thread could be started", S::NONE))),
-        }
+        Some(self.work.poll()?.unwrap_or_else(|failure| Err(format!("{}: {failure}", S::NONE))))
     }
 
     /// Where it comes from.
@@ -77,18 +57,12 @@ impl<S: Source> Maker<S> {
 
     /// The part that is done, where it is known.
     pub fn fraction(&self) -> Option<f32> {
-        self.task.fraction()
+        self.work.fraction()
     }
 
     /// How long it will take still, where that can be told.
     pub fn remaining(&self) -> Option<Duration> {
-        self.task.remaining(self.begun)
-    }
-}
-
-impl<S: Source> Drop for Maker<S> {
-    fn drop(&mut self) {
-        self.task.stop();
+        self.work.remaining()
     }
 }
 

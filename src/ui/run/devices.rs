@@ -1,32 +1,27 @@
 //! The devices to choose from. They are looked for on a thread of their own, as that takes a while.
 
-use crossbeam_channel::{Receiver, bounded};
-
 use crate::plan::{Device, DeviceChoice, available_devices, host_devices};
 use crate::session::wire::Remote;
+use crate::task::BackgroundTask;
 use crate::ui::widgets::fields::menu;
 
 /// The devices that are known so far.
 pub struct DeviceList {
     known: Vec<Device>,
-    found: Receiver<Vec<Device>>,
+    search: Option<BackgroundTask<Vec<Device>>>,
 }
 
 impl DeviceList {
     /// Starts to look; `wake` is called when all are found.
-    pub fn start(wake: impl Fn() + Send + 'static) -> Self {
-        let (sender, found) = bounded(1);
+    pub fn start(wake: impl FnOnce() + Send + 'static) -> Self {
         // Without a thread only the devices that every machine has are known.
-        let _ = std::thread::Builder::new().name("devices".into()).spawn(move || {
-            let _ = sender.send(available_devices());
-            wake();
-        });
-        Self { known: host_devices(), found }
+        let search = BackgroundTask::start("devices", wake, |_| available_devices());
+        Self { known: host_devices(), search: Some(search) }
     }
 
     /// The devices of another machine; nothing is looked for here.
     pub fn elsewhere() -> Self {
-        Self { known: host_devices(), found: bounded(0).1 }
+        Self { known: host_devices(), search: None }
     }
 
     /// Takes in what was found, here or on the machine where the session is.
@@ -34,7 +29,7 @@ impl DeviceList {
         if let Some(devices) = remote.and_then(Remote::devices) {
             self.known = devices;
         }
-        if let Ok(devices) = self.found.try_recv() {
+        if let Some(Ok(devices)) = self.search.as_ref().and_then(BackgroundTask::poll) {
             self.known = devices;
         }
     }

@@ -29,7 +29,7 @@ impl PostFilter {
             for (id, volume, fwhm_mm) in inbox {
                 let filtered = gaussian_filter(&volume, fwhm_mm);
                 let extremes = filtered.extremes();
-                if outbox.send(Filtered { id, fwhm_mm, volume: filtered, extremes, unfiltered: volume }).is_err() {
+                if outbox.send(Filtered { id, fwhm_mm, volume: Arc::new(filtered), extremes, unfiltered: volume }).is_err() {
                     return;
                 }
                 wake();

@@ -47,7 +47,7 @@ pub struct Filtered {
     /// Width of the filter, mm.
     pub fwhm_mm: f64,
     /// The image.
-    pub volume: Volume,
+    pub volume: Arc<Volume>,
     /// Its smallest and largest value.
     pub extremes: Extremes,
     /// The same iterate as it was reconstructed.
@@ -215,7 +215,12 @@ impl Shown {
 
     /// The image on the screen, filtered where a filter is set.
     pub fn volume(&self) -> Option<&Volume> {
-        self.filtered.as_ref().map(|filtered| &filtered.volume).or_else(|| Some(&**self.chosen()?.1))
+        self.image().map(|volume| &**volume)
+    }
+
+    /// Returns the image on the screen for whoever keeps it.
+    pub fn image(&self) -> Option<&Arc<Volume>> {
+        self.filtered.as_ref().map(|filtered| &filtered.volume).or_else(|| Some(self.chosen()?.1))
     }
 
     /// The image on the screen as it was reconstructed.
@@ -410,7 +415,7 @@ mod tests {
             let mut smooth = (*volume).clone();
             smooth.as_mut_slice().fill(0.5);
             let id = IterateId { run, iteration: subiteration, subiteration };
-            Some(Filtered { id, fwhm_mm, extremes: smooth.extremes(), volume: smooth, unfiltered: volume })
+            Some(Filtered { id, fwhm_mm, extremes: smooth.extremes(), volume: Arc::new(smooth), unfiltered: volume })
         };
         shown.set_filtered(filtered(1, 1, 4.0));
         assert!(shown.volume().is_none(), "there is no image of that run");

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, TryRecvError, bounded};
-
 use crate::data::{Counts, Study, Sweep};
 use crate::io::list_mode::{self, ListFollower};
 use crate::io::{FileKind, SweepFollower};
@@ -14,7 +12,7 @@ use crate::plan::{self, Acquisition, Data, GatheredEvents, ListFiles, ListSelect
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
 use crate::session::wire::{Remote, StudyHead};
-use crate::task::Task;
+use crate::task::{BackgroundTask, Task};
 
 /// A phantom that the program can simulate a study of.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,47 +178,26 @@ impl Loaded {
 pub struct Loading {
     /// Where it comes from.
     pub source: Source,
-    /// Its progress and stop flag.
-    pub task: Task,
-    result: Receiver<Result<Loaded, String>>,
+    work: BackgroundTask<Result<Loaded, String>>,
 }
 
 impl Loading {
-    /// Starts on a thread; `wake` is called when it is over. `remote` is where the session is, if it is not here.
-    pub fn start(source: Source, remote: Option<Remote>, wake: impl Fn() + Send + 'static) -> Self {
-        let task = Task::new();
-        let (sender, result) = bounded(1);
-        let (work, of) = (task.clone(), source.clone());
-        let spawned = std::thread::Builder::new().name("study".into()).spawn(move || {
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| load(&of, remote.as_ref(), &work)));
-            let outcome = outcome.unwrap_or_else(|_| Err("the study could not be opened: the program made a mistake".into()));
-            // Nobody waits for it any more: the study is dropped.
-            let _ = sender.send(outcome);
-            wake();
-        });
-        // Without a thread the channel is closed, which reads as a failure.
-        drop(spawned);
-        Self { source, task, result }
+    /// Starts in the background; `wake` is called when it is over. `remote` is the server, if the session is on one.
+    pub fn start(source: Source, remote: Option<Remote>, wake: impl FnOnce() + Send + 'static) -> Self {
+        let of = source.clone();
+        let work = BackgroundTask::start("study", wake, move |task| load(&of, remote.as_ref(), task));
+        Self { source, work }
     }
 
-    /// The study or why there is none; `None` while it is under way.
+    /// Returns the study or why there is none; `None` while it is under way.
     pub fn poll(&self) -> Option<Result<Loaded, String>> {
-        match self.result.try_recv() {
-            Ok(outcome) => Some(outcome),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err("the study could not be opened: no thread could be started".into())),
-        }
+        let outcome = self.work.poll()?;
+        Some(outcome.unwrap_or_else(|failure| Err(format!("the study could not be opened: {failure}"))))
     }
 
     /// Part done, where it is known.
     pub fn fraction(&self) -> Option<f32> {
-        self.task.fraction()
-    }
-}
-
-impl Drop for Loading {
-    fn drop(&mut self) {
-        self.task.stop();
+        self.work.fraction()
     }
 }
 

@@ -7,6 +7,7 @@ use eframe::egui_wgpu::RenderState;
 use egui::{Context, Ui};
 
 use super::dialogs::Dialogs;
+use super::file_jobs::FileJob;
 use super::leaving::{Leaving, SavedWork};
 use super::prefs::Preferences;
 use super::restore::last_session;
@@ -84,6 +85,8 @@ pub struct App {
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
+    /// Files that are being written.
+    pub(super) file_jobs: Vec<FileJob>,
     /// What need not be asked about before the window is closed or another study opened; and the question.
     pub(super) saved: SavedWork,
     pub(super) leaving: Option<Leaving>,
@@ -159,6 +162,7 @@ impl App {
             devices,
             notices: Notices::default(),
             dialogs: Dialogs::new(options.desktop_dialogs),
+            file_jobs: Vec::new(),
             saved: SavedWork::default(),
             leaving: None,
             offered,

@@ -9,6 +9,7 @@ use super::dialogs::{Dialogs, FileAction, FileTask, Overwrite, is_of_study, over
 use super::picture::is_png;
 use crate::data::Notice;
 use crate::io;
+use crate::report::Plot;
 use crate::session::TubeSource;
 use crate::session::wire::Remote;
 use crate::ui::numbers::plot_options::PlotToSave;
@@ -118,7 +119,10 @@ impl App {
                 let source = self.study.attenuated(Some(path.to_owned()));
                 return source.into_iter().for_each(|source| self.open(ctx, source));
             }
-            FileTask::SaveImage => self.save_image(ctx, path).map(|()| "saved"),
+            FileTask::SaveImage => match self.save_image(ctx, path) {
+                Ok(()) => return,
+                Err(reason) => Err(reason),
+            },
             FileTask::LoadRois => io::rois::read_rois(path).map_err(sentence).map(|rois| {
                 self.rois.set(rois);
                 self.rois_are_kept();
@@ -126,46 +130,43 @@ impl App {
             }),
             FileTask::SaveRois => io::rois::write_rois(path, &self.rois.document.rois).map_err(sentence).map(|()| "saved"),
             FileTask::SaveSession => self.save_session(path).map(|()| "saved"),
-            FileTask::NemaReport(standard) => self.write_nema_report(ctx, standard, path).map(|()| "written"),
+            FileTask::NemaReport(standard) => match self.write_nema_report(ctx, standard, path) {
+                Ok(()) => return,
+                Err(reason) => Err(reason),
+            },
             FileTask::ExportCsv if !self.run().live.is_measured() => Err(format!("{}: {NOTHING_MEASURED}", path.display())),
             FileTask::ExportCsv => self.export_csv(path).map_err(sentence).map(|()| {
                 self.save_provenance_of_table(ctx, path);
                 "written"
             }),
             FileTask::SavePlot => {
-                let plot = self.dialogs.take_plot();
-                plot.map_or(Ok(()), |plot| self.save_plot(ctx, &plot, path)).map(|()| {
-                    // A picture has it in its text.
-                    if !is_png(path) {
-                        self.save_provenance_of_table(ctx, path);
+                let Some(PlotToSave { plot, area }) = self.dialogs.take_plot() else { return };
+                // A picture has the provenance in its text.
+                if is_png(path) {
+                    match self.save_picture(ctx, task, area, path) {
+                        Ok(()) => return,
+                        Err(reason) => Err(reason),
                     }
-                    "saved"
-                })
+                } else {
+                    save_plot(&plot, path).map(|()| {
+                        self.save_provenance_of_table(ctx, path);
+                        "saved"
+                    })
+                }
             }
-            FileTask::SavePicture(area) => self.save_picture(ctx, area, path).map(|()| "saved"),
+            FileTask::SavePicture(area) => match self.save_picture(ctx, task, area, path) {
+                Ok(()) => return,
+                Err(reason) => Err(reason),
+            },
         };
-        match outcome {
-            Ok(done) => {
-                self.notify(ctx, Notice::info(format!("{} {done}", path.display())));
-                self.was_saved(ctx, task);
-            }
-            Err(text) => {
-                self.notify(ctx, Notice::error(text));
-                self.was_not_saved(task);
-            }
-        }
+        self.file_is_done(ctx, task, path, outcome);
     }
 }
 
-impl App {
-    /// Writes a plot: as a table where the path ends in .csv, as it looks where it ends in .png, else as a drawing.
-    fn save_plot(&mut self, ctx: &Context, PlotToSave { plot, area }: &PlotToSave, path: &Path) -> Result<(), String> {
-        if is_png(path) {
-            return self.save_picture(ctx, *area, path);
-        }
-        let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
-        let text = if is_table { plot.csv() } else { plot.svg() };
-        let text = text.ok_or_else(|| format!("{}: the plot is empty, so that there is nothing to save", path.display()))?;
-        io::write_whole(path, text.as_bytes()).map_err(|error| error.to_string())
-    }
+/// Writes a plot: as a table where the path ends in .csv, else as a drawing.
+fn save_plot(plot: &Plot, path: &Path) -> Result<(), String> {
+    let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    let text = if is_table { plot.csv() } else { plot.svg() };
+    let text = text.ok_or_else(|| format!("{}: the plot is empty, so that there is nothing to save", path.display()))?;
+    io::write_whole(path, text.as_bytes()).map_err(|error| error.to_string())
 }

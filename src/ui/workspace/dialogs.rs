@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, bounded};
-
 use super::actions::Action;
 use crate::io::formats::{self, Access, Content, described, extensions};
 use crate::io::{Correction, files_written};
+use crate::task::BackgroundTask;
 use crate::ui::numbers::plot_options::PlotToSave;
 use crate::ui::rois::action::NemaStandard;
 use crate::ui::study::list_form::ListTable;
@@ -93,7 +92,7 @@ pub struct Overwrite {
 #[derive(Default)]
 pub struct Dialogs {
     has_desktop: bool,
-    pending: Option<(FileTask, Receiver<Answer>)>,
+    pending: Option<(FileTask, BackgroundTask<Answer>)>,
     /// The path window: what for and what was typed so far.
     pub typed: Option<(FileTask, String)>,
     /// The machine on which the files of a study are, where that is another one.
@@ -125,21 +124,15 @@ impl Dialogs {
             self.typed = Some((task, String::new()));
             return true;
         }
-        let (sender, receiver) = bounded(1);
-        let spawned = std::thread::Builder::new().name("dialog".into()).spawn(move || {
+        let dialog = BackgroundTask::start("dialog", wake, move |_| {
             let begin = Instant::now();
-            let answer = match std::panic::catch_unwind(|| ask_desktop(task)) {
-                Ok(Some(path)) => Answer::Chosen(path),
-                Ok(None) if begin.elapsed() >= NO_DIALOG => Answer::Cancelled,
-                Ok(None) | Err(_) => Answer::NoDialog,
-            };
-            let _ = sender.send(answer);
-            wake();
+            match ask_desktop(task) {
+                Some(path) => Answer::Chosen(path),
+                None if begin.elapsed() >= NO_DIALOG => Answer::Cancelled,
+                None => Answer::NoDialog,
+            }
         });
-        match spawned {
-            Ok(_) => self.pending = Some((task, receiver)),
-            Err(_) => self.typed = Some((task, String::new())),
-        }
+        self.pending = Some((task, dialog));
         true
     }
 
@@ -159,8 +152,8 @@ impl Dialogs {
 
     /// The path that was chosen since the last call, or that none was. Opens the path window where there was no dialog.
     pub fn poll(&mut self) -> Option<(FileTask, Option<PathBuf>)> {
-        let (task, receiver) = self.pending.as_ref()?;
-        let (task, answer) = (*task, receiver.try_recv().ok()?);
+        let (task, dialog) = self.pending.as_ref()?;
+        let (task, answer) = (*task, dialog.poll()?.unwrap_or(Answer::NoDialog));
         self.pending = None;
         match answer {
             Answer::Chosen(path) => Some((task, Some(path))),
@@ -403,8 +396,17 @@ mod tests {
         let mut dialogs = Dialogs::new(false);
         assert!(dialogs.ask_for_plot(plot("noise"), || {}));
         // A dialog of the desktop is open for it, and does not keep the window from being used.
-        let (_desktop, receiver) = bounded(1);
-        (dialogs.typed, dialogs.pending) = (None, Some((FileTask::SavePlot, receiver)));
+        let desktop = BackgroundTask::start(
+            "dialog",
+            || {},
+            |task| {
+                while !task.is_stopped() {
+                    std::thread::yield_now();
+                }
+                Answer::Cancelled
+            },
+        );
+        (dialogs.typed, dialogs.pending) = (None, Some((FileTask::SavePlot, desktop)));
         assert!(!dialogs.ask_for_plot(plot("contrast"), || {}));
         assert_eq!(dialogs.take_plot().map(|plot| plot.plot.title), Some("noise".to_owned()));
     }

@@ -66,7 +66,7 @@ pub struct SavedWork {
     /// The regions as they were loaded, saved or taken from the study.
     rois: Vec<Roi>,
     /// Newest image, as run and steps, when one was saved.
-    image: Option<(RunId, usize)>,
+    pub(super) image: Option<(RunId, usize)>,
     /// Regions and run that were decided upon while the study that takes their place is on its way.
     decided: Option<(Vec<Roi>, RunId)>,
 }
@@ -164,6 +164,7 @@ impl App {
     fn go(&mut self, ctx: &Context, leave: Leave) {
         match leave {
             Leave::Quit => {
+                self.finish_files();
                 self.may_close = true;
                 ctx.send_viewport_cmd(ViewportCommand::Close);
             }
@@ -235,7 +236,6 @@ impl App {
     pub(super) fn was_saved(&mut self, ctx: &Context, task: FileTask) {
         match task {
             FileTask::SaveRois | FileTask::SaveSession => self.rois_are_kept(),
-            FileTask::SaveImage => self.saved.image = self.run().shown.newest_id().map(|id| (id.run, id.subiteration)),
             _ => {}
         }
         if let Some(leaving) = &mut self.leaving

@@ -10,6 +10,7 @@ mod apply_study;
 pub mod apply_tubes;
 mod calibrate;
 pub mod dialogs;
+mod file_jobs;
 mod fresh;
 pub mod layout;
 pub mod leaving;

@@ -1,15 +1,18 @@
 //! NEMA image quality of the image on the screen: a template's regions, and the report.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use egui::Context;
 use jiff::Timestamp;
 
 use super::app::App;
+use super::dialogs::FileTask;
 use crate::data::{Notice, Roi, RoiRole, Volume};
 use crate::io;
 use crate::measure::nema::{self, NemaKnown};
 use crate::measure::nema_nu4;
+use crate::plan::Provenance;
 use crate::report::{NemaReport, PdfError, nema_nu4_pdf, nema_pdf};
 use crate::ui::rois::action::NemaStandard;
 use crate::ui::study::open_study::OpenStudy;
@@ -39,54 +42,68 @@ impl App {
     /// of activities is that of the hot regions.
     ///
     /// # Errors
-    /// There is no image, no such phantom in it, or the file cannot be written, as a sentence.
+    /// There is no image. That the phantom is not found in it, or the file cannot be written, is told later.
     pub(super) fn write_nema_report(&mut self, ctx: &Context, standard: NemaStandard, path: &Path) -> Result<(), String> {
-        let volume = self.run().shown.volume().ok_or(NO_IMAGE)?;
+        let sources = ReportSources {
+            volume: self.run().shown.image().ok_or(NO_IMAGE)?.clone(),
+            rois: self.rois.document.rois.clone(),
+            title: self.study.open.as_ref().map_or("no study", OpenStudy::title).to_owned(),
+            provenance: self.provenance(),
+        };
+        self.write_in_background(ctx, FileTask::NemaReport(standard), path, move |path| sources.write(standard, path));
+        Ok(())
+    }
+}
+
+/// What a report is made of.
+struct ReportSources {
+    volume: Arc<Volume>,
+    rois: Vec<Roi>,
+    title: String,
+    provenance: Option<Provenance>,
+}
+
+impl ReportSources {
+    fn write(&self, standard: NemaStandard, path: &Path) -> Result<Vec<Notice>, String> {
         let (pdf, moved_mm) = match standard {
-            NemaStandard::Body => self.body_report(volume),
-            NemaStandard::SmallAnimal => self.small_animal_report(volume),
-        }?;
+            NemaStandard::Body => self.body()?,
+            NemaStandard::SmallAnimal => self.small_animal()?,
+        };
         io::write_whole(path, &pdf).map_err(|error| error.to_string())?;
+        let mut notices = Vec::new();
         if standard == NemaStandard::Body {
             let text = "Contrast in the report: against background circles of each sphere's own size. Recovery in the table: against all background ROIs";
-            self.notify(ctx, Notice::info(text));
+            notices.push(Notice::info(text));
         }
-        if let Some(mm) = moved_mm {
-            let text = format!("The report is of the template's regions as they lie, up to {mm:.1} mm from where they are found");
-            self.notify(ctx, Notice::info(text));
-        }
-        Ok(())
+        notices.extend(moved_mm.map(|mm| {
+            Notice::info(format!(
+                "The report is of the template's regions as they lie, up to {mm:.1} mm from where they are found"
+            ))
+        }));
+        Ok(notices)
     }
 
     /// The report, and how far regions lie from where they are found, where those of the window were measured, mm.
-    fn body_report(&self, volume: &Volume) -> Result<(Vec<u8>, Option<f64>), String> {
-        let found = nema::find(volume, &NemaKnown::default()).map_err(|error| error.to_string())?;
-        let rois = &self.rois.document.rois;
-        let placement = found.with_rois(rois).unwrap_or(found);
-        let analysis = nema::analyse(volume, &placement, common_ratio(rois)).map_err(|error| error.to_string())?;
-        Ok((self.report(volume, &analysis, nema_pdf)?, placement.moved_mm))
+    fn body(&self) -> Result<(Vec<u8>, Option<f64>), String> {
+        let found = nema::find(&self.volume, &NemaKnown::default()).map_err(|error| error.to_string())?;
+        let placement = found.with_rois(&self.rois).unwrap_or(found);
+        let analysis = nema::analyse(&self.volume, &placement, common_ratio(&self.rois)).map_err(|error| error.to_string())?;
+        Ok((self.report(&analysis, nema_pdf)?, placement.moved_mm))
     }
 
     /// The same of the small-animal phantom.
-    fn small_animal_report(&self, volume: &Volume) -> Result<(Vec<u8>, Option<f64>), String> {
-        let found = nema_nu4::find(volume).map_err(|error| error.to_string())?;
-        let placement = found.with_rois(&self.rois.document.rois).unwrap_or(found);
-        let analysis = nema_nu4::analyse(volume, &placement).map_err(|error| error.to_string())?;
-        Ok((self.report(volume, &analysis, nema_nu4_pdf)?, placement.moved_mm))
+    fn small_animal(&self) -> Result<(Vec<u8>, Option<f64>), String> {
+        let found = nema_nu4::find(&self.volume).map_err(|error| error.to_string())?;
+        let placement = found.with_rois(&self.rois).unwrap_or(found);
+        let analysis = nema_nu4::analyse(&self.volume, &placement).map_err(|error| error.to_string())?;
+        Ok((self.report(&analysis, nema_nu4_pdf)?, placement.moved_mm))
     }
 
-    /// A report with what is known of the image on the screen.
-    fn report<A>(
-        &self,
-        volume: &Volume,
-        analysis: &A,
-        pdf: fn(&NemaReport<A>) -> Result<Vec<u8>, PdfError>,
-    ) -> Result<Vec<u8>, String> {
-        let provenance = self.provenance();
+    fn report<A>(&self, analysis: &A, pdf: fn(&NemaReport<A>) -> Result<Vec<u8>, PdfError>) -> Result<Vec<u8>, String> {
         let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
-        let title = self.study.open.as_ref().map_or("no study", OpenStudy::title);
-        let report = NemaReport { title, volume, analysis, provenance: provenance.as_ref(), date: &date };
-        pdf(&report).map_err(|error| error.to_string())
+        let Self { volume, title, provenance, .. } = self;
+        pdf(&NemaReport { title, volume, analysis, provenance: provenance.as_ref(), date: &date })
+            .map_err(|error| error.to_string())
     }
 }
 

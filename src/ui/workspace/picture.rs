@@ -10,6 +10,7 @@ use egui::epaint::{ClippedPrimitive, ClippedShape, ImageDelta, Primitive};
 use egui::{Context, Popup, RawInput, Rect, TextureId};
 
 use super::app::App;
+use super::dialogs::FileTask;
 use crate::io::{Picture, write_png};
 use crate::render::{Offscreen, RenderError, VolumeSlot};
 use crate::ui::slices::beside::BesideView;
@@ -41,7 +42,7 @@ impl App {
     /// # Errors
     /// The part is not in the window, the graphics adapter cannot draw so many pixels, or the file cannot be written, as a
     /// sentence.
-    pub(super) fn save_picture(&mut self, ctx: &Context, area: PictureArea, path: &Path) -> Result<(), String> {
+    pub(super) fn save_picture(&mut self, ctx: &Context, task: FileTask, area: PictureArea, path: &Path) -> Result<(), String> {
         if !is_png(path) {
             return Err(format!("{}: pictures are saved as PNG; let the name end in .png", path.display()));
         }
@@ -50,8 +51,11 @@ impl App {
         let drawn = self.drawn(&state, ctx, &fine).map_err(|error| error.to_string())?;
         let part = area.rect(&fine).ok_or("the part to capture is no longer in the window")?;
         let (size, rgb) = cut_out(&drawn, part, fine.pixels_per_point());
-        let picture = Picture { size, rgb: &rgb, texts: self.picture_texts() };
-        write_png(path, picture).map_err(|error| error.to_string())
+        let texts = self.picture_texts();
+        self.write_in_background(ctx, task, path, move |path| {
+            write_png(path, Picture { size, rgb: &rgb, texts }).map(|()| Vec::new()).map_err(|error| error.to_string())
+        });
+        Ok(())
     }
 
     /// The window, drawn by a context that is twice as fine as its own.

@@ -5,6 +5,7 @@ use std::path::Path;
 use egui::Context;
 
 use super::app::App;
+use super::dialogs::FileTask;
 use crate::plan::Provenance;
 
 impl App {
@@ -19,15 +20,17 @@ impl App {
     /// # Errors
     /// There is no image, or it cannot be written, as a sentence.
     pub(super) fn save_image(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
-        let (Some(volume), Some(provenance)) = (self.run().shown.volume(), self.provenance()) else {
+        let (Some(volume), Some(provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
         let calibration_bq_per_ml = self.calibration_shown();
-        let calibrated = calibration_bq_per_ml.map(|bq_per_ml| volume.calibrated(bq_per_ml));
-        let volume = calibrated.as_ref().unwrap_or(volume);
-        let provenance = Provenance { calibration_bq_per_ml, ..provenance }.of_image(volume).beside([path]);
-        let notice = provenance.write_image(path, volume).map_err(|error| error.to_string())?;
-        notice.into_iter().for_each(|notice| self.notify(ctx, notice));
+        self.write_in_background(ctx, FileTask::SaveImage, path, move |path| {
+            let calibrated = calibration_bq_per_ml.map(|bq_per_ml| volume.calibrated(bq_per_ml));
+            let volume = calibrated.as_ref().unwrap_or(&volume);
+            let provenance = Provenance { calibration_bq_per_ml, ..provenance }.of_image(volume).beside([path]);
+            let notice = provenance.write_image(path, volume).map_err(|error| error.to_string())?;
+            Ok(notice.into_iter().collect())
+        });
         Ok(())
     }
 

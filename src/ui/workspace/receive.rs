@@ -33,6 +33,7 @@ impl App {
             Some((task, None)) => self.was_not_saved(task),
             None => {}
         }
+        self.receive_files(ctx);
         self.receive_dropped(ctx);
         self.receive_news(ctx);
         self.receive_events(ctx);
