@@ -76,7 +76,7 @@ pub fn activity_ui(view: &ActivityView, ui: &mut Ui, actions: &mut Vec<PlotActio
         let of = |name: String, points| Drawn { name, is_kept: false, points };
         [of(curve.name.clone(), means(curve)), of(format!("{}, SD between voxels", curve.name), sds)]
     });
-    menu_ui(ui, &response.response, exported(&format!("activity, {decay}"), &axes, drawn.collect()), actions);
+    menu_ui(ui, &response.response, || exported(&format!("activity, {decay}"), &axes, drawn.collect()), actions);
 }
 
 fn means(curve: &TimeActivity) -> Vec<[f64; 2]> {

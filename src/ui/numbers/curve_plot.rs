@@ -31,8 +31,8 @@ pub struct CurvesUi<'p, 'a> {
     /// The run's curves and those of the kept runs.
     pub view: &'a PlotsView<'a>,
     axes: Axes,
-    /// What was drawn so far.
-    drawn: Vec<Drawn>,
+    /// The curves drawn so far, where the plot's menu is open.
+    drawn: Option<Vec<Drawn>>,
 }
 
 /// A curve that was drawn.
@@ -73,14 +73,15 @@ const KEPT_OF: &str = ", run ";
 const SAVE_HELP: &str =
     "Saves the plot as a drawing (.svg), a table (.csv) or a screenshot at twice the window's resolution (.png)";
 
-/// The menu of the plot that is drawn in `ui`, on the secondary button.
-pub fn menu_ui(ui: &Ui, response: &egui::Response, plot: report::Plot, actions: &mut Vec<PlotAction>) {
+/// The menu of the plot that is drawn in `ui`, on the secondary button. Returns whether it is open.
+pub fn menu_ui(ui: &Ui, response: &egui::Response, plot: impl FnOnce() -> report::Plot, actions: &mut Vec<PlotAction>) -> bool {
     let area = PictureArea::Plot(ui.unique_id());
-    response.context_menu(|ui| {
+    let menu = response.context_menu(|ui| {
         if ui.button("Save plot…").on_hover_text(SAVE_HELP).clicked() {
-            actions.push(PlotAction::AskSave(Box::new(PlotToSave { plot, area })));
+            actions.push(PlotAction::AskSave(Box::new(PlotToSave { plot: plot(), area })));
         }
     });
+    menu.is_some()
 }
 
 impl<'a> CurvePlot<'a> {
@@ -118,15 +119,20 @@ impl<'a> CurvePlot<'a> {
         let Self { view, axes, plot, title, hint } = self;
         let colours = theme::colours(ui.visuals());
         let (x, of_curves) = (axes.scales[0], axes.clone());
+        // Curves are copied for the menu only while it is open.
+        let menu = ui.unique_id().with("plot menu");
+        let drawn = ui.data(|data| data.get_temp::<bool>(menu)).unwrap_or_default().then(Vec::new);
         let response = plot.show(ui, move |plot| {
             marks(plot, view, x, &colours);
-            let mut curves = CurvesUi { plot, view, axes: of_curves, drawn: Vec::new() };
+            let mut curves = CurvesUi { plot, view, axes: of_curves, drawn };
             draw(&mut curves);
             curves.drawn
         });
         let colours = theme::colours(ui.visuals());
         mark_labels(ui, &response.response, &response.transform, view, x, &colours, &format!("Plot: {title}"));
-        menu_ui(ui, &response.response, exported(&title, &axes, response.inner), actions);
+        let export = || exported(&title, &axes, response.inner.unwrap_or_default());
+        let is_open = menu_ui(ui, &response.response, export, actions);
+        ui.data_mut(|data| data.insert_temp(menu, is_open));
         if let Some(missing) = hint {
             hint_ui(ui, response.response.rect, missing);
         }
@@ -139,8 +145,14 @@ impl<'a> CurvePlot<'a> {
 impl CurvesUi<'_, '_> {
     /// One curve.
     pub fn curve(&mut self, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
-        self.drawn.push(Drawn { name: name.to_owned(), is_kept: false, points: points.to_vec() });
+        self.record(name, false, points);
         plot::curve(self.plot, name, &self.axes.places(points), colour, width);
+    }
+
+    fn record(&mut self, name: &str, is_kept: bool, points: &[[f64; 2]]) {
+        if let Some(drawn) = &mut self.drawn {
+            drawn.push(Drawn { name: name.to_owned(), is_kept, points: points.to_vec() });
+        }
     }
 
     /// The curve of the run above the same of each kept run.
@@ -177,7 +189,7 @@ impl CurvesUi<'_, '_> {
     /// A curve of the kept run of this place.
     pub fn kept_curve(&mut self, index: usize, name: &str, points: &[[f64; 2]], colour: Color32) {
         let name = format!("{name}{KEPT_OF}{}", self.view.kept[index].run);
-        self.drawn.push(Drawn { name: name.clone(), is_kept: true, points: points.to_vec() });
+        self.record(&name, true, points);
         let (colour, style) = (colour.gamma_multiply(KEPT_STRENGTH), kept_style(index));
         plot::styled_curve(self.plot, &name, &self.axes.places(points), colour, 1.2, style);
     }

@@ -47,7 +47,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
     match view.options.profile {
         ProfileCurves::Values => {
             let response = values_ui(view, ui, colours, actions);
-            menu_ui(ui, &response, exported_values(view), actions);
+            menu_ui(ui, &response, || exported_values(view), actions);
         }
         ProfileCurves::Widths => over_iterations_ui(view, ui, actions, colours),
     }

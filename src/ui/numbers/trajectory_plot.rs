@@ -45,8 +45,8 @@ pub fn trajectory_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction
     let of_kept = view.kept.iter().flat_map(|kept| {
         kept.curves.against_noise.iter().map(move |way| drawn(way, format!("{}, run {}", way.name, kept.run), true))
     });
-    let all = ways.iter().map(|way| drawn(way, way.name.clone(), false)).chain(of_kept).collect();
-    menu_ui(ui, &response.response, exported("contrast recovery", &axes, all), actions);
+    let all = ways.iter().map(|way| drawn(way, way.name.clone(), false)).chain(of_kept);
+    menu_ui(ui, &response.response, || exported("contrast recovery", &axes, all.collect()), actions);
     if let Some(longest) = ways.iter().max_by_key(|way| way.points.len()) {
         tick_labels(longest, &response, ui);
     }

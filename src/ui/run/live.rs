@@ -347,7 +347,10 @@ impl LiveRun {
             sums: report.roi_sums.iter().copied().map(Some).collect(),
         };
         branch.points.insert(report.subiteration, point.clone());
-        let rois = branch.rois.clone();
+        if self.branches.range(report.branch + 1..).next().is_none() {
+            return;
+        }
+        let Some(rois) = self.branches.get(&report.branch).map(|branch| branch.rois.clone()) else { return };
         for (_, later) in self.branches.range_mut(report.branch + 1..) {
             let carried = point.carried(&places(&rois, &later.rois));
             later.points.entry(report.subiteration).or_insert(carried);
@@ -429,7 +432,7 @@ impl LiveRun {
 
     /// Whether the image after so many steps comes from a race: the step that made it had one.
     pub fn had_race(&self, subiteration: usize) -> bool {
-        self.steps.iter().any(|step| step.subiteration == subiteration && step.race.is_some())
+        self.record.as_ref().is_some_and(|record| record.race_of(subiteration).is_some())
     }
 
     /// What made the image after so many steps, filtered with a Gaussian of this width.

@@ -1,5 +1,7 @@
 //! A small plot: how it behaves, its axes, a curve in it.
 
+use std::borrow::Cow;
+
 use egui::{Color32, PointerButton};
 use egui_plot::{AxisHints, GridInput, GridMark, HoverPosition, Line, LineStyle, Plot, PlotPoints, PlotUi};
 
@@ -127,9 +129,27 @@ pub fn curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], colour:
     styled_curve(plot, name, points, colour, width, LineStyle::Solid);
 }
 
+/// Most points of a curve that are drawn one by one: about two for each pixel of a wide plot.
+const MOST_POINTS: usize = 4096;
+
+/// Returns a curve with few enough points: of each stretch its lowest and its highest point, so that it looks the same.
+fn thinned(points: &[[f64; 2]]) -> Cow<'_, [[f64; 2]]> {
+    if points.len() <= MOST_POINTS {
+        return Cow::Borrowed(points);
+    }
+    let ends = |stretch: &[[f64; 2]]| {
+        let by_value = |a: &&[f64; 2], b: &&[f64; 2]| a[1].total_cmp(&b[1]);
+        let low = stretch.iter().min_by(by_value).copied();
+        let high = stretch.iter().max_by(by_value).copied();
+        let (first, second) = if low.zip(high).is_some_and(|(low, high)| low[0] <= high[0]) { (low, high) } else { (high, low) };
+        first.into_iter().chain(second)
+    };
+    Cow::Owned(points.chunks(points.len().div_ceil(MOST_POINTS / 2)).flat_map(ends).collect())
+}
+
 /// The same in this style.
 pub fn styled_curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], colour: Color32, width: f32, style: LineStyle) {
-    plot.line(Line::new(name, PlotPoints::from(points.to_vec())).color(colour).width(width).style(style));
+    plot.line(Line::new(name, PlotPoints::from(thinned(points).into_owned())).color(colour).width(width).style(style));
     if points.len() == 1 {
         plot.points(egui_plot::Points::new(name, PlotPoints::from(points.to_vec())).color(colour).radius(3.0));
     }
@@ -156,6 +176,17 @@ fn short(value: f64, step: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_curve_keeps_its_extremes_and_few_points() {
+        let few = [[0.0, 1.0], [1.0, 2.0]];
+        assert_eq!(*thinned(&few), few);
+        let mut many: Vec<[f64; 2]> = (0..100_000).map(|k| [f64::from(k), (f64::from(k) / 900.0).sin()]).collect();
+        (many[31_000][1], many[77_777][1]) = (7.0, -5.0);
+        let shown = thinned(&many);
+        assert!(shown.len() <= MOST_POINTS && shown.contains(&many[31_000]) && shown.contains(&many[77_777]));
+        assert!(shown.windows(2).all(|pair| pair[0][0] <= pair[1][0]), "from left to right");
+    }
 
     #[test]
     fn large_numbers_are_short_and_tell_neighbours_apart() {
