@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use super::dicom::{self, Patient};
-use super::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, not_understood};
-use super::{ImageDescription, IoError, interfile};
+use crate::io::images::dicom;
+use crate::io::images::dicom::attributes::Patient;
+use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, not_understood};
+use crate::io::images::description::ImageDescription;
+use crate::io::error::IoError;
+use crate::io::sinograms::interfile;
 use crate::data::{Michelogram, Notice, Unit, Volume};
 
 /// Reads projection data and returns what a user should know about it, too. (Of Siemens' sinograms the prompts.)

@@ -3,13 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::dicom::{self, Patient};
-use super::follow::ReadHeader;
-use super::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
-use super::{
-    ImageDescription, IoError, Unsupported, bes3t, interfile, nifti, numpy_image, numpy_sweep, saved_matrix, saved_pairs,
-    saved_sweep, saved_tubes,
-};
+use crate::io::images::dicom;
+use crate::io::images::dicom::attributes::Patient;
+use crate::io::epri::follow::ReadHeader;
+use crate::io::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
+use crate::io::images::description::ImageDescription;
+use crate::io::error::IoError;
+use crate::io::error::unsupported::Unsupported;
+use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
+use crate::io::sinograms::interfile;
+use crate::io::images::{nifti, numpy_image};
+use crate::io::own::{saved_matrix, saved_pairs, saved_tubes};
 use crate::data::{Michelogram, Notice, ReferenceSpectrum, Study, Sweep, Volume};
 use crate::words::either;
 

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::formats::{Access, Content, Format, Reader, ReferenceReader, not_understood};
-use super::{FileKind, IoError, Unsupported, saved_sweep};
+use crate::io::formats::{Access, Content, Format, Reader, ReferenceReader, not_understood};
+use crate::io::formats::FileKind;
+use crate::io::error::IoError;
+use crate::io::error::unsupported::Unsupported;
+use crate::io::epri::saved_sweep;
 use crate::data::{Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind};
 
 /// Reads a sweep. Continuous-wave projections get the reference spectrum of `reference`, or else the one found beside them

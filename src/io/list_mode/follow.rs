@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::EventReader;
 use crate::data::{EventChunk, ListFacts, Notice, frame_words};
-use crate::io::IoError;
+use crate::io::error::IoError;
 
 /// Bytes by which a file is known again, at its beginning and at the place up to which it was read.
 const WITNESS_BYTES: u64 = 4096;

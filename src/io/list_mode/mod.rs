@@ -19,14 +19,14 @@ pub mod yrt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::IoError;
-use super::formats::{Access, Content, Format, Reader, not_understood};
+use crate::io::error::IoError;
+use crate::io::formats::{Access, Content, Format, Reader, not_understood};
 use crate::data::{EventChunk, ListFacts, Notice};
 use crate::task::{Stopped, Task};
 
 pub use bytes::ByteStream;
 pub use follow::ListFollower;
-pub use problem::EventProblem;
+pub use crate::io::error::events::EventProblem;
 
 /// Events that a piece has about.
 pub const EVENTS_AT_ONCE: usize = 1 << 16;

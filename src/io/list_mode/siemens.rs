@@ -12,10 +12,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::records::{Records, u32_at};
-use super::{ByteStream, EventProblem, EventReader, ListOptions};
+use super::bytes::ByteStream;
+use crate::io::error::events::EventProblem;
+use super::{EventReader, ListOptions};
 use crate::data::{EventChunk, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency};
-use crate::io::IoError;
-use crate::io::interfile::siemens::{ListHeader, read_list_header};
+use crate::io::error::IoError;
+use crate::io::sinograms::siemens::{ListHeader, read_list_header};
 use crate::scanner::{Cylinder, Detectors, ScanGeometry, Segment};
 
 const WORD_BYTES: usize = 4;

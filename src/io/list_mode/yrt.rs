@@ -6,9 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::records::{Records, f32_at, finite, pair_at, u32_at};
-use super::{ByteStream, EventProblem, EventReader, ListOptions, YrtFields, castor};
+use super::bytes::ByteStream;
+use crate::io::error::events::EventProblem;
+use super::{EventReader, ListOptions, YrtFields, castor};
 use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
-use crate::io::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::error::unsupported::Unsupported;
 use crate::scanner::Detectors;
 
 /// Bytes of time and crystals.

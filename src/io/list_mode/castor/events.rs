@@ -7,11 +7,15 @@ use super::ends::Ends;
 use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
 use super::normalization::{Allowed, PairFactors};
-use super::{Table, histogram_events, table_of};
+use super::scanner::Table;
+use super::{histogram_events, table_of};
 use crate::data::{Attenuation, EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
-use crate::io::list_mode::{ByteStream, EventProblem, EventReader, ListOptions};
-use crate::io::{IoError, Unsupported};
+use crate::io::list_mode::bytes::ByteStream;
+use crate::io::error::events::EventProblem;
+use crate::io::list_mode::{EventReader, ListOptions};
+use crate::io::error::IoError;
+use crate::io::error::unsupported::Unsupported;
 
 /// A list of events.
 struct CastorList {

@@ -3,7 +3,7 @@
 
 use super::keys::Keys;
 use super::scanner::Layer;
-use crate::io::IoError;
+use crate::io::error::IoError;
 use crate::scanner::Crystal;
 
 /// A row of things inside one another, along one direction: crystals in submodules in modules in a sector (in a row of sectors).

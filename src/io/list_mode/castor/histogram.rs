@@ -9,8 +9,11 @@ use super::header::{Header, Mode, Tof};
 use super::table_of;
 use crate::data::TofFacts;
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
-use crate::io::list_mode::{ByteStream, EventProblem, ListOptions};
-use crate::io::{IoError, Unsupported};
+use crate::io::list_mode::bytes::ByteStream;
+use crate::io::error::events::EventProblem;
+use crate::io::list_mode::ListOptions;
+use crate::io::error::IoError;
+use crate::io::error::unsupported::Unsupported;
 use crate::scanner::Detectors;
 
 /// A bin of a histogram.

@@ -11,8 +11,10 @@ use super::histogram::{Histogram, HistogramBin};
 use super::normalization::PairFactors;
 use super::table_of;
 use crate::data::{Attenuation, EventChunk, ListFacts, Notice};
-use crate::io::list_mode::{ByteStream, EVENTS_AT_ONCE, EventReader, ListOptions};
-use crate::io::{IoError, Unsupported};
+use crate::io::list_mode::bytes::ByteStream;
+use crate::io::list_mode::{EVENTS_AT_ONCE, EventReader, ListOptions};
+use crate::io::error::IoError;
+use crate::io::error::unsupported::Unsupported;
 
 /// Most counts of a bin: 32-bit floats hold all whole numbers up to here.
 const MOST_COUNTS: f32 = 16_777_216.0;

@@ -35,8 +35,9 @@ pub use writer::Writer;
 pub(super) use scanner::{Table, read as read_table};
 
 use super::ListOptions;
-use crate::io::{IoError, Unsupported};
-use header::Header;
+use crate::io::error::IoError;
+use crate::io::error::unsupported::Unsupported;
+use self::header::Header;
 
 /// The data file that a header names, if it is one.
 pub(in crate::io) fn data_file(header: &Path) -> Option<PathBuf> {

@@ -6,9 +6,10 @@ use std::path::Path;
 use super::geom;
 use super::keys::Keys;
 use crate::geometry::Point;
-use crate::io::blocks::regular_file_len;
-use crate::io::crystals::{Crystals, read_crystals};
-use crate::io::{IoError, Unsupported};
+use crate::io::bytes::blocks::regular_file_len;
+use crate::io::own::crystals::{Crystals, read_crystals};
+use crate::io::error::IoError;
+use crate::io::error::unsupported::Unsupported;
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
 
 /// Bytes of a crystal in a look-up table.

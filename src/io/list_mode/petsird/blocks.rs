@@ -2,7 +2,7 @@
 
 use super::binary::{Value, missing};
 use super::geometry::Transform;
-use super::problem::PetsirdProblem;
+use crate::io::error::petsird::PetsirdProblem;
 use super::schema::{Schema, Type, TypeId};
 
 /// A kind of time block.

@@ -1,7 +1,7 @@
 //! Coincidences as records: their schema becomes a short plan once, by which they are read one after the other.
 
 use super::binary::{Fault, MAX_VARINT, missing, varint};
-use super::problem::PetsirdProblem;
+use crate::io::error::petsird::PetsirdProblem;
 use super::schema::{Form, Number, Schema, Sizes, Type, TypeId};
 use crate::data::Events;
 

@@ -9,7 +9,7 @@
 
 use super::binary::{Value, unlike};
 use super::geometry::ModuleType;
-use super::problem::PetsirdProblem;
+use crate::io::error::petsird::PetsirdProblem;
 use crate::data::{Fingerprint, PairEfficiency};
 
 /// The efficiencies of a file, energies together.
@@ -251,7 +251,7 @@ impl Table {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::schema::Record;
+    use crate::io::list_mode::petsird::schema::Record;
     use super::*;
 
     fn record(fields: &[(&str, Value)]) -> Value {

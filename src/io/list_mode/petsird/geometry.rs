@@ -2,7 +2,7 @@
 //! transform, x' = R x + t. What a transform's t is does not matter: a box may begin at 0.
 
 use super::binary::Value;
-use super::problem::PetsirdProblem;
+use crate::io::error::petsird::PetsirdProblem;
 use crate::geometry::Point;
 use crate::scanner::Crystal;
 

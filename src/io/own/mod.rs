@@ -1,0 +1,15 @@
+//! TODO: purpose.
+
+pub mod calibration;
+pub mod crystals;
+pub mod measurements;
+pub mod provenance;
+pub mod roi_entry;
+pub mod rois;
+pub mod saved_matrix;
+pub mod saved_pairs;
+pub mod saved_sensitivity;
+pub mod saved_tubes;
+pub mod session_text;
+pub mod toml_text;
+

@@ -1,0 +1,5 @@
+//! TODO: purpose.
+
+pub mod interfile;
+pub mod siemens;
+
