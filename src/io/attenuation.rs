@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
-use crate::io::by_content::read_volume;
 use crate::data::{AttenuationMap, Notice, Unit};
+use crate::io::by_content::read_volume;
+use crate::io::error::{IoError, Unsupported};
 
 /// No matter that a photon passes has more, 1/cm: lead has 1.8.
 const MOST_PER_CM: f32 = 2.0;

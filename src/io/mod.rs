@@ -5,33 +5,51 @@
 //!
 //! Every reader checks the file's size against its header before it allocates, and every writer completes a temporary
 //! file before it replaces one that exists.
+//!
+//! Folders and files stand in rows as the modules of the crate do: one imports only from lower rows.
+//! `tests/project/layers.rs` reads this table and enforces it:
+//!
+//! ```text
+//! row 1: error
+//! row 2: bytes
+//! row 3: own
+//! row 4: epri images sinograms
+//! row 5: list_mode
+//! row 6: formats
+//! row 7: by_content files sweep
+//! row 8: attenuation study
+//! ```
 
-mod sinograms;
-mod images;
-mod epri;
-mod own;
-mod bytes;
 mod attenuation;
 mod by_content;
+mod bytes;
+mod epri;
 mod error;
 mod files;
 pub mod formats;
+mod images;
 pub mod list_mode;
+mod own;
+mod sinograms;
 mod study;
 mod sweep;
 
 pub use attenuation::{map_beside, read_attenuation};
-pub use by_content::{check_image_unit, read_projections, read_volume, write_described_volume, write_projections, write_volume};
+pub use by_content::{
+    check_image_unit, open_list_mode, read_projections, read_volume, write_described_volume, write_projections, write_volume,
+};
 pub use bytes::checksum::content_of;
-pub use images::description::{ImageDescription, filter_width};
-pub use error::IoError;
-pub use files::{files_read, files_written, header_of, identity};
-pub use epri::follow::{SweepFollower, SweepUpdate};
-pub use formats::FileKind;
-pub use error::form::FormProblem;
 pub use bytes::pending::{discard_unfinished, write_whole};
+pub use epri::follow::{SweepFollower, SweepUpdate};
+pub use error::{EventProblem, FormProblem, IoError, PetsirdProblem, RegionProblem, RoiProblem, Unsupported};
+pub use files::{files_read, files_written, header_of, identity};
+pub use formats::FileKind;
+pub use images::description::{ImageDescription, filter_width};
 pub use images::png::{Picture, write_png};
-pub use error::rois::{RegionProblem, RoiProblem};
+pub use images::{dicom, nifti, numpy_image};
+pub use own::{
+    calibration, crystals, measurements, provenance, rois, saved_matrix, saved_pairs, saved_sensitivity, saved_tubes,
+    session_text,
+};
 pub use study::{Correction, read_pair_study, read_study};
-pub use sweep::{read_reference, read_sweep, read_sweep_at_phase, write_sweep};
-pub use error::unsupported::Unsupported;
+pub use sweep::{follow_sweep, read_reference, read_sweep, read_sweep_at_phase, write_sweep};

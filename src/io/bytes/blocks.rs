@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use crate::io::error::IoError;
 use super::numbers::NumberFormat;
+use crate::io::error::IoError;
 
 /// Values that one task reads at a time.
 const BLOCK_VALUES: usize = 1 << 18;
@@ -42,7 +42,12 @@ impl<'a> BlockReader<'a> {
 }
 
 /// Values that lie one after the other from byte `offset` on. The caller has checked that the file holds them.
-pub(in crate::io) fn read_contiguous(path: &Path, format: NumberFormat, offset: u64, num_values: usize) -> Result<Vec<f32>, IoError> {
+pub(in crate::io) fn read_contiguous(
+    path: &Path,
+    format: NumberFormat,
+    offset: u64,
+    num_values: usize,
+) -> Result<Vec<f32>, IoError> {
     let mut values = zeroed(path, num_values)?;
     let block_bytes = (BLOCK_VALUES * format.number_type.num_bytes()) as u64;
     values.par_chunks_mut(BLOCK_VALUES).enumerate().try_for_each_init(

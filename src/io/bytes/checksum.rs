@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crc32fast::Hasher;
 use rayon::prelude::*;
 
-use crate::io::error::IoError;
 use crate::data::Fingerprint;
+use crate::io::error::IoError;
 
 /// Bytes that one task hashes.
 const BLOCK_BYTES: u64 = 4 << 20;

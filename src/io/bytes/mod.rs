@@ -1,4 +1,4 @@
-//! TODO: purpose.
+//! Bytes and numbers of files: reading in blocks, number formats, checksums, and writing through a temporary file.
 
 pub mod blocks;
 pub mod checksum;
@@ -7,4 +7,3 @@ pub mod npy;
 pub mod numbers;
 pub mod pair;
 pub mod pending;
-

@@ -13,8 +13,7 @@ use std::path::Path;
 
 use super::blocks::{read_contiguous, regular_file_len};
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 
 /// Longest header that is read.
 const MAX_HEADER: u64 = 1 << 16;

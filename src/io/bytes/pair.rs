@@ -5,9 +5,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::io::error::IoError;
 use super::checksum::{Checksum, ChecksumWriter};
 use super::pending::{PendingFile, write_whole};
+use crate::io::error::IoError;
 
 /// Both files of a pair, complete, not yet in their places.
 pub(in crate::io) struct PendingPair {

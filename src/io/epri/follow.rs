@@ -8,16 +8,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::formats::{Format, Reader};
-use super::records::{Records, check_finite};
-use crate::io::sweep::{attach_reference, num_measured};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
 use super::bes3t;
+use super::records::{ReadHeader, Records, check_finite, num_measured};
 use crate::data::{Notice, Phase, Projection, Study, Sweep};
-
-/// Reads the header of a format: a sweep without projections, and where they are.
-pub(in crate::io) type ReadHeader = fn(&Path) -> Result<(Study<Sweep>, Records), IoError>;
+use crate::io::error::IoError;
 
 /// Follows the data file of a sweep.
 #[derive(Debug)]
@@ -64,19 +58,13 @@ pub struct SweepUpdate {
 }
 
 impl SweepFollower {
-    /// Opens a sweep (Bruker's BES3T or the program's own form): what its header tells, without any projection, which the first
-    /// [`SweepFollower::poll`] gives. The data file need not be there yet. `reference` as in [`crate::io::sweep::read_sweep`].
+    /// Returns a study without projections, which has the content of a header, and what follows its data file. The first
+    /// [`SweepFollower::poll`] returns projections; the data file need not exist yet.
     ///
     /// # Errors
-    /// The header cannot be read, another format, a reference that was asked for and cannot be used.
-    pub fn open(path: &Path, reference: Option<&Path>) -> Result<(Study<Sweep>, Self), IoError> {
-        let followed = match Format::of(path).map(|format| &format.reader) {
-            Some(Reader::Sweep(reader)) => reader.header,
-            _ => None,
-        };
-        let read_header = followed.ok_or_else(|| IoError::unsupported(path, Unsupported::NotFollowed))?;
-        let (mut study, records) = read_header(path)?;
-        attach_reference(&mut study, path, reference)?;
+    /// The header cannot be read.
+    pub(in crate::io) fn new(path: &Path, read_header: ReadHeader) -> Result<(Study<Sweep>, Self), IoError> {
+        let (study, records) = read_header(path)?;
         let follower = Self {
             header: path.to_owned(),
             read_header,

@@ -1,4 +1,4 @@
-//! TODO: purpose.
+//! EPRI acquisitions: Bruker BES3T, sets of NumPy arrays, the program's own form, and acquisitions in progress.
 
 pub mod bes3t;
 pub mod follow;
@@ -7,4 +7,3 @@ pub mod phase;
 pub mod records;
 pub mod saved_sweep;
 pub mod sweep_space;
-

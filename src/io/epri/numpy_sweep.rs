@@ -16,14 +16,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::bytes::npy::{Array, read_array};
 use super::records::check_finite;
 use super::sweep_space::{in_space, space_of};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
 use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
+use crate::io::bytes::npy::{Array, read_array};
+use crate::io::error::{IoError, Unsupported};
 use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
 
 /// mT in a gauss, and mT/mm in a G/cm.

@@ -4,12 +4,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::phase::{Moments, turned};
+use crate::data::{Direction, Phase, Projection, Study, Sweep};
 use crate::io::bytes::blocks::{read_contiguous, regular_file_len};
 use crate::io::bytes::numbers::NumberFormat;
-use super::phase::{Moments, turned};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
-use crate::data::{Direction, Phase, Projection};
+use crate::io::error::{IoError, Unsupported};
 
 /// Where a record's projection belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,3 +132,11 @@ pub(in crate::io) fn check_finite(path: &Path, what: &str, values: &[f32]) -> Re
     let problem = Unsupported::NotFinite { sample: sample + 1, what: what.to_owned(), value: values[sample] };
     Err(IoError::unsupported(path, problem))
 }
+
+/// How many projections there are without those of zeros at the end.
+pub(in crate::io) fn num_measured(projections: &[Projection]) -> usize {
+    projections.iter().rposition(|projection| !projection.is_zero()).map_or(0, |last| last + 1)
+}
+
+/// Reads the header of a format: a sweep without projections, and where they are.
+pub(in crate::io) type ReadHeader = fn(&Path) -> Result<(Study<Sweep>, Records), IoError>;

@@ -37,21 +37,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::records;
+use super::records::{Planned, Records, check_finite};
+use super::sweep_space::{in_space, space_of};
+use crate::data::{
+    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
+};
 use crate::io::bytes::blocks::{read_contiguous, read_text, regular_file_len};
 use crate::io::bytes::checksum::check_pair;
 use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
 use crate::io::bytes::pair::PendingPair;
 use crate::io::bytes::pending::write_f32_le;
-use super::records;
-use super::records::{Planned, Records, check_finite};
-use super::sweep_space::{in_space, space_of};
+use crate::io::error::{FormProblem, IoError, Unsupported};
 use crate::io::own::toml_text::{syntax, version};
-use crate::io::error::form::FormProblem;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
-use crate::data::{
-    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
-};
 use crate::scanner::epri::half_circle_weights;
 
 /// Version that is written, and the earlier one that is still read.

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
 use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
+use crate::io::error::{IoError, Unsupported};
 
 /// How far directions may be from a plane, and from each other to be the same, radians: gradients are written in single
 /// precision or with few decimals.

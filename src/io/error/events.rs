@@ -1,8 +1,8 @@
 //! What can be wrong in list-mode data, one variant for each problem.
 
 use super::petsird::PetsirdProblem;
-use crate::coded::coded;
 use super::unsupported::Unsupported;
+use crate::coded::coded;
 use crate::words::counted;
 
 /// A problem of list-mode data. Each has a code: [`Coded::code`](crate::coded::Coded::code).

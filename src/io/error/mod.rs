@@ -1,21 +1,24 @@
 //! What can go wrong with a file, as sentences.
 
-pub mod events;
-pub mod form;
-pub mod petsird;
-pub mod rois;
-pub mod unsupported;
+mod events;
+mod form;
+mod petsird;
+mod rois;
+mod unsupported;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use self::events::EventProblem;
-use self::rois::RoiProblem;
-use self::unsupported::Unsupported;
 use crate::coded::Coded;
 use crate::data::CountsError;
 use crate::geometry::GridError;
 use crate::scanner::{DetectorsError, ScanGeometryError};
+
+pub use events::EventProblem;
+pub use form::FormProblem;
+pub use petsird::PetsirdProblem;
+pub use rois::{RegionProblem, RoiProblem};
+pub use unsupported::Unsupported;
 
 /// Why a file could not be read or written.
 ///
@@ -289,8 +292,8 @@ impl IoError {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::form::FormProblem;
+    use super::*;
 
     #[test]
     fn codes_are_stable() {

@@ -17,15 +17,14 @@ use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
 use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
 
-use crate::io::bytes::blocks::{read_contiguous, regular_file_len, zeroed};
 use super::description::whole_words;
+use crate::data::{Notice, Unit, Volume};
+use crate::geometry::Grid;
+use crate::io::bytes::blocks::{read_contiguous, regular_file_len, zeroed};
 use crate::io::bytes::gzip::GzipReader;
 use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
 use crate::io::bytes::pending::PendingFile;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
-use crate::data::{Notice, Unit, Volume};
-use crate::geometry::Grid;
+use crate::io::error::{IoError, Unsupported};
 
 /// Bytes of a NIfTI-1 header.
 const HEADER_BYTES: u64 = 348;

@@ -3,14 +3,13 @@
 
 use std::path::Path;
 
-use crate::io::bytes::npy::{Array3, read_array3, write_header};
-use crate::io::bytes::pending::{PendingFile, write_f32_le};
-use crate::io::own::provenance;
-use crate::io::own::provenance::{Found, ImageRecord};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
+use crate::io::bytes::npy::{Array3, read_array3, write_header};
+use crate::io::bytes::pending::{PendingFile, write_f32_le};
+use crate::io::error::{IoError, Unsupported};
+use crate::io::own::provenance;
+use crate::io::own::provenance::{Found, ImageRecord};
 
 /// Reads an image whose grid stands in the record beside it, and says what a user should know about it.
 ///

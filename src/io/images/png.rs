@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::io::error::IoError;
 use crate::io::bytes::pending::write_whole;
+use crate::io::error::IoError;
 
 /// A picture and what is said of it.
 pub struct Picture<'a> {

@@ -8,7 +8,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::EventReader;
+use super::reader::EventReader;
 use crate::data::{EventChunk, ListFacts, Notice, frame_words};
 use crate::io::error::IoError;
 

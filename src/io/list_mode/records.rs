@@ -5,9 +5,8 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::bytes::ByteStream;
-use super::EVENTS_AT_ONCE;
-use crate::io::error::events::EventProblem;
-use crate::io::error::IoError;
+use super::reader::EVENTS_AT_ONCE;
+use crate::io::error::{EventProblem, IoError};
 
 /// Bytes that are looked at together at most, where an event does not take more.
 const MOST_AT_ONCE: usize = 4 << 20;

@@ -11,12 +11,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::records::{Records, u32_at};
 use super::bytes::ByteStream;
-use crate::io::error::events::EventProblem;
-use super::{EventReader, ListOptions};
+use super::options::ListOptions;
+use super::reader::EventReader;
+use super::records::{Records, u32_at};
 use crate::data::{EventChunk, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency};
-use crate::io::error::IoError;
+use crate::io::error::{EventProblem, IoError};
 use crate::io::sinograms::siemens::{ListHeader, read_list_header};
 use crate::scanner::{Cylinder, Detectors, ScanGeometry, Segment};
 

@@ -5,13 +5,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::records::{Records, f32_at, finite, pair_at, u32_at};
 use super::bytes::ByteStream;
-use crate::io::error::events::EventProblem;
-use super::{EventReader, ListOptions, YrtFields, castor};
+use super::castor::scanner;
+use super::options::{ListOptions, YrtFields};
+use super::reader::EventReader;
+use super::records::{Records, f32_at, finite, pair_at, u32_at};
 use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{EventProblem, IoError, Unsupported};
 use crate::scanner::Detectors;
 
 /// Bytes of time and crystals.
@@ -59,7 +59,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     }
     let size = PLAIN_BYTES + if tof_ps.is_some() { 4 } else { 0 } + if has_randoms { 4 } else { 0 };
     let records = Records::open(path, size)?;
-    let detectors = Arc::new(castor::read_table(scanner)?.detectors);
+    let detectors = Arc::new(scanner::read(scanner)?.detectors);
     let randoms = if has_randoms { Some((size - 4, records.last(|record| u32_at(record, 0))?)) } else { None };
     let tof = tof_ps.map(|[fwhm_ps, _]| tof_facts(&detectors, fwhm_ps, tof_range_ps));
     let decoder = Decoder {

@@ -13,12 +13,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::toml_text::syntax;
 use crate::io::bytes::blocks::read_text;
 use crate::io::bytes::pending::write_whole;
-use super::toml_text::syntax;
-use crate::io::error::form::FormProblem;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{FormProblem, IoError, Unsupported};
 
 /// Version of the format.
 const VERSION: u32 = 1;

@@ -31,12 +31,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::io::bytes::blocks::read_text;
 use super::toml_text::{syntax, version};
-use crate::io::error::form::FormProblem;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
 use crate::geometry::Point;
+use crate::io::bytes::blocks::read_text;
+use crate::io::error::{FormProblem, IoError, Unsupported};
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
 
 const VERSION: u32 = 1;

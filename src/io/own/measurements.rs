@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::io::error::IoError;
 use crate::io::bytes::blocks::regular_file_len;
+use crate::io::error::IoError;
 
 /// One measured number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

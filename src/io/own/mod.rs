@@ -1,4 +1,4 @@
-//! TODO: purpose.
+//! The program's own forms, and tables: headers in TOML with numbers in a data file, provenance records, regions of interest, CSV.
 
 pub mod calibration;
 pub mod crystals;
@@ -12,4 +12,3 @@ pub mod saved_sensitivity;
 pub mod saved_tubes;
 pub mod session_text;
 pub mod toml_text;
-

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::io::error::IoError;
-use crate::io::bytes::pending::PendingFile;
 use crate::data::Unit;
 use crate::geometry::{Grid, GridError};
+use crate::io::bytes::pending::PendingFile;
+use crate::io::error::IoError;
 
 /// What stands under the key `program` of every record: by it the program knows its own.
 pub const PROGRAM: &str = "tomoscope";

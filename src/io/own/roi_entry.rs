@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::io::error::rois::RegionProblem;
 use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
 use crate::geometry::Grid;
+use crate::io::error::RegionProblem;
 
 /// Most voxels of the grid of an isocontour, so that a small file cannot ask for all memory.
 const MAX_CONTOUR_VOXELS: usize = 1 << 26;

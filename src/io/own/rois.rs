@@ -38,14 +38,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+pub use super::roi_entry::RoiEntry;
+use super::toml_text::{syntax, version};
+use crate::data::{Notice, Roi, RoiRole};
 use crate::io::bytes::blocks::read_text;
 use crate::io::bytes::pending::write_whole;
-pub use super::roi_entry::RoiEntry;
-use crate::io::error::rois::RoiProblem;
-use super::toml_text::{syntax, version};
-use crate::io::error::form::FormProblem;
-use crate::io::error::IoError;
-use crate::data::{Notice, Roi, RoiRole};
+use crate::io::error::{FormProblem, IoError, RoiProblem};
 
 /// Version of the format that is written; older ones are read.
 const VERSION: u32 = 2;

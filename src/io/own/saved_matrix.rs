@@ -37,12 +37,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::toml_text::{HeaderForm, pair_header};
+use crate::data::{BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::io::bytes::blocks::zeroed;
 use crate::io::bytes::pair::PendingPair;
-use super::toml_text::{HeaderForm, pair_header};
-use crate::io::error::form::FormProblem;
-use crate::io::error::IoError;
-use crate::data::{BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
+use crate::io::error::{FormProblem, IoError};
 use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;

@@ -19,15 +19,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::toml_text::{HeaderForm, pair_header};
+use crate::data::{Unit, Volume};
+use crate::geometry::Grid;
 use crate::io::bytes::blocks::read_contiguous;
 use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
 use crate::io::bytes::pair::PendingPair;
 use crate::io::bytes::pending::write_f32_le;
-use super::toml_text::{HeaderForm, pair_header};
-use crate::io::error::form::FormProblem;
-use crate::io::error::IoError;
-use crate::data::{Unit, Volume};
-use crate::geometry::Grid;
+use crate::io::error::{FormProblem, IoError};
 
 const VERSION: u32 = 1;
 

@@ -5,12 +5,10 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::toml_text::{syntax, version};
 use crate::io::bytes::blocks::read_text;
 use crate::io::bytes::pending::write_whole;
-use super::toml_text::{syntax, version};
-use crate::io::error::form::FormProblem;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{FormProblem, IoError, Unsupported};
 
 /// Version of the form that is written and read.
 pub const VERSION: u32 = 1;

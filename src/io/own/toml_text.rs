@@ -7,9 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::io::bytes::blocks::{read_text, regular_file_len};
 use crate::io::bytes::checksum::check_pair;
-use crate::io::error::form::FormProblem;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{FormProblem, IoError, Unsupported};
 
 /// Returns the place and the message of an error, without the line itself, which may be of any length.
 pub(in crate::io) fn syntax(text: &str, error: &toml::de::Error) -> FormProblem {

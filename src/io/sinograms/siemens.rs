@@ -14,8 +14,7 @@ use super::interfile::scanner;
 use super::interfile::scanner::Sampling;
 use crate::data::{Michelogram, Notice};
 use crate::io::bytes::numbers::{ByteOrder, NumberFormat};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
 /// The mMR in headers.

@@ -10,8 +10,7 @@ use std::f64::consts::TAU;
 use super::header::Descriptor;
 use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
 use crate::io::epri::records::Planned;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 use crate::scanner::epri::{half_circle_weights, unit_vector};
 
 const DEVICE: &str = "grdUnit";

@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::io::bytes::blocks::read_text;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 
 /// Largest descriptor that is read.
 const MAX_BYTES: u64 = 1 << 20;

@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 
 use self::gradient::Gradients;
 use self::header::Descriptor;
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
 use super::records::{Kind, Planned, Records, check_finite};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
 use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind};
+use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
+use crate::io::error::{IoError, Unsupported};
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use crate::io::images::description::{ImageDescription, filter_width, whole_words};
 use super::pixels::{Stored, decimal, stored};
 use crate::data::Unit;
 use crate::geometry::Grid;
+use crate::io::images::description::{ImageDescription, filter_width, whole_words};
 
 /// Characters of a long string (value representation LO).
 const LONG_STRING: usize = 64;

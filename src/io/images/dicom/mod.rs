@@ -22,12 +22,11 @@ use dicom_dictionary_std::{tags, uids};
 use dicom_object::{FileMetaTableBuilder, InMemDicomObject, OpenFileOptions};
 use rayon::prelude::*;
 
-use super::description::ImageDescription;
-use crate::io::bytes::pending::PendingFolder;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
-use crate::data::{Unit, Volume};
 use self::attributes::{Series, add_slice, series};
+use super::description::ImageDescription;
+use crate::data::{Unit, Volume};
+use crate::io::bytes::pending::PendingFolder;
+use crate::io::error::{IoError, Unsupported};
 
 pub use attributes::Patient;
 

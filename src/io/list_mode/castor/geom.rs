@@ -2,7 +2,7 @@
 //! +y, its first crystal at −x; the next ones follow clockwise (towards +x), or mirrored where the rotation is counter-clockwise.
 
 use super::keys::Keys;
-use super::scanner::Layer;
+use super::layer::Layer;
 use crate::io::error::IoError;
 use crate::scanner::Crystal;
 

@@ -11,8 +11,7 @@ use super::header::{Header, Layout, Mode, Tof};
 use super::scanner::CRYSTAL_BYTES;
 use crate::data::{Events, ListFacts};
 use crate::io::bytes::pending::PendingFile;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{Cylinder, Detectors};
 
 /// Most layers of crystals that a table is written for.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::io::error::petsird::PetsirdProblem;
 use super::schema::{Form, Number, Record, Schema, Sizes, Type, TypeId};
-use crate::io::error::IoError;
+use crate::io::error::{IoError, PetsirdProblem};
 use crate::io::list_mode::bytes::ByteStream;
 
 /// Most bytes that a value takes which is kept as a whole, in the file or in memory.

@@ -2,8 +2,8 @@
 //! transform, x' = R x + t. What a transform's t is does not matter: a box may begin at 0.
 
 use super::binary::Value;
-use crate::io::error::petsird::PetsirdProblem;
 use crate::geometry::Point;
+use crate::io::error::PetsirdProblem;
 use crate::scanner::Crystal;
 
 /// How far from rigid a transform may be, and edges from being at right angles.

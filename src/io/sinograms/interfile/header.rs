@@ -8,8 +8,7 @@ use crate::data::Notice;
 use crate::io::bytes::blocks::{read_text, regular_file_len};
 use crate::io::bytes::checksum::check_pair;
 use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 
 /// Largest header that is read; real ones have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -282,7 +281,13 @@ impl Header {
 impl DataSource {
     /// Checks that the data file holds `num_values` numbers, before anything is allocated for them, and that they are those
     /// that the header was written with.
-    pub(in crate::io) fn check(&self, header: &Header, num_values: usize, what: &str, notices: &mut Vec<Notice>) -> Result<(), IoError> {
+    pub(in crate::io) fn check(
+        &self,
+        header: &Header,
+        num_values: usize,
+        what: &str,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), IoError> {
         let missing = |source| IoError::DataFileMissing {
             header: header.path.clone(),
             named: header.text("name of data file").unwrap_or_default().to_owned(),

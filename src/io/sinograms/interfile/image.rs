@@ -10,8 +10,7 @@ use crate::io::bytes::blocks::read_contiguous;
 use crate::io::bytes::checksum::Checksum;
 use crate::io::bytes::pair::PendingPair;
 use crate::io::bytes::pending::write_f32_le;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 
 /// A key of our own that names the unit of the values; other programs pass it over.
 const UNIT_KEY: &str = "tomoscope image unit";

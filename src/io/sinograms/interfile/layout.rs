@@ -2,8 +2,7 @@
 
 use super::header::Header;
 use super::scanner::Sampling;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 use crate::scanner::Segment;
 
 /// What follows the segment as the slowest axis.

@@ -15,21 +15,18 @@
 //!
 //! Coordinates are the scanner's, however the patient lay: STIR turns them only when it goes to patient coordinates.
 
-mod header;
+pub(super) mod header;
 mod image;
-mod layout;
-mod projections;
-mod scanner;
-pub(in crate::io) mod siemens;
+pub(super) mod layout;
+pub(super) mod projections;
+pub(super) mod scanner;
 
 pub use image::{read_image, write_image};
 pub use projections::{read_projections, write_projections};
-pub use super::siemens::{SiemensSinograms, read_siemens_sinograms};
 
 use std::path::{Path, PathBuf};
 
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 
 /// The data file that a header names, if it is one.
 pub(in crate::io) fn data_file(header: &Path) -> Option<PathBuf> {

@@ -10,11 +10,11 @@ use super::header::{CHECKSUM, DataSource, Header};
 use super::layout::{AxisOrder, Layout};
 use super::scanner;
 use crate::data::{Michelogram, Notice};
-use crate::io::error::IoError;
 use crate::io::bytes::blocks::{BlockReader, zeroed};
 use crate::io::bytes::checksum::Checksum;
 use crate::io::bytes::pair::PendingPair;
 use crate::io::bytes::pending::write_f32_le;
+use crate::io::error::IoError;
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
 /// Views that one task of the reader handles where a file holds sinograms: enough of them that each read is some ten

@@ -2,8 +2,7 @@
 
 use super::header::Header;
 use crate::data::Notice;
-use crate::io::error::IoError;
-use crate::io::error::unsupported::Unsupported;
+use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{InPlane, ScanGeometry, Scanner, Segment, find_by_originating_system};
 
 /// Lengths that differ by less are the same: STIR writes six digits.
