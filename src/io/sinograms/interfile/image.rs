@@ -144,3 +144,61 @@ fn write_header(w: &mut dyn Write, volume: &Volume, data_name: &str, checksum: C
     }
     writeln!(w, "number of time frames := 1\n!END OF INTERFILE :=")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const OLD: &str = "!INTERFILE :=\nname of data file := a.v\n!number format := float\n!number of bytes per pixel := 4\n\
+                       imagedata byte order := LITTLEENDIAN\n!matrix size [1] := 1\n!matrix size [2] := 1\n!matrix size [3] := 1\n\
+                       !END OF INTERFILE :=\n";
+
+    #[test]
+    fn the_old_pair_stays_where_the_data_cannot_take_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let [header, data] = ["a.hv", "a.v"].map(|name| folder.path().join(name));
+        for is_there in [true, false] {
+            if is_there {
+                fs::write(&header, OLD).unwrap();
+                fs::write(&data, [0; 4]).unwrap();
+            }
+            let pair =
+                PendingPair::write([&header, &data], |writer| writer.write_all(b"new!"), |writer, _| write!(writer, "new"));
+            let pair = pair.unwrap();
+            // A folder takes the place of the data in the meantime.
+            let _ = fs::remove_file(&data);
+            fs::create_dir(&data).unwrap();
+            assert!(pair.commit().is_err());
+            assert_eq!(fs::read_to_string(&header).ok(), is_there.then(|| OLD.to_owned()));
+            fs::remove_dir(&data).unwrap();
+            let _ = fs::remove_file(&header);
+        }
+    }
+
+    #[test]
+    fn a_pair_that_was_half_replaced_is_refused_also_over_another_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        let [header, data] = ["a.hv", "a.v"].map(|name| folder.path().join(name));
+        fs::write(&header, OLD).unwrap();
+        fs::write(&data, [0; 4]).unwrap();
+        read_image(&header).unwrap();
+        let pair = PendingPair::write(
+            [&header, &data],
+            |writer| writer.write_all(&1f32.to_le_bytes()),
+            |writer, checksum| {
+                write!(writer, "{}", OLD.replacen('\n', &format!("\n; tomoscope data checksum := {checksum}\n"), 1))
+            },
+        );
+        // Killed between the two.
+        let PendingPair { header: new, data: unborn } = pair.unwrap();
+        new.commit().unwrap();
+        drop(unborn);
+        let error = read_image(&header).unwrap_err();
+        assert!(
+            matches!(&error, IoError::NotAPair { header: found, data: of, .. } if *found == header && *of == data),
+            "{error}"
+        );
+    }
+}
