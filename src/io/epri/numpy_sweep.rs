@@ -21,6 +21,7 @@ use super::sweep_space::{in_space, space_of};
 use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
+use crate::geometry::Vector;
 use crate::io::bytes::npy::{Array, read_array};
 use crate::io::error::{IoError, Unsupported};
 use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
@@ -194,7 +195,7 @@ fn vectors(path: &Path, num_projections: usize) -> Result<(Vec<Direction>, usize
 }
 
 fn length(v: Direction) -> f64 {
-    v.iter().map(|x| x * x).sum::<f64>().sqrt()
+    Vector::from(v).norm()
 }
 
 /// Index and unit vector of those that are not zero.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
+use crate::geometry::Vector;
 use crate::io::error::{IoError, Unsupported};
 
 /// How far directions may be from a plane, and from each other to be the same, radians: gradients are written in single
@@ -19,9 +20,10 @@ const SHOW_A_PLANE: usize = 3;
 /// # Errors
 /// All lie in one plane that is oblique to the axes.
 pub(in crate::io) fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, Option<Notice>), IoError> {
-    let mut different: Vec<&Direction> = Vec::new();
-    for unit in units {
-        if different.len() < SHOW_A_PLANE && different.iter().all(|other| length(cross(unit, other)) > TOLERANCE) {
+    let units: Vec<Vector> = units.iter().map(|&unit| unit.into()).collect();
+    let mut different: Vec<&Vector> = Vec::new();
+    for unit in &units {
+        if different.len() < SHOW_A_PLANE && different.iter().all(|other| unit.cross(other).norm() > TOLERANCE) {
             different.push(unit);
         }
     }
@@ -34,14 +36,12 @@ pub(in crate::io) fn space_of(path: &Path, units: &[Direction]) -> Result<(Sweep
         return Ok((space, Some(Notice::info(format!("All directions lie in one plane: the image is a slice ({space})")))));
     }
     // The normal of a plane through the first and the direction that is farthest from it.
-    let normals = units.iter().map(|unit| cross(&units[0], unit));
-    let normal = normals.max_by(|a, b| length(*a).total_cmp(&length(*b))).unwrap_or_default();
-    let normal = normal.map(|c| c / length(normal));
-    let from_plane = |unit: &Direction| (0..3).map(|a| normal[a] * unit[a]).sum::<f64>().abs();
-    if units.iter().any(|unit| from_plane(unit) > TOLERANCE) {
+    let normals = units.iter().map(|unit| units[0].cross(unit));
+    let normal = normals.max_by(|a, b| a.norm().total_cmp(&b.norm())).unwrap_or_default().normalize();
+    if units.iter().any(|unit| normal.dot(unit).abs() > TOLERANCE) {
         return Ok((SweepSpace::Volume, None));
     }
-    Err(IoError::unsupported(path, Unsupported::ObliqueSlice(normal)))
+    Err(IoError::unsupported(path, Unsupported::ObliqueSlice(normal.into())))
 }
 
 /// A direction along the gradient axes as one of the image.
@@ -60,12 +60,4 @@ pub(in crate::io) fn in_space(space: SweepSpace, unit: Direction) -> Direction {
 fn axes_beside(across: usize) -> [GradientAxis; 2] {
     let [x, y, z] = [GradientAxis::X, GradientAxis::Y, GradientAxis::Z];
     [[y, z], [x, z], [x, y]][across]
-}
-
-fn cross(a: &Direction, b: &Direction) -> Direction {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-fn length(v: Direction) -> f64 {
-    v.iter().map(|c| c * c).sum::<f64>().sqrt()
 }
