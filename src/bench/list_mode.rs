@@ -14,12 +14,12 @@ use crate::coded::Problem;
 use crate::cuda::{self, CudaBackend};
 use crate::data::{Events, TofFacts, Volume, tof_mm};
 use crate::geometry::Grid;
-use crate::measure::median_and_spread;
 use crate::operator::{
     Accumulation, DataSpace, EventLines, EventOrder, EventSplit, EventSubsets, LinearOperator, OperatorError, Subset,
 };
 use crate::random::stream;
 use crate::scanner::{Detectors, PairRays};
+use crate::statistics::median_and_spread;
 use crate::task::Task;
 
 /// Events that are drawn from a stream of random numbers.

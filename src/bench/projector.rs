@@ -15,11 +15,11 @@ use crate::coded::Problem;
 use crate::cuda::{self, BinDriven, CudaBackend};
 use crate::data::Volume;
 use crate::geometry::Grid;
-use crate::measure::median_and_spread;
 #[cfg(feature = "cuda")]
 use crate::operator::BinOrder;
 use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, Subset, ViewProjector};
 use crate::scanner::ScanGeometry;
+use crate::statistics::median_and_spread;
 use crate::task::Task;
 
 /// The slow projector does one view in this many on the CPU; its times are scaled to all and marked.

@@ -8,6 +8,7 @@ use super::placement::turned;
 use crate::data::Volume;
 use crate::data::nema::{LUNG_RADIUS_MM, SPHERE_RING_MM, body_area_mm2, body_centroid_mm, is_in_body};
 use crate::geometry::{Grid, Point};
+use crate::statistics::{median, quantiles};
 
 /// Least overlap of the outline with the phantom's (twice the common area over the sum of both).
 const LEAST_AGREEMENT: f64 = 0.9;
@@ -101,9 +102,7 @@ fn slice_means(volume: &Volume, mask: &[bool]) -> Vec<f64> {
 
 /// First and last of the longest run of slices that hold more than half of what a slice with the body holds.
 fn longest_run(means: &[f64]) -> [usize; 2] {
-    let mut ascending = means.to_vec();
-    ascending.sort_by(f64::total_cmp);
-    let high = crate::measure::quantile(&ascending, 0.9).unwrap_or(0.0);
+    let [high] = quantiles(means.to_vec(), [0.9]).unwrap_or_default();
     let (mut best, mut first) = ([0, 0], 0);
     for (slice, &mean) in means.iter().enumerate() {
         if mean <= 0.5 * high {
@@ -122,9 +121,8 @@ fn longest_run(means: &[f64]) -> [usize; 2] {
 fn outline(mean: &[f64], num_x: usize, num_y: usize) -> Result<Vec<bool>, NemaError> {
     let mut level = mean.iter().sum::<f64>() / mean.len() as f64;
     for _ in 0..LEVEL_STEPS {
-        let mut above: Vec<f64> = mean.iter().copied().filter(|value| *value > 0.5 * level).collect();
-        above.sort_by(f64::total_cmp);
-        level = crate::measure::quantile(&above, 0.5).filter(|level| *level > 0.0).ok_or(NemaError::Empty)?;
+        let above = mean.iter().copied().filter(|value| *value > 0.5 * level).collect();
+        level = median(above).filter(|level| *level > 0.0).ok_or(NemaError::Empty)?;
     }
     let above: Vec<bool> = mean.iter().map(|value| *value > 0.5 * level).collect();
     let body = largest_area(&above, num_x, num_y);
