@@ -4,6 +4,7 @@
 //! `None`, never a number that is not one. The standard deviation within one image is the noise of that image, not of
 //! the experiment.
 
+mod connected;
 mod contrast;
 mod decay;
 mod difference;
