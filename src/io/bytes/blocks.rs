@@ -13,7 +13,7 @@ use crate::io::error::IoError;
 const BLOCK_VALUES: usize = 1 << 18;
 
 /// A file that one thread reads blocks from.
-pub(in crate::io) struct BlockReader<'a> {
+pub struct BlockReader<'a> {
     path: &'a Path,
     format: NumberFormat,
     file: Option<File>,
@@ -22,12 +22,12 @@ pub(in crate::io) struct BlockReader<'a> {
 
 impl<'a> BlockReader<'a> {
     /// A reader of its own; the file is opened at the first block.
-    pub(in crate::io) fn new(path: &'a Path, format: NumberFormat) -> Self {
+    pub fn new(path: &'a Path, format: NumberFormat) -> Self {
         Self { path, format, file: None, bytes: Vec::new() }
     }
 
     /// Fills `values` with the numbers from byte `offset` on.
-    pub(in crate::io) fn read(&mut self, offset: u64, values: &mut [f32]) -> Result<(), IoError> {
+    pub fn read(&mut self, offset: u64, values: &mut [f32]) -> Result<(), IoError> {
         let mut file = match self.file.take() {
             Some(file) => file,
             None => File::open(self.path).map_err(IoError::open(self.path))?,
@@ -42,12 +42,7 @@ impl<'a> BlockReader<'a> {
 }
 
 /// Values that lie one after the other from byte `offset` on. The caller has checked that the file holds them.
-pub(in crate::io) fn read_contiguous(
-    path: &Path,
-    format: NumberFormat,
-    offset: u64,
-    num_values: usize,
-) -> Result<Vec<f32>, IoError> {
+pub fn read_contiguous(path: &Path, format: NumberFormat, offset: u64, num_values: usize) -> Result<Vec<f32>, IoError> {
     let mut values = zeroed(path, num_values)?;
     let block_bytes = (BLOCK_VALUES * format.number_type.num_bytes()) as u64;
     values.par_chunks_mut(BLOCK_VALUES).enumerate().try_for_each_init(
@@ -58,7 +53,7 @@ pub(in crate::io) fn read_contiguous(
 }
 
 /// Zeros whose memory has not been touched yet; an error where the system has no room for them.
-pub(in crate::io) fn zeroed(path: &Path, num_values: usize) -> Result<Vec<f32>, IoError> {
+pub fn zeroed(path: &Path, num_values: usize) -> Result<Vec<f32>, IoError> {
     let no_memory = |_| IoError::Memory { path: path.to_owned(), num_values };
     // `vec!` takes its zeros from the system without writing them, but aborts where there are none: ask first.
     Vec::<f32>::new().try_reserve_exact(num_values).map_err(no_memory)?;
@@ -66,13 +61,13 @@ pub(in crate::io) fn zeroed(path: &Path, num_values: usize) -> Result<Vec<f32>, 
 }
 
 /// Size of a regular file.
-pub(in crate::io) fn regular_file_len(path: &Path) -> Result<u64, IoError> {
+pub fn regular_file_len(path: &Path) -> Result<u64, IoError> {
     let metadata = std::fs::metadata(path).map_err(IoError::open(path))?;
     if metadata.is_file() { Ok(metadata.len()) } else { Err(IoError::NotAFile { path: path.to_owned() }) }
 }
 
 /// A text file of at most `limit` bytes; bytes that are not UTF-8 are replaced.
-pub(in crate::io) fn read_text(path: &Path, limit: u64) -> Result<String, IoError> {
+pub fn read_text(path: &Path, limit: u64) -> Result<String, IoError> {
     let found = regular_file_len(path)?;
     if found > limit {
         return Err(IoError::TextTooLong { path: PathBuf::from(path), limit, found });

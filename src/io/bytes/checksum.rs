@@ -19,11 +19,11 @@ const NAME: &str = "crc32";
 
 /// Checksum of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::io) struct Checksum(u32);
+pub struct Checksum(u32);
 
 impl Checksum {
     /// Of the first `len` bytes of a file.
-    pub(in crate::io) fn of_file(path: &Path, len: u64) -> Result<Self, IoError> {
+    pub fn of_file(path: &Path, len: u64) -> Result<Self, IoError> {
         let hash = |block: u64| {
             let start = block * BLOCK_BYTES;
             let mut bytes = vec![0; BLOCK_BYTES.min(len - start) as usize];
@@ -81,7 +81,7 @@ fn take_in(content: &mut Fingerprint, path: &Path) -> Result<(), IoError> {
 }
 
 /// Refuses a data file whose first `len` bytes do not have the checksum that its header tells.
-pub(in crate::io) fn check_pair(header: &Path, data: &Path, len: u64, recorded: &str) -> Result<(), IoError> {
+pub fn check_pair(header: &Path, data: &Path, len: u64, recorded: &str) -> Result<(), IoError> {
     let found = Checksum::of_file(data, len)?;
     if Checksum::parse(recorded) == Some(found) {
         return Ok(());
@@ -91,19 +91,19 @@ pub(in crate::io) fn check_pair(header: &Path, data: &Path, len: u64, recorded: 
 }
 
 /// Passes bytes on and hashes them.
-pub(in crate::io) struct ChecksumWriter<W> {
+pub struct ChecksumWriter<W> {
     inner: W,
     hasher: Hasher,
 }
 
 impl<W: Write> ChecksumWriter<W> {
     /// Nothing written yet.
-    pub(in crate::io) fn new(inner: W) -> Self {
+    pub fn new(inner: W) -> Self {
         Self { inner, hasher: Hasher::new() }
     }
 
     /// Of everything that was written.
-    pub(in crate::io) fn checksum(self) -> Checksum {
+    pub fn checksum(self) -> Checksum {
         Checksum(self.hasher.finalize())
     }
 }

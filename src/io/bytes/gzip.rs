@@ -8,7 +8,7 @@ use flate2::bufread::GzDecoder;
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// What is unpacked out of a gzip file.
-pub(in crate::io) struct GzipReader<R> {
+pub struct GzipReader<R> {
     /// None at the end, after the last member.
     member: Option<GzDecoder<R>>,
     /// The bytes after the last member, which are no member.
@@ -17,12 +17,12 @@ pub(in crate::io) struct GzipReader<R> {
 
 impl<R: BufRead> GzipReader<R> {
     /// At the file's beginning.
-    pub(in crate::io) fn new(file: R) -> Self {
+    pub fn new(file: R) -> Self {
         Self { member: Some(GzDecoder::new(file)), has_tail: false }
     }
 
     /// Whether bytes that are no gzip follow the last member. Known once everything was read.
-    pub(in crate::io) fn has_tail(&self) -> bool {
+    pub fn has_tail(&self) -> bool {
         self.has_tail
     }
 }

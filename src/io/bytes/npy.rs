@@ -23,17 +23,17 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// An array of one or two dimensions, in C order (the last index fastest).
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::io) struct Array {
+pub struct Array {
     /// Rows and columns; an array of one dimension is one row.
-    pub(in crate::io) shape: [usize; 2],
-    pub(in crate::io) values: Vec<f32>,
+    pub shape: [usize; 2],
+    pub values: Vec<f32>,
     /// Bytes of the file that the header does not describe.
-    pub(in crate::io) num_left: u64,
+    pub num_left: u64,
 }
 
 impl Array {
     /// The array with rows and columns exchanged.
-    pub(in crate::io) fn transposed(self) -> Self {
+    pub fn transposed(self) -> Self {
         let [rows, columns] = self.shape;
         let values = (0..rows * columns).map(|i| self.values[i % rows * columns + i / rows]).collect();
         Self { shape: [columns, rows], values, ..self }
@@ -41,15 +41,15 @@ impl Array {
 }
 
 /// An array of three dimensions, in C order.
-pub(in crate::io) struct Array3 {
-    pub(in crate::io) shape: [usize; 3],
-    pub(in crate::io) values: Vec<f32>,
+pub struct Array3 {
+    pub shape: [usize; 3],
+    pub values: Vec<f32>,
     /// Bytes of the file that the header does not describe.
-    pub(in crate::io) num_left: u64,
+    pub num_left: u64,
 }
 
 /// Reads an array of one or two dimensions.
-pub(in crate::io) fn read_array(path: &Path) -> Result<Array, IoError> {
+pub fn read_array(path: &Path) -> Result<Array, IoError> {
     let header = Header::read(path)?;
     let shape = match header.shape[..] {
         [columns] => [1, columns],
@@ -63,7 +63,7 @@ pub(in crate::io) fn read_array(path: &Path) -> Result<Array, IoError> {
 }
 
 /// Reads an array of three dimensions.
-pub(in crate::io) fn read_array3(path: &Path) -> Result<Array3, IoError> {
+pub fn read_array3(path: &Path) -> Result<Array3, IoError> {
     let header = Header::read(path)?;
     let [nz, ny, nx] = header.shape[..] else {
         return Err(header.refuse_shape("three dimensions, z, y and x"));
@@ -79,7 +79,7 @@ pub(in crate::io) fn read_array3(path: &Path) -> Result<Array3, IoError> {
 
 /// Writes the header of an array of little-endian 32-bit floats in C order (version 1; the numbers begin at a multiple of 64
 /// bytes, as NumPy has it).
-pub(in crate::io) fn write_header(writer: &mut dyn Write, shape: [usize; 3]) -> io::Result<()> {
+pub fn write_header(writer: &mut dyn Write, shape: [usize; 3]) -> io::Result<()> {
     let [nz, ny, nx] = shape;
     let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({nz}, {ny}, {nx}), }}");
     let num_before = MAGIC.len() + 4;

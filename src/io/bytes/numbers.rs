@@ -2,7 +2,7 @@
 
 /// How a number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::io) enum NumberType {
+pub enum NumberType {
     Float32,
     Float64,
     Int8,
@@ -17,23 +17,23 @@ pub(in crate::io) enum NumberType {
 
 /// Which byte comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::io) enum ByteOrder {
+pub enum ByteOrder {
     Little,
     Big,
 }
 
 /// How the values of a data file are to be read: value = stored × `scale` + `intercept`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::io) struct NumberFormat {
-    pub(in crate::io) number_type: NumberType,
-    pub(in crate::io) byte_order: ByteOrder,
-    pub(in crate::io) scale: f64,
-    pub(in crate::io) intercept: f64,
+pub struct NumberFormat {
+    pub number_type: NumberType,
+    pub byte_order: ByteOrder,
+    pub scale: f64,
+    pub intercept: f64,
 }
 
 impl NumberType {
     /// Bytes of one number.
-    pub(in crate::io) fn num_bytes(self) -> usize {
+    pub fn num_bytes(self) -> usize {
         match self {
             NumberType::Int8 | NumberType::Uint8 => 1,
             NumberType::Int16 | NumberType::Uint16 => 2,
@@ -44,8 +44,11 @@ impl NumberType {
 }
 
 impl NumberFormat {
+    /// Little-endian 32-bit numbers as they are.
+    pub const F32: Self = Self { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
+
     /// Converts as many numbers as both sides hold.
-    pub(in crate::io) fn decode(&self, bytes: &[u8], values: &mut [f32]) {
+    pub fn decode(&self, bytes: &[u8], values: &mut [f32]) {
         macro_rules! decode {
             ($number:ty) => {{
                 let (stored, _) = bytes.as_chunks::<{ size_of::<$number>() }>();

@@ -10,14 +10,14 @@ use super::pending::{PendingFile, write_whole};
 use crate::io::error::IoError;
 
 /// Both files of a pair, complete, not yet in their places.
-pub(in crate::io) struct PendingPair {
-    pub(in crate::io) header: PendingFile,
-    pub(in crate::io) data: PendingFile,
+pub struct PendingPair {
+    pub header: PendingFile,
+    pub data: PendingFile,
 }
 
 impl PendingPair {
     /// Writes the data, then the header that tells their checksum.
-    pub(in crate::io) fn write(
+    pub fn write(
         [header_path, data_path]: [&Path; 2],
         write_data: impl FnOnce(&mut dyn Write) -> io::Result<()>,
         write_header: impl FnOnce(&mut dyn Write, Checksum) -> io::Result<()>,
@@ -36,7 +36,7 @@ impl PendingPair {
     }
 
     /// Puts both in their places.
-    pub(in crate::io) fn commit(self) -> Result<(), IoError> {
+    pub fn commit(self) -> Result<(), IoError> {
         let place = self.header.target().to_owned();
         // A header is small; one that cannot be read cannot be the way back to old data either.
         let old_header = std::fs::read(&place).ok();

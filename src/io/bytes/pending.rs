@@ -57,7 +57,7 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), IoError> {
 }
 
 /// A temporary file beside its target. It is removed when dropped before [`PendingFile::commit`].
-pub(in crate::io) struct PendingFile {
+pub struct PendingFile {
     target: PathBuf,
     /// The permissions of the file that is replaced.
     permissions: Option<Permissions>,
@@ -78,7 +78,7 @@ impl Drop for Name {
 impl PendingFile {
     /// Claims a temporary name in the target's folder, with the target's ending. A link stays a link: what it points to is
     /// replaced.
-    pub(in crate::io) fn create(target: &Path) -> Result<Self, IoError> {
+    pub fn create(target: &Path) -> Result<Self, IoError> {
         let target = behind_links(target);
         let replaced = fs::metadata(&target).ok();
         if replaced.as_ref().is_some_and(|metadata| !metadata.is_file()) {
@@ -101,17 +101,17 @@ impl PendingFile {
     }
 
     /// Where the content goes for now.
-    pub(in crate::io) fn temporary(&self) -> &Path {
+    pub fn temporary(&self) -> &Path {
         self.file.path()
     }
 
     /// Where the content goes in the end.
-    pub(in crate::io) fn target(&self) -> &Path {
+    pub fn target(&self) -> &Path {
         &self.target
     }
 
     /// Writes the content through a buffer.
-    pub(in crate::io) fn write(&self, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<(), IoError> {
+    pub fn write(&self, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<(), IoError> {
         let write = || {
             let mut writer = BufWriter::new(self.file.as_file());
             content(&mut writer)?;
@@ -121,7 +121,7 @@ impl PendingFile {
     }
 
     /// Puts the file in its place.
-    pub(in crate::io) fn commit(self) -> Result<(), IoError> {
+    pub fn commit(self) -> Result<(), IoError> {
         self.commit_by(|from, to| fs::rename(from, to))
     }
 
@@ -144,7 +144,7 @@ impl PendingFile {
 }
 
 /// A folder on its way. It is removed when dropped before [`PendingFolder::commit`].
-pub(in crate::io) struct PendingFolder {
+pub struct PendingFolder {
     target: PathBuf,
     folder: TempDir,
     /// Dropped after the folder.
@@ -153,7 +153,7 @@ pub(in crate::io) struct PendingFolder {
 
 impl PendingFolder {
     /// Makes a folder of another name beside the target.
-    pub(in crate::io) fn create(target: &Path) -> Result<Self, IoError> {
+    pub fn create(target: &Path) -> Result<Self, IoError> {
         let target = behind_links(target);
         remove_abandoned(folder_of(&target));
         let mut names = under_way();
@@ -165,12 +165,12 @@ impl PendingFolder {
     }
 
     /// Where the files go for now.
-    pub(in crate::io) fn temporary(&self) -> &Path {
+    pub fn temporary(&self) -> &Path {
         self.folder.path()
     }
 
     /// Puts the folder in its place; one that was there is put aside first and then removed, with all that it holds.
-    pub(in crate::io) fn commit(self) -> Result<(), IoError> {
+    pub fn commit(self) -> Result<(), IoError> {
         let aside = temporary_folder(&self.target)?;
         let before = aside.path().join("before");
         let is_there = self.target.exists();
@@ -247,7 +247,7 @@ fn is_unfinished_name(name: &str) -> bool {
 }
 
 /// Writes values as little-endian 32-bit floats.
-pub(in crate::io) fn write_f32_le(writer: &mut (impl Write + ?Sized), values: &[f32]) -> io::Result<()> {
+pub fn write_f32_le(writer: &mut (impl Write + ?Sized), values: &[f32]) -> io::Result<()> {
     let mut bits = Vec::new();
     for block in values.chunks(1 << 16) {
         bits.clear();

@@ -44,7 +44,7 @@ const SUFFIXES: [&str; 7] = [PROJECTIONS, "-fgrad", "-B", "-h", "-dir", "-t", "-
 
 /// Whether a file is one of a set: the projections by their name, the others where projections of that name lie beside them. (An
 /// image may be called `patient-B.npy`.)
-pub(in crate::io) fn is_of_a_set(path: &Path) -> bool {
+pub fn is_of_a_set(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let Some(name) = SUFFIXES.iter().find_map(|suffix| stem.strip_suffix(suffix)) else { return false };
     let lies_beside = |suffix: &str| path.with_file_name(format!("{name}{suffix}.npy")).exists();
@@ -168,12 +168,12 @@ pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
 }
 
 /// All files of the set of some projections.
-pub(in crate::io) fn set(projections: &Path) -> Vec<PathBuf> {
+pub fn set(projections: &Path) -> Vec<PathBuf> {
     Set::of(projections, "-proj").map_or(Vec::new(), |set| SUFFIXES.map(|suffix| set.file(suffix)).into())
 }
 
 /// Where the reference spectrum of a set lies.
-pub(in crate::io) fn reference_beside(path: &Path) -> Option<PathBuf> {
+pub fn reference_beside(path: &Path) -> Option<PathBuf> {
     Set::of(path, "-proj").ok().map(|set| set.file("-h"))
 }
 

@@ -14,7 +14,7 @@ const END: f64 = 0.05;
 
 /// Sums over complex spectra.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::io) struct Moments {
+pub struct Moments {
     /// Σ z².
     square: [f64; 2],
     /// Σ |z|².
@@ -25,7 +25,7 @@ pub(in crate::io) struct Moments {
 
 impl Moments {
     /// Adds a spectrum: real and imaginary parts in turn.
-    pub(in crate::io) fn add(&mut self, spectrum: &[f32]) {
+    pub fn add(&mut self, spectrum: &[f32]) {
         let parts =
             [0, 1].map(|part| without_line(spectrum.iter().skip(part).step_by(2).map(|&value| f64::from(value)).collect()));
         let [re, im] = &parts;
@@ -40,7 +40,7 @@ impl Moments {
     }
 
     /// The phase that was asked for, degrees, or else the automatic one; `None` where there is no signal to find one by.
-    pub(in crate::io) fn phase(&self, asked_for: Option<f64>) -> Option<Phase> {
+    pub fn phase(&self, asked_for: Option<f64>) -> Option<Phase> {
         let has_signal = self.energy.is_finite() && self.energy > 0.0;
         let phi = match asked_for {
             Some(degrees) => degrees.to_radians(),
@@ -78,7 +78,7 @@ fn without_line(mut samples: Vec<f64>) -> Vec<f64> {
 }
 
 /// The real parts of complex samples turned back by the phase.
-pub(in crate::io) fn turned(samples: &[f32], degrees: f64) -> Vec<f32> {
+pub fn turned(samples: &[f32], degrees: f64) -> Vec<f32> {
     let (sin, cos) = degrees.to_radians().sin_cos();
     // A right angle has no part of the other component left.
     let [sin, cos] = [sin, cos].map(|value| if value.abs() < 1e-15 { 0.0 } else { value });

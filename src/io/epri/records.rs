@@ -6,20 +6,19 @@ use std::sync::Arc;
 
 use super::phase::{Moments, turned};
 use crate::data::{Direction, Phase, Projection, Study, Sweep};
-use crate::io::bytes::blocks::{read_contiguous, regular_file_len};
-use crate::io::bytes::numbers::NumberFormat;
+use crate::io::bytes::{NumberFormat, read_contiguous, regular_file_len};
 use crate::io::error::{IoError, Unsupported};
 
 /// Where a record's projection belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::io) struct Planned {
-    pub(in crate::io) direction: Direction,
-    pub(in crate::io) weight: f64,
+pub struct Planned {
+    pub direction: Direction,
+    pub weight: f64,
 }
 
 /// What a sample is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::io) enum Kind {
+pub enum Kind {
     Real,
     /// A real and an imaginary part, one after the other; the phase, degrees, by which they are turned back, once it is known.
     Complex(Option<f64>),
@@ -27,17 +26,17 @@ pub(in crate::io) enum Kind {
 
 /// The records of a data file.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::io) struct Records {
-    pub(in crate::io) data: PathBuf,
-    pub(in crate::io) format: NumberFormat,
+pub struct Records {
+    pub data: PathBuf,
+    pub format: NumberFormat,
     /// First byte of the first record.
-    pub(in crate::io) offset: u64,
+    pub offset: u64,
     /// Values at the beginning of a record that are not samples.
-    pub(in crate::io) num_leading: usize,
-    pub(in crate::io) num_points: usize,
-    pub(in crate::io) kind: Kind,
+    pub num_leading: usize,
+    pub num_points: usize,
+    pub kind: Kind,
     /// One entry per record, complete or not.
-    pub(in crate::io) plan: Vec<Planned>,
+    pub plan: Vec<Planned>,
 }
 
 impl Records {
@@ -47,24 +46,24 @@ impl Records {
     }
 
     /// Bytes of one record.
-    pub(in crate::io) fn record_bytes(&self) -> u64 {
+    pub fn record_bytes(&self) -> u64 {
         (self.numbers_per_record() * self.format.number_type.num_bytes()) as u64
     }
 
     /// Bytes up to the end of so many records.
-    pub(in crate::io) fn bytes_of(&self, num_records: usize) -> u64 {
+    pub fn bytes_of(&self, num_records: usize) -> u64 {
         (num_records as u64).saturating_mul(self.record_bytes()).saturating_add(self.offset)
     }
 
     /// Whole records that the file holds now, at most those that are planned, and its size.
-    pub(in crate::io) fn num_complete(&self) -> Result<(usize, u64), IoError> {
+    pub fn num_complete(&self) -> Result<(usize, u64), IoError> {
         let len = regular_file_len(&self.data)?;
         let complete = usize::try_from(len.saturating_sub(self.offset) / self.record_bytes()).unwrap_or(usize::MAX);
         Ok((complete.min(self.plan.len()), len))
     }
 
     /// Refuses a file that is too short; the number of bytes left over in one that is too long.
-    pub(in crate::io) fn check_len(&self) -> Result<u64, IoError> {
+    pub fn check_len(&self) -> Result<u64, IoError> {
         let (expected, (_, found)) = (self.bytes_of(self.plan.len()), self.num_complete()?);
         if found < expected {
             let (path, num_planned, num_points) = (self.data.clone(), self.plan.len(), self.num_points);
@@ -74,7 +73,7 @@ impl Records {
     }
 
     /// Refuses a phase of what is not complex.
-    pub(in crate::io) fn check_phase(&self, header: &Path, phase: Option<f64>) -> Result<(), IoError> {
+    pub fn check_phase(&self, header: &Path, phase: Option<f64>) -> Result<(), IoError> {
         match (self.kind, phase) {
             (Kind::Real, Some(degrees)) => Err(IoError::unsupported(header, Unsupported::NotComplex(degrees))),
             _ => Ok(()),
@@ -82,7 +81,7 @@ impl Records {
     }
 
     /// All records; a file that is too short is refused, one that is too long gives the number of bytes left over.
-    pub(in crate::io) fn read_all(&self) -> Result<(Vec<Projection>, u64), IoError> {
+    pub fn read_all(&self) -> Result<(Vec<Projection>, u64), IoError> {
         let num_left = self.check_len()?;
         let projections = self.read(0..self.plan.len())?;
         for (index, projection) in projections.iter().enumerate() {
@@ -93,7 +92,7 @@ impl Records {
 
     /// Of complex records whose phase is not known yet: finds it from some of them, which the caller knows to be in the file.
     /// One that was asked for is only measured.
-    pub(in crate::io) fn find_phase(&mut self, records: Range<usize>, asked_for: Option<f64>) -> Result<Option<Phase>, IoError> {
+    pub fn find_phase(&mut self, records: Range<usize>, asked_for: Option<f64>) -> Result<Option<Phase>, IoError> {
         if self.kind != Kind::Complex(None) || records.is_empty() {
             return Ok(None);
         }
@@ -110,7 +109,7 @@ impl Records {
     }
 
     /// Some of the records, which the caller knows to be in the file. Their values are not looked at.
-    pub(in crate::io) fn read(&self, records: Range<usize>) -> Result<Vec<Projection>, IoError> {
+    pub fn read(&self, records: Range<usize>) -> Result<Vec<Projection>, IoError> {
         let values = self.read_numbers(records.clone())?;
         let values = match self.kind {
             Kind::Real => values,
@@ -127,16 +126,16 @@ impl Records {
 }
 
 /// Refuses samples that are not numbers; `what` says whose they are.
-pub(in crate::io) fn check_finite(path: &Path, what: &str, values: &[f32]) -> Result<(), IoError> {
+pub fn check_finite(path: &Path, what: &str, values: &[f32]) -> Result<(), IoError> {
     let Some(sample) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
     let problem = Unsupported::NotFinite { sample: sample + 1, what: what.to_owned(), value: values[sample] };
     Err(IoError::unsupported(path, problem))
 }
 
 /// How many projections there are without those of zeros at the end.
-pub(in crate::io) fn num_measured(projections: &[Projection]) -> usize {
+pub fn num_measured(projections: &[Projection]) -> usize {
     projections.iter().rposition(|projection| !projection.is_zero()).map_or(0, |last| last + 1)
 }
 
 /// Reads the header of a format: a sweep without projections, and where they are.
-pub(in crate::io) type ReadHeader = fn(&Path) -> Result<(Study<Sweep>, Records), IoError>;
+pub type ReadHeader = fn(&Path) -> Result<(Study<Sweep>, Records), IoError>;

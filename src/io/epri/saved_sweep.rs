@@ -43,13 +43,9 @@ use super::sweep_space::{in_space, space_of};
 use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
 };
-use crate::io::bytes::blocks::{read_contiguous, read_text, regular_file_len};
-use crate::io::bytes::checksum::check_pair;
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
-use crate::io::bytes::pair::PendingPair;
-use crate::io::bytes::pending::write_f32_le;
+use crate::io::bytes::{NumberFormat, PendingPair, check_pair, read_contiguous, read_text, regular_file_len, write_f32_le};
 use crate::io::error::{FormProblem, IoError, Unsupported};
-use crate::io::own::toml_text::{syntax, version};
+use crate::io::own::toml_text;
 use crate::scanner::epri::half_circle_weights;
 
 /// Version that is written, and the earlier one that is still read.
@@ -69,9 +65,6 @@ const NUM_LEADING: usize = 8;
 
 /// Bytes of these.
 const DIRECTION_BYTES: usize = 32;
-
-const FORMAT: NumberFormat =
-    NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,7 +116,7 @@ impl Header {
 }
 
 /// A sweep as far as its header tells it, without projections, and where these are.
-pub(in crate::io) fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
+pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     let header = read_header(path)?;
     sweep_of(path, header)
 }
@@ -208,7 +201,7 @@ fn records_with_directions(path: &Path, header: &Header, data: PathBuf) -> Resul
 fn empty_records(header: &Header, data: PathBuf) -> Records {
     let offset = 4 * header.num_reference() as u64;
     let (num_points, kind) = (header.num_points, records::Kind::Real);
-    Records { data, format: FORMAT, offset, num_leading: NUM_LEADING, num_points, kind, plan: Vec::new() }
+    Records { data, format: NumberFormat::F32, offset, num_leading: NUM_LEADING, num_points, kind, plan: Vec::new() }
 }
 
 /// The reference spectrum, where it is known and in the file by now.
@@ -216,7 +209,7 @@ fn reference(wave: Wave, records: &Records) -> Result<Option<ReferenceSpectrum>,
     let values = match (wave.reference, wave.num_reference) {
         (Some(values), _) => values,
         (None, Some(num)) if regular_file_len(&records.data).is_ok_and(|len| len >= records.offset) => {
-            let values = read_contiguous(&records.data, FORMAT, 0, num)?;
+            let values = read_contiguous(&records.data, NumberFormat::F32, 0, num)?;
             check_finite(&records.data, "the reference spectrum", &values)?;
             values
         }
@@ -356,15 +349,7 @@ fn refused(path: &Path, problem: FormProblem) -> IoError {
 }
 
 fn parse(text: &str) -> Result<Header, FormProblem> {
-    let known = VERSIONS.map(i64::from);
-    let unknown = |found: i64| FormProblem::Version { found, supported: &VERSIONS };
-    let header: Header = toml::from_str(text).map_err(|error| {
-        let other = version(text).filter(|version| !known.contains(version));
-        other.map_or_else(|| syntax(text, &error), unknown)
-    })?;
-    if !known.contains(&i64::from(header.version)) {
-        return Err(unknown(header.version.into()));
-    }
+    let header: Header = toml_text::parse(text, &VERSIONS)?;
     if header.version == VERSION && text.len() as u64 > MAX_BYTES {
         return Err(FormProblem::LongHeader { found: text.len(), most: MAX_BYTES });
     }

@@ -19,7 +19,7 @@ const SHOW_A_PLANE: usize = 3;
 ///
 /// # Errors
 /// All lie in one plane that is oblique to the axes.
-pub(in crate::io) fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, Option<Notice>), IoError> {
+pub fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, Option<Notice>), IoError> {
     let units: Vec<Vector> = units.iter().map(|&unit| unit.into()).collect();
     let mut different: Vec<&Vector> = Vec::new();
     for unit in &units {
@@ -45,7 +45,7 @@ pub(in crate::io) fn space_of(path: &Path, units: &[Direction]) -> Result<(Sweep
 }
 
 /// A direction along the gradient axes as one of the image.
-pub(in crate::io) fn in_space(space: SweepSpace, unit: Direction) -> Direction {
+pub fn in_space(space: SweepSpace, unit: Direction) -> Direction {
     match space {
         SweepSpace::Volume => unit,
         SweepSpace::Slice(axes) => {

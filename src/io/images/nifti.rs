@@ -20,10 +20,7 @@ use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
 use super::description::whole_words;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
-use crate::io::bytes::blocks::{read_contiguous, regular_file_len, zeroed};
-use crate::io::bytes::gzip::GzipReader;
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
-use crate::io::bytes::pending::PendingFile;
+use crate::io::bytes::{ByteOrder, GzipReader, NumberFormat, NumberType, PendingFile, read_contiguous, regular_file_len, zeroed};
 use crate::io::error::{IoError, Unsupported};
 
 /// Bytes of a NIfTI-1 header.

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::npy::{Array3, read_array3, write_header};
-use crate::io::bytes::pending::{PendingFile, write_f32_le};
+use crate::io::bytes::{PendingFile, write_f32_le};
 use crate::io::error::{IoError, Unsupported};
 use crate::io::own::provenance;
 use crate::io::own::provenance::{Found, ImageRecord};

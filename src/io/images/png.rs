@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::io::bytes::pending::write_whole;
+use crate::io::bytes::write_whole;
 use crate::io::error::IoError;
 
 /// A picture and what is said of it.

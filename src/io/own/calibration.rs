@@ -13,9 +13,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::syntax;
-use crate::io::bytes::blocks::read_text;
-use crate::io::bytes::pending::write_whole;
+use super::toml_text;
+use crate::io::bytes::{read_text, write_whole};
 use crate::io::error::{FormProblem, IoError, Unsupported};
 
 /// Version of the format.
@@ -54,16 +53,9 @@ pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
 pub fn read_file(path: &Path) -> Result<f64, IoError> {
     let text = read_text(path, MAX_BYTES)?;
     let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Calibration(problem));
-    let file: CalibrationFile = toml::from_str(&text).map_err(|error| refused(syntax(&text, &error)))?;
-    match file {
-        CalibrationFile { version, .. } if version != VERSION => {
-            Err(refused(FormProblem::Version { found: version.into(), supported: &[VERSION] }))
-        }
-        CalibrationFile { bq_per_ml, .. } if !(bq_per_ml.is_finite() && bq_per_ml > 0.0) => {
-            Err(refused(FormProblem::CalibrationFactor(bq_per_ml)))
-        }
-        CalibrationFile { bq_per_ml, .. } => Ok(bq_per_ml),
-    }
+    let CalibrationFile { bq_per_ml, .. } = toml_text::parse(&text, &[VERSION]).map_err(refused)?;
+    let is_factor = bq_per_ml.is_finite() && bq_per_ml > 0.0;
+    if is_factor { Ok(bq_per_ml) } else { Err(refused(FormProblem::CalibrationFactor(bq_per_ml))) }
 }
 
 /// Keeps what 1 count/mm stands for in a scan, Bq/mL, or `None`: no longer.

@@ -31,9 +31,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::toml_text::{syntax, version};
+use super::toml_text;
 use crate::geometry::Point;
-use crate::io::bytes::blocks::read_text;
+use crate::io::bytes::read_text;
 use crate::io::error::{FormProblem, IoError, Unsupported};
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
 
@@ -55,7 +55,8 @@ pub struct Crystals {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CrystalFile {
-    version: u32,
+    #[serde(rename = "version")]
+    _version: u32,
     name: String,
     #[serde(default)]
     min_angle_deg: f64,
@@ -115,13 +116,7 @@ pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
         IoError::unsupported(path, Unsupported::OwnForm { what: "these are no crystals of a scanner", problem })
     };
     let text = read_text(path, MAX_BYTES)?;
-    let other = version(&text).filter(|found| *found != i64::from(VERSION));
-    let unknown = |found: i64| FormProblem::Version { found, supported: &[VERSION] };
-    let file: CrystalFile =
-        toml::from_str(&text).map_err(|error| refused(other.map_or_else(|| syntax(&text, &error), unknown)))?;
-    if file.version != VERSION {
-        return Err(refused(unknown(file.version.into())));
-    }
+    let file: CrystalFile = toml_text::parse(&text, &[VERSION]).map_err(refused)?;
     if !(0.0..=180.0).contains(&file.min_angle_deg) {
         return Err(refused(FormProblem::MinAngle(file.min_angle_deg)));
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::io::bytes::blocks::regular_file_len;
+use crate::io::bytes::regular_file_len;
 use crate::io::error::IoError;
 
 /// One measured number.

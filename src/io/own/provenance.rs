@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::data::Unit;
 use crate::geometry::{Grid, GridError};
-use crate::io::bytes::pending::PendingFile;
+use crate::io::bytes::PendingFile;
 use crate::io::error::IoError;
 
 /// What stands under the key `program` of every record: by it the program knows its own.

@@ -39,11 +39,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use super::roi_entry::RoiEntry;
-use super::toml_text::{syntax, version};
+use super::toml_text::{check_version, parse};
 use crate::data::{Notice, Roi, RoiRole};
-use crate::io::bytes::blocks::read_text;
-use crate::io::bytes::pending::write_whole;
-use crate::io::error::{FormProblem, IoError, RoiProblem};
+use crate::io::bytes::{read_text, write_whole};
+use crate::io::error::{IoError, RoiProblem};
 
 /// Version of the format that is written; older ones are read.
 const VERSION: u32 = 2;
@@ -60,20 +59,14 @@ struct RoiFile {
     roi: Vec<RoiEntry>,
 }
 
-/// What of a text tells its version, whatever else is in it.
-#[derive(Deserialize)]
-struct Versioned {
-    version: i64,
-}
-
 /// Reads a ROI file: JSON where its name ends with `.json`, else TOML.
 ///
 /// # Errors
 /// Not a file of this form, another version, a shape that is not known, sizes that are not positive, ratios that cannot be.
 pub fn read_rois(path: &Path) -> Result<Vec<Roi>, IoError> {
     let text = read_text(path, MAX_BYTES)?;
-    let parsed = if is_json(path) { parse_json(&text) } else { parse_toml(&text) };
-    parsed.and_then(regions).map_err(|problem| IoError::Rois { path: path.to_owned(), problem })
+    let parsed = if is_json(path) { parse_json(&text) } else { parse(&text, &VERSIONS).map_err(RoiProblem::from) };
+    parsed.and_then(|file| of_entries(&file.roi)).map_err(|problem| IoError::Rois { path: path.to_owned(), problem })
 }
 
 /// What to know about regions that were read: hot ones without a true ratio have no contrast recovery.
@@ -118,35 +111,9 @@ fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-fn parse_toml(text: &str) -> Result<RoiFile, RoiProblem> {
-    toml::from_str(text).map_err(|error| {
-        let other = version(text).filter(|version| !is_readable(*version));
-        other.map_or_else(|| syntax(text, &error), unreadable).into()
-    })
-}
-
 fn parse_json(text: &str) -> Result<RoiFile, RoiProblem> {
-    serde_json::from_str(text).map_err(|error| {
-        let version = serde_json::from_str::<Versioned>(text).map(|of| of.version);
-        let other = version.ok().filter(|version| !is_readable(*version));
-        other.map_or(RoiProblem::Json(error), |found| unreadable(found).into())
-    })
-}
-
-fn is_readable(version: i64) -> bool {
-    VERSIONS.iter().any(|known| i64::from(*known) == version)
-}
-
-fn unreadable(found: i64) -> FormProblem {
-    FormProblem::Version { found, supported: &VERSIONS }
-}
-
-fn regions(file: RoiFile) -> Result<Vec<Roi>, RoiProblem> {
-    let version = i64::from(file.version);
-    if !is_readable(version) {
-        return Err(unreadable(version).into());
-    }
-    of_entries(&file.roi)
+    check_version(serde_json::from_str(text).ok(), &VERSIONS)?;
+    serde_json::from_str(text).map_err(RoiProblem::Json)
 }
 
 /// The regions of entries.

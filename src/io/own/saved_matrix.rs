@@ -37,10 +37,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::{HeaderForm, pair_header};
+use super::toml_text::HeaderForm;
 use crate::data::{BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
-use crate::io::bytes::blocks::zeroed;
-use crate::io::bytes::pair::PendingPair;
+use crate::io::bytes::zeroed;
 use crate::io::error::{FormProblem, IoError};
 use crate::scanner::find_ring;
 
@@ -69,15 +68,13 @@ struct Header {
     made: Option<MatrixMade>,
 }
 
-pair_header!(Header);
-
 /// Reads a matrix.
 ///
 /// # Errors
 /// Not a header of this form, another version, a ring that is not known, a data file that is missing, of another size or not the
 /// one that the header was written with, elements that cannot be.
 pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
-    let header: Header = FORM.read(path)?;
+    let (header, data) = FORM.read::<Header>(path)?;
     let refused = |problem: FormProblem| FORM.refused(path, problem);
     let ring = find_ring(&header.scanner).ok_or_else(|| refused(FormProblem::UnknownRing(header.scanner.clone())))?;
     if header.num_lors != ring.num_lors() {
@@ -88,7 +85,7 @@ pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
         return Err(refused(FormProblem::ManyElements(MAX_ELEMENTS)));
     }
     let num_numbers = header.num_lors as u64 + header.num_elements;
-    let data = FORM.data_of(path, &header, 4 * num_numbers)?;
+    let data = data.path(4 * num_numbers)?;
     let mut file = File::open(&data).map_err(IoError::open(&data))?;
     let mut numbers = |num: usize| -> Result<Vec<u32>, IoError> {
         // Memory is asked for before it is taken.
@@ -123,30 +120,26 @@ pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
 /// A file cannot be written; what was there before then still is.
 pub fn write_matrix(path: &Path, matrix: &ResponseMatrix) -> Result<(), IoError> {
     let data = data_file(path);
-    PendingPair::write(
+    HeaderForm::write(
         [path, &data],
         |writer| {
             let lens = matrix.first.windows(2).map(|pair| (pair[1] - pair[0]) as u32);
             write_all(writer, &lens.collect::<Vec<u32>>())?;
             write_all(writer, bytemuck::cast_slice::<MatrixElement, u32>(&matrix.elements))
         },
-        |writer, checksum| {
-            let header = Header {
-                version: VERSION,
-                scanner: matrix.scanner.clone(),
-                num_lors: matrix.first.len() - 1,
-                num_basic: matrix.num_basic,
-                num_elements: matrix.elements.len() as u64,
-                scale_mm3: matrix.scale_mm3,
-                data_file: data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                data_checksum: checksum.to_string(),
-                basis: matrix.basis,
-                made: matrix.made,
-            };
-            writer.write_all(toml::to_string(&header).map_err(io::Error::other)?.as_bytes())
+        |data_file, data_checksum| Header {
+            version: VERSION,
+            scanner: matrix.scanner.clone(),
+            num_lors: matrix.first.len() - 1,
+            num_basic: matrix.num_basic,
+            num_elements: matrix.elements.len() as u64,
+            scale_mm3: matrix.scale_mm3,
+            data_file,
+            data_checksum,
+            basis: matrix.basis,
+            made: matrix.made,
         },
-    )?
-    .commit()
+    )
 }
 
 fn write_all(writer: &mut dyn Write, numbers: &[u32]) -> io::Result<()> {

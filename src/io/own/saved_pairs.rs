@@ -11,27 +11,20 @@
 //! The data file holds a number for each pair: (0, 1), (0, 2), (1, 2), (0, 3), … with crystals numbered
 //! `[module][layer][along the axis][across]`.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::{HeaderForm, pair_header};
+use super::toml_text::HeaderForm;
 use crate::data::PairCounts;
-use crate::io::bytes::blocks::read_contiguous;
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
-use crate::io::bytes::pair::PendingPair;
-use crate::io::bytes::pending::write_f32_le;
+use crate::io::bytes::write_f32_le;
 use crate::io::error::{FormProblem, IoError};
 use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
 
 const FORM: HeaderForm = HeaderForm { is_not: "not a crystal-pair histogram", versions: &[VERSION], max_bytes: 1 << 16 };
-
-const FORMAT: NumberFormat =
-    NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,23 +36,20 @@ struct Header {
     data_checksum: String,
 }
 
-pair_header!(Header);
-
 /// Reads counts of pairs of crystals.
 ///
 /// # Errors
 /// Not a header of this form, another version, a ring that is not known, a data file that is missing, of another size or not the
 /// one that the header was written with.
 pub fn read_pairs(path: &Path) -> Result<PairCounts, IoError> {
-    let header: Header = FORM.read(path)?;
+    let (header, data) = FORM.read::<Header>(path)?;
     let refused = |problem: FormProblem| FORM.refused(path, problem);
     let ring = find_ring(&header.scanner).ok_or_else(|| refused(FormProblem::UnknownRing(header.scanner.clone())))?;
     if header.num_crystals != ring.num_crystals() {
         let (ring, expected) = (ring.name.to_string(), ring.num_crystals());
         return Err(refused(FormProblem::NumCrystals { ring, expected, found: header.num_crystals }));
     }
-    let data = FORM.data_of(path, &header, 4 * ring.num_lors() as u64)?;
-    let counts = read_contiguous(&data, FORMAT, 0, ring.num_lors())?;
+    let counts = data.numbers(ring.num_lors())?;
     PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(error.into()))
 }
 
@@ -69,21 +59,17 @@ pub fn read_pairs(path: &Path) -> Result<PairCounts, IoError> {
 /// A file cannot be written; what was there before then still is.
 pub fn write_pairs(path: &Path, pairs: &PairCounts) -> Result<(), IoError> {
     let data = data_file(path);
-    PendingPair::write(
+    HeaderForm::write(
         [path, &data],
         |writer| write_f32_le(writer, &pairs.counts),
-        |writer, checksum| {
-            let header = Header {
-                version: VERSION,
-                scanner: pairs.ring.name.clone(),
-                num_crystals: pairs.ring.num_crystals(),
-                data_file: data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                data_checksum: checksum.to_string(),
-            };
-            writer.write_all(toml::to_string(&header).map_err(io::Error::other)?.as_bytes())
+        |data_file, data_checksum| Header {
+            version: VERSION,
+            scanner: pairs.ring.name.clone(),
+            num_crystals: pairs.ring.num_crystals(),
+            data_file,
+            data_checksum,
         },
-    )?
-    .commit()
+    )
 }
 
 /// The data file that belongs to a header.

@@ -14,26 +14,19 @@
 //!
 //! The data file holds a value for each voxel, mm, x fastest.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::{HeaderForm, pair_header};
+use super::toml_text::HeaderForm;
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
-use crate::io::bytes::blocks::read_contiguous;
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
-use crate::io::bytes::pair::PendingPair;
-use crate::io::bytes::pending::write_f32_le;
+use crate::io::bytes::write_f32_le;
 use crate::io::error::{FormProblem, IoError};
 
 const VERSION: u32 = 1;
 
 const FORM: HeaderForm = HeaderForm { is_not: "this is no sensitivity", versions: &[VERSION], max_bytes: 1 << 16 };
-
-const FORMAT: NumberFormat =
-    NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
 
 /// A sensitivity in its files.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,21 +52,18 @@ struct Header {
     data_checksum: String,
 }
 
-pair_header!(Header);
-
 /// Reads a sensitivity.
 ///
 /// # Errors
 /// Not a header of this form, another version, a grid that cannot be, a data file that is missing, of another size or not the one that
 /// the header was written with; values that no sensitivity has.
 pub fn read_sensitivity(path: &Path) -> Result<SavedSensitivity, IoError> {
-    let header: Header = FORM.read(path)?;
+    let (header, data) = FORM.read::<Header>(path)?;
     let grid = Grid::new(header.size, header.voxel_mm, header.origin_mm);
     let grid = grid.map_err(|source| IoError::Grid { path: path.to_owned(), source })?;
-    let data = FORM.data_of(path, &header, 4 * grid.num_voxels() as u64)?;
-    let values = read_contiguous(&data, FORMAT, 0, grid.num_voxels())?;
+    let values = data.numbers(grid.num_voxels())?;
     if values.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
-        return Err(FORM.refused(path, FormProblem::SensitivityValues(data)));
+        return Err(FORM.refused(path, FormProblem::SensitivityValues(path.with_file_name(&header.data_file))));
     }
     let volume = Volume::from_vec(grid, values, Unit::Mm);
     let volume = volume.ok_or_else(|| FORM.refused(path, FormProblem::Voxels))?;
@@ -87,24 +77,20 @@ pub fn read_sensitivity(path: &Path) -> Result<SavedSensitivity, IoError> {
 pub fn write_sensitivity(path: &Path, sensitivity: &SavedSensitivity) -> Result<(), IoError> {
     let SavedSensitivity { made_of, num_pairs, volume } = sensitivity;
     let data = data_file(path);
-    PendingPair::write(
+    HeaderForm::write(
         [path, &data],
         |writer| write_f32_le(writer, volume.as_slice()),
-        |writer, checksum| {
-            let header = Header {
-                version: VERSION,
-                made_of: made_of.clone(),
-                num_pairs: *num_pairs,
-                size: volume.grid.size,
-                voxel_mm: volume.grid.voxel_mm,
-                origin_mm: volume.grid.origin_mm,
-                data_file: data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                data_checksum: checksum.to_string(),
-            };
-            writer.write_all(toml::to_string(&header).map_err(io::Error::other)?.as_bytes())
+        |data_file, data_checksum| Header {
+            version: VERSION,
+            made_of: made_of.clone(),
+            num_pairs: *num_pairs,
+            size: volume.grid.size,
+            voxel_mm: volume.grid.voxel_mm,
+            origin_mm: volume.grid.origin_mm,
+            data_file,
+            data_checksum,
         },
-    )?
-    .commit()
+    )
 }
 
 /// The data file that belongs to a header.

@@ -34,17 +34,13 @@
 //!
 //! The data file holds `[radial][ring difference][along][across][axial]`.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::{HeaderForm, pair_header};
+use super::toml_text::HeaderForm;
 use crate::data::{TubeSampling, TubeSet, TubesMade};
-use crate::io::bytes::blocks::read_contiguous;
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
-use crate::io::bytes::pair::PendingPair;
-use crate::io::bytes::pending::write_f32_le;
+use crate::io::bytes::write_f32_le;
 use crate::io::error::{FormProblem, IoError};
 
 const VERSION: u32 = 1;
@@ -53,9 +49,6 @@ const FORM: HeaderForm = HeaderForm { is_not: "these are not tubes of response",
 
 /// Most coefficients: 4 GiB of them.
 const MAX_COEFFICIENTS: usize = 1 << 30;
-
-const FORMAT: NumberFormat =
-    NumberFormat { number_type: NumberType::Float32, byte_order: ByteOrder::Little, scale: 1.0, intercept: 0.0 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,15 +64,13 @@ struct Header {
     made: Option<TubesMade>,
 }
 
-pair_header!(Header);
-
 /// Reads tubes.
 ///
 /// # Errors
 /// Not a header of this form, another version, a data file that is missing, of another size or not the one that the header was
 /// written with, coefficients that cannot be.
 pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
-    let header: Header = FORM.read(path)?;
+    let (header, data) = FORM.read::<Header>(path)?;
     let refused = |problem: FormProblem| FORM.refused(path, problem);
     let sampling = TubeSampling {
         num: header.num_samples,
@@ -89,9 +80,7 @@ pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
     };
     let num = sampling.num_coefficients().filter(|num| (1..=MAX_COEFFICIENTS).contains(num));
     let num = num.ok_or_else(|| refused(FormProblem::NumCoefficients(MAX_COEFFICIENTS)))?;
-    let data = FORM.data_of(path, &header, 4 * num as u64)?;
-    let coefficients = read_contiguous(&data, FORMAT, 0, num)?;
-    let set = TubeSet::new(header.scanner, sampling, coefficients).map_err(|error| refused(error.into()))?;
+    let set = TubeSet::new(header.scanner, sampling, data.numbers(num)?).map_err(|error| refused(error.into()))?;
     Ok(TubeSet { made: header.made, ..set })
 }
 
@@ -102,26 +91,21 @@ pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
 pub fn write_tubes(path: &Path, tubes: &TubeSet) -> Result<(), IoError> {
     let data = data_file(path);
     let sampling = &tubes.sampling;
-    PendingPair::write(
+    HeaderForm::write(
         [path, &data],
         |writer| write_f32_le(writer, &tubes.coefficients),
-        |writer, checksum| {
-            let header = Header {
-                version: VERSION,
-                scanner: tubes.scanner.clone(),
-                num_samples: sampling.num,
-                spacing_mm: sampling.spacing_mm,
-                num_radial: sampling.num_radial,
-                num_ring_differences: sampling.num_ring_differences,
-                data_file: data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-                data_checksum: checksum.to_string(),
-                made: tubes.made.clone(),
-            };
-            let text = toml::to_string(&header).map_err(io::Error::other)?;
-            writer.write_all(text.as_bytes())
+        |data_file, data_checksum| Header {
+            version: VERSION,
+            scanner: tubes.scanner.clone(),
+            num_samples: sampling.num,
+            spacing_mm: sampling.spacing_mm,
+            num_radial: sampling.num_radial,
+            num_ring_differences: sampling.num_ring_differences,
+            data_file,
+            data_checksum,
+            made: tubes.made.clone(),
         },
-    )?
-    .commit()
+    )
 }
 
 /// The data file that belongs to a header.

@@ -5,9 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::toml_text::{syntax, version};
-use crate::io::bytes::blocks::read_text;
-use crate::io::bytes::pending::write_whole;
+use super::toml_text;
+use crate::io::bytes::{read_text, write_whole};
 use crate::io::error::{FormProblem, IoError, Unsupported};
 
 /// Version of the form that is written and read.
@@ -21,10 +20,7 @@ const MAX_BYTES: u64 = 4 << 20;
 /// # Errors
 /// Not of this form, or another version.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, FormProblem> {
-    if let Some(found) = version(text).filter(|found| *found != i64::from(VERSION)) {
-        return Err(FormProblem::Version { found, supported: &[VERSION] });
-    }
-    toml::from_str(text).map_err(|error| syntax(text, &error))
+    toml_text::parse(text, &[VERSION])
 }
 
 /// Reads a session.

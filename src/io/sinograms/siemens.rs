@@ -13,7 +13,7 @@ use super::interfile::projections::{file_segments, read_counts, unusable_bin};
 use super::interfile::scanner;
 use super::interfile::scanner::Sampling;
 use crate::data::{Michelogram, Notice};
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat};
+use crate::io::bytes::{ByteOrder, NumberFormat};
 use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 

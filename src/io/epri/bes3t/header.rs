@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::io::bytes::blocks::read_text;
+use crate::io::bytes::read_text;
 use crate::io::error::{IoError, Unsupported};
 
 /// Largest descriptor that is read.

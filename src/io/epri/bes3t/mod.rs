@@ -11,7 +11,7 @@ use self::gradient::Gradients;
 use self::header::Descriptor;
 use super::records::{Kind, Planned, Records, check_finite};
 use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind};
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
+use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
 use crate::io::error::{IoError, Unsupported};
 
 /// Most samples of a spectrum and most spectra.
@@ -269,7 +269,7 @@ pub fn read_spectrum(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), Io
     if num_spectra != 1 {
         return Err(IoError::unsupported(path, Unsupported::SeveralSpectra(num_spectra)));
     }
-    let found = crate::io::bytes::blocks::regular_file_len(&records.data)?;
+    let found = crate::io::bytes::regular_file_len(&records.data)?;
     if found < records.record_bytes() {
         let what = format!("a spectrum of {} samples", records.num_points);
         return Err(IoError::TooShort { path: records.data.clone(), what, expected: records.record_bytes(), found });

@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use self::attributes::{Series, add_slice, series};
 use super::description::ImageDescription;
 use crate::data::{Unit, Volume};
-use crate::io::bytes::pending::PendingFolder;
+use crate::io::bytes::PendingFolder;
 use crate::io::error::{IoError, Unsupported};
 
 pub use attributes::Patient;

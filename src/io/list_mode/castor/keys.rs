@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::io::bytes::blocks::read_text;
+use crate::io::bytes::read_text;
 use crate::io::error::IoError;
 
 /// Largest text that is read; real ones have a few kilobytes.

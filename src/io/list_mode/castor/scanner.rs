@@ -7,7 +7,7 @@ use super::geom;
 use super::header::Header;
 use super::keys::Keys;
 use super::layer::Layer;
-use crate::io::bytes::blocks::regular_file_len;
+use crate::io::bytes::regular_file_len;
 use crate::io::error::{IoError, Unsupported};
 use crate::io::list_mode::options::ListOptions;
 use crate::io::own::crystals::{Crystals, read_crystals};

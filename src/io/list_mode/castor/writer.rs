@@ -10,7 +10,7 @@ use super::factors::width_mm;
 use super::header::{Header, Layout, Mode, Tof};
 use super::scanner::CRYSTAL_BYTES;
 use crate::data::{Events, ListFacts};
-use crate::io::bytes::pending::PendingFile;
+use crate::io::bytes::PendingFile;
 use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{Cylinder, Detectors};
 

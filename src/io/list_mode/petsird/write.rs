@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::write_header::{Bytes, MAX_WITH_EFFICIENCIES, are_efficiencies_written, header, runs_of_one_size, tof_edges};
 use crate::data::{EventChunk, Events, ListFacts, Notice};
-use crate::io::bytes::pending::PendingFile;
+use crate::io::bytes::PendingFile;
 use crate::io::error::{IoError, PetsirdProblem};
 
 /// Most types of modules, which are pieces of the numbering with crystals of one size.

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::data::Notice;
-use crate::io::bytes::blocks::{read_text, regular_file_len};
-use crate::io::bytes::checksum::check_pair;
-use crate::io::bytes::numbers::{ByteOrder, NumberFormat, NumberType};
+use crate::io::bytes::{ByteOrder, NumberFormat, NumberType, check_pair, read_text, regular_file_len};
 use crate::io::error::{IoError, Unsupported};
 
 /// Largest header that is read; real ones have a few kilobytes.

@@ -6,10 +6,7 @@ use std::path::Path;
 use super::header::{CHECKSUM, Header};
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
-use crate::io::bytes::blocks::read_contiguous;
-use crate::io::bytes::checksum::Checksum;
-use crate::io::bytes::pair::PendingPair;
-use crate::io::bytes::pending::write_f32_le;
+use crate::io::bytes::{Checksum, PendingPair, read_contiguous, write_f32_le};
 use crate::io::error::{IoError, Unsupported};
 
 /// A key of our own that names the unit of the values; other programs pass it over.

@@ -10,10 +10,7 @@ use super::header::{CHECKSUM, DataSource, Header};
 use super::layout::{AxisOrder, Layout};
 use super::scanner;
 use crate::data::{Michelogram, Notice};
-use crate::io::bytes::blocks::{BlockReader, zeroed};
-use crate::io::bytes::checksum::Checksum;
-use crate::io::bytes::pair::PendingPair;
-use crate::io::bytes::pending::write_f32_le;
+use crate::io::bytes::{BlockReader, Checksum, PendingPair, write_f32_le, zeroed};
 use crate::io::error::IoError;
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
