@@ -9,21 +9,11 @@ use super::facts::{facts, several_pairs};
 use super::header::{Header, Mode, Tof};
 use super::histogram_events;
 use super::scanner::table_of;
-use crate::data::{EventChunk, Events, ListFacts, Notice, tof_mm};
+use crate::data::{EventChunk, Notice, tof_mm};
 use crate::io::error::{EventProblem, IoError, Unsupported};
-use crate::io::list_mode::bytes::ByteStream;
 use crate::io::list_mode::options::ListOptions;
 use crate::io::list_mode::reader::EventReader;
-use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
-
-/// A list of events.
-struct CastorList {
-    header: Header,
-    facts: Arc<ListFacts>,
-    decoder: Decoder,
-    records: Records,
-    notices: Vec<Notice>,
-}
+use crate::io::list_mode::records::{RecordDecoder, RecordReader, Records, f32_at, finite, u32_at};
 
 /// Makes events of entries.
 struct Decoder {
@@ -87,7 +77,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     if header.has_kind {
         notices.push(Notice::info(format!("{}: its events have a kind, which is ignored", path.display())));
     }
-    Ok(Box::new(CastorList { header, facts, decoder, records, notices }))
+    Ok(Box::new(RecordReader { facts, decoder, records, num_expected: Some(header.num_events), notices }))
 }
 
 fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
@@ -114,8 +104,9 @@ fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
     notices
 }
 
-impl Decoder {
-    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), EventProblem> {
+impl RecordDecoder for Decoder {
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem> {
+        let events = &mut chunk.prompts;
         let layout = &self.factors.layout;
         events.pairs.push(self.ends.pair_of(record, layout, self.max_lines, &mut self.lines)?);
         events.times_ms.push(layout.time.map_or(0, |at| u32_at(record, at)));
@@ -140,42 +131,13 @@ impl Decoder {
         }
         Ok(())
     }
-}
 
-impl EventReader for CastorList {
-    fn facts(&self) -> &Arc<ListFacts> {
-        &self.facts
-    }
-
-    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
-        chunk.clear();
-        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
-        block.try_for_each(|record| decoder.decode(record, &mut chunk.prompts))?;
-        let num = block.len();
-        self.records.advance(num);
-        Ok(num > 0)
-    }
-
-    fn check_end(&self) -> Result<(), IoError> {
-        self.records.check_num(Some(self.header.num_events)).map(|_| ())
-    }
-
-    fn is_complete(&self) -> bool {
-        self.records.num_read() >= self.header.num_events
-    }
-
-    fn stream(&mut self) -> &mut ByteStream {
-        self.records.stream()
-    }
-
-    fn notices(&mut self) -> Vec<Notice> {
-        let num = std::mem::take(&mut self.decoder.num_outside);
-        if num > 0 {
-            self.notices.push(Notice::warning(format!(
-                "{}: the time of flight of {num} events is outside the range of its header ('List TOF measurement range (ps)')",
-                self.header.data.display()
-            )));
-        }
-        std::mem::take(&mut self.notices)
+    fn notices(&mut self, data: &Path) -> Vec<Notice> {
+        let num = std::mem::take(&mut self.num_outside);
+        let text = format!(
+            "{}: the time of flight of {num} events is outside the range of its header ('List TOF measurement range (ps)')",
+            data.display()
+        );
+        (num > 0).then(|| Notice::warning(text)).into_iter().collect()
     }
 }
