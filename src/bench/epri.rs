@@ -227,7 +227,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
 
     #[cfg(not(feature = "cuda"))]
     fn on_cuda(&mut self, _: usize, _: &Grid, _: Option<&[f32]>) -> Result<(), Problem> {
-        Err(Problem::new("bench", "this program was built without its feature `cuda`"))
+        Err(super::without_cuda())
     }
 
     /// Measures a program; gives its image. On CUDA twice: with the image left on the device, and with it brought to the
