@@ -49,7 +49,7 @@
 //!
 //! ```text
 //! row 0: coded
-//! row 1: geometry task random words
+//! row 1: geometry task random statistics words
 //! row 2: scanner
 //! row 3: data
 //! row 4: io phantom measure algebra montecarlo
@@ -91,6 +91,7 @@ pub mod reproduce;
 pub mod scanner;
 #[doc(hidden)]
 pub mod session;
+pub mod statistics;
 pub mod task;
 #[doc(hidden)]
 pub mod ui;

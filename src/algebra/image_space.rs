@@ -1,6 +1,6 @@
 //! What the coefficients of an image are.
 
-use super::{Backend, BackendError, ColumnLayout, Image};
+use super::{Backend, BackendError, Image};
 use crate::data::Volume;
 use crate::geometry::Grid;
 
@@ -49,4 +49,23 @@ pub trait ImageSpace<B: Backend>: Send {
 
     /// Writes `scale` times such an array, read back to the host, into a volume of the grid.
     fn write(&self, voxels: &[f32], scale: f32, volume: &mut Volume);
+}
+
+/// Where the values of each (x, y) lie in an array: `width` columns lie side by side, value k of column c of a block at
+/// `c + k * width`; the blocks follow each other. Values behind the last block belong to no column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnLayout {
+    /// Number of columns.
+    pub count: usize,
+    /// Values of a column.
+    pub len: usize,
+    /// Columns side by side.
+    pub width: usize,
+}
+
+impl ColumnLayout {
+    /// Place of value `k` of column `column`.
+    pub fn place(&self, column: usize, k: usize) -> usize {
+        column / self.width * (self.width * self.len) + column % self.width + k * self.width
+    }
 }

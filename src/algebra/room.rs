@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::BackendError;
-use super::team::{Meeting, Share, Summand};
+use super::meeting::{Meeting, Share, Summand};
 
 /// How long a member that waits looks again and again, before it sleeps: the others are a few microseconds behind as a rule, and
 /// waking up takes longer.

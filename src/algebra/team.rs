@@ -5,99 +5,12 @@
 //! members, or of integers, so that they do not hang on who came first.
 
 use std::fmt::Debug;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::BackendError;
+use super::meeting::{Meeting, Share};
 use super::room;
-
-/// One of `count` shares of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Share {
-    /// Which one.
-    pub index: usize,
-    /// How many there are.
-    pub count: usize,
-}
-
-impl Share {
-    /// All data.
-    pub const WHOLE: Share = Share { index: 0, count: 1 };
-
-    /// Its part of so many things as they follow each other.
-    pub fn of(self, num: usize) -> Range<usize> {
-        self.index * num / self.count..(self.index + 1) * num / self.count
-    }
-}
-
-/// What a member brings to a sum over a team, and where the sum goes. Its values may lie otherwise than one after the other.
-pub trait Summand {
-    /// Number of values.
-    fn len(&self) -> usize;
-
-    /// Whether there are none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// `sum` += the own values from a place on.
-    fn add_to(&self, at: usize, sum: &mut [f32]);
-
-    /// Takes the sum from a place on, whose own values are needed no more.
-    fn set(&mut self, at: usize, sum: &[f32]);
-}
-
-impl Summand for &mut [f32] {
-    fn len(&self) -> usize {
-        <[f32]>::len(self)
-    }
-
-    fn add_to(&self, at: usize, sum: &mut [f32]) {
-        sum.iter_mut().zip(&self[at..]).for_each(|(sum, value)| *sum += value);
-    }
-
-    fn set(&mut self, at: usize, sum: &[f32]) {
-        self[at..at + sum.len()].copy_from_slice(sum);
-    }
-}
-
-/// Where the members of a team meet. Each has a value of this for itself. Every function is called by all members, in the same order;
-/// a member that cannot go on calls [`Meeting::leave`] in place of its next call.
-pub trait Meeting: Debug + Send + Sync {
-    /// The member's share.
-    fn share(&self) -> Share;
-
-    /// The values of all members, equally many of each, one member after the other.
-    ///
-    /// # Errors
-    /// A member has left, or cannot be reached.
-    fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError>;
-
-    /// 0, to which each member adds its own, one member after the other.
-    ///
-    /// # Errors
-    /// A member has left, or cannot be reached.
-    fn sum_in_order(&self, own: &mut dyn Summand) -> Result<(), BackendError>;
-
-    /// `values` = their sum over all members, modulo 2^64.
-    ///
-    /// # Errors
-    /// A member has left, or cannot be reached.
-    fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError>;
-
-    /// Makes the call of the others that comes next fail. `has_failed`: this member does nothing any more, so that others may wait for
-    /// its device as well.
-    fn leave(&self, has_failed: bool);
-
-    /// After a member has left, and all others have learnt of it: they can meet again.
-    fn begin_again(&self);
-
-    /// Whether this process is to end, so that nobody in it waits for others any longer.
-    fn is_ending(&self) -> bool {
-        false
-    }
-}
 
 /// A member's place in a team; or that there is none.
 #[derive(Clone, Debug, Default)]

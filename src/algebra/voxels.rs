@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Backend, FieldOfView, ImageSpace};
+use super::image_space::{ColumnLayout, ImageSpace};
+use super::{Backend, FieldOfView};
 use crate::data::Volume;
 use crate::geometry::Grid;
 
@@ -25,25 +26,6 @@ enum Order {
     Columns(Columns),
     /// `[y / 2][x / 2][z][y % 2][x % 2]`.
     Quads,
-}
-
-/// Where the values of each (x, y) lie in an array: `width` columns lie side by side, value k of column c of a block at
-/// `c + k * width`; the blocks follow each other. Values behind the last block belong to no column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ColumnLayout {
-    /// Number of columns.
-    pub count: usize,
-    /// Values of a column.
-    pub len: usize,
-    /// Columns side by side.
-    pub width: usize,
-}
-
-impl ColumnLayout {
-    /// Place of value `k` of column `column`.
-    pub fn place(&self, column: usize, k: usize) -> usize {
-        column / self.width * (self.width * self.len) + column % self.width + k * self.width
-    }
 }
 
 /// The order `[y][x][column]`: all z of an (x, y) lie together, those of one class z mod `classes` next to each other.

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::coded::Problem;
 use crate::data::Study;
-use crate::measure::{median_and_spread, quantile};
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::plan::{Acquisition, DeviceChoice, Job, RunSettings, default_sweep_settings, sweep_grid};
 use crate::session::{Command, EventKind, Feed, RoiSet, Session};
+use crate::statistics::quantiles;
 use crate::task::Task;
 
 /// Longest wait for anything.
@@ -106,8 +106,7 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, Problem> {
         }
         session.return_frame(frame);
     }
-    secs.sort_by(f64::total_cmp);
-    let [p95_s, longest_s] = [0.95, 1.0].map(|part| quantile(&secs, part).unwrap_or(0.0));
-    let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
+    let [low_s, median_s, high_s, p95_s, longest_s] = quantiles(secs, [0.25, 0.5, 0.75, 0.95, 1.0]).unwrap_or_default();
+    let spread_s = 0.5 * (high_s - low_s);
     Ok(ArrivalRow { device, size: bench.size, per_sec: bench.per_sec, num_projections, median_s, spread_s, p95_s, longest_s })
 }

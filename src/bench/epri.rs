@@ -13,13 +13,14 @@ use crate::coded::Problem;
 use crate::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use crate::data::{Sweep, Volume};
 use crate::geometry::Grid;
-use crate::measure::{median_and_spread, relative_difference};
+use crate::measure::relative_difference;
 use crate::operator::{
     FilteredProjections, MultiStage, OperatorError, PlaneBackprojector, SingleStage, backproject_plain, grid_about_zero,
 };
 use crate::phantom::epri::{self, SweepOptions};
 use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for};
 use crate::scanner::epri::Scheme;
+use crate::statistics::median_and_spread;
 use crate::task::Task;
 
 /// Side of the object, mm.
@@ -226,7 +227,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
 
     #[cfg(not(feature = "cuda"))]
     fn on_cuda(&mut self, _: usize, _: &Grid, _: Option<&[f32]>) -> Result<(), Problem> {
-        Err(Problem::new("bench", "this program was built without its feature `cuda`"))
+        Err(super::without_cuda())
     }
 
     /// Measures a program; gives its image. On CUDA twice: with the image left on the device, and with it brought to the

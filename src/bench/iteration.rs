@@ -9,9 +9,9 @@ use strum::VariantArray as _;
 
 use crate::coded::Problem;
 use crate::data::{Counts, Study, Volume};
-use crate::measure::median_and_spread;
 use crate::plan::{Job, Prepared, RunSettings, prepare};
 use crate::recon::{Algorithm, Stage, StageTimes};
+use crate::statistics::median_and_spread;
 use crate::task::Task;
 
 /// What was measured of one way to reconstruct.

@@ -7,20 +7,20 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{BenchDevice, on_threads};
+use super::{BenchDevice, on_threads, timed};
 use crate::algebra::{Backend, FieldOfView, Host, Voxels};
 use crate::coded::Problem;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
 use crate::data::{Events, TofFacts, Volume, tof_mm};
 use crate::geometry::Grid;
-use crate::measure::median_and_spread;
 use crate::operator::{
     Accumulation, DataSpace, EventLines, EventOrder, EventProjector, EventSplit, EventSubsets, LinearOperator, OperatorError,
     Subset,
 };
 use crate::random::stream;
 use crate::scanner::{Detectors, PairRays};
+use crate::statistics::median_and_spread;
 use crate::task::Task;
 
 /// Events that are drawn from a stream of random numbers.
@@ -217,7 +217,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
 
     #[cfg(not(feature = "cuda"))]
     fn on_cuda(&mut self, _: usize) -> Result<(), Problem> {
-        Err(Problem::new("bench", "this program was built without its feature `cuda`"))
+        Err(super::without_cuda())
     }
 
     fn measure<B: Backend>(
@@ -236,11 +236,11 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
         let x = backend.upload(Arc::new(ones))?;
         let mut data = backend.zeros(space.len(subset))?;
         let mut image = backend.zeros(voxels.len())?;
-        let (forward_s, forward_spread_s) =
-            timed(backend, row_secs, |backend| operator.apply(backend, subset, &x, &mut data, &task))?;
+        let secs = timed(backend, row_secs, |backend| operator.apply(backend, subset, &x, &mut data, &task))?;
+        let (forward_s, forward_spread_s) = median_and_spread(secs).unwrap_or_default();
         for &accumulation in &bench.accumulations {
-            let (back_s, back_spread_s) =
-                timed(backend, row_secs, |backend| operator.adjoint(backend, subset, &data, accumulation, &mut image, &task))?;
+            let adjoint = |backend: &mut B| operator.adjoint(backend, subset, &data, accumulation, &mut image, &task);
+            let (back_s, back_spread_s) = median_and_spread(timed(backend, row_secs, adjoint)?).unwrap_or_default();
             let Subject { device, code, order, tof, threads, setup_s } = what;
             let mut row = ListModeRow {
                 device,
@@ -266,24 +266,6 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
         }
         Ok(())
     }
-}
-
-/// Median and spread of the seconds that `work` takes, after a first time that does not count.
-fn timed<B: Backend>(
-    backend: &mut B,
-    budget_secs: f64,
-    mut work: impl FnMut(&mut B) -> Result<(), OperatorError>,
-) -> Result<(f64, f64), OperatorError> {
-    let (mut secs, begin) = (Vec::new(), Instant::now());
-    while secs.len() < 3 || begin.elapsed().as_secs_f64() < budget_secs {
-        backend.finish()?;
-        let start = Instant::now();
-        work(backend)?;
-        backend.finish()?;
-        secs.push(start.elapsed().as_secs_f64());
-    }
-    secs.remove(0);
-    Ok(median_and_spread(secs).unwrap_or_default())
 }
 
 #[cfg(test)]

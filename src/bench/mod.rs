@@ -16,15 +16,43 @@ pub use matrix::bench_matrix;
 pub use projector::{Direction, ProjectorBench, ProjectorRow, bench_projector};
 pub use tubes::{TubesBench, TubesRow, bench_tubes};
 
+use std::time::Instant;
+
 use serde::Serialize;
 
+use crate::algebra::Backend;
 use crate::coded::Problem;
+use crate::operator::OperatorError;
 
 /// Does `work` on so many threads; `None` = all.
 fn on_threads<T: Send>(num_threads: Option<usize>, work: impl FnOnce() -> Result<T, Problem> + Send) -> Result<T, Problem> {
     let count = num_threads.unwrap_or(0);
     let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
     threads.map_err(|error| Problem::new("bench", format!("{count} threads could not be started: {error}")))?.install(work)
+}
+
+/// Returns the seconds of repetitions of `work`, two at least, after a first one that touches its memory for the first time.
+fn timed<B: Backend>(
+    backend: &mut B,
+    budget_secs: f64,
+    mut work: impl FnMut(&mut B) -> Result<(), OperatorError>,
+) -> Result<Vec<f64>, OperatorError> {
+    let (mut secs, begin) = (Vec::new(), Instant::now());
+    while secs.len() < 3 || begin.elapsed().as_secs_f64() < budget_secs {
+        backend.finish()?;
+        let start = Instant::now();
+        work(backend)?;
+        backend.finish()?;
+        secs.push(start.elapsed().as_secs_f64());
+    }
+    secs.remove(0);
+    Ok(secs)
+}
+
+/// The refusal of a program that has no CUDA.
+#[cfg(not(feature = "cuda"))]
+fn without_cuda() -> Problem {
+    Problem::new("bench", "this program was built without its feature `cuda`")
 }
 
 /// Where a projector or a program was measured.

@@ -1,25 +1,24 @@
 //! Forward projection and backprojection: every projector, device and accumulation on the same data in one run.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use rayon::prelude::*;
 use serde::Serialize;
 #[cfg(feature = "cuda")]
 use strum::VariantArray as _;
 
-use super::BenchDevice;
+use super::{BenchDevice, timed};
 use crate::algebra::{Backend, Host, Simd};
 use crate::coded::Problem;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, BinDriven, CudaBackend};
 use crate::data::Volume;
 use crate::geometry::Grid;
-use crate::measure::median_and_spread;
 #[cfg(feature = "cuda")]
 use crate::operator::BinOrder;
 use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, Subset, ViewProjector};
 use crate::scanner::ScanGeometry;
+use crate::statistics::median_and_spread;
 use crate::task::Task;
 
 /// The slow projector does one view in this many on the CPU; its times are scaled to all and marked.
@@ -252,7 +251,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
 
     #[cfg(not(feature = "cuda"))]
     fn on_cuda(&mut self, _: usize) -> Result<(), Problem> {
-        Err(Problem::new("bench", "this program was built without its feature `cuda`"))
+        Err(super::without_cuda())
     }
 
     /// Measures one projector in the ways asked for.
@@ -275,20 +274,11 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         let mut image = backend.zeros(operator.voxels().len())?;
         operator.apply(backend, subset, &x, &mut data, &task)?;
         for &accumulation in ways {
-            let mut secs = Vec::new();
-            let begin = Instant::now();
-            while secs.len() < 3 || begin.elapsed().as_secs_f64() < budget_secs {
-                backend.finish()?;
-                let start = Instant::now();
-                match accumulation {
-                    None => operator.apply(backend, subset, &x, &mut data, &task)?,
-                    Some(accumulation) => operator.adjoint(backend, subset, &data, accumulation, &mut image, &task)?,
-                }
-                backend.finish()?;
-                secs.push(start.elapsed().as_secs_f64() * scale);
-            }
-            // The first run touches its memory for the first time.
-            secs.remove(0);
+            let mut secs = timed(backend, budget_secs, |backend| match accumulation {
+                None => operator.apply(backend, subset, &x, &mut data, &task),
+                Some(accumulation) => operator.adjoint(backend, subset, &data, accumulation, &mut image, &task),
+            })?;
+            secs.iter_mut().for_each(|secs| *secs *= scale);
             let num_runs = secs.len();
             let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
             self.add(ProjectorRow {

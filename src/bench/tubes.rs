@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::on_threads;
 use crate::coded::Problem;
 use crate::data::{Counts, Michelogram, Study, TubeSampling, TubeSet};
-use crate::measure::median_and_spread;
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, DeviceChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
 use crate::recon::{Stage, StageTimes};
 use crate::scanner::ScanGeometry;
+use crate::statistics::median_and_spread;
 use crate::task::Task;
 
 /// Widths of the tubes across their lines, in samples: how wide they are does not change the time.

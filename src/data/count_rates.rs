@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{EventChunk, ScanTime};
+use super::events::EventChunk;
+use super::scan_time::ScanTime;
 
 /// Bins of time at most.
 const MOST_BINS: usize = 512;

@@ -4,6 +4,7 @@ mod attenuation;
 mod count_rates;
 mod counts;
 mod event_histogram;
+mod event_list;
 mod events;
 mod fingerprint;
 mod frames;
@@ -26,6 +27,7 @@ mod scan_time;
 mod study;
 mod super_lors;
 mod sweep;
+mod tube_sharing;
 mod tubes;
 mod volume;
 
@@ -33,10 +35,8 @@ pub use attenuation::{Attenuation, AttenuationMap};
 pub use count_rates::CountRates;
 pub use counts::{Counts, CountsError};
 pub use event_histogram::EventHistogram;
-pub use events::{
-    EventChunk, EventList, EventNumbers, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofException,
-    TofFacts, tof_mm,
-};
+pub use event_list::{EventList, EventNumbers};
+pub use events::{EventChunk, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofException, TofFacts, tof_mm};
 pub use fingerprint::Fingerprint;
 pub use frames::{Frames, frame_ms, frame_words};
 pub use isocontour::{Isocontour, IsocontourRecipe};

@@ -6,7 +6,7 @@
 use super::roi_figure::{Body, Figure};
 use super::roi_outline::closed;
 use super::{CutLine, Isocontour, Roi, RoiPlane};
-use crate::geometry::{Point, dot};
+use crate::geometry::{Point, Vector};
 
 /// A plane in any direction.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,8 @@ const PARALLEL: f64 = 1e-6;
 impl CutPlane {
     /// Where a point is, along the ways and above the plane, mm.
     fn place(&self, point: Point) -> [f64; 3] {
-        let off = minus(point, self.origin_mm);
-        self.ways.map(|way| dot(off, way))
+        let off = Vector::from(point) - Vector::from(self.origin_mm);
+        self.ways.map(|way| off.dot(&Vector::from(way)))
     }
 
     /// The straight pieces along which it cuts a flat polygon with these corners; none where it is in parallel.
@@ -107,7 +107,7 @@ fn voxel_cuts(contour: &Isocontour, centre_mm: Point, plane: &CutPlane) -> Vec<C
     let mut cuts = Vec::new();
     let [num_x, num_y, num_z] = grid.size.map(|num| num as i64);
     for at in (0..num_z).flat_map(|z| (0..num_y).flat_map(move |y| (0..num_x).map(move |x| [x, y, z]))) {
-        let middle = plus(grid.mm_from_voxel(at.map(|i| i as f64)), centre_mm);
+        let middle = (Vector::from(grid.mm_from_voxel(at.map(|i| i as f64))) + Vector::from(centre_mm)).into();
         if !belongs(at) || plane.place(middle)[2].abs() > reach {
             continue;
         }
@@ -132,14 +132,6 @@ fn voxel_face(middle: Point, voxel_mm: [f64; 3], axis: usize, side: f64) -> [Poi
         }
         corner
     })
-}
-
-fn minus(a: Point, b: Point) -> Point {
-    std::array::from_fn(|k| a[k] - b[k])
-}
-
-fn plus(a: Point, b: Point) -> Point {
-    std::array::from_fn(|k| a[k] + b[k])
 }
 
 #[cfg(test)]

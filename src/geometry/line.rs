@@ -1,6 +1,6 @@
 //! Lines of response, and what happens to a line that runs along a voxel face.
 
-use super::Point;
+use super::{Point, Vector};
 
 /// A line segment from `start` to `end`, mm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,9 +12,14 @@ pub struct Line {
 }
 
 impl Line {
+    /// The way from start to end, mm.
+    pub fn way(&self) -> Vector {
+        Vector::from(self.end) - Vector::from(self.start)
+    }
+
     /// Length in mm.
     pub fn length_mm(&self) -> f64 {
-        (0..3).map(|a| (self.end[a] - self.start[a]).powi(2)).sum::<f64>().sqrt()
+        self.way().norm()
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{IoError, Unsupported, read_volume};
 use crate::data::{AttenuationMap, Notice, Unit};
+use crate::io::by_content::read_volume;
+use crate::io::error::{IoError, Unsupported};
 
 /// No matter that a photon passes has more, 1/cm: lead has 1.8.
 const MOST_PER_CM: f32 = 2.0;
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
     use crate::data::{NotFinite, Volume};
     use crate::geometry::Grid;
-    use crate::io::write_volume;
+    use crate::io::by_content::write_volume;
 
     #[test]
     fn a_map_is_read_per_mm_and_what_is_none_is_refused() {

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use super::dicom::{self, Patient};
-use super::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, not_understood};
-use super::{ImageDescription, IoError, interfile};
 use crate::data::{Michelogram, Notice, Unit, Volume};
+use crate::io::error::IoError;
+use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, not_understood};
+use crate::io::images::description::ImageDescription;
+use crate::io::images::dicom::{self, Patient};
+use crate::io::list_mode::{EventReader, ListOptions};
+use crate::io::sinograms::interfile;
 
 /// Reads projection data and returns what a user should know about it, too. (Of Siemens' sinograms the prompts.)
 ///
@@ -31,6 +34,17 @@ pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError>
     match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => interfile::write_projections(path, data),
         _ => Err(not_understood(path, Content::Projections, Access::Write)),
+    }
+}
+
+/// Opens list-mode data.
+///
+/// # Errors
+/// Another ending; the format's reader fails.
+pub fn open_list_mode(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
+    match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::ListMode(open)) => open(path, options),
+        _ => Err(not_understood(path, Content::ListMode, Access::Read)),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::formats::Format;
+use crate::io::formats::Format;
 
 /// The files that are written as `path`: it, and the data file beside a header.
 pub fn files_written(path: &Path) -> Vec<PathBuf> {

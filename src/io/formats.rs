@@ -3,14 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::dicom::{self, Patient};
-use super::follow::ReadHeader;
-use super::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
-use super::{
-    ImageDescription, IoError, Unsupported, bes3t, interfile, nifti, numpy_image, numpy_sweep, saved_matrix, saved_pairs,
-    saved_sweep, saved_tubes,
-};
 use crate::data::{Michelogram, Notice, ReferenceSpectrum, Study, Sweep, Volume};
+use crate::io::epri::records::ReadHeader;
+use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
+use crate::io::error::{IoError, Unsupported};
+use crate::io::images::description::ImageDescription;
+use crate::io::images::dicom::{self, Patient};
+use crate::io::images::{nifti, numpy_image};
+use crate::io::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
+use crate::io::own::{saved_matrix, saved_pairs, saved_tubes};
+use crate::io::sinograms::{interfile, siemens as siemens_sinograms};
 use crate::words::either;
 
 /// A format of files.
@@ -176,7 +178,7 @@ pub static FORMATS: [Format; 22] = [
     },
     Format {
         reader: Reader::Projections(|path| {
-            interfile::read_siemens_sinograms(path).map(|(data, notices)| (data.prompts, data.randoms, notices))
+            siemens_sinograms::read_siemens_sinograms(path).map(|(data, notices)| (data.prompts, data.randoms, notices))
         }),
         data_files: |path| interfile::data_file(path).into_iter().collect(),
         ..Format::new(FileKind::SiemensSinograms, Content::Projections, "Siemens Interfile", &[".s.hdr"], &[".s.hdr"])

@@ -5,63 +5,51 @@
 //!
 //! Every reader checks the file's size against its header before it allocates, and every writer completes a temporary
 //! file before it replaces one that exists.
+//!
+//! Folders and files stand in rows as the modules of the crate do: one imports only from lower rows.
+//! `tests/project/layers.rs` reads this table and enforces it:
+//!
+//! ```text
+//! row 1: error
+//! row 2: bytes
+//! row 3: own
+//! row 4: epri images sinograms
+//! row 5: list_mode
+//! row 6: formats
+//! row 7: by_content files sweep
+//! row 8: attenuation study
+//! ```
 
 mod attenuation;
-pub mod bes3t;
-mod blocks;
 mod by_content;
-pub mod calibration;
-mod checksum;
-pub mod crystals;
-mod description;
-pub mod dicom;
+mod bytes;
+mod epri;
 mod error;
 mod files;
-mod follow;
 pub mod formats;
-mod gzip;
-pub mod interfile;
+mod images;
 pub mod list_mode;
-pub mod measurements;
-pub mod nifti;
-mod npy;
-mod numbers;
-pub mod numpy_image;
-pub mod numpy_sweep;
-mod own_form;
-mod pair;
-mod pending;
-mod phase;
-mod png;
-pub mod provenance;
-mod records;
-mod roi_entry;
-mod roi_problem;
-pub mod rois;
-pub mod saved_matrix;
-pub mod saved_pairs;
-pub mod saved_sensitivity;
-pub mod saved_sweep;
-pub mod saved_tubes;
-pub mod session_text;
+mod own;
+mod sinograms;
 mod study;
 mod sweep;
-mod sweep_space;
-mod toml_text;
-mod unsupported;
 
 pub use attenuation::{map_beside, read_attenuation};
-pub use by_content::{check_image_unit, read_projections, read_volume, write_described_volume, write_projections, write_volume};
-pub use checksum::content_of;
-pub use description::{ImageDescription, filter_width};
-pub use error::IoError;
+pub use by_content::{
+    check_image_unit, open_list_mode, read_projections, read_volume, write_described_volume, write_projections, write_volume,
+};
+pub use bytes::content_of;
+pub use bytes::{discard_unfinished, write_whole};
+pub use epri::follow::{SweepFollower, SweepUpdate};
+pub use error::{EventProblem, FormProblem, IoError, PetsirdProblem, RegionProblem, RoiProblem, Unsupported};
 pub use files::{files_read, files_written, header_of, identity};
-pub use follow::{SweepFollower, SweepUpdate};
 pub use formats::FileKind;
-pub use own_form::FormProblem;
-pub use pending::{discard_unfinished, write_whole};
-pub use png::{Picture, write_png};
-pub use roi_problem::{RegionProblem, RoiProblem};
+pub use images::description::{ImageDescription, filter_width};
+pub use images::png::{Picture, write_png};
+pub use images::{dicom, nifti, numpy_image};
+pub use own::{
+    calibration, crystals, measurements, provenance, rois, saved_matrix, saved_pairs, saved_sensitivity, saved_tubes,
+    session_text,
+};
 pub use study::{Correction, read_pair_study, read_study};
-pub use sweep::{read_reference, read_sweep, read_sweep_at_phase, write_sweep};
-pub use unsupported::Unsupported;
+pub use sweep::{follow_sweep, read_reference, read_sweep, read_sweep_at_phase, write_sweep};

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::by_content::read_measured;
-use super::saved_pairs::read_pairs;
-use super::{IoError, read_projections};
 use crate::data::{Counts, Michelogram, Notice, Origin, PairCounts, Study};
+use crate::io::by_content::{read_measured, read_projections};
+use crate::io::error::IoError;
+use crate::io::own::saved_pairs::read_pairs;
 
 /// What measured data is corrected by.
 ///

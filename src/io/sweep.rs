@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::formats::{Access, Content, Format, Reader, ReferenceReader, not_understood};
-use super::{FileKind, IoError, Unsupported, saved_sweep};
-use crate::data::{Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind};
+use crate::data::{Notice, ReferenceSpectrum, Study, Sweep, SweepKind};
+use crate::io::epri::follow::SweepFollower;
+use crate::io::epri::records::num_measured;
+use crate::io::epri::saved_sweep;
+use crate::io::error::{IoError, Unsupported};
+use crate::io::formats::{Access, Content, FileKind, Format, Reader, ReferenceReader, not_understood};
 
 /// Reads a sweep. Continuous-wave projections get the reference spectrum of `reference`, or else the one found beside them
 /// (`NAME-h.DSC` beside `NAME-proj.DSC`); where there is none, a notice tells how to give one.
@@ -30,6 +33,22 @@ pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<
     Ok(study)
 }
 
+/// Opens a sweep (Bruker's BES3T or the program's own form) that is still being written: a study without projections, and what
+/// follows its data file. `reference` as in [`read_sweep`].
+///
+/// # Errors
+/// The header cannot be read, another format, a reference that was asked for and cannot be used.
+pub fn follow_sweep(path: &Path, reference: Option<&Path>) -> Result<(Study<Sweep>, SweepFollower), IoError> {
+    let followed = match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::Sweep(reader)) => reader.header,
+        _ => None,
+    };
+    let read_header = followed.ok_or_else(|| IoError::unsupported(path, Unsupported::NotFollowed))?;
+    let (mut study, follower) = SweepFollower::new(path, read_header)?;
+    attach_reference(&mut study, path, reference)?;
+    Ok((study, follower))
+}
+
 /// Takes projections of zeros off the end: acquisition programs allocate a file in advance and fill it from the start.
 fn leave_out_unmeasured(study: &mut Study<Sweep>, path: &Path) -> Result<(), IoError> {
     let num_there = study.measured.projections.len();
@@ -48,11 +67,6 @@ fn leave_out_unmeasured(study: &mut Study<Sweep>, path: &Path) -> Result<(), IoE
     }
     study.measured.projections.truncate(num_measured);
     Ok(())
-}
-
-/// How many projections there are without those of zeros at the end.
-pub(super) fn num_measured(projections: &[Projection]) -> usize {
-    projections.iter().rposition(|projection| !projection.is_zero()).map_or(0, |last| last + 1)
 }
 
 /// Reads a reference spectrum: a single spectrum without a gradient; and what a user should know about it.
@@ -82,7 +96,7 @@ pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
 }
 
 /// Gives a continuous-wave sweep its reference spectrum, and notes where everything came from.
-pub(super) fn attach_reference(study: &mut Study<Sweep>, path: &Path, asked_for: Option<&Path>) -> Result<(), IoError> {
+fn attach_reference(study: &mut Study<Sweep>, path: &Path, asked_for: Option<&Path>) -> Result<(), IoError> {
     study.origin.measured = Some(path.to_owned());
     let SweepKind::ContinuousWave { step_mt, reference, .. } = &mut study.measured.kind else {
         if let Some(given) = asked_for {

@@ -5,6 +5,7 @@
 //! counted from 0 (b = 0) or from the background's mean. For FDG 41 % and 50 % of the maximum are in use (Boellaard et al.
 //! 2015, EANM procedure guidelines for tumour imaging, version 2.0), and 50 % above the background.
 
+use super::connected::connected;
 use crate::coded::coded;
 use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiShape, Volume};
 use crate::geometry::{Grid, Point};
@@ -49,36 +50,14 @@ pub fn isocontour(volume: &Volume, centre_mm: Point, recipe: IsocontourRecipe) -
     if !(f64::from(maximum) > zero && threshold.is_finite()) {
         return Err(NoIsocontour::NoMaximum { maximum, zero });
     }
-    let found = connected(grid, top, |index| f64::from(values[index]) >= threshold);
+    let mut is_seen = vec![false; values.len()];
+    let belongs = |index: usize| index == top || f64::from(values[index]) >= threshold;
+    let take = |index: usize| belongs(index) && !std::mem::replace(&mut is_seen[index], true);
+    let [nx, ny, _] = grid.size;
+    let found = connected(grid.size, top, take).into_iter().map(|index| [index % nx, index / nx % ny, index / (nx * ny)]);
+    let found: Vec<[usize; 3]> = found.collect();
     let (part, is_inside) = smallest_part(grid, &found, centre_mm);
     Isocontour::new(recipe, threshold, part, is_inside).ok_or(NoIsocontour::Outside)
-}
-
-/// The voxels `[x, y, z]` that hang together with one, face to face, through such that belong.
-fn connected(grid: &Grid, start: usize, belongs: impl Fn(usize) -> bool) -> Vec<[usize; 3]> {
-    let [nx, ny, _] = grid.size;
-    let strides = [1, nx, nx * ny];
-    let mut is_seen = vec![false; grid.num_voxels()];
-    is_seen[start] = true;
-    let mut found = vec![[start % nx, start / nx % ny, start / (nx * ny)]];
-    let mut next = 0;
-    while let Some(&voxel) = found.get(next) {
-        next += 1;
-        let index = (0..3).map(|a| voxel[a] * strides[a]).sum::<usize>();
-        for axis in 0..3 {
-            let below = (voxel[axis] > 0).then(|| (index - strides[axis], voxel[axis] - 1));
-            let above = (voxel[axis] + 1 < grid.size[axis]).then(|| (index + strides[axis], voxel[axis] + 1));
-            for (index, place) in [below, above].into_iter().flatten() {
-                if !is_seen[index] && belongs(index) {
-                    is_seen[index] = true;
-                    let mut neighbour = voxel;
-                    neighbour[axis] = place;
-                    found.push(neighbour);
-                }
-            }
-        }
-    }
-    found
 }
 
 /// The smallest part of a grid that holds some voxels, its origin relative to a point, and which of its voxels they are.

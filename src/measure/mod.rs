@@ -4,6 +4,7 @@
 //! `None`, never a number that is not one. The standard deviation within one image is the noise of that image, not of
 //! the experiment.
 
+mod connected;
 mod contrast;
 mod decay;
 mod difference;
@@ -14,7 +15,6 @@ pub mod nema_nu4;
 mod peak_width;
 mod peaks;
 mod profile;
-mod quantile;
 mod randoms;
 mod roi_stats;
 
@@ -26,7 +26,6 @@ pub use isocontour::{NoIsocontour, isocontour};
 pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::{peak_widths, widths_along};
 pub use profile::{Between, ProfilePoint, band_profile, profile};
-pub use quantile::{mean, median_and_spread, quantile};
 pub use randoms::{Alike, Fans, PairPartners, Partners, smoothed_singles};
 pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
 

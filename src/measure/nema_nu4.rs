@@ -16,6 +16,7 @@ use crate::coded::coded;
 use crate::data::nema_nu4::{CHAMBER_LENGTH_MM, CHAMBER_RADIUS_MM, COLD_OFFSET_MM, ROD_DIAMETERS_MM, ROD_LENGTH_MM, ROD_RING_MM};
 use crate::data::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, Volume};
 use crate::geometry::Point;
+use crate::statistics::quantiles;
 
 /// Diameter and length of the cylinder in the uniform part, mm.
 const UNIFORM_MM: [f64; 2] = [22.5, 10.0];
@@ -237,9 +238,8 @@ fn chamber(totals: &[f64]) -> Result<[f64; 2], Nu4Error> {
     if !(largest > 0.0 && largest.is_finite()) {
         return Err(Nu4Error::Empty);
     }
-    let mut high: Vec<f64> = totals.iter().copied().filter(|total| *total > 0.5 * largest).collect();
-    high.sort_by(f64::total_cmp);
-    let half = 0.5 * super::quantile(&high, 0.75).unwrap_or(largest);
+    let high = totals.iter().copied().filter(|total| *total > 0.5 * largest).collect();
+    let half = 0.5 * quantiles(high, [0.75]).map_or(largest, |[plateau]| plateau);
     let is_in = |slice: &usize| totals[*slice] > half;
     let (Some(first), Some(last)) = ((0..totals.len()).find(is_in), (0..totals.len()).rev().find(is_in)) else {
         return Err(Nu4Error::Empty);

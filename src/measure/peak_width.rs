@@ -25,6 +25,7 @@ use nalgebra::{Dyn, Matrix4, OMatrix, OVector, U4, Vector4};
 
 use super::profile::ProfilePoint;
 use crate::coded::coded;
+use crate::statistics::quantiles;
 
 /// FWHM of a Gaussian in standard deviations, 2 √(2 ln 2).
 pub const FWHM_OF_SIGMA: f64 = 2.354_820_045_030_949_3;
@@ -198,9 +199,8 @@ impl Gaussian {
     /// The problem with its first guess: the median as the background, the highest point, and as wide as it is above half.
     /// `None` where all values are alike.
     fn guess(points: &[ProfilePoint], voxel_mm: f64) -> Option<Self> {
-        let mut sorted: Vec<f64> = points.iter().map(|point| point.value).collect();
-        sorted.sort_by(f64::total_cmp);
-        let (lowest, median) = (sorted[0], sorted[sorted.len() / 2]);
+        let values = points.iter().map(|point| point.value).collect();
+        let [lowest, median] = quantiles(values, [0.0, 0.5])?;
         let top = (0..points.len()).max_by(|&a, &b| points[a].value.total_cmp(&points[b].value))?;
         let highest = points[top].value;
         let background = if median < highest { median } else { lowest };

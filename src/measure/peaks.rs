@@ -8,9 +8,9 @@
 
 use super::peak_width::{NoPeakWidth, PeakWidth, peak_width};
 use super::profile::{Between, ProfilePoint, band_profile};
-use super::quantile::quantile;
 use crate::data::Volume;
 use crate::geometry::Point;
+use crate::statistics::quantiles;
 
 /// Smallest height of a peak in parts of that of the highest.
 const SMALLEST: f64 = 0.2;
@@ -85,9 +85,8 @@ fn is_as_before(next: &Result<PeakWidth, NoPeakWidth>, before: &Result<PeakWidth
 
 /// The places of the peaks among the points, in their order; none where a value is no finite number.
 fn tops(points: &[ProfilePoint]) -> Vec<usize> {
-    let mut sorted: Vec<f64> = points.iter().map(|point| point.value).collect();
-    sorted.sort_by(f64::total_cmp);
-    let (Some(median), Some(low)) = (quantile(&sorted, 0.5), quantile(&sorted, 0.16)) else { return Vec::new() };
+    let values = points.iter().map(|point| point.value).collect();
+    let Some([low, median]) = quantiles(values, [0.16, 0.5]) else { return Vec::new() };
     let heights: Vec<f64> = points.iter().map(|point| point.value - median).collect();
     if !heights.iter().all(|height| height.is_finite()) {
         return Vec::new();

@@ -5,6 +5,7 @@
 
 use super::finite;
 use crate::data::{RoiMask, RoiSums};
+use crate::statistics::weighted_median;
 
 /// What a region of an image holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,18 +56,9 @@ fn sd(sums: &RoiSums) -> Option<f64> {
 /// so of all between two values, their mean. `None` where the region covers nothing, or a value is no finite number.
 pub fn median(mask: &RoiMask, values: &[f32]) -> Option<f64> {
     let voxels = mask.voxels.iter().filter_map(|&(index, weight)| Some((*values.get(index as usize)?, f64::from(weight))));
-    let mut voxels: Vec<(f32, f64)> = voxels.collect();
-    voxels.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let half = 0.5 * voxels.iter().map(|(_, weight)| weight).sum::<f64>();
-    let mut below = 0.0;
-    let at = voxels.iter().position(|(_, weight)| {
-        below += weight;
-        below >= half
-    })?;
-    let value = f64::from(voxels[at].0);
-    let next = voxels.get(at + 1).filter(|_| below == half).map_or(value, |(next, _)| f64::from(*next));
-    // Numbers that are none come last.
-    finite(0.5 * (value + next)).filter(|_| voxels.iter().all(|(value, _)| value.is_finite()))
+    let voxels: Vec<(f32, f64)> = voxels.collect();
+    let is_finite = voxels.iter().all(|(value, _)| value.is_finite());
+    weighted_median(voxels).filter(|_| is_finite)
 }
 
 /// Several regions as if they were one.

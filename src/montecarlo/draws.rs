@@ -2,6 +2,8 @@
 
 use rand_philox::{Philox, u32_to_unit_f64};
 
+use crate::geometry::Vector;
+
 /// Rest energy of the electron, which is an annihilation photon's energy (CODATA 2018).
 pub const ELECTRON_KEV: f64 = 510.998_95;
 
@@ -61,8 +63,7 @@ pub(super) fn deflected(direction: [f64; 3], cosine: f64, random: &mut Philox) -
 
 /// The vector at length 1.
 pub(super) fn normalised(vector: [f64; 3]) -> [f64; 3] {
-    let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
-    vector.map(|x| x / length)
+    Vector::from(vector).normalize().into()
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@
 mod coincidences;
 mod compton;
 mod crystals;
+mod detection;
 mod draws;
 mod edge_rings;
 mod materials;
@@ -45,11 +46,12 @@ mod tubes;
 pub use coincidences::{CoincidenceError, Coincidences};
 pub use compton::{Scattered, scatter};
 pub use crystals::{CrystalArray, CrystalHead, HeadError};
+pub use detection::Detection;
 pub use draws::{ELECTRON_KEV, isotropic};
 pub use edge_rings::EdgeDeviation;
 pub use materials::{Attenuation, Material, MaterialError, STEPS_PER_KEV, materials};
 pub use positron::{AnnihilationPair, AnnihilationPhysics, Isotope, RangeProfile};
-pub use readout::{Assignment, Detection, Readout, ReadoutError};
+pub use readout::{Assignment, Readout, ReadoutError};
 pub use recipe::{Amount, CannotMakeTubes, TubeRecipe};
 pub use response::{
     FunctionsAt, Response, ResponseElement, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTally,

@@ -1,4 +1,4 @@
-//! From deposits to a detection: measured energy, energy window, assigned crystal.
+//! Measured energy, energy window and the rule by which a crystal is assigned.
 //!
 //! Light's statistics make the measured energy Gaussian about the deposited energy E, with a full width at half maximum
 //! of r · √(E · 511 keV), where r is the resolution at 511 keV.
@@ -6,9 +6,7 @@
 use rand_philox::Philox;
 use thiserror::Error;
 
-use super::crystals::CrystalHead;
 use super::draws::{ELECTRON_KEV, normal_pair};
-use super::track::{Deposit, Photon, Track};
 use crate::coded::coded;
 
 /// Full width at half maximum of a Gaussian of standard deviation 1: 2 √(2 ln 2).
@@ -49,17 +47,6 @@ pub enum ReadoutError {
 
 coded!(ReadoutError);
 
-/// An event as a head reports it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Detection {
-    /// Tangential and axial index of the crystal that it is assigned to.
-    pub crystal: [usize; 2],
-    /// Measured energy.
-    pub energy_kev: f64,
-    /// How many photons it stands for.
-    pub weight: f64,
-}
-
 impl Readout {
     pub(super) fn check(&self) -> Result<(), ReadoutError> {
         if !(0.0..1.0).contains(&self.energy_resolution) {
@@ -70,38 +57,11 @@ impl Readout {
     }
 
     /// Energy as measured: two draws, none where the measurement is perfect.
-    fn measured_kev(&self, deposited_kev: f64, random: &mut Philox) -> f64 {
+    pub(super) fn measured_kev(&self, deposited_kev: f64, random: &mut Philox) -> f64 {
         if self.energy_resolution == 0.0 {
             return deposited_kev;
         }
         let sigma_kev = self.energy_resolution * (deposited_kev * ELECTRON_KEV).sqrt() / FWHM_PER_SIGMA;
         deposited_kev + sigma_kev * normal_pair(random)[0]
-    }
-}
-
-impl CrystalHead {
-    /// Follows a photon and reads the head out; nothing where the head sees nothing, or outside the energy window.
-    ///
-    /// With `forced` the photon interacts at least once and the detection's weight makes up for it. Draws those of the
-    /// track, then those of the measured energy if anything was deposited.
-    pub fn detect(&self, photon: Photon, forced: bool, random: &mut Philox) -> Option<Detection> {
-        let track = self.track(photon, forced, random);
-        if track.deposited_kev <= 0.0 {
-            return None;
-        }
-        let energy_kev = self.readout().measured_kev(track.deposited_kev, random);
-        let [lowest, highest] = self.readout().window_kev;
-        let kept = lowest <= energy_kev && energy_kev <= highest;
-        kept.then(|| Detection { crystal: self.assigned(&track), energy_kev, weight: track.weight })
-    }
-
-    fn assigned(&self, track: &Track) -> [usize; 2] {
-        match self.readout().assignment {
-            Assignment::LargestDeposit => {
-                let larger = |a: Deposit, b: Deposit| if b.energy_kev > a.energy_kev { b } else { a };
-                track.deposits().iter().copied().fold(Deposit::default(), larger).crystal
-            }
-            Assignment::Centroid => self.crystal_at(track.moment_kev_mm.map(|moment| moment / track.deposited_kev)),
-        }
     }
 }

@@ -21,6 +21,7 @@ use super::coincidences::{Coincidences, CrystalLine};
 use crate::coded::{PassedOn, coded};
 use crate::data::{SuperLors, TubeSampling};
 use crate::random::stream;
+use crate::statistics::median;
 use crate::task::{Stopped, Task};
 
 /// Histories that one task follows.
@@ -339,10 +340,4 @@ impl TubeTally {
             outside_percent: percent(self.outside.load(Ordering::Relaxed) as f64 / counted),
         })
     }
-}
-
-/// Median of some numbers.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }

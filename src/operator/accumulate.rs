@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::sharing::Sharing;
+use super::sharing::{CHUNK, Sharing, add};
 use super::{Accumulation, OperatorError};
 use crate::algebra::prefetch;
 use crate::task::Stopped;
@@ -19,8 +19,6 @@ use crate::task::Stopped;
 const MAX_PRIVATE_IMAGES: usize = 16;
 /// Values that all private images together may have (512 MiB), unless one alone is larger.
 const MAX_PRIVATE_VALUES: usize = 1 << 27;
-/// Values per piece when images are summed.
-pub(super) const CHUNK: usize = 1 << 14;
 
 /// An image that values are added to.
 pub(super) trait ImageSink {
@@ -270,8 +268,4 @@ pub(super) fn add_in_order(sum: &mut [f32], images: &[Vec<f32>]) {
     sum.par_chunks_mut(CHUNK).enumerate().for_each(|(piece, sum)| {
         images.iter().for_each(|image| add(sum, &image[piece * CHUNK..]));
     });
-}
-
-pub(super) fn add(sum: &mut [f32], values: &[f32]) {
-    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
 }

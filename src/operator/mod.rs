@@ -43,9 +43,9 @@ pub use planes::{
     FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
     backproject_plain, grid_about_zero,
 };
-pub use problem::{Misfit, OperatorLimit};
+pub use problem::{Misfit, OperatorLimit, STORED_SYMMETRIES};
 pub use siddon::Siddon;
-pub use stored_matrix::{CrystalPairs, MatrixColumns, MatrixOrder, Residence, STORED_SYMMETRIES, StoredMatrix, check_symmetries};
+pub use stored_matrix::{CrystalPairs, MatrixColumns, MatrixOrder, Residence, StoredMatrix, check_symmetries};
 pub use tof::{REACH_SIGMAS, TofKernel, TofTerms};
 pub use tubes::{InPlaneTube, MAX_AXIAL, PlainTubes, TAPS, TubeTable, Tubes, tubes_fit};
 

@@ -2,8 +2,10 @@
 
 use std::fmt::Display;
 
-use super::stored_matrix::STORED_SYMMETRIES;
 use crate::data::MichelogramError;
+
+/// Numbers of symmetries that stored matrices are used with: all of a ring of 18 modules, and those of squares.
+pub const STORED_SYMMETRIES: [usize; 2] = [72, 8];
 
 /// Why a projector does not fit a geometry or an image.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -5,8 +5,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::OperatorError;
-use super::accumulate::{CHUNK, add};
 use crate::algebra::{Summand, Team, Voxels};
+
+/// Values per piece when images are summed.
+pub(super) const CHUNK: usize = 1 << 14;
 
 /// With whom a backprojection is shared, and what goes to them of an image.
 #[derive(Debug, Default)]
@@ -108,6 +110,10 @@ impl Summand for Seen<'_> {
             self.out[places].copy_from_slice(&sum[here]);
         }
     }
+}
+
+pub(super) fn add(sum: &mut [f32], values: &[f32]) {
+    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
 }
 
 #[cfg(test)]

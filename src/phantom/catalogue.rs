@@ -1,26 +1,16 @@
 //! The phantoms by name, each made to fit a scanner.
 
-use super::object::{Material, Part, Phantom};
+use super::draft::{Draft, PhantomInfo, WATER};
+use super::object::{Material, Phantom};
 use super::solid::Solid;
 use super::{nema, nema_nu4};
 use crate::coded::coded;
-use crate::data::{Notice, Roi, RoiPlane, RoiRole, RoiShape};
+use crate::data::{Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::scanner::ScanGeometry;
 
-/// Water without activity; linear attenuation at 511 keV, 1/mm.
-pub(super) const WATER: Material = Material { activity: 0.0, mu_per_mm: 0.0096 };
 /// Cortical bone without activity (0.0896 cm²/g × 1.92 g/cm³).
 const BONE: Material = Material { activity: 0.0, mu_per_mm: 0.0172 };
-
-/// A phantom that can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PhantomInfo {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// Name for people.
-    pub title: &'static str,
-}
 
 /// Why there is no such phantom.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
@@ -107,71 +97,6 @@ fn entry(name: &str) -> Result<Entry, PhantomError> {
 pub fn by_name(name: &str, geometry: &ScanGeometry) -> Result<Phantom, PhantomError> {
     let (info, make) = entry(name)?;
     Ok(make(info, geometry).fitted(geometry))
-}
-
-/// A phantom of its usual size, to be made as large as a field of view allows.
-pub(super) struct Draft {
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    pub(super) parts: Vec<Part>,
-    pub(super) rois: Vec<Roi>,
-    /// The size that it will have, relative to the usual one.
-    pub(super) size: f64,
-}
-
-/// How much smaller than usual something must be to fit a scanner.
-fn fitting_size(geometry: &ScanGeometry, radius_mm: f64, axial_mm: f64) -> f64 {
-    (geometry.fov_radius_mm / radius_mm).min(geometry.axial_length_mm() / axial_mm).min(1.0)
-}
-
-impl Draft {
-    /// An empty one; nothing of it lies farther from the axis than `radius_mm`, and `axial_mm` about z = 0 must be seen (what is
-    /// longer may stick out).
-    pub(super) fn new(info: PhantomInfo, radius_mm: f64, axial_mm: f64, geometry: &ScanGeometry) -> Self {
-        let size = fitting_size(geometry, radius_mm, axial_mm);
-        Self { name: info.name, title: info.title, parts: Vec::new(), rois: Vec::new(), size }
-    }
-
-    /// Returns a usual length as it will be made, in a region's name: to three digits.
-    pub(super) fn made_mm(&self, usual_mm: f64) -> String {
-        let mm = self.size * usual_mm;
-        let digits = if mm == 0.0 { 0 } else { (2 - mm.abs().log10().floor() as i32).clamp(0, 6) as usize };
-        let rounded: f64 = format!("{mm:.digits$}").parse().unwrap_or(mm);
-        format!("{rounded} mm")
-    }
-
-    fn part(&mut self, solid: Solid, activity: f64, material: Material) {
-        self.parts.push(Part { solid, material: Material { activity, ..material } });
-    }
-
-    /// A circle in a transaxial plane, or where `role` is `None` just its numbers.
-    fn circle(&mut self, name: impl Into<String>, centre_mm: Point, radius_mm: f64, role: RoiRole, ratio: Option<f64>) {
-        let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
-        self.rois.push(Roi { role, activity_ratio: ratio, ..Roi::new(name, shape, centre_mm) });
-    }
-
-    /// The phantom, scaled down until it fits.
-    pub(super) fn fitted(self, geometry: &ScanGeometry) -> Phantom {
-        let size = self.size;
-        let notice = || {
-            Notice::info(format!(
-                "{}: scaled to {:.0} % to fit the field of view of {} (radius {:.1} mm, axial length {:.1} mm)",
-                self.title,
-                100.0 * size,
-                geometry.scanner,
-                geometry.fov_radius_mm,
-                geometry.axial_length_mm()
-            ))
-        };
-        Phantom {
-            name: self.name.into(),
-            title: self.title.into(),
-            notices: if size < 1.0 { vec![notice()] } else { Vec::new() },
-            parts: self.parts.into_iter().map(|part| Part { solid: part.solid.scaled(size), ..part }).collect(),
-            rois: self.rois.iter().map(|roi| roi.scaled(size)).collect(),
-            size,
-        }
-    }
 }
 
 /// Water with activity, 200 mm wide and 190 mm long.

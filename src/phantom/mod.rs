@@ -14,6 +14,7 @@
 mod background;
 mod catalogue;
 mod decays;
+mod draft;
 pub mod epri;
 mod list;
 mod nema;
@@ -25,8 +26,9 @@ mod simulate;
 mod solid;
 mod trace;
 
-pub use catalogue::{PhantomError, PhantomInfo, by_name, catalogue, find};
+pub use catalogue::{PhantomError, by_name, catalogue, find};
 pub use decays::Decays;
+pub use draft::PhantomInfo;
 pub use list::{ListSimulation, SimulatedList, simulate_list};
 pub use nema::eight_background_rois;
 pub use object::{LineIntegrals, Material, Part, Phantom};

@@ -4,7 +4,7 @@
 //! here, so that the back of the torso lies towards +y. The spheres' centres are in the plane z = 0, which is 70 mm from
 //! the lid (at −z) of the 180 mm long cavity. Linear attenuation at 511 keV from mass attenuation and density.
 
-use super::catalogue::{Draft, PhantomInfo, WATER};
+use super::draft::{Draft, PhantomInfo, WATER};
 use super::object::{Material, Part};
 use super::solid::Solid;
 use crate::data::nema::{

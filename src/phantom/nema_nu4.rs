@@ -3,7 +3,7 @@
 //!
 //! Along z come the rods, then the uniform half of the chamber, then the half with the cold cylinders; the middle of all lies at 0.
 
-use super::catalogue::{Draft, PhantomInfo, WATER};
+use super::draft::{Draft, PhantomInfo, WATER};
 use super::nema::PMMA;
 use super::object::{Material, Part};
 use super::solid::Solid;

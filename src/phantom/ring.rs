@@ -2,7 +2,8 @@
 //!
 //! Places that the paper does not give are derived or chosen and named as such beside them.
 
-use super::catalogue::{PhantomError, PhantomInfo, WATER};
+use super::catalogue::PhantomError;
+use super::draft::{PhantomInfo, WATER};
 use super::object::{Material, Part, Phantom};
 use super::solid::Solid;
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};

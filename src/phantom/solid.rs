@@ -5,7 +5,7 @@
 //! d = M (end − start) and t₀ = −o·d / |d|², the crossing is |t − t₀| ≤ √(1 − |o + t₀ d|²) / |d|. A solid is the
 //! intersection of such quadrics with a range of z; what is not convex is put together from several solids.
 
-use crate::geometry::{Line, Point, dot};
+use crate::geometry::{Line, Point, Vector, dot};
 
 /// From and to along a line, as fractions of its length.
 pub(super) type Interval = [f64; 2];
@@ -44,7 +44,7 @@ impl Quadric {
     /// Where a line lies inside; unbounded where the line stays inside for ever.
     pub(super) fn interval(&self, line: &Line) -> Option<Interval> {
         let o = self.placed(line.start);
-        let d = self.turned(std::array::from_fn(|a| line.end[a] - line.start[a]));
+        let d = self.turned(line.way().into());
         let speed = dot(d, d);
         if speed == 0.0 {
             return (dot(o, o) <= 1.0).then_some([f64::NEG_INFINITY, f64::INFINITY]);
@@ -78,18 +78,18 @@ pub(super) struct SolidBox {
 impl SolidBox {
     /// The box that three pairs of parallel planes bound, |row · (p − c)| ≤ 1 each, with row · c given; `None` where they bound none.
     fn between(planes: [&(Point, f64); 3]) -> Option<Self> {
-        let rows = planes.map(|(row, _)| *row);
-        let determinant = dot(rows[0], cross(rows[1], rows[2]));
-        let halves_mm = [0, 1, 2].map(|a| cross(rows[(a + 1) % 3], rows[(a + 2) % 3]).map(|v| v / determinant));
-        let middle_mm = std::array::from_fn(|axis| (0..3).map(|a| planes[a].1 * halves_mm[a][axis]).sum());
-        let found = Self { middle_mm, halves_mm };
+        let rows = planes.map(|(row, _)| Vector::from(*row));
+        let determinant = rows[0].dot(&rows[1].cross(&rows[2]));
+        let halves = [0, 1, 2].map(|a| rows[(a + 1) % 3].cross(&rows[(a + 2) % 3]) / determinant);
+        let middle = halves[0] * planes[0].1 + halves[1] * planes[1].1 + halves[2] * planes[2].1;
+        let found = Self { middle_mm: middle.into(), halves_mm: halves.map(Point::from) };
         let volume_mm3 = found.volume_mm3();
         (volume_mm3 > 0.0 && volume_mm3.is_finite()).then_some(found)
     }
 
     pub(super) fn volume_mm3(&self) -> f64 {
-        let [a, b, c] = self.halves_mm;
-        8.0 * dot(a, cross(b, c)).abs()
+        let [a, b, c] = self.halves_mm.map(Vector::from);
+        8.0 * a.dot(&b.cross(&c)).abs()
     }
 
     /// The point at three parts, 0 to 1, of the box's sides.
@@ -108,10 +108,6 @@ impl SolidBox {
     pub(super) fn may_meet(&self, other: &Self) -> bool {
         (0..3).all(|axis| (self.middle_mm[axis] - other.middle_mm[axis]).abs() <= self.reach_mm(axis) + other.reach_mm(axis))
     }
-}
-
-fn cross(a: Point, b: Point) -> Point {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 const ANY_Z: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
@@ -143,23 +139,16 @@ impl Solid {
 
     /// A rod with flat ends from one point to another, in any direction.
     pub fn rod(from_mm: Point, to_mm: Point, radius_mm: f64) -> Self {
-        let along: Point = std::array::from_fn(|a| to_mm[a] - from_mm[a]);
-        let length = dot(along, along).sqrt();
-        let axis = along.map(|v| v / length);
+        let [from, to] = [from_mm, to_mm].map(Vector::from);
+        let length = (to - from).norm();
+        let axis = (to - from) / length;
         // Any vector that is not along the axis gives a first normal; the coordinate axis most across it is safe.
-        let across = (0..3).min_by(|&a, &b| axis[a].abs().total_cmp(&axis[b].abs())).unwrap_or(0);
-        let mut normal: Point = std::array::from_fn(|a| f64::from(u8::from(a == across)) - axis[across] * axis[a]);
-        let norm = dot(normal, normal).sqrt();
-        normal = normal.map(|v| v / norm);
-        let binormal = [
-            axis[1] * normal[2] - axis[2] * normal[1],
-            axis[2] * normal[0] - axis[0] * normal[2],
-            axis[0] * normal[1] - axis[1] * normal[0],
-        ];
-        let rows = [normal.map(|v| v / radius_mm), binormal.map(|v| v / radius_mm), [0.0; 3]];
-        let centre_mm = std::array::from_fn(|a| 0.5 * (from_mm[a] + to_mm[a]));
+        let across = axis.iamin();
+        let normal = (Vector::ith(across, 1.0) - axis * axis[across]).normalize();
+        let rows = [(normal / radius_mm).into(), (axis.cross(&normal) / radius_mm).into(), [0.0; 3]];
+        let centre_mm = ((from + to) * 0.5).into();
         let side = Quadric { centre_mm, rows };
-        let ends = Quadric { centre_mm, rows: [axis.map(|v| 2.0 * v / length), [0.0; 3], [0.0; 3]] };
+        let ends = Quadric { centre_mm, rows: [(axis * 2.0 / length).into(), [0.0; 3], [0.0; 3]] };
         Self { quadrics: vec![side, ends], z_mm: ANY_Z }
     }
 

@@ -1,6 +1,7 @@
 //! Tables of DICOM's well-known colour palettes (PS3.6, annex B), one entry `0xRRGGBB` for each of 256 steps.
 
-use super::NUM_COLOURS;
+/// Colours of each palette.
+pub const NUM_COLOURS: usize = 256;
 
 /// Section B.1.1.
 #[rustfmt::skip]

@@ -8,13 +8,16 @@ mod dicom_palettes;
 mod offscreen;
 mod palette;
 mod picture;
+mod pipeline;
 mod slice;
 mod slice_view;
 mod volume;
 
 pub use adapter::{AdapterSummary, device_descriptor, is_software};
+pub use dicom_palettes::NUM_COLOURS;
 pub use offscreen::Offscreen;
-pub use palette::{NUM_COLOURS, Palette};
-pub use slice::{NUM_VIEWS, SliceRenderer, TargetFormat};
+pub use palette::Palette;
+pub use pipeline::TargetFormat;
+pub use slice::{NUM_VIEWS, SliceRenderer};
 pub use slice_view::{Combination, Content, Interpolation, Slab, SliceView, WHOLE_WIDTH};
 pub use volume::{RenderError, VolumeSlot};

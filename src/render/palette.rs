@@ -3,10 +3,7 @@
 //! Hot iron, PET, hot metal blue and PET 20 step are the tables of DICOM PS3.6, annex B. Grey values, NIH and the signed ramp are
 //! piecewise linear in sRGB and computed here; viridis and inferno come from the `colorous` crate (assets/SOURCES.md).
 
-use super::dicom_palettes::{HOT_IRON, HOT_METAL_BLUE, PET, PET_20_STEP};
-
-/// Colours of each palette.
-pub const NUM_COLOURS: usize = 256;
+use super::dicom_palettes::{HOT_IRON, HOT_METAL_BLUE, NUM_COLOURS, PET, PET_20_STEP};
 
 /// A palette. The order of the menu is that of the rows in the texture.
 #[derive(

@@ -1,6 +1,7 @@
 //! Pictures of views that are kept until something changes, because they are too costly to be drawn in each frame.
 
-use super::{SliceView, TargetFormat};
+use super::SliceView;
+use super::pipeline::{TargetFormat, pipeline};
 
 /// What a picture was made of: the view and how often each of its two volumes had been sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +56,12 @@ impl PicturePainter {
             min_filter: wgpu::FilterMode::Linear,
             ..Default::default()
         });
-        Self { target, pipeline: pipeline(device, &layout, target), layout, sampler }
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("picture"),
+            source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/picture.wgsl").into()),
+        });
+        let pipeline = pipeline(device, "picture", &layout, &module, target, &[]);
+        Self { target, pipeline, layout, sampler }
     }
 
     /// An empty picture.
@@ -88,37 +94,4 @@ impl PicturePainter {
         pass.set_bind_group(0, &picture.group, &[]);
         pass.draw(0..3, 0..1);
     }
-}
-
-fn pipeline(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, target: TargetFormat) -> wgpu::RenderPipeline {
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some("picture"),
-        source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/picture.wgsl").into()),
-    });
-    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: Some("picture"),
-        bind_group_layouts: &[Some(layout)],
-        immediate_size: 0,
-    });
-    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some("picture"),
-        layout: Some(&layout),
-        vertex: wgpu::VertexState {
-            module: &module,
-            entry_point: Some("vertex"),
-            buffers: &[],
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-        },
-        primitive: wgpu::PrimitiveState::default(),
-        depth_stencil: None,
-        multisample: wgpu::MultisampleState::default(),
-        fragment: Some(wgpu::FragmentState {
-            module: &module,
-            entry_point: Some("fragment"),
-            targets: &[Some(target.into())],
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-        }),
-        multiview_mask: None,
-        cache: None,
-    })
 }

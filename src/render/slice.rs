@@ -6,6 +6,7 @@ use strum::VariantArray as _;
 use wgpu::util::DeviceExt as _;
 
 use super::picture::{Made, Picture, PicturePainter};
+use super::pipeline::{TargetFormat, pipeline};
 use super::slice_view::SliceUniforms;
 use super::volume::Volumes;
 use super::{Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, SliceView, VolumeSlot};
@@ -17,9 +18,6 @@ pub const NUM_VIEWS: usize = 16;
 /// Distance between the uniforms of two views in bytes: the largest alignment of dynamic offsets that wgpu's default limits
 /// allow.
 const VIEW_BYTES: u64 = 256;
-
-/// Format of the texture that is drawn to.
-pub type TargetFormat = wgpu::TextureFormat;
 
 /// Draws slices of volumes.
 pub struct SliceRenderer {
@@ -175,7 +173,14 @@ impl SliceRenderer {
         };
         let variant = Variant::of(view);
         *place = Some(View { variant, volumes, is_kept: false });
-        self.pipelines.entry(variant).or_insert_with(|| pipeline(device, &self.layout, &self.module, self.target, variant));
+        let constants = [
+            ("SAMPLING", f64::from(variant.sampling as u32)),
+            ("COMBINATION", f64::from(variant.combination)),
+            ("IS_DIFFERENCE", f64::from(variant.is_difference)),
+            ("SRGB_TARGET", f64::from(self.target.is_srgb())),
+        ];
+        let (layout, module) = (&self.layout, &self.module);
+        self.pipelines.entry(variant).or_insert_with(|| pipeline(device, "slice", layout, module, self.target, &constants));
         queue.write_buffer(&self.uniforms, index as u64 * VIEW_BYTES, bytemuck::bytes_of(&SliceUniforms::new(view)));
     }
 
@@ -257,47 +262,6 @@ fn bind_group_layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
             entry(2, fragment, texture(wgpu::TextureViewDimension::D3)),
             entry(3, fragment, texture(wgpu::TextureViewDimension::D2)),
         ],
-    })
-}
-
-fn pipeline(
-    device: &wgpu::Device,
-    layout: &wgpu::BindGroupLayout,
-    module: &wgpu::ShaderModule,
-    target: TargetFormat,
-    variant: Variant,
-) -> wgpu::RenderPipeline {
-    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: Some("slice"),
-        bind_group_layouts: &[Some(layout)],
-        immediate_size: 0,
-    });
-    let constants = [
-        ("SAMPLING", f64::from(variant.sampling as u32)),
-        ("COMBINATION", f64::from(variant.combination)),
-        ("IS_DIFFERENCE", f64::from(variant.is_difference)),
-        ("SRGB_TARGET", f64::from(target.is_srgb())),
-    ];
-    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some("slice"),
-        layout: Some(&layout),
-        vertex: wgpu::VertexState {
-            module,
-            entry_point: Some("vertex"),
-            buffers: &[],
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-        },
-        primitive: wgpu::PrimitiveState::default(),
-        depth_stencil: None,
-        multisample: wgpu::MultisampleState::default(),
-        fragment: Some(wgpu::FragmentState {
-            module,
-            entry_point: Some("fragment"),
-            targets: &[Some(target.into())],
-            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
-        }),
-        multiview_mask: None,
-        cache: None,
     })
 }
 

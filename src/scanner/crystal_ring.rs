@@ -174,11 +174,6 @@ impl CrystalRing {
         [lor - high * (high - 1) / 2, high]
     }
 
-    /// From the axis to the backs of the last layer's crystals, in the middle of a module, mm.
-    pub fn outer_radius_mm(&self) -> f64 {
-        self.radius_mm + self.layer_depths_mm.iter().sum::<f64>()
-    }
-
     /// From the middle to either end of the crystals along the axis, mm.
     pub fn half_length_mm(&self) -> f64 {
         0.5 * ((self.num[1] - 1) as f64 * self.pitch_mm[1] + self.size_mm[1])

@@ -4,6 +4,7 @@
 use std::f64::consts::PI;
 
 use super::{Crystal, Detectors, InPlane, ScanGeometry, ScanGeometryError, Segment};
+use crate::geometry::Vector;
 
 /// How far a crystal may be from its place, in parts of the distance between neighbouring places.
 const MOST_OFF: f64 = 0.5;
@@ -95,7 +96,7 @@ impl Cylinder {
             cylinder.places.push([ring as u32, detector as u32]);
             let (sin, cos) = (offset + step * detector as f64).sin_cos();
             let place = [radius_mm * sin, -radius_mm * cos, first_mm + ring as f64 * ring_spacing_mm];
-            let off = (0..3).map(|a| (crystal.centre_mm[a] - place[a]).powi(2)).sum::<f64>().sqrt();
+            let off = (Vector::from(crystal.centre_mm) - Vector::from(place)).norm();
             cylinder.deviation_mm = cylinder.deviation_mm.max(off);
         }
         let middle_mm = first_mm + 0.5 * (num_rings as f64 - 1.0) * ring_spacing_mm;

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use super::ScanGeometry;
 use crate::coded::coded;
-use crate::geometry::{LENGTHS_MM, Line, Point};
+use crate::geometry::{LENGTHS_MM, Line, Point, Vector};
 
 /// Most crystals of a scanner: 2²⁴, so that a crystal and what is told of it fit into 32 bits.
 const MAX_CRYSTALS: usize = 1 << 24;
@@ -147,16 +147,11 @@ impl Detectors {
 
 /// Depth, tangential and axial side of a crystal of this depth: the axial one is as near to z as can be.
 pub fn axes_of_depth(depth: Point) -> [Point; 3] {
-    let unit = |v: Point| {
-        let length = v.iter().map(|c| c * c).sum::<f64>().sqrt();
-        v.map(|c| c / length)
-    };
+    let depth = Vector::from(depth);
     // Along the axis there is no side that is nearer to it.
-    let nearest = if depth[2].abs() < 0.999 { [0.0, 0.0, 1.0] } else { [0.0, 1.0, 0.0] };
-    let along: f64 = (0..3).map(|a| nearest[a] * depth[a]).sum();
-    let axial = unit(std::array::from_fn(|a| nearest[a] - along * depth[a]));
-    let cross = |a: usize, b: usize| axial[a] * depth[b] - axial[b] * depth[a];
-    [depth, unit([cross(1, 2), cross(2, 0), cross(0, 1)]), axial]
+    let nearest = if depth.z.abs() < 0.999 { Vector::z() } else { Vector::y() };
+    let axial = (nearest - depth * nearest.dot(&depth)).normalize();
+    [depth, axial.cross(&depth).normalize(), axial].map(Point::from)
 }
 
 /// The rays of a pair of crystals, evenly side by side: as those of a bin of a michelogram, whose lines they are where the crystals are
@@ -200,13 +195,13 @@ mod tests {
         assert_eq!(detectors.ray(pair, 0, PairRays::ONE), detectors.line(pair));
         let rays = PairRays { tangential: 3, axial: 2, axial_mm: None };
         let lines = |pair: [u32; 2]| (0..rays.num()).map(|ray| detectors.ray(pair, ray, rays)).collect::<Vec<Line>>();
-        let distance = |a: Point, b: Point| (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f64>().sqrt();
+        let distance = |a: Point, b: Point| (Vector::from(a) - Vector::from(b)).norm();
         let (there, back) = (lines(pair), lines([pair[1], pair[0]]));
         for line in &there {
             assert!(back.iter().any(|back| distance(line.start, back.end) < 1e-9 && distance(line.end, back.start) < 1e-9));
         }
         // These two face each other: all rays have one direction, and the outer ones are two thirds of a side apart.
-        let along = |line: &Line| -> Point { std::array::from_fn(|a| line.end[a] - line.start[a]) };
+        let along = |line: &Line| line.way().into();
         assert!(there.iter().all(|line| distance(along(line), along(&there[0])) < 1e-9));
         let size_mm = detectors.crystals()[0].size_mm;
         assert!((distance(there[0].start, there[2].start) - size_mm[1] * 2.0 / 3.0).abs() < 1e-9);

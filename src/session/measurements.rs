@@ -16,6 +16,7 @@ use crate::io::measurements::Measurement;
 use crate::measure::{self, RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
 use crate::plan::StartInfo;
 use crate::recon::{Explained, RaceReport};
+use crate::statistics;
 
 /// Numbers of one ROI on one image.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +84,7 @@ pub fn background_nsr(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<Ve
 
 /// Their mean; `None` where there is none or it is not known.
 pub(super) fn background_noise(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<f64> {
-    measure::mean(&background_nsr(rois, numbers)?)
+    statistics::mean(&background_nsr(rois, numbers)?)
 }
 
 fn one(roi: &Roi, sums: &RoiSums, background: Option<&RoiStats>, voxel_ml: f64) -> RoiNumbers {

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use tomoscope::data::{Attenuation, EventChunk, Events, tof_mm};
+use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::list_mode::castor::{Histogram, HistogramBin};
-use tomoscope::io::list_mode::{self, EventProblem, ListOptions};
-use tomoscope::io::{IoError, Unsupported};
+use tomoscope::io::{EventProblem, IoError, Unsupported, list_mode, open_list_mode};
 use tomoscope::plan::{ListError, ListSelection, list_study};
 use tomoscope::scanner::{Crystal, DetectorsError};
 use tomoscope::task::Task;
@@ -202,7 +202,7 @@ fn crystals_of(table: &Path) -> Vec<Crystal> {
     let list = folder.path().join("a.lmDat");
     fs::write(&list, []).unwrap();
     let options = ListOptions { scanner: Some(table.to_owned()), ..ListOptions::default() };
-    list_mode::open(&list, &options).unwrap().facts().detectors.crystals().to_vec()
+    open_list_mode(&list, &options).unwrap().facts().detectors.crystals().to_vec()
 }
 
 pub(super) fn assert_same_crystal(a: &Crystal, b: &Crystal, tolerance: f64) {
@@ -231,7 +231,7 @@ fn two_layers_have_their_own_sizes_and_depths() {
     let options = ListOptions { scanner: Some(table.clone()), ..ListOptions::default() };
     let list = folder.path().join("a.lmDat");
     fs::write(&list, []).unwrap();
-    assert_brief(&list_mode::open(&list, &options).err().unwrap(), "io.invalid-value TWO.geom number of elements=40");
+    assert_brief(&open_list_mode(&list, &options).err().unwrap(), "io.invalid-value TWO.geom number of elements=40");
 }
 
 /// A list whose events have every field.
@@ -303,7 +303,7 @@ fn a_normalisation_file_tells_which_pairs_count() {
         fs::write(&path, header).unwrap();
         fs::write(folder.path().join("norm.Cdf"), data).unwrap();
         let options = ListOptions { normalization: Some(path.clone()), ..ListOptions::default() };
-        list_mode::open(&list, &options).map(|reader| reader.facts().efficiency.clone().unwrap())
+        open_list_mode(&list, &options).map(|reader| reader.facts().efficiency.clone().unwrap())
     };
     let efficiency = read(header, &data).unwrap();
     let of = |a, b| (efficiency.of([a, b]), efficiency.of([b, a]));
@@ -413,7 +413,7 @@ fn a_table_that_cannot_be_is_refused() {
     let refusal = |text: &str, lut: &[u8]| {
         fs::write(folder.path().join("SQUARE.hscan"), text).unwrap();
         fs::write(folder.path().join("SQUARE.lut"), lut).unwrap();
-        list_mode::open(&list, &ListOptions::default()).err().unwrap()
+        open_list_mode(&list, &ListOptions::default()).err().unwrap()
     };
     let lut = square_lut();
     assert_unsupported!(refusal(SQUARE, &lut[..95]), Unsupported::TableSize { found: 95, num: 4, .. });
@@ -440,7 +440,7 @@ fn a_list_that_grows_is_read_on() {
     let good = every_field(&[]);
     let size = good.len() / 2;
     let path = put_castor(folder.path(), EVERY_FIELD, &good[..size + 3]);
-    let mut reader = list_mode::open(&path, &ListOptions::default()).unwrap();
+    let mut reader = open_list_mode(&path, &ListOptions::default()).unwrap();
     let mut chunk = EventChunk::default();
     assert!(reader.next(&mut chunk).unwrap());
     assert_eq!(chunk.prompts.pairs, [[0, 2]]);

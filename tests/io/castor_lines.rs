@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tomoscope::io::list_mode::{self, EventProblem, ListOptions};
+use tomoscope::io::list_mode::ListOptions;
+use tomoscope::io::{EventProblem, open_list_mode};
 
 use super::data::data_file;
 use super::lists::{Whole, Word, bytes_of_words, put_castor, read_list};
@@ -85,7 +86,7 @@ fn pairs_that_cannot_be_one_line_are_refused_with_their_place() {
     let folder = folder();
     let refusal = |events: &[Vec<u8>]| {
         let path = put_castor(folder.path(), LIST, &events.concat());
-        list_mode::open(&path, &ListOptions::default()).err().unwrap()
+        open_list_mode(&path, &ListOptions::default()).err().unwrap()
     };
     let good = event(7, &[[0, 2]]);
     let size = good.len();

@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Arc;
 
 use tomoscope::data::{Events, ListFacts, TofFacts};
-use tomoscope::io::Unsupported;
+use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::list_mode::castor::Writer;
-use tomoscope::io::list_mode::{self, ListOptions};
+use tomoscope::io::{Unsupported, open_list_mode};
 use tomoscope::scanner::{Crystal, Detectors};
 
 use super::castor::{assert_same_crystal, checksum};
@@ -21,7 +21,7 @@ fn written(facts: ListFacts, pieces: &[Events]) -> (tempfile::TempDir, Whole) {
     let mut writer = Writer::create(&path, Arc::new(facts)).unwrap();
     pieces.iter().for_each(|events| writer.put(events).unwrap());
     writer.finish().unwrap();
-    let list = drain(list_mode::open(&path, &ListOptions::default()).unwrap()).unwrap();
+    let list = drain(open_list_mode(&path, &ListOptions::default()).unwrap()).unwrap();
     (folder, list)
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use tomoscope::data::{Projection, Severity};
-use tomoscope::io::{SweepFollower, SweepUpdate, read_sweep, write_sweep};
+use tomoscope::io::{SweepFollower, SweepUpdate, follow_sweep, read_sweep, write_sweep};
 
 use super::sweep_forms::ball;
 use super::{assert_brief, bytes_of, folder, sweeps};
@@ -32,7 +32,7 @@ fn projections_arrive_as_they_become_complete() {
     let bytes = fs::read(&data).unwrap();
     let whole = read_sweep(&path, None).unwrap();
     fs::remove_file(&data).unwrap();
-    let (sweep, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let (sweep, mut follower) = follow_sweep(&path, None).unwrap();
     assert_eq!((sweep.measured.num_complete(), sweep.measured.num_expected), (0, Some(4)));
     // Not there yet: said once.
     assert!(only_warning(&follower.poll()).contains("a-proj.DTA: opening the file failed"));
@@ -60,7 +60,7 @@ fn a_file_that_gets_shorter_is_told_once_and_goes_on_when_it_has_grown_again() {
     let data = path.with_extension("DTA");
     let bytes = fs::read(&data).unwrap();
     fs::write(&data, &bytes[..64]).unwrap();
-    let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let (_, mut follower) = follow_sweep(&path, None).unwrap();
     assert_eq!(follower.poll().projections.len(), 2);
     fs::write(&data, &bytes[..40]).unwrap();
     let update = follower.poll();
@@ -84,7 +84,7 @@ fn a_file_that_becomes_another_ends_the_following() {
     // In the first projection that was read, and in the last one.
     for changed in [9, 57] {
         fs::write(&data, &bytes[..64]).unwrap();
-        let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+        let (_, mut follower) = follow_sweep(&path, None).unwrap();
         assert_eq!(follower.poll().projections.len(), 2);
         let mut other = bytes.clone();
         other[changed] ^= 0x10;
@@ -102,7 +102,7 @@ fn a_projection_that_holds_no_numbers_is_left_out() {
     let mut samples: Vec<f64> = (0..16).map(f64::from).collect();
     samples[5] = f64::NAN;
     fs::write(path.with_extension("DTA"), bytes_of(samples, "float 8", true)).unwrap();
-    let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let (_, mut follower) = follow_sweep(&path, None).unwrap();
     let update = follower.poll();
     assert_eq!(update.projections.len(), 3);
     assert!(update.notices.iter().any(|n| n.text.contains("left out") && n.text.contains("sample 2 of projection 2 is NaN")));
@@ -117,7 +117,7 @@ fn what_is_allocated_in_advance_is_waited_for() {
     let mut samples = [0.0; 16];
     let write = |samples: &[f64; 16]| fs::write(&data, bytes_of(*samples, "float 8", true)).unwrap();
     write(&samples);
-    let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let (_, mut follower) = follow_sweep(&path, None).unwrap();
     let update = follower.poll();
     let [notice] = &update.notices[..] else { panic!("{:?}", update.notices) };
     assert!(notice.severity == Severity::Info && notice.text.contains("allocated in advance"), "{notice:?}");
@@ -150,7 +150,7 @@ fn zeros_that_were_appended_are_measured() {
     let data = path.with_extension("DTA");
     let bytes = bytes_of((0..16).map(|k| f64::from(k % 4)), "float 8", true);
     fs::write(&data, &bytes[..64]).unwrap();
-    let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let (_, mut follower) = follow_sweep(&path, None).unwrap();
     assert_eq!(follower.poll().projections.len(), 2);
     // A file that grows tells by its length what is complete, also where a projection ends with a zero.
     let tail = bytes_of([1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0], "float 8", true);
@@ -168,7 +168,7 @@ fn complex_projections_are_followed_at_the_phase_of_the_first_ones() {
     for asked_for in [None, Some(-130.0)] {
         // A projection and three quarters: a real file would have three.
         fs::write(&data, &bytes[..64 * 16 * 7 / 4]).unwrap();
-        let (_, mut follower) = SweepFollower::open(&path, None).unwrap();
+        let (_, mut follower) = follow_sweep(&path, None).unwrap();
         asked_for.map_or(Ok(()), |degrees| follower.set_phase(degrees)).unwrap();
         let update = follower.poll();
         let degrees = asked_for.unwrap_or(50.0);
@@ -188,7 +188,7 @@ fn complex_projections_are_followed_at_the_phase_of_the_first_ones() {
         }
     }
     let real = sweeps::put(folder.path(), &[], "float 8", true);
-    assert!(SweepFollower::open(&real, None).unwrap().1.set_phase(1.0).is_err());
+    assert!(follow_sweep(&real, None).unwrap().1.set_phase(1.0).is_err());
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_saved_sweep_of_unknown_length_goes_on_as_long_as_its_header_does() {
         write_sweep(&path, &sweep).unwrap();
     };
     first(3, None);
-    let (sweep, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let (sweep, mut follower) = follow_sweep(&path, None).unwrap();
     assert_eq!((sweep.measured.num_complete(), sweep.measured.num_expected), (0, None));
     let mut read = follower.poll().projections;
     assert_eq!(read.len(), 3);
@@ -218,7 +218,7 @@ fn a_saved_sweep_of_unknown_length_goes_on_as_long_as_its_header_does() {
 
 #[test]
 fn only_forms_that_grow_are_followed() {
-    let error = SweepFollower::open(Path::new("a-proj.npy"), None).unwrap_err();
+    let error = follow_sweep(Path::new("a-proj.npy"), None).unwrap_err();
     assert_brief(&error, "io.unsupported.not-followed a-proj.npy");
-    assert!(SweepFollower::open(Path::new("none.sweep"), None).is_err());
+    assert!(follow_sweep(Path::new("none.sweep"), None).is_err());
 }

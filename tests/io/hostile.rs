@@ -7,14 +7,16 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use tomoscope::io::crystals::read_crystals;
-use tomoscope::io::list_mode::{self, ListOptions};
+use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::numpy_image::read_image_of_voxels;
 use tomoscope::io::rois::read_rois;
 use tomoscope::io::saved_matrix::read_matrix;
 use tomoscope::io::saved_pairs::read_pairs;
 use tomoscope::io::saved_tubes::read_tubes;
-use tomoscope::io::{FileKind, IoError, SweepFollower, calibration, provenance, read_projections, read_sweep, read_volume};
+use tomoscope::io::{
+    FileKind, IoError, calibration, follow_sweep, open_list_mode, provenance, read_projections, read_sweep, read_volume,
+};
 use tomoscope::plan::{check_basis, ring_basis};
 use tomoscope::scanner::{ScanGeometryError, find_ring};
 use tomoscope::ui::SavedSession;
@@ -153,10 +155,10 @@ fn read(path: &Path) -> Result<(), String> {
         Some(FileKind::Matrix) => read_matrix(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Session) => SavedSession::read(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Castor | FileKind::YrtList | FileKind::SiemensList) => {
-            list_mode::open(path, &ListOptions::default()).map(drop).map_err(|e| e.to_string())
+            open_list_mode(path, &ListOptions::default()).map(drop).map_err(|e| e.to_string())
         }
         Some(FileKind::Measurements) => read_measurements(path).map(drop).map_err(|e| e.to_string()),
-        Some(FileKind::Petsird) => list_mode::open(path, &ListOptions::default()).map(drop).map_err(|e| e.to_string()),
+        Some(FileKind::Petsird) => open_list_mode(path, &ListOptions::default()).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Calibration) => calibration::read_file(path).map(|_| ()).map_err(|error| error.to_string()),
         Some(FileKind::Provenance) => {
             let _ = provenance::read(path);
@@ -333,7 +335,7 @@ proptest! {
         let _ = read(&put(folder.path(), "a.sweep", &sweep, size));
         let _ = read(&put(folder.path(), "a.dsc", &descriptor, size));
         for header in ["a.sweep", "a.dsc"] {
-            if let Ok((_, mut follower)) = SweepFollower::open(&folder.path().join(header), None) {
+            if let Ok((_, mut follower)) = follow_sweep(&folder.path().join(header), None) {
                 let _ = follower.poll();
                 fs::write(folder.path().join("a.dta"), vec![1; size / 2]).unwrap();
                 let _ = follower.poll();
@@ -361,7 +363,7 @@ proptest! {
         bytes.truncate(keep);
         fs::write(folder.path().join("data.bin"), &bytes).unwrap();
         let _ = read(&path);
-        if let Ok((_, mut follower)) = SweepFollower::open(&path, None) {
+        if let Ok((_, mut follower)) = follow_sweep(&path, None) {
             let _ = follower.poll();
             bytes.extend([1; 70]);
             fs::write(folder.path().join("data.bin"), &bytes).unwrap();

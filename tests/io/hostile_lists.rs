@@ -6,8 +6,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use tomoscope::data::EventChunk;
 use tomoscope::io::list_mode::castor::{Histogram, HistogramBin};
-use tomoscope::io::list_mode::{self, ListOptions, YrtFields};
-use tomoscope::io::{IoError, read_projections};
+use tomoscope::io::list_mode::{ListOptions, YrtFields};
+use tomoscope::io::{IoError, list_mode, open_list_mode, read_projections};
 
 use super::folder;
 use super::hostile::{PROMPT, cases, damaged, wild};
@@ -48,7 +48,7 @@ const SINOGRAMS: &str = "!INTERFILE:=\n!originating system:=2008\n!name of data 
 /// Reads what there is of a list; all that comes is of the scanner and a number.
 fn read(path: &Path, options: &ListOptions) {
     let start = std::time::Instant::now();
-    if let Ok(mut reader) = list_mode::open(path, options) {
+    if let Ok(mut reader) = open_list_mode(path, options) {
         let num_crystals = reader.facts().detectors.crystals().len();
         let (mut chunk, mut num) = (EventChunk::default(), 0);
         while let Ok(true) = reader.next(&mut chunk) {
@@ -113,7 +113,7 @@ fn the_good_ones_are_read() {
     assert_eq!(Histogram::open(&at("h.Cdh"), &ListOptions::default()).unwrap().num_bins(), 4);
     fs::write(at("a.l.hdr"), SIEMENS_LIST).unwrap();
     fs::write(at("a.l"), [0; 20]).unwrap();
-    assert!(list_mode::open(&at("a.l.hdr"), &ListOptions::default()).is_ok());
+    assert!(open_list_mode(&at("a.l.hdr"), &ListOptions::default()).is_ok());
     fs::write(at("a.s.hdr"), SINOGRAMS).unwrap();
     fs::write(at("a.s"), []).unwrap();
     let error = read_projections(&at("a.s.hdr")).unwrap_err();
@@ -162,7 +162,7 @@ proptest! {
             }
             assert!(num <= histogram.num_bins());
         }
-        if let Ok(mut list) = list_mode::open(&path, &ListOptions::default()) {
+        if let Ok(mut list) = open_list_mode(&path, &ListOptions::default()) {
             let mut chunk = EventChunk::default();
             for _ in 0..100 {
                 let Ok(true) = list.next(&mut chunk) else { break };

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tomoscope::data::{EventChunk, Events, ListFacts, Notice};
-use tomoscope::io::IoError;
-use tomoscope::io::list_mode::{self, EventReader, ListFollower, ListOptions};
+use tomoscope::io::list_mode::{EventReader, ListFollower, ListOptions};
+use tomoscope::io::{IoError, list_mode, open_list_mode};
 
 use super::folder;
 
@@ -87,7 +87,7 @@ pub(super) fn drain(mut reader: Box<dyn EventReader>) -> Result<Whole, IoError> 
 
 /// Reads a whole list.
 pub(super) fn read_list(path: &Path, options: &ListOptions) -> Result<Whole, IoError> {
-    drain(list_mode::open(path, options)?)
+    drain(open_list_mode(path, options)?)
 }
 
 /// A list of the square scanner that is being written, and what follows it.
@@ -110,7 +110,7 @@ impl Followed {
         let lut = folder.path().join("square.lut");
         fs::write(&lut, square_lut()).unwrap();
         let options = ListOptions { scanner: Some(lut), ..ListOptions::default() };
-        let follower = ListFollower::new(list_mode::open(&folder.path().join("a.lmDat"), &options).unwrap());
+        let follower = ListFollower::new(open_list_mode(&folder.path().join("a.lmDat"), &options).unwrap());
         Self { folder, events, follower, chunk: EventChunk::default() }
     }
 

@@ -35,8 +35,7 @@ use std::path::Path;
 
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{Notice, Severity};
-use tomoscope::io::IoError;
-use tomoscope::io::list_mode::EventProblem;
+use tomoscope::io::{EventProblem, IoError};
 
 /// A folder that is removed at the end.
 fn folder() -> tempfile::TempDir {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tomoscope::data::{Michelogram, ReferenceSpectrum, Study, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{
-    IoError, SweepFollower, read_projections, read_sweep, read_volume, write_projections, write_sweep, write_volume,
+    IoError, follow_sweep, read_projections, read_sweep, read_volume, write_projections, write_sweep, write_volume,
 };
 use tomoscope::scanner::find;
 
@@ -122,7 +122,7 @@ fn a_saved_sweep_that_grows_needs_no_header_but_its_first() {
         fs::write(&data, &there).unwrap();
     };
     grow(2);
-    let (begun, mut follower) = SweepFollower::open(&path, None).unwrap();
+    let (begun, mut follower) = follow_sweep(&path, None).unwrap();
     assert_eq!((&begun.measured.kind, begun.measured.num_expected), (&whole.measured.kind, None));
     let mut read = follower.poll().projections;
     assert_eq!(read, whole.measured.projections[..2]);

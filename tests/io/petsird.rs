@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{EventChunk, Events, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency, TofFacts};
-use tomoscope::io::IoError;
-use tomoscope::io::list_mode::petsird::{PetsirdProblem, PetsirdWriter};
-use tomoscope::io::list_mode::{self, EventReader, ListOptions};
+use tomoscope::io::list_mode::petsird::PetsirdWriter;
+use tomoscope::io::list_mode::{EventReader, ListOptions};
+use tomoscope::io::{IoError, PetsirdProblem, open_list_mode};
 use tomoscope::scanner::{Crystal, Detectors, find};
 
 use super::data::data_file;
@@ -19,7 +19,7 @@ use super::lists::{Whole, progress, read_list};
 use super::{assert_event, assert_says, folder};
 
 fn open(path: &Path) -> Result<Box<dyn EventReader>, IoError> {
-    list_mode::open(path, &ListOptions::default())
+    open_list_mode(path, &ListOptions::default())
 }
 
 /// All events of a list, and what the user should know; the list must end where it says.

@@ -6,8 +6,8 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use tomoscope::data::{Events, Michelogram};
-use tomoscope::io::list_mode::{EventProblem, ListOptions};
-use tomoscope::io::{read_projections, read_study, write_projections};
+use tomoscope::io::list_mode::ListOptions;
+use tomoscope::io::{EventProblem, read_projections, read_study, write_projections};
 use tomoscope::scanner::{Cylinder, InPlane};
 
 use super::data::data_file;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tomoscope::data::{GradientAxis, ReferenceSpectrum, Study, Sweep, SweepKind, SweepSpace};
-use tomoscope::io::{FormProblem, IoError, SweepFollower, Unsupported, read_reference, read_sweep, write_sweep};
+use tomoscope::io::{FormProblem, IoError, Unsupported, follow_sweep, read_reference, read_sweep, write_sweep};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::scanner::epri::{Scheme, Weighting};
 use tomoscope::task::Task;
@@ -230,7 +230,7 @@ fn a_saved_slice_reads_back_the_same() {
     assert!((again.measured.total_weight() - PI).abs() < 1e-9);
     // One that goes on may yet leave the plane.
     fs::write(&path, without.replace("num_expected = 12", "num_expected = 13")).unwrap();
-    assert_eq!(SweepFollower::open(&path, None).unwrap().0.measured.space, SweepSpace::Volume);
+    assert_eq!(follow_sweep(&path, None).unwrap().0.measured.space, SweepSpace::Volume);
     fs::write(&path, good.replace("[\"z\", \"y\"]", "[\"y\", \"y\"]")).unwrap();
     assert_brief(&read_sweep(&path, None).unwrap_err(), "io.unsupported.slice-axes a.sweep");
     sweep.measured.projections[4].direction = [0.6, 0.0, 0.8];

@@ -4,8 +4,8 @@ use std::fs;
 
 use tomoscope::coded::Coded as _;
 use tomoscope::data::tof_mm;
-use tomoscope::io::IoError;
-use tomoscope::io::list_mode::{EventProblem, ListOptions, YrtFields};
+use tomoscope::io::list_mode::{ListOptions, YrtFields};
+use tomoscope::io::{EventProblem, IoError};
 use tomoscope::plan::{ListError, ListSelection, list_study};
 use tomoscope::scanner::Crystal;
 use tomoscope::task::Task;

@@ -5,9 +5,7 @@ use std::fs;
 
 use strum::VariantNames as _;
 use tomoscope::cli::Failure;
-use tomoscope::io::list_mode::EventProblem;
-use tomoscope::io::list_mode::petsird::PetsirdProblem;
-use tomoscope::io::{FormProblem, IoError, Unsupported};
+use tomoscope::io::{EventProblem, FormProblem, IoError, PetsirdProblem, Unsupported};
 use tomoscope::plan::{SetupError, SetupProblem};
 
 use super::{files_below, in_repository};

@@ -19,7 +19,7 @@ const HOMES: [(&str, &[&str]); 8] = [
 ];
 
 /// Modules with a table of their own parts in their `mod.rs`.
-const WITH_ROWS: [&str; 3] = ["cli", "plan", "ui"];
+const WITH_ROWS: [&str; 4] = ["cli", "io", "plan", "ui"];
 
 /// Row of each module, from the lines `row N: a b c` of the table.
 fn rows(lib: &str) -> BTreeMap<String, usize> {

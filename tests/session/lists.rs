@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use tomoscope::data::{EventList, Study, Volume};
 use tomoscope::io::list_mode::petsird::PetsirdWriter;
-use tomoscope::io::list_mode::{self, ListFollower, ListOptions};
+use tomoscope::io::list_mode::{ListFollower, ListOptions};
+use tomoscope::io::open_list_mode;
 use tomoscope::operator::Accumulation;
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
@@ -81,7 +82,7 @@ impl Growing {
         // The header is whole where the list can be opened.
         let opens = |len: usize| {
             fs::write(&path, &bytes[..len]).unwrap();
-            list_mode::open(&path, &ListOptions::default())
+            open_list_mode(&path, &ListOptions::default())
         };
         let (mut low, mut high) = (0, bytes.len());
         while high - low > 1 {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crossbeam_channel::unbounded;
 use tomoscope::data::{Study, Sweep, Unit, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::io::{SweepFollower, write_sweep};
+use tomoscope::io::{follow_sweep, write_sweep};
 use tomoscope::measure::relative_difference;
 use tomoscope::operator::grid_about_zero;
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
@@ -212,7 +212,7 @@ fn a_file_is_followed_while_it_is_written() {
     let projection = bytes.len() / 66;
     // Half of the seventh projection is there.
     write(&data, &bytes[..6 * projection + projection / 2]).unwrap();
-    let (head, follower) = SweepFollower::open(&header, None).unwrap();
+    let (head, follower) = follow_sweep(&header, None).unwrap();
     let acquisition = Acquisition::growing(head.measured);
     let mut watcher = Watcher::new(Box::new(prepare));
     let feed = Feed::follow(follower, acquisition.clone(), watcher.session.on_arrival()).unwrap();

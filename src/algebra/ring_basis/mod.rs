@@ -213,13 +213,14 @@ impl ImageSpace<Host> for RingBasis {
 mod tests {
     use super::*;
     use crate::algebra::Backend as _;
+    use crate::geometry::Vector;
 
     fn madpet2() -> RingGrid {
         RingGrid::polar(18, 0.5, 35.5, 10.0)
     }
 
     fn distance(a: Point, b: Point) -> f64 {
-        (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
+        (Vector::from(a) - Vector::from(b)).norm()
     }
 
     #[test]

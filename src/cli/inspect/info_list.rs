@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::progress::with_bar;
 use crate::data::{ListFacts, Notice, ScanTime};
-use crate::io::list_mode;
 use crate::io::list_mode::{ListOptions, for_each_piece};
+use crate::io::open_list_mode;
 use crate::plan::{ListError, cylinder_of};
 use crate::scanner::{Cylinder, Detectors};
 
@@ -37,7 +37,7 @@ pub struct ListInfo {
 
 /// Reads a list to its end.
 pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
-    let mut reader = list_mode::open(path, options)?;
+    let mut reader = open_list_mode(path, options)?;
     let facts = Arc::clone(reader.facts());
     let counted = with_bar("counting", |task| {
         let (mut counted, mut is_seen) = (Counted::default(), vec![false; facts.detectors.crystals().len()]);

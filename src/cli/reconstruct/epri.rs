@@ -8,7 +8,7 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::voxels;
 use crate::data::Sweep;
 use crate::geometry::Grid;
-use crate::io::{SweepFollower, read_sweep_at_phase, read_volume};
+use crate::io::{SweepFollower, follow_sweep, read_sweep_at_phase, read_volume};
 use crate::plan::{Acquisition, Job, default_sweep_settings, sweep_grid};
 
 /// The job that the options describe, the file to follow, and how many projections there should be, as far as it is known.
@@ -19,7 +19,7 @@ pub fn job(options: &ReconstructOptions) -> CliResult<(Job, Option<SweepFollower
     let reference = options.epri.reference.as_deref();
     let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
     let (study, follower) = if options.follow {
-        let (study, mut follower) = SweepFollower::open(&options.input, reference)?;
+        let (study, mut follower) = follow_sweep(&options.input, reference)?;
         phase.map_or(Ok(()), |degrees| follower.set_phase(degrees))?;
         (study.map(Acquisition::growing), Some(follower))
     } else {

@@ -10,8 +10,8 @@ use crate::cli::shared::console::remark;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::{console, notices, signals};
 use crate::data::{EventList, Study};
-use crate::io::list_mode;
 use crate::io::list_mode::{ListFollower, ListOptions};
+use crate::io::open_list_mode;
 use crate::plan::{GatheredEvents, ListAcquisition, ListSelection, study_of};
 use crate::session::Feed;
 use crate::words::counted;
@@ -24,7 +24,7 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 /// # Errors
 /// The file cannot be opened or has no header yet, no thread can be started.
 pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection) -> CliResult<Study<EventList>> {
-    let follower = ListFollower::new(list_mode::open(path, options)?);
+    let follower = ListFollower::new(open_list_mode(path, options)?);
     let (events, found) = GatheredEvents::begun(follower.facts(), options, selection)?;
     notices::print(&found);
     let acquisition = ListAcquisition::growing(events);

@@ -8,9 +8,9 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::EventReader;
+use super::reader::EventReader;
 use crate::data::{EventChunk, ListFacts, Notice, frame_words};
-use crate::io::IoError;
+use crate::io::error::IoError;
 
 /// Bytes by which a file is known again, at its beginning and at the place up to which it was read.
 const WITNESS_BYTES: u64 = 4096;

@@ -3,12 +3,71 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{ByteStream, EVENTS_AT_ONCE, EventProblem};
-use crate::io::IoError;
+use super::bytes::ByteStream;
+use super::reader::{EVENTS_AT_ONCE, EventReader};
+use crate::data::{EventChunk, ListFacts, Notice};
+use crate::io::error::{EventProblem, IoError};
 
 /// Bytes that are looked at together at most, where an event does not take more.
 const MOST_AT_ONCE: usize = 4 << 20;
+
+/// Takes events out of records of one size.
+pub(super) trait RecordDecoder: Send {
+    /// Adds the event of a record, or takes note of what it is instead.
+    ///
+    /// # Errors
+    /// The problem of the record.
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem>;
+
+    /// What the user should know about the records so far of a file: each once.
+    fn notices(&mut self, data: &Path) -> Vec<Notice>;
+}
+
+/// A list of events that are records of one size.
+pub(super) struct RecordReader<D> {
+    pub facts: Arc<ListFacts>,
+    pub decoder: D,
+    pub records: Records,
+    /// Events of the header.
+    pub num_expected: Option<u64>,
+    /// What the user should know about the header.
+    pub notices: Vec<Notice>,
+}
+
+impl<D: RecordDecoder> EventReader for RecordReader<D> {
+    fn facts(&self) -> &Arc<ListFacts> {
+        &self.facts
+    }
+
+    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
+        chunk.clear();
+        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
+        block.try_for_each(|record| decoder.decode(record, chunk))?;
+        let num = block.len();
+        self.records.advance(num);
+        Ok(num > 0)
+    }
+
+    fn check_end(&self) -> Result<(), IoError> {
+        self.records.check_num(self.num_expected).map(|_| ())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.num_expected.is_some_and(|num| self.records.num_read() >= num)
+    }
+
+    fn stream(&mut self) -> &mut ByteStream {
+        self.records.stream()
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        let mut notices = std::mem::take(&mut self.notices);
+        notices.extend(self.decoder.notices(&self.records.path));
+        notices
+    }
+}
 
 /// A file of events of one size.
 #[derive(Debug)]

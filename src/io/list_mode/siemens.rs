@@ -11,11 +11,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::records::{Records, u32_at};
-use super::{ByteStream, EventProblem, EventReader, ListOptions};
+use super::options::ListOptions;
+use super::reader::EventReader;
+use super::records::{RecordDecoder, RecordReader, Records, u32_at};
 use crate::data::{EventChunk, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency};
-use crate::io::IoError;
-use crate::io::interfile::siemens::{ListHeader, read_list_header};
+use crate::io::error::{EventProblem, IoError};
+use crate::io::sinograms::siemens::{ListHeader, read_list_header};
 use crate::scanner::{Cylinder, Detectors, ScanGeometry, Segment};
 
 const WORD_BYTES: usize = 4;
@@ -28,15 +29,6 @@ const GAP_STEP: u32 = 9;
 
 /// What stands for a gap in the tables.
 const GAP: u32 = u32::MAX;
-
-/// A list of events.
-struct SiemensList {
-    facts: Arc<ListFacts>,
-    decoder: Decoder,
-    records: Records,
-    path: std::path::PathBuf,
-    notices: Vec<Notice>,
-}
 
 /// Makes events of words.
 struct Decoder {
@@ -104,8 +96,8 @@ pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>,
     facts.duration_ms = header.duration_secs.filter(|_| is_whole).map(|secs| (secs * 1e3).round() as u64);
     facts.isotope = header.isotope;
     facts.half_life_secs = header.half_life_secs;
-    let (decoder, path) = (Decoder::new(&geometry), header.data);
-    Ok(Box::new(SiemensList { facts: Arc::new(facts), decoder, records, path, notices }))
+    let decoder = Decoder::new(&geometry);
+    Ok(Box::new(RecordReader { facts: Arc::new(facts), decoder, records, num_expected: None, notices }))
 }
 
 impl Decoder {
@@ -139,8 +131,11 @@ impl Decoder {
         }
         Ok(())
     }
+}
 
-    fn decode(&mut self, word: u32, chunk: &mut EventChunk) -> Result<(), EventProblem> {
+impl RecordDecoder for Decoder {
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem> {
+        let word = u32_at(record, 0);
         if word & IS_TAG != 0 {
             match word & TAG_KIND {
                 0 => self.advance_to(word & !(IS_TAG | TAG_KIND))?,
@@ -163,48 +158,17 @@ impl Decoder {
         events.times_ms.push(self.time_ms);
         Ok(())
     }
-}
 
-impl SiemensList {
-    /// What was passed over since this was asked last.
-    fn tell_counts(&mut self) {
-        let [num_other_tags, num_on_gaps] = [&mut self.decoder.num_other_tags, &mut self.decoder.num_on_gaps].map(std::mem::take);
-        let path = self.path.display();
-        if num_other_tags > 0 {
-            self.notices.push(Notice::info(format!("{path}: {num_other_tags} tags are not of time and were passed over")));
-        }
-        if num_on_gaps > 0 {
-            self.notices.push(Notice::warning(format!(
+    fn notices(&mut self, data: &Path) -> Vec<Notice> {
+        let [num_other_tags, num_on_gaps] = [&mut self.num_other_tags, &mut self.num_on_gaps].map(std::mem::take);
+        let path = data.display();
+        let tags = (num_other_tags > 0)
+            .then(|| Notice::info(format!("{path}: {num_other_tags} tags are not of time and were passed over")));
+        let gaps = (num_on_gaps > 0).then(|| {
+            Notice::warning(format!(
                 "{path}: {num_on_gaps} events were left out, for one of their detectors is a gap between blocks; check that the file comes from this scanner"
-            )));
-        }
-    }
-}
-
-impl EventReader for SiemensList {
-    fn facts(&self) -> &Arc<ListFacts> {
-        &self.facts
-    }
-
-    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
-        chunk.clear();
-        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
-        block.try_for_each(|word| decoder.decode(u32_at(word, 0), chunk))?;
-        let num = block.len();
-        self.records.advance(num);
-        Ok(num > 0)
-    }
-
-    fn check_end(&self) -> Result<(), IoError> {
-        self.records.check_num(None).map(|_| ())
-    }
-
-    fn stream(&mut self) -> &mut ByteStream {
-        self.records.stream()
-    }
-
-    fn notices(&mut self) -> Vec<Notice> {
-        self.tell_counts();
-        std::mem::take(&mut self.notices)
+            ))
+        });
+        [tags, gaps].into_iter().flatten().collect()
     }
 }

@@ -5,10 +5,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::records::{Records, f32_at, finite, pair_at, u32_at};
-use super::{ByteStream, EventProblem, EventReader, ListOptions, YrtFields, castor};
-use crate::data::{EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
-use crate::io::{IoError, Unsupported};
+use super::castor::scanner;
+use super::options::{ListOptions, YrtFields};
+use super::reader::EventReader;
+use super::records::{RecordDecoder, RecordReader, Records, f32_at, finite, pair_at, u32_at};
+use crate::data::{EventChunk, ListFacts, Notice, TofFacts, tof_mm};
+use crate::io::error::{EventProblem, IoError, Unsupported};
 use crate::scanner::Detectors;
 
 /// Bytes of time and crystals.
@@ -16,13 +18,6 @@ const PLAIN_BYTES: usize = 12;
 
 /// Longest times that time of flight is told with, ps.
 const MAX_TOF_PS: f64 = 1e9;
-
-/// A list of events.
-struct YrtList {
-    facts: Arc<ListFacts>,
-    decoder: Decoder,
-    records: Records,
-}
 
 /// Makes events of bytes.
 struct Decoder {
@@ -56,7 +51,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     }
     let size = PLAIN_BYTES + if tof_ps.is_some() { 4 } else { 0 } + if has_randoms { 4 } else { 0 };
     let records = Records::open(path, size)?;
-    let detectors = Arc::new(castor::read_table(scanner)?.detectors);
+    let detectors = Arc::new(scanner::read(scanner)?.detectors);
     let randoms = if has_randoms { Some((size - 4, records.last(|record| u32_at(record, 0))?)) } else { None };
     let tof = tof_ps.map(|[fwhm_ps, _]| tof_facts(&detectors, fwhm_ps, tof_range_ps));
     let decoder = Decoder {
@@ -71,7 +66,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     let mut facts = ListFacts::new("YRT-PET list mode", detectors.clone());
     facts.tof = tof;
     facts.duration_ms = decoder.randoms.map(|(_, secs)| (1e3 * secs).round() as u64).filter(|&ms| ms > 0);
-    Ok(Box::new(YrtList { facts: Arc::new(facts), decoder, records }))
+    Ok(Box::new(RecordReader { facts: Arc::new(facts), decoder, records, num_expected: None, notices: Vec::new() }))
 }
 
 /// Where no range is told, d is recorded up to beyond the farthest crystals, so far that nothing is lost.
@@ -82,8 +77,9 @@ fn tof_facts(detectors: &Detectors, fwhm_ps: f64, range_ps: Option<f64>) -> TofF
     TofFacts { fwhm_mm, window_mm: [-half_mm, half_mm], ..TofFacts::default() }
 }
 
-impl Decoder {
-    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), EventProblem> {
+impl RecordDecoder for Decoder {
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem> {
+        let events = &mut chunk.prompts;
         events.pairs.push(pair_at(record, 4, self.num_crystals)?);
         events.times_ms.push(u32_at(record, 0));
         if let Some((at, half_mm)) = self.tof {
@@ -104,37 +100,10 @@ impl Decoder {
         }
         Ok(())
     }
-}
 
-impl EventReader for YrtList {
-    fn facts(&self) -> &Arc<ListFacts> {
-        &self.facts
-    }
-
-    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
-        chunk.clear();
-        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
-        block.try_for_each(|record| decoder.decode(record, &mut chunk.prompts))?;
-        let num = block.len();
-        self.records.advance(num);
-        Ok(num > 0)
-    }
-
-    fn check_end(&self) -> Result<(), IoError> {
-        self.records.check_num(None).map(|_| ())
-    }
-
-    fn stream(&mut self) -> &mut ByteStream {
-        self.records.stream()
-    }
-
-    fn notices(&mut self) -> Vec<Notice> {
-        match std::mem::take(&mut self.decoder.num_outside) {
-            0 => Vec::new(),
-            num => vec![Notice::warning(format!(
-                "{}: the time of flight of {num} events lies outside the given range",
-                self.records.stream().path().display()
-            ))],
-        }
+    fn notices(&mut self, data: &Path) -> Vec<Notice> {
+        let num = std::mem::take(&mut self.num_outside);
+        let text = format!("{}: the time of flight of {num} events lies outside the given range", data.display());
+        (num > 0).then(|| Notice::warning(text)).into_iter().collect()
     }
 }

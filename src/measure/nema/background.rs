@@ -5,11 +5,9 @@
 //! the spheres as twelve can (7 mm or more in every order). They depend on the order of the spheres and on how the ring is turned in
 //! the body to a degree, not on the image's noise.
 
-use super::placement::{LARGEST_MM, NemaSphere, place_rad};
+use super::placement::{LARGEST_MM, NUM_CIRCLES, NemaSphere, place_rad};
 use crate::data::nema::{BODY_BACK_MM, BODY_FRONT_MM, BODY_MIDDLE_MM, BODY_SHOULDER_MM, SPHERE_RING_MM};
 
-/// Circles of the background in a slice.
-pub(super) const NUM_CIRCLES: usize = 12;
 /// Distance of the circles from the edge, and what they keep from the spheres where there is room, mm.
 const MARGIN_MM: f64 = 15.0;
 /// Distance of neighbouring places on the curve that are tried, and of clearances, mm.

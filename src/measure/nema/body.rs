@@ -8,6 +8,8 @@ use super::placement::turned;
 use crate::data::Volume;
 use crate::data::nema::{LUNG_RADIUS_MM, SPHERE_RING_MM, body_area_mm2, body_centroid_mm, is_in_body};
 use crate::geometry::{Grid, Point};
+use crate::measure::connected::{connected, largest_area};
+use crate::statistics::{median, quantiles};
 
 /// Least overlap of the outline with the phantom's (twice the common area over the sum of both).
 const LEAST_AGREEMENT: f64 = 0.9;
@@ -101,9 +103,7 @@ fn slice_means(volume: &Volume, mask: &[bool]) -> Vec<f64> {
 
 /// First and last of the longest run of slices that hold more than half of what a slice with the body holds.
 fn longest_run(means: &[f64]) -> [usize; 2] {
-    let mut ascending = means.to_vec();
-    ascending.sort_by(f64::total_cmp);
-    let high = crate::measure::quantile(&ascending, 0.9).unwrap_or(0.0);
+    let [high] = quantiles(means.to_vec(), [0.9]).unwrap_or_default();
     let (mut best, mut first) = ([0, 0], 0);
     for (slice, &mean) in means.iter().enumerate() {
         if mean <= 0.5 * high {
@@ -122,12 +122,11 @@ fn longest_run(means: &[f64]) -> [usize; 2] {
 fn outline(mean: &[f64], num_x: usize, num_y: usize) -> Result<Vec<bool>, NemaError> {
     let mut level = mean.iter().sum::<f64>() / mean.len() as f64;
     for _ in 0..LEVEL_STEPS {
-        let mut above: Vec<f64> = mean.iter().copied().filter(|value| *value > 0.5 * level).collect();
-        above.sort_by(f64::total_cmp);
-        level = crate::measure::quantile(&above, 0.5).filter(|level| *level > 0.0).ok_or(NemaError::Empty)?;
+        let above = mean.iter().copied().filter(|value| *value > 0.5 * level).collect();
+        level = median(above).filter(|level| *level > 0.0).ok_or(NemaError::Empty)?;
     }
     let above: Vec<bool> = mean.iter().map(|value| *value > 0.5 * level).collect();
-    let body = largest_area(&above, num_x, num_y);
+    let body = largest_area(&above, [num_x, num_y]);
     // What is not the body is outside where it is connected with the border; a frame joins all of the border.
     let (wide, high) = (num_x + 2, num_y + 2);
     let mut not_body = vec![true; wide * high];
@@ -135,42 +134,10 @@ fn outline(mean: &[f64], num_x: usize, num_y: usize) -> Result<Vec<bool>, NemaEr
         let framed = &mut not_body[(row + 1) * wide + 1..][..num_x];
         framed.iter_mut().zip(values).for_each(|(free, is_body)| *free = !is_body);
     }
-    take_connected(&mut not_body, wide, high, 0);
+    connected([wide, high, 1], 0, |pixel| std::mem::take(&mut not_body[pixel]));
     // What is left was enclosed.
     let is_inside = |pixel: usize| body[pixel] || not_body[(pixel / num_x + 1) * wide + pixel % num_x + 1];
     Ok((0..body.len()).map(is_inside).collect())
-}
-
-/// The largest connected area of a mask. Every pixel is reached once, however many areas there are.
-fn largest_area(mask: &[bool], num_x: usize, num_y: usize) -> Vec<bool> {
-    let mut left = mask.to_vec();
-    let mut largest = Vec::new();
-    for start in 0..mask.len() {
-        let area = take_connected(&mut left, num_x, num_y, start);
-        if area.len() > largest.len() {
-            largest = area;
-        }
-    }
-    let mut in_it = vec![false; mask.len()];
-    largest.into_iter().for_each(|pixel| in_it[pixel] = true);
-    in_it
-}
-
-/// Takes what is connected with a pixel out of a mask, over the pixels' sides.
-fn take_connected(left: &mut [bool], num_x: usize, num_y: usize, start: usize) -> Vec<usize> {
-    let (mut taken, mut ends) = (Vec::new(), vec![start]);
-    while let Some(pixel) = ends.pop() {
-        if !std::mem::take(&mut left[pixel]) {
-            continue;
-        }
-        taken.push(pixel);
-        let (x, y) = (pixel % num_x, pixel / num_x);
-        ends.extend((x > 0).then(|| pixel - 1));
-        ends.extend((x + 1 < num_x).then(|| pixel + 1));
-        ends.extend((y > 0).then(|| pixel - num_x));
-        ends.extend((y + 1 < num_y).then(|| pixel + num_x));
-    }
-    taken
 }
 
 /// The pixels of a slice with their centres (x, up), mm.
@@ -232,22 +199,6 @@ fn background(grid: &Grid, middle_mm: Point, turn_rad: f64) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_largest_area_of_many_specks_is_found() {
-        // 65536 specks of one pixel, as noise has them, and one area of six. (Looked at one by one over the whole image they took minutes.)
-        let side = 512;
-        let mut mask: Vec<bool> = (0..side * side).map(|pixel| pixel % 2 == 0 && pixel / side % 2 == 0).collect();
-        let area: Vec<usize> =
-            [100, 101, 102].into_iter().flat_map(|x| [x + side * 101, x + side * 103]).chain([100 + side * 102]).collect();
-        area.iter().for_each(|&pixel| mask[pixel] = true);
-        let found = largest_area(&mask, side, side);
-        assert!(area.iter().all(|&pixel| found[pixel]));
-        let num = found.iter().filter(|is_in| **is_in).count();
-        // Those above and below that touch it belong to it.
-        assert!((area.len()..area.len() + 8).contains(&num), "{num}");
-        assert_eq!(largest_area(&[false; 6], 3, 2), [false; 6]);
-    }
 
     #[test]
     fn holes_of_the_body_are_inside_it() {

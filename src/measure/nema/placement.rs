@@ -1,12 +1,14 @@
 //! Where the phantom lies in an image, and the circles that follow from it.
 
-use super::background::NUM_CIRCLES;
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
 use crate::geometry::Point;
 
 /// Distances of the five slices of the background from the spheres' plane, mm.
 pub(super) const BACKGROUND_SLICES_MM: [f64; 5] = [0.0, -10.0, 10.0, -20.0, 20.0];
+/// Circles of the background in a slice.
+pub(super) const NUM_CIRCLES: usize = 12;
+
 /// Diameter of the circle in the lung insert, mm.
 const LUNG_CIRCLE_MM: f64 = 30.0;
 /// Diameter of the largest sphere, mm.

@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 use super::accumulate::PrivateImages;
 use super::chunk::{Chunk, LANES, add_multiple, load, store};
+use super::problem::STORED_SYMMETRIES;
 use super::sharing::Sharing;
 use super::{Accumulation, DataSpace, LinearOperator, Misfit, OperatorError, Subset, check_lengths};
 use crate::algebra::{Data, Host, HostArray, Image, Simd};
@@ -44,8 +45,6 @@ pub struct StoredMatrix {
     columns: OnceLock<MatrixColumns>,
 }
 
-/// Numbers of symmetries that stored matrices are used with: all of a ring of 18 modules, and those of squares.
-pub const STORED_SYMMETRIES: [usize; 2] = [72, 8];
 /// Chunks of values of all symmetries.
 const ALL_OF_RING: usize = STORED_SYMMETRIES[0] / LANES;
 const OF_SQUARES: usize = STORED_SYMMETRIES[1] / LANES;

@@ -12,7 +12,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use crate::geometry::{Point, dot};
+use crate::geometry::{Point, Vector, dot};
 
 /// Positive abscissae and weights of Gauss's rule with eight points (Abramowitz and Stegun, table 25.4).
 const GAUSS: [[f64; 2]; 4] = [
@@ -55,10 +55,6 @@ pub enum Body {
     },
 }
 
-fn minus(a: Point, b: Point) -> Point {
-    std::array::from_fn(|i| a[i] - b[i])
-}
-
 impl Body {
     /// A ball.
     pub fn ball(centre_mm: Point, radius_mm: f64) -> Self {
@@ -67,10 +63,10 @@ impl Body {
 
     /// A circular cylinder with flat ends, from one point to another.
     pub fn cylinder(from_mm: Point, to_mm: Point, radius_mm: f64) -> Self {
-        let along = minus(to_mm, from_mm);
-        let length = dot(along, along).sqrt();
+        let along = Vector::from(to_mm) - Vector::from(from_mm);
+        let length = along.norm();
         let stages = vec![Section { heights_mm: [0.0, length], radius_squared: [radius_mm * radius_mm, 0.0, 0.0] }];
-        Body::Revolution { origin_mm: from_mm, axis: along.map(|v| v / length), stages }
+        Body::Revolution { origin_mm: from_mm, axis: (along / length).into(), stages }
     }
 
     /// Integral over the plane n·x = t, mm²; n is a unit vector.
@@ -85,8 +81,7 @@ impl Body {
             Body::Revolution { origin_mm, axis, stages } => {
                 let (cosine, t) = (dot(n, *axis), t_mm - dot(n, *origin_mm));
                 // |n × axis|: exact where 1 − c² would lose its digits.
-                let across = minus(n, axis.map(|v| v * cosine));
-                let sine = dot(across, across).sqrt();
+                let sine = (Vector::from(n) - Vector::from(*axis) * cosine).norm();
                 stages.iter().map(|stage| stage.plane_integral(cosine, sine, t)).sum()
             }
         }
@@ -97,21 +92,23 @@ impl Body {
         let positive = |q: [f64; 3], limits: [f64; 2]| positive_intervals(q, limits).map(|[low, high]| high - low).sum::<f64>();
         match self {
             Body::Ellipsoid { centre_mm, semi_axes_mm } => {
-                let scaled = |v: Point| std::array::from_fn(|a| v[a] / semi_axes_mm[a]);
-                let (offset, along): (Point, Point) = (scaled(minus(from_mm, *centre_mm)), scaled(along));
-                let q = [1.0 - dot(offset, offset), -2.0 * dot(offset, along), -dot(along, along)];
+                let semi_axes = Vector::from(*semi_axes_mm);
+                let offset = (Vector::from(from_mm) - Vector::from(*centre_mm)).component_div(&semi_axes);
+                let along = Vector::from(along).component_div(&semi_axes);
+                let q = [1.0 - offset.norm_squared(), -2.0 * offset.dot(&along), -along.norm_squared()];
                 positive(q, [f64::NEG_INFINITY, f64::INFINITY])
             }
             Body::Revolution { origin_mm, axis, stages } => {
-                let offset = minus(from_mm, *origin_mm);
+                let (offset, along) = (Vector::from(from_mm) - Vector::from(*origin_mm), Vector::from(along));
+                let axis = Vector::from(*axis);
                 // Heights h + c u; squared distance from the axis |offset + u·along|² − (h + c u)².
-                let (height, slope) = (dot(offset, *axis), dot(along, *axis));
+                let (height, slope) = (offset.dot(&axis), along.dot(&axis));
                 let of_stage = |stage: &Section| {
                     let [c0, c1, c2] = stage.radius_squared;
                     let q = [
-                        c0 + height * (c1 + height * c2) - dot(offset, offset) + height * height,
-                        slope * (c1 + 2.0 * height * c2) - 2.0 * (dot(offset, along) - height * slope),
-                        slope * slope * (c2 + 1.0) - dot(along, along),
+                        c0 + height * (c1 + height * c2) - offset.norm_squared() + height * height,
+                        slope * (c1 + 2.0 * height * c2) - 2.0 * (offset.dot(&along) - height * slope),
+                        slope * slope * (c2 + 1.0) - along.norm_squared(),
                     ];
                     let [low, high] = stage.heights_mm;
                     if slope.abs() < NORMAL_SINE {
@@ -133,9 +130,9 @@ impl Body {
                 (0..3).map(|a| ((point[a] - centre_mm[a]) / semi_axes_mm[a]).powi(2)).sum::<f64>() <= 1.0
             }
             Body::Revolution { origin_mm, axis, stages } => {
-                let offset = minus(point, *origin_mm);
-                let height = dot(offset, *axis);
-                let distance_squared = dot(offset, offset) - height * height;
+                let offset = Vector::from(point) - Vector::from(*origin_mm);
+                let height = offset.dot(&Vector::from(*axis));
+                let distance_squared = offset.norm_squared() - height * height;
                 stages.iter().any(|stage| {
                     (stage.heights_mm[0]..=stage.heights_mm[1]).contains(&height) && distance_squared <= stage.at(height)
                 })
@@ -148,13 +145,12 @@ impl Body {
     pub fn reach_mm(&self) -> f64 {
         match self {
             Body::Ellipsoid { centre_mm, semi_axes_mm } => {
-                dot(*centre_mm, *centre_mm).sqrt() + semi_axes_mm.iter().copied().fold(0.0, f64::max)
+                Vector::from(*centre_mm).norm() + semi_axes_mm.iter().copied().fold(0.0, f64::max)
             }
             Body::Revolution { origin_mm, axis, stages } => {
                 // The farthest point of a slice's rim lies straight away from the line along the axis through the origin.
                 let along = dot(*origin_mm, *axis);
-                let beside = minus(*origin_mm, axis.map(|v| v * along));
-                let beside = dot(beside, beside).sqrt();
+                let beside = (Vector::from(*origin_mm) - Vector::from(*axis) * along).norm();
                 let rim = |stage: &Section, height: f64| (along + height).hypot(beside + stage.at(height).max(0.0).sqrt());
                 let of_stage = |stage: &Section| {
                     let [low, high] = stage.heights_mm;
@@ -243,8 +239,7 @@ mod tests {
     }
 
     fn unit(v: Point) -> Point {
-        let length = dot(v, v).sqrt();
-        v.map(|x| x / length)
+        Vector::from(v).normalize().into()
     }
 
     const DIRECTIONS: [Point; 7] = [
@@ -327,10 +322,10 @@ mod tests {
         for body in [can, egg, cone] {
             for n in DIRECTIONS.map(unit) {
                 // Two unit vectors in the plane.
-                let first = unit(minus([0.31, 0.52, -0.44], n.map(|v| v * dot(n, [0.31, 0.52, -0.44]))));
-                let second =
-                    [n[1] * first[2] - n[2] * first[1], n[2] * first[0] - n[0] * first[2], n[0] * first[1] - n[1] * first[0]];
-                let at = |k: i32| std::array::from_fn(|a| 0.7 * n[a] + f64::from(k) * 0.01 * first[a]);
+                let (normal, off) = (Vector::from(n), Vector::new(0.31, 0.52, -0.44));
+                let first = (off - normal * normal.dot(&off)).normalize();
+                let second = normal.cross(&first).into();
+                let at = |k: i32| (normal * 0.7 + first * (f64::from(k) * 0.01)).into();
                 let sum: f64 = (-4000..4000).map(|k| body.chord_length(at(k), second) * 0.01).sum();
                 near(sum, body.plane_integral(n, 0.7), 2e-3);
             }

@@ -11,7 +11,8 @@ use super::randoms::randoms_of_bins;
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use super::study::{BlockSplitter, nothing_to_split};
 use crate::data::{Counts, EventHistogram, ListFacts, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits};
-use crate::io::list_mode::{self, ListOptions, for_each_piece};
+use crate::io::list_mode::{ListOptions, for_each_piece};
+use crate::io::open_list_mode;
 use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::ListError;
 use crate::task::{Stopped, Task};
@@ -29,7 +30,7 @@ pub fn histogram(
     settings: &HistogramSettings,
     task: &Task,
 ) -> Result<Study<Counts>, ListError> {
-    let mut reader = list_mode::open(path, options)?;
+    let mut reader = open_list_mode(path, options)?;
     let facts = Arc::clone(reader.facts());
     let cylinder = Arc::new(cylinder_of(&facts)?);
     let geometry = Arc::new(sampling_of(&facts, &cylinder, settings)?);

@@ -9,7 +9,8 @@ use rand_philox::Philox;
 use super::factors::with_attenuation;
 use super::randoms::CrystalRandoms;
 use crate::data::{CountRates, EventChunk, EventList, ListFacts, Notice, Origin, ScanTime, Study, moved_limits};
-use crate::io::list_mode::{self, ListOptions, for_each_piece};
+use crate::io::list_mode::{ListOptions, for_each_piece};
+use crate::io::open_list_mode;
 use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::ListError;
 use crate::random;
@@ -37,7 +38,7 @@ pub fn list_study(
     selection: &ListSelection,
     task: &Task,
 ) -> Result<Study<EventList>, ListError> {
-    let mut reader = list_mode::open(path, options)?;
+    let mut reader = open_list_mode(path, options)?;
     let (mut events, of_map) = GatheredEvents::begun(reader.facts(), options, selection.clone())?;
     for_each_piece(&mut *reader, task, |chunk| events.add(chunk))?;
     let (list, notices) = events.finish(task)?;

@@ -10,7 +10,6 @@ use crate::algebra::{Backend, Host};
 #[cfg(feature = "cuda")]
 use crate::cuda;
 use crate::data::ResponseMatrix;
-use crate::measure::median_and_spread;
 use crate::operator::{Accumulation, CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
 #[cfg(feature = "cuda")]
 use crate::operator::{MatrixOrder, Residence};
@@ -19,6 +18,7 @@ use crate::plan::error::SetupError;
 #[cfg(feature = "cuda")]
 use crate::plan::platform::open::choose_device;
 use crate::scanner::CrystalRing;
+use crate::statistics::median_and_spread;
 use crate::task::Task;
 
 /// What takes longer is measured once, seconds.

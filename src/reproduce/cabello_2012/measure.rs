@@ -6,14 +6,15 @@ use super::implementation::Implementation;
 use super::plan::{Plan, Scan};
 use crate::data::{PairCounts, ResponseMatrix, RoiSums, Study, Unit};
 use crate::measure::{
-    Between, ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, median_and_spread,
-    noise_to_signal, peak_width, profile,
+    Between, ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, noise_to_signal, peak_width,
+    profile,
 };
 use crate::operator::Accumulation;
 use crate::phantom::Phantom;
 use crate::plan::{AlgorithmChoice, Job, Prepared, RunSettings, prepare};
 use crate::recon::{Stage, StepReport};
 use crate::reproduce::prelude::*;
+use crate::statistics::median_and_spread;
 
 /// Distance about a point within which its width is measured, mm: half way to its neighbours.
 const REACH_MM: f64 = 2.5;

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use super::plan::{Implementation, Plan};
 use crate::data::{Counts, Study, TubeSet};
-use crate::measure::median_and_spread;
 use crate::plan::{AlgorithmChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
 use crate::recon::Algorithm;
 use crate::reproduce::prelude::*;
+use crate::statistics::median_and_spread;
 
 /// Time of an iteration.
 #[derive(Clone, Debug, Serialize, Deserialize)]

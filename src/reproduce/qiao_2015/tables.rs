@@ -7,8 +7,8 @@ use super::program::Program;
 use super::published::{self, AVERAGE_FACTORS, GROWTH_IN_TEXT};
 use super::stages::Work;
 use super::times::{AllTimes, Column, FACTORS, Timed, columns_of_ours, columns_of_paper};
-use crate::measure::mean;
 use crate::reproduce::prelude::*;
+use crate::statistics::mean;
 
 /// Marks times that were measured on some of the projections.
 const SCALED: &str = "*";

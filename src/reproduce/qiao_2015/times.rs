@@ -4,8 +4,8 @@ use super::measure::Times;
 use super::program::Program;
 use super::stages::Work;
 use super::{Context, published};
-use crate::measure::median_and_spread;
 use crate::reproduce::prelude::*;
+use crate::statistics::median_and_spread;
 
 /// Part of a program's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

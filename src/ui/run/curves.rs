@@ -7,9 +7,10 @@ use egui::Color32;
 
 use super::live::{Branch, LiveRun, Mark, Peaks, RoiPoint};
 use crate::data::{Roi, RoiRole};
-use crate::measure::{NoPeakWidth, PeakWidth, mean};
+use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::recon::RaceReport;
 use crate::session::{Comparison, background_nsr, roi_numbers};
+use crate::statistics::mean;
 use crate::ui::widgets::theme;
 
 /// Most points of a curve that are drawn; longer ones are thinned.

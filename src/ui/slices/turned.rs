@@ -7,7 +7,7 @@
 use egui::{Pos2, Rect};
 
 use crate::data::{RoiPlane, Volume};
-use crate::geometry::{Grid, Point};
+use crate::geometry::{Grid, Point, dot};
 
 /// What the view shows.
 #[derive(
@@ -67,10 +67,6 @@ impl Turn {
         let (sin_e, cos_e) = self.elevation_deg.to_radians().sin_cos();
         [[cos_a, sin_a, 0.0], [sin_e * sin_a, -sin_e * cos_a, cos_e], [-cos_e * sin_a, cos_e * cos_a, sin_e]]
     }
-}
-
-fn dot(a: Point, b: Point) -> f64 {
-    (0..3).map(|k| a[k] * b[k]).sum()
 }
 
 fn moved(from: Point, way: Point, by: f64) -> Point {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::data::{Counts, Study, Sweep};
-use crate::io::list_mode::{self, ListFollower};
-use crate::io::{FileKind, SweepFollower};
+use crate::io::list_mode::ListFollower;
+use crate::io::{self, FileKind, SweepFollower, open_list_mode};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
 use crate::plan::{self, Acquisition, Data, GatheredEvents, ListFiles, ListSelection, StudyFiles, SweepFiles};
@@ -247,7 +247,7 @@ fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded,
 
 fn follow_list(files: &ListFiles) -> Result<Loaded, String> {
     let options = files.options();
-    let reader = list_mode::open(&files.list, &options).map_err(|error| error.to_string())?;
+    let reader = open_list_mode(&files.list, &options).map_err(|error| error.to_string())?;
     let follower = ListFollower::new(reader);
     let begun = GatheredEvents::begun(follower.facts(), &options, ListSelection::default());
     let (events, notices) = begun.map_err(|error| error.to_string())?;
@@ -261,7 +261,7 @@ fn find_scanner(name: &str) -> Result<&'static Scanner, String> {
 }
 
 fn follow_sweep(files: &SweepFiles) -> Result<Loaded, String> {
-    let opened = SweepFollower::open(&files.projections, files.reference.as_deref());
+    let opened = io::follow_sweep(&files.projections, files.reference.as_deref());
     let (study, mut follower) = opened.map_err(|error| error.to_string())?;
     files.phase.map_or(Ok(()), |degrees| follower.set_phase(degrees)).map_err(|error| error.to_string())?;
     let study = study.map(|sweep| Data::Sweep(Acquisition::growing(sweep)));

@@ -6,9 +6,8 @@ use std::collections::hash_map::Entry;
 
 use super::header::{Header, Layout};
 use crate::geometry::Point;
-use crate::io::list_mode::EventProblem;
+use crate::io::error::{EventProblem, IoError, Unsupported};
 use crate::io::list_mode::records::{Records, pair_at, u16_at};
-use crate::io::{IoError, Unsupported};
 use crate::scanner::{Crystal, Detectors};
 
 /// The crystals of a scanner, and those that stand for several of them.

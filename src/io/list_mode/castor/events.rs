@@ -5,22 +5,15 @@ use std::sync::Arc;
 
 use super::ends::Ends;
 use super::factors::{Factors, width_mm};
+use super::facts::{facts, several_pairs};
 use super::header::{Header, Mode, Tof};
-use super::normalization::{Allowed, PairFactors};
-use super::{Table, histogram_events, table_of};
-use crate::data::{Attenuation, EventChunk, Events, ListFacts, Notice, TofFacts, tof_mm};
-use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
-use crate::io::list_mode::{ByteStream, EventProblem, EventReader, ListOptions};
-use crate::io::{IoError, Unsupported};
-
-/// A list of events.
-struct CastorList {
-    header: Header,
-    facts: Arc<ListFacts>,
-    decoder: Decoder,
-    records: Records,
-    notices: Vec<Notice>,
-}
+use super::histogram_events;
+use super::scanner::table_of;
+use crate::data::{EventChunk, Notice, tof_mm};
+use crate::io::error::{EventProblem, IoError, Unsupported};
+use crate::io::list_mode::options::ListOptions;
+use crate::io::list_mode::reader::EventReader;
+use crate::io::list_mode::records::{RecordDecoder, RecordReader, Records, f32_at, finite, u32_at};
 
 /// Makes events of entries.
 struct Decoder {
@@ -84,60 +77,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
     if header.has_kind {
         notices.push(Notice::info(format!("{}: its events have a kind, which is ignored", path.display())));
     }
-    Ok(Box::new(CastorList { header, facts, decoder, records, notices }))
-}
-
-/// What is known beside the events, and the crystals at the ends of entries.
-///
-/// # Errors
-/// A normalisation that cannot be read, entries of several pairs that cannot be.
-pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<(ListFacts, Ends), IoError> {
-    let Table { detectors, min_angle_deg } = table;
-    let mut ends = Ends::new(detectors);
-    ends.gather(header)?;
-    let normalization = options.normalization.as_ref().map(|path| PairFactors::read(path, header, &mut ends)).transpose()?;
-    let detectors = Arc::new(ends.detectors(header)?);
-    let mut facts = ListFacts::new("CASToR list mode", detectors.clone());
-    let mut has_attenuation = header.has_attenuation;
-    facts.efficiency = Some(match normalization {
-        Some(factors) => {
-            has_attenuation |= factors.has_attenuation;
-            Arc::new(factors)
-        }
-        None => {
-            let allowed = Allowed::new(detectors, min_angle_deg, header.max_axial_mm, 1.0 / header.calibration);
-            Arc::new(allowed.of_real_crystals(ends.num_real() as u32))
-        }
-    });
-    if has_attenuation {
-        facts.attenuation = Attenuation::InFactors;
-    }
-    facts.tof = match header.tof {
-        Some(Tof::List { fwhm_ps, range_ps, .. }) => {
-            let half_mm = 0.5 * width_mm(range_ps);
-            Some(TofFacts {
-                fwhm_mm: width_mm(fwhm_ps),
-                window_mm: [-half_mm, half_mm],
-                edges_mm: Vec::new(),
-                ..TofFacts::default()
-            })
-        }
-        _ => None,
-    };
-    facts.start_ms = (header.start_secs * 1e3).round().max(0.0) as u64;
-    facts.duration_ms = Some((header.duration_secs * 1e3).round() as u64).filter(|&ms| ms > 0);
-    facts.num_events = Some(header.num_events);
-    facts.isotope = header.isotope.clone();
-    Ok((facts, ends))
-}
-
-/// That several pairs are one line.
-pub(super) fn several_pairs(header: &Header, ends: &Ends) -> Option<Notice> {
-    let num = ends.num_entries();
-    (num > 0).then(|| {
-        let text = "entries have several pairs of crystals; each is one line between the means of its crystals, as in CASToR";
-        Notice::info(format!("{}: {num} {text}", header.path.display()))
-    })
+    Ok(Box::new(RecordReader { facts, decoder, records, num_expected: Some(header.num_events), notices }))
 }
 
 fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
@@ -164,8 +104,9 @@ fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
     notices
 }
 
-impl Decoder {
-    fn decode(&mut self, record: &[u8], events: &mut Events) -> Result<(), EventProblem> {
+impl RecordDecoder for Decoder {
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem> {
+        let events = &mut chunk.prompts;
         let layout = &self.factors.layout;
         events.pairs.push(self.ends.pair_of(record, layout, self.max_lines, &mut self.lines)?);
         events.times_ms.push(layout.time.map_or(0, |at| u32_at(record, at)));
@@ -190,42 +131,13 @@ impl Decoder {
         }
         Ok(())
     }
-}
 
-impl EventReader for CastorList {
-    fn facts(&self) -> &Arc<ListFacts> {
-        &self.facts
-    }
-
-    fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
-        chunk.clear();
-        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
-        block.try_for_each(|record| decoder.decode(record, &mut chunk.prompts))?;
-        let num = block.len();
-        self.records.advance(num);
-        Ok(num > 0)
-    }
-
-    fn check_end(&self) -> Result<(), IoError> {
-        self.records.check_num(Some(self.header.num_events)).map(|_| ())
-    }
-
-    fn is_complete(&self) -> bool {
-        self.records.num_read() >= self.header.num_events
-    }
-
-    fn stream(&mut self) -> &mut ByteStream {
-        self.records.stream()
-    }
-
-    fn notices(&mut self) -> Vec<Notice> {
-        let num = std::mem::take(&mut self.decoder.num_outside);
-        if num > 0 {
-            self.notices.push(Notice::warning(format!(
-                "{}: the time of flight of {num} events is outside the range of its header ('List TOF measurement range (ps)')",
-                self.header.data.display()
-            )));
-        }
-        std::mem::take(&mut self.notices)
+    fn notices(&mut self, data: &Path) -> Vec<Notice> {
+        let num = std::mem::take(&mut self.num_outside);
+        let text = format!(
+            "{}: the time of flight of {num} events is outside the range of its header ('List TOF measurement range (ps)')",
+            data.display()
+        );
+        (num > 0).then(|| Notice::warning(text)).into_iter().collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::header::{Header, Layout};
 use crate::data::LIGHT_MM_PER_PS;
-use crate::io::list_mode::EventProblem;
+use crate::io::error::EventProblem;
 use crate::io::list_mode::records::{f32_at, finite};
 
 /// What corrects the entries of a data file.

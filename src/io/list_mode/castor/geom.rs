@@ -2,8 +2,8 @@
 //! +y, its first crystal at −x; the next ones follow clockwise (towards +x), or mirrored where the rotation is counter-clockwise.
 
 use super::keys::Keys;
-use super::scanner::Layer;
-use crate::io::IoError;
+use super::layer::Layer;
+use crate::io::error::IoError;
 use crate::scanner::Crystal;
 
 /// A row of things inside one another, along one direction: crystals in submodules in modules in a sector (in a row of sectors).

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::keys::Keys;
-use crate::io::{IoError, Unsupported};
+use crate::io::error::{IoError, Unsupported};
 
 /// What the entries of a data file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::ends::lines_of;
 use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
-use super::table_of;
+use super::scanner::table_of;
 use crate::data::TofFacts;
+use crate::io::error::{EventProblem, IoError, Unsupported};
+use crate::io::list_mode::bytes::ByteStream;
+use crate::io::list_mode::options::ListOptions;
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
-use crate::io::list_mode::{ByteStream, EventProblem, ListOptions};
-use crate::io::{IoError, Unsupported};
 use crate::scanner::Detectors;
 
 /// A bin of a histogram.

@@ -5,14 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::ends::Ends;
-use super::events::{facts, several_pairs};
+use super::facts::{facts, several_pairs};
 use super::header::Header;
 use super::histogram::{Histogram, HistogramBin};
 use super::normalization::PairFactors;
-use super::table_of;
+use super::scanner::table_of;
 use crate::data::{Attenuation, EventChunk, ListFacts, Notice};
-use crate::io::list_mode::{ByteStream, EVENTS_AT_ONCE, EventReader, ListOptions};
-use crate::io::{IoError, Unsupported};
+use crate::io::error::{IoError, Unsupported};
+use crate::io::list_mode::bytes::ByteStream;
+use crate::io::list_mode::options::ListOptions;
+use crate::io::list_mode::reader::{EVENTS_AT_ONCE, EventReader};
 
 /// Most counts of a bin: 32-bit floats hold all whole numbers up to here.
 const MOST_COUNTS: f32 = 16_777_216.0;

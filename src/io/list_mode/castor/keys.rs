@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::io::IoError;
-use crate::io::blocks::read_text;
+use crate::io::bytes::read_text;
+use crate::io::error::IoError;
 
 /// Largest text that is read; real ones have a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;

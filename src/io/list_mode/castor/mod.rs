@@ -17,41 +17,26 @@
 mod ends;
 mod events;
 mod factors;
+mod facts;
 mod geom;
 mod header;
 mod histogram;
 mod histogram_events;
 mod keys;
+mod layer;
 mod normalization;
-mod scanner;
+pub(super) mod scanner;
 mod writer;
 
 use std::path::{Path, PathBuf};
+
+use self::header::Header;
 
 pub use events::open;
 pub use histogram::{Histogram, HistogramBin};
 pub use writer::Writer;
 
-pub(super) use scanner::{Table, read as read_table};
-
-use super::ListOptions;
-use crate::io::{IoError, Unsupported};
-use header::Header;
-
 /// The data file that a header names, if it is one.
 pub(in crate::io) fn data_file(header: &Path) -> Option<PathBuf> {
     Header::read(header).ok().map(|header| header.data)
-}
-
-/// The table of a header's scanner: the one that the options name, or one of the scanner's name beside the header.
-fn table_of(header: &Header, options: &ListOptions) -> Result<Table, IoError> {
-    let beside = |ending: &str| header.path.with_file_name(format!("{}.{ending}", header.scanner));
-    let found = options
-        .scanner
-        .clone()
-        .or_else(|| ["hscan", "geom", "crystals.toml"].map(beside).into_iter().find(|path| path.is_file()));
-    match found {
-        Some(path) => read_table(&path),
-        None => Err(IoError::unsupported(&header.path, Unsupported::NoTable(header.scanner.clone()))),
-    }
 }

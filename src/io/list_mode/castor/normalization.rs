@@ -8,8 +8,8 @@ use super::ends::Ends;
 use super::factors::Factors;
 use super::header::{Header, Mode};
 use crate::data::{Fingerprint, PairEfficiency};
+use crate::io::error::{IoError, Unsupported};
 use crate::io::list_mode::records::Records;
-use crate::io::{IoError, Unsupported};
 use crate::scanner::Detectors;
 
 /// The pairs of a normalisation file: those of the crystal of the lower number together, by the other one's number.

@@ -4,12 +4,14 @@
 use std::path::Path;
 
 use super::geom;
+use super::header::Header;
 use super::keys::Keys;
-use crate::geometry::Point;
-use crate::io::blocks::regular_file_len;
-use crate::io::crystals::{Crystals, read_crystals};
-use crate::io::{IoError, Unsupported};
-use crate::scanner::{Crystal, Detectors, axes_of_depth};
+use super::layer::Layer;
+use crate::io::bytes::regular_file_len;
+use crate::io::error::{IoError, Unsupported};
+use crate::io::list_mode::options::ListOptions;
+use crate::io::own::crystals::{Crystals, read_crystals};
+use crate::scanner::{Crystal, Detectors};
 
 /// Bytes of a crystal in a look-up table.
 pub(super) const CRYSTAL_BYTES: u64 = 24;
@@ -23,16 +25,6 @@ pub(in crate::io::list_mode) struct Table {
     pub(in crate::io::list_mode) detectors: Detectors,
     /// Least angle between the depths of two crystals in coincidence, seen along the axis, degrees.
     pub(in crate::io::list_mode) min_angle_deg: f64,
-}
-
-/// What a table tells of the crystals of a layer beside their places.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Layer {
-    pub(super) num_crystals: u64,
-    /// Along depth, tangentially, axially; 0 where it is not told.
-    pub(super) size_mm: [f64; 3],
-    /// From the inner face to where events are taken to be seen.
-    interaction_mm: Option<f64>,
 }
 
 /// Reads a table: `.hscan` or `.lut` (each with the other, or the latter alone), `.geom`, or the program's own.
@@ -121,18 +113,24 @@ fn look_up_table(path: &Path, layers: &[Layer]) -> Result<Vec<Crystal>, IoError>
     Ok(crystals.collect())
 }
 
-impl Layer {
-    /// A crystal of the layer. Its middle is moved along its depth to where events are taken to be seen, since CASToR's lines end there.
-    pub(super) fn crystal(&self, middle_mm: Point, depth: Point) -> Crystal {
-        let shift = self.interaction_mm.map_or(0.0, |mm| mm - 0.5 * self.size_mm[0]);
-        let centre_mm = std::array::from_fn(|a| middle_mm[a] + shift * depth[a]);
-        Crystal { centre_mm, axes: axes_of_depth(depth), size_mm: self.size_mm }
+/// The table of a header's scanner: the one that the options name, or one of the scanner's name beside the header.
+pub(super) fn table_of(header: &Header, options: &ListOptions) -> Result<Table, IoError> {
+    let beside = |ending: &str| header.path.with_file_name(format!("{}.{ending}", header.scanner));
+    let found = options
+        .scanner
+        .clone()
+        .or_else(|| ["hscan", "geom", "crystals.toml"].map(beside).into_iter().find(|path| path.is_file()));
+    match found {
+        Some(path) => read(&path),
+        None => Err(IoError::unsupported(&header.path, Unsupported::NoTable(header.scanner.clone()))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::Point;
+    use crate::scanner::axes_of_depth;
     use crate::scanner::find;
 
     #[test]

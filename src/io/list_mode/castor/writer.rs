@@ -10,8 +10,8 @@ use super::factors::width_mm;
 use super::header::{Header, Layout, Mode, Tof};
 use super::scanner::CRYSTAL_BYTES;
 use crate::data::{Events, ListFacts};
-use crate::io::pending::PendingFile;
-use crate::io::{IoError, Unsupported};
+use crate::io::bytes::PendingFile;
+use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{Cylinder, Detectors};
 
 /// Most layers of crystals that a table is written for.

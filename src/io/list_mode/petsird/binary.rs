@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::problem::PetsirdProblem;
 use super::schema::{Form, Number, Record, Schema, Sizes, Type, TypeId};
-use crate::io::IoError;
-use crate::io::list_mode::ByteStream;
+use crate::io::error::{IoError, PetsirdProblem};
+use crate::io::list_mode::bytes::ByteStream;
 
 /// Most bytes that a value takes which is kept as a whole, in the file or in memory.
 const MAX_BYTES: usize = 1 << 31;

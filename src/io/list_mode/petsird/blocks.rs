@@ -2,8 +2,8 @@
 
 use super::binary::{Value, missing};
 use super::geometry::Transform;
-use super::problem::PetsirdProblem;
 use super::schema::{Schema, Type, TypeId};
+use crate::io::error::PetsirdProblem;
 
 /// A kind of time block.
 #[derive(Debug)]

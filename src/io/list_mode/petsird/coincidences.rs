@@ -1,9 +1,9 @@
 //! Coincidences as records: their schema becomes a short plan once, by which they are read one after the other.
 
 use super::binary::{Fault, MAX_VARINT, missing, varint};
-use super::problem::PetsirdProblem;
 use super::schema::{Form, Number, Schema, Sizes, Type, TypeId};
 use crate::data::Events;
+use crate::io::error::PetsirdProblem;
 
 /// Most parts of a coincidence.
 const MAX_PARTS: usize = 64;

@@ -9,8 +9,8 @@
 
 use super::binary::{Value, unlike};
 use super::geometry::ModuleType;
-use super::problem::PetsirdProblem;
 use crate::data::{Fingerprint, PairEfficiency};
+use crate::io::error::PetsirdProblem;
 
 /// The efficiencies of a file, energies together.
 #[derive(Debug)]
@@ -251,8 +251,8 @@ impl Table {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::schema::Record;
     use super::*;
+    use crate::io::list_mode::petsird::schema::Record;
 
     fn record(fields: &[(&str, Value)]) -> Value {
         let names = fields.iter().map(|(name, _)| (*name).to_owned()).collect();

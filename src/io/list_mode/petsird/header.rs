@@ -8,10 +8,9 @@ use super::binary::Value;
 use super::coincidences::PairOfTypes;
 use super::efficiency::{Efficiencies, are_in_coincidence};
 use super::geometry::{ModuleType, Transform, crystals};
-use super::problem::PetsirdProblem;
 use crate::data::{ListFacts, Notice, TofException, TofFacts};
 use crate::geometry::LENGTHS_MM;
-use crate::io::IoError;
+use crate::io::error::{IoError, PetsirdProblem};
 use crate::scanner::Detectors;
 
 /// What is needed of a header.

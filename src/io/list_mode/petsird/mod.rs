@@ -12,7 +12,6 @@ mod coincidences;
 mod efficiency;
 mod geometry;
 mod header;
-mod problem;
 mod schema;
 mod walk;
 mod write;
@@ -28,11 +27,12 @@ use self::coincidences::{PairOfTypes, Plan};
 use self::header::Header;
 use self::schema::{MAX_SCHEMA_BYTES, Schema, TypeId};
 use self::walk::{Stop, Walker};
-use super::{ByteStream, EVENTS_AT_ONCE, EventReader};
+use super::bytes::ByteStream;
+use super::reader::{EVENTS_AT_ONCE, EventReader};
 use crate::data::{EventChunk, ListFacts, Notice, middle_ms};
-use crate::io::IoError;
+use crate::io::error::IoError;
 
-pub use problem::PetsirdProblem;
+pub use crate::io::error::PetsirdProblem;
 pub use write::PetsirdWriter;
 
 /// What a file begins with; the version of the binary format follows.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::problem::PetsirdProblem;
+use crate::io::error::PetsirdProblem;
 
 /// Longest schema, bytes.
 pub const MAX_SCHEMA_BYTES: u64 = 1 << 20;

@@ -1,10 +1,9 @@
 //! Goes over values that are not kept, in whatever pieces the file comes; stops at lists of events.
 
 use super::binary::{MAX_VARINT, next_varint, varint};
-use super::problem::PetsirdProblem;
 use super::schema::{Form, Number, Schema, Sizes, Type, TypeId};
-use crate::io::IoError;
-use crate::io::list_mode::ByteStream;
+use crate::io::error::{IoError, PetsirdProblem};
+use crate::io::list_mode::bytes::ByteStream;
 
 /// What still has to be gone over, the next last.
 #[derive(Debug)]

@@ -3,11 +3,10 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::problem::PetsirdProblem;
 use super::write_header::{Bytes, MAX_WITH_EFFICIENCIES, are_efficiencies_written, header, runs_of_one_size, tof_edges};
 use crate::data::{EventChunk, Events, ListFacts, Notice};
-use crate::io::IoError;
-use crate::io::pending::PendingFile;
+use crate::io::bytes::PendingFile;
+use crate::io::error::{IoError, PetsirdProblem};
 
 /// Most types of modules, which are pieces of the numbering with crystals of one size.
 const MAX_TYPES: usize = 64;

@@ -2,7 +2,6 @@
 //! processor that runs the paper's program.
 
 use super::Row;
-use crate::measure::median_and_spread;
 use crate::reproduce::belzunce_2012::implementation::{Implementation, PaperColumn};
 use crate::reproduce::belzunce_2012::measure::{Run, Step};
 use crate::reproduce::belzunce_2012::plan::{Image, Plan};
@@ -10,6 +9,7 @@ use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::studies::Scan;
 use crate::reproduce::belzunce_2012::{Context, published};
 use crate::reproduce::prelude::*;
+use crate::statistics::median_and_spread;
 
 /// Marks times that were measured on some of the views.
 const SCALED: &str = "*";

@@ -1,0 +1,94 @@
+//! The directions of a BES3T imaging sweep, which the descriptor gives as angles only.
+//!
+//! Angles are α_k = FirstAlpha · (1 + 2k), k = 0 … NrOfAlpha − 1, as the number stands in the file (three decimals; 180°
+//! divided by 2·NrOfAlpha is not quite the same). In three dimensions azimuth θ and polar angle φ both run through them,
+//! θ fastest: g = GRAD · (cos θ sin φ, sin θ sin φ, cos φ); in two, g = GRAD · (cos α, sin α) on the two axes that ImageOrient
+//! names (ZY: the first is z), which are the image's x and y.
+
+use std::f64::consts::TAU;
+
+use super::header::Descriptor;
+use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
+use crate::io::epri::records::Planned;
+use crate::io::error::{IoError, Unsupported};
+use crate::scanner::epri::{half_circle_weights, unit_vector};
+
+const DEVICE: &str = "grdUnit";
+
+/// Most angles of a turn.
+const MAX_ANGLES: usize = 512;
+
+/// Gradients of a sweep.
+pub(in crate::io) struct Gradients {
+    /// Size, G/cm.
+    pub(in crate::io) size_g_per_cm: f64,
+    /// What they make an image of.
+    pub(in crate::io) space: SweepSpace,
+    /// Unit vectors of the gradients along the image's axes, one per projection, with the weight that each projection has.
+    pub(in crate::io) units: Vec<(Direction, f64)>,
+    pub(in crate::io) notices: Vec<Notice>,
+}
+
+impl Gradients {
+    /// What the descriptor tells of the gradients.
+    pub(in crate::io) fn from_descriptor(descriptor: &Descriptor) -> Result<Self, IoError> {
+        let size_g_per_cm = descriptor.number("SPL", "GRAD")?;
+        if size_g_per_cm <= 0.0 {
+            let expected = "a positive number of G/cm; without a gradient there are no projections";
+            return Err(descriptor.wrong("GRAD", &size_g_per_cm.to_string(), expected));
+        }
+        if descriptor.text(DEVICE, "NrOfPsi").is_some_and(|text| text != "1") {
+            return Err(IoError::unsupported(descriptor.path(), Unsupported::SpectralSpatial));
+        }
+        let first = descriptor.number(DEVICE, "FirstAlpha")?;
+        let num_angles = descriptor.count(DEVICE, "NrOfAlpha")?;
+        if num_angles > MAX_ANGLES {
+            return Err(descriptor.wrong("NrOfAlpha", &num_angles.to_string(), format!("at most {MAX_ANGLES}")));
+        }
+        let angles: Vec<f64> = (0..num_angles).map(|k| (first * (1.0 + 2.0 * k as f64)).to_radians()).collect();
+        let image_type = descriptor.needed(DEVICE, "ImageType")?;
+        let mut notices = Vec::new();
+        let (space, units) = match image_type {
+            "3D" | "3d" => {
+                if let Some(num_beta) = descriptor.text(DEVICE, "NrOfBeta").filter(|text| text.parse() != Ok(num_angles)) {
+                    return Err(descriptor.wrong("NrOfBeta", num_beta, format!("{num_angles}, as NrOfAlpha has,")));
+                }
+                let sum: f64 = angles.iter().map(|phi| phi.sin().abs()).sum();
+                if sum <= 0.0 {
+                    return Err(descriptor.wrong("FirstAlpha", &first.to_string(), "an angle that is not zero"));
+                }
+                let weight = |phi: f64| TAU * phi.sin().abs() / (sum * num_angles as f64);
+                let at = |phi: f64, theta: f64| (unit_vector(phi, theta), weight(phi));
+                let units = angles.iter().flat_map(|&phi| angles.iter().map(move |&theta| at(phi, theta))).collect();
+                (SweepSpace::Volume, units)
+            }
+            "2D" | "2d" => {
+                let units: Vec<Direction> = angles.iter().map(|alpha| [alpha.cos(), alpha.sin(), 0.0]).collect();
+                let weights = half_circle_weights(&units);
+                (SweepSpace::Slice(slice_axes(descriptor, &mut notices)), units.into_iter().zip(weights).collect())
+            }
+            other => return Err(descriptor.wrong("ImageType", other, "2D or 3D")),
+        };
+        Ok(Self { size_g_per_cm, space, units, notices })
+    }
+
+    /// What is measured under each gradient: t runs against it (see [`crate::data::Projection::direction`]).
+    pub(in crate::io) fn plan(&self) -> Vec<Planned> {
+        self.units.iter().map(|(unit, weight)| Planned { direction: unit.map(|v| -v), weight: *weight }).collect()
+    }
+}
+
+/// The gradient axes of a slice's x and y, by their letters.
+fn slice_axes(descriptor: &Descriptor, notices: &mut Vec<Notice>) -> [GradientAxis; 2] {
+    let text = descriptor.text(DEVICE, "ImageOrient").unwrap_or_default();
+    let axes: Vec<GradientAxis> = text.chars().filter_map(|letter| letter.to_string().parse().ok()).collect();
+    match axes[..] {
+        [x, y] if x != y && text.chars().count() == 2 => [x, y],
+        _ => {
+            notices.push(Notice::warning(
+                "The descriptor does not name the slice's two gradient axes (ImageOrient, as in ZY); they are called x and y",
+            ));
+            [GradientAxis::X, GradientAxis::Y]
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What can be wrong in list-mode data, one variant for each problem.
+
+use super::petsird::PetsirdProblem;
+use super::unsupported::Unsupported;
+use crate::coded::coded;
+use crate::words::counted;
+
+/// A problem of list-mode data. Each has a code: [`Coded::code`](crate::coded::Coded::code).
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case", prefix = "io.events.")]
+pub enum EventProblem {
+    /// Content that is not supported; the code is that of the content.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// A problem of a PETSIRD file; the code is that of the problem.
+    #[error(transparent)]
+    Petsird(#[from] PetsirdProblem),
+
+    // Any format of events of one size.
+    /// A file that ends inside an event.
+    #[error(
+        "the file ends inside an event: {found} of {size} bytes; copy it again (the copy may be truncated), or check the fields of \
+         its events"
+    )]
+    CutEvent {
+        /// Bytes of the event that the file contains.
+        found: u64,
+        /// Bytes of an event.
+        size: u64,
+    },
+    /// Another number of events than the header has.
+    #[error("the file ends after {} of {size} bytes, its header has {expected}; copy both again", counted(*found as usize, "event"))]
+    NumEvents {
+        /// Events of the file.
+        found: u64,
+        /// Bytes of an event.
+        size: u64,
+        /// Events of the header.
+        expected: u64,
+    },
+    /// A crystal that the scanner does not have.
+    #[error("crystal number {found}, expected 0 to {}; check the scanner and the fields of the events", .num_crystals - 1)]
+    UnknownCrystal {
+        /// Number of the crystal.
+        found: u32,
+        /// Crystals of the scanner.
+        num_crystals: usize,
+    },
+    /// An event with the same crystal, by its number, at both ends.
+    #[error("both its crystals are number {0}; a coincidence has two")]
+    SameCrystal(u32),
+    /// A time of flight, ps, that is not finite.
+    #[error("its time of flight is {0} ps; a finite number is expected")]
+    TimeOfFlight(f32),
+    /// A rate that is negative or not finite.
+    #[error("its {name} rate is {rate} counts per second; a finite number from 0 on is expected")]
+    Rate {
+        /// "random" or "scatter".
+        name: &'static str,
+        /// Counts per second.
+        rate: f32,
+    },
+    /// A factor that is not positive and finite.
+    #[error("its {name} factor is {factor}; a finite number above 0 is expected")]
+    Factor {
+        /// "attenuation" or "normalisation".
+        name: &'static str,
+        /// The factor.
+        factor: f32,
+    },
+    /// A value that is too large for 32 bits.
+    #[error("{name} is {value}, which is out of range")]
+    OutOfRange {
+        /// Name of the value.
+        name: &'static str,
+        /// The value.
+        value: f64,
+    },
+
+    // CASToR.
+    /// Counts of a bin that are not finite.
+    #[error("its counts are {0}; a finite number is expected")]
+    Counts(f32),
+    /// No pairs of crystals, or too many.
+    #[error("it has {found} pairs of crystals; 1 to {most} are expected")]
+    NumPairs {
+        /// Pairs of the entry.
+        found: usize,
+        /// Pairs that an entry can have.
+        most: usize,
+    },
+    /// A pair, by its number from 1, of the opposite direction to the first one.
+    #[error(
+        "its pair {0} of crystals runs against its first one, so that the mean of their ends is no end; exchange the crystals of the \
+         pair"
+    )]
+    ReversedPair(usize),
+
+    // Siemens.
+    /// A time tag that is earlier than the one before it.
+    #[error("its time tag is {time_ms} ms, but the one before it is {before_ms} ms: time runs backwards")]
+    Backwards {
+        /// Its time.
+        time_ms: u32,
+        /// Time of the tag before it.
+        before_ms: u32,
+    },
+    /// An event in a plane that the scanner does not have.
+    #[error("the event's bin {bin} is in plane {plane}, but there are {num_planes} planes; is it the data of this header?")]
+    Plane {
+        /// Number of the bin.
+        bin: u32,
+        /// Number of the plane.
+        plane: u32,
+        /// Planes of the scanner.
+        num_planes: usize,
+    },
+}
+
+coded!(EventProblem, Unsupported, Petsird);

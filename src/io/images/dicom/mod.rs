@@ -1,0 +1,121 @@
+//! A DICOM PET series: an image as a folder with one file a slice, for archives and viewers of hospitals. Only written.
+//!
+//! Source: DICOM PS3.3, Positron Emission Tomography Image IOD (A.21), and PS3.10 for the files (explicit VR little endian). What
+//! of its attributes is not known stays empty where the standard allows that. Slices go from superior to inferior, as our z does.
+//!
+//! *Space.* DICOM's patient has +x to the left, +y to posterior and +z to superior; our world for a patient head first and supine has
+//! the first two and +z to inferior. So rows follow +x, columns +y, and slice k lies at −z_k.
+//!
+//! *Values* are 16-bit integers with a step of each slice's own, the slice's largest absolute value over 32767, so that each is
+//! kept to within half a step. A voxel that holds no finite number becomes 0.
+//!
+//! *Units*: `CNTS` of counts per mm, `PROPCNTS` of decays per mm³, `BQML` of an image that was calibrated. Nothing is corrected
+//! for decay (`DecayCorrection` is `NONE`), for no file tells how long a scan took.
+
+mod attributes;
+mod pixels;
+
+use std::fs;
+use std::path::Path;
+
+use dicom_dictionary_std::{tags, uids};
+use dicom_object::{FileMetaTableBuilder, InMemDicomObject, OpenFileOptions};
+use rayon::prelude::*;
+
+use self::attributes::{Series, add_slice, series};
+use super::description::ImageDescription;
+use crate::data::{Unit, Volume};
+use crate::io::bytes::PendingFolder;
+use crate::io::error::{IoError, Unsupported};
+
+pub use attributes::Patient;
+
+/// UID of the program among those that write DICOM files (a UUID, made once for it).
+const IMPLEMENTATION_UID: &str = "2.25.134225476167997843353148339473963152248";
+
+/// Its name there, 16 characters at most.
+const IMPLEMENTATION: &str = concat!("TOMOSCOPE ", env!("CARGO_PKG_VERSION"));
+
+/// Largest number of rows, columns and slices: 16-bit unsigned integers.
+const MAX_SIDE: usize = u16::MAX as usize;
+
+/// Refuses units that a PET image cannot have.
+///
+/// # Errors
+/// An image of free radicals, of lengths, or of values whose meaning is not known.
+pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
+    let other = |holds: &'static str| Unsupported::DicomUnit { holds, formats: "NIfTI (.nii.gz), Interfile (.hv) or .npy" };
+    let problem = match unit {
+        Unit::CountsPerMm | Unit::BqPerMl | Unit::DecaysPerMm3 => return Ok(()),
+        Unit::Arbitrary => Unsupported::DicomUnit { holds: "free radicals (EPRI)", formats: "NIfTI (.nii.gz) or .npy" },
+        Unit::Mm => other("lengths in mm"),
+        Unit::PerCm => other("attenuation coefficients"),
+        Unit::Unknown => Unsupported::DicomNoUnit,
+    };
+    Err(IoError::unsupported(path, problem))
+}
+
+/// Refuses a place that is taken by anything else than a series of this program.
+///
+/// # Errors
+/// A file, or a folder with other files than such slices.
+pub fn check_place(path: &Path) -> Result<(), IoError> {
+    let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
+    if !metadata.is_dir() {
+        return Err(IoError::unsupported(path, Unsupported::DicomNotAFolder));
+    }
+    let mut entries = fs::read_dir(path).map_err(IoError::open(path))?.flatten();
+    match entries.find(|entry| !is_our_slice(&entry.path())) {
+        None => Ok(()),
+        Some(entry) => {
+            let name = entry.file_name().display().to_string();
+            Err(IoError::unsupported(path, Unsupported::DicomOtherFile(name)))
+        }
+    }
+}
+
+/// Whether a file is a slice that this program wrote.
+fn is_our_slice(path: &Path) -> bool {
+    let options = OpenFileOptions::new().read_until(tags::SOP_CLASS_UID);
+    let is_ours = |name: &str| IMPLEMENTATION.split(' ').next().is_some_and(|program| name.starts_with(program));
+    path.is_file() && options.open_file(path).is_ok_and(|slice| slice.meta().implementation_version_name().is_some_and(is_ours))
+}
+
+/// Writes an image as a series, each time a new one: its UIDs are random (`2.25.` and a UUID, PS3.5 B.2). What made the image stands
+/// in SeriesDescription (whole words), ImageComments, ReconstructionMethod and, of a filtered one, ConvolutionKernel.
+///
+/// # Errors
+/// A unit that no PET image has, more than 65535 rows, columns or slices, a place that is taken by something else, or that cannot
+/// be written: what was there before then still is.
+pub fn write_series(path: &Path, volume: &Volume, description: &ImageDescription, patient: &Patient) -> Result<(), IoError> {
+    check_unit(path, volume.unit)?;
+    if let Some(&side) = volume.grid.size.iter().find(|&&n| n > MAX_SIDE) {
+        let problem = Unsupported::LongSide { side, format: "a DICOM series", most: MAX_SIDE };
+        return Err(IoError::unsupported(path, problem));
+    }
+    check_place(path)?;
+    let folder = PendingFolder::create(path)?;
+    let common = series(&Series { grid: &volume.grid, unit: volume.unit, description, patient });
+    let [nx, ny, nz] = volume.grid.size;
+    let width = nz.to_string().len().max(3);
+    volume.as_slice().par_chunks_exact(nx * ny).enumerate().try_for_each(|(index, values)| {
+        let mut slice = common.clone();
+        add_slice(&mut slice, &volume.grid, index, values);
+        let file = folder.temporary().join(format!("slice_{:0width$}.dcm", index + 1));
+        fs::write(file, encoded(path, slice)?).map_err(IoError::write(path))
+    })?;
+    folder.commit()
+}
+
+/// The bytes of a file.
+fn encoded(path: &Path, slice: InMemDicomObject) -> Result<Vec<u8>, IoError> {
+    let meta = FileMetaTableBuilder::new()
+        .transfer_syntax(uids::EXPLICIT_VR_LITTLE_ENDIAN)
+        .implementation_class_uid(IMPLEMENTATION_UID)
+        .implementation_version_name(IMPLEMENTATION);
+    let not_encoded = |reason: String| IoError::write(path)(std::io::Error::other(reason));
+    let file = slice.with_meta(meta).map_err(|error| not_encoded(error.to_string()))?;
+    let mut bytes = Vec::new();
+    file.write_all(&mut bytes).map_err(|error| not_encoded(error.to_string()))?;
+    Ok(bytes)
+}

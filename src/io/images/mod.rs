@@ -1,0 +1,7 @@
+//! Images: NIfTI, NumPy, DICOM PET series and pictures in PNG. (Interfile: `sinograms`.)
+
+pub mod description;
+pub mod dicom;
+pub mod nifti;
+pub mod numpy_image;
+pub mod png;

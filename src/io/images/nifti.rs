@@ -1,0 +1,527 @@
+//! NIfTI-1 images, `.nii` and `.nii.gz`.
+//!
+//! Source: the NIfTI-1 header (Cox et al. 2004, nifti1.h). NIfTI's world is patient coordinates with +x right, +y
+//! anterior, +z superior: ours with every axis reversed. Voxels stay in the order x, y, z; orientation lives only in the
+//! affine, diag(−dx, −dy, −dz) with −origin as translation. Reading accepts any affine that follows the axes, flipped or
+//! exchanged, and turns the voxels into our order; an oblique one would need interpolation and is refused.
+//!
+//! EPRI knows no patient: its world is the gradients' axes, diag(dx, dy, dz) with the origin as it is. `intent_name` says so
+//! ([`GRADIENT_AXES`]); an image in a.u. without it was written with the patient's axes and is read so.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use ::nifti::writer::WriterOptions;
+use ::nifti::{Endianness, NiftiError, NiftiHeader};
+use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
+
+use super::description::whole_words;
+use crate::data::{Notice, Unit, Volume};
+use crate::geometry::Grid;
+use crate::io::bytes::{ByteOrder, GzipReader, NumberFormat, NumberType, PendingFile, read_contiguous, regular_file_len, zeroed};
+use crate::io::error::{IoError, Unsupported};
+
+/// Bytes of a NIfTI-1 header.
+const HEADER_BYTES: u64 = 348;
+
+/// Bytes of the header's description.
+const DESCRIP_BYTES: usize = 80;
+
+/// No gzip stream unpacks to more than this many times its size (deflate's limit is 1032).
+const MAX_GZIP_RATIO: u64 = 1032;
+
+/// Largest size along an axis: the header holds 16-bit signed integers.
+const MAX_SIDE: usize = i16::MAX as usize;
+
+/// Largest part of a voxel axis that may point along another world axis.
+const OBLIQUE_TOLERANCE: f64 = 1e-4;
+
+/// How much is unpacked of what follows the voxels of a small image.
+const MIN_REST_BYTES: u64 = 1 << 24;
+
+/// Values decoded at a time from a compressed file.
+const BLOCK_VALUES: usize = 1 << 16;
+
+/// `intent_name` of an image on the gradients' axes.
+const GRADIENT_AXES: &str = "tomoscope a.u.";
+
+/// How the voxel axes of a file lie in the world.
+struct Orientation {
+    /// World axis of each voxel axis.
+    world_axis: [usize; 3],
+    /// Signed pitch along it, our world, mm.
+    step_mm: [f64; 3],
+    /// Our world position of the file's first voxel, mm.
+    first_mm: [f64; 3],
+}
+
+/// Frames of an image of four dimensions, the last of which is time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frames {
+    /// How many.
+    pub num: usize,
+    /// Start of the first, s.
+    pub start_secs: f64,
+    /// From one to the next, s.
+    pub step_secs: f64,
+}
+
+/// Reads an image, and says what a user should know about it.
+///
+/// # Errors
+/// Not a NIfTI-1 file with its data inside; several images (4-D: see [`read_frame`]); colours or complex numbers; an oblique affine;
+/// fewer bytes than the header describes.
+pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
+    read(path, None)
+}
+
+/// Reads one of several images, counted from 1.
+///
+/// # Errors
+/// As [`read_image`]; no frame of this number.
+pub fn read_frame(path: &Path, frame: usize) -> Result<(Volume, Vec<Notice>), IoError> {
+    read(path, Some(frame))
+}
+
+/// Reads the frames of an image of four dimensions; `None` of a single image.
+///
+/// # Errors
+/// Not a NIfTI-1 file, or one with more dimensions.
+pub fn frames(path: &Path) -> Result<Option<Frames>, IoError> {
+    regular_file_len(path)?;
+    let (header, _) = open(path)?;
+    let num = sides(path, &header)?.1;
+    // The time unit's code counts in eights: seconds, milliseconds, microseconds.
+    let secs = match header.xyzt_units & 56 {
+        16 => 1e-3,
+        24 => 1e-6,
+        _ => 1.0,
+    };
+    let [start_secs, step_secs] = [header.toffset, header.pixdim[4]].map(|time| secs * decimal(time));
+    Ok((num > 1).then_some(Frames { num, start_secs, step_secs }))
+}
+
+/// A header, and of a compressed file what follows it.
+type Opened = (NiftiHeader, Option<GzipReader<BufReader<File>>>);
+
+/// Opens a file behind its header; a compressed one with what follows.
+fn open(path: &Path) -> Result<Opened, IoError> {
+    let file = || File::open(path).map(BufReader::new).map_err(IoError::open(path));
+    let mut start = Vec::new();
+    let first =
+        |reader: &mut dyn Read, start: &mut Vec<u8>| reader.take(HEADER_BYTES).read_to_end(start).map_err(IoError::read(path));
+    let packed = if is_gzip(path) {
+        let mut unpacked = GzipReader::new(file()?);
+        first(&mut unpacked, &mut start)?;
+        Some(unpacked)
+    } else {
+        first(&mut file()?, &mut start)?;
+        None
+    };
+    let refused = |problem: Unsupported| Err(IoError::unsupported(path, problem));
+    if start.get(4..8) == Some(b"n+2\0") {
+        return refused(Unsupported::Nifti2);
+    }
+    if start.len() < HEADER_BYTES as usize {
+        return refused(Unsupported::ShortNifti { found: start.len(), expected: HEADER_BYTES });
+    }
+    match NiftiHeader::from_reader(start.as_slice()) {
+        Ok(header) if header.magic == *b"n+1\0" => Ok((header, packed)),
+        Ok(_) => refused(Unsupported::NiftiPair),
+        Err(_) => refused(Unsupported::NotNifti),
+    }
+}
+
+fn read(path: &Path, frame: Option<usize>) -> Result<(Volume, Vec<Notice>), IoError> {
+    let file_len = regular_file_len(path)?;
+    let (header, packed) = open(path)?;
+    let mut notices = Vec::new();
+    let (sides, num_frames) = sides(path, &header)?;
+    let before = match frame {
+        None if num_frames > 1 => return Err(IoError::unsupported(path, Unsupported::SeveralImages(num_frames))),
+        Some(frame) if frame == 0 || frame > num_frames => {
+            return Err(IoError::unsupported(path, Unsupported::NoSuchImage { frame, num_frames }));
+        }
+        frame => frame.unwrap_or(1) - 1,
+    };
+    let orientation = orientation(path, &header, sides, &mut notices)?;
+    let format = number_format(path, &header)?;
+    let num_values: usize = sides.iter().product();
+    let offset = check_length(path, &header, sides, num_frames, format, file_len)?;
+    let frame_bytes = (num_values * format.number_type.num_bytes()) as u64;
+    let start = offset + before as u64 * frame_bytes;
+    let values = match packed {
+        Some(mut unpacked) => {
+            let behind = (num_frames - before - 1) as u64 * frame_bytes;
+            read_stream(path, &mut unpacked, [start - HEADER_BYTES, behind], format, num_values, &mut notices)?
+        }
+        None => {
+            let end = offset + num_frames as u64 * frame_bytes;
+            if file_len > end {
+                notices.push(left_unread(path, &format!("{} more bytes", file_len - end)));
+            }
+            read_contiguous(path, format, start, num_values)?
+        }
+    };
+    let (grid, values) = reorder(path, &orientation, sides, values)?;
+    let volume = Volume::from_vec(grid, values, unit(&header));
+    let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
+    notices.extend(volume.not_finite().map(|text| Notice::warning(format!("{}: {text}", path.display()))));
+    Ok((volume, notices))
+}
+
+/// Whether the name ends in `.gz`.
+fn is_gzip(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
+}
+
+/// Voxels along the file's three axes, and the number of images.
+fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoError> {
+    let dim = header.dim().map_err(|error| IoError::unsupported(path, Unsupported::ImageSize { reason: error.to_string() }))?;
+    let side = |axis: usize| usize::from(dim.get(axis).copied().unwrap_or(1));
+    if let Some(axis) = (4..dim.len()).find(|&axis| side(axis) > 1) {
+        let problem = Unsupported::Dimension { num: side(axis), dimension: axis + 1 };
+        return Err(IoError::unsupported(path, problem));
+    }
+    let (sides, num_images) = ([side(0), side(1), side(2)], side(3).max(1));
+    match sides.iter().chain([&num_images]).find(|&&n| n == 0 || n > MAX_SIDE) {
+        Some(&side) => Err(IoError::unsupported(path, Unsupported::NiftiSide { side, most: MAX_SIDE })),
+        None => Ok((sides, num_images)),
+    }
+}
+
+fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoError> {
+    let number_type = match header.datatype {
+        2 => NumberType::Uint8,
+        4 => NumberType::Int16,
+        8 => NumberType::Int32,
+        16 => NumberType::Float32,
+        64 => NumberType::Float64,
+        256 => NumberType::Int8,
+        512 => NumberType::Uint16,
+        768 => NumberType::Uint32,
+        1024 => NumberType::Int64,
+        1280 => NumberType::Uint64,
+        other => return Err(IoError::unsupported(path, Unsupported::DataType(other))),
+    };
+    let byte_order = if header.endianness == Endianness::Little { ByteOrder::Little } else { ByteOrder::Big };
+    // A slope of 0 means: not scaled.
+    let (scale, intercept) = match header.scl_slope {
+        0.0 => (1.0, 0.0),
+        slope => (f64::from(slope), f64::from(header.scl_inter)),
+    };
+    if !(scale.is_finite() && intercept.is_finite()) {
+        return Err(IoError::unsupported(path, Unsupported::Scale { slope: scale, intercept }));
+    }
+    Ok(NumberFormat { number_type, byte_order, scale, intercept })
+}
+
+/// Checks that the file can hold what the header describes; returns the byte where the values start.
+fn check_length(
+    path: &Path,
+    header: &NiftiHeader,
+    sides: [usize; 3],
+    num_frames: usize,
+    format: NumberFormat,
+    file_len: u64,
+) -> Result<u64, IoError> {
+    let start = header.vox_offset;
+    if !(start >= HEADER_BYTES as f32 && start <= 1e15) {
+        return Err(IoError::unsupported(path, Unsupported::DataStart(start)));
+    }
+    let offset = start as u64;
+    let [nx, ny, nz] = sides;
+    let num_bytes = format.number_type.num_bytes();
+    let expected = offset + num_frames as u64 * (nx * ny * nz * num_bytes) as u64;
+    let found = if is_gzip(path) { file_len.saturating_mul(MAX_GZIP_RATIO) } else { file_len };
+    if found < expected {
+        let unpacked = if is_gzip(path) { ", and can unpack to no more than that" } else { "" };
+        let images = if num_frames > 1 { format!("{num_frames} images of ") } else { String::new() };
+        let what = format!("{images}{nx} × {ny} × {nz} voxels of {num_bytes} bytes{unpacked}");
+        return Err(IoError::TooShort { path: path.to_owned(), what, expected, found });
+    }
+    Ok(offset)
+}
+
+/// Values out of a stream that has so many bytes before and behind them. It is read to its end: only there does a compressed file tell
+/// whether it is whole.
+fn read_stream(
+    path: &Path,
+    reader: &mut GzipReader<impl BufRead>,
+    [before, behind]: [u64; 2],
+    format: NumberFormat,
+    num_values: usize,
+    notices: &mut Vec<Notice>,
+) -> Result<Vec<f32>, IoError> {
+    let num_bytes = format.number_type.num_bytes();
+    std::io::copy(&mut reader.by_ref().take(before), &mut std::io::sink()).map_err(IoError::read(path))?;
+    let mut values = zeroed(path, num_values)?;
+    let mut bytes = vec![0; BLOCK_VALUES.min(num_values) * num_bytes];
+    for block in values.chunks_mut(BLOCK_VALUES) {
+        let bytes = &mut bytes[..block.len() * num_bytes];
+        reader.read_exact(bytes).map_err(IoError::read(path))?;
+        format.decode(bytes, block);
+    }
+    let other_images = std::io::copy(&mut reader.by_ref().take(behind), &mut std::io::sink()).map_err(IoError::read(path))?;
+    if other_images < behind {
+        return Err(IoError::read(path)(std::io::ErrorKind::UnexpectedEof.into()));
+    }
+    // A few bytes can unpack to very many: of those that are not wanted no more are looked at than of the others.
+    let limit = MIN_REST_BYTES.max((num_values * num_bytes) as u64);
+    let rest = std::io::copy(&mut reader.by_ref().take(limit), &mut std::io::sink()).map_err(IoError::read(path))?;
+    if rest == limit {
+        notices.push(left_unread(path, "far more bytes (whether the file is whole was not looked at)"));
+    } else if rest > 0 {
+        notices.push(left_unread(path, &format!("{rest} more bytes")));
+    }
+    if reader.has_tail() {
+        notices.push(left_unread(path, "bytes that are no gzip"));
+    }
+    Ok(values)
+}
+
+/// A file that is longer than its header says.
+fn left_unread(path: &Path, what: &str) -> Notice {
+    Notice::warning(format!("{}: after the voxels that its header describes it has {what}; they are left unread", path.display()))
+}
+
+/// The affine of the header in our world, if it follows the axes.
+fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &mut Vec<Notice>) -> Result<Orientation, IoError> {
+    let scale = match header.xyzt_units & 7 {
+        1 => 1000.0,
+        3 => 1e-3,
+        _ => 1.0,
+    };
+    // Of our axes in the file's world.
+    let sign = if intent_name(header) == GRADIENT_AXES { 1.0 } else { -1.0 };
+    let pitch: [f64; 3] = std::array::from_fn(|axis| decimal(header.pixdim[axis + 1]).abs());
+    // Rows of the world's axes right, anterior, superior; columns of the voxel axes and the translation.
+    let affine = if header.sform_code > 0 {
+        [header.srow_x, header.srow_y, header.srow_z].map(|row| row.map(decimal))
+    } else if header.qform_code > 0 {
+        quaternion_affine(header, pitch)
+    } else {
+        notices.push(Notice::info(format!(
+            "{}: no position of the patient; the image centre is the scanner centre and directions are those of \
+             head-first supine",
+            path.display()
+        )));
+        centred_affine(pitch, sides, sign)
+    };
+    let affine = affine.map(|row| row.map(|value| value * scale));
+    if affine.iter().flatten().any(|value| !value.is_finite()) {
+        return Err(IoError::unsupported(path, Unsupported::Affine));
+    }
+    let oblique = || IoError::unsupported(path, Unsupported::Oblique);
+    let mut world_axis = [0; 3];
+    let mut step_mm = [0.0; 3];
+    for axis in 0..3 {
+        let (main, step) = main_direction(affine.map(|row| row[axis])).ok_or_else(oblique)?;
+        if world_axis[..axis].contains(&main) {
+            return Err(oblique());
+        }
+        world_axis[axis] = main;
+        step_mm[axis] = sign * step;
+    }
+    Ok(Orientation { world_axis, step_mm, first_mm: affine.map(|row| sign * row[3]) })
+}
+
+/// World axis that a voxel axis follows, and its step along it; `None` where it is oblique.
+fn main_direction(column: [f64; 3]) -> Option<(usize, f64)> {
+    let (main, &step) = column.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    let stray = column.iter().enumerate().filter(|&(axis, _)| axis != main).map(|(_, value)| value.abs()).fold(0.0, f64::max);
+    (stray <= OBLIQUE_TOLERANCE * step.abs()).then_some((main, step))
+}
+
+/// The affine of a header that has none: the middle of the image at the origin, in our orientation.
+fn centred_affine(pitch: [f64; 3], sides: [usize; 3], sign: f64) -> [[f64; 4]; 3] {
+    std::array::from_fn(|row| {
+        let diagonal = std::array::from_fn(|axis| if axis == row { sign * pitch[axis] } else { 0.0 });
+        let [a, b, c]: [f64; 3] = diagonal;
+        [a, b, c, -0.5 * sign * (sides[row] as f64 - 1.0) * pitch[row]]
+    })
+}
+
+/// The affine that the header's unit quaternion (a, b, c, d) and pitches stand for (method 2 of nifti1.h).
+fn quaternion_affine(header: &NiftiHeader, pitch: [f64; 3]) -> [[f64; 4]; 3] {
+    let [b, c, d] = [header.quatern_b, header.quatern_c, header.quatern_d].map(f64::from);
+    let a = (1.0 - b * b - c * c - d * d).max(0.0).sqrt();
+    let rotation = [
+        [a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)],
+        [2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)],
+        [2.0 * (b * d - a * c), 2.0 * (c * d + a * b), a * a + d * d - c * c - b * b],
+    ];
+    let flip = if header.pixdim[0] < 0.0 { -1.0 } else { 1.0 };
+    let shift = [header.quatern_x, header.quatern_y, header.quatern_z].map(decimal);
+    std::array::from_fn(|row| {
+        let r = rotation[row];
+        [r[0] * pitch[0], r[1] * pitch[1], r[2] * pitch[2] * flip, shift[row]]
+    })
+}
+
+/// The shortest decimal number that an f32 stands for, so that 2.734 mm is 2.734 mm again.
+fn decimal(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
+/// Our grid, and the values in its order `[z, y, x]`.
+fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Vec<f32>) -> Result<(Grid, Vec<f32>), IoError> {
+    let mut size = [1; 3];
+    let mut voxel_mm = [1.0; 3];
+    let mut origin_mm = orientation.first_mm;
+    // Where our voxel (0, 0, 0) lies in the file, and how far a step along each of our axes goes there.
+    let mut first = 0isize;
+    let mut stride = [0isize; 3];
+    let mut file_stride = 1isize;
+    for ((side, step), world) in sides.into_iter().zip(orientation.step_mm).zip(orientation.world_axis) {
+        let reach = side as isize - 1;
+        size[world] = side;
+        voxel_mm[world] = step.abs();
+        stride[world] = file_stride;
+        if step < 0.0 {
+            origin_mm[world] += reach as f64 * step;
+            first += reach * file_stride;
+            stride[world] = -file_stride;
+        }
+        file_stride *= side as isize;
+    }
+    let grid = Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid { path: path.to_owned(), source })?;
+    let [nx, ny, nz] = size.map(|n| n as isize);
+    if stride == [1, nx, nx * ny] {
+        return Ok((grid, values));
+    }
+    let mut ours = zeroed(path, values.len())?;
+    let rows = (0..nz).flat_map(|z| (0..ny).map(move |y| (z, y)));
+    for ((z, y), row) in rows.zip(ours.chunks_exact_mut(size[0])) {
+        let start = first + z * stride[2] + y * stride[1];
+        for (x, value) in (0..nx).zip(row) {
+            *value = values[(start + x * stride[0]) as usize];
+        }
+    }
+    Ok((grid, ours))
+}
+
+fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
+    let name = header.intent_name.split(|&byte| byte == 0).next();
+    String::from_utf8_lossy(name.unwrap_or_default())
+}
+
+fn unit(header: &NiftiHeader) -> Unit {
+    let name = intent_name(header);
+    if name == GRADIENT_AXES { Unit::Arbitrary } else { Unit::of_label(&name).unwrap_or(Unit::Unknown) }
+}
+
+/// What `intent_name` says of an image in this unit.
+fn name_of(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Arbitrary => GRADIENT_AXES,
+        Unit::Unknown => "",
+        known => known.label(),
+    }
+}
+
+/// Writes an image; a name that ends in `.gz` is compressed. `description` says in a few words what made it; what does not
+/// fit in the header's field is cut off.
+///
+/// # Errors
+/// A side of more than 32767 voxels; the file cannot be written: what was there before then still is.
+pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<(), IoError> {
+    check_sides(path, &volume.grid)?;
+    let header = NiftiHeader { descrip: descrip(description), ..header(volume) };
+    write_values(path, &header, volume.values.view())
+}
+
+/// Writes images on one grid as one of four dimensions, the last of which is time: the first begins at, and each lasts, so many seconds.
+///
+/// # Errors
+/// As [`write_image`]; no image, or more than a side can have.
+pub fn write_series(path: &Path, volumes: &[Volume], [start, step]: [f64; 2], description: &str) -> Result<(), IoError> {
+    let views: Vec<_> = volumes.iter().map(|volume| volume.values.view()).collect();
+    let values = ndarray::stack(Axis(0), &views).map_err(|error| IoError::unsupported(path, Unsupported::SeriesGrids(error)))?;
+    let Some(first) = volumes.first().filter(|_| volumes.len() <= MAX_SIDE) else {
+        return Err(IoError::unsupported(path, Unsupported::SeriesLength { most: MAX_SIDE, found: volumes.len() }));
+    };
+    check_sides(path, &first.grid)?;
+    let of_space = header(first);
+    let mut pixdim = of_space.pixdim;
+    pixdim[4] = step as f32;
+    // 8 = seconds, beside the unit of space.
+    let xyzt_units = of_space.xyzt_units | 8;
+    let header = NiftiHeader { descrip: descrip(description), pixdim, toffset: start as f32, xyzt_units, ..of_space };
+    write_values(path, &header, values.view())
+}
+
+/// Refuses sides that the format cannot tell.
+fn check_sides(path: &Path, grid: &Grid) -> Result<(), IoError> {
+    match grid.size.iter().find(|&&n| n > MAX_SIDE) {
+        None => Ok(()),
+        Some(&side) => Err(IoError::unsupported(path, Unsupported::LongSide { side, format: "NIfTI-1", most: MAX_SIDE })),
+    }
+}
+
+fn write_values<D: Dimension + RemoveAxis>(
+    path: &Path,
+    header: &NiftiHeader,
+    values: ArrayView<'_, f32, D>,
+) -> Result<(), IoError> {
+    let file = PendingFile::create(path)?;
+    let written = WriterOptions::new(file.temporary()).reference_header(header).write_nifti(&values.t());
+    written.map_err(|error| IoError::write(path)(cause(error)))?;
+    // The last bytes of an uncompressed file leave through a buffer whose failure is not told.
+    let expected = 352 + 4 * values.len() as u64;
+    if !is_gzip(path) && regular_file_len(file.temporary())? != expected {
+        return Err(IoError::write(path)(std::io::Error::other("it could not be written completely; is the disk full?")));
+    }
+    file.commit()
+}
+
+/// The header's field of 80 bytes, ended by a zero: whole words in ASCII; other characters become question marks.
+fn descrip(description: &str) -> Vec<u8> {
+    let plain = |c: char| if matches!(c, ' '..='~') { c as u8 } else { b'?' };
+    let mut field: Vec<u8> = whole_words(description, DESCRIP_BYTES - 1).chars().map(plain).collect();
+    field.resize(DESCRIP_BYTES, 0);
+    field
+}
+
+/// What the system said, where it was the system.
+fn cause(error: NiftiError) -> std::io::Error {
+    match error {
+        NiftiError::Io(error) => error,
+        other => std::io::Error::other(other),
+    }
+}
+
+fn header(volume: &Volume) -> NiftiHeader {
+    let grid = &volume.grid;
+    let name = name_of(volume.unit);
+    let sign = if name == GRADIENT_AXES { 1.0 } else { -1.0 };
+    let pitch = grid.voxel_mm.map(|d| d as f32);
+    // Added to 0 so that no −0 is written.
+    let shift = grid.origin_mm.map(|o| 0.0 + sign * o as f32);
+    let step = pitch.map(|d| sign * d);
+    let mut intent_name = [0; 16];
+    intent_name.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
+    NiftiHeader {
+        // diag(−, −, −) = the half turn about z (quaternion 0, 0, 0, 1) with the third axis reversed (pixdim[0] = −1);
+        // diag(+, +, +) = no turn (1, 0, 0, 0).
+        pixdim: [sign, pitch[0], pitch[1], pitch[2], 1.0, 1.0, 1.0, 1.0],
+        qform_code: 1,
+        sform_code: 1,
+        quatern_b: 0.0,
+        quatern_c: 0.0,
+        quatern_d: if sign < 0.0 { 1.0 } else { 0.0 },
+        quatern_x: shift[0],
+        quatern_y: shift[1],
+        quatern_z: shift[2],
+        srow_x: [step[0], 0.0, 0.0, shift[0]],
+        srow_y: [0.0, step[1], 0.0, shift[1]],
+        srow_z: [0.0, 0.0, step[2], shift[2]],
+        // 2 = millimetres.
+        xyzt_units: 2,
+        intent_name,
+        endianness: Endianness::Little,
+        ..NiftiHeader::default()
+    }
+}

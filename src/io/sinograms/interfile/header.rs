@@ -1,0 +1,373 @@
+//! The text of a header as keys and values.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::data::Notice;
+use crate::io::bytes::{ByteOrder, NumberFormat, NumberType, check_pair, read_text, regular_file_len};
+use crate::io::error::{IoError, Unsupported};
+
+/// Largest header that is read; real ones have a few kilobytes.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
+
+/// Largest count that a header may give: what STIR's 32-bit integers hold.
+const MAX_COUNT: u64 = i32::MAX as u64;
+
+/// What the comment line is called that ties the data file to the header; other programs pass comments over.
+pub(in crate::io) const CHECKSUM: &str = "tomoscope data checksum";
+
+/// A parsed header.
+pub(in crate::io) struct Header {
+    /// The header's own path.
+    pub(in crate::io) path: PathBuf,
+    entries: Vec<Entry>,
+    /// The data file's checksum, where the header tells it.
+    checksum: Option<String>,
+}
+
+struct Entry {
+    /// Lower case, single spaces, no `!`.
+    key: String,
+    /// i of `key[i]`.
+    index: Option<usize>,
+    value: String,
+}
+
+/// Where the numbers are and how they are stored.
+pub(in crate::io) struct DataSource {
+    /// The data file.
+    pub(in crate::io) path: PathBuf,
+    /// First byte of the first number.
+    pub(in crate::io) offset: u64,
+    /// Type, byte order, scale.
+    pub(in crate::io) format: NumberFormat,
+}
+
+impl Header {
+    /// Reads and parses a header.
+    pub(in crate::io) fn read(path: &Path) -> Result<Self, IoError> {
+        let text = read_text(path, MAX_HEADER_BYTES)?.replace("\\\r\n", "").replace("\\\n", "");
+        if text.trim().is_empty() {
+            return Err(IoError::unsupported(path, Unsupported::EmptyHeader));
+        }
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with(';'));
+        let first = lines.next().unwrap_or_default();
+        if split_line(first).is_none_or(|entry| entry.key != "interfile") {
+            return Err(IoError::NotInterfile { path: path.to_owned(), found: shortened(first) });
+        }
+        let entries = lines.filter_map(split_line).take_while(|entry| entry.key != "end of interfile").collect();
+        let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix(';'));
+        let checksum = comments.filter_map(split_line).find(|entry| entry.key == CHECKSUM).map(|entry| entry.value);
+        Ok(Self { path: path.to_owned(), entries, checksum })
+    }
+
+    /// The value of `key[index]`, or of `key` without an index; the last one counts. An empty value is none.
+    pub(in crate::io) fn text_at(&self, key: &str, index: usize) -> Option<&str> {
+        self.find(key, |found| found == Some(index)).or_else(|| self.text(key))
+    }
+
+    /// The value of `key`; the last one counts. An empty value is none.
+    pub(in crate::io) fn text(&self, key: &str) -> Option<&str> {
+        self.find(key, |found| found.is_none())
+    }
+
+    fn find(&self, key: &str, index: impl Fn(Option<usize>) -> bool) -> Option<&str> {
+        let entry = self.entries.iter().rev().find(|entry| entry.key == key && index(entry.index))?;
+        Some(entry.value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// The value of `key` in lower case with single spaces, for comparing.
+    pub(in crate::io) fn word(&self, key: &str) -> Option<String> {
+        self.text(key).map(plain)
+    }
+
+    /// A number, if the key is there.
+    pub(in crate::io) fn number(&self, key: &str) -> Result<Option<f64>, IoError> {
+        self.text(key).map(|text| self.parse(key, text, "a number")).transpose()
+    }
+
+    /// Element `index` of a vector of numbers, if it is there.
+    pub(in crate::io) fn number_at(&self, key: &str, index: usize) -> Result<Option<f64>, IoError> {
+        self.text_at(key, index).map(|text| self.parse(&format!("{key} [{index}]"), text, "a number")).transpose()
+    }
+
+    /// A count of at least 1, if the key is there.
+    pub(in crate::io) fn count(&self, key: &str) -> Result<Option<usize>, IoError> {
+        self.text(key).map(|text| self.parse_count(key, text)).transpose()
+    }
+
+    /// A list of counts of at least 1: element `index` of a vector of lists.
+    pub(in crate::io) fn counts_at(&self, key: &str, index: usize) -> Result<Vec<usize>, IoError> {
+        let name = format!("{key} [{index}]");
+        let text = self.text_at(key, index).ok_or_else(|| self.missing(&name, "add it"))?;
+        list(text).map(|item| self.parse_count(&name, item)).collect()
+    }
+
+    /// A single count: element `index` of a vector of lists.
+    pub(in crate::io) fn count_at(&self, key: &str, index: usize) -> Result<usize, IoError> {
+        match self.counts_at(key, index)?[..] {
+            [count] => Ok(count),
+            _ => Err(self.value(&format!("{key} [{index}]"), self.text_at(key, index).unwrap_or_default(), "a single number")),
+        }
+    }
+
+    /// A list of integers.
+    pub(in crate::io) fn integers(&self, key: &str) -> Result<Vec<i32>, IoError> {
+        let text = self.text(key).ok_or_else(|| self.missing(key, "add it"))?;
+        list(text).map(|item| self.parse(key, item, "a list of whole numbers")).collect()
+    }
+
+    /// The items of a list of words, in lower case with single spaces; none if the key is not there.
+    pub(in crate::io) fn words(&self, key: &str) -> Option<Vec<String>> {
+        self.text(key).map(|text| list(text).map(plain).collect())
+    }
+
+    fn parse_count(&self, key: &str, text: &str) -> Result<usize, IoError> {
+        let expected = &format!("a whole number from 1 to {MAX_COUNT}");
+        let count: u64 = self.parse(key, text, expected)?;
+        if (1..=MAX_COUNT).contains(&count) { Ok(count as usize) } else { Err(self.value(key, text, expected)) }
+    }
+
+    fn parse<T: FromStr>(&self, key: &str, text: &str, expected: &str) -> Result<T, IoError> {
+        text.trim().parse().map_err(|_| self.value(key, text, expected))
+    }
+
+    /// The error of a key that is not there.
+    pub(in crate::io) fn missing(&self, key: &str, hint: &str) -> IoError {
+        IoError::MissingKey { path: self.path.clone(), key: key.to_owned(), hint: hint.to_owned() }
+    }
+
+    /// The error of a value that cannot be.
+    pub(in crate::io) fn value(&self, key: &str, found: &str, expected: &str) -> IoError {
+        let (path, key, found, expected) = (self.path.clone(), key.to_owned(), shortened(found), expected.to_owned());
+        IoError::Value { path, key, found, expected }
+    }
+
+    /// The error of a file of a kind that is not read.
+    pub(in crate::io) fn unsupported(&self, problem: Unsupported) -> IoError {
+        IoError::unsupported(&self.path, problem)
+    }
+
+    /// A notice that begins with the header's name.
+    pub(in crate::io) fn warning(&self, text: impl std::fmt::Display) -> Notice {
+        Notice::warning(format!("{}: {text}", self.path.display()))
+    }
+
+    /// A notice that begins with the header's name.
+    pub(in crate::io) fn info(&self, text: impl std::fmt::Display) -> Notice {
+        Notice::info(format!("{}: {text}", self.path.display()))
+    }
+
+    /// The data file that it names.
+    pub(in crate::io) fn data_file(&self) -> Option<PathBuf> {
+        Some(self.path.parent().unwrap_or(Path::new("")).join(self.text("name of data file")?))
+    }
+
+    /// The data file, number type, byte order, scale and offset.
+    pub(in crate::io) fn data_source(&self, notices: &mut Vec<Notice>) -> Result<DataSource, IoError> {
+        let path = self.data_file().ok_or_else(|| self.missing("name of data file", "add the data file's name"))?;
+        let number_type = self.number_type(notices)?;
+        let byte_order = self.byte_order(number_type, notices)?;
+        let offset = match self.text_at("data offset in bytes", 1) {
+            None => 0,
+            Some(text) => self.parse("data offset in bytes [1]", text, "a number of bytes")?,
+        };
+        let format = NumberFormat { number_type, byte_order, scale: self.scale()?, intercept: 0.0 };
+        Ok(DataSource { path, offset, format })
+    }
+
+    /// How numbers are stored, but for their byte order.
+    pub(in crate::io) fn number_type(&self, notices: &mut Vec<Notice>) -> Result<NumberType, IoError> {
+        let name = match self.word("number format") {
+            Some(name) => name,
+            // As 4 or 8 bytes both kinds are usual; the wrong one gives an image of nonsense.
+            None if self.count("number of bytes per pixel")?.is_some_and(|bytes| bytes >= 4) => {
+                return Err(self.missing("number format", "add whether numbers are float, signed integer or unsigned integer"));
+            }
+            None => {
+                notices.push(self.warning("the key 'number format' is missing; Interfile's default, unsigned integer, is taken"));
+                "unsigned integer".to_owned()
+            }
+        };
+        let default_bytes = match name.as_str() {
+            "short float" => Some(4),
+            "long float" => Some(8),
+            _ => None,
+        };
+        let bytes = match self.count("number of bytes per pixel")?.or(default_bytes) {
+            Some(bytes) => bytes,
+            None => return Err(self.missing("number of bytes per pixel", "add the size of one number, 1, 2, 4 or 8")),
+        };
+        Ok(match (name.as_str(), bytes) {
+            ("float" | "short float", 4) => NumberType::Float32,
+            ("float" | "long float", 8) => NumberType::Float64,
+            ("signed integer", 1) => NumberType::Int8,
+            ("signed integer", 2) => NumberType::Int16,
+            ("signed integer", 4) => NumberType::Int32,
+            ("signed integer", 8) => NumberType::Int64,
+            ("unsigned integer", 1) => NumberType::Uint8,
+            ("unsigned integer", 2) => NumberType::Uint16,
+            ("unsigned integer", 4) => NumberType::Uint32,
+            ("unsigned integer", 8) => NumberType::Uint64,
+            ("float" | "short float" | "long float" | "signed integer" | "unsigned integer", _) => {
+                let expected = "4 or 8 for float, 1, 2, 4 or 8 for integers";
+                return Err(self.value("number of bytes per pixel", &bytes.to_string(), expected));
+            }
+            _ => return Err(self.value("number format", &name, "float, signed integer or unsigned integer")),
+        })
+    }
+
+    fn byte_order(&self, number_type: NumberType, notices: &mut Vec<Notice>) -> Result<ByteOrder, IoError> {
+        const KEY: &str = "imagedata byte order";
+        match self.word(KEY).as_deref() {
+            Some("littleendian") => Ok(ByteOrder::Little),
+            Some("bigendian") => Ok(ByteOrder::Big),
+            Some(found) => Err(self.value(KEY, found, "LITTLEENDIAN or BIGENDIAN")),
+            None => {
+                if number_type.num_bytes() > 1 {
+                    notices.push(self.warning(format!("the key '{KEY}' is missing; Interfile's default, BIGENDIAN, is taken")));
+                }
+                Ok(ByteOrder::Big)
+            }
+        }
+    }
+
+    /// `image scaling factor`, one for all or equal ones; else the number in `quantification units`; else 1.
+    fn scale(&self) -> Result<f64, IoError> {
+        const KEY: &str = "image scaling factor";
+        if let Some(text) = self.text_at(KEY, 1) {
+            let factors: Vec<f64> = list(text).map(|item| self.parse(KEY, item, "a number")).collect::<Result<_, _>>()?;
+            let Some((&first, rest)) = factors.split_first() else { return Ok(1.0) };
+            if rest.iter().any(|&factor| factor != first) {
+                return Err(self.unsupported(Unsupported::DifferentFactors));
+            }
+            return if first.is_finite() { Ok(first) } else { Err(self.value(KEY, text, "a finite number")) };
+        }
+        let units = self.text("quantification units").and_then(|text| text.parse::<f64>().ok());
+        Ok(units.filter(|factor| factor.is_finite()).unwrap_or(1.0))
+    }
+
+    /// Refuses several time frames, energy windows or image types in one file.
+    pub(in crate::io) fn refuse_several(&self) -> Result<(), IoError> {
+        for (key, what) in [("number of time frames", "time frames"), ("number of image data types", "types of image")] {
+            let num = self.count(key)?.unwrap_or(1);
+            if num > 1 {
+                return Err(self.unsupported(Unsupported::SeveralParts { num, what, key }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Says how directions are to be read unless the patient lay head first and supine.
+    pub(in crate::io) fn patient_position(&self, notices: &mut Vec<Notice>) {
+        let orientation = self.word("patient orientation").unwrap_or_else(|| "unknown".to_owned());
+        let rotation = self.word("patient rotation").unwrap_or_else(|| "unknown".to_owned());
+        match (orientation.as_str(), rotation.as_str()) {
+            ("head in", "supine") => {}
+            ("unknown", _) | (_, "unknown") => {
+                notices.push(self.info("the patient position is missing; head-first supine is assumed"));
+            }
+            _ => notices.push(self.warning(format!(
+                "the patient lay {orientation}, {rotation}; axes are the scanner's and directions are named as for head-first \
+                 supine, so left/right, front/back or head/feet may be exchanged"
+            ))),
+        }
+    }
+}
+
+impl DataSource {
+    /// Checks that the data file holds `num_values` numbers, before anything is allocated for them, and that they are those
+    /// that the header was written with.
+    pub(in crate::io) fn check(
+        &self,
+        header: &Header,
+        num_values: usize,
+        what: &str,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), IoError> {
+        let missing = |source| IoError::DataFileMissing {
+            header: header.path.clone(),
+            named: header.text("name of data file").unwrap_or_default().to_owned(),
+            data: self.path.clone(),
+            source,
+        };
+        let found = regular_file_len(&self.path).map_err(|error| match error {
+            IoError::Open { source, .. } => missing(source),
+            IoError::NotAFile { .. } => missing(io::Error::other("it is not a regular file")),
+            other => other,
+        })?;
+        let bytes = (num_values as u64).checked_mul(self.format.number_type.num_bytes() as u64);
+        let expected = bytes.and_then(|bytes| bytes.checked_add(self.offset)).unwrap_or(u64::MAX);
+        if found < expected {
+            return Err(IoError::TooShort { path: self.path.clone(), what: what.to_owned(), expected, found });
+        }
+        if found > expected {
+            let data = self.path.display();
+            notices.push(header.warning(format!(
+                "{data} has {found} bytes, {} more than the {expected} that the header describes ({what}); the rest is left unread",
+                found - expected
+            )));
+        }
+        header.checksum.as_ref().map_or(Ok(()), |recorded| check_pair(&header.path, &self.path, expected, recorded))
+    }
+}
+
+/// Key, index and value of a line; `None` for a line without `:=`.
+fn split_line(line: &str) -> Option<Entry> {
+    let (left, value) = line.split_once(":=")?;
+    let key = plain(left);
+    let indexed = key.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')).and_then(|(name, index)| {
+        let index = index.trim().parse().ok()?;
+        Some((name.trim_end().to_owned(), index))
+    });
+    let value = value.trim().to_owned();
+    Some(match indexed {
+        Some((key, index)) => Entry { key, index: Some(index), value },
+        None => Entry { key, index: None, value },
+    })
+}
+
+/// Lower case, with runs of spaces, underscores and `!` as one space.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c == '_' || c == '!').filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// The items of `{a, b}`, or a lone value.
+fn list(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.trim();
+    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
+    inner.split(',').map(str::trim).filter(|item| !item.is_empty())
+}
+
+/// At most 60 characters of a text, for messages.
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().filter(|c| !c.is_control()).take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_same_however_they_are_spaced() {
+        for line in ["!matrix size [2] := 96", "Matrix_Size[2]:=96", "  !MATRIX   size  [ 2 ]  :=   96  "] {
+            let entry = split_line(line).unwrap();
+            assert_eq!((entry.key.as_str(), entry.index, entry.value.as_str()), ("matrix size", Some(2), "96"), "{line}");
+        }
+        let entry = split_line("image duration (sec)[1] := 60").unwrap();
+        assert_eq!((entry.key.as_str(), entry.index), ("image duration (sec)", Some(1)));
+        assert!(split_line("no value here").is_none());
+    }
+
+    #[test]
+    fn lists_may_have_spaces_or_no_braces() {
+        assert_eq!(list("{ 12,13 , 14}").collect::<Vec<_>>(), ["12", "13", "14"]);
+        assert_eq!(list("7").collect::<Vec<_>>(), ["7"]);
+    }
+}

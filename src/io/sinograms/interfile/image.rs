@@ -1,0 +1,201 @@
+//! Images in and out.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::header::{CHECKSUM, Header};
+use crate::data::{Notice, Unit, Volume};
+use crate::geometry::Grid;
+use crate::io::bytes::{Checksum, PendingPair, read_contiguous, write_f32_le};
+use crate::io::error::{IoError, Unsupported};
+
+/// A key of our own that names the unit of the values; other programs pass it over.
+const UNIT_KEY: &str = "tomoscope image unit";
+
+/// STIR writes six digits: an offset that is the default to that precision is the default, or rays that run along voxel
+/// faces would miss them.
+const SIX_DIGITS: f64 = 5e-6;
+
+/// Reads the image that an Interfile header describes, and says what a user should know about it.
+///
+/// # Errors
+/// A header that is not one, lacks a key, or describes something else than one image of x, y, z; a data file that is
+/// missing or too short.
+pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
+    let header = Header::read(path)?;
+    let mut notices = Vec::new();
+    let grid = grid(&header, &mut notices)?;
+    header.refuse_several()?;
+    let source = header.data_source(&mut notices)?;
+    let [nx, ny, nz] = grid.size;
+    let what = format!("{nx} × {ny} × {nz} voxels of {} bytes", source.format.number_type.num_bytes());
+    source.check(&header, grid.num_voxels(), &what, &mut notices)?;
+    header.patient_position(&mut notices);
+    let values = read_contiguous(&source.path, source.format, source.offset, grid.num_voxels())?;
+    let volume = Volume::from_vec(grid, values, unit(&header));
+    let volume = volume.ok_or_else(|| header.unsupported(Unsupported::Voxels))?;
+    notices.extend(volume.not_finite().map(|values| header.warning(values.to_string())));
+    Ok((volume, notices))
+}
+
+fn grid(header: &Header, notices: &mut Vec<Notice>) -> Result<Grid, IoError> {
+    check_axes(header)?;
+    let mut size = [1; 3];
+    let mut voxel_mm = [1.0; 3];
+    let mut origin_mm = [0.0; 3];
+    for axis in 0..3 {
+        size[axis] = header.count_at("matrix size", axis + 1)?;
+        match header.number_at("scaling factor (mm/pixel)", axis + 1)? {
+            Some(pitch) => voxel_mm[axis] = pitch,
+            None => {
+                let key = format!("scaling factor (mm/pixel) [{}]", axis + 1);
+                notices.push(
+                    header.warning(format!("the key '{key}' is missing; voxels are taken to be 1 mm wide along this axis")),
+                );
+            }
+        }
+        let offset = header.number_at("first pixel offset (mm)", axis + 1)?;
+        origin_mm[axis] = match axis {
+            2 => offset.unwrap_or(0.0) - 0.5 * (size[2] as f64 - 1.0) * voxel_mm[2],
+            _ => {
+                let default = -((size[axis] / 2) as f64) * voxel_mm[axis];
+                match offset {
+                    Some(offset) if (offset - default).abs() <= SIX_DIGITS * default.abs() => default,
+                    Some(offset) => offset,
+                    None => default,
+                }
+            }
+        };
+    }
+    Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid { path: header.path.clone(), source })
+}
+
+fn check_axes(header: &Header) -> Result<(), IoError> {
+    const KEY: &str = "number of dimensions";
+    match header.count(KEY)? {
+        Some(3) | None => {}
+        Some(4 | 5) => {
+            return Err(header.unsupported(Unsupported::ProjectionData));
+        }
+        Some(other) => return Err(header.value(KEY, &other.to_string(), "3 for an image")),
+    }
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        if let Some(label) = header.text_at("matrix axis label", axis + 1)
+            && !label.eq_ignore_ascii_case(name)
+        {
+            return Err(header.value(&format!("matrix axis label [{}]", axis + 1), label, name));
+        }
+    }
+    Ok(())
+}
+
+fn unit(header: &Header) -> Unit {
+    let written = header.text(UNIT_KEY).or(header.text("quantification units")).unwrap_or_default();
+    match written.to_lowercase().as_str() {
+        "bq/ml" | "bqml" => Unit::BqPerMl,
+        label => Unit::of_label(label).unwrap_or(Unit::Unknown),
+    }
+}
+
+/// Writes an image as STIR does: `path` is the header (`.hv`), the data goes beside it under the ending `.v`, as
+/// little-endian 32-bit floats.
+///
+/// # Errors
+/// A file cannot be written; what was there before then still is.
+pub fn write_image(path: &Path, volume: &Volume) -> Result<(), IoError> {
+    let data_path = path.with_extension("v");
+    let data_name = super::data_file_name(path, &data_path)?;
+    PendingPair::write(
+        [path, &data_path],
+        |writer| write_f32_le(writer, volume.as_slice()),
+        |writer, checksum| write_header(writer, volume, &data_name, checksum),
+    )?
+    .commit()
+}
+
+fn write_header(w: &mut dyn Write, volume: &Volume, data_name: &str, checksum: Checksum) -> io::Result<()> {
+    let grid = &volume.grid;
+    writeln!(
+        w,
+        "!INTERFILE  :=\n; {CHECKSUM} := {checksum}\n!imaging modality := PT\n!version of keys := STIR6.0\nname of data file := {data_name}"
+    )?;
+    writeln!(w, "!GENERAL DATA :=\npatient orientation := head_in\npatient rotation := supine")?;
+    writeln!(
+        w,
+        "!GENERAL IMAGE DATA :=\n!type of data := PET\nimagedata byte order := LITTLEENDIAN\nnumber of radionuclides := 1"
+    )?;
+    writeln!(w, "!PET STUDY (General) :=\n!PET data type := Image\nprocess status := Reconstructed")?;
+    writeln!(w, "!number format := float\n!number of bytes per pixel := 4\nnumber of dimensions := 3")?;
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let number = axis + 1;
+        writeln!(w, "matrix axis label [{number}] := {name}\n!matrix size [{number}] := {}", grid.size[axis])?;
+        writeln!(w, "scaling factor (mm/pixel) [{number}] := {}", grid.voxel_mm[axis])?;
+    }
+    let middle_z = grid.origin_mm[2] + 0.5 * (grid.size[2] as f64 - 1.0) * grid.voxel_mm[2];
+    // (−0 would be written with its sign.)
+    for (axis, offset) in [grid.origin_mm[0], grid.origin_mm[1], middle_z].into_iter().enumerate() {
+        writeln!(w, "first pixel offset (mm) [{}] := {}", axis + 1, offset + 0.0)?;
+    }
+    if volume.unit != Unit::Unknown {
+        writeln!(w, "{UNIT_KEY} := {}", volume.unit.label())?;
+    }
+    writeln!(w, "number of time frames := 1\n!END OF INTERFILE :=")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const OLD: &str = "!INTERFILE :=\nname of data file := a.v\n!number format := float\n!number of bytes per pixel := 4\n\
+                       imagedata byte order := LITTLEENDIAN\n!matrix size [1] := 1\n!matrix size [2] := 1\n!matrix size [3] := 1\n\
+                       !END OF INTERFILE :=\n";
+
+    #[test]
+    fn the_old_pair_stays_where_the_data_cannot_take_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let [header, data] = ["a.hv", "a.v"].map(|name| folder.path().join(name));
+        for is_there in [true, false] {
+            if is_there {
+                fs::write(&header, OLD).unwrap();
+                fs::write(&data, [0; 4]).unwrap();
+            }
+            let pair =
+                PendingPair::write([&header, &data], |writer| writer.write_all(b"new!"), |writer, _| write!(writer, "new"));
+            let pair = pair.unwrap();
+            // A folder takes the place of the data in the meantime.
+            let _ = fs::remove_file(&data);
+            fs::create_dir(&data).unwrap();
+            assert!(pair.commit().is_err());
+            assert_eq!(fs::read_to_string(&header).ok(), is_there.then(|| OLD.to_owned()));
+            fs::remove_dir(&data).unwrap();
+            let _ = fs::remove_file(&header);
+        }
+    }
+
+    #[test]
+    fn a_pair_that_was_half_replaced_is_refused_also_over_another_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        let [header, data] = ["a.hv", "a.v"].map(|name| folder.path().join(name));
+        fs::write(&header, OLD).unwrap();
+        fs::write(&data, [0; 4]).unwrap();
+        read_image(&header).unwrap();
+        let pair = PendingPair::write(
+            [&header, &data],
+            |writer| writer.write_all(&1f32.to_le_bytes()),
+            |writer, checksum| {
+                write!(writer, "{}", OLD.replacen('\n', &format!("\n; tomoscope data checksum := {checksum}\n"), 1))
+            },
+        );
+        // Killed between the two.
+        let PendingPair { header: new, data: unborn } = pair.unwrap();
+        new.commit().unwrap();
+        drop(unborn);
+        let error = read_image(&header).unwrap_err();
+        assert!(
+            matches!(&error, IoError::NotAPair { header: found, data: of, .. } if *found == header && *of == data),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! Projection data in and out.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::header::{CHECKSUM, DataSource, Header};
+use super::layout::{AxisOrder, Layout};
+use super::scanner;
+use crate::data::{Michelogram, Notice};
+use crate::io::bytes::{BlockReader, Checksum, PendingPair, write_f32_le, zeroed};
+use crate::io::error::IoError;
+use crate::scanner::{InPlane, ScanGeometry, Segment};
+
+/// Views that one task of the reader handles where a file holds sinograms: enough of them that each read is some ten
+/// kilobytes, few enough that what is written stays in a core's cache.
+const VIEWS_PER_SINOGRAM_READ: usize = 4;
+
+/// Views of a segment that the writer gathers at a time.
+const VIEWS_PER_WRITE: usize = 64;
+
+/// One segment within the file and within the michelogram.
+pub(in crate::io) struct FileSegment {
+    /// Bins of the file before the segment.
+    first_bin: u64,
+    num_axial_pos: usize,
+    /// Plane of the segment's first axial position.
+    first_plane: usize,
+}
+
+/// Reads the projection data that an Interfile header describes, and says what a user should know about it.
+///
+/// # Errors
+/// A header that is not one, lacks a key or describes what is not read (time of flight, generic geometry, even numbers
+/// of segments); figures that do not make a scanner; a data file that is missing or too short.
+pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
+    let header = Header::read(path)?;
+    let mut notices = Vec::new();
+    let layout = Layout::from_header(&header)?;
+    header.refuse_several()?;
+    let source = header.data_source(&mut notices)?;
+    let (sampling, place) = layout.sorted();
+    let geometry = scanner::geometry(&header, sampling, &mut notices)?;
+    let what = format!(
+        "{} views × {} tangential positions × {} planes of {} bytes",
+        geometry.num_views,
+        geometry.num_tangential,
+        geometry.num_planes(),
+        source.format.number_type.num_bytes()
+    );
+    source.check(&header, geometry.num_bins(), &what, &mut notices)?;
+    header.patient_position(&mut notices);
+    let segments = file_segments(&layout, &geometry, &place);
+    let counts = read_counts(&source, layout.order, &segments, &geometry)?;
+    let data = Michelogram { geometry: Arc::new(geometry), counts: Arc::new(counts) };
+    if let Some((index, value)) = data.first_unusable_bin() {
+        notices.push(header.warning(unusable_bin(&data, index, value)));
+    }
+    Ok((data, notices))
+}
+
+/// Why a bin's value cannot be counts.
+pub(in crate::io) fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
+    // As the refusal of a reconstruction names it.
+    let (view, tangential_pos, plane) = data.bin_of_index(index);
+    format!(
+        "some bins are negative or not a number; the first holds {value} (view {view}, tangential position {tangential_pos}, plane \
+         {plane}). MLEM and OSEM need counts of at least 0"
+    )
+}
+
+/// The segments in the file's order. (`place` is where each of them is in the geometry.)
+pub(in crate::io) fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) -> Vec<FileSegment> {
+    let sizes = geometry.segments.iter().map(|segment| segment.num_axial_pos);
+    let first_planes: Vec<usize> = sizes
+        .scan(0, |planes, size| {
+            *planes += size;
+            Some(*planes - size)
+        })
+        .collect();
+    let mut first_bin = 0;
+    let in_file = layout.segments.iter().zip(place);
+    in_file
+        .map(|(segment, &sorted)| {
+            let num_axial_pos = segment.num_axial_pos;
+            let this = FileSegment { first_bin, num_axial_pos, first_plane: first_planes[sorted] };
+            first_bin += (num_axial_pos * layout.num_views * layout.num_tangential) as u64;
+            this
+        })
+        .collect()
+}
+
+/// All bins, in the michelogram's order. Tasks own blocks of views, and read what belongs to them from every segment.
+pub(in crate::io) fn read_counts(
+    source: &DataSource,
+    order: AxisOrder,
+    segments: &[FileSegment],
+    geometry: &ScanGeometry,
+) -> Result<Vec<f32>, IoError> {
+    let views_per_task = if order == AxisOrder::Viewgrams { 1 } else { VIEWS_PER_SINOGRAM_READ };
+    let per_view = geometry.num_tangential * geometry.num_planes();
+    let mut counts = zeroed(&source.path, geometry.num_bins())?;
+    counts.par_chunks_mut(per_view * views_per_task).enumerate().try_for_each_init(
+        || (BlockReader::new(&source.path, source.format), Vec::new()),
+        |(reader, values), (task, views)| {
+            let first_view = task * views_per_task;
+            let num_views = views.len() / per_view;
+            for segment in segments {
+                let row = |view: usize, axial: usize| match order {
+                    AxisOrder::Viewgrams => (view - first_view) * segment.num_axial_pos + axial,
+                    AxisOrder::Sinograms => axial * num_views + view - first_view,
+                };
+                values.resize(num_views * segment.num_axial_pos * geometry.num_tangential, 0.0);
+                read_views(reader, source, order, segment, geometry, first_view, values)?;
+                for (view, bins) in views.chunks_exact_mut(per_view).enumerate() {
+                    let rows = |axial| row(first_view + view, axial);
+                    scatter_planes(values, rows, segment, geometry, bins);
+                }
+            }
+            Ok::<(), IoError>(())
+        },
+    )?;
+    Ok(counts)
+}
+
+/// The rows (one per view and axial position) of some views of one segment, in the file's order.
+fn read_views(
+    reader: &mut BlockReader<'_>,
+    source: &DataSource,
+    order: AxisOrder,
+    segment: &FileSegment,
+    geometry: &ScanGeometry,
+    first_view: usize,
+    values: &mut [f32],
+) -> Result<(), IoError> {
+    let (num_views, num_tangential) = (geometry.num_views, geometry.num_tangential);
+    let offset = |row: usize| {
+        let bin = segment.first_bin + (row * num_tangential) as u64;
+        source.offset + bin * source.format.number_type.num_bytes() as u64
+    };
+    match order {
+        AxisOrder::Viewgrams => reader.read(offset(first_view * segment.num_axial_pos), values),
+        AxisOrder::Sinograms => {
+            let per_axial = values.len() / segment.num_axial_pos;
+            let mut sinograms = values.chunks_exact_mut(per_axial).enumerate();
+            sinograms.try_for_each(|(axial, rows)| reader.read(offset(axial * num_views + first_view), rows))
+        }
+    }
+}
+
+/// Puts the rows of one view of one segment where their planes are: `bins[tangential][plane]`.
+fn scatter_planes(
+    values: &[f32],
+    row: impl Fn(usize) -> usize,
+    segment: &FileSegment,
+    geometry: &ScanGeometry,
+    bins: &mut [f32],
+) {
+    let num_tangential = geometry.num_tangential;
+    let (first, last) = (segment.first_plane, segment.first_plane + segment.num_axial_pos);
+    for (tangential, planes) in bins.chunks_exact_mut(geometry.num_planes()).enumerate() {
+        for (axial, bin) in planes[first..last].iter_mut().enumerate() {
+            *bin = values[row(axial) * num_tangential + tangential];
+        }
+    }
+}
+
+/// Writes projection data as STIR does: `path` is the header (`.hs`), the data goes beside it under the ending `.s`, as
+/// viewgrams of little-endian 32-bit floats.
+///
+/// # Errors
+/// A file cannot be written; what was there before then still is.
+pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
+    let data_path = path.with_extension("s");
+    let data_name = super::data_file_name(path, &data_path)?;
+    PendingPair::write(
+        [path, &data_path],
+        |writer| write_counts(writer, data),
+        |writer, checksum| write_header(writer, &data.geometry, &data_name, checksum),
+    )?
+    .commit()
+}
+
+fn write_counts(writer: &mut dyn Write, data: &Michelogram) -> io::Result<()> {
+    let geometry = &data.geometry;
+    let (num_tangential, num_planes) = (geometry.num_tangential, geometry.num_planes());
+    let per_view = num_tangential * num_planes;
+    let mut viewgrams = Vec::new();
+    let mut first_plane = 0;
+    for segment in &geometry.segments {
+        let num_axial_pos = segment.num_axial_pos;
+        for views in data.counts.chunks(per_view * VIEWS_PER_WRITE) {
+            viewgrams.resize(views.len() / per_view * num_axial_pos * num_tangential, 0.0);
+            let pairs = viewgrams.par_chunks_exact_mut(num_axial_pos * num_tangential).zip(views.par_chunks_exact(per_view));
+            pairs.for_each(|(viewgram, bins)| {
+                for (tangential, planes) in bins.chunks_exact(num_planes).enumerate() {
+                    for (axial, &bin) in planes[first_plane..first_plane + num_axial_pos].iter().enumerate() {
+                        viewgram[axial * num_tangential + tangential] = bin;
+                    }
+                }
+            });
+            write_f32_le(writer, &viewgrams)?;
+        }
+        first_plane += num_axial_pos;
+    }
+    Ok(())
+}
+
+fn write_header(w: &mut dyn Write, geometry: &ScanGeometry, data_name: &str, checksum: Checksum) -> io::Result<()> {
+    // (A backslash at the end of a line would draw the next one to it.)
+    let scanner: String = geometry.scanner.chars().map(|c| if c.is_control() || c == '\\' { ' ' } else { c }).collect();
+    let segments = &geometry.segments;
+    let list = |of: &dyn Fn(&Segment) -> String| segments.iter().map(of).collect::<Vec<_>>().join(",");
+    let (corrections, bin_mm) = match geometry.in_plane {
+        InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => ("{arc correction}", bin_mm),
+        InPlane::Detectors | InPlane::DetectorPairs => ("{None}", geometry.central_bin_mm()),
+    };
+    writeln!(w, "!INTERFILE  :=\n; {CHECKSUM} := {checksum}\n!imaging modality := PT")?;
+    writeln!(w, "name of data file := {data_name}\noriginating system := {scanner}")?;
+    writeln!(w, "!version of keys := STIR6.0\n!GENERAL DATA :=\n!GENERAL IMAGE DATA :=\n!type of data := PET")?;
+    writeln!(w, "patient orientation := head_in\npatient rotation := supine\nimagedata byte order := LITTLEENDIAN")?;
+    writeln!(w, "number of radionuclides := 1\n!PET STUDY (General) :=")?;
+    writeln!(w, "!PET data type := Emission\napplied corrections := {corrections}")?;
+    writeln!(w, "!number format := float\n!number of bytes per pixel := 4\nnumber of dimensions := 4")?;
+    writeln!(w, "matrix axis label [4] := segment\n!matrix size [4] := {}", segments.len())?;
+    writeln!(w, "matrix axis label [3] := view\n!matrix size [3] := {}", geometry.num_views)?;
+    writeln!(w, "matrix axis label [2] := axial coordinate")?;
+    writeln!(w, "!matrix size [2] := {{ {}}}", list(&|s| s.num_axial_pos.to_string()))?;
+    writeln!(w, "matrix axis label [1] := tangential coordinate\n!matrix size [1] := {}", geometry.num_tangential)?;
+    writeln!(w, "minimum ring difference per segment := {{ {}}}", list(&|s| s.min_ring_difference.to_string()))?;
+    writeln!(w, "maximum ring difference per segment := {{ {}}}", list(&|s| s.max_ring_difference.to_string()))?;
+    writeln!(w, "Scanner parameters:=\n  Scanner type := {scanner}")?;
+    writeln!(w, "  Number of rings                          := {}", geometry.num_rings)?;
+    writeln!(w, "  Number of detectors per ring             := {}", geometry.num_detectors_per_ring)?;
+    writeln!(w, "  Inner ring diameter (cm)                 := {}", geometry.inner_radius_mm / 5.0)?;
+    writeln!(w, "  Average depth of interaction (cm)        := {}", geometry.depth_of_interaction_mm / 10.0)?;
+    writeln!(w, "  Distance between rings (cm)              := {}", geometry.ring_spacing_mm / 10.0)?;
+    writeln!(w, "  Default bin size (cm)                    := {}", bin_mm / 10.0)?;
+    writeln!(w, "  View offset (degrees)                    := {}", geometry.view_offset_deg)?;
+    writeln!(w, "  Maximum number of non-arc-corrected bins := {}", geometry.num_tangential)?;
+    writeln!(w, "  Default number of arc-corrected bins     := {}", geometry.num_tangential)?;
+    writeln!(w, "  Number of detector layers                := 1")?;
+    writeln!(w, "  Scanner geometry (BlocksOnCylindrical/Cylindrical/Generic)  := Cylindrical\nEnd scanner parameters:=")?;
+    writeln!(w, "effective central bin size (cm) := {}", bin_mm / 10.0)?;
+    writeln!(w, "number of time frames := 1\nstart vertical bed position (mm) := 0\nstart horizontal bed position (mm) := 0")?;
+    writeln!(w, "!END OF INTERFILE :=")
+}

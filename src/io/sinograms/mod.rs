@@ -1,0 +1,4 @@
+//! Projection data: Interfile of STIR, with its images, and the headers and sinograms of Siemens.
+
+pub mod interfile;
+pub mod siemens;

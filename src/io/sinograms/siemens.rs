@@ -1,0 +1,332 @@
+//! Siemens' dialect of Interfile (keys that begin with `%`): headers of lists of events (`.l.hdr`) and sinograms (`.s.hdr`), of the
+//! Biograph mMR.
+//!
+//! Sinograms are `[segment][axial][view][tangential]`, segments in the order 0, −1, +1, −2 …, prompts and then randoms. The sign of
+//! segments and detectors is STIR's, whose table the scanner's figures are from (Thielemans et al. 2012, Phys Med Biol 57:867).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::interfile::header::{DataSource, Header};
+use super::interfile::layout::{AxisOrder, Layout};
+use super::interfile::projections::{file_segments, read_counts, unusable_bin};
+use super::interfile::scanner;
+use super::interfile::scanner::Sampling;
+use crate::data::{Michelogram, Notice};
+use crate::io::bytes::{ByteOrder, NumberFormat};
+use crate::io::error::{IoError, Unsupported};
+use crate::scanner::{InPlane, ScanGeometry, Segment};
+
+/// The mMR in headers.
+const ORIGINATING_SYSTEM: &str = "2008";
+const NUM_RINGS: usize = 64;
+const RING_SPACING_CM: f64 = 0.406_25;
+const NUM_VIEWS: usize = 252;
+const NUM_TANGENTIAL: usize = 344;
+const INNER_RADIUS_CM: f64 = 32.8;
+const DEPTH_OF_INTERACTION_MM: f64 = 7.0;
+const FOV_RADIUS_MM: f64 = 298.0;
+
+const AXIAL_COMPRESSION: &str = "%axial compression";
+const MAX_RING_DIFFERENCE: &str = "%maximum ring difference";
+const SEGMENT_TABLE: &str = "%segment table";
+
+/// What the header of a list of events tells.
+pub(in crate::io) struct ListHeader {
+    /// The data file.
+    pub(in crate::io) data: PathBuf,
+    /// The sampling that events are told in: a segment for each ring difference.
+    pub(in crate::io) geometry: ScanGeometry,
+    /// The largest ring difference.
+    pub(in crate::io) max_ring_difference: usize,
+    /// Duration, s.
+    pub(in crate::io) duration_secs: Option<f64>,
+    /// Words of the data file.
+    pub(in crate::io) num_words: Option<u64>,
+    pub(in crate::io) isotope: Option<String>,
+    pub(in crate::io) half_life_secs: Option<f64>,
+    pub(in crate::io) notices: Vec<Notice>,
+}
+
+/// Prompts of a scan, and its randoms where they were measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SiemensSinograms {
+    /// Measured counts.
+    pub prompts: Michelogram,
+    /// Counts of the delayed window.
+    pub randoms: Option<Michelogram>,
+}
+
+/// Reads the header of a list of events.
+///
+/// # Errors
+/// A header that is not one, of another scanner, or of events that are not read.
+pub(in crate::io) fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
+    let header = Header::read(path)?;
+    check_scanner(&header)?;
+    refuse_tof(&header)?;
+    match header.count("%lm event and tag words format (bits)")? {
+        None | Some(32) => {}
+        Some(bits) => {
+            return Err(header.unsupported(Unsupported::WordBits(bits)));
+        }
+    }
+    let (span, max_ring_difference) = compression(&header)?;
+    if span != 1 {
+        return Err(header.unsupported(Unsupported::RingPairs(span)));
+    }
+    let mut notices = Vec::new();
+    let segments = segments(&header, span, max_ring_difference)?;
+    if let Some(told) = told_table(&header)?
+        && !told.iter().copied().eq(segments.iter().map(|segment| segment.num_axial_pos as i32))
+    {
+        notices.push(header.warning(format!(
+            "its '{SEGMENT_TABLE}' of {} planes contradicts an axial compression of 1 up to the ring difference {max_ring_difference}, \
+             which are used",
+            told.iter().map(|&num| i64::from(num)).sum::<i64>()
+        )));
+    }
+    let data = header.data_file().ok_or_else(|| header.missing("name of data file", "add the data file's name"))?;
+    let seconds = |key: &str| Ok::<_, IoError>(header.number(key)?.filter(|secs| *secs > 0.0 && secs.is_finite()));
+    Ok(ListHeader {
+        data,
+        geometry: geometry(&header, InPlane::DetectorPairs, segments)?,
+        max_ring_difference,
+        duration_secs: seconds("image duration (sec)")?,
+        num_words: header.number("%total listmode word counts")?.filter(|num| *num >= 0.0).map(|num| num as u64),
+        isotope: header.text("isotope name").map(str::to_owned),
+        half_life_secs: seconds("isotope gamma halflife (sec)")?,
+        notices,
+    })
+}
+
+/// Reads sinograms, and says what a user should know about them.
+///
+/// # Errors
+/// A header that is not one, of another scanner or describes what is not read (time of flight, compressed data, counts from which
+/// randoms were taken away); a data file that is missing or too short.
+pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Notice>), IoError> {
+    let header = Header::read(path)?;
+    check_scanner(&header)?;
+    refuse_tof(&header)?;
+    if header.word("%compression").is_some_and(|word| word != "off") {
+        return Err(header.unsupported(Unsupported::Compressed));
+    }
+    let mut notices = Vec::new();
+    let (span, max_ring_difference) = compression(&header)?;
+    let segments = segments(&header, span, max_ring_difference)?;
+    check_sizes(&header, &segments)?;
+    let layout = Layout { order: AxisOrder::Sinograms, num_views: NUM_VIEWS, num_tangential: NUM_TANGENTIAL, segments };
+    let (Sampling { segments, .. }, place) = layout.sorted();
+    let geometry = Arc::new(geometry(&header, in_plane(&header)?, segments)?);
+    let mut source = DataSource {
+        path: header.data_file().ok_or_else(|| header.missing("name of data file", "add the data file's name"))?,
+        offset: 0,
+        format: number_format(&header, &mut notices)?,
+    };
+    let offsets = offsets(&header, geometry.num_bins() as u64 * source.format.number_type.num_bytes() as u64)?;
+    source.offset = offsets.iter().flatten().copied().max().unwrap_or_default();
+    let what = format!("{NUM_VIEWS} views × {NUM_TANGENTIAL} tangential positions × {} planes", geometry.num_planes());
+    source.check(&header, geometry.num_bins(), &what, &mut notices)?;
+    let in_file = file_segments(&layout, &geometry, &place);
+    let mut read = |offset: u64| {
+        source.offset = offset;
+        let counts = read_counts(&source, AxisOrder::Sinograms, &in_file, &geometry)?;
+        let data = Michelogram { geometry: geometry.clone(), counts: Arc::new(counts) };
+        if let Some((index, value)) = data.first_unusable_bin() {
+            notices.push(header.warning(unusable_bin(&data, index, value)));
+        }
+        Ok::<_, IoError>(data)
+    };
+    let [prompts, randoms] = offsets;
+    let sinograms = SiemensSinograms { prompts: read(prompts.unwrap_or_default())?, randoms: randoms.map(read).transpose()? };
+    Ok((sinograms, notices))
+}
+
+/// Refuses figures that are not the mMR's.
+fn check_scanner(header: &Header) -> Result<(), IoError> {
+    match header.text("originating system") {
+        Some(ORIGINATING_SYSTEM) => {}
+        Some(found) => {
+            return Err(header.value(
+                "originating system",
+                found,
+                "2008, the Biograph mMR, the only Siemens scanner that is known,",
+            ));
+        }
+        None => return Err(header.missing("originating system", "add the scanner's name, 2008 for the Biograph mMR")),
+    }
+    for (key, expected) in
+        [("number of rings", NUM_RINGS), ("%number of views", NUM_VIEWS), ("%number of projections", NUM_TANGENTIAL)]
+    {
+        if let Some(found) = header.count(key)?.filter(|&found| found != expected) {
+            return Err(header.value(key, &found.to_string(), &format!("{expected} (the Biograph mMR's)")));
+        }
+    }
+    for (key, expected) in [("distance between rings (cm)", RING_SPACING_CM), ("gantry crystal radius (cm)", INNER_RADIUS_CM)] {
+        if let Some(found) = header.number(key)?.filter(|found| (found - expected).abs() > 1e-3 * expected || found.is_nan()) {
+            return Err(header.value(key, &found.to_string(), &format!("{expected} (the Biograph mMR's)")));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_tof(header: &Header) -> Result<(), IoError> {
+    const KEY: &str = "%number of tof time bins";
+    match header.count(KEY)? {
+        None | Some(1) => Ok(()),
+        Some(num) => Err(header.unsupported(Unsupported::TofBins(num))),
+    }
+}
+
+/// Ring differences that a segment adds, and the largest one.
+fn compression(header: &Header) -> Result<(usize, usize), IoError> {
+    let span = header.count(AXIAL_COMPRESSION)?.ok_or_else(|| header.missing(AXIAL_COMPRESSION, "add it: 1 or 11"))?;
+    let largest = header.count(MAX_RING_DIFFERENCE)?.ok_or_else(|| header.missing(MAX_RING_DIFFERENCE, "add it: 60"))?;
+    if span.is_multiple_of(2) || span >= 2 * NUM_RINGS {
+        return Err(header.value(AXIAL_COMPRESSION, &span.to_string(), "an odd number (1 or 11)"));
+    }
+    if largest >= NUM_RINGS {
+        return Err(header.value(MAX_RING_DIFFERENCE, &largest.to_string(), &format!("less than the {NUM_RINGS} rings")));
+    }
+    Ok((span, largest))
+}
+
+/// Segments in the order of the file.
+fn segments(header: &Header, span: usize, max_ring_difference: usize) -> Result<Vec<Segment>, IoError> {
+    let (span, largest) = (span as i32, max_ring_difference as i32);
+    let half = (span - 1) / 2;
+    if largest < half {
+        let expected = format!("at least {half}, as '{AXIAL_COMPRESSION}' is {span}");
+        return Err(header.value(MAX_RING_DIFFERENCE, &largest.to_string(), &expected));
+    }
+    let mut segments = vec![Segment::full(-half, half, NUM_RINGS)];
+    for middle in (span..).step_by(span as usize).take_while(|middle| middle - half <= largest) {
+        let (least, most) = (middle - half, (middle + half).min(largest));
+        segments.push(Segment::full(-most, -least, NUM_RINGS));
+        segments.push(Segment::full(least, most, NUM_RINGS));
+    }
+    Ok(segments)
+}
+
+/// Planes of each segment as the header tells them.
+fn told_table(header: &Header) -> Result<Option<Vec<i32>>, IoError> {
+    header.text(SEGMENT_TABLE).map(|_| header.integers(SEGMENT_TABLE)).transpose()
+}
+
+/// Refuses sizes that are not those of the segments.
+fn check_sizes(header: &Header, segments: &[Segment]) -> Result<(), IoError> {
+    let planes = segments.iter().map(|segment| segment.num_axial_pos);
+    if let Some(told) = told_table(header)?.filter(|told| !told.iter().copied().eq(planes.clone().map(|num| num as i32))) {
+        let expected: Vec<String> = planes.clone().map(|num| num.to_string()).collect();
+        let expected = format!("{{{}}} ('{AXIAL_COMPRESSION}', '{MAX_RING_DIFFERENCE}')", expected.join(","));
+        let told: Vec<String> = told.iter().map(i32::to_string).collect();
+        return Err(header.value(SEGMENT_TABLE, &told.join(","), &expected));
+    }
+    for (axis, expected) in [(1, NUM_TANGENTIAL), (2, NUM_VIEWS), (3, planes.sum())] {
+        let found = header.count_at("matrix size", axis)?;
+        if found != expected {
+            return Err(header.value(&format!("matrix size [{axis}]"), &found.to_string(), &expected.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// The detectors' own positions, unless the data was corrected for them.
+fn in_plane(header: &Header) -> Result<InPlane, IoError> {
+    let words = header.words("applied corrections").or_else(|| header.words("%applied corrections")).unwrap_or_default();
+    if !words.iter().any(|word| word.contains("arc")) {
+        return Ok(InPlane::Detectors);
+    }
+    const KEY: &str = "scale factor (mm/pixel)";
+    let hint = "its sinograms are arc-corrected: add the distance between their bins";
+    let bin_mm = header.number_at(KEY, 1)?.ok_or_else(|| header.missing(&format!("{KEY} [1]"), hint))?;
+    Ok(InPlane::ArcCorrected { bin_mm })
+}
+
+fn geometry(header: &Header, in_plane: InPlane, segments: Vec<Segment>) -> Result<ScanGeometry, IoError> {
+    let mut geometry = ScanGeometry {
+        scanner: "Siemens mMR".into(),
+        num_rings: NUM_RINGS,
+        ring_spacing_mm: 10.0 * RING_SPACING_CM,
+        num_detectors_per_ring: 2 * NUM_VIEWS,
+        inner_radius_mm: 10.0 * INNER_RADIUS_CM,
+        depth_of_interaction_mm: DEPTH_OF_INTERACTION_MM,
+        num_views: NUM_VIEWS,
+        num_tangential: NUM_TANGENTIAL,
+        view_offset_deg: 0.0,
+        in_plane,
+        segments,
+        fov_radius_mm: FOV_RADIUS_MM,
+    };
+    geometry.fov_radius_mm = scanner::fov_radius_mm(&geometry, None).min(FOV_RADIUS_MM);
+    geometry.validate().map_err(|source| IoError::Geometry { path: header.path.clone(), source })
+}
+
+/// Numbers are little endian where the header does not say otherwise.
+fn number_format(header: &Header, notices: &mut Vec<Notice>) -> Result<NumberFormat, IoError> {
+    let told = header.word("image data byte order").or_else(|| header.word("imagedata byte order"));
+    let byte_order = match told.as_deref() {
+        None | Some("littleendian") => ByteOrder::Little,
+        Some("bigendian") => ByteOrder::Big,
+        Some(found) => return Err(header.value("image data byte order", found, "LITTLEENDIAN or BIGENDIAN")),
+    };
+    Ok(NumberFormat { number_type: header.number_type(notices)?, byte_order, scale: 1.0, intercept: 0.0 })
+}
+
+/// Where prompts and randoms begin.
+fn offsets(header: &Header, num_bytes: u64) -> Result<[Option<u64>; 2], IoError> {
+    const NUM: &str = "number of scan data types";
+    const WHAT: &str = "scan data type description";
+    const OFFSET: &str = "data offset in bytes";
+    let num = header.count(NUM)?.unwrap_or(1);
+    if num > 2 {
+        return Err(header.value(NUM, &num.to_string(), "1 (prompts) or 2 (prompts and randoms)"));
+    }
+    let mut offsets: [Option<u64>; 2] = [None; 2];
+    for index in 1..=num {
+        let what = header.text_at(WHAT, index).unwrap_or(if index == 1 { "prompts" } else { "randoms" }).to_lowercase();
+        let kind = match what.as_str() {
+            "prompts" => 0,
+            "randoms" | "delayeds" | "delayed" => 1,
+            _ => {
+                let expected = "prompts or randoms, because subtracted or corrected data are not counts,";
+                return Err(header.value(&format!("{WHAT} [{index}]"), &what, expected));
+            }
+        };
+        let offset = header.text_at(OFFSET, index).unwrap_or("0");
+        let bytes = offset.parse().map_err(|_| header.value(&format!("{OFFSET} [{index}]"), offset, "a number of bytes"))?;
+        if offsets[kind].replace(bytes).is_some() {
+            return Err(header.unsupported(Unsupported::Twice(what)));
+        }
+    }
+    match offsets {
+        [None, _] => Err(header.unsupported(Unsupported::NoPrompts)),
+        [Some(a), Some(b)] if a.abs_diff(b) < num_bytes => {
+            Err(header.unsupported(Unsupported::Overlap { num_bytes, prompts: a, randoms: b }))
+        }
+        _ => Ok(offsets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_have_the_planes_of_siemens_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.s.hdr");
+        std::fs::write(&path, "!INTERFILE:=\n").unwrap();
+        let header = Header::read(&path).unwrap();
+        let planes = |span, largest| -> Vec<usize> {
+            segments(&header, span, largest).unwrap().iter().map(|segment| segment.num_axial_pos).collect()
+        };
+        assert_eq!(planes(11, 60), [127, 115, 115, 93, 93, 71, 71, 49, 49, 27, 27]);
+        assert_eq!(planes(1, 60).iter().sum::<usize>(), 4084);
+        assert_eq!(planes(1, 60)[..5], [64, 63, 63, 62, 62]);
+        let differences: Vec<i32> = segments(&header, 11, 60).unwrap().iter().map(|s| s.min_ring_difference).collect();
+        assert_eq!(differences, [-5, -16, 6, -27, 17, -38, 28, -49, 39, -60, 50]);
+        assert!(segments(&header, 11, 4).is_err());
+    }
+}

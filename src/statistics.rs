@@ -1,0 +1,65 @@
+//! Mean, quantiles and medians. A quantile is one of the numbers (the nearest rank); of an even number of numbers the median is
+//! the upper one of the two in the middle.
+
+/// Returns the mean; `None` of no numbers.
+pub fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+}
+
+/// Returns quantiles, each for the part (0 … 1) of the numbers that it exceeds; `None` of no numbers.
+pub fn quantiles<const N: usize>(mut numbers: Vec<f64>, parts: [f64; N]) -> Option<[f64; N]> {
+    numbers.sort_by(f64::total_cmp);
+    let last = numbers.len().checked_sub(1)? as f64;
+    Some(parts.map(|part| numbers[(last * part).round() as usize]))
+}
+
+/// Returns the median; `None` of no numbers.
+pub fn median(numbers: Vec<f64>) -> Option<f64> {
+    quantiles(numbers, [0.5]).map(|[median]| median)
+}
+
+/// Returns the median and half the distance between the quartiles; `None` of no numbers.
+pub fn median_and_spread(numbers: Vec<f64>) -> Option<(f64, f64)> {
+    quantiles(numbers, [0.25, 0.5, 0.75]).map(|[low, median, high]| (median, 0.5 * (high - low)))
+}
+
+/// Returns the median of numbers with weights: half of the weight lies below it. Where exactly half lies below two numbers, it is
+/// their mean. `None` of no numbers. (Numbers are ordered with NaN last.)
+pub fn weighted_median(mut numbers: Vec<(f32, f64)>) -> Option<f64> {
+    numbers.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = 0.5 * numbers.iter().map(|(_, weight)| weight).sum::<f64>();
+    let mut below = 0.0;
+    let at = numbers.iter().position(|(_, weight)| {
+        below += weight;
+        below >= half
+    })?;
+    let value = f64::from(numbers[at].0);
+    let next = numbers.get(at + 1).filter(|_| below == half).map_or(value, |(next, _)| f64::from(*next));
+    Some(0.5 * (value + next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_and_middle_are_found_in_any_order() {
+        let numbers = vec![16.0, 1.0, 8.0, 2.0, 4.0];
+        assert_eq!(quantiles(numbers.clone(), [0.0, 0.5, 0.75, 1.0]), Some([1.0, 4.0, 8.0, 16.0]));
+        assert_eq!((median(numbers), mean(&[1.0, 4.0])), (Some(4.0), Some(2.5)));
+        assert_eq!((quantiles(vec![3.0], [0.95]), median(Vec::new()), mean(&[])), (Some([3.0]), None, None));
+    }
+
+    #[test]
+    fn the_spread_is_half_of_what_lies_between_the_quartiles() {
+        assert_eq!(median_and_spread(vec![16.0, 1.0, 8.0, 2.0, 4.0]), Some((4.0, 3.0)));
+        assert_eq!((median_and_spread(vec![3.0]), median_and_spread(Vec::new())), (Some((3.0, 0.0)), None));
+    }
+
+    #[test]
+    fn half_of_the_weight_lies_below_a_weighted_median() {
+        assert_eq!(weighted_median(vec![(3.0, 1.0), (1.0, 1.0), (2.0, 5.0)]), Some(2.0));
+        assert_eq!(weighted_median(vec![(1.0, 1.0), (4.0, 1.0)]), Some(2.5));
+        assert_eq!(weighted_median(Vec::new()), None);
+    }
+}
