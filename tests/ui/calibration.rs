@@ -16,7 +16,7 @@ use tomoscope::scanner;
 use tomoscope::task::Task;
 use tomoscope::ui::{App, Source};
 
-use super::{click, renderer, wait_for, window_on};
+use super::{click, renderer, wait_for, wait_for_files, window_on};
 
 const FACTOR: &str = "Calibration, Bq/mL per count/mm";
 
@@ -46,6 +46,7 @@ fn save_to(harness: &mut Harness<'_, App>, path: &Path) {
     field.type_text(&path.to_string_lossy());
     harness.run_steps(2);
     click(harness, "OK");
+    wait_for_files(harness);
 }
 
 fn says(harness: &Harness<'_, App>, words: &str) -> bool {

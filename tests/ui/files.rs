@@ -11,7 +11,7 @@ use egui_kittest::kittest::Queryable as _;
 use tomoscope::io::read_volume;
 use tomoscope::ui::{App, Tool};
 
-use super::{click, drag, finished};
+use super::{click, drag, finished, wait_for_files};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
@@ -33,6 +33,7 @@ pub fn save_image_as(harness: &mut Harness<'_, App>, path: &Path) {
     click(harness, "Save image…");
     type_text(harness, path.to_str().unwrap());
     press(harness, Key::Enter);
+    wait_for_files(harness);
 }
 
 fn has(harness: &Harness<'_, App>, label: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use egui::{Event, Key, Theme, ViewportCommand, ViewportEvent, ViewportId};
 use egui_kittest::Harness;
@@ -42,8 +43,13 @@ pub fn type_path(harness: &mut Harness<'_, App>, path: &Path) -> bool {
     harness.run_steps(2);
     harness.key_down(Key::Enter);
     harness.step();
-    let closes = commands(harness).contains(&ViewportCommand::Close);
+    let mut closes = commands(harness).contains(&ViewportCommand::Close);
     harness.key_up(Key::Enter);
+    while harness.state().is_writing() {
+        std::thread::sleep(Duration::from_millis(2));
+        harness.step();
+        closes |= commands(harness).contains(&ViewportCommand::Close);
+    }
     harness.run_steps(3);
     closes
 }

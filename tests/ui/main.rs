@@ -131,6 +131,12 @@ fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App) -> 
     wait_to_see(harness, what, |harness| holds(harness.state()));
 }
 
+/// Waits until every file is written.
+fn wait_for_files(harness: &mut Harness<'_, App>) {
+    wait_for(harness, "the file", |app| !app.is_writing());
+    harness.run_steps(3);
+}
+
 /// The same of something that is seen in the window.
 fn wait_to_see(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&Harness<'_, App>) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(180);

@@ -14,7 +14,7 @@ use tomoscope::scanner::{InPlane, ScanGeometry, Segment};
 use tomoscope::task::Task;
 use tomoscope::ui::{App, Source};
 
-use super::{click, renderer, wait_for, window, window_on};
+use super::{click, renderer, wait_for, wait_for_files, window, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
@@ -67,6 +67,7 @@ fn report_of(entry: &str, harness: &mut Harness<'_, App>, path: &Path) {
     harness.get_by_role_and_label(Role::TextInput, ".pdf").type_text(&path.to_string_lossy());
     harness.run_steps(2);
     click(harness, "OK");
+    wait_for_files(harness);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use egui_kittest::kittest::Queryable as _;
 use image::{Rgb, RgbImage};
 use tomoscope::ui::App;
 
-use super::{click, finished};
+use super::{click, finished, wait_for_files};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
@@ -26,6 +26,7 @@ fn type_path(harness: &mut Harness<'_, App>, path: &Path) {
 pub fn save_as(harness: &mut Harness<'_, App>, path: &Path) {
     harness.run_steps(2);
     type_path(harness, path);
+    wait_for_files(harness);
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(harness.state().notices().texts().any(|text| text.contains(&format!("{name} saved"))), "{name}");
 }

@@ -34,6 +34,11 @@ impl App {
         self.file_jobs.push(FileJob { task, path: path.to_owned(), image, work });
     }
 
+    /// Whether a file is being written.
+    pub fn is_writing(&self) -> bool {
+        !self.file_jobs.is_empty()
+    }
+
     /// Takes in the files that are written.
     pub(super) fn receive_files(&mut self, ctx: &Context) {
         let is_over = |job: &mut FileJob| job.work.poll().map(|outcome| outcome.unwrap_or_else(|failure| Err(failure.into())));
