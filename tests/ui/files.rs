@@ -190,10 +190,12 @@ fn the_image_goes_out_as_a_dicom_series_and_as_a_numpy_array() {
     assert_eq!(std::fs::read(series.join("slice_001.dcm")).unwrap(), first);
     press(&mut harness, Key::Enter);
     click(&mut harness, "Replace");
+    wait_for_files(&mut harness);
     assert_ne!(std::fs::read(series.join("slice_001.dcm")).unwrap(), first, "each series has UIDs of its own");
     std::fs::write(series.join("mine.txt"), "mine").unwrap();
     save_image_as(&mut harness, &series);
     click(&mut harness, "Replace");
+    wait_for_files(&mut harness);
     harness.get_by_label_contains("the folder holds mine.txt");
     assert_eq!(std::fs::read(series.join("mine.txt")).unwrap(), b"mine");
 }
