@@ -63,7 +63,7 @@ impl SweepFollower {
     ///
     /// # Errors
     /// The header cannot be read.
-    pub(in crate::io) fn new(path: &Path, read_header: ReadHeader) -> Result<(Study<Sweep>, Self), IoError> {
+    pub fn new(path: &Path, read_header: ReadHeader) -> Result<(Study<Sweep>, Self), IoError> {
         let (study, records) = read_header(path)?;
         let follower = Self {
             header: path.to_owned(),

@@ -32,20 +32,20 @@ const MAX_RING_DIFFERENCE: &str = "%maximum ring difference";
 const SEGMENT_TABLE: &str = "%segment table";
 
 /// What the header of a list of events tells.
-pub(in crate::io) struct ListHeader {
+pub struct ListHeader {
     /// The data file.
-    pub(in crate::io) data: PathBuf,
+    pub data: PathBuf,
     /// The sampling that events are told in: a segment for each ring difference.
-    pub(in crate::io) geometry: ScanGeometry,
+    pub geometry: ScanGeometry,
     /// The largest ring difference.
-    pub(in crate::io) max_ring_difference: usize,
+    pub max_ring_difference: usize,
     /// Duration, s.
-    pub(in crate::io) duration_secs: Option<f64>,
+    pub duration_secs: Option<f64>,
     /// Words of the data file.
-    pub(in crate::io) num_words: Option<u64>,
-    pub(in crate::io) isotope: Option<String>,
-    pub(in crate::io) half_life_secs: Option<f64>,
-    pub(in crate::io) notices: Vec<Notice>,
+    pub num_words: Option<u64>,
+    pub isotope: Option<String>,
+    pub half_life_secs: Option<f64>,
+    pub notices: Vec<Notice>,
 }
 
 /// Prompts of a scan, and its randoms where they were measured.
@@ -61,7 +61,7 @@ pub struct SiemensSinograms {
 ///
 /// # Errors
 /// A header that is not one, of another scanner, or of events that are not read.
-pub(in crate::io) fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
+pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
     let header = Header::read(path)?;
     check_scanner(&header)?;
     refuse_tof(&header)?;

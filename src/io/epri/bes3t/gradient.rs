@@ -19,19 +19,19 @@ const DEVICE: &str = "grdUnit";
 const MAX_ANGLES: usize = 512;
 
 /// Gradients of a sweep.
-pub(in crate::io) struct Gradients {
+pub struct Gradients {
     /// Size, G/cm.
-    pub(in crate::io) size_g_per_cm: f64,
+    pub size_g_per_cm: f64,
     /// What they make an image of.
-    pub(in crate::io) space: SweepSpace,
+    pub space: SweepSpace,
     /// Unit vectors of the gradients along the image's axes, one per projection, with the weight that each projection has.
-    pub(in crate::io) units: Vec<(Direction, f64)>,
-    pub(in crate::io) notices: Vec<Notice>,
+    pub units: Vec<(Direction, f64)>,
+    pub notices: Vec<Notice>,
 }
 
 impl Gradients {
     /// What the descriptor tells of the gradients.
-    pub(in crate::io) fn from_descriptor(descriptor: &Descriptor) -> Result<Self, IoError> {
+    pub fn from_descriptor(descriptor: &Descriptor) -> Result<Self, IoError> {
         let size_g_per_cm = descriptor.number("SPL", "GRAD")?;
         if size_g_per_cm <= 0.0 {
             let expected = "a positive number of G/cm; without a gradient there are no projections";
@@ -73,7 +73,7 @@ impl Gradients {
     }
 
     /// What is measured under each gradient: t runs against it (see [`crate::data::Projection::direction`]).
-    pub(in crate::io) fn plan(&self) -> Vec<Planned> {
+    pub fn plan(&self) -> Vec<Planned> {
         self.units.iter().map(|(unit, weight)| Planned { direction: unit.map(|v| -v), weight: *weight }).collect()
     }
 }

@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_QUOTED: usize = 60;
 
 /// A descriptor's keys and values.
-pub(in crate::io) struct Descriptor {
+pub struct Descriptor {
     path: PathBuf,
     /// By layer or device, then key.
     values: HashMap<(String, String), String>,
@@ -24,7 +24,7 @@ pub(in crate::io) struct Descriptor {
 
 impl Descriptor {
     /// Reads a descriptor.
-    pub(in crate::io) fn read(path: &Path) -> Result<Self, IoError> {
+    pub fn read(path: &Path) -> Result<Self, IoError> {
         let text = read_text(path, MAX_BYTES)?;
         let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('*')).unwrap_or_default();
         if !first.starts_with("#DESC") {
@@ -34,18 +34,18 @@ impl Descriptor {
         Ok(Self { path: path.to_owned(), values: parse(&text) })
     }
 
-    pub(in crate::io) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The value of a key in a layer (`DESC`, `SPL`) or of a device (`grdUnit`), if it has one.
-    pub(in crate::io) fn text(&self, place: &str, key: &str) -> Option<&str> {
+    pub fn text(&self, place: &str, key: &str) -> Option<&str> {
         let value = self.values.get(&(place.to_owned(), key.to_owned()))?;
         Some(value.trim_matches('\'')).filter(|value| !value.is_empty())
     }
 
     /// A key without which nothing can be read.
-    pub(in crate::io) fn needed(&self, place: &str, key: &str) -> Result<&str, IoError> {
+    pub fn needed(&self, place: &str, key: &str) -> Result<&str, IoError> {
         self.text(place, key).ok_or_else(|| IoError::MissingKey {
             path: self.path.clone(),
             key: key.to_owned(),
@@ -54,20 +54,20 @@ impl Descriptor {
     }
 
     /// A finite number; what follows it (a unit) is left alone.
-    pub(in crate::io) fn number(&self, place: &str, key: &str) -> Result<f64, IoError> {
+    pub fn number(&self, place: &str, key: &str) -> Result<f64, IoError> {
         let text = self.needed(place, key)?;
         let number = text.split_whitespace().next().and_then(|word| word.parse().ok());
         number.filter(|number: &f64| number.is_finite()).ok_or_else(|| self.wrong(key, text, "a number"))
     }
 
     /// A count of at least 1.
-    pub(in crate::io) fn count(&self, place: &str, key: &str) -> Result<usize, IoError> {
+    pub fn count(&self, place: &str, key: &str) -> Result<usize, IoError> {
         let text = self.needed(place, key)?;
         text.parse().ok().filter(|&count| count > 0).ok_or_else(|| self.wrong(key, text, "a whole number of at least 1"))
     }
 
     /// A key whose value cannot be.
-    pub(in crate::io) fn wrong(&self, key: &str, found: &str, expected: impl Into<String>) -> IoError {
+    pub fn wrong(&self, key: &str, found: &str, expected: impl Into<String>) -> IoError {
         let found = found.chars().take(MAX_QUOTED).collect();
         IoError::Value { path: self.path.clone(), key: key.to_owned(), found, expected: expected.into() }
     }

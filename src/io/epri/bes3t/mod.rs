@@ -164,7 +164,7 @@ fn data_file(descriptor: &Path) -> Result<PathBuf, IoError> {
 }
 
 /// The descriptor and the data file of a `.DTA` or `.DSC` file.
-pub(in crate::io) fn pair(path: &Path) -> Vec<PathBuf> {
+pub fn pair(path: &Path) -> Vec<PathBuf> {
     let descriptor = descriptor_file(path);
     data_file(&descriptor).into_iter().chain([descriptor]).collect()
 }
@@ -180,7 +180,7 @@ fn descriptor_file(path: &Path) -> PathBuf {
 }
 
 /// Where the reference spectrum of a sweep is looked for.
-pub(in crate::io) fn reference_beside(path: &Path) -> Option<PathBuf> {
+pub fn reference_beside(path: &Path) -> Option<PathBuf> {
     let path = descriptor_file(path);
     let (stem, ending) = (path.file_stem()?.to_str()?, path.extension()?.to_str()?);
     let name = stem.strip_suffix("-proj")?;
@@ -188,7 +188,7 @@ pub(in crate::io) fn reference_beside(path: &Path) -> Option<PathBuf> {
 }
 
 /// A sweep as far as its descriptor tells it, without projections, and where these are.
-pub(in crate::io) fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
+pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     let path = &descriptor_file(path);
     let descriptor = Descriptor::read(path)?;
     let Layout { mut records, num_spectra, step_mt, mut notices } = Layout::from_descriptor(&descriptor)?;
@@ -253,7 +253,7 @@ pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Study<Sweep>,
 }
 
 /// What is said of complex spectra; `what` says of which.
-pub(in crate::io) fn phase_notice(what: &str, phase: &Phase) -> Notice {
+pub fn phase_notice(what: &str, phase: &Phase) -> Notice {
     let text = format!("{what} are {}", phase.words());
     if phase.remainder > LARGE_REMAINDER { Notice::warning(text) } else { Notice::info(text) }
 }

@@ -60,15 +60,15 @@ impl Patient {
 }
 
 /// What all slices share.
-pub(in crate::io) struct Series<'a> {
-    pub(in crate::io) grid: &'a Grid,
-    pub(in crate::io) unit: Unit,
-    pub(in crate::io) description: &'a ImageDescription,
-    pub(in crate::io) patient: &'a Patient,
+pub struct Series<'a> {
+    pub grid: &'a Grid,
+    pub unit: Unit,
+    pub description: &'a ImageDescription,
+    pub patient: &'a Patient,
 }
 
 /// The attributes that all slices share.
-pub(in crate::io) fn series(series: &Series<'_>) -> InMemDicomObject {
+pub fn series(series: &Series<'_>) -> InMemDicomObject {
     let mut object = InMemDicomObject::new_empty();
     for (tag, vr, text) in whose(series).into_iter().chain(how(series)).chain(made(series.description)) {
         object.put(DataElement::new(tag, vr, PrimitiveValue::from(text)));
@@ -186,7 +186,7 @@ fn made(description: &ImageDescription) -> Vec<Text> {
 }
 
 /// Adds what is a slice's own: its number, its place and its values, in the order y, x.
-pub(in crate::io) fn add_slice(object: &mut InMemDicomObject, grid: &Grid, index: usize, values: &[f32]) {
+pub fn add_slice(object: &mut InMemDicomObject, grid: &Grid, index: usize, values: &[f32]) {
     let Stored { step, integers } = stored(values);
     let [x, y, z] = grid.mm_from_voxel([0.0, 0.0, index as f64]);
     for (tag, vr, text) in [

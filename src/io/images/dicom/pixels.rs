@@ -1,15 +1,15 @@
 //! The values of a slice as 16-bit integers.
 
 /// A slice as it is stored: value = integer × step.
-pub(in crate::io) struct Stored {
+pub struct Stored {
     /// The step as it is written, a decimal of at most 16 characters (PS3.5, value representation DS).
-    pub(in crate::io) step: String,
+    pub step: String,
     /// Signed integers in two's complement.
-    pub(in crate::io) integers: Vec<u16>,
+    pub integers: Vec<u16>,
 }
 
 /// The integers of a slice: its largest absolute value becomes 32767, and what is no finite number 0.
-pub(in crate::io) fn stored(values: &[f32]) -> Stored {
+pub fn stored(values: &[f32]) -> Stored {
     let finite = values.iter().map(|&value| f64::from(value)).filter(|value| value.is_finite());
     let largest = finite.fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let text = if largest > 0.0 { decimal(largest / f64::from(i16::MAX)) } else { "1".to_owned() };
@@ -21,7 +21,7 @@ pub(in crate::io) fn stored(values: &[f32]) -> Stored {
 }
 
 /// A number in at most 16 characters.
-pub(in crate::io) fn decimal(value: f64) -> String {
+pub fn decimal(value: f64) -> String {
     // Added to 0 so that no −0 is written.
     let short = (value + 0.0).to_string();
     if short.len() <= 16 { short } else { format!("{value:.8e}") }

@@ -15,12 +15,12 @@ const MAX_HEADER_BYTES: u64 = 1 << 20;
 const MAX_COUNT: u64 = i32::MAX as u64;
 
 /// What the comment line is called that ties the data file to the header; other programs pass comments over.
-pub(in crate::io) const CHECKSUM: &str = "tomoscope data checksum";
+pub const CHECKSUM: &str = "tomoscope data checksum";
 
 /// A parsed header.
-pub(in crate::io) struct Header {
+pub struct Header {
     /// The header's own path.
-    pub(in crate::io) path: PathBuf,
+    pub path: PathBuf,
     entries: Vec<Entry>,
     /// The data file's checksum, where the header tells it.
     checksum: Option<String>,
@@ -35,18 +35,18 @@ struct Entry {
 }
 
 /// Where the numbers are and how they are stored.
-pub(in crate::io) struct DataSource {
+pub struct DataSource {
     /// The data file.
-    pub(in crate::io) path: PathBuf,
+    pub path: PathBuf,
     /// First byte of the first number.
-    pub(in crate::io) offset: u64,
+    pub offset: u64,
     /// Type, byte order, scale.
-    pub(in crate::io) format: NumberFormat,
+    pub format: NumberFormat,
 }
 
 impl Header {
     /// Reads and parses a header.
-    pub(in crate::io) fn read(path: &Path) -> Result<Self, IoError> {
+    pub fn read(path: &Path) -> Result<Self, IoError> {
         let text = read_text(path, MAX_HEADER_BYTES)?.replace("\\\r\n", "").replace("\\\n", "");
         if text.trim().is_empty() {
             return Err(IoError::unsupported(path, Unsupported::EmptyHeader));
@@ -63,12 +63,12 @@ impl Header {
     }
 
     /// The value of `key[index]`, or of `key` without an index; the last one counts. An empty value is none.
-    pub(in crate::io) fn text_at(&self, key: &str, index: usize) -> Option<&str> {
+    pub fn text_at(&self, key: &str, index: usize) -> Option<&str> {
         self.find(key, |found| found == Some(index)).or_else(|| self.text(key))
     }
 
     /// The value of `key`; the last one counts. An empty value is none.
-    pub(in crate::io) fn text(&self, key: &str) -> Option<&str> {
+    pub fn text(&self, key: &str) -> Option<&str> {
         self.find(key, |found| found.is_none())
     }
 
@@ -78,34 +78,34 @@ impl Header {
     }
 
     /// The value of `key` in lower case with single spaces, for comparing.
-    pub(in crate::io) fn word(&self, key: &str) -> Option<String> {
+    pub fn word(&self, key: &str) -> Option<String> {
         self.text(key).map(plain)
     }
 
     /// A number, if the key is there.
-    pub(in crate::io) fn number(&self, key: &str) -> Result<Option<f64>, IoError> {
+    pub fn number(&self, key: &str) -> Result<Option<f64>, IoError> {
         self.text(key).map(|text| self.parse(key, text, "a number")).transpose()
     }
 
     /// Element `index` of a vector of numbers, if it is there.
-    pub(in crate::io) fn number_at(&self, key: &str, index: usize) -> Result<Option<f64>, IoError> {
+    pub fn number_at(&self, key: &str, index: usize) -> Result<Option<f64>, IoError> {
         self.text_at(key, index).map(|text| self.parse(&format!("{key} [{index}]"), text, "a number")).transpose()
     }
 
     /// A count of at least 1, if the key is there.
-    pub(in crate::io) fn count(&self, key: &str) -> Result<Option<usize>, IoError> {
+    pub fn count(&self, key: &str) -> Result<Option<usize>, IoError> {
         self.text(key).map(|text| self.parse_count(key, text)).transpose()
     }
 
     /// A list of counts of at least 1: element `index` of a vector of lists.
-    pub(in crate::io) fn counts_at(&self, key: &str, index: usize) -> Result<Vec<usize>, IoError> {
+    pub fn counts_at(&self, key: &str, index: usize) -> Result<Vec<usize>, IoError> {
         let name = format!("{key} [{index}]");
         let text = self.text_at(key, index).ok_or_else(|| self.missing(&name, "add it"))?;
         list(text).map(|item| self.parse_count(&name, item)).collect()
     }
 
     /// A single count: element `index` of a vector of lists.
-    pub(in crate::io) fn count_at(&self, key: &str, index: usize) -> Result<usize, IoError> {
+    pub fn count_at(&self, key: &str, index: usize) -> Result<usize, IoError> {
         match self.counts_at(key, index)?[..] {
             [count] => Ok(count),
             _ => Err(self.value(&format!("{key} [{index}]"), self.text_at(key, index).unwrap_or_default(), "a single number")),
@@ -113,13 +113,13 @@ impl Header {
     }
 
     /// A list of integers.
-    pub(in crate::io) fn integers(&self, key: &str) -> Result<Vec<i32>, IoError> {
+    pub fn integers(&self, key: &str) -> Result<Vec<i32>, IoError> {
         let text = self.text(key).ok_or_else(|| self.missing(key, "add it"))?;
         list(text).map(|item| self.parse(key, item, "a list of whole numbers")).collect()
     }
 
     /// The items of a list of words, in lower case with single spaces; none if the key is not there.
-    pub(in crate::io) fn words(&self, key: &str) -> Option<Vec<String>> {
+    pub fn words(&self, key: &str) -> Option<Vec<String>> {
         self.text(key).map(|text| list(text).map(plain).collect())
     }
 
@@ -134,38 +134,38 @@ impl Header {
     }
 
     /// The error of a key that is not there.
-    pub(in crate::io) fn missing(&self, key: &str, hint: &str) -> IoError {
+    pub fn missing(&self, key: &str, hint: &str) -> IoError {
         IoError::MissingKey { path: self.path.clone(), key: key.to_owned(), hint: hint.to_owned() }
     }
 
     /// The error of a value that cannot be.
-    pub(in crate::io) fn value(&self, key: &str, found: &str, expected: &str) -> IoError {
+    pub fn value(&self, key: &str, found: &str, expected: &str) -> IoError {
         let (path, key, found, expected) = (self.path.clone(), key.to_owned(), shortened(found), expected.to_owned());
         IoError::Value { path, key, found, expected }
     }
 
     /// The error of a file of a kind that is not read.
-    pub(in crate::io) fn unsupported(&self, problem: Unsupported) -> IoError {
+    pub fn unsupported(&self, problem: Unsupported) -> IoError {
         IoError::unsupported(&self.path, problem)
     }
 
     /// A notice that begins with the header's name.
-    pub(in crate::io) fn warning(&self, text: impl std::fmt::Display) -> Notice {
+    pub fn warning(&self, text: impl std::fmt::Display) -> Notice {
         Notice::warning(format!("{}: {text}", self.path.display()))
     }
 
     /// A notice that begins with the header's name.
-    pub(in crate::io) fn info(&self, text: impl std::fmt::Display) -> Notice {
+    pub fn info(&self, text: impl std::fmt::Display) -> Notice {
         Notice::info(format!("{}: {text}", self.path.display()))
     }
 
     /// The data file that it names.
-    pub(in crate::io) fn data_file(&self) -> Option<PathBuf> {
+    pub fn data_file(&self) -> Option<PathBuf> {
         Some(self.path.parent().unwrap_or(Path::new("")).join(self.text("name of data file")?))
     }
 
     /// The data file, number type, byte order, scale and offset.
-    pub(in crate::io) fn data_source(&self, notices: &mut Vec<Notice>) -> Result<DataSource, IoError> {
+    pub fn data_source(&self, notices: &mut Vec<Notice>) -> Result<DataSource, IoError> {
         let path = self.data_file().ok_or_else(|| self.missing("name of data file", "add the data file's name"))?;
         let number_type = self.number_type(notices)?;
         let byte_order = self.byte_order(number_type, notices)?;
@@ -178,7 +178,7 @@ impl Header {
     }
 
     /// How numbers are stored, but for their byte order.
-    pub(in crate::io) fn number_type(&self, notices: &mut Vec<Notice>) -> Result<NumberType, IoError> {
+    pub fn number_type(&self, notices: &mut Vec<Notice>) -> Result<NumberType, IoError> {
         let name = match self.word("number format") {
             Some(name) => name,
             // As 4 or 8 bytes both kinds are usual; the wrong one gives an image of nonsense.
@@ -249,7 +249,7 @@ impl Header {
     }
 
     /// Refuses several time frames, energy windows or image types in one file.
-    pub(in crate::io) fn refuse_several(&self) -> Result<(), IoError> {
+    pub fn refuse_several(&self) -> Result<(), IoError> {
         for (key, what) in [("number of time frames", "time frames"), ("number of image data types", "types of image")] {
             let num = self.count(key)?.unwrap_or(1);
             if num > 1 {
@@ -260,7 +260,7 @@ impl Header {
     }
 
     /// Says how directions are to be read unless the patient lay head first and supine.
-    pub(in crate::io) fn patient_position(&self, notices: &mut Vec<Notice>) {
+    pub fn patient_position(&self, notices: &mut Vec<Notice>) {
         let orientation = self.word("patient orientation").unwrap_or_else(|| "unknown".to_owned());
         let rotation = self.word("patient rotation").unwrap_or_else(|| "unknown".to_owned());
         match (orientation.as_str(), rotation.as_str()) {
@@ -279,13 +279,7 @@ impl Header {
 impl DataSource {
     /// Checks that the data file holds `num_values` numbers, before anything is allocated for them, and that they are those
     /// that the header was written with.
-    pub(in crate::io) fn check(
-        &self,
-        header: &Header,
-        num_values: usize,
-        what: &str,
-        notices: &mut Vec<Notice>,
-    ) -> Result<(), IoError> {
+    pub fn check(&self, header: &Header, num_values: usize, what: &str, notices: &mut Vec<Notice>) -> Result<(), IoError> {
         let missing = |source| IoError::DataFileMissing {
             header: header.path.clone(),
             named: header.text("name of data file").unwrap_or_default().to_owned(),

@@ -7,7 +7,7 @@ use crate::scanner::Segment;
 
 /// What follows the segment as the slowest axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::io) enum AxisOrder {
+pub enum AxisOrder {
     /// `[segment][view][axial][tangential]`.
     Viewgrams,
     /// `[segment][axial][view][tangential]`.
@@ -15,17 +15,17 @@ pub(in crate::io) enum AxisOrder {
 }
 
 /// Axes of a projection file.
-pub(in crate::io) struct Layout {
-    pub(in crate::io) order: AxisOrder,
-    pub(in crate::io) num_views: usize,
-    pub(in crate::io) num_tangential: usize,
+pub struct Layout {
+    pub order: AxisOrder,
+    pub num_views: usize,
+    pub num_tangential: usize,
     /// Segments in the file's order.
-    pub(in crate::io) segments: Vec<Segment>,
+    pub segments: Vec<Segment>,
 }
 
 impl Layout {
     /// Reads the axes from a header.
-    pub(in crate::io) fn from_header(header: &Header) -> Result<Self, IoError> {
+    pub fn from_header(header: &Header) -> Result<Self, IoError> {
         check_dimensions(header)?;
         let label = |axis: usize| header.text_at("matrix axis label", axis).unwrap_or_default().to_lowercase();
         let labels: [String; 4] = std::array::from_fn(|i| label(i + 1));
@@ -46,7 +46,7 @@ impl Layout {
     }
 
     /// The sampling with segments ascending by mean ring difference, and for each segment of the file its place there.
-    pub(in crate::io) fn sorted(&self) -> (Sampling, Vec<usize>) {
+    pub fn sorted(&self) -> (Sampling, Vec<usize>) {
         let mut by_difference: Vec<usize> = (0..self.segments.len()).collect();
         by_difference.sort_by_key(|&i| twice_mean(&self.segments[i]));
         let mut place = vec![0; self.segments.len()];

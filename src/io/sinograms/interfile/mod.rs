@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use crate::io::error::{IoError, Unsupported};
 
 /// The data file that a header names, if it is one.
-pub(in crate::io) fn data_file(header: &Path) -> Option<PathBuf> {
+pub fn data_file(header: &Path) -> Option<PathBuf> {
     header::Header::read(header).ok()?.data_file()
 }
 

@@ -22,7 +22,7 @@ const VIEWS_PER_SINOGRAM_READ: usize = 4;
 const VIEWS_PER_WRITE: usize = 64;
 
 /// One segment within the file and within the michelogram.
-pub(in crate::io) struct FileSegment {
+pub struct FileSegment {
     /// Bins of the file before the segment.
     first_bin: u64,
     num_axial_pos: usize,
@@ -62,7 +62,7 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
 }
 
 /// Why a bin's value cannot be counts.
-pub(in crate::io) fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
+pub fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
     // As the refusal of a reconstruction names it.
     let (view, tangential_pos, plane) = data.bin_of_index(index);
     format!(
@@ -72,7 +72,7 @@ pub(in crate::io) fn unusable_bin(data: &Michelogram, index: usize, value: f32) 
 }
 
 /// The segments in the file's order. (`place` is where each of them is in the geometry.)
-pub(in crate::io) fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) -> Vec<FileSegment> {
+pub fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) -> Vec<FileSegment> {
     let sizes = geometry.segments.iter().map(|segment| segment.num_axial_pos);
     let first_planes: Vec<usize> = sizes
         .scan(0, |planes, size| {
@@ -93,7 +93,7 @@ pub(in crate::io) fn file_segments(layout: &Layout, geometry: &ScanGeometry, pla
 }
 
 /// All bins, in the michelogram's order. Tasks own blocks of views, and read what belongs to them from every segment.
-pub(in crate::io) fn read_counts(
+pub fn read_counts(
     source: &DataSource,
     order: AxisOrder,
     segments: &[FileSegment],

@@ -10,11 +10,11 @@ const LENGTH_TOLERANCE_MM: f64 = 0.01;
 const ANGLE_TOLERANCE_DEG: f64 = 0.001;
 
 /// Sampling of the data, as the header's matrix sizes give it.
-pub(in crate::io) struct Sampling {
-    pub(in crate::io) num_views: usize,
-    pub(in crate::io) num_tangential: usize,
+pub struct Sampling {
+    pub num_views: usize,
+    pub num_tangential: usize,
     /// Ascending by mean ring difference.
-    pub(in crate::io) segments: Vec<Segment>,
+    pub segments: Vec<Segment>,
 }
 
 /// The header's figures beside the catalogue's.
@@ -28,7 +28,7 @@ struct Figures<'a> {
 }
 
 /// The scanner that the header describes or names, with the header's sampling.
-pub(in crate::io) fn geometry(header: &Header, sampling: Sampling, notices: &mut Vec<Notice>) -> Result<ScanGeometry, IoError> {
+pub fn geometry(header: &Header, sampling: Sampling, notices: &mut Vec<Notice>) -> Result<ScanGeometry, IoError> {
     let names = [header.text("scanner type"), header.text("originating system")];
     let known = names.iter().flatten().find_map(|name| find_by_originating_system(name));
     let mut figures = Figures { header, known, taken: Vec::new(), contradictions: Vec::new() };
@@ -144,7 +144,7 @@ impl Figures<'_> {
 }
 
 /// Half the width that the bins span, or less where the catalogue's scanner sees less.
-pub(in crate::io) fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
+pub fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
     let half = 0.5 * geometry.num_tangential as f64;
     let reach = match geometry.in_plane {
         InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => half * bin_mm,
