@@ -146,6 +146,7 @@ fn a_file_is_overwritten_only_after_a_question() {
     // Replaced.
     press(&mut harness, Key::Enter);
     click(&mut harness, "Replace");
+    wait_for_files(&mut harness);
     assert_eq!(read_volume(&path).unwrap().0.as_slice(), image);
     assert!(!has(&harness, "Save the image") && !has(&harness, "Replace this file?"));
 }
