@@ -8,7 +8,8 @@ use super::plot_options::PlotAction;
 use crate::data::{ListFacts, Roi, Unit};
 use crate::ui::run::frame_series::FrameSeries;
 use crate::ui::run::time_activity::{ActivityPoint, TimeActivity, time_activity};
-use crate::ui::widgets::plot::{self, Axes};
+use crate::ui::widgets::plot;
+use crate::ui::widgets::plot::Axes;
 use crate::ui::widgets::{format, theme};
 
 /// What is said before there is a frame.

@@ -11,8 +11,10 @@ use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::Mark;
 use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
-use crate::ui::widgets::plot::{self, Axes, Scale};
-use crate::ui::widgets::theme::{self, Colours};
+use crate::ui::widgets::plot;
+use crate::ui::widgets::plot::{Axes, Scale};
+use crate::ui::widgets::theme;
+use crate::ui::widgets::theme::Colours;
 
 /// A plot that is about to be drawn.
 pub struct CurvePlot<'a> {

@@ -10,7 +10,8 @@ use crate::plan::Course;
 use crate::recon::StageTimes;
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::stages::StageLog;
-use crate::ui::widgets::plot::{self, plot};
+use crate::ui::widgets::plot;
+use crate::ui::widgets::plot::plot;
 use crate::ui::widgets::{format, theme};
 
 /// Width of the table, points.

@@ -8,7 +8,8 @@ use super::curve_plot::{Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui};
 use super::plot_options::PlotAction;
 use super::plots::PlotsView;
 use crate::ui::run::curves::Trajectory;
-use crate::ui::widgets::plot::{self, Axes};
+use crate::ui::widgets::plot;
+use crate::ui::widgets::plot::Axes;
 use crate::ui::widgets::{format, theme};
 
 /// Most ticks of iterations along a way.

@@ -1,9 +1,9 @@
 //! What the user wishes about the reconstruction.
 
-use super::forms::Forms;
+use super::form::forms::Forms;
+use super::form::settings::SettingsForm;
+use super::form::stop_form::StopForm;
 use super::reference::ReferenceChoice;
-use super::settings::SettingsForm;
-use super::stop_form::StopForm;
 use crate::operator::Accumulation;
 use crate::session::RunId;
 use crate::ui::widgets::picture_area::PictureArea;

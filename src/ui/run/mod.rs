@@ -2,10 +2,8 @@
 
 pub mod action;
 pub mod curves;
-pub mod devices;
 pub mod export;
-pub mod forecast;
-pub mod forms;
+pub mod form;
 pub mod frame_series;
 pub mod frame_slider;
 pub mod likeness;
@@ -18,10 +16,6 @@ pub mod run_frames;
 pub mod run_view;
 pub mod runs;
 pub mod scrubber;
-pub mod settings;
-mod settings_panel;
 pub mod shown;
 pub mod stages;
-pub mod stop_form;
 pub mod time_activity;
-pub mod variations;

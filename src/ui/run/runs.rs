@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::forms::Forms;
+use super::form::forms::Forms;
 use super::reference::{Reference, ReferenceChoice, ReferenceImage};
 use super::run_frames::has_events;
 use super::run_view::{RunInput, RunView};

@@ -14,7 +14,8 @@ use crate::ui::rois::document::Grip;
 use crate::ui::rois::measured::mean_and_sd;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
-use crate::ui::widgets::theme::{self, Colours};
+use crate::ui::widgets::theme;
+use crate::ui::widgets::theme::Colours;
 
 /// Rulers leave this much room on either side of the orientation letters, points.
 const LETTER_ROOM: f32 = 16.0;

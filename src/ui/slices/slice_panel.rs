@@ -3,11 +3,14 @@
 use egui::{Rect, Sense, Ui};
 
 use super::action::{Drag, ViewAction};
-use super::beside::{self, Beside, Picture};
+use super::beside;
+use super::beside::{Beside, Picture};
 use super::cells::Cell;
 use super::overlay;
-use super::pointer::{self, Pointed};
-use super::slice_paint::{self, Adapter, Look};
+use super::pointer;
+use super::pointer::Pointed;
+use super::slice_paint;
+use super::slice_paint::{Adapter, Look};
 use super::turned_panel::turned_ui;
 use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
 use crate::data::{Roi, RoiPlane, ValueScale, Volume};

@@ -5,15 +5,18 @@ use egui::{Align2, Painter, PointerButton, Pos2, Rect, Response, Sense, Ui};
 use super::action::{Drag, ViewAction};
 use super::beside::Picture;
 use super::cells::Cell;
-use super::overlay::{self, haloed_line, text};
+use super::overlay;
+use super::overlay::{haloed_line, text};
 use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
-use super::slice_paint::{self, Effort, Look};
+use super::slice_paint;
+use super::slice_paint::{Effort, Look};
 use super::slice_panel::{SlicesView, picture_menu_ui};
 use super::turned::{TurnedContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
 use crate::data::CutPlane;
 use crate::geometry::Point;
 use crate::render::VolumeSlot;
-use crate::ui::widgets::theme::{self, Colours};
+use crate::ui::widgets::theme;
+use crate::ui::widgets::theme::Colours;
 
 /// Degrees that a point of a drag turns.
 const DEG_PER_POINT: f64 = 0.5;

@@ -8,7 +8,8 @@ use egui_plot::{Legend, LineStyle, VLine};
 use crate::data::SweepSpace;
 use crate::recon::{Filter, FilterSettings};
 use crate::ui::widgets::format;
-use crate::ui::widgets::plot::{self, curve, plot};
+use crate::ui::widgets::plot;
+use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::theme;
 
 /// Points of a curve.

@@ -8,10 +8,11 @@ use egui_plot::{Legend, LineStyle, VLine};
 
 use super::action::StudyAction;
 use super::list_form::can_be_told;
-use super::open_list::OpenList;
+use super::open::open_list::OpenList;
 use crate::data::Attenuation;
 use crate::io::formats::{Access, Content, endings};
-use crate::ui::widgets::plot::{self, curve, plot};
+use crate::ui::widgets::plot;
+use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::{format, theme};
 use crate::words::counted;
 

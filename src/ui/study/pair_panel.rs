@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 
 use super::action::StudyAction;
-use super::open_pairs::OpenPairs;
+use super::open::open_pairs::OpenPairs;
 use crate::data::ResponseMatrix;
 use crate::session::{Maker, MatrixFile};
 use crate::ui::widgets::format;

@@ -8,7 +8,8 @@ use super::action::StudyAction;
 use super::calibration::{Calibration, calibration_ui};
 use super::list_panel::{attenuation_ui, list_feed_ui};
 use super::loader::{BUILT_IN, Loading};
-use super::open_study::{OpenData, OpenStudy};
+use super::open::open_study::{OpenData, OpenStudy};
+use super::openable::studies;
 use super::pair_panel::matrix_ui;
 use super::sweep_facts::sweep_feed_ui;
 use super::tubes_panel::tubes_ui;
@@ -16,7 +17,6 @@ use crate::io::Correction;
 use crate::io::formats::{Access, Content, described};
 use crate::plan::ScanFiles;
 use crate::session::{Maker, MatrixFile, TubeSource};
-use crate::ui::study::openable::studies;
 
 /// What the panel shows.
 pub struct StudyView<'a> {

@@ -3,7 +3,7 @@
 use egui::{DragValue, RichText, Ui};
 
 use super::action::StudyAction;
-use super::open_sweep::OpenSweep;
+use super::open::open_sweep::OpenSweep;
 use crate::data::{Sweep, SweepKind};
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::format;

@@ -6,9 +6,10 @@ use egui_plot::{HLine, Legend, LineStyle, PlotImage, PlotPoint};
 
 use super::action::StudyAction;
 use super::filter_curve::filter_curve_ui;
-use super::open_sweep::{Lines, OpenSweep};
+use super::open::open_sweep::{Lines, OpenSweep};
 use crate::data::SweepSpace;
-use crate::ui::widgets::plot::{self, curve, plot};
+use crate::ui::widgets::plot;
+use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::theme;
 
 /// Part of the width that the picture takes.

@@ -4,8 +4,9 @@ use egui::{RichText, TextureHandle, Ui};
 use egui_plot::{AxisHints, HLine, PlotImage, PlotPoint, Points, VLine};
 
 use super::action::StudyAction;
-use super::open_tubes::OpenTubes;
-use crate::ui::widgets::plot::{self, plot};
+use super::open::open_tubes::OpenTubes;
+use crate::ui::widgets::plot;
+use crate::ui::widgets::plot::plot;
 use crate::ui::widgets::theme;
 
 /// Parts of the width that the map and the sections along the line take; the cut takes the rest.

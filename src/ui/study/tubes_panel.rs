@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 
 use super::action::StudyAction;
-use super::open_tubes::OpenTubes;
+use super::open::open_tubes::OpenTubes;
 use crate::session::{Maker, TubeSource};
 use crate::ui::widgets::format;
 

@@ -1,9 +1,9 @@
 //! What the panels ask for. Panels draw a read-only view and push the actions of their folder; the workspace sums them up
 //! and applies them after drawing.
 
-use super::dialogs::FileAction;
-use super::leaving::LeaveAction;
-use super::restore::SessionAction;
+use super::files::dialogs::FileAction;
+use super::keeping::leaving::LeaveAction;
+use super::keeping::restore::SessionAction;
 use crate::ui::numbers::NumbersTab;
 use crate::ui::numbers::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;

@@ -4,7 +4,7 @@ use egui::Context;
 
 use super::actions::Action;
 use super::app::App;
-use super::dialogs::FileTask;
+use super::files::dialogs::FileTask;
 use super::wake::waker;
 use crate::data::{IsocontourRecipe, Notice, RoiShape};
 use crate::measure;

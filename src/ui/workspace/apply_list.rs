@@ -9,7 +9,7 @@ use crate::session::EndReason;
 use crate::ui::run::frame_series::FrameSeries;
 use crate::ui::run::live::RunState;
 use crate::ui::run::run_view::RunInput;
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open::open_study::OpenStudy;
 
 impl App {
     /// Begins the next frame of a series when the one before has ended.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use egui::Context;
 
 use super::app::App;
-use super::dialogs::FileTask;
-use super::leaving::Leave;
+use super::files::dialogs::FileTask;
+use super::keeping::leaving::Leave;
 use super::wake::waker;
 use crate::data::Notice;
 use crate::io::FileKind;
@@ -17,8 +17,8 @@ use crate::ui::numbers::NumbersTab;
 use crate::ui::study::action::StudyAction;
 use crate::ui::study::list_form::ListForm;
 use crate::ui::study::loader::{Follower, Loaded, Source};
-use crate::ui::study::open_study::OpenStudy;
-use crate::ui::study::open_sweep::OpenSweep;
+use crate::ui::study::open::open_study::OpenStudy;
+use crate::ui::study::open::open_sweep::OpenSweep;
 use crate::ui::study::openable::why_no_study;
 use crate::ui::study::state::StudyRequest;
 

@@ -10,7 +10,7 @@ use crate::data::{Notice, TubeSet};
 use crate::plan::{ProjectorChoice, StartInfo};
 use crate::session::{Maker, TubeSource};
 use crate::ui::numbers::{NumbersTab, TabsOf};
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open::open_study::OpenStudy;
 
 impl App {
     /// Begins to make or read tubes; those that were on their way are given up.

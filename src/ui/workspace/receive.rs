@@ -11,7 +11,7 @@ use crate::session::wire::LineState;
 use crate::session::{EventKind, Frame};
 use crate::ui::slices::view::slice_index;
 use crate::ui::study::loader::{Loading, Source};
-use crate::ui::study::open_study::OpenData;
+use crate::ui::study::open::open_study::OpenData;
 use crate::ui::study::openable::chosen_of;
 
 /// Longest time that a frame spends on the session's events.

@@ -10,7 +10,7 @@ use crate::operator::Accumulation;
 use crate::session::wire::{LineState, Remote};
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::recon_panel::GATHERED;
-use crate::ui::study::open_sweep::Arrivals;
+use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{NoticeAction, Notices};
 use crate::ui::widgets::theme;

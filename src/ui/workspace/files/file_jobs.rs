@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use egui::Context;
 
-use super::app::App;
 use super::dialogs::FileTask;
 use crate::data::Notice;
 use crate::session::RunId;
 use crate::task::BackgroundTask;
+use crate::ui::workspace::app::App;
 
 /// A file that is being written.
-pub(super) struct FileJob {
+pub(in crate::ui) struct FileJob {
     task: FileTask,
     path: PathBuf,
     /// Run and steps of the newest image when the writing began.
@@ -21,7 +21,7 @@ pub(super) struct FileJob {
 
 impl App {
     /// Writes a file in the background; notices and errors come when it is over.
-    pub(super) fn write_in_background(
+    pub(in crate::ui) fn write_in_background(
         &mut self,
         ctx: &Context,
         task: FileTask,
@@ -40,7 +40,7 @@ impl App {
     }
 
     /// Takes in the files that are written.
-    pub(super) fn receive_files(&mut self, ctx: &Context) {
+    pub(in crate::ui) fn receive_files(&mut self, ctx: &Context) {
         let is_over = |job: &mut FileJob| job.work.poll().map(|outcome| outcome.unwrap_or_else(|failure| Err(failure.into())));
         let mut done = Vec::new();
         self.file_jobs.retain_mut(|job| match is_over(job) {
@@ -63,12 +63,12 @@ impl App {
     }
 
     /// Waits until every file is written.
-    pub(super) fn finish_files(&mut self) {
+    pub(in crate::ui) fn finish_files(&mut self) {
         self.file_jobs.drain(..).for_each(|job| drop(job.work.wait()));
     }
 
     /// Says how it went with a file.
-    pub(super) fn file_is_done(&mut self, ctx: &Context, task: FileTask, path: &Path, outcome: Result<&str, String>) {
+    pub(in crate::ui) fn file_is_done(&mut self, ctx: &Context, task: FileTask, path: &Path, outcome: Result<&str, String>) {
         match outcome {
             Ok(done) => {
                 self.notify(ctx, Notice::info(format!("{} {done}", path.display())));

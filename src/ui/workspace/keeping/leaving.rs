@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 
 use egui::{Context, ViewportCommand};
 
-use super::actions::Action;
-use super::app::App;
-use super::dialogs::FileTask;
 use crate::data::{Notice, Roi};
 use crate::session::RunId;
 use crate::ui::study::loader::{Loaded, Loading, Source};
 use crate::ui::widgets::modal::modal_ui;
+use crate::ui::workspace::actions::Action;
+use crate::ui::workspace::app::App;
+use crate::ui::workspace::files::dialogs::FileTask;
 
 /// Time in which a run that nobody asked for is made again without a question, s.
 const QUICK_SECS: f64 = 60.0;
@@ -66,7 +66,7 @@ pub struct SavedWork {
     /// The regions as they were loaded, saved or taken from the study.
     rois: Vec<Roi>,
     /// Newest image, as run and steps, when one was saved.
-    pub(super) image: Option<(RunId, usize)>,
+    pub(in crate::ui) image: Option<(RunId, usize)>,
     /// Regions and run that were decided upon while the study that takes their place is on its way.
     decided: Option<(Vec<Roi>, RunId)>,
 }
@@ -112,7 +112,7 @@ impl Leaving {
 
 impl App {
     /// Closes the window or opens a study, after a question where work would be lost.
-    pub(super) fn leave(&mut self, ctx: &Context, leave: Leave) {
+    pub(in crate::ui) fn leave(&mut self, ctx: &Context, leave: Leave) {
         if self.leaving.is_some() {
             return;
         }
@@ -125,7 +125,7 @@ impl App {
     }
 
     /// Asks before the window closes.
-    pub(super) fn look_for_close(&mut self, ctx: &Context) {
+    pub(in crate::ui) fn look_for_close(&mut self, ctx: &Context) {
         if !ctx.input(|input| input.viewport().close_requested()) || self.may_close {
             return;
         }
@@ -185,7 +185,7 @@ impl App {
         self.go(ctx, leaving.leave);
     }
 
-    pub(super) fn apply_leave(&mut self, ctx: &Context, action: LeaveAction) {
+    pub(in crate::ui) fn apply_leave(&mut self, ctx: &Context, action: LeaveAction) {
         match action {
             LeaveAction::Save => {
                 if let Some(Leaving { unsaved, tasks, .. }) = &mut self.leaving {
@@ -213,7 +213,7 @@ impl App {
     }
 
     /// A file was not written after all: what it was to be saved for is given up.
-    pub(super) fn was_not_saved(&mut self, task: FileTask) {
+    pub(in crate::ui) fn was_not_saved(&mut self, task: FileTask) {
         if self.leaving.as_ref().is_some_and(|leaving| leaving.tasks.front() == Some(&task)) {
             self.stay();
         }
@@ -233,7 +233,7 @@ impl App {
     }
 
     /// A file was written: what it holds is no longer to be lost.
-    pub(super) fn was_saved(&mut self, ctx: &Context, task: FileTask) {
+    pub(in crate::ui) fn was_saved(&mut self, ctx: &Context, task: FileTask) {
         match task {
             FileTask::SaveRois | FileTask::SaveSession => self.rois_are_kept(),
             _ => {}
@@ -247,12 +247,12 @@ impl App {
     }
 
     /// Whether the regions are not as they are in a file or in the study.
-    pub(super) fn rois_are_edited(&self) -> bool {
+    pub(in crate::ui) fn rois_are_edited(&self) -> bool {
         self.rois.document.rois != self.saved.rois
     }
 
     /// The regions are as they are in a file or in the study.
-    pub(super) fn rois_are_kept(&mut self) {
+    pub(in crate::ui) fn rois_are_kept(&mut self) {
         self.saved.rois.clone_from(&self.rois.document.rois);
     }
 }

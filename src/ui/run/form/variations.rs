@@ -3,7 +3,7 @@
 use super::forms::Forms;
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, Choice, DataKind, Device, FILTER, Kind, Parameter, ProjectorChoice, Value};
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open::open_study::OpenStudy;
 
 /// One thing, by its name in the form, and the settings for each of its other values.
 pub struct Variation {

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::actions::Action;
 use crate::io::formats::{self, Access, Content, described, extensions};
 use crate::io::{Correction, files_written};
 use crate::task::BackgroundTask;
@@ -13,6 +12,7 @@ use crate::ui::study::list_form::ListTable;
 use crate::ui::study::openable::{STUDIES, studies};
 use crate::ui::widgets::modal::modal_ui;
 use crate::ui::widgets::picture_area::PictureArea;
+use crate::ui::workspace::actions::Action;
 
 /// A dialog that comes back empty sooner than a person can cancel it was never shown. (To find that there is none takes some
 /// hundredths of a second, on a busy machine ten times that.)

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use egui::{Context, RichText, Ui};
 
-use super::actions::Action;
-use super::app::App;
 use super::leaving::Leave;
 use super::saved_session::{SavedNumbers, SavedRun, SavedSession, SavedStudy};
 use crate::data::Notice;
 use crate::io::rois::RoiEntry;
 use crate::io::session_text;
 use crate::session::TubeSource;
-use crate::ui::run::forms::Forms;
+use crate::ui::run::form::forms::Forms;
 use crate::ui::run::run_view::RunView;
 use crate::ui::study::loader::{BUILT_IN, Source};
+use crate::ui::workspace::actions::Action;
+use crate::ui::workspace::app::App;
 
 /// Key in the window's storage.
 const KEY: &str = "last session";
@@ -103,14 +103,14 @@ impl App {
     ///
     /// # Errors
     /// There is no study, or the file cannot be written, as a sentence.
-    pub(super) fn save_session(&self, path: &Path) -> Result<(), String> {
+    pub(in crate::ui) fn save_session(&self, path: &Path) -> Result<(), String> {
         let session = self.session_now().ok_or("there is no session to save before a study is open")?;
         session.write(path).map_err(|error| error.to_string())
     }
 
     /// Keeps the user's work for the next start. A built-in study that started by itself and was left alone is none, and does not
     /// take the place of what is kept.
-    pub(super) fn keep_session(&self, storage: &mut dyn eframe::Storage) {
+    pub(in crate::ui) fn keep_session(&self, storage: &mut dyn eframe::Storage) {
         let is_first = matches!(&self.study.source, Some(Source::BuiltIn(study)) if *study == BUILT_IN[0]);
         if self.keeps_unread {
             return;
@@ -124,14 +124,14 @@ impl App {
     }
 
     /// Goes on with the session in a file.
-    pub(super) fn open_session(&mut self, ctx: &Context, path: &Path) {
+    pub(in crate::ui) fn open_session(&mut self, ctx: &Context, path: &Path) {
         match SavedSession::read(path) {
             Ok(session) => self.restore(ctx, session),
             Err(error) => self.notify(ctx, Notice::error(error.to_string())),
         }
     }
 
-    pub(super) fn apply_session(&mut self, ctx: &Context, action: SessionAction) {
+    pub(in crate::ui) fn apply_session(&mut self, ctx: &Context, action: SessionAction) {
         let offered = self.offered.take();
         if let (SessionAction::Restore, Some(session)) = (action, offered) {
             self.restore(ctx, session);
@@ -150,12 +150,12 @@ impl App {
     }
 
     /// The session that this study was opened for, if it was for one.
-    pub(super) fn restored_with(&mut self, source: &Source) -> Option<SavedSession> {
+    pub(in crate::ui) fn restored_with(&mut self, source: &Source) -> Option<SavedSession> {
         self.restoring.take().filter(|session| session.study.source().as_ref() == Ok(source))
     }
 
     /// Takes everything up but the study, which is there. Whether a start has to wait for tubes or a matrix.
-    pub(super) fn take_up(&mut self, ctx: &Context, session: SavedSession) -> bool {
+    pub(in crate::ui) fn take_up(&mut self, ctx: &Context, session: SavedSession) -> bool {
         match session.rois() {
             Ok(rois) => self.rois.set(rois),
             Err(reason) => self.notify(ctx, Notice::error(format!("the regions of restoring the session failed: {reason}"))),
@@ -181,7 +181,7 @@ impl App {
     }
 
     /// Tubes or a matrix that a restored session waited for have come, or will not come.
-    pub(super) fn start_if_it_waited(&mut self, ctx: &Context) {
+    pub(in crate::ui) fn start_if_it_waited(&mut self, ctx: &Context) {
         if std::mem::take(&mut self.study.starts_when_made) && self.options.autostart {
             self.start(ctx, false);
         }

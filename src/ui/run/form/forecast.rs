@@ -6,11 +6,11 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::forms::Forms;
-use super::live::LiveRun;
 use super::settings::SettingsForm;
 use crate::plan::{self, Forecast, Job, RunSettings, StartInfo, forecast};
 use crate::session::RunId;
 use crate::session::wire::Remote;
+use crate::ui::run::live::LiveRun;
 
 /// What a forecast was made for.
 #[derive(Clone, Debug, PartialEq)]

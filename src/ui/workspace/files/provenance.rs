@@ -4,9 +4,9 @@ use std::path::Path;
 
 use egui::Context;
 
-use super::app::App;
 use super::dialogs::FileTask;
 use crate::plan::Provenance;
+use crate::ui::workspace::app::App;
 
 impl App {
     /// What made the image on the screen: the run that is watched or the one before, at the iterate and with the filter of
@@ -19,7 +19,7 @@ impl App {
     ///
     /// # Errors
     /// There is no image, or it cannot be written, as a sentence.
-    pub(super) fn save_image(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
+    pub(in crate::ui) fn save_image(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
         let (Some(volume), Some(provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
@@ -36,7 +36,7 @@ impl App {
 
     /// Writes what made a table of the run's numbers beside it: that of the image on the screen where that is the run's, else
     /// of its newest.
-    pub(super) fn save_provenance_of_table(&mut self, ctx: &Context, path: &Path) {
+    pub(in crate::ui) fn save_provenance_of_table(&mut self, ctx: &Context, path: &Path) {
         let shown = self.run().shown_of().filter(|(_, run)| run.run == self.run().live.run).and(self.run().shown.volume());
         let provenance = match shown {
             Some(volume) => self.provenance().map(|provenance| provenance.of_image(volume)),

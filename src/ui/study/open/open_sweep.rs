@@ -2,12 +2,12 @@
 
 use egui::{ColorImage, TextureHandle, TextureOptions};
 
-use super::filter_curve::FilterCurve;
 use crate::data::{self, Direction, Notice, Projection, Sweep, SweepSpace};
 use crate::plan::{Acquisition, SweepFiles};
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
 use crate::session::Feed;
+use crate::ui::study::filter_curve::FilterCurve;
 
 /// Pace of a replay where the scanner's is not known, projections per second.
 const USUAL_PACE: f64 = 20.0;

@@ -4,7 +4,7 @@ use super::settings::SettingsForm;
 use super::stop_form::StopForm;
 use crate::plan::{DeviceChoice, Job, filter_settings};
 use crate::recon::FilterSettings;
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open::open_study::OpenStudy;
 
 /// The settings of a start.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use egui::Context;
 
-use super::app::App;
 use super::dialogs::{Dialogs, FileAction, FileTask, Overwrite, is_of_study, overwritten};
 use super::picture::is_png;
 use crate::data::Notice;
@@ -15,15 +14,16 @@ use crate::session::wire::Remote;
 use crate::ui::numbers::plot_options::PlotToSave;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::loader::Source;
+use crate::ui::workspace::app::App;
 
 impl App {
     /// Opens a dialog; whether it could, which is told if not.
-    pub(super) fn ask(&mut self, ctx: &Context, task: FileTask) -> bool {
+    pub(in crate::ui) fn ask(&mut self, ctx: &Context, task: FileTask) -> bool {
         self.ask_by(ctx, |dialogs, wake| dialogs.ask(task, wake))
     }
 
     /// Asks where to save a plot.
-    pub(super) fn ask_for_plot(&mut self, ctx: &Context, plot: PlotToSave) {
+    pub(in crate::ui) fn ask_for_plot(&mut self, ctx: &Context, plot: PlotToSave) {
         self.ask_by(ctx, |dialogs, wake| dialogs.ask_for_plot(plot, wake));
     }
 
@@ -37,7 +37,7 @@ impl App {
         is_asked
     }
 
-    pub(super) fn apply_file(&mut self, ctx: &Context, action: FileAction) {
+    pub(in crate::ui) fn apply_file(&mut self, ctx: &Context, action: FileAction) {
         match action {
             FileAction::Choose(task, path) => {
                 let files = overwritten(task, &path);
@@ -71,7 +71,7 @@ impl App {
 
     /// Takes the path that a dialog of the desktop was left with. It has asked about a file of this name, not about
     /// the other one of a pair, nor about a folder.
-    pub(super) fn take_from_desktop(&mut self, ctx: &Context, task: FileTask, path: PathBuf) {
+    pub(in crate::ui) fn take_from_desktop(&mut self, ctx: &Context, task: FileTask, path: PathBuf) {
         let files = if path.is_file() { Vec::new() } else { overwritten(task, &path) };
         self.do_unless_overwriting(ctx, task, path, files);
     }
@@ -93,7 +93,7 @@ impl App {
     }
 
     /// Does what a dialog was opened for; says how it went.
-    pub(super) fn do_with_file(&mut self, ctx: &Context, task: FileTask, path: &Path) {
+    pub(in crate::ui) fn do_with_file(&mut self, ctx: &Context, task: FileTask, path: &Path) {
         let sentence = |error: io::IoError| error.to_string();
         let path = &*self.on_its_machine(task, path);
         let outcome = match task {

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use strum::VariantArray as _;
 
-use super::list_panel::list_facts;
 use super::open_list::{Following, OpenList};
 use super::open_pairs::OpenPairs;
 use super::open_sweep::{Arrivals, OpenSweep};
 use super::open_tubes::OpenTubes;
-use super::pair_panel::pair_facts;
-use super::sweep_facts::sweep_facts;
 use crate::data::{Counts, Notice, Study};
 use crate::operator::Accumulation;
 use crate::plan::{Data, ListAcquisition, ListFiles, ScanFiles, SetupProblem, StudyFiles, SubsetRule, scanner_of_tubes};
 use crate::scanner::{self, InPlane, Scanner};
 use crate::session::Feed;
+use crate::ui::study::list_panel::list_facts;
+use crate::ui::study::pair_panel::pair_facts;
+use crate::ui::study::sweep_facts::sweep_facts;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 

@@ -10,14 +10,14 @@
 
 use egui::Context;
 
-use super::app::App;
 use crate::data::Notice;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::calibration::Calibration;
+use crate::ui::workspace::app::App;
 
 impl App {
     /// Forgets what belongs to the study before; the new one is open already.
-    pub(super) fn begin_fresh(&mut self, ctx: &Context) {
+    pub(in crate::ui) fn begin_fresh(&mut self, ctx: &Context) {
         // (The reference went with its runs.)
         let run = self.runs.active_mut();
         run.post_filter_mm = 0.0;

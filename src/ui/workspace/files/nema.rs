@@ -6,7 +6,6 @@ use std::sync::Arc;
 use egui::Context;
 use jiff::Timestamp;
 
-use super::app::App;
 use super::dialogs::FileTask;
 use crate::data::{Notice, Roi, RoiRole, Volume};
 use crate::io;
@@ -15,14 +14,15 @@ use crate::measure::nema_nu4;
 use crate::plan::Provenance;
 use crate::report::{NemaReport, PdfError, nema_nu4_pdf, nema_pdf};
 use crate::ui::rois::action::NemaStandard;
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open::open_study::OpenStudy;
+use crate::ui::workspace::app::App;
 
 /// What is said where no image is on the screen.
 const NO_IMAGE: &str = "there is no image to measure yet";
 
 impl App {
     /// Puts the template of a phantom in the image on the screen in the place of the regions.
-    pub(super) fn place_nema(&mut self, ctx: &Context, standard: NemaStandard) {
+    pub(in crate::ui) fn place_nema(&mut self, ctx: &Context, standard: NemaStandard) {
         let Some(volume) = self.run().shown.volume() else { return self.notify(ctx, Notice::error(NO_IMAGE)) };
         let rois = match standard {
             NemaStandard::Body => nema::find(volume, &NemaKnown::default())
@@ -43,7 +43,7 @@ impl App {
     ///
     /// # Errors
     /// There is no image. That the phantom is not found in it, or the file cannot be written, is told later.
-    pub(super) fn write_nema_report(&mut self, ctx: &Context, standard: NemaStandard, path: &Path) -> Result<(), String> {
+    pub(in crate::ui) fn write_nema_report(&mut self, ctx: &Context, standard: NemaStandard, path: &Path) -> Result<(), String> {
         let sources = ReportSources {
             volume: self.run().shown.image().ok_or(NO_IMAGE)?.clone(),
             rois: self.rois.document.rois.clone(),

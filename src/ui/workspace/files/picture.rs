@@ -9,15 +9,15 @@ use eframe::egui_wgpu::{RenderState, Renderer, RendererOptions, ScreenDescriptor
 use egui::epaint::{ClippedPrimitive, ClippedShape, ImageDelta, Primitive};
 use egui::{Context, Popup, RawInput, Rect, TextureId};
 
-use super::app::App;
 use super::dialogs::FileTask;
 use crate::io::{Picture, write_png};
 use crate::render::{Offscreen, RenderError, VolumeSlot};
 use crate::ui::slices::beside::BesideView;
 use crate::ui::slices::slice_paint;
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
+use crate::ui::workspace::app::App;
 
 /// Pixels of a picture along each side of a pixel of the window.
 const FINENESS: f32 = 2.0;
@@ -42,7 +42,13 @@ impl App {
     /// # Errors
     /// The part is not in the window, the graphics adapter cannot draw so many pixels, or the file cannot be written, as a
     /// sentence.
-    pub(super) fn save_picture(&mut self, ctx: &Context, task: FileTask, area: PictureArea, path: &Path) -> Result<(), String> {
+    pub(in crate::ui) fn save_picture(
+        &mut self,
+        ctx: &Context,
+        task: FileTask,
+        area: PictureArea,
+        path: &Path,
+    ) -> Result<(), String> {
         if !is_png(path) {
             return Err(format!("{}: pictures are saved as PNG; let the name end in .png", path.display()));
         }
@@ -131,7 +137,7 @@ impl App {
 }
 
 /// Whether a path is that of a PNG file.
-pub(super) fn is_png(path: &Path) -> bool {
+pub(in crate::ui) fn is_png(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"))
 }
 

@@ -9,7 +9,7 @@ use crate::plan::{
     self, AlgorithmChoice, Data, DataKind, DeviceChoice, Parameters, ProjectorChoice, Rays, ResearchSettings, RunSettings,
     SetupError, SubsetRule, Traits, Value,
 };
-use crate::ui::study::open_study::OpenStudy;
+use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::fields::held_within;
 
 /// The form's fields.
