@@ -39,7 +39,7 @@ pub struct ListModel<B: Backend, A, D = EventSpace> {
 
 impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
     /// The model of the events of `space` under an operator. `data` = where its values lie: the space itself, or this member's among
-    /// those of all ([`crate::operator::EventLines::for_team`]). `sensitivity` = Σ over all pairs that could have counted of m_p a_pj,
+    /// those of all ([`crate::operator::EventProjector::for_team`]). `sensitivity` = Σ over all pairs that could have counted of m_p a_pj,
     /// coefficients of the operator's images; with time of flight Σ over all d as well.
     ///
     /// # Errors
