@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::Volume;
+use crate::data::volume::Volume;
 
 /// Linear attenuation coefficients at 511 keV, out of a file.
 #[derive(Clone, Debug, PartialEq)]

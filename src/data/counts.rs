@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Michelogram;
 use crate::coded::coded;
+use crate::data::michelogram::Michelogram;
 use crate::scanner::ScanGeometry;
 
 /// Measured counts with their corrections: ȳ = multiplicative ⊙ (A x) + additive.

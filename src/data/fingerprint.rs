@@ -1,6 +1,6 @@
 //! A number that tells what something was made of.
 
-use super::Volume;
+use crate::data::volume::Volume;
 use crate::geometry::Grid;
 
 /// 2⁸⁸ + 2⁸ + 59, and where nothing was taken in yet: those of FNV-1a with 128 bits (draft-eastlake-fnv).

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Notice, Origin, Roi, Volume};
+use crate::data::notice::Notice;
+use crate::data::origin::Origin;
+use crate::data::rois::roi::Roi;
+use crate::data::volume::Volume;
 
-/// What was measured (`M`: [`Counts`](super::Counts), [`Sweep`](super::Sweep)), with all that does not depend on its kind.
+/// What was measured (`M`: [`Counts`](crate::data::counts::Counts), [`Sweep`](crate::data::sweep::Sweep)), with all that does not depend on its kind.
 ///
 /// ```
 /// use tomoscope::data::{Notice, Study};

@@ -16,8 +16,8 @@
 //! Unlike the symmetries of rotation and reflection this is an approximation: [`SuperLors::deviation`] tells how far the tubes
 //! move.
 
-use super::super_lors::{SharingDeviation, SuperLorError, SuperLors};
-use super::tubes::TubeSet;
+use crate::data::super_lors::{SharingDeviation, SuperLorError, SuperLors};
+use crate::data::tubes::TubeSet;
 
 impl SuperLors {
     /// Tubes that are shared so. `num_pairs` = how many crystal pairs each tube is the mean over, `[radial][ring difference]`,
@@ -133,7 +133,7 @@ fn smooth_along(tube: &[f64], row_len: usize, reach: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::TubeSampling;
+    use crate::data::tubes::TubeSampling;
 
     /// 5 × 3 tubes of 7 × 1 × 3 samples.
     fn tubes(value: impl Fn(usize) -> f32) -> TubeSet {

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::super_lors::{SharingDeviation, SuperLors};
 use crate::coded::coded;
+use crate::data::super_lors::{SharingDeviation, SuperLors};
 use crate::scanner::ScanGeometry;
 
 /// How the tubes of response of a scanner are sampled.

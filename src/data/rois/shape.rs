@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Isocontour;
+use super::isocontour::Isocontour;
 
 /// The plane that a flat ROI lies in, and in which others are turned.
 ///
@@ -140,7 +140,7 @@ impl RoiShape {
     }
 
     /// Its image in the plane x = 0 through its centre.
-    pub(super) fn mirrored_x(&self) -> Self {
+    pub(in crate::data) fn mirrored_x(&self) -> Self {
         match self {
             RoiShape::Polygon { points_mm, plane } => {
                 let axis = plane.axes().0.iter().position(|axis| *axis == 0);

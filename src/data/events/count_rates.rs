@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::events::EventChunk;
+use super::chunk::EventChunk;
 use super::scan_time::ScanTime;
 
 /// Bins of time at most.
@@ -85,7 +85,7 @@ impl CountRates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Events;
+    use crate::data::events::chunk::Events;
 
     fn chunk(times_ms: &[u32], delayed_ms: &[u32], intervals_ms: Vec<[u32; 2]>) -> EventChunk {
         let events = |times_ms: &[u32]| Events { times_ms: times_ms.to_vec(), ..Events::default() };

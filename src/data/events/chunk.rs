@@ -13,7 +13,8 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Attenuation, Fingerprint};
+use crate::data::attenuation::Attenuation;
+use crate::data::fingerprint::Fingerprint;
 use crate::scanner::Detectors;
 
 /// c, mm/ps.
@@ -112,7 +113,7 @@ pub struct EventChunk {
     pub prompts: Events,
     /// Coincidences with one side delayed: a sample of the randoms.
     pub delayeds: Events,
-    /// Time blocks whose events begin here: begin and end, ms. Their events have [their middles](super::middle_ms) as times.
+    /// Time blocks whose events begin here: begin and end, ms. Their events have [their middles](super::scan_time::middle_ms) as times.
     pub intervals_ms: Vec<[u32; 2]>,
 }
 

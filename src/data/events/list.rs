@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::chunk::{Events, ListFacts};
 use super::count_rates::CountRates;
-use super::events::{Events, ListFacts};
 use super::scan_time::{FrameTime, ScanTime};
 
 /// What is told of the events of a list.

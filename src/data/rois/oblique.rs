@@ -3,9 +3,12 @@
 //! A prism and voxels are bounded by flat faces: each is cut along straight pieces, between every other crossing of its sides with
 //! the plane, as a polygon's inside is counted. An ellipsoid's cut is an ellipse.
 
-use super::roi_figure::{Body, Figure};
-use super::roi_outline::closed;
-use super::{CutLine, Isocontour, Roi, RoiPlane};
+use super::figure::{Body, Figure};
+use super::isocontour::Isocontour;
+use super::outline::CutLine;
+use super::outline::closed;
+use super::roi::Roi;
+use super::shape::RoiPlane;
 use crate::geometry::{Point, Vector};
 
 /// A plane in any direction.
@@ -137,7 +140,8 @@ fn voxel_face(middle: Point, voxel_mm: [f64; 3], axis: usize, side: f64) -> [Poi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{IsocontourRecipe, RoiShape};
+    use crate::data::rois::isocontour::IsocontourRecipe;
+    use crate::data::rois::shape::RoiShape;
     use crate::geometry::Grid;
 
     /// A plane through a point, turned about z and then tilted.

@@ -12,7 +12,9 @@ use std::ops::Range;
 
 use rand_philox::Philox;
 
-use super::{EventChunk, Events, ListFacts, Notice, frame_words};
+use super::chunk::{EventChunk, Events, ListFacts};
+use super::frames::frame_words;
+use crate::data::notice::Notice;
 
 /// Most frames that a notice names.
 const MOST_NAMED: usize = 5;

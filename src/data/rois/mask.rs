@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::Roi;
-use super::roi_figure::{Body, Figure, Turn};
+use super::figure::{Body, Figure, Turn};
+use super::roi::Roi;
 use crate::geometry::Grid;
 
 /// The voxels of a ROI on one grid, with the fraction of each that lies inside. Clones share them.
@@ -235,7 +235,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::data::{RoiPlane, RoiShape};
+    use crate::data::rois::shape::{RoiPlane, RoiShape};
 
     /// All points of all voxels, without the short way for those wholly inside or outside.
     #[test]

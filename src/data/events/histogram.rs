@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Events, Michelogram};
+use super::chunk::Events;
+use crate::data::michelogram::Michelogram;
 use crate::scanner::{Cylinder, CylinderBin, ScanGeometry};
 
 /// Counts of the bins of [`Cylinder::geometry`].

@@ -1,7 +1,9 @@
 //! The lines along which slices cut regions.
 
-use super::roi_figure::{Body, Figure, sides};
-use super::{Isocontour, Roi, RoiPlane};
+use super::figure::{Body, Figure, sides};
+use super::isocontour::Isocontour;
+use super::roi::Roi;
+use super::shape::RoiPlane;
 use crate::geometry::{Point, dot};
 
 /// Corners of the polygon that the cut of an ellipsoid is drawn as.
@@ -71,7 +73,13 @@ impl Roi {
 
     /// The cut of an ellipsoid xᵀ A x = 1 at a distance d from its centre: with A in blocks of the slice's `ways` (right and down,
     /// and its normal: P, q, r), the ellipse (y + d P⁻¹q)ᵀ P (y + d P⁻¹q) = 1 − d² (r − qᵀP⁻¹q).
-    pub(super) fn ellipsoid_cut(&self, half_mm: [f64; 3], of_turn: RoiPlane, ways: [Point; 3], d: f64) -> Option<CutLine> {
+    pub(in crate::data) fn ellipsoid_cut(
+        &self,
+        half_mm: [f64; 3],
+        of_turn: RoiPlane,
+        ways: [Point; 3],
+        d: f64,
+    ) -> Option<CutLine> {
         let turn = self.turn();
         let ([ta, tb], tn) = of_turn.axes();
         // A = R diag(1/half²) Rᵀ: its value for two unit vectors is the product of what they are before the turn.
@@ -106,7 +114,7 @@ fn along(axis: usize) -> Point {
     std::array::from_fn(|k| f64::from(u8::from(k == axis)))
 }
 
-pub(super) fn closed(mut corners: CutLine) -> CutLine {
+pub(in crate::data) fn closed(mut corners: CutLine) -> CutLine {
     corners.extend(corners.first().copied());
     corners
 }

@@ -2,14 +2,16 @@
 
 use std::f64::consts::TAU;
 
-use super::{Isocontour, Roi, RoiPlane, RoiShape};
+use super::isocontour::Isocontour;
+use super::roi::Roi;
+use super::shape::{RoiPlane, RoiShape};
 
 /// Corners of the polygon that an ellipse is drawn as: a multiple of four, so that the ends of its axes are among them.
 const CORNERS_OF_ELLIPSE: usize = 96;
 
 /// A figure in a plane, about its centre and before it is turned, mm.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Figure<'a> {
+pub(in crate::data) enum Figure<'a> {
     /// Half of the axes.
     Ellipse([f64; 2]),
     /// Half of the sides.
@@ -20,7 +22,7 @@ pub(super) enum Figure<'a> {
 
 /// What a shape consists of.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Body<'a> {
+pub(in crate::data) enum Body<'a> {
     /// A figure, and how far it reaches along the plane's normal; `None` = it is in one slice.
     Prism { figure: Figure<'a>, plane: RoiPlane, thickness_mm: Option<f64> },
     /// Half of the axes along x, y, z, and the plane in which it is turned.
@@ -31,14 +33,14 @@ pub(super) enum Body<'a> {
 
 /// A turn in a plane, from its first axis towards its second.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(in crate::data) struct Turn {
     cos: f64,
     sin: f64,
 }
 
 impl Roi {
     /// What it consists of.
-    pub(super) fn body(&self) -> Body<'_> {
+    pub(in crate::data) fn body(&self) -> Body<'_> {
         let prism = |figure, plane| Body::Prism { figure, plane, thickness_mm: self.thickness_mm };
         match &self.shape {
             RoiShape::Circle { radius_mm, plane } => prism(Figure::Ellipse([*radius_mm; 2]), *plane),
@@ -67,7 +69,7 @@ impl Roi {
     }
 
     /// How it is turned.
-    pub(super) fn turn(&self) -> Turn {
+    pub(in crate::data) fn turn(&self) -> Turn {
         // Exact where it is not turned at all.
         let (sin, cos) = if self.shape.can_turn() { self.angle_deg.to_radians().sin_cos() } else { (0.0, 1.0) };
         Turn { cos, sin }
@@ -159,6 +161,6 @@ impl Figure<'_> {
 }
 
 /// The sides of a polygon, from each corner to the next.
-pub(super) fn sides(corners: &[[f64; 2]]) -> impl Iterator<Item = [[f64; 2]; 2]> {
+pub(in crate::data) fn sides(corners: &[[f64; 2]]) -> impl Iterator<Item = [[f64; 2]; 2]> {
     corners.iter().zip(corners.iter().cycle().skip(1)).map(|(from, to)| [*from, *to])
 }

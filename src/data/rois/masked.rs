@@ -3,7 +3,8 @@
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Roi, RoiMask};
+use super::mask::RoiMask;
+use super::roi::Roi;
 use crate::geometry::Grid;
 
 /// Grids for which a region keeps its masks: of the run, of the image of the run before that is still shown, of one more.
@@ -72,7 +73,8 @@ impl PartialEq for MaskedRois {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{RoiRole, RoiShape};
+    use crate::data::rois::roi::RoiRole;
+    use crate::data::rois::shape::RoiShape;
 
     fn ball(x_mm: f64) -> Roi {
         let shape = RoiShape::Sphere { radius_mm: 3.0 };

@@ -55,7 +55,7 @@ impl Isocontour {
     }
 
     /// So many times as large.
-    pub(super) fn scaled(&self, factor: f64) -> Self {
+    pub(in crate::data) fn scaled(&self, factor: f64) -> Self {
         let mut scaled = self.clone();
         scaled.grid.voxel_mm = self.grid.voxel_mm.map(|v| v * factor);
         scaled.grid.origin_mm = self.grid.origin_mm.map(|v| v * factor);
@@ -64,7 +64,7 @@ impl Isocontour {
     }
 
     /// Its image in the plane x = 0.
-    pub(super) fn mirrored_x(&self) -> Self {
+    pub(in crate::data) fn mirrored_x(&self) -> Self {
         let mut mirrored = self.clone();
         let last = self.grid.mm_from_voxel(self.grid.size.map(|n| n as f64 - 1.0));
         mirrored.grid.origin_mm[0] = -last[0];
@@ -73,7 +73,7 @@ impl Isocontour {
     }
 
     /// The part of a box that lies inside, 0 … 1; its centre is relative to the region's, its half sides are in mm.
-    pub(super) fn part_inside(&self, centre: Point, half_mm: [f64; 3]) -> f64 {
+    pub(in crate::data) fn part_inside(&self, centre: Point, half_mm: [f64; 3]) -> f64 {
         let [x, y, z] = std::array::from_fn(|a| self.overlaps(a, centre[a], half_mm[a]));
         let [nx, ny, _] = self.grid.size;
         let mut part = 0.0;

@@ -1,6 +1,6 @@
 //! Regions of interest: a shape in mm with a name, and what it stands for.
 
-use super::RoiShape;
+use super::shape::RoiShape;
 use crate::coded::coded;
 use crate::geometry::Point;
 
