@@ -8,6 +8,7 @@ pub mod frame_series;
 pub mod frame_slider;
 pub mod likeness;
 pub mod live;
+mod on_screen;
 pub mod post_filter;
 pub mod recon_panel;
 pub mod reference;

@@ -15,11 +15,11 @@ use super::recon_panel::{GATHERED, why_not};
 use super::reference::ReferenceChoice;
 use super::roi_edits::RoiEdits;
 use super::run_frames::has_events;
-use super::shown::{IterateId, Past, Shown};
+use super::shown::{Past, Shown};
 use crate::data::{FrameTime, MaskedRois, Notice, Roi};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, Forecast, Job, Provenance};
+use crate::plan::{DeviceChoice, Forecast, Job};
 use crate::render::Palette;
 use crate::session::wire::Remote;
 use crate::session::{Command, Control, Event, Frame, PeakLine, RunId, Session, StopRule};
@@ -28,7 +28,6 @@ use crate::ui::rois::state::RoiState;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colouring::Colouring;
-use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
 
 /// How long each image is seen while the past is played.
@@ -84,7 +83,7 @@ pub struct RunView {
     /// How it goes.
     pub live: LiveRun,
     /// The run before, whose image may still be on the screen.
-    left: LiveRun,
+    pub(super) left: LiveRun,
     /// The image on the screen.
     pub shown: Shown,
     /// Its palette and window.
@@ -531,77 +530,5 @@ impl RunView {
     /// After what time the curves, which are not up to date, may be made again.
     pub fn curves_wait(&self) -> Option<Duration> {
         self.curves_are_old.then(|| self.curves_due.saturating_duration_since(Instant::now()))
-    }
-
-    /// The grid of the newest image, also of one of which only slices have come.
-    pub fn grid_shown(&self) -> Option<&Grid> {
-        self.shown.ahead().map(|ahead| &ahead.grid).or_else(|| Some(&self.shown.chosen()?.1.grid))
-    }
-
-    /// The number by which an image is called.
-    pub(super) fn number(&self, iteration: usize, subiteration: usize) -> usize {
-        self.live.course().number(iteration, subiteration)
-    }
-
-    /// The number of the image of the past on the screen, if it is one.
-    pub fn past_number(&self) -> Option<usize> {
-        let (id, _) = self.shown.chosen().filter(|_| self.shown.is_past())?;
-        Some(self.number(id.iteration, id.subiteration))
-    }
-
-    /// The number of the kept image nearest to a place of the curves' horizontal axis.
-    pub fn nearest_kept(&self, place: f64) -> Option<usize> {
-        let distance = |number: &usize| (*number as f64 - place).abs();
-        self.kept.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
-    }
-
-    /// The number of the image on the screen, whichever run's it is.
-    pub fn shown_number(&self) -> Option<usize> {
-        let (id, live) = self.shown_of()?;
-        Some(live.course().number(id.iteration, id.subiteration))
-    }
-
-    /// The image on the screen and the run that made it: the one that is watched, or still the one before.
-    pub fn shown_of(&self) -> Option<(IterateId, &LiveRun)> {
-        let id = self.shown.id()?;
-        let live = [&self.live, &self.left].into_iter().find(|live| live.run == id.run);
-        live.or_else(|| self.series.as_ref()?.run(id.run)).map(|live| (id, live))
-    }
-
-    /// What is on the screen, in words.
-    pub fn shown_words(&self) -> String {
-        let whole = self.whole_words();
-        let Some(id) = self.shown.given_ahead() else { return whole };
-        let slices = format!("slices of {}", id.words(&self.live.course(), self.live.num_subsets()));
-        if whole.is_empty() { slices } else { format!("{whole}; {slices}") }
-    }
-
-    /// The whole image on the screen, in words.
-    fn whole_words(&self) -> String {
-        let Some((id, live)) = self.shown_of() else { return String::new() };
-        let mut words = id.words(&live.course(), live.num_subsets());
-        match self.shown_frame() {
-            Some(frame) => words = format!("{frame}: {words}"),
-            None if live.run != self.live.run => words += " of the run before",
-            None => {}
-        }
-        if let Some(fwhm_mm) = self.shown.filter_mm() {
-            words += &format!(", {}", format::filtered(fwhm_mm));
-        }
-        words
-    }
-
-    /// What made the image on the screen: the run that is watched or the one before, at the iterate and with the filter of
-    /// this very image.
-    pub fn provenance(&self) -> Option<Provenance> {
-        let (id, run) = self.shown_of()?;
-        run.provenance(id.subiteration, self.shown.filter_mm())
-    }
-
-    /// The same in words.
-    pub fn provenance_words(&self) -> String {
-        let (Some((_, run)), Some(provenance)) = (self.shown_of(), self.provenance()) else { return String::new() };
-        let before = if run.run == self.live.run || self.shown_frame().is_some() { "" } else { "the run before: " };
-        format!("{before}{}", provenance.line())
     }
 }

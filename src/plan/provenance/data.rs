@@ -1,0 +1,171 @@
+//! What an image was made of: its data, a frame of it, and its corrections.
+
+use serde::{Deserialize, Serialize};
+
+use super::file_name;
+use crate::data::{Counts, EventList, FrameTime, Origin, Phase, Study, Sweep};
+use crate::plan::job::Job;
+use crate::plan::job::settings::RunSettings;
+
+/// What an image was made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataRecord {
+    /// The study's name.
+    pub title: String,
+    /// Name of the file; `None` for a simulation that was not written.
+    pub file: Option<String>,
+    /// What a sweep is an image of: "3D", or "2D, axes z and y".
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub space: Option<String>,
+    /// File of the reference spectrum of a continuous-wave sweep.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reference: Option<String>,
+    /// How complex spectra were made real.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phase: Option<Phase>,
+    /// The frame of a list of events.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub frame: Option<FrameRecord>,
+}
+
+/// A part of the time of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRecord {
+    /// Its beginning, s from that of the scan.
+    pub start_secs: f64,
+    /// How long was measured in it, s.
+    pub duration_secs: f64,
+    /// Its end, s; `None` = start and duration.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub end_secs: Option<f64>,
+    /// The limits that were asked for, s; `None` = the same.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub requested_secs: Option<[f64; 2]>,
+    /// The seed by which time blocks at its limits were divided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub split_seed: Option<u64>,
+}
+
+impl From<&FrameTime> for FrameRecord {
+    fn from(frame: &FrameTime) -> Self {
+        let secs = |ms: u32| f64::from(ms) / 1e3;
+        Self {
+            start_secs: secs(frame.limits_ms.start),
+            duration_secs: frame.duration_ms as f64 / 1e3,
+            end_secs: Some(secs(frame.limits_ms.end)),
+            requested_secs: Some([frame.requested_ms.start, frame.requested_ms.end].map(secs)),
+            split_seed: frame.split_seed,
+        }
+    }
+}
+
+impl FrameRecord {
+    pub(super) fn words(&self) -> String {
+        format!("frame {}–{} s", self.start_secs, self.end_secs())
+    }
+
+    /// Returns its end, s.
+    pub fn end_secs(&self) -> f64 {
+        self.end_secs.unwrap_or(self.start_secs + self.duration_secs)
+    }
+
+    /// Returns all of a series of frames as one; `None` without any.
+    pub fn whole(frames: &[Self]) -> Option<Self> {
+        let (first, last) = (frames.first()?, frames.last()?);
+        let requested = first.requested_secs.zip(last.requested_secs);
+        Some(Self {
+            duration_secs: frames.iter().map(|frame| frame.duration_secs).sum(),
+            end_secs: Some(last.end_secs()),
+            requested_secs: requested.map(|([from, _], [_, to])| [from, to]),
+            ..*first
+        })
+    }
+
+    /// Returns the time between the beginnings of neighbours and the duration of all, s, where both are the same.
+    pub fn step_secs(frames: &[Self]) -> Option<f64> {
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        let duration = frames.first()?.duration_secs;
+        let is_whole = |frame: &Self| same(frame.duration_secs, duration) && same(frame.end_secs() - frame.start_secs, duration);
+        let is_regular =
+            frames.iter().all(is_whole) && frames.windows(2).all(|pair| same(pair[0].end_secs(), pair[1].start_secs));
+        is_regular.then_some(duration)
+    }
+}
+
+impl DataRecord {
+    /// Of a study of this name out of these files.
+    pub fn new(title: &str, origin: &Origin) -> Self {
+        let name = |path: &Option<_>| path.as_deref().map(file_name);
+        let (file, reference) = (name(&origin.measured), name(&origin.reference));
+        Self { title: title.to_owned(), file, space: None, reference, phase: None, frame: None }
+    }
+
+    /// Of the data of a job.
+    pub fn of_job(job: &Job) -> Self {
+        let Study { title, origin, measured, .. } = &*job.study;
+        if let Some(acquisition) = measured.sweep() {
+            return acquisition.look(|sweep| Self::of_sweep(title, origin, sweep));
+        }
+        measured.events().map_or_else(|| Self::new(title, origin), |list| Self::of_list(title, origin, list, &job.settings))
+    }
+
+    /// Of a list of events, or of a frame of it.
+    fn of_list(title: &str, origin: &Origin, list: &EventList, settings: &RunSettings) -> Self {
+        let frame_ms = settings.frame_ms.as_ref().or(list.frame_ms.as_ref());
+        let frame = frame_ms.map(|frame_ms| FrameRecord::from(&list.frame_time(frame_ms)));
+        Self { frame, ..Self::new(title, origin) }
+    }
+
+    /// Of a sweep.
+    pub fn of_sweep(title: &str, origin: &Origin, sweep: &Sweep) -> Self {
+        let (space, phase) = (Some(sweep.space.to_string()), sweep.facts.phase);
+        Self { space, phase, ..Self::new(title, origin) }
+    }
+}
+
+/// What counts were corrected by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrectionRecord {
+    /// File of the factors; [`SIMULATED`] where they come from no file, `None` = 1.
+    pub multiplicative: Option<String>,
+    /// File of the background; [`SIMULATED`] where it comes from no file, `None` = 0.
+    pub additive: Option<String>,
+    /// Whether the background was divided by the factors in its file.
+    pub additive_inside: bool,
+    /// File of a list's map of attenuation.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub attenuation: Option<String>,
+}
+
+/// What stands for the file of a correction that was simulated with the data.
+pub const SIMULATED: &str = "simulated with the data";
+
+/// What stands for the file of a correction that a list of events tells itself.
+const OF_THE_LIST: &str = "from the file";
+
+impl CorrectionRecord {
+    /// Of a list, which tells them itself.
+    pub fn of_list(list: &EventList) -> Self {
+        let numbers = list.numbers();
+        let told = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
+        let randoms = if numbers.num_delayeds > 0 { "delayed coincidences" } else { OF_THE_LIST };
+        let multiplicative = told(numbers.has_factors, OF_THE_LIST);
+        let attenuation = list.facts.attenuation.map().map(|map| file_name(&map.file));
+        let additive = told(numbers.has_background, randoms);
+        Self { multiplicative, additive, additive_inside: false, attenuation }
+    }
+
+    /// Of counts with or without corrections, from these files.
+    pub fn new(origin: &Origin, counts: &Counts) -> Self {
+        let Counts { multiplicative: factors, additive: background, .. } = counts;
+        let Origin { multiplicative, additive, additive_inside, .. } = origin;
+        let name =
+            |is_there: bool, path: &Option<_>| is_there.then(|| path.as_deref().map_or_else(|| SIMULATED.to_owned(), file_name));
+        Self {
+            multiplicative: name(factors.is_some(), multiplicative),
+            additive: name(background.is_some(), additive),
+            additive_inside: *additive_inside && background.is_some(),
+            attenuation: None,
+        }
+    }
+}
