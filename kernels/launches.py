@@ -364,8 +364,8 @@ def heading(file, text, structs, elsewhere):
     near = [f"use super::{home}::{braced(names)};" for home, names in elsewhere.items() if names]
     lines += sorted([*near, *(["use super::start;"] if used("start") else [])])
     lines += ["use crate::cuda::CudaError;"] if used("CudaError") else []
+    lines += ["use crate::cuda::device::texture::Texture;"] if used(TEXTURE) else []
     lines += [f"use crate::cuda::kernel::{braced(kernel)};"] if kernel else []
-    lines += ["use crate::cuda::texture::Texture;"] if used(TEXTURE) else []
     lines += [f"use {path};" for kind, path in KNOWN.items() if used(kind)]
     return [*lines, *([""] if lines[-1] else [])]
 
@@ -388,8 +388,8 @@ MODULES
 use cudarc::driver::{LaunchArgs, LaunchConfig};
 
 use super::CudaError;
+use super::device::probe::guarded;
 use super::kernel::Kernel;
-use super::probe::guarded;
 
 /// Starts a kernel on the stream of `launch`.
 fn start(kernel: &Kernel, mut launch: LaunchArgs<'_>, shape: LaunchConfig) -> Result<(), CudaError> {

@@ -9,10 +9,10 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
 
 use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow, RecordRow};
+use super::device::pacing::Pace;
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, one_each};
 use super::launches::axial_runs::{Kernels, Tables};
-use super::pacing::Pace;
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::shared_runs::SharedRuns;
 use super::{CudaArray, CudaBackend, CudaError};

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceRepr, LaunchConfig};
 
+use super::device::peers::Peers;
+use super::device::probe::{guarded, open};
 use super::display::CudaDisplay;
 use super::kernel::{BLOCK, one_each};
 use super::launches::{arrays, em_update, reductions};
-use super::peers::Peers;
-use super::probe::{guarded, open};
 use super::{CudaError, DeviceInfo};
 use crate::algebra::{Backend, BackendError, Image, Kind, PendingVolume};
 use crate::data::{RoiMask, RoiSums};

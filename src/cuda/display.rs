@@ -7,8 +7,8 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DriverError, PinnedHostSlice};
 use rayon::prelude::*;
 
+use super::device::probe::guarded;
 use super::kernel::one_each;
-use super::probe::guarded;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{BackendError, Image, PendingVolume};
 

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use cudarc::driver::CudaSlice;
 
+use super::device::probe::guarded;
 use super::kernel::one_each;
-use super::probe::guarded;
 use super::projecting::Sum;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Backend, Data, Image};

@@ -9,7 +9,7 @@ use cudarc::driver::{
 use cudarc::nvrtc::Ptx;
 
 use super::CudaError;
-use super::probe::guarded;
+use super::device::probe::guarded;
 
 /// Threads of a block in kernels with one thread per value.
 pub(super) const BLOCK: u32 = 256;

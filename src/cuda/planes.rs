@@ -2,10 +2,10 @@
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 
+use super::device::pacing::Pace;
+use super::device::probe::guarded;
 use super::kernel::one_each;
 use super::launches::planes::{Kernels, LinearKernel, Plan as PlanHead, Plane, Planes};
-use super::pacing::Pace;
-use super::probe::guarded;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::Image;
 use crate::data::Direction;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::CudaSlice;
 
+use super::device::pacing::Pace;
 use super::fixed_point::FixedPoint;
-use super::pacing::Pace;
 use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, Image};
 use crate::operator::{Accumulation, LinearOperator, OperatorError, Subset, check_lengths};

@@ -3,12 +3,12 @@
 
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
 
+use super::device::pacing::Pace;
+use super::device::probe::guarded;
 use super::kernel::{Kernel, one_each};
 use super::launches::montecarlo_crystals::Crystals;
 use super::launches::montecarlo_track::MaterialTables;
 use super::launches::response_montecarlo::{Functions, Kernels, Ring, Simulation};
-use super::pacing::Pace;
-use super::probe::guarded;
 use super::{CudaBackend, CudaError};
 use crate::algebra::RingBasis;
 use crate::coded::PassedOn;

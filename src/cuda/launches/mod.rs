@@ -29,8 +29,8 @@ pub mod tubes_montecarlo;
 use cudarc::driver::{LaunchArgs, LaunchConfig};
 
 use super::CudaError;
+use super::device::probe::guarded;
 use super::kernel::Kernel;
-use super::probe::guarded;
 
 /// Starts a kernel on the stream of `launch`.
 fn start(kernel: &Kernel, mut launch: LaunchArgs<'_>, shape: LaunchConfig) -> Result<(), CudaError> {

@@ -9,8 +9,8 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, DeviceRepr, LaunchArgs, 
 
 use super::start;
 use crate::cuda::CudaError;
+use crate::cuda::device::texture::Texture;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};
-use crate::cuda::texture::Texture;
 
 /// `Plan` of the kernels.
 #[repr(C)]

@@ -13,10 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use self::algorithm::AlgorithmRecord;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
-use crate::data::{
-    BasisSettings, MatrixMade, Notice, ResponseMatrix, TubeSet,
-    TubesMade, Unit, Volume,
-};
+use crate::data::{BasisSettings, MatrixMade, Notice, ResponseMatrix, TubeSet, TubesMade, Unit, Volume};
 use crate::io::dicom::Patient;
 pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, ImageDescription, IoError};

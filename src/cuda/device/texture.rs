@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr as _, sys};
 
-use super::CudaError;
 use super::probe::guarded;
+use crate::cuda::CudaError;
 
 /// A texture of f32 values, `[z][y][x]` with sizes x, y, z.
 pub struct Texture {

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use super::probe::guarded;
-use super::{CudaBackend, CudaError};
+use crate::cuda::{CudaBackend, CudaError};
 use crate::operator::OperatorError;
 use crate::task::Task;
 
@@ -18,7 +18,7 @@ const FIRST_PART: usize = 256;
 /// How fast a kernel is on the device in use, as far as it is known: the shortest time of a unit of work that was seen.
 /// The start of a launch counts too, so that a short one makes the device look slower than it is, never faster.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(in crate::cuda) struct Pace {
     aim_secs: f64,
     secs_per_unit: Option<f64>,
 }

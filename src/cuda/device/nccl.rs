@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, DeviceRepr};
 use libloading::Library;
 
-use super::CudaError;
-use super::kernel::context;
 use crate::algebra::BackendError;
+use crate::cuda::CudaError;
+use crate::cuda::kernel::context;
 
 const NAMES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
 
@@ -21,7 +21,7 @@ type Status = c_int;
 /// `ncclUniqueId`: by it GPUs find each other, also those of several processes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name([u64; Name::LEN]);
+pub(in crate::cuda) struct Name([u64; Name::LEN]);
 
 impl Name {
     /// Numbers that it is told by.
@@ -65,7 +65,7 @@ struct Functions {
 }
 
 /// What it is asked to add; the numbers of `ncclDataType_t`.
-pub(super) trait Summed: DeviceRepr {
+pub(in crate::cuda) trait Summed: DeviceRepr {
     const TYPE: c_int;
 }
 
@@ -119,7 +119,7 @@ impl Functions {
 ///
 /// # Errors
 /// It is not there, as the end of a sentence.
-pub(super) fn look() -> Result<(), String> {
+pub(in crate::cuda) fn look() -> Result<(), String> {
     functions().map(drop)
 }
 
@@ -130,7 +130,7 @@ fn functions() -> Result<&'static Functions, String> {
 
 /// The communicators of this process's GPUs.
 #[derive(Debug)]
-pub(super) struct Clique {
+pub(in crate::cuda) struct Clique {
     /// `None` once they were given up.
     comms: Mutex<Option<Vec<Comm>>>,
 }
@@ -169,7 +169,7 @@ impl Drop for Clique {
 
 /// One GPU's link to the others.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(in crate::cuda) struct Link {
     clique: Arc<Clique>,
     index: usize,
 }

@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 
-use super::in_plane::fov_rows;
-use super::kernel::blocks;
-use super::launches::tubes::{Kernels, Views as OfViews};
-use super::probe::guarded;
-use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
-use super::tubes_plan::{
+use super::plan::{
     COLUMN, GroupRow, LINES, LineRow, PROJECT_SHARED_BYTES, PROJECT_WARPS, SPREAD_SHARED_BYTES, SlotRow, TubesPlan,
 };
-use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Columns, Data, FieldOfView, Image, Team, Voxels};
+use crate::cuda::device::probe::guarded;
+use crate::cuda::in_plane::fov_rows;
+use crate::cuda::kernel::blocks;
+use crate::cuda::launches::tubes::{Kernels, Views as OfViews};
+use crate::cuda::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
+use crate::cuda::{CudaArray, CudaBackend, CudaError};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::operator::{

@@ -3,14 +3,14 @@
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 
-use super::launches::montecarlo_crystals::Crystals;
-use super::launches::montecarlo_start::{HeadPair, Pose, Source};
-use super::launches::montecarlo_track::{MaterialTables, Readout};
-use super::launches::tubes_montecarlo::{Kernels, Simulation, Tubes};
-use super::pacing::Pace;
-use super::probe::guarded;
-use super::{CudaBackend, CudaError};
 use crate::coded::PassedOn;
+use crate::cuda::device::pacing::Pace;
+use crate::cuda::device::probe::guarded;
+use crate::cuda::launches::montecarlo_crystals::Crystals;
+use crate::cuda::launches::montecarlo_start::{HeadPair, Pose, Source};
+use crate::cuda::launches::montecarlo_track::{MaterialTables, Readout};
+use crate::cuda::launches::tubes_montecarlo::{Kernels, Simulation, Tubes};
+use crate::cuda::{CudaBackend, CudaError};
 use crate::montecarlo::{
     Coincidences, CrystalHead, FollowError, FollowHistories, Material, RangeProfile, STEPS_PER_KEV, TallySums, TubeTally,
 };
@@ -53,7 +53,7 @@ impl Source {
 }
 
 impl Crystals {
-    pub(super) fn new(head: &CrystalHead) -> Self {
+    pub(in crate::cuda) fn new(head: &CrystalHead) -> Self {
         let array = head.array();
         Self {
             pitch_mm: array.pitch_mm,
@@ -65,7 +65,7 @@ impl Crystals {
 }
 
 impl MaterialTables {
-    pub(super) fn new(material: &Material) -> Self {
+    pub(in crate::cuda) fn new(material: &Material) -> Self {
         Self {
             lowest_kev: material.lowest_kev(),
             steps_per_kev: STEPS_PER_KEV,

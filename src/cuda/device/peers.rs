@@ -8,8 +8,8 @@ use cudarc::driver::{CudaSlice, DeviceRepr};
 
 use super::nccl::{self, Clique, Link, Name};
 use super::probe::guarded;
-use super::{CudaArray, CudaBackend};
 use crate::algebra::{BackendError, Image, Meeting, Share, Team};
+use crate::cuda::{CudaArray, CudaBackend};
 
 /// How often a process that shares its work with others looks whether it is to end, and how long it then leaves its GPUs to end as usual:
 /// `mpirun` leaves about a second in all.
@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(300);
 
 /// What ties a GPU to the others of its team.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Peers {
+pub(in crate::cuda) struct Peers {
     pub team: Team,
     /// Without it images go through the memory of the computer.
     link: Option<Link>,
@@ -61,7 +61,7 @@ impl CudaBackend {
     }
 
     /// `image` = its sum over the team.
-    pub(super) fn sum_over_team(&self, image: &mut CudaArray<Image>) -> Result<(), BackendError> {
+    pub(in crate::cuda) fn sum_over_team(&self, image: &mut CudaArray<Image>) -> Result<(), BackendError> {
         let Peers { team, link, .. } = &self.peers;
         let Some(meeting) = team.meeting() else { return Ok(()) };
         match link {
@@ -71,7 +71,7 @@ impl CudaBackend {
     }
 
     /// The same of integers.
-    pub(super) fn sum_integers_over_team(&self, image: &mut CudaSlice<u64>) -> Result<(), BackendError> {
+    pub(in crate::cuda) fn sum_integers_over_team(&self, image: &mut CudaSlice<u64>) -> Result<(), BackendError> {
         let Peers { team, link, .. } = &self.peers;
         let Some(meeting) = team.meeting() else { return Ok(()) };
         match link {

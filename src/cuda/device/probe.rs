@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
-use super::CudaError;
-use super::kernel::context;
 use crate::algebra::GpuLimits;
+use crate::cuda::CudaError;
+use crate::cuda::kernel::context;
 
 /// Oldest CUDA whose driver loads PTX ISA 8.0.
 const MIN_DRIVER: (u32, u32) = (12, 0);
@@ -115,7 +115,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>, CudaError> {
 ///
 /// # Errors
 /// No driver, a driver that is too old or broken, no such device, too old a device.
-pub(super) fn open(number: usize) -> Result<(DeviceInfo, Arc<CudaContext>), CudaError> {
+pub(in crate::cuda) fn open(number: usize) -> Result<(DeviceInfo, Arc<CudaContext>), CudaError> {
     let driver_cuda_version = driver_cuda_version()?;
     let found = guarded("count the devices", CudaContext::device_count)?.max(0) as usize;
     if number >= found {
@@ -176,7 +176,7 @@ fn driver_cuda_version() -> Result<(u32, u32), CudaError> {
 }
 
 /// Calls the driver. cudarc panics where the driver's library lacks a function; that becomes an error here.
-pub(super) fn guarded<T>(doing: &'static str, call: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CudaError> {
+pub(in crate::cuda) fn guarded<T>(doing: &'static str, call: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CudaError> {
     // Nothing that the call had changed is used again after a panic, except to drop it.
     let outcome = catch_unwind(AssertUnwindSafe(|| call().map_err(|error| describe(doing, error))));
     outcome.unwrap_or_else(|panic| {

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaSlice;
 
-use super::in_plane::fov_rows;
-use super::kernel::one_each;
-use super::launches::paper_tubes::{Group as GroupRow, InPlane as InPlaneRow, Kernels, Lors, Plan as PlanHead};
-use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
-use super::texture::Texture;
-use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
+use crate::cuda::device::texture::Texture;
+use crate::cuda::in_plane::fov_rows;
+use crate::cuda::kernel::one_each;
+use crate::cuda::launches::paper_tubes::{Group as GroupRow, InPlane as InPlaneRow, Kernels, Lors, Plan as PlanHead};
+use crate::cuda::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
+use crate::cuda::{CudaArray, CudaBackend, CudaError};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::operator::{

@@ -1,6 +1,6 @@
 //! The tables of the kernels of tubes of response (`kernels/tubes.cu`), from those of the CPU.
 
-pub(super) use super::launches::tubes::{Group as GroupRow, Line as LineRow, Plan as PlanHead, Slot as SlotRow};
+pub(in crate::cuda) use crate::cuda::launches::tubes::{Group as GroupRow, Line as LineRow, Plan as PlanHead, Slot as SlotRow};
 use crate::geometry::Grid;
 use crate::operator::{MAX_AXIAL, Misfit, OperatorError, TAPS, TubeTable};
 use crate::scanner::ScanGeometry;
@@ -14,23 +14,23 @@ const FEW_PLANES: usize = 16;
 /// Zeros before and behind every group of bins in shared memory.
 const ROOM: usize = 7;
 /// |tangential indices| of a block of `project`.
-pub(super) const RADIALS: usize = 2;
+pub(in crate::cuda) const RADIALS: usize = 2;
 /// Warps of a block of `project`.
-pub(super) const PROJECT_WARPS: usize = 11;
+pub(in crate::cuda) const PROJECT_WARPS: usize = 11;
 /// Dynamic shared memory of a block of `project` and of `spread`, as the kernels divide it up.
-pub(super) const PROJECT_SHARED_BYTES: u32 = 44_416;
-pub(super) const SPREAD_SHARED_BYTES: u32 = 92_192;
+pub(in crate::cuda) const PROJECT_SHARED_BYTES: u32 = 44_416;
+pub(in crate::cuda) const SPREAD_SHARED_BYTES: u32 = 92_192;
 /// Lines of a warp.
-pub(super) const LINES: usize = 4;
+pub(in crate::cuda) const LINES: usize = 4;
 /// Values of an image column: even and odd slices.
-pub(super) const COLUMN: usize = 2 * MAX_RINGS;
+pub(in crate::cuda) const COLUMN: usize = 2 * MAX_RINGS;
 
 impl SlotRow {
-    pub(super) const NONE: Self = Self { groups: [-1; 2], are_mirrored: [0; 2], difference: 0, is_small: 0 };
+    pub(in crate::cuda) const NONE: Self = Self { groups: [-1; 2], are_mirrored: [0; 2], difference: 0, is_small: 0 };
 }
 
 /// Everything that does not depend on the view.
-pub(super) struct TubesPlan {
+pub(in crate::cuda) struct TubesPlan {
     pub head: PlanHead,
     pub groups: Vec<GroupRow>,
     /// `[part][warp]`

@@ -1,0 +1,7 @@
+//! The GPUs themselves: which there are, their textures, and how several become a team.
+
+pub mod nccl;
+pub mod pacing;
+pub mod peers;
+pub mod probe;
+pub mod texture;
