@@ -1,8 +1,9 @@
 //! What an image was made of: its data, a frame of it, and its corrections.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
-use super::file_name;
 use crate::data::{Counts, EventList, FrameTime, Origin, Phase, Study, Sweep};
 use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
@@ -168,4 +169,9 @@ impl CorrectionRecord {
             attenuation: None,
         }
     }
+}
+
+/// A file's name without its folder.
+pub(super) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use self::algorithm::AlgorithmRecord;
+use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
 use crate::data::{BasisSettings, MatrixMade, Notice, ResponseMatrix, TubeSet, TubesMade, Unit, Volume};
 use crate::io::dicom::Patient;
@@ -451,9 +452,4 @@ impl Progress {
             Progress::Projections { projections, .. } => format!("{projections} projections"),
         }
     }
-}
-
-/// A file's name without its folder.
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
