@@ -18,7 +18,7 @@ impl Share {
     /// All data.
     pub const WHOLE: Share = Share { index: 0, count: 1 };
 
-    /// Its part of so many things as they follow each other.
+    /// Its contiguous part of so many things.
     pub fn of(self, num: usize) -> Range<usize> {
         self.index * num / self.count..(self.index + 1) * num / self.count
     }
@@ -64,19 +64,19 @@ pub trait Meeting: Debug + Send + Sync {
     /// The values of all members, equally many of each, one member after the other.
     ///
     /// # Errors
-    /// A member has left, or cannot be reached.
+    /// A member has left or is out of reach.
     fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError>;
 
     /// 0, to which each member adds its own, one member after the other.
     ///
     /// # Errors
-    /// A member has left, or cannot be reached.
+    /// A member has left or is out of reach.
     fn sum_in_order(&self, own: &mut dyn Summand) -> Result<(), BackendError>;
 
     /// `values` = their sum over all members, modulo 2^64.
     ///
     /// # Errors
-    /// A member has left, or cannot be reached.
+    /// A member has left or is out of reach.
     fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError>;
 
     /// Makes the call of the others that comes next fail. `has_failed`: this member does nothing any more, so that others may wait for
@@ -86,7 +86,7 @@ pub trait Meeting: Debug + Send + Sync {
     /// After a member has left, and all others have learnt of it: they can meet again.
     fn begin_again(&self);
 
-    /// Whether this process is to end, so that nobody in it waits for others any longer.
+    /// Returns whether this process must end: then nobody in it waits for others any longer.
     fn is_ending(&self) -> bool {
         false
     }

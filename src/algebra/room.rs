@@ -18,7 +18,7 @@ pub(super) type LetGo = Box<dyn Fn() + Send + Sync>;
 /// The places of `count` threads, which meet those of other processes `beyond`.
 ///
 /// # Errors
-/// Another process has left, or cannot be reached.
+/// Another process has left or is out of reach.
 pub(super) fn places(
     count: usize,
     beyond: Option<Arc<dyn Meeting>>,

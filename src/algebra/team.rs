@@ -36,7 +36,7 @@ impl Team {
     /// is called where one fails, for those who wait for it otherwise than in a meeting.
     ///
     /// # Errors
-    /// Another process has left, or cannot be reached.
+    /// Another process has left or is out of reach.
     pub fn of_threads(among: &Team, count: usize, let_go: impl Fn() + Send + Sync + 'static) -> Result<Vec<Team>, BackendError> {
         match (among.place(), count) {
             (None, 0 | 1) => Ok(vec![Team::ALONE]),
@@ -70,7 +70,7 @@ impl Team {
     /// Waits for the others.
     ///
     /// # Errors
-    /// A member has left, or cannot be reached.
+    /// A member has left or is out of reach.
     pub fn meet(&self) -> Result<(), BackendError> {
         self.meeting().map_or(Ok(()), |meeting| meeting.gather(&[]).map(drop))
     }
@@ -78,7 +78,7 @@ impl Team {
     /// The sums of some values over all members.
     ///
     /// # Errors
-    /// A member has left, or cannot be reached.
+    /// A member has left or is out of reach.
     pub fn sums<const N: usize>(&self, own: [f64; N]) -> Result<[f64; N], BackendError> {
         let Some(meeting) = self.meeting() else { return Ok(own) };
         let mut sums = [0.0; N];
@@ -91,7 +91,7 @@ impl Team {
     /// The largest of a value over all members.
     ///
     /// # Errors
-    /// A member has left, or cannot be reached.
+    /// A member has left or is out of reach.
     pub fn largest(&self, own: f32) -> Result<f32, BackendError> {
         let Some(meeting) = self.meeting() else { return Ok(own) };
         Ok(meeting.gather(&[f64::from(own)])?.into_iter().fold(f64::NEG_INFINITY, f64::max) as f32)
@@ -100,7 +100,7 @@ impl Team {
     /// `values` = their sum over all members.
     ///
     /// # Errors
-    /// A member has left, or cannot be reached.
+    /// A member has left or is out of reach.
     pub fn sum(&self, mut values: &mut [f32]) -> Result<(), BackendError> {
         self.meeting().map_or(Ok(()), |meeting| meeting.sum_in_order(&mut values))
     }

@@ -31,7 +31,7 @@ impl CudaBackend {
     /// link them, where it does not.
     ///
     /// # Errors
-    /// Another process has left, or cannot be reached.
+    /// Another process has left or is out of reach.
     pub fn join(backends: &mut [CudaBackend], among: &Team) -> Result<(Vec<Team>, Option<String>), BackendError> {
         let clique = Arc::new(OnceLock::<Arc<Clique>>::new());
         let there = Arc::clone(&clique);

@@ -7,7 +7,7 @@ use super::chunk::{Events, ListFacts};
 use super::count_rates::CountRates;
 use super::scan_time::{FrameTime, ScanTime};
 
-/// What is told of the events of a list.
+/// Numbers of a list of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EventNumbers {
     /// Coincidences.
@@ -37,7 +37,7 @@ pub struct EventList {
     pub rates: CountRates,
     /// The frame that its events are of, ms; `None` = all that there are.
     pub frame_ms: Option<Range<u32>>,
-    /// What is told of them where they are elsewhere: there are none here then.
+    /// Their numbers, where the events are elsewhere and this list has none.
     pub elsewhere: Option<EventNumbers>,
 }
 
@@ -47,7 +47,7 @@ impl EventList {
         self.facts.attenuation.map().is_some() || self.numbers().has_factors
     }
 
-    /// What is told of its events, wherever they are.
+    /// Returns the numbers of its events, wherever these are.
     pub fn numbers(&self) -> EventNumbers {
         self.elsewhere.unwrap_or_else(|| EventNumbers {
             num_prompts: self.prompts.len(),
