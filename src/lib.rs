@@ -93,6 +93,6 @@ pub mod scanner;
 pub mod session;
 pub mod statistics;
 pub mod task;
+pub mod text;
 #[doc(hidden)]
 pub mod ui;
-pub mod words;

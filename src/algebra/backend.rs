@@ -38,7 +38,7 @@ pub enum BackendError {
     Device(PassedOn),
     /// Another member of the team has stopped or failed, and says why.
     #[error("another device or process of this run has stopped or failed")]
-    Left,
+    PeerAborted,
 }
 
 coded!(BackendError, Device);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::{Backend, BackendError, Image, Kind, PendingVolume};
 use crate::data::{RoiMask, RoiSums};
-use crate::words::counted;
+use crate::text::counted;
 
 /// Values per piece of a reduction: fixed, so that sums have the same bits for any number of threads.
 pub const CHUNK: usize = 1 << 15;

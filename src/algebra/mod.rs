@@ -2,30 +2,30 @@
 //!
 //! A [`Backend`] holds arrays of two kinds, [`Image`] and [`Data`]; the kernels of one algorithm are a trait beside that
 //! algorithm. An [`ImageSpace`] says what the coefficients of an image are and how they become voxels: [`Voxels`] are voxels in
-//! the order that suits an operator. A [`Team`] shares the data of one reconstruction out among several back ends.
+//! the order that suits an operator. A [`PeerGroup`] shares the data of one reconstruction out among several back ends.
 
 mod backend;
 mod blob;
+mod collective;
 mod fov;
 mod gpu_limits;
 mod host;
 mod image_space;
-mod meeting;
+mod peer_group;
+mod rendezvous;
 mod ring_basis;
-mod room;
 mod simd;
-mod team;
 mod voxels;
 
 pub use backend::{Backend, BackendError, Data, Image, Kind, PendingVolume};
 pub use blob::Blob;
+pub use collective::{Collective, Shard, Summand};
 pub use fov::FieldOfView;
 pub use gpu_limits::GpuLimits;
 pub use host::{CHUNK, Host, HostArray};
 pub use image_space::{ColumnLayout, ImageSpace};
-pub use meeting::{Meeting, Share, Summand};
+pub use peer_group::PeerGroup;
 pub use ring_basis::{RingBasis, RingGrid};
 pub use simd::Simd;
 pub(crate) use simd::prefetch;
-pub use team::Team;
 pub use voxels::{Columns, Voxels};

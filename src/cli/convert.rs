@@ -85,7 +85,7 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
     let notice = record.beside([options.output.as_path()]).write_image_of(&options.output, &volume, &patient)?;
     notices::print(notice.as_slice());
     let is_dicom = FileKind::of(&options.output) == Some(FileKind::DicomSeries);
-    out!("{}: {}, values in {}", options.output.display(), volume.grid.words(), volume.unit.label());
+    out!("{}: {}, values in {}", options.output.display(), volume.grid.text(), volume.unit.label());
     match volume.not_finite() {
         Some(text) => {
             let fate = if is_dicom { "; in a DICOM series they are 0" } else { "" };

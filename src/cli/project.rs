@@ -17,12 +17,12 @@ use crate::geometry::Grid;
 use crate::io::{check_image_unit, read_study, read_volume, write_projections};
 use crate::operator::{Accumulation, Subset};
 use crate::plan::{
-    ChosenProjector, CorrectionRecord, DataRecord, DeviceChoice, DeviceRecord, ImageRecord, Made, ProjectorRecord,
-    ProjectorSettings, Provenance, SetupError, Start, System, choose_projector, or_on_cpu, rays_per_bin,
+    ChosenProjector, CorrectionRecord, DataRecord, DeviceChoice, DeviceRecord, ImageKind, ImageRecord, ProjectorRecord,
+    ProjectorSettings, Provenance, SetupError, Start, System, choose_projector, rays_per_bin, with_cpu_fallback,
 };
 use crate::session::thread_pool;
 use crate::task::Task;
-use crate::words::counted;
+use crate::text::counted;
 
 /// Options of `tomoscope project`.
 #[derive(Args, Clone, Debug)]
@@ -153,7 +153,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     let provenance = Provenance {
         corrections: Some(CorrectionRecord::new(&study.origin, &study.measured)),
         projector: Some(projector),
-        ..Provenance::new(Made::Backprojection, data, image_record, device, start.times())
+        ..Provenance::new(ImageKind::Backprojection, data, image_record, device, start.times())
     };
     let provenance = provenance.of_image(&image).beside([options.output.as_path()]);
     notices::print(provenance.write_image(&options.output, &image)?.as_slice());
@@ -213,7 +213,7 @@ fn choose(
 
 /// Does work on the device asked for, or says why the processor does it.
 fn on_device<T>(options: &ProjectorOptions, work: impl FnMut(DeviceChoice) -> Result<T, SetupError>) -> CliResult<T> {
-    let (result, notice) = or_on_cpu(options.device, work)?;
+    let (result, notice) = with_cpu_fallback(options.device, work)?;
     notices::print(notice.as_slice());
     Ok(result)
 }

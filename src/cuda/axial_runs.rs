@@ -16,10 +16,10 @@ use super::launches::axial_runs::{Kernels, Tables};
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::shared_runs::SharedRuns;
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Data, FieldOfView, Image, Share, Team, Voxels};
+use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Shard, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, AxialTable, Behind, BinOrder, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, Misfit, OperatorError,
+    Accumulation, AxialTable, BinOrder, Boxed, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, Misfit, OperatorError,
     OperatorLimit, OwnShare, Subset, ViewProjector, Views,
 };
 use crate::scanner::ScanGeometry;
@@ -40,7 +40,7 @@ pub struct AxialRuns {
     plan: AxialPlan,
     tables: PlanTables,
     /// Whose LORs are projected; whole sets of mirror images.
-    share: Share,
+    share: Shard,
     /// By number and count of the subset.
     own: Mutex<HashMap<[usize; 2], Arc<Own>>>,
     sets: Mutex<HashMap<[usize; 2], Arc<Sets>>>,
@@ -126,7 +126,7 @@ impl AxialRuns {
             num_tangential_rays: rays[0].max(1),
             plan,
             tables,
-            share: Share::WHOLE,
+            share: Shard::WHOLE,
             own: Mutex::default(),
             sets: Mutex::default(),
             kernels,
@@ -299,7 +299,7 @@ impl Projecting for AxialRuns {
 
     fn data_len(&self, subset: Subset) -> usize {
         match self.share {
-            Share::WHOLE => self.views.len(subset),
+            Shard::WHOLE => self.views.len(subset),
             _ => self.own(subset).lors.num_lors() * self.geometry.num_planes(),
         }
     }
@@ -415,9 +415,9 @@ impl LinearOperator<CudaBackend> for AxialRuns {
 
 impl ViewProjector<CudaBackend> for AxialRuns {
     /// Whole sets of mirror images: what they give, and with integers the sum, has the same bits for any number of members.
-    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
-        let projector = Arc::new(Self { share: team.share(), ..*self });
-        Ok((Behind(Box::new(Behind(Arc::clone(&projector)))), Box::new(SharedRuns(projector))))
+    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
+        let projector = Arc::new(Self { share: team.shard(), ..*self });
+        Ok((Boxed(Box::new(Boxed(Arc::clone(&projector)))), Box::new(SharedRuns(projector))))
     }
 
     fn voxels(&self) -> &Voxels {

@@ -11,7 +11,7 @@ use super::kernel::{blocks, one_each};
 use super::launches::bin_driven::{Kernels, Line as LineRow, Path as PathRow, Plan as PlanHead, Tables};
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
+use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Voxels};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
 use crate::operator::{
     Accumulation, BinOrder, InPlanePath, LinearOperator, OfShare, OperatorError, OperatorLimit, OwnShare, Subset, ViewProjector,
@@ -268,9 +268,9 @@ impl LinearOperator<CudaBackend> for BinDriven {
 }
 
 impl ViewProjector<CudaBackend> for BinDriven {
-    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
         let views = self.views.clone();
-        Ok(OfShare::of(*self, views, team.share()))
+        Ok(OfShare::of(*self, views, team.shard()))
     }
 
     fn voxels(&self) -> &Voxels {

@@ -131,7 +131,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::algebra::Share;
+    use crate::algebra::Shard;
     use crate::data::Events;
     use crate::operator::EventSubsets;
     use crate::scanner::{Detectors, PairRays, find};
@@ -152,7 +152,7 @@ mod tests {
         Arc::new(Events { pairs: (0..150_000).map(pair).collect(), ..Events::default() })
     }
 
-    fn rays(events: &Arc<Events>, num_rays: usize, share: Share) -> EventRays {
+    fn rays(events: &Arc<Events>, num_rays: usize, share: Shard) -> EventRays {
         let geometry = &find("small").unwrap().geometry;
         assert_eq!((geometry.num_detectors_per_ring, geometry.num_rings), (NUM_COLUMNS as usize, 8));
         let (detectors, grid) = (Detectors::of_cylinder(geometry).unwrap(), geometry.default_grid().unwrap());
@@ -168,7 +168,7 @@ mod tests {
     fn beams_hold_every_event_once_with_those_of_the_same_two_columns() {
         let events = events();
         for num_rays in [1, 3] {
-            let rays = rays(&events, num_rays, Share::WHOLE);
+            let rays = rays(&events, num_rays, Shard::WHOLE);
             for num_subsets in [1, 4] {
                 let arranged = arranged(&rays, num_subsets);
                 let (rows, of_subsets) = beams_of(&rays, &arranged, rays.space(), num_subsets);
@@ -198,7 +198,7 @@ mod tests {
         let events = events();
         for num_rays in [1, 3] {
             for num_subsets in [1, 4] {
-                let beams = |share: Share| {
+                let beams = |share: Shard| {
                     let rays = rays(&events, num_rays, share);
                     let (rows, of_subsets) = beams_of(&rays, &arranged(&rays, num_subsets), rays.space(), num_subsets);
                     let (order, space) = (rays.space().order(num_subsets), rays.space());
@@ -210,10 +210,10 @@ mod tests {
                     };
                     Subset::all(num_subsets).flat_map(of_subset).collect::<Vec<Vec<u32>>>()
                 };
-                let mut whole = beams(Share::WHOLE);
+                let mut whole = beams(Shard::WHOLE);
                 whole.sort_unstable();
                 for count in [2, 3] {
-                    let mut joined: Vec<Vec<u32>> = (0..count).flat_map(|index| beams(Share { index, count })).collect();
+                    let mut joined: Vec<Vec<u32>> = (0..count).flat_map(|index| beams(Shard { index, count })).collect();
                     joined.sort_unstable();
                     assert!(joined == whole, "{} and {} beams", joined.len(), whole.len());
                 }

@@ -13,11 +13,11 @@ use super::launches::event_beams::Beams as BeamTables;
 use super::launches::events::{Events as EventTables, Kernels, Plan as PlanHead};
 use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
 use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, Team, Voxels};
+use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, PeerGroup, Voxels};
 use crate::data::{Events, TofFacts, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
-    Accumulation, Behind, DataSpace, END_MARGIN, EventOrder, EventProjector, EventRays, EventSpace, EventSubsets, LinearOperator,
+    Accumulation, Boxed, DataSpace, END_MARGIN, EventOrder, EventProjector, EventRays, EventSpace, EventSubsets, LinearOperator,
     OperatorError, OperatorLimit, OwnShare, Subset, TofKernel,
 };
 use crate::scanner::{Detectors, PairRays};
@@ -69,7 +69,7 @@ impl EventLines {
         rays: PairRays,
         subsets: EventSubsets,
     ) -> Result<Self, OperatorError> {
-        let share = backend.peers.team.share();
+        let share = backend.peers.team.shard();
         let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, share)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let [nx, ny, nz] = grid.size.map(|n| n as i32);
@@ -258,9 +258,9 @@ impl Projecting for EventLines {
 
 impl EventProjector<CudaBackend> for EventLines {
     /// The share is that of the back end that it was made on.
-    fn for_team(self: Box<Self>, _: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+    fn for_team(self: Box<Self>, _: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
         let space = self.space().clone();
-        Ok((Behind(self), Box::new(space)))
+        Ok((Boxed(self), Box::new(space)))
     }
 
     fn voxels(&self) -> &Voxels {

@@ -22,7 +22,7 @@ mod volume;
 pub use attenuation::{Attenuation, AttenuationMap};
 pub use counts::{Counts, CountsError};
 pub use events::chunk::{
-    EventChunk, Events, LIGHT_MM_PER_PS, ListFacts, ListSampling, PairEfficiency, TofException, TofFacts, tof_mm,
+    EventChunk, Events, LIGHT_MM_PER_PS, ListMetadata, ListSampling, PairEfficiency, TofException, TofFacts, tof_mm,
 };
 pub use events::count_rates::CountRates;
 pub use events::frames::{Frames, frame_ms, frame_words};

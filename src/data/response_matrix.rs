@@ -26,7 +26,7 @@ pub enum BasisKind {
 
 impl BasisKind {
     /// The functions in words.
-    pub fn words(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Self::Blobs => "blobs",
             Self::Polar => "polar voxels",

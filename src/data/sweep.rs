@@ -147,7 +147,7 @@ pub struct Phase {
 
 impl Phase {
     /// It in words, as a clause.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         let how = if self.is_automatic { "found from the data" } else { "as asked for" };
         format!(
             "turned by {:.2}°, {how}; {:.2} % of the energy is left in the imaginary part",

@@ -149,7 +149,7 @@ impl Grid {
     }
 
     /// The grid as it is written in sentences.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         let ([nx, ny, nz], [dx, dy, dz], [x, y, z]) = (self.size, self.voxel_mm, self.origin_mm);
         format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm, the first at ({x:.3}, {y:.3}, {z:.3}) mm")
     }

@@ -13,7 +13,7 @@ use crate::io::images::{nifti, numpy_image};
 use crate::io::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
 use crate::io::own::{saved_matrix, saved_pairs, saved_tubes};
 use crate::io::sinograms::{interfile, siemens as siemens_sinograms};
-use crate::words::either;
+use crate::text::either;
 
 /// A format of files.
 pub struct Format {

@@ -13,7 +13,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, Destination as _, Source};
 
 use super::{NAP, Spare, pause};
-use crate::algebra::Share;
+use crate::algebra::Shard;
 
 /// Values of a piece.
 const PIECE: usize = 1 << 18;
@@ -38,7 +38,7 @@ type Waiting<'a, S> = VecDeque<Request<'a, [f32], S>>;
 /// What the thread of MPI does while pieces are on their way.
 pub struct Carrier {
     lens: Vec<usize>,
-    share: Share,
+    share: Shard,
     spare: Spare,
     come: Sender<Vec<f32>>,
     added: Receiver<Vec<f32>>,
@@ -56,7 +56,7 @@ pub struct Ends {
 }
 
 /// For pieces of one batch.
-pub fn chain(batch: Range<usize>, share: Share, spare: Spare) -> (Carrier, Ends) {
+pub fn chain(batch: Range<usize>, share: Shard, spare: Spare) -> (Carrier, Ends) {
     let ((come, has_come), (add, added), (wholes, are_whole)) = (unbounded(), unbounded(), unbounded());
     let lens = pieces(batch).map(|piece| piece.len()).collect();
     (Carrier { lens, share, spare, come, added, wholes }, Ends { come: has_come, added: add, wholes: are_whole })
@@ -65,7 +65,7 @@ pub fn chain(batch: Range<usize>, share: Share, spare: Spare) -> (Carrier, Ends)
 impl Carrier {
     /// Carries all pieces on.
     pub fn run(self, world: &SimpleCommunicator) {
-        let Self { lens, share: Share { index, count }, spare, .. } = &self;
+        let Self { lens, share: Shard { index, count }, spare, .. } = &self;
         let neighbour = |is_there: bool, rank: usize| is_there.then(|| world.process_at_rank(rank as i32));
         let (before, after) = (neighbour(*index > 0, index.wrapping_sub(1)), neighbour(index + 1 < *count, index + 1));
         let places = |is_there: bool| lens.iter().filter(|_| is_there).map(|&len| spare.take(len)).collect::<Vec<_>>();

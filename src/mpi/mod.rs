@@ -1,6 +1,6 @@
 //! Processes that reconstruct together, on one machine or on several, as `mpirun` or `srun` starts them: the only user of MPI.
 //!
-//! Each process has all of the image and a share of the data; they meet ([`Meeting`]) where sums over the data are needed. All calls of
+//! Each process has all of the image and a share of the data; they meet ([`Collective`]) where sums over the data are needed. All calls of
 //! MPI are made by a thread of their own: a call waits for the other processes, however long they take or if they are gone, and who
 //! waits for that thread can give up. The sum that has to be the same for any number of processes goes from one to the next (`chain`).
 
@@ -17,13 +17,13 @@ use mpi::request::{Request, Scope, scope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator as _, CommunicatorCollectives as _};
 
-use crate::algebra::{BackendError, Meeting, Share, Summand, Team};
+use crate::algebra::{BackendError, Collective, PeerGroup, Shard, Summand};
 
 /// Variables of the environment by which a process knows that MPI has started it: Open MPI's, PMIx's, MPICH's and Slurm's with it.
 const STARTED_BY_MPI: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_LOCALRANKID"];
 
 /// How often who waits looks whether to give up.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Who is to end waits so much longer for the others, which may be ending too: `mpirun` leaves about a second in all.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -73,8 +73,8 @@ type Call = Box<dyn FnOnce(&SimpleCommunicator) + Send>;
 pub struct Processes {
     calls: Mutex<Option<Sender<Call>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    share: Share,
-    on_this_host: Share,
+    share: Shard,
+    on_this_host: Shard,
     /// The number that the system knows the first process by, where it is on this host.
     first_pid: Option<i32>,
     spare: Spare,
@@ -103,7 +103,7 @@ impl Processes {
         let work = move || {
             let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else { return };
             let world = universe.world();
-            let share_of = |comm: &SimpleCommunicator| Share { index: comm.rank() as usize, count: comm.size() as usize };
+            let share_of = |comm: &SimpleCommunicator| Shard { index: comm.rank() as usize, count: comm.size() as usize };
             let host = world.split_shared(world.rank());
             let mut ranks_and_pids = vec![0_i32; 2 * host.size() as usize];
             host.all_gather_into(&[world.rank(), std::process::id() as i32][..], &mut ranks_and_pids[..]);
@@ -136,12 +136,12 @@ impl Processes {
     }
 
     /// Which of the processes this one is.
-    pub fn share(&self) -> Share {
+    pub fn shard(&self) -> Shard {
         self.share
     }
 
     /// Which of those on this host this one is.
-    pub fn on_this_host(&self) -> Share {
+    pub fn on_this_host(&self) -> Shard {
         self.on_this_host
     }
 
@@ -156,8 +156,8 @@ impl Processes {
     }
 
     /// This process's place in the team of all.
-    pub fn team(self: &Arc<Self>) -> Team {
-        Team::of(Arc::clone(self) as Arc<dyn Meeting>)
+    pub fn team(self: &Arc<Self>) -> PeerGroup {
+        PeerGroup::of(Arc::clone(self) as Arc<dyn Collective>)
     }
 
     /// Waits for the others at the end of all work: the largest exit code of all. `None` where they are no longer waited for.
@@ -197,12 +197,12 @@ impl Processes {
     fn answer<T>(&self, told: &Receiver<T>) -> Result<T, BackendError> {
         let mut ending_since: Option<Instant> = None;
         loop {
-            match told.recv_timeout(LOOK_EVERY) {
+            match told.recv_timeout(POLL_INTERVAL) {
                 Ok(answer) => return Ok(answer),
-                Err(RecvTimeoutError::Disconnected) => return Err(BackendError::Left),
+                Err(RecvTimeoutError::Disconnected) => return Err(BackendError::PeerAborted),
                 Err(RecvTimeoutError::Timeout) if (self.is_ending)() => {
                     if ending_since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-                        return Err(BackendError::Left);
+                        return Err(BackendError::PeerAborted);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -243,11 +243,11 @@ fn all_say(world: &SimpleCommunicator, own: i32) -> Said {
 
 /// Whether all take part.
 fn all_take_part(world: &SimpleCommunicator) -> Result<(), BackendError> {
-    if all_say(world, TAKES_PART).largest == TAKES_PART { Ok(()) } else { Err(BackendError::Left) }
+    if all_say(world, TAKES_PART).largest == TAKES_PART { Ok(()) } else { Err(BackendError::PeerAborted) }
 }
 
-impl Meeting for Processes {
-    fn share(&self) -> Share {
+impl Collective for Processes {
+    fn shard(&self) -> Shard {
         self.share
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::{DataSpace, Subset};
-use crate::algebra::Share;
+use crate::algebra::Shard;
 use crate::geometry::{Grid, Line};
 
 /// Which events belong to a subset.
@@ -59,7 +59,7 @@ impl EventSpace {
 
     /// So many events, as they are numbered, or sorted by keys and of them a share. A line is of one share with all its events, which
     /// so lie as they do among all.
-    pub(super) fn new(num_events: usize, split: EventSplit, keys: Option<(&[u32], Share)>) -> Self {
+    pub(super) fn new(num_events: usize, split: EventSplit, keys: Option<(&[u32], Shard)>) -> Self {
         let sorted = keys.map(|(keys, share)| {
             let owner = |key: u32| ((key >> LINE_BITS).wrapping_mul(0x9e37_79b1) as usize >> 8) % share.count.max(1);
             Arc::new(sorted(keys.par_iter().copied().enumerate().filter(|(_, key)| owner(*key) == share.index)))
@@ -244,7 +244,7 @@ mod tests {
         let keys: Vec<u32> = (0..103).map(|event| event * 37 % 103).collect();
         for split in [EventSplit::Interleaved, EventSplit::ByTime] {
             for keys in [None, Some(keys.clone())] {
-                let space = EventSpace::new(values.len(), split, keys.as_deref().map(|keys| (keys, Share::WHOLE)));
+                let space = EventSpace::new(values.len(), split, keys.as_deref().map(|keys| (keys, Shard::WHOLE)));
                 for num_subsets in [1, 2, 7, 103] {
                     let arranged = space.arranged(&values, num_subsets);
                     let mut share = 0.0;
@@ -278,11 +278,11 @@ mod tests {
         let keys: Vec<u32> = (0..num as u32).map(|event| ((event * 37 % 997) << LINE_BITS) | (event % 13)).collect();
         let line = |event: u32| keys[event as usize] >> LINE_BITS;
         for split in [EventSplit::Interleaved, EventSplit::ByTime] {
-            let whole = EventSpace::new(num, split, Some((&keys, Share::WHOLE)));
+            let whole = EventSpace::new(num, split, Some((&keys, Shard::WHOLE)));
             for (count, num_subsets) in [(1, 1), (2, 1), (2, 7), (3, 4)] {
                 let all = Subset::all(num_subsets);
                 let shares: Vec<EventSpace> =
-                    (0..count).map(|index| EventSpace::new(num, split, Some((&keys, Share { index, count })))).collect();
+                    (0..count).map(|index| EventSpace::new(num, split, Some((&keys, Shard { index, count })))).collect();
                 for subset in all {
                     let of = |space: &EventSpace| space.order(num_subsets)[space.range(subset)].to_vec();
                     let mut joined = Vec::new();

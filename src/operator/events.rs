@@ -18,10 +18,9 @@ use super::sharing::Sharing;
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
 use super::{
-    Accumulation, Behind, DataSpace, EventProjector, LinearOperator, OperatorError, OperatorLimit, OwnShare, Subset,
-    check_lengths,
+    Accumulation, Boxed, DataSpace, EventProjector, LinearOperator, OperatorError, OperatorLimit, OwnShare, Subset, check_lengths,
 };
-use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Share, Simd, Team, Voxels};
+use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, PeerGroup, Shard, Simd, Voxels};
 use crate::data::{Events, TofFacts};
 use crate::geometry::{Grid, Line, Point};
 use crate::scanner::{Detectors, PairRays};
@@ -60,7 +59,7 @@ impl EventRays {
         grid: &Grid,
         rays: PairRays,
         subsets: EventSubsets,
-        share: Share,
+        share: Shard,
     ) -> Result<Self, OperatorError> {
         let (num_crystals, num_rays) = (detectors.crystals().len(), rays.num());
         if u32::try_from(events.len()).is_err() {
@@ -84,7 +83,7 @@ impl EventRays {
             Self { events, points, num_crystals, num_rays, kernels, kernel_of, space: EventSpace::new(0, subsets.split, None) };
         let (num, split) = (new.events.len(), subsets.split);
         // A share is one of lines.
-        let keys = (share != Share::WHOLE || subsets.order == EventOrder::ByLine).then(|| new.keys(grid));
+        let keys = (share != Shard::WHOLE || subsets.order == EventOrder::ByLine).then(|| new.keys(grid));
         new.space = EventSpace::new(num, split, keys.as_deref().map(|keys| (keys, share)));
         Ok(new)
     }
@@ -205,7 +204,7 @@ impl EventLines {
         rays: PairRays,
         subsets: EventSubsets,
     ) -> Result<Self, OperatorError> {
-        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, Share::WHOLE)?;
+        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, Shard::WHOLE)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let terms = match rays.kernels() {
             [] => vec![TofTerms::default()],
@@ -235,7 +234,7 @@ impl EventLines {
         let num_parts = num_private_images(num.div_ceil(EVENTS_PER_IMAGE), self.voxels.len());
         let each = num.div_ceil(num_parts);
         let part = |part: usize| (part * each).min(num)..((part + 1) * each).min(num);
-        self.sharing.team.share().of(num_parts).map(part).collect()
+        self.sharing.team.shard().of(num_parts).map(part).collect()
     }
 
     /// The places of all own parts.
@@ -374,12 +373,12 @@ impl Parts for EventParts<'_> {
 
 impl EventProjector<Host> for EventLines {
     /// A share has whole parts of the sum that a deterministic backprojection is, so that its bits do not depend on the number of members.
-    fn for_team(mut self: Box<Self>, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
+    fn for_team(mut self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<Host>, OperatorError> {
         self.sharing = Sharing::with(team.clone(), &self.voxels);
         let lines = Arc::new(*self);
         let (all, among) = (lines.space().clone(), Arc::clone(&lines));
         let own = move |subset| vec![among.own_places(subset)];
-        Ok((Behind(Box::new(Behind(lines))), Box::new(AmongAll { all, own })))
+        Ok((Boxed(Box::new(Boxed(lines))), Box::new(AmongAll { all, own })))
     }
 
     fn voxels(&self) -> &Voxels {

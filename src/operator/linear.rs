@@ -4,7 +4,7 @@ use std::ops::{Deref, Range};
 
 use super::event_space::EventSpace;
 use super::{DataSpace, Misfit, OperatorLimit, Subset, Views};
-use crate::algebra::{Backend, BackendError, Data, Image, Team, Voxels};
+use crate::algebra::{Backend, BackendError, Data, Image, PeerGroup, Voxels};
 use crate::coded::coded;
 use crate::task::{Stopped, Task};
 
@@ -176,7 +176,7 @@ pub trait LinearOperator<B: Backend>: Send {
 pub type OwnShare<B> = (AnyOperator<B>, Box<dyn DataSpace>);
 
 /// Whatever operator it is.
-pub type AnyOperator<B> = Behind<Box<dyn LinearOperator<B>>>;
+pub type AnyOperator<B> = Boxed<Box<dyn LinearOperator<B>>>;
 
 /// A projector between voxels and the views of a scan.
 pub trait ViewProjector<B: Backend>: LinearOperator<B> {
@@ -185,7 +185,7 @@ pub trait ViewProjector<B: Backend>: LinearOperator<B> {
     ///
     /// # Errors
     /// It cannot be shared.
-    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<B>, OperatorError>;
+    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<B>, OperatorError>;
 
     /// Its images.
     fn voxels(&self) -> &Voxels;
@@ -200,7 +200,7 @@ pub trait EventProjector<B: Backend>: LinearOperator<B> {
     ///
     /// # Errors
     /// It cannot be shared.
-    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<B>, OperatorError>;
+    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<B>, OperatorError>;
 
     /// Returns its images.
     fn voxels(&self) -> &Voxels;
@@ -210,9 +210,9 @@ pub trait EventProjector<B: Backend>: LinearOperator<B> {
 }
 
 /// An operator behind a pointer of some kind.
-pub struct Behind<P>(pub P);
+pub struct Boxed<P>(pub P);
 
-impl<B: Backend, P: Deref<Target: LinearOperator<B>> + Send> LinearOperator<B> for Behind<P> {
+impl<B: Backend, P: Deref<Target: LinearOperator<B>> + Send> LinearOperator<B> for Boxed<P> {
     fn apply(
         &self,
         backend: &mut B,

@@ -10,10 +10,10 @@ use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared,
 use super::of_share::AmongAll;
 use super::sharing::Sharing;
 use super::{
-    Accumulation, Behind, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, OperatorError, OwnShare, Subset,
-    ViewProjector, Views, check_lengths,
+    Accumulation, Boxed, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, OperatorError, OwnShare, Subset, ViewProjector,
+    Views, check_lengths,
 };
-use crate::algebra::{Data, Host, HostArray, Image, Share, Team, Voxels};
+use crate::algebra::{Data, Host, HostArray, Image, PeerGroup, Shard, Voxels};
 use crate::task::{Stopped, Task};
 
 /// Views that are worth a private image.
@@ -41,10 +41,10 @@ pub(super) trait LorProjector: Send + Sync {
     fn views(&self) -> &Views;
 
     /// What is kept from one call to the next.
-    fn kept(&self) -> &Kept;
+    fn kept(&self) -> &ProjectorCache;
 
     /// The same, to be changed.
-    fn kept_mut(&mut self) -> &mut Kept;
+    fn kept_mut(&mut self) -> &mut ProjectorCache;
 
     /// The LORs of these views, in the sets that it takes at a time.
     fn mirror_sets(&self, views: &[usize]) -> MirrorSets;
@@ -74,7 +74,7 @@ pub(super) trait LorProjector: Send + Sync {
 
 /// What a projector keeps from one call to the next.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct ProjectorCache {
     /// Images that backprojections work in.
     pub private_images: PrivateImages,
     /// With whom the LORs are shared.
@@ -83,7 +83,7 @@ pub(super) struct Kept {
     sets: Mutex<HashMap<[usize; 2], Arc<LorSets>>>,
 }
 
-impl Kept {
+impl ProjectorCache {
     /// The sets of a subset, made when first needed.
     fn sets<P: LorProjector>(&self, projector: &P, subset: Subset) -> Arc<LorSets> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +91,7 @@ impl Kept {
             let views: Vec<usize> = projector.views().of(subset).collect();
             let mirrored = projector.mirror_sets(&views);
             let (num_tangential, image_len) = (projector.views().num_tangential(), projector.voxels().len());
-            Arc::new(LorSets::new(mirrored, views, num_tangential, image_len, self.sharing.team.share()))
+            Arc::new(LorSets::new(mirrored, views, num_tangential, image_len, self.sharing.team.shard()))
         };
         Arc::clone(sets.entry([subset.index, subset.count]).or_insert_with(new))
     }
@@ -112,7 +112,7 @@ pub(super) struct LorSets {
 
 impl LorSets {
     /// Those that a member of a team projects.
-    fn new(mirrored: MirrorSets, views: Vec<usize>, num_tangential: usize, image_len: usize, share: Share) -> Self {
+    fn new(mirrored: MirrorSets, views: Vec<usize>, num_tangential: usize, image_len: usize, share: Shard) -> Self {
         let num_views = views.len();
         let whole = 0..mirrored.len();
         let own_lors = mirrored.runs(0..0);
@@ -262,7 +262,7 @@ impl<P: LorProjector> LinearOperator<Host> for P {
         let out = out.values_mut();
         let ranges = if is_shared(accumulation) { sets.pieces(sets.own_sets(), 1) } else { sets.own_parts.clone() };
         let parts = LorParts { projector: self, sets: &sets, q, task };
-        let Kept { private_images, sharing, .. } = self.kept();
+        let ProjectorCache { private_images, sharing, .. } = self.kept();
         backproject(&parts, ranges, private_images, sharing, accumulation, out)?;
         self.voxels().zero_unseen(out);
         Ok(())
@@ -279,7 +279,7 @@ impl<P: LorProjector> LinearOperator<Host> for P {
 
 impl<P: LorProjector + 'static> ViewProjector<Host> for P {
     /// Whole parts of the sum that a deterministic backprojection is: its bits do not depend on how many members there are.
-    fn for_team(mut self: Box<Self>, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
+    fn for_team(mut self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<Host>, OperatorError> {
         self.kept_mut().sharing = Sharing::with(team.clone(), self.voxels());
         let projector = Arc::new(*self);
         let (all, among) = (projector.views().clone(), Arc::clone(&projector));
@@ -287,7 +287,7 @@ impl<P: LorProjector + 'static> ViewProjector<Host> for P {
             let (num_planes, sets) = (among.views().num_planes(), among.kept().sets(&*among, subset));
             sets.own_lors.runs().iter().map(|lors| lors.start * num_planes..lors.end * num_planes).collect()
         };
-        Ok((Behind(Box::new(Behind(projector))), Box::new(AmongAll { all, own })))
+        Ok((Boxed(Box::new(Boxed(projector))), Box::new(AmongAll { all, own })))
     }
 
     fn voxels(&self) -> &Voxels {

@@ -9,7 +9,7 @@
 use std::f64::consts::PI;
 use std::ops::{Neg, Range};
 
-use crate::algebra::{FieldOfView, Share};
+use crate::algebra::{FieldOfView, Shard};
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
 
@@ -179,7 +179,7 @@ impl MirrorSets {
 impl MirrorSets {
     /// The sets of a member of a team: whole ones, since what a LOR gives hangs in the last digits on the first of its set. Shares have as
     /// many LORs as each other, give or take a set.
-    pub fn of_share(&self, Share { index, count }: Share) -> Range<usize> {
+    pub fn of_share(&self, Shard { index, count }: Shard) -> Range<usize> {
         let num_lors = self.members.len();
         // Sets begin with so many LORs before them.
         let first = |share: usize| {
@@ -342,7 +342,7 @@ mod tests {
             let mut next = 0;
             let mut lors = Vec::new();
             for index in 0..count {
-                let own = sets.of_share(Share { index, count });
+                let own = sets.of_share(Shard { index, count });
                 assert_eq!(own.start, next);
                 next = own.end;
                 let runs = sets.runs(own.clone());

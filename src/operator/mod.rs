@@ -35,7 +35,7 @@ pub use event_space::{EventOrder, EventSpace, EventSplit};
 pub use events::{EventLines, EventRays, EventSubsets};
 pub use in_plane::{InPlanePath, Sides};
 pub use linear::{
-    Accumulation, AnyOperator, Behind, EventProjector, LinearOperator, Measured, OperatorError, OwnShare, ViewProjector,
+    Accumulation, AnyOperator, Boxed, EventProjector, LinearOperator, Measured, OperatorError, OwnShare, ViewProjector,
 };
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
 pub use of_share::OfShare;

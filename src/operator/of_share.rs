@@ -4,24 +4,24 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Accumulation, Behind, DataSpace, LinearOperator, Measured, OperatorError, OwnShare, Subset, one_after_the_other};
-use crate::algebra::{Backend, Data, Image, Share};
+use super::{Accumulation, Boxed, DataSpace, LinearOperator, Measured, OperatorError, OwnShare, Subset, one_after_the_other};
+use crate::algebra::{Backend, Data, Image, Shard};
 use crate::task::Task;
 
 /// An operator, or its data, for one of n shares. Share p of subset s of N is subset s + N p of N n, for views and for whatever else is
 /// divided by what is left of a division: an operator of subsets knows it already.
 pub struct OfShare<T> {
     whole: T,
-    share: Share,
+    share: Shard,
 }
 
 impl<T> OfShare<T> {
     /// An operator and its data.
-    pub fn of<B: Backend>(operator: T, data: impl DataSpace + 'static, share: Share) -> OwnShare<B>
+    pub fn of<B: Backend>(operator: T, data: impl DataSpace + 'static, share: Shard) -> OwnShare<B>
     where
         T: LinearOperator<B> + 'static,
     {
-        (Behind(Box::new(OfShare { whole: operator, share })), Box::new(OfShare { whole: data, share }))
+        (Boxed(Box::new(OfShare { whole: operator, share })), Box::new(OfShare { whole: data, share }))
     }
 
     fn part(&self, Subset { index, count }: Subset) -> Subset {

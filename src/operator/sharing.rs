@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::OperatorError;
-use crate::algebra::{Summand, Team, Voxels};
+use crate::algebra::{PeerGroup, Summand, Voxels};
 
 /// Values per piece when images are summed.
 pub(super) const CHUNK: usize = 1 << 14;
@@ -13,16 +13,16 @@ pub(super) const CHUNK: usize = 1 << 14;
 /// With whom a backprojection is shared, and what goes to them of an image.
 #[derive(Debug, Default)]
 pub(super) struct Sharing {
-    pub team: Team,
+    pub team: PeerGroup,
     seen: Runs,
 }
 
 impl Sharing {
     /// With nobody.
-    pub const ALONE: Sharing = Sharing { team: Team::ALONE, seen: Runs(Vec::new()) };
+    pub const ALONE: Sharing = Sharing { team: PeerGroup::ALONE, seen: Runs(Vec::new()) };
 
     /// With the members of a team, in an image of these voxels.
-    pub fn with(team: Team, voxels: &Voxels) -> Self {
+    pub fn with(team: PeerGroup, voxels: &Voxels) -> Self {
         Self { team, seen: Runs::new(voxels) }
     }
 
@@ -33,7 +33,7 @@ impl Sharing {
 
     /// Whether the sum begins with this member's images.
     pub fn is_first(&self) -> bool {
-        self.is_alone() || self.team.share().index == 0
+        self.is_alone() || self.team.shard().index == 0
     }
 
     /// `out` = in what is seen the sum, in their order, of the images of all members, one member after the other; elsewhere anything.

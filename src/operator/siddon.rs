@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::accumulate::ImageSink;
-use super::lors::{Kept, LorProjector};
+use super::lors::{LorProjector, ProjectorCache};
 use super::{MirrorSets, Mirrored, Views};
 use crate::algebra::{FieldOfView, Voxels};
 use crate::geometry::{Grid, Line, perpendicular_rows};
@@ -22,7 +22,7 @@ pub struct Siddon {
     /// For each axial ray of a bin, all planes.
     planes: Vec<Vec<Plane>>,
     num_tangential_rays: usize,
-    kept: Kept,
+    kept: ProjectorCache,
 }
 
 impl Siddon {
@@ -31,7 +31,7 @@ impl Siddon {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let (voxels, views) = (Voxels::new(grid, fov), Views::in_place(&geometry));
         let planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
-        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), kept: Kept::default() }
+        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), kept: ProjectorCache::default() }
     }
 
     /// Calls `visit(voxel index, length in mm)` for each voxel that a line crosses.
@@ -189,11 +189,11 @@ impl LorProjector for Siddon {
         &self.views
     }
 
-    fn kept(&self) -> &Kept {
+    fn kept(&self) -> &ProjectorCache {
         &self.kept
     }
 
-    fn kept_mut(&mut self) -> &mut Kept {
+    fn kept_mut(&mut self) -> &mut ProjectorCache {
         &mut self.kept
     }
 

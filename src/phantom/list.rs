@@ -11,7 +11,7 @@ use rand_philox::{Philox, u32_to_unit_f64};
 
 use super::object::Phantom;
 use super::simulate::{Noise, SimulationError, SimulationOptions, simulate};
-use crate::data::{EventChunk, Events, ListFacts, ListSampling, Study, TofFacts};
+use crate::data::{EventChunk, Events, ListMetadata, ListSampling, Study, TofFacts};
 use crate::geometry::Line;
 use crate::random;
 use crate::scanner::{Cylinder, Detectors, ScanGeometry};
@@ -40,7 +40,7 @@ pub struct ListSimulation {
 /// Events that were simulated, in the order of their times.
 pub struct SimulatedList {
     /// What is known beside them.
-    pub facts: Arc<ListFacts>,
+    pub facts: Arc<ListMetadata>,
     /// Prompts and delayeds.
     pub events: EventChunk,
     /// Expected randoms of each pair of crystals that can be in coincidence; with time of flight per mm of d.
@@ -112,11 +112,11 @@ pub fn simulate_list(
     background(&mut delayeds);
     let window_mm = [-half_window_mm, half_window_mm];
     let tof = options.tof_fwhm_mm.map(|fwhm_mm| TofFacts { fwhm_mm, window_mm, edges_mm: Vec::new(), ..TofFacts::default() });
-    let facts = ListFacts {
+    let facts = ListMetadata {
         tof,
         sampling: Some(sampling),
         duration_ms: Some((1e3 * options.duration_secs) as u64),
-        ..ListFacts::new("simulated", Arc::clone(&detectors))
+        ..ListMetadata::new("simulated", Arc::clone(&detectors))
     };
     let [prompts, delayeds] = [prompts, delayeds].map(|events| in_time(events, facts.tof.is_some()));
     let events = EventChunk { prompts, delayeds, intervals_ms: Vec::new() };

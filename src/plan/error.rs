@@ -13,7 +13,7 @@ use crate::operator::OperatorError;
 use crate::recon::ReconError;
 use crate::scanner::ScanGeometryError;
 use crate::task::Stopped;
-use crate::words::bytes;
+use crate::text::bytes;
 
 /// Why a run cannot begin.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]

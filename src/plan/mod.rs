@@ -18,9 +18,9 @@
 //! ```
 
 mod algorithms;
-mod course;
 mod device;
 mod error;
+mod iteration_scheme;
 mod job;
 mod list_mode;
 mod platform;
@@ -33,16 +33,16 @@ mod study_files;
 
 pub use algorithms::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters, Value};
 pub use algorithms::registry::{
-    ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, INTERPOLATION, Method, ORDER, SUBSET_ORDER,
-    Stages, filter_parameters, filter_settings,
+    ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, FbpMethod, INTERPOLATION, Method, ORDER,
+    SUBSET_ORDER, filter_parameters, filter_settings,
 };
 pub use algorithms::research::{PlaneKernel, ResearchSettings};
 pub use algorithms::traits::{DataKind, Traits};
-pub use course::Course;
 pub use device::choice::{DeviceChoice, GpuSet};
 pub use device::memory::{DeviceMemory, Forecast, FreeMemory};
 pub use device::processes::share_with_processes;
 pub use error::{ListError, SetupError};
+pub use iteration_scheme::IterationScheme;
 pub use job::acquisition::{Acquisition, ListAcquisition};
 pub use job::data::Data;
 pub use job::defaults::{
@@ -55,11 +55,11 @@ pub use job::{Job, StartInfo};
 pub use list_mode::histogram::histogram;
 pub use list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
 pub use list_mode::sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
-pub use list_mode::study::{GatheredEvents, ListSelection, list_study, study_of};
+pub use list_mode::study::{EventAccumulator, ListSelection, list_study, study_of};
 pub use platform::Platform;
 pub use platform::agreement::device_of_all;
-pub use platform::choose::{ChosenProjector, ChosenTeam, choose_projector, choose_team};
-pub use platform::open::{Device, available_devices, choose_device, host_devices, or_on_cpu};
+pub use platform::choose::{ChosenProjector, OpenedDevices, choose_projector, choose_team};
+pub use platform::open::{Device, available_devices, choose_device, host_devices, with_cpu_fallback};
 pub use problem::SetupProblem;
 pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};
 pub use projector::ring_functions::RingFunctions;
@@ -67,16 +67,16 @@ pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per
 pub use projector::system::System;
 pub use provenance::algorithm::{AlgorithmRecord, EmRecord, FbpRecord};
 pub use provenance::{
-    AccumulationSpan, CorrectionRecord, DataRecord, DeviceRecord, FrameRecord, ImageRecord, Made, MatrixRecord,
-    PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Seal, Start, Times,
+    AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, FrameRecord, ImageKind, ImageRecord,
+    MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
 };
 pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
 pub use setup::prepared::Prepared;
 pub use setup::{forecast, prepare, prepare_with};
 pub use simulation::cache::Cache;
-pub use simulation::histories::Followed;
+pub use simulation::histories::DeviceResult;
 pub use simulation::matrix::{
-    MatrixAmount, MatrixForecast, MatrixRecipe, check_basis, crystal_pairs, forecast_matrix, make_matrix, response_part,
+    MatrixForecast, MatrixRecipe, SimulationBudget, check_basis, crystal_pairs, forecast_matrix, make_matrix, response_part,
     ring_basis, shown_grid, usual_basis,
 };
 pub use simulation::matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};

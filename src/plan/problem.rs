@@ -4,7 +4,7 @@ use crate::coded::coded;
 use crate::geometry::Grid;
 use crate::operator::Misfit;
 use crate::plan::algorithms::parameters::ParameterProblem;
-use crate::words::{bytes, counted, either};
+use crate::text::{bytes, counted, either};
 
 /// Why settings do not go together, or do not suit the data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
@@ -70,7 +70,7 @@ pub enum SetupProblem {
     #[error(
         "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for \
          the reconstruction)",
-        found.words(), expected.words()
+        found.text(), expected.text()
     )]
     StartImage {
         /// Grid of the start image.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::em_kernels::{DataResidual, EmKernels, PoissonTerms};
 use super::model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel};
-use crate::algebra::{Backend, Data, Image, Team};
+use crate::algebra::{Backend, Data, Image, PeerGroup};
 use crate::operator::{Accumulation, DataSpace, EventSpace, LinearOperator, OperatorError, Subset};
 use crate::task::Task;
 
@@ -72,7 +72,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
     }
 
     /// The same for a member of a team: the data are its share of the list, the sensitivity is that of all.
-    pub fn of_team(self, team: Team) -> Self {
+    pub fn of_team(self, team: PeerGroup) -> Self {
         Self { model: self.model.of_team(team), ..self }
     }
 

@@ -11,8 +11,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::image_readout::ImageReadout;
 use super::race::Race;
-use super::shown::Shown;
 use super::{
     Algorithm, CountTotals, DataProblem, EmKernels, Explained, ForwardModel, ReconError, SettingsProblem, Stage, StageTimes,
     StepReport,
@@ -107,7 +107,7 @@ pub struct MlemOsem<B: EmKernels, M, S> {
     is_unscaled: bool,
     totals: Option<CountTotals>,
     race: Race<B>,
-    shown: Shown<B, S>,
+    shown: ImageReadout<B, S>,
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
@@ -134,7 +134,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             is_unscaled: init.is_none(),
             totals: None,
             race: Race::new(num_subsets),
-            shown: Shown::new(space),
+            shown: ImageReadout::new(space),
             model,
             settings,
             num_steps: 0,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{EmKernels, PoissonTerms};
-use crate::algebra::{Backend, CHUNK, Data, Image, Team};
+use crate::algebra::{Backend, CHUNK, Data, Image, PeerGroup};
 use crate::data::{Counts, Michelogram, PairCounts};
 use crate::operator::{Accumulation, DataSpace, LinearOperator, Measured, OperatorError, Subset};
 use crate::task::Task;
@@ -167,7 +167,7 @@ pub struct ProjectionModel<B: Backend, A, D> {
     space: D,
     num_subsets: usize,
     /// With whom the data are shared.
-    team: Team,
+    team: PeerGroup,
     measured: B::Array<Data>,
     multiplicative: Option<B::Array<Data>>,
     additive: Option<B::Array<Data>>,
@@ -217,11 +217,11 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         let measured = backend.upload(counts.prompts)?;
         let multiplicative = counts.multiplicative.map(|values| backend.upload(values)).transpose()?;
         let additive = counts.additive.map(|values| backend.upload(values)).transpose()?;
-        Ok(Self { operator, space, num_subsets, team: Team::ALONE, measured, multiplicative, additive, own_totals })
+        Ok(Self { operator, space, num_subsets, team: PeerGroup::ALONE, measured, multiplicative, additive, own_totals })
     }
 
     /// The same for a member of a team: operator and space are those of its share ([`crate::operator::ViewProjector::for_team`]).
-    pub fn of_team(self, team: Team) -> Self {
+    pub fn of_team(self, team: PeerGroup) -> Self {
         Self { team, ..self }
     }
 

@@ -166,6 +166,6 @@ pub enum SettingsProblem {
 fn in_frame(frame: &FrameTime) -> String {
     match frame.limits_ms.is_empty() {
         true => format!(" in the frame {}, which holds no time block", frame_words(&frame.requested_ms)),
-        false => format!(" in the frame {}", frame.words()),
+        false => format!(" in the frame {}", frame.text()),
     }
 }

@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::{Algorithm, Explained, ReconError, StepReport};
-use crate::algebra::{BackendError, PendingVolume, Team};
+use crate::algebra::{BackendError, PeerGroup, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
@@ -40,7 +40,7 @@ struct Helper {
 }
 
 impl Helper {
-    fn start(mut algorithm: Box<dyn Algorithm>, team: Team) -> Result<Self, ReconError> {
+    fn start(mut algorithm: Box<dyn Algorithm>, team: PeerGroup) -> Result<Self, ReconError> {
         let (asks, asked) = unbounded();
         let (sender, outcomes) = unbounded();
         let work = move || {
@@ -74,7 +74,7 @@ impl Drop for Helper {
 }
 
 /// A member's part of what all do; where it fails the others are let go.
-fn together(work: Work, algorithm: &mut dyn Algorithm, team: &Team, task: &Task) -> Outcome {
+fn together(work: Work, algorithm: &mut dyn Algorithm, team: &PeerGroup, task: &Task) -> Outcome {
     let outcome = catch_unwind(AssertUnwindSafe(|| match work {
         Work::Step => algorithm.step(task).map(|report| Answer::Step(Box::new(report))),
         Work::Explain => algorithm.explained(task).map(Answer::Explained),
@@ -98,13 +98,13 @@ fn together(work: Work, algorithm: &mut dyn Algorithm, team: &Team, task: &Task)
 
 /// Whether a member only says that another one has left.
 fn is_of_another(error: &ReconError) -> bool {
-    matches!(error, ReconError::Operator(OperatorError::Backend(BackendError::Left)))
+    matches!(error, ReconError::Operator(OperatorError::Backend(BackendError::PeerAborted)))
 }
 
 /// The members of a team, each with its back end, in step. The first one's image is shown.
 pub struct SharedAlgorithm {
     first: Box<dyn Algorithm>,
-    team: Team,
+    team: PeerGroup,
     helpers: Vec<Helper>,
 }
 
@@ -113,13 +113,13 @@ impl SharedAlgorithm {
     ///
     /// # Errors
     /// No member; the system refuses threads.
-    pub fn new(members: impl IntoIterator<Item = (Box<dyn Algorithm>, Team)>) -> Result<Self, ReconError> {
+    pub fn new(members: impl IntoIterator<Item = (Box<dyn Algorithm>, PeerGroup)>) -> Result<Self, ReconError> {
         let mut members = members.into_iter();
         let Some((first, team)) = members.next() else {
             return Err(ReconError::NoDevice);
         };
         team.assemble();
-        let start = |(algorithm, team): (Box<dyn Algorithm>, Team)| {
+        let start = |(algorithm, team): (Box<dyn Algorithm>, PeerGroup)| {
             team.assemble();
             Helper::start(algorithm, team)
         };

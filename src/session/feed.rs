@@ -9,11 +9,11 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use crate::data::{EventChunk, EventList, Notice, Projection};
 use crate::io::SweepFollower;
 use crate::io::list_mode::ListFollower;
-use crate::plan::{Acquisition, GatheredEvents, ListAcquisition};
+use crate::plan::{Acquisition, EventAccumulator, ListAcquisition};
 use crate::task::Task;
 
 /// How often a file is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// When a list does not grow any more for now.
 const QUIET: Duration = Duration::from_millis(1500);
 /// Longest sleep of a player, so that it is never far behind.
@@ -73,7 +73,7 @@ impl Feed {
                 if is_new {
                     (work.arrived)();
                 }
-                if !work.wait(LOOK_EVERY) {
+                if !work.wait(POLL_INTERVAL) {
                     break;
                 }
             }
@@ -111,12 +111,12 @@ impl Feed {
                     work.tell(vec![Notice::warning(format!("{error}. The list is not followed further"))]);
                     break;
                 }
-                if !work.wait(if update.has_events { Duration::ZERO } else { LOOK_EVERY }) {
+                if !work.wait(if update.has_events { Duration::ZERO } else { POLL_INTERVAL }) {
                     break;
                 }
             }
             work.tell(follower.last_words());
-            if let Ok((list, notices)) = acquisition.look(GatheredEvents::clone).finish(&work.task) {
+            if let Ok((list, notices)) = acquisition.look(EventAccumulator::clone).finish(&work.task) {
                 work.tell(notices);
                 let _ = work.whole.send(list);
             }

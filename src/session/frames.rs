@@ -7,23 +7,23 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::Frame;
+use super::IterateUpdate;
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 
 /// The solver's end; clones share the channels.
 #[derive(Clone)]
 pub(super) struct FrameSender {
-    frames: Sender<Frame>,
+    frames: Sender<IterateUpdate>,
     /// The same channel's other end, to take an unread frame back.
-    unread: Receiver<Frame>,
+    unread: Receiver<IterateUpdate>,
     give_back: Sender<Arc<Volume>>,
     returned: Receiver<Arc<Volume>>,
 }
 
 /// The watcher's end.
 pub(super) struct FrameReceiver {
-    frames: Receiver<Frame>,
+    frames: Receiver<IterateUpdate>,
     returned: Sender<Arc<Volume>>,
 }
 
@@ -55,7 +55,7 @@ impl FrameSender {
     }
 
     /// Sends a frame in place of an unread one, whose buffer comes back.
-    pub fn send(&self, frame: Frame) {
+    pub fn send(&self, frame: IterateUpdate) {
         let newest = Arc::as_ptr(&frame.volume);
         let mut next = Some(frame);
         while let Some(frame) = next.take() {
@@ -73,7 +73,7 @@ impl FrameSender {
 
 impl FrameReceiver {
     /// The newest volume, if one has come since the last call.
-    pub fn take(&self) -> Option<Frame> {
+    pub fn take(&self) -> Option<IterateUpdate> {
         let mut newest = None;
         for frame in self.frames.try_iter() {
             if let Some(old) = newest.replace(frame) {
@@ -84,7 +84,7 @@ impl FrameReceiver {
     }
 
     /// Gives a buffer back.
-    pub fn give_back(&self, frame: Frame) {
+    pub fn give_back(&self, frame: IterateUpdate) {
         // The solver may be gone; then the buffer is freed here.
         let _ = self.returned.send(frame.volume);
     }
@@ -103,7 +103,7 @@ mod tests {
             let volume = sender.buffer(&grid, Unit::Mm);
             seen.insert(volume.as_slice().as_ptr());
             let extremes = volume.extremes();
-            sender.send(Frame { run: 1, iteration: 0, subiteration, volume: Arc::new(volume), extremes, slices: None });
+            sender.send(IterateUpdate { run: 1, iteration: 0, subiteration, volume: Arc::new(volume), extremes, slices: None });
             if subiteration % 3 == 0 {
                 let frame = receiver.take().unwrap();
                 assert_eq!(frame.subiteration, subiteration);

@@ -7,12 +7,12 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::frames::{FrameReceiver, frame_channel};
 use super::history::History;
-use super::measurer::{Ask, Measurer};
+use super::measurer::{Measurer, Query};
 use super::publisher::Publisher;
 use super::solver::{Message, Solver};
 use super::wire::messages::{Beside, Order};
 use super::wire::{self, Dial, Remote};
-use super::{Command, CompareWith, Event, EventKind, Frame, Kept, PeakLine, RoiSet, RunId, Trace};
+use super::{Command, CompareWith, Event, EventKind, IterateUpdate, PeakLine, RoiSet, RunId, StoredIterate, Trace};
 use crate::coded::Problem;
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::session::Control;
@@ -59,7 +59,7 @@ pub struct Session {
     history: History,
     trace: Trace,
     latest: Mutex<Latest>,
-    asks: Sender<Ask>,
+    asks: Sender<Query>,
     measurer: Option<Measurer>,
     thread: Option<JoinHandle<()>>,
     /// Where the solver is, if it is elsewhere, and the images of which only slices have come.
@@ -196,12 +196,12 @@ impl Session {
 
     /// The newest volume, if one was published since the last call; of a session elsewhere after it one of which slices have come,
     /// where one has.
-    pub fn take_frame(&self) -> Option<Frame> {
+    pub fn take_frame(&self) -> Option<IterateUpdate> {
         self.frames.take().or_else(|| self.elsewhere.as_ref()?.1.take())
     }
 
     /// Gives the buffer of a frame back once it is not needed.
-    pub fn return_frame(&self, frame: Frame) {
+    pub fn return_frame(&self, frame: IterateUpdate) {
         match &self.elsewhere {
             // Whole images are made of what arrives; buffers are needed for slices.
             Some((_, slices)) => slices.give_back(frame),
@@ -211,7 +211,7 @@ impl Session {
 
     /// Images of a run's past, oldest first, as far as the byte budget keeps them: of the latest run, and of those that are
     /// kept.
-    pub fn history(&self, run: RunId) -> Vec<Kept> {
+    pub fn history(&self, run: RunId) -> Vec<StoredIterate> {
         self.history.entries(run)
     }
 
@@ -222,7 +222,7 @@ impl Session {
     }
 
     /// An image of a run's past. One that is kept elsewhere is asked for, and is there when it has come.
-    pub fn past_image(&self, run: RunId, subiteration: usize) -> Option<Kept> {
+    pub fn past_image(&self, run: RunId, subiteration: usize) -> Option<StoredIterate> {
         let here = self.history(run).into_iter().find(|kept| kept.subiteration == subiteration);
         here.or_else(|| self.remote()?.fetch(run, subiteration))
     }
@@ -260,7 +260,7 @@ impl Session {
     /// [`EventKind::Remeasured`]. What the solver itself measures is set by [`Command::SetRois`], which does this too.
     pub fn measure(&self, run: RunId, rois: RoiSet) {
         // Where the measurer could not be started, that was said.
-        let _ = self.asks.send(Ask::Rois(run, rois));
+        let _ = self.asks.send(Query::Rois(run, rois));
     }
 
     /// Compares every image that is kept of the run started last, from now on and of its past, with those of a run or with one
@@ -268,14 +268,14 @@ impl Session {
     /// run with itself. Keep a run that is the reference ([`Session::keep`]): else its images go when another run starts.
     pub fn compare_with(&self, reference: Option<CompareWith>) {
         // Where the measurer could not be started, that was said.
-        let _ = self.asks.send(Ask::Compare(reference));
+        let _ = self.asks.send(Query::Compare(reference));
     }
 
     /// Measures the peaks along a line through every image that is kept of a run, from now on and of its past, beside the solver, and
     /// tells of it with [`EventKind::Profiled`]; or no longer.
     pub fn measure_peaks(&self, run: RunId, line: Option<PeakLine>) {
         // Where the measurer could not be started, that was said.
-        let _ = self.asks.send(Ask::Peaks(run, line));
+        let _ = self.asks.send(Query::Peaks(run, line));
     }
 
     /// What a feed calls when an acquisition has grown: the run that reconstructs it goes on.

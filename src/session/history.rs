@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Kept, RunId};
+use super::{RunId, StoredIterate};
 use crate::data::Volume;
 
 /// Images of the past; clones share the same.
@@ -22,23 +22,23 @@ struct Runs {
     latest: RunId,
     /// Runs whose images stay when another begins.
     kept: BTreeSet<RunId>,
-    pasts: BTreeMap<RunId, Past>,
+    pasts: BTreeMap<RunId, HistoryOfRuns>,
 }
 
 /// The images of a run.
 #[derive(Debug)]
-struct Past {
+struct HistoryOfRuns {
     /// Images whose number is a multiple of this stay.
     stride: usize,
     /// Images pushed so far; they are numbered from 1.
     num_pushed: usize,
     /// With their numbers, oldest first.
-    images: Vec<(usize, Kept)>,
+    images: Vec<(usize, StoredIterate)>,
     /// Steps done of the images that are never thinned out.
     pinned: BTreeSet<usize>,
 }
 
-impl Past {
+impl HistoryOfRuns {
     const NONE: Self = Self { stride: 1, num_pushed: 0, images: Vec::new(), pinned: BTreeSet::new() };
 
     fn bytes(&self) -> u64 {
@@ -46,7 +46,7 @@ impl Past {
     }
 
     /// Adds an image, which is the newest now. What stayed only for being the newest is returned.
-    fn push(&mut self, image: Kept) -> Vec<Arc<Volume>> {
+    fn push(&mut self, image: StoredIterate) -> Vec<Arc<Volume>> {
         self.num_pushed += 1;
         let gone = self.drop_between();
         self.images.push((self.num_pushed, image));
@@ -75,7 +75,7 @@ impl Past {
 
 impl Runs {
     fn bytes(&self) -> u64 {
-        self.pasts.values().map(Past::bytes).sum()
+        self.pasts.values().map(HistoryOfRuns::bytes).sum()
     }
 
     /// Thins the images out until they fit, first those of the run that holds most. What went is returned.
@@ -142,9 +142,9 @@ impl History {
 
     /// Adds an image, which becomes the newest of its run, and thins what is there until it fits. What was thinned out is
     /// returned.
-    pub fn push(&self, image: Kept) -> Vec<Arc<Volume>> {
+    pub fn push(&self, image: StoredIterate) -> Vec<Arc<Volume>> {
         let runs = &mut *self.runs();
-        let mut gone = runs.pasts.entry(image.run).or_insert(Past::NONE).push(image);
+        let mut gone = runs.pasts.entry(image.run).or_insert(HistoryOfRuns::NONE).push(image);
         gone.extend(runs.fit());
         gone
     }
@@ -174,7 +174,7 @@ impl History {
     }
 
     /// The images of a run that are kept, oldest first, the newest always among them.
-    pub fn entries(&self, run: RunId) -> Vec<Kept> {
+    pub fn entries(&self, run: RunId) -> Vec<StoredIterate> {
         let runs = self.runs();
         runs.pasts.get(&run).into_iter().flat_map(|past| &past.images).map(|(_, image)| image.clone()).collect()
     }
@@ -198,9 +198,9 @@ mod tests {
         History::new(budget_volumes * 4 * 32)
     }
 
-    fn image(run: RunId, iteration: usize) -> Kept {
+    fn image(run: RunId, iteration: usize) -> StoredIterate {
         let volume = Arc::new(Volume::filled(grid(), iteration as f32));
-        Kept { run, iteration, subiteration: 3 * iteration, extremes: volume.extremes(), volume }
+        StoredIterate { run, iteration, subiteration: 3 * iteration, extremes: volume.extremes(), volume }
     }
 
     fn iterations(history: &History, run: RunId) -> Vec<usize> {

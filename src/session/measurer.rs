@@ -9,13 +9,13 @@ use crossbeam_channel::{Receiver, Sender};
 
 use super::history::History;
 use super::protocol::number;
-use super::publisher::Outlet;
-use super::{CompareWith, Comparison, Event, EventKind, Kept, PeakLine, PeaksPoint, RoiSet, RunId};
+use super::publisher::EventSender;
+use super::{CompareWith, Comparison, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, StoredIterate};
 use crate::data::{Roi, RoiMask, RoiSums};
 use crate::measure::{correlation, relative_difference, widths_along};
 
 /// What the measurer is asked for.
-pub(super) enum Ask {
+pub(super) enum Query {
     /// Measure these regions on the images of a run.
     Rois(RunId, RoiSet),
     /// The solver measures the regions asked for last by itself from here on: measure what has been kept until now.
@@ -25,14 +25,14 @@ pub(super) enum Ask {
     /// Measure the peaks along a line through the images of a run, or no longer.
     Peaks(RunId, Option<PeakLine>),
     /// An image was kept.
-    Kept,
+    StoredIterate,
     /// End.
     Quit,
 }
 
 /// The thread that measures. It ends when dropped.
 pub(super) struct Measurer {
-    asks: Sender<Ask>,
+    asks: Sender<Query>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -41,7 +41,7 @@ impl Measurer {
     ///
     /// # Errors
     /// The system refuses the thread.
-    pub fn start(asks: Sender<Ask>, inbox: Receiver<Ask>, history: History, outlet: Outlet) -> io::Result<Self> {
+    pub fn start(asks: Sender<Query>, inbox: Receiver<Query>, history: History, outlet: EventSender) -> io::Result<Self> {
         let thread = Builder::new().name("measurer".into()).spawn(move || run(&inbox, &history, &outlet))?;
         Ok(Self { asks, thread: Some(thread) })
     }
@@ -49,32 +49,32 @@ impl Measurer {
 
 impl Drop for Measurer {
     fn drop(&mut self) {
-        let _ = self.asks.send(Ask::Quit);
+        let _ = self.asks.send(Query::Quit);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
+fn run(inbox: &Receiver<Query>, history: &History, outlet: &EventSender) {
     let mut edits: BTreeMap<RunId, Edit> = BTreeMap::new();
     let mut lines: BTreeMap<RunId, Along> = BTreeMap::new();
-    let mut likeness: Option<Likeness> = None;
+    let mut likeness: Option<Similarity> = None;
     while let Ok(ask) = inbox.recv() {
         let mut edited: BTreeMap<RunId, RoiSet> = BTreeMap::new();
         let mut regions_are_behind = false;
         // While a region is dragged edits come faster than they can be measured: only the last of a row counts.
         for ask in std::iter::once(ask).chain(inbox.try_iter()) {
             match ask {
-                Ask::Rois(run, rois) => _ = edited.insert(run, rois),
-                Ask::CatchUp => regions_are_behind = true,
-                Ask::Compare(reference) => {
-                    likeness = reference.map(|with| Likeness { with, run: 0, compared: HashSet::new() });
+                Query::Rois(run, rois) => _ = edited.insert(run, rois),
+                Query::CatchUp => regions_are_behind = true,
+                Query::Compare(reference) => {
+                    likeness = reference.map(|with| Similarity { with, run: 0, compared: HashSet::new() });
                 }
-                Ask::Peaks(run, Some(line)) => _ = lines.insert(run, Along { line, measured: HashSet::new() }),
-                Ask::Peaks(run, None) => _ = lines.remove(&run),
-                Ask::Kept => {}
-                Ask::Quit => return,
+                Query::Peaks(run, Some(line)) => _ = lines.insert(run, Along { line, measured: HashSet::new() }),
+                Query::Peaks(run, None) => _ = lines.remove(&run),
+                Query::StoredIterate => {}
+                Query::Quit => return,
             }
         }
         regions_are_behind |= !edited.is_empty();
@@ -112,7 +112,11 @@ fn run(inbox: &Receiver<Ask>, history: &History, outlet: &Outlet) {
 
 /// Those of the images that are not done yet (by the steps done), while there is time; the first in any case, or asks without a pause
 /// would keep them waiting for ever.
-fn in_time(images: Vec<Kept>, done: &mut HashSet<usize>, is_time: impl Fn() -> bool) -> impl Iterator<Item = Kept> {
+fn in_time(
+    images: Vec<StoredIterate>,
+    done: &mut HashSet<usize>,
+    is_time: impl Fn() -> bool,
+) -> impl Iterator<Item = StoredIterate> {
     let mut is_first = true;
     let new = images.into_iter().map_while(move |kept| {
         if done.contains(&kept.subiteration) {
@@ -128,14 +132,14 @@ fn in_time(images: Vec<Kept>, done: &mut HashSet<usize>, is_time: impl Fn() -> b
 }
 
 /// A reference, and the images of a run that were compared with it.
-struct Likeness {
+struct Similarity {
     with: CompareWith,
     run: RunId,
     /// By the steps done.
     compared: HashSet<usize>,
 }
 
-impl Likeness {
+impl Similarity {
     /// Compares those of the images of the run begun last that were not compared yet, in their order, while there is time.
     fn compare(&mut self, history: &History, is_time: impl Fn() -> bool) -> Vec<Comparison> {
         let run = history.latest();
@@ -148,7 +152,7 @@ impl Likeness {
             CompareWith::Image(_) => Vec::new(),
         };
         let new = in_time(history.entries(run), &mut self.compared, is_time);
-        let found = |kept: Kept| match &self.with {
+        let found = |kept: StoredIterate| match &self.with {
             CompareWith::Run(_) => compared(&kept, partner(&kept, &of_reference)?, false),
             CompareWith::Image(image) => compared(&kept, image, true),
         };
@@ -158,14 +162,14 @@ impl Likeness {
 
 /// The image of the reference with the same number, or where the image is past the reference's last one that. `None` where the
 /// reference's was thinned out.
-fn partner<'a>(kept: &Kept, of_reference: &'a [Kept]) -> Option<&'a Kept> {
-    let number = |kept: &Kept| number([kept.iteration, kept.subiteration]);
+fn partner<'a>(kept: &StoredIterate, of_reference: &'a [StoredIterate]) -> Option<&'a StoredIterate> {
+    let number = |kept: &StoredIterate| number([kept.iteration, kept.subiteration]);
     let last = of_reference.last().filter(|last| number(last) < number(kept));
     of_reference.iter().find(|reference| number(reference) == number(kept)).or(last)
 }
 
 /// An image beside another. `None` where grids differ, or one image has a single value everywhere.
-fn compared(kept: &Kept, reference: &Kept, is_fixed: bool) -> Option<Comparison> {
+fn compared(kept: &StoredIterate, reference: &StoredIterate, is_fixed: bool) -> Option<Comparison> {
     if !reference.volume.grid.same_as(&kept.volume.grid) {
         return None;
     }
@@ -198,7 +202,7 @@ impl Edit {
     }
 
     /// (iteration, subiteration, sums of each region) of those of the images that were not measured yet, in their order.
-    fn measure(&mut self, images: Vec<Kept>) -> Vec<(usize, usize, Vec<RoiSums>)> {
+    fn measure(&mut self, images: Vec<StoredIterate>) -> Vec<(usize, usize, Vec<RoiSums>)> {
         let Self { rois, sums, before, stayed } = self;
         let new = images.into_iter().filter(|kept| !sums.contains_key(&kept.subiteration)).map(|kept| {
             let masks = rois.rois.masks(&kept.volume.grid);
@@ -224,9 +228,9 @@ struct Along {
 
 impl Along {
     /// The peaks of those of the images that were not measured yet, in their order, while there is time.
-    fn measure(&mut self, images: Vec<Kept>, is_time: impl Fn() -> bool) -> Vec<PeaksPoint> {
+    fn measure(&mut self, images: Vec<StoredIterate>, is_time: impl Fn() -> bool) -> Vec<PeaksPoint> {
         let Self { line, measured } = self;
-        let points = in_time(images, measured, is_time).map(|Kept { iteration, subiteration, volume, .. }| PeaksPoint {
+        let points = in_time(images, measured, is_time).map(|StoredIterate { iteration, subiteration, volume, .. }| PeaksPoint {
             iteration,
             subiteration,
             widths: widths_along(&volume, line.ends_mm, line.width_mm),
@@ -244,10 +248,10 @@ mod tests {
     use crate::geometry::Grid;
 
     /// An image of these values after so many iterations of two steps.
-    fn image(iteration: usize, values: [f32; 3], voxel_mm: f64) -> Kept {
+    fn image(iteration: usize, values: [f32; 3], voxel_mm: f64) -> StoredIterate {
         let mut volume = Volume::filled(Grid::centred([3, 1, 1], [voxel_mm; 3]).unwrap(), 0.0);
         volume.as_mut_slice().copy_from_slice(&values);
-        Kept { run: 1, iteration, subiteration: 2 * iteration, extremes: volume.extremes(), volume: Arc::new(volume) }
+        StoredIterate { run: 1, iteration, subiteration: 2 * iteration, extremes: volume.extremes(), volume: Arc::new(volume) }
     }
 
     #[test]
@@ -255,7 +259,7 @@ mod tests {
         let images = [image(1, [1.0, 2.0, 3.0], 1.0), image(2, [4.0, 5.0, 6.0], 1.0)];
         let roi = |x_mm: f64| Roi::new("r", RoiShape::Box { size_mm: [1.0; 3], plane: RoiPlane::Transaxial }, [x_mm, 0.0, 0.0]);
         let set = |branch, places: &[f64]| RoiSet { branch, rois: places.iter().copied().map(roi).collect::<Vec<_>>().into() };
-        let sums = |edit: &mut Edit, images: &[Kept]| -> Vec<Vec<f64>> {
+        let sums = |edit: &mut Edit, images: &[StoredIterate]| -> Vec<Vec<f64>> {
             edit.measure(images.to_vec()).into_iter().map(|(.., sums)| sums.iter().map(|sums| sums.sum).collect()).collect()
         };
         let mut edit = Edit::after(None, set(1, &[-1.0, 0.0]));
@@ -275,7 +279,7 @@ mod tests {
             let value = |x: f64| 1.0 + 9.0 * (-0.5 * (x / sigma).powi(2)).exp();
             (-20..).zip(volume.as_mut_slice()).for_each(|(x, v)| *v = value(f64::from(x)) as f32);
             let (extremes, subiteration) = (volume.extremes(), iteration);
-            Kept { run: 1, iteration, subiteration, extremes, volume: Arc::new(volume) }
+            StoredIterate { run: 1, iteration, subiteration, extremes, volume: Arc::new(volume) }
         };
         let images = vec![blob(1, 4.0), blob(2, 3.0)];
         let line = PeakLine { ends_mm: [[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]], width_mm: 0.0 };
@@ -295,8 +299,8 @@ mod tests {
     #[test]
     fn an_image_is_compared_with_the_one_of_the_same_number_or_past_all_with_the_last() {
         let reference = [image(2, [1.0, 2.0, 3.0], 1.0), image(4, [1.0, 3.0, 2.0], 1.0)];
-        let beside = |kept: &Kept, reference: &[Kept]| compared(kept, partner(kept, reference)?, false);
-        let with = |kept: &Kept| beside(kept, &reference).map(|found| (found.reference.unwrap()[0], found.correlation));
+        let beside = |kept: &StoredIterate, reference: &[StoredIterate]| compared(kept, partner(kept, reference)?, false);
+        let with = |kept: &StoredIterate| beside(kept, &reference).map(|found| (found.reference.unwrap()[0], found.correlation));
         assert_eq!(with(&image(2, [2.0, 4.0, 6.0], 1.0)), Some((2, 1.0)));
         assert_eq!(beside(&image(2, [2.0, 4.0, 6.0], 1.0), &reference).unwrap().relative_difference, 1.0);
         let (iteration, correlation) = with(&image(5, [1.0, 2.0, 3.0], 1.0)).unwrap();
@@ -307,9 +311,9 @@ mod tests {
         assert_eq!(with(&image(2, [1.0; 3], 1.0)), None);
         assert_eq!(beside(&image(2, [1.0, 2.0, 3.0], 1.0), &[]), None);
         // The subsets of both may be others; of a sweep the steps are the number.
-        let other = |subiteration| Kept { subiteration, ..image(2, [1.0, 2.0, 3.0], 1.0) };
+        let other = |subiteration| StoredIterate { subiteration, ..image(2, [1.0, 2.0, 3.0], 1.0) };
         assert!(with(&other(7)).is_some());
-        let projections = |subiteration| Kept { iteration: 0, ..other(subiteration) };
+        let projections = |subiteration| StoredIterate { iteration: 0, ..other(subiteration) };
         let found = |steps| beside(&projections(steps), &[projections(16), projections(32)]).map(|found| found.reference);
         assert_eq!([16, 24, 40].map(found), [Some(Some([0, 16])), None, Some(Some([0, 32]))]);
     }
@@ -319,9 +323,9 @@ mod tests {
         let history = History::new(1 << 20);
         history.begin(1);
         let images = [[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [3.0, 2.0, 1.0]];
-        let images: Vec<Kept> = (1..).zip(images).map(|(iteration, values)| image(iteration, values, 1.0)).collect();
+        let images: Vec<StoredIterate> = (1..).zip(images).map(|(iteration, values)| image(iteration, values, 1.0)).collect();
         images.iter().for_each(|image| _ = history.push(image.clone()));
-        let compared = |with| Likeness { with, run: 0, compared: HashSet::new() }.compare(&history, || true);
+        let compared = |with| Similarity { with, run: 0, compared: HashSet::new() }.compare(&history, || true);
         assert_eq!(compared(CompareWith::Run(1)), [], "a run is not compared with itself");
         let found = compared(CompareWith::Image(images[1].clone()));
         assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([2, 4])), "{found:?}");

@@ -8,9 +8,9 @@ mod feed;
 mod frames;
 mod handle;
 mod history;
-mod maker;
 mod measurements;
 mod measurer;
+mod producer;
 mod protocol;
 mod publisher;
 mod run;
@@ -23,11 +23,11 @@ pub mod wire;
 
 pub use feed::Feed;
 pub use handle::{Session, SessionOptions, Setup};
-pub use maker::{Come, Maker, MatrixFile, Source, TubeSource};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
+pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
 pub use protocol::{
-    Command, CompareWith, Comparison, Control, EndReason, Event, EventKind, Frame, IterateReport, Kept, PeakLine, PeaksPoint,
-    ReferenceId, RoiSet, RunId,
+    Command, CompareWith, Comparison, Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, PeakLine, PeaksPoint,
+    ReferenceId, RoiSet, RunId, StoredIterate,
 };
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;

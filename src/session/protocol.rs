@@ -208,7 +208,7 @@ pub enum CompareWith {
     /// Each with the image of the same number of this run, past its last one with that.
     Run(RunId),
     /// All with this one.
-    Image(Kept),
+    Image(StoredIterate),
 }
 
 impl CompareWith {
@@ -261,7 +261,7 @@ pub(super) fn number([iteration, subiteration]: [usize; 2]) -> [usize; 2] {
 
 /// A volume on its way to the screen.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct IterateUpdate {
     /// Which run.
     pub run: RunId,
     /// Full iterations complete.
@@ -279,7 +279,7 @@ pub struct Frame {
 
 /// An image of the past: after a full iteration, or after each block of projections.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct StoredIterate {
     /// Which run.
     pub run: RunId,
     /// Full iterations complete.

@@ -11,9 +11,9 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::frames::FrameSender;
 use super::history::History;
-use super::measurer::Ask;
+use super::measurer::Query;
 use super::run::panic_sentence;
-use super::{Event, EventKind, Frame, Kept, RunId, Trace};
+use super::{Event, EventKind, IterateUpdate, RunId, StoredIterate, Trace};
 use crate::algebra::PendingVolume;
 use crate::coded::Problem;
 use crate::data::{Notice, Unit, Volume};
@@ -82,7 +82,7 @@ impl Publisher {
         history: History,
         wake: impl Fn() + Send + 'static,
         trace: Trace,
-        measurer: Sender<Ask>,
+        measurer: Sender<Query>,
     ) -> std::io::Result<Self> {
         let (queue, inbox) = unbounded();
         let (failed, failures) = unbounded();
@@ -131,8 +131,8 @@ impl Publisher {
     }
 
     /// A second sender of events, for another thread.
-    pub fn outlet(&self) -> Outlet {
-        Outlet(self.queue.clone())
+    pub fn outlet(&self) -> EventSender {
+        EventSender(self.queue.clone())
     }
 
     /// Waits until everything sent before was handed over.
@@ -165,9 +165,9 @@ impl Drop for Publisher {
 }
 
 /// A way for the events of another thread. The publisher's thread lives as long as there is one.
-pub(super) struct Outlet(Option<Sender<Outgoing>>);
+pub(super) struct EventSender(Option<Sender<Outgoing>>);
 
-impl Outlet {
+impl EventSender {
     /// Says something and wakes the watcher.
     pub fn say(&self, event: Event) {
         if let Some(queue) = &self.0 {
@@ -183,7 +183,7 @@ struct Worker<W> {
     history: History,
     wake: W,
     trace: Trace,
-    measurer: Sender<Ask>,
+    measurer: Sender<Query>,
     failed: Sender<Problem>,
     /// Run, step and time of the volume copied last.
     last_copy: Option<(RunId, usize, Duration)>,
@@ -199,7 +199,7 @@ impl<W: Fn()> Worker<W> {
                 Outgoing::Volume(parcel) => self.hand_over(*parcel),
                 Outgoing::Event(event) => self.tell(event),
                 Outgoing::Wake => (self.wake)(),
-                Outgoing::CatchUp => _ = self.measurer.send(Ask::CatchUp),
+                Outgoing::CatchUp => _ = self.measurer.send(Query::CatchUp),
                 Outgoing::Barrier(barrier) => drop(barrier),
             }
         }
@@ -238,11 +238,11 @@ impl<W: Fn()> Worker<W> {
             self.tell(Event { run, kind: EventKind::Notice(Notice::warning(text)) });
         }
         if is_kept {
-            let gone = self.history.push(Kept { run, iteration, subiteration, volume: Arc::clone(&volume), extremes });
+            let gone = self.history.push(StoredIterate { run, iteration, subiteration, volume: Arc::clone(&volume), extremes });
             gone.into_iter().for_each(|volume| self.frames.give_back(volume));
-            let _ = self.measurer.send(Ask::Kept);
+            let _ = self.measurer.send(Query::StoredIterate);
         }
-        self.frames.send(Frame { run, iteration, subiteration, volume, extremes, slices: None });
+        self.frames.send(IterateUpdate { run, iteration, subiteration, volume, extremes, slices: None });
         self.last_copy = Some((run, subiteration, time));
         let figures = [("run", run as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
         self.trace.record("iterate_published", &figures);

@@ -14,7 +14,7 @@ use crate::coded::Problem;
 use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
-use crate::plan::{Acquisition, Course, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
+use crate::plan::{Acquisition, IterationScheme, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
 use crate::recon::{Algorithm, DataResidual, Explained, ReconError, StepReport};
 use crate::task::Task;
 
@@ -60,7 +60,7 @@ pub(super) struct Run {
     pub id: RunId,
     pub state: State,
     pub grid: Grid,
-    pub course: Course,
+    pub course: IterationScheme,
     /// Full iterations to reach.
     pub target: usize,
     /// Full iterations complete.

@@ -8,7 +8,7 @@ use super::threads::num_cores;
 use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
-    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageRecord, Made,
+    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageKind, ImageRecord,
     MatrixRecord, Progress, ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, rays_in_use,
     rays_of_a_pair,
 };
@@ -75,7 +75,7 @@ impl RunRecord {
     }
 
     /// What the race of a step lost, if it had one.
-    pub fn race_of(&self, subiteration: usize) -> Option<RaceReport> {
+    pub fn race_at(&self, subiteration: usize) -> Option<RaceReport> {
         self.races.binary_search_by_key(&subiteration, |(step, _)| *step).ok().map(|index| self.races[index].1)
     }
 
@@ -115,7 +115,7 @@ impl RunRecord {
         let settings = &info.job.settings;
         let data = DataRecord::of_job(&info.job);
         let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
-        let mut provenance = Provenance::new(Made::Reconstruction, data, image, device, times);
+        let mut provenance = Provenance::new(ImageKind::Reconstruction, data, image, device, times);
         provenance.progress = Some(self.progress(subiteration, iterations_asked));
         provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());
         provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;
@@ -146,7 +146,7 @@ impl RunRecord {
             racy_sensitivity: settings.research.racy_sensitivity,
             explained: explained.map(Explained::ratio),
             explained_net: explained.and_then(Explained::net_ratio),
-            race: self.race_of(subiteration),
+            race: self.race_at(subiteration),
             subset_rule: settings.subset_rule.map(SubsetRecord::from),
         };
         let fbp = FbpRecord { program: self.info.projector.clone(), kernel: settings.research.kernel };

@@ -14,11 +14,11 @@ use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, 
 use crate::coded::Problem;
 use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
-use crate::plan::{Course, Job};
+use crate::plan::{IterationScheme, Job};
 use crate::recon::{Explained, Stage, StepReport};
 use crate::session::Control;
 use crate::task::Task;
-use crate::words::counted;
+use crate::text::counted;
 
 /// A command with the run that it is about and that run's stop flag.
 pub(super) struct Message {
@@ -431,7 +431,7 @@ impl Solver {
 }
 
 /// A warning about counts that the model cannot explain. In the first iteration no voxel is 0 that any line crosses.
-fn impossible_bins(count: usize, course: Course, is_first_iteration: bool) -> Notice {
+fn impossible_bins(count: usize, course: IterationScheme, is_first_iteration: bool) -> Notice {
     let [datum, words] = course.unexplained;
     let cause =
         if is_first_iteration { words } else { "whose line crosses only voxels that are 0 by now; fewer subsets keep them" };
@@ -439,7 +439,7 @@ fn impossible_bins(count: usize, course: Course, is_first_iteration: bool) -> No
 }
 
 /// A warning about ratios of measured to expected counts that single precision cannot hold.
-fn limited_bins(count: usize, course: Course) -> Notice {
+fn limited_bins(count: usize, course: IterationScheme) -> Notice {
     let [datum, _] = course.unexplained;
     let counted = counted(count, datum);
     Notice::warning(format!(

@@ -79,7 +79,7 @@ impl StopWatch {
 
 impl StopRule {
     /// Returns the rule in a few words.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             StopRule::Noise { nsr } => format!("NSR above {} %", percent(*nsr)),
             StopRule::SteadyRecovery { roi, band, iterations } => {

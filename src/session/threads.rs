@@ -8,7 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
 
 use crate::coded::Problem;
-use crate::words::counted;
+use crate::text::counted;
 
 /// On the scale 0 to 99 of the thread-priority package, on which 50 is usual: niceness 10 on Linux, which leaves the
 /// solver about a tenth of a core that a window wants for itself and all of one that nobody wants.

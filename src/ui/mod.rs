@@ -18,7 +18,7 @@
 //! ```
 
 mod graphics;
-mod numbers;
+mod plots;
 mod rois;
 mod run;
 mod slices;
@@ -30,16 +30,16 @@ mod workspace;
 pub use graphics::{DRIVER_ADVICE, graphics_adapters, wgpu_setup};
 pub use rois::document::Document;
 pub use run::curves::{Curves, Series};
+pub use run::displayed_image::{DisplayedImage, IterateId};
 pub use run::frame_series::{DoneFrame, FrameSeries};
 pub use run::live::{LiveRun, Mark, RunState};
 pub use run::reference::{Reference, ReferenceChoice};
-pub use run::shown::{IterateId, Shown};
 pub use slices::tool::Tool;
 pub use slices::view::ViewState;
 pub use start::{StartError, has_display, run, run_elsewhere, settings_folder, show_error};
 pub use study::loader::{BUILT_IN, BuiltIn, Measured, Source};
 pub use study::open::open_tubes::OpenTubes;
-pub use widgets::colouring::Colouring;
+pub use widgets::colour_scale::ColourScale;
 pub use widgets::notices::Notices;
 pub use workspace::app::{App, AppOptions};
 pub use workspace::keeping::saved_session::SavedSession;

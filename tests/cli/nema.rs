@@ -10,7 +10,7 @@ use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::rois::read_rois;
 use tomoscope::io::write_volume;
 use tomoscope::phantom;
-use tomoscope::plan::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
+use tomoscope::plan::{DataRecord, DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use tomoscope::recon::gaussian_filter;
 use tomoscope::task::Task;
 
@@ -27,7 +27,7 @@ fn write_image(path: &Path) {
     let record = ImageRecord::new(&image.grid, image.unit);
     let made = Provenance {
         post_filter_fwhm_mm: Some(6.0),
-        ..Provenance::new(Made::TrueImage, data, record, device, Start::now().times())
+        ..Provenance::new(ImageKind::TrueImage, data, record, device, Start::now().times())
     };
     assert_eq!(made.beside([path]).write_image(path, &image).unwrap(), None);
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tomoscope::data::{Counts, Study};
 use tomoscope::plan::{DeviceChoice, Job, RunSettings, StudyFiles, default_settings};
 use tomoscope::session::wire::{Line, LineState};
-use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
+use tomoscope::session::{Command, EventKind, IterateUpdate, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
 use super::ends::kill;
@@ -83,7 +83,7 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
         let (session, pid) = session(&folder, &format!("server-{moment}"), "30");
         start(&session, open(&session, &folder), 100_000);
         let number = std::fs::read_to_string(&pid).unwrap().trim().to_owned();
-        let (mut image, mut problem, mut is_killed) = (None::<Frame>, None, false);
+        let (mut image, mut problem, mut is_killed) = (None::<IterateUpdate>, None, false);
         let (begun, mut num_steps) = (Instant::now(), 0);
         wait_until("the end", || {
             if !is_killed && begun.elapsed() > Duration::from_millis(moment * 37) {

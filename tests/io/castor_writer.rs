@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use tomoscope::data::{Events, ListFacts, TofFacts};
+use tomoscope::data::{Events, ListMetadata, TofFacts};
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::list_mode::castor::Writer;
 use tomoscope::io::{Unsupported, open_list_mode};
@@ -15,7 +15,7 @@ use super::lists::{SQUARE, Whole, drain, put_square, read_list};
 use super::{assert_unsupported, folder};
 
 /// What a writer wrote, read back.
-fn written(facts: ListFacts, pieces: &[Events]) -> (tempfile::TempDir, Whole) {
+fn written(facts: ListMetadata, pieces: &[Events]) -> (tempfile::TempDir, Whole) {
     let folder = folder();
     let path = folder.path().join("out.Cdh");
     let mut writer = Writer::create(&path, Arc::new(facts)).unwrap();
@@ -36,7 +36,7 @@ fn assert_near(found: &[f32], expected: &[f32]) {
 fn the_ring_is_written_as_it_was() {
     let Some(path) = data_file("listmode/ring_list.Cdh") else { return };
     let original = read_list(&path, &ListOptions::default()).unwrap();
-    let (_folder, copy) = written(ListFacts::clone(&original.facts), std::slice::from_ref(&original.prompts));
+    let (_folder, copy) = written(ListMetadata::clone(&original.facts), std::slice::from_ref(&original.prompts));
     let (a, b) = (&copy.prompts, &original.prompts);
     assert!(a.pairs == b.pairs && a.times_ms == b.times_ms && checksum(a) == checksum(b));
     assert_near(a.tof_mm.as_flattened(), b.tof_mm.as_flattened());
@@ -66,7 +66,7 @@ fn square() -> Arc<Detectors> {
 #[test]
 fn what_is_known_of_events_is_written_and_no_more() {
     let plain = Events { pairs: vec![[0, 2], [1, 3]], times_ms: vec![0, 1999], ..Events::default() };
-    let (_folder, list) = written(ListFacts::new("test", square()), &[plain.clone(), plain.clone()]);
+    let (_folder, list) = written(ListMetadata::new("test", square()), &[plain.clone(), plain.clone()]);
     assert_eq!((list.prompts.pairs.len(), list.prompts.multiplicative.len(), list.prompts.tof_mm.len()), (4, 0, 0));
     assert_eq!((list.facts.duration_ms, list.facts.num_events), (Some(2000), Some(4)));
     assert_eq!(list.facts.detectors.crystals()[2].size_mm, [3.0, 4.0, 6.0]);
@@ -76,7 +76,7 @@ fn what_is_known_of_events_is_written_and_no_more() {
         tof_mm: vec![[-3.25, -3.25], [20.0, 20.0]],
         ..plain.clone()
     };
-    let mut facts = ListFacts::new("test", square());
+    let mut facts = ListMetadata::new("test", square());
     facts.duration_ms = Some(30_000);
     facts.isotope = Some("O-15".into());
     facts.tof = Some(TofFacts { fwhm_mm: 30.0, window_mm: [-25.0, 40.0], edges_mm: Vec::new(), ..TofFacts::default() });
@@ -97,12 +97,12 @@ fn what_cannot_be_written_is_refused_and_leaves_what_was_there() {
     let other = Crystal { centre_mm: [11.0, 0.0, 0.0], ..square().crystals()[0] };
     let detectors = Arc::new(Detectors::new("SQUARE", vec![other; 2]).unwrap());
     let events = Events { pairs: vec![[0, 1]], times_ms: vec![0], ..Events::default() };
-    let mut writer = Writer::create(&path, Arc::new(ListFacts::new("test", detectors.clone()))).unwrap();
+    let mut writer = Writer::create(&path, Arc::new(ListMetadata::new("test", detectors.clone()))).unwrap();
     writer.put(&events).unwrap();
     assert_unsupported!(writer.finish().unwrap_err(), Unsupported::OtherTable);
     assert!(!path.exists() && fs::read_to_string(folder.path().join("SQUARE.hscan")).unwrap() == SQUARE);
     let refusal = |first: &Events, then: &Events| {
-        let mut writer = Writer::create(&path, Arc::new(ListFacts::new("test", detectors.clone()))).unwrap();
+        let mut writer = Writer::create(&path, Arc::new(ListMetadata::new("test", detectors.clone()))).unwrap();
         writer.put(first).and_then(|()| writer.put(then)).unwrap_err()
     };
     let background = Events { additive: vec![1.0], ..events.clone() };
@@ -114,7 +114,7 @@ fn what_cannot_be_written_is_refused_and_leaves_what_was_there() {
     assert_unsupported!(refusal(&tof, &events), Unsupported::NoTofResolution);
     for name in ["a/b", "", "..", "x\ny"] {
         let detectors = Arc::new(Detectors::new(name, square().crystals().to_vec()).unwrap());
-        assert!(Writer::create(&path, Arc::new(ListFacts::new("test", detectors))).is_err(), "{name}");
+        assert!(Writer::create(&path, Arc::new(ListMetadata::new("test", detectors))).is_err(), "{name}");
     }
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{EventChunk, Events, ListFacts, Notice};
+use tomoscope::data::{EventChunk, Events, ListMetadata, Notice};
 use tomoscope::io::list_mode::{EventReader, ListFollower, ListOptions};
 use tomoscope::io::{IoError, list_mode, open_list_mode};
 
@@ -58,7 +58,7 @@ pub(super) fn put_castor(folder: &Path, header: &str, data: &[u8]) -> PathBuf {
 /// A list that was read.
 #[derive(Debug)]
 pub(super) struct Whole {
-    pub(super) facts: std::sync::Arc<ListFacts>,
+    pub(super) facts: std::sync::Arc<ListMetadata>,
     pub(super) prompts: Events,
     pub(super) delayeds: Events,
     pub(super) notices: Vec<Notice>,
@@ -91,17 +91,17 @@ pub(super) fn read_list(path: &Path, options: &ListOptions) -> Result<Whole, IoE
 }
 
 /// A list of the square scanner that is being written, and what follows it.
-struct Followed {
+struct DeviceResult {
     folder: tempfile::TempDir,
     events: Vec<u8>,
     follower: ListFollower,
     chunk: EventChunk,
 }
 
-/// Bytes of an event of [`Followed`].
+/// Bytes of an event of [`DeviceResult`].
 const EVENT_BYTES: usize = 12;
 
-impl Followed {
+impl DeviceResult {
     fn new(num_written: usize) -> Self {
         let folder = folder();
         let words = (0..3000u32).flat_map(|event| [event, event % 3, 3]).collect::<Vec<_>>();
@@ -139,7 +139,7 @@ impl Followed {
 #[test]
 fn a_list_is_followed_through_what_can_happen_to_its_file() {
     // A thousand events and half of another.
-    let mut list = Followed::new(1000 * EVENT_BYTES + 5);
+    let mut list = DeviceResult::new(1000 * EVENT_BYTES + 5);
     list.assert_gives(0..1000);
     list.assert_gives(1000..1000);
     fs::write(list.path(), &list.events[..1500 * EVENT_BYTES]).unwrap();
@@ -174,7 +174,7 @@ fn a_list_is_followed_through_what_can_happen_to_its_file() {
 
 #[test]
 fn a_followed_list_ends_where_it_cannot_be() {
-    let mut list = Followed::new(500 * EVENT_BYTES);
+    let mut list = DeviceResult::new(500 * EVENT_BYTES);
     list.assert_gives(0..500);
     // A crystal that the scanner has not.
     list.events[600 * EVENT_BYTES + 4] = 200;

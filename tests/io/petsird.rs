@@ -8,7 +8,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use tomoscope::coded::Coded as _;
-use tomoscope::data::{EventChunk, Events, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency, TofFacts};
+use tomoscope::data::{EventChunk, Events, Fingerprint, ListMetadata, ListSampling, Notice, PairEfficiency, TofFacts};
 use tomoscope::io::list_mode::petsird::PetsirdWriter;
 use tomoscope::io::list_mode::{EventReader, ListOptions};
 use tomoscope::io::{IoError, PetsirdProblem, open_list_mode};
@@ -200,7 +200,7 @@ impl PairEfficiency for OfSum {
 }
 
 /// Six crystals of two sizes, turned differently, with time of flight in uneven bins.
-fn small_facts() -> ListFacts {
+fn small_facts() -> ListMetadata {
     let crystal = |index: usize| {
         let angle = 1.0 + index as f64;
         let (sin, cos) = angle.sin_cos();
@@ -211,7 +211,7 @@ fn small_facts() -> ListFacts {
         }
     };
     let detectors = Detectors::new("a ring of six", (0..6).map(crystal).collect()).unwrap();
-    let mut facts = ListFacts::new("", Arc::new(detectors));
+    let mut facts = ListMetadata::new("", Arc::new(detectors));
     facts.tof = Some(TofFacts {
         fwhm_mm: 60.0,
         window_mm: [-100.0, 100.0],
@@ -235,7 +235,7 @@ fn small_events() -> EventChunk {
     EventChunk { prompts: list(0..100), delayeds: list(20..41), ..EventChunk::default() }
 }
 
-fn write(path: &Path, facts: &ListFacts, events: &EventChunk) -> Vec<Notice> {
+fn write(path: &Path, facts: &ListMetadata, events: &EventChunk) -> Vec<Notice> {
     let mut writer = PetsirdWriter::create(path, facts, 1).unwrap();
     writer.write(events).unwrap();
     writer.finish().unwrap()
@@ -319,7 +319,7 @@ fn a_cylinders_list_without_bins_of_time_of_flight() {
     let (folder, geometry) = (folder(), &find("small").unwrap().geometry);
     let detectors = Detectors::of_cylinder(geometry).unwrap();
     let path = folder.path().join("a.petsird");
-    let mut facts = ListFacts::new("", Arc::new(detectors.clone()));
+    let mut facts = ListMetadata::new("", Arc::new(detectors.clone()));
     facts.sampling = Some(ListSampling { num_tangential: 49, max_ring_difference: 2 });
     facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-200.0, 200.0], edges_mm: Vec::new(), ..TofFacts::default() });
     let prompts = Events {
@@ -385,7 +385,7 @@ fn varint(mut number: u64) -> Vec<u8> {
 }
 
 /// Without crystals of a second size there is one type of modules, and no table of efficiencies.
-fn one_type() -> ListFacts {
+fn one_type() -> ListMetadata {
     let mut facts = small_facts();
     let crystals = facts.detectors.crystals().iter().map(|crystal| Crystal { size_mm: [20.0, 4.0, 5.0], ..*crystal });
     facts.detectors = Arc::new(Detectors::new("one type", crystals.collect()).unwrap());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
 use tomoscope::cuda::{self, CudaArray, CudaBackend};
-use tomoscope::data::{Events, ListFacts, TofFacts, Volume};
+use tomoscope::data::{Events, ListMetadata, TofFacts, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
     Accumulation, DataSpace, EventLines, EventOrder, EventProjector, EventSplit, EventSubsets, LinearOperator, Subset,
@@ -252,7 +252,7 @@ fn the_sensitivity_of_pairs_one_after_the_other_is_that_of_the_host() {
     let near = TofFacts { fwhm_mm: 20.0, window_mm: [-20.0, 20.0], ..TofFacts::default() };
     // Several rays side by side, or a window that ends in the image: all planes at once would not do.
     for (tof, rays) in [(None, pair_rays(3)), (Some(near), PairRays::ONE)] {
-        let facts = ListFacts { tof, ..ListFacts::new("test", Arc::new(detectors())) };
+        let facts = ListMetadata { tof, ..ListMetadata::new("test", Arc::new(detectors())) };
         let [host, device] = [DeviceChoice::Cpu, DeviceChoice::Cuda(0)].map(|device| {
             let settings = SensitivitySettings { grid: grids()[0].clone(), fov_radius_mm: 60.0, rays, device };
             list_sensitivity(&facts, &settings, &Task::new()).unwrap()

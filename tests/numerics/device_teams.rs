@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tomoscope::algebra::Team;
+use tomoscope::algebra::PeerGroup;
 use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, EventLines, PaperTubes, Tubes, devices};
 use tomoscope::data::{CountRates, Counts, EventList, Events, Michelogram, ScanTime, Study, Volume};
 use tomoscope::geometry::Grid;
@@ -51,14 +51,14 @@ fn algorithm<P: ViewProjector<CudaBackend> + 'static>(
 ) -> (SharedAlgorithm, bool) {
     let num_gpus = devices().unwrap().len();
     let mut backends: Vec<CudaBackend> = (0..count).map(|k| CudaBackend::open(k % num_gpus).unwrap()).collect();
-    let (teams, why_not) = CudaBackend::join(&mut backends, &Team::ALONE).unwrap();
+    let (teams, why_not) = CudaBackend::join(&mut backends, &PeerGroup::ALONE).unwrap();
     let em = EmSettings {
         subset_order: SubsetOrder::Spaced,
         accumulation,
         sensitivity_accumulation: accumulation,
         racy_sensitivity: false,
     };
-    let member = |(mut backend, team): (CudaBackend, Team)| {
+    let member = |(mut backend, team): (CudaBackend, PeerGroup)| {
         let projector = make(&backend);
         let voxels = projector.voxels().clone();
         let algorithm: Box<dyn Algorithm> = if count == 1 {
@@ -174,14 +174,14 @@ fn several_gpus_are_stopped_and_go_on() {
 fn of_events(count: usize, events: &Events, num_subsets: usize, accumulation: Accumulation) -> SharedAlgorithm {
     let num_gpus = devices().unwrap().len();
     let mut backends: Vec<CudaBackend> = (0..count).map(|k| CudaBackend::open(k % num_gpus).unwrap()).collect();
-    let (teams, _) = CudaBackend::join(&mut backends, &Team::ALONE).unwrap();
+    let (teams, _) = CudaBackend::join(&mut backends, &PeerGroup::ALONE).unwrap();
     let em = EmSettings {
         subset_order: SubsetOrder::Sequential,
         accumulation,
         sensitivity_accumulation: accumulation,
         racy_sensitivity: false,
     };
-    let member = |(mut backend, team): (CudaBackend, Team)| {
+    let member = |(mut backend, team): (CudaBackend, PeerGroup)| {
         let (detectors, tof, subsets) = (detectors(), tof(30.0), EventSubsets::default());
         let events = Arc::new(events.clone());
         let lines =

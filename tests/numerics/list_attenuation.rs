@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tomoscope::data::{Attenuation, AttenuationMap, CountRates, EventList, ListFacts, ScanTime, Study, Volume};
+use tomoscope::data::{Attenuation, AttenuationMap, CountRates, EventList, ListMetadata, ScanTime, Study, Volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{AlgorithmChoice, Cache, DeviceChoice, Job, Rays, default_list_settings, prepare_with};
 use tomoscope::scanner::find;
@@ -56,7 +56,7 @@ fn a_cylinder_of_water_is_flat_with_the_map_of_its_attenuation_alone() {
     per_mm.as_mut_slice().iter_mut().for_each(|value| *value *= 0.1);
     let map = Attenuation::Map(Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm }));
     let image = |attenuation: Attenuation, rays: Rays| {
-        let facts = Arc::new(ListFacts { attenuation, ..(*simulated.facts).clone() });
+        let facts = Arc::new(ListMetadata { attenuation, ..(*simulated.facts).clone() });
         let (prompts, rates) = (Arc::clone(&prompts), CountRates::default());
         let list = EventList {
             facts,

@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{CountRates, EventList, Events, Fingerprint, ListFacts, PairEfficiency, ScanTime, Study, TofFacts, Volume};
+use tomoscope::data::{
+    CountRates, EventList, Events, Fingerprint, ListMetadata, PairEfficiency, ScanTime, Study, TofFacts, Volume,
+};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
@@ -95,7 +97,7 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
         let prompts = Events { multiplicative: Vec::new(), additive: Vec::new(), ..(*list.prompts).clone() };
         // Only PETSIRD states where its bins end.
         let tof = list.facts.tof.clone().map(|tof| TofFacts { window_mm: [-1e4, 1e4], ..tof });
-        let facts = ListFacts { efficiency: None, sampling: None, tof, ..(*list.facts).clone() };
+        let facts = ListMetadata { efficiency: None, sampling: None, tof, ..(*list.facts).clone() };
         Study::new(
             "plain",
             EventList {
@@ -170,7 +172,7 @@ fn a_histogram_of_all_pairs_is_the_image_of_its_events() {
     assert_eq!(histogram.measured.prompts.len(), list.prompts.len());
     // Its table has 32-bit numbers: both take the crystals from there.
     let detectors = Arc::clone(&histogram.measured.facts.detectors);
-    let list = EventList { facts: Arc::new(ListFacts::new("list", detectors)), ..list };
+    let list = EventList { facts: Arc::new(ListMetadata::new("list", detectors)), ..list };
     let (expected, expected_steps) = reconstructed(Study::new("list", list), 4);
     let (found, steps) = reconstructed(histogram, 4);
     let largest = expected.range().1;
@@ -288,7 +290,7 @@ fn a_sensitivity_of_crystals_that_count_is_that_of_their_pairs() {
     let grid = geometry.default_grid().unwrap();
     let settings = SensitivitySettings { grid, fov_radius_mm: 60.0, rays: PairRays::ONE, device: DeviceChoice::Auto };
     let of = |efficiency: Option<Arc<dyn PairEfficiency>>| {
-        let facts = ListFacts { efficiency, ..ListFacts::new("a test", Arc::clone(&detectors)) };
+        let facts = ListMetadata { efficiency, ..ListMetadata::new("a test", Arc::clone(&detectors)) };
         list_sensitivity(&facts, &settings, &Task::new()).unwrap()
     };
     let [by_crystal, by_pair] =

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tomoscope::algebra::{Backend, BackendError, Data, Host, HostArray, Image, Share, Team, Voxels};
+use tomoscope::algebra::{Backend, BackendError, Data, Host, HostArray, Image, PeerGroup, Shard, Voxels};
 use tomoscope::coded::PassedOn;
 use tomoscope::data::{Counts, Events, Michelogram, Roi, RoiRole, RoiShape, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
@@ -89,14 +89,14 @@ fn settings(accumulation: Accumulation) -> EmSettings {
 }
 
 /// The parts of each member.
-fn members<P: ViewProjector<Host>>(make: Make<P>, count: usize) -> Vec<(Team, Voxels, OwnShare<Host>)> {
-    let part = |team: Team| {
+fn members<P: ViewProjector<Host>>(make: Make<P>, count: usize) -> Vec<(PeerGroup, Voxels, OwnShare<Host>)> {
+    let part = |team: PeerGroup| {
         let projector = make();
         let voxels = projector.voxels().clone();
         let own = Box::new(projector).for_team(&team).unwrap();
         (team, voxels, own)
     };
-    Team::of_threads(&Team::ALONE, count, || {}).unwrap().into_iter().map(part).collect()
+    PeerGroup::of_threads(&PeerGroup::ALONE, count, || {}).unwrap().into_iter().map(part).collect()
 }
 
 fn team_of<P: ViewProjector<Host>>(
@@ -106,7 +106,7 @@ fn team_of<P: ViewProjector<Host>>(
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> SharedAlgorithm {
-    let algorithm = |(team, voxels, (operator, data)): (Team, Voxels, OwnShare<Host>)| {
+    let algorithm = |(team, voxels, (operator, data)): (PeerGroup, Voxels, OwnShare<Host>)| {
         let model = ProjectionModel::new(&mut Host, operator, data, counts, num_subsets).unwrap().of_team(team.clone());
         let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(Host, voxels, model, settings(accumulation), None).unwrap());
         (algorithm, team)
@@ -175,7 +175,7 @@ fn tubes_give_the_same_bits_for_any_number_of_members() {
 }
 
 /// A member's algorithm of a list; alone it has all events.
-fn of_list(events: &Arc<Events>, team: &Team, num_subsets: usize, accumulation: Accumulation) -> Box<dyn Algorithm> {
+fn of_list(events: &Arc<Events>, team: &PeerGroup, num_subsets: usize, accumulation: Accumulation) -> Box<dyn Algorithm> {
     let (tof, subsets) = (tof(30.0), EventSubsets::default());
     let lines = EventLines::new(Arc::clone(events), &detectors(), Some(&tof), grid(), FOV_MM, pair_rays(1), subsets).unwrap();
     let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
@@ -183,7 +183,7 @@ fn of_list(events: &Arc<Events>, team: &Team, num_subsets: usize, accumulation: 
     let [multiplicative, additive] = [41, 42].map(|seed| noise(seed, events.len()).iter().map(|u| 0.2 + u).collect::<Vec<f32>>());
     let terms = EventTerms { multiplicative: Some(&multiplicative), additive: Some(&additive), total_additive: 50.0 };
     let em = settings(accumulation);
-    if team.share() == Share::WHOLE {
+    if team.shard() == Shard::WHOLE {
         let model = ListModel::new(&mut Host, lines, space.clone(), space, terms, sensitivity, num_subsets).unwrap();
         return Box::new(MlemOsem::new(Host, voxels, model, em, None).unwrap());
     }
@@ -193,8 +193,8 @@ fn of_list(events: &Arc<Events>, team: &Team, num_subsets: usize, accumulation: 
 }
 
 fn team_of_list(events: &Arc<Events>, count: usize, num_subsets: usize, accumulation: Accumulation) -> SharedAlgorithm {
-    let member = |team: Team| (of_list(events, &team, num_subsets, accumulation), team);
-    SharedAlgorithm::new(Team::of_threads(&Team::ALONE, count, || {}).unwrap().into_iter().map(member)).unwrap()
+    let member = |team: PeerGroup| (of_list(events, &team, num_subsets, accumulation), team);
+    SharedAlgorithm::new(PeerGroup::of_threads(&PeerGroup::ALONE, count, || {}).unwrap().into_iter().map(member)).unwrap()
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn lists_give_the_same_bits_for_any_number_of_members() {
         let events = Arc::new(random_events(num, tof));
         same_bits_for_any_number(
             |count, num_subsets| team_of_list(&events, count, num_subsets, Accumulation::Deterministic),
-            |num_subsets| of_list(&events, &Team::ALONE, num_subsets, Accumulation::Deterministic),
+            |num_subsets| of_list(&events, &PeerGroup::ALONE, num_subsets, Accumulation::Deterministic),
         );
     }
 }
@@ -212,7 +212,7 @@ fn lists_give_the_same_bits_for_any_number_of_members() {
 #[test]
 fn lists_added_in_any_order_differ_by_rounding_alone() {
     let events = Arc::new(random_events(150_000, Tof::No));
-    let (expected, _) = run(&mut *of_list(&events, &Team::ALONE, 4, Accumulation::Deterministic), 4);
+    let (expected, _) = run(&mut *of_list(&events, &PeerGroup::ALONE, 4, Accumulation::Deterministic), 4);
     let (found, _) = run(&mut team_of_list(&events, 3, 4, Accumulation::Atomic), 4);
     assert!(relative(&found, &expected) <= 1e-5, "{}", relative(&found, &expected));
 }
@@ -297,7 +297,7 @@ fn every_nth_view_makes_a_share_of_an_operator_in_a_memory_of_its_own() {
             let expected = backward(&whole, subset, of_subset(&whole, &q, subset), Accumulation::Deterministic, &grid());
             let mut sum = vec![0.0; voxels.len()];
             for index in 0..count {
-                let (operator, data): OwnShare<Host> = OfShare::of(fast(), whole.views().clone(), Share { index, count });
+                let (operator, data): OwnShare<Host> = OfShare::of(fast(), whole.views().clone(), Shard { index, count });
                 num_seen += data.len(subset);
                 let pieces = data.pieces(subset);
                 let [(0, range)] = pieces.as_slice() else { panic!("one piece: {pieces:?}") };
@@ -424,7 +424,7 @@ fn a_member_that_fails_ends_the_step_of_all_with_its_own_words_and_the_image_bef
     let counts = counts(&geometry());
     for (calls, panics) in (0..20).map(|k| (k, false)).chain([(3, true), (8, true)]) {
         let (mut before, failing) = (alone(fast, &counts, 4), 1);
-        let algorithm = |(index, (team, voxels, (whole, data))): (usize, (Team, Voxels, OwnShare<Host>))| {
+        let algorithm = |(index, (team, voxels, (whole, data))): (usize, (PeerGroup, Voxels, OwnShare<Host>))| {
             let calls_left = if index == failing { calls } else { usize::MAX };
             let operator = Failing { whole, calls_left: calls_left.into(), panics };
             let model = ProjectionModel::new(&mut Host, operator, data, &counts, 4).unwrap().of_team(team.clone());

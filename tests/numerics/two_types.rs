@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{EventList, Events, ListFacts, Study, Volume};
+use tomoscope::data::{EventList, Events, ListMetadata, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::plan::{
@@ -36,7 +36,7 @@ fn prompts_alone() -> Study<EventList> {
     study.map(|list| EventList { prompts: Arc::new(prompts), delayeds: Arc::default(), total_additive: 0.0, ..list })
 }
 
-fn sensitivity(facts: &ListFacts) -> Volume {
+fn sensitivity(facts: &ListMetadata) -> Volume {
     let settings = SensitivitySettings { grid: grid(), fov_radius_mm: FOV_MM, rays: PairRays::ONE, device: DeviceChoice::Cpu };
     list_sensitivity(facts, &settings, &Task::new()).unwrap().volume
 }
@@ -56,7 +56,7 @@ fn the_sensitivity_knows_the_window_of_each_pair_of_types() {
     let found = difference(&sensitivity(&facts), &expected);
     assert!(found < 1e-5, "{found}");
     // Without the windows' ends it is up to a tenth more.
-    let without = sensitivity(&ListFacts { tof: None, ..(*facts).clone() });
+    let without = sensitivity(&ListMetadata { tof: None, ..(*facts).clone() });
     let found = difference(&without, &unlimited);
     assert!(found < 1e-5 && difference(&without, &expected) > 0.05, "{found}");
 }

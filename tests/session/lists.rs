@@ -13,7 +13,7 @@ use tomoscope::io::open_list_mode;
 use tomoscope::operator::Accumulation;
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
-    AlgorithmChoice, Data, DeviceChoice, GatheredEvents, Job, ListAcquisition, ListSelection, Rays, RunSettings,
+    AlgorithmChoice, Data, DeviceChoice, EventAccumulator, Job, ListAcquisition, ListSelection, Rays, RunSettings,
     SensitivitySettings, default_list_settings, list_sensitivity, list_study, prepare, rays_of_a_pair,
 };
 use tomoscope::scanner::find;
@@ -90,7 +90,7 @@ impl Growing {
             (low, high) = if opens(middle).is_ok() { (low, middle) } else { (middle, high) };
         }
         let follower = ListFollower::new(opens(high).unwrap());
-        let events = GatheredEvents::new(Arc::clone(follower.facts()), ListSelection::default());
+        let events = EventAccumulator::new(Arc::clone(follower.facts()), ListSelection::default());
         let study = Arc::new(Study::new("growing", events.list().clone()));
         let acquisition = ListAcquisition::growing(events);
         let feed = Feed::follow_list(follower, acquisition.clone(), watcher.session.on_arrival()).unwrap();

@@ -7,9 +7,9 @@ use tomoscope::data::{BasisKind, SuperLors};
 use tomoscope::io::saved_matrix::write_matrix;
 use tomoscope::io::saved_tubes::write_tubes;
 use tomoscope::montecarlo::{AllThreads, Amount, TubeRecipe};
-use tomoscope::plan::{Cache, DeviceChoice, MatrixAmount, MatrixRecipe, make_matrix};
+use tomoscope::plan::{Cache, DeviceChoice, MatrixRecipe, SimulationBudget, make_matrix};
 use tomoscope::scanner;
-use tomoscope::session::{Come, Maker, MatrixFile, Source, TubeSource};
+use tomoscope::session::{MatrixFile, Outcome, Producer, Source, TubeSource};
 use tomoscope::task::Task;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -22,12 +22,12 @@ fn simulation(num: u64, cache: Cache) -> TubeSource {
     TubeSource::Simulation { scanner: scanner::find("vrpet").unwrap(), recipe: recipe(num), device: DeviceChoice::Cpu, cache }
 }
 
-fn start<S: Source>(source: S) -> (Maker<S>, Receiver<()>) {
+fn start<S: Source>(source: S) -> (Producer<S>, Receiver<()>) {
     let (wake, woken) = unbounded();
-    (Maker::start(source, move || _ = wake.send(())), woken)
+    (Producer::start(source, move || _ = wake.send(())), woken)
 }
 
-fn come<S: Source>(source: S) -> Come<S::Made> {
+fn come<S: Source>(source: S) -> Outcome<S::Product> {
     let (maker, woken) = start(source);
     woken.recv_timeout(LIMIT).unwrap();
     maker.poll().unwrap()
@@ -53,7 +53,7 @@ fn a_matrix_comes_from_its_file_or_a_sentence_says_why_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("some.matrix");
     let ring = scanner::find_ring("madpet2-reduced").unwrap();
-    let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, MatrixAmount::Histories(20_000), 3);
+    let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, SimulationBudget::Histories(20_000), 3);
     let matrix = make_matrix(ring, &recipe, DeviceChoice::Cpu, &Task::new()).unwrap().result;
     write_matrix(&path, &matrix).unwrap();
     let (read, notices) = come(MatrixFile(path.clone())).unwrap();

@@ -14,7 +14,7 @@ use tomoscope::operator::{Accumulation, OperatorError};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
 use tomoscope::recon::{Algorithm, DataResidual, Estimate, ReconError, StageTimes, StepReport};
 use tomoscope::session::{
-    Command, EndReason, Event, EventKind, Frame, IterateReport, RoiSet, RunId, Session, SessionOptions, Setup,
+    Command, EndReason, Event, EventKind, IterateReport, IterateUpdate, RoiSet, RunId, Session, SessionOptions, Setup,
 };
 use tomoscope::task::Task;
 
@@ -214,7 +214,7 @@ pub struct Watcher {
     /// Every event so far.
     pub events: Vec<Event>,
     /// The last frame taken.
-    pub shown: Option<Frame>,
+    pub shown: Option<IterateUpdate>,
     /// Subiterations of all frames taken, by run.
     pub taken: HashMap<RunId, Vec<usize>>,
 }

@@ -74,7 +74,7 @@ fn a_study_begins_without_filter_rules_and_calibration_of_the_one_before() {
     // The runs of a study count from 1.
     click(&mut harness, "Restart");
     wait_for(&mut harness, "the second run of this study", |app| app.live().run == 4 && app.is_run_over());
-    assert_eq!(harness.state().reference().unwrap().words(), "run 1");
+    assert_eq!(harness.state().reference().unwrap().text(), "run 1");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn needs_and_extent_follow_the_form_and_come_true() {
     set(&mut harness, "Voxels z", 200.0);
     assert!(needs(&harness) > 20 * before);
     assert!(has(&harness, &format!("field of view {} mm across", width(3.0 * size))));
-    assert!(has(&harness, &format!("needs {}", tomoscope::words::bytes(needs(&harness)))));
+    assert!(has(&harness, &format!("needs {}", tomoscope::text::bytes(needs(&harness)))));
     assert_eq!(needed(&harness), before, "the run that is there is not the next one");
     // The forecast is what the run counts.
     set(&mut harness, "Voxels z", grid.size[2] as f64);

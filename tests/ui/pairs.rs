@@ -13,7 +13,7 @@ use tomoscope::data::{MatrixMade, PairCounts, ResponseMatrix, Unit};
 use tomoscope::io::saved_matrix::{data_file, write_matrix};
 use tomoscope::io::saved_pairs::write_pairs;
 use tomoscope::operator::Accumulation;
-use tomoscope::plan::{Cache, DeviceChoice, MatrixAmount, MatrixRecipe, make_matrix, quick_matrix_recipe};
+use tomoscope::plan::{Cache, DeviceChoice, MatrixRecipe, SimulationBudget, make_matrix, quick_matrix_recipe};
 use tomoscope::scanner::{CrystalRing, find_ring};
 use tomoscope::session::{EndReason, Trace};
 use tomoscope::task::Task;
@@ -40,8 +40,8 @@ fn rods() -> Source {
 fn matrix() -> &'static ResponseMatrix {
     static MATRIX: LazyLock<ResponseMatrix> = LazyLock::new(|| {
         let recipe = quick_matrix_recipe(reduced()).unwrap();
-        let MatrixAmount::Histories(num_histories) = recipe.amount else { panic!("{recipe:?}") };
-        let few = MatrixRecipe { amount: MatrixAmount::Histories(200_000), ..recipe };
+        let SimulationBudget::Histories(num_histories) = recipe.amount else { panic!("{recipe:?}") };
+        let few = MatrixRecipe { amount: SimulationBudget::Histories(200_000), ..recipe };
         let matrix = make_matrix(reduced(), &few, DeviceChoice::Cpu, &Task::new()).unwrap().result;
         ResponseMatrix { made: matrix.made.map(|made| MatrixMade { num_histories, ..made }), ..matrix }
     });

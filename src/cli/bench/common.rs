@@ -17,7 +17,7 @@ use crate::phantom;
 use crate::phantom::{Noise, SimulationOptions};
 use crate::plan::{DeviceChoice, available_devices};
 use crate::scanner::{ScanGeometry, Scanner};
-use crate::words::counted;
+use crate::text::counted;
 
 /// A scanner of the catalogue.
 pub fn scanner_of(name: &str) -> CliResult<&'static Scanner> {

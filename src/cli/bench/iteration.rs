@@ -14,7 +14,7 @@ use crate::cli::shared::options::count;
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, DeviceChoice, ProjectorChoice, Rays, RunSettings, default_settings};
 use crate::report::{Column, Columns};
-use crate::words::{bytes, counted};
+use crate::text::{bytes, counted};
 
 /// A time of an iteration in milliseconds, and what more there is to say.
 const ITERATION: Columns<3> = Columns([Column::words("", 16), Column::numbers("", 11), Column::words("", 0)]);

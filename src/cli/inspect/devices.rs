@@ -6,7 +6,7 @@ use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::report::{Column, Columns};
 use crate::session::num_cores;
-use crate::words::{bytes, counted};
+use crate::text::{bytes, counted};
 
 /// A device and what it is.
 const DEVICE: Columns<2> = Columns([Column::words("", 8), Column::words("", 0)]);

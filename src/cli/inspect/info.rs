@@ -10,7 +10,7 @@ use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::paths::check_file;
-use crate::cli::shared::printed::{made_lines, shared_words, words};
+use crate::cli::shared::printed::{made_lines, shared_words, text};
 use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::io::crystals::{Crystals, read_crystals};
@@ -22,7 +22,7 @@ use crate::io::{
 use crate::plan::Provenance;
 use crate::report::{Column, Columns};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
-use crate::words::bytes;
+use crate::text::bytes;
 use strum::IntoEnumIterator as _;
 
 /// A fact: its name and what it is.
@@ -285,7 +285,7 @@ fn pair_lines(pairs: &PairCounts) -> Vec<(&'static str, String)> {
 fn matrix_lines(matrix: &ResponseMatrix) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("scanner", matrix.scanner.clone()),
-        ("image", words(matrix)),
+        ("image", text(matrix)),
         ("pairs of crystals", (matrix.first.len() - 1).to_string()),
         ("elements", format!("{}, {}", matrix.elements.len(), bytes(4 * matrix.elements.len() as u64))),
     ];

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::progress::with_bar;
-use crate::data::{ListFacts, Notice, ScanTime};
+use crate::data::{ListMetadata, Notice, ScanTime};
 use crate::io::list_mode::{ListOptions, for_each_piece};
 use crate::io::open_list_mode;
 use crate::plan::{ListError, cylinder_of};
@@ -28,7 +28,7 @@ pub struct Counted {
 
 /// A list that was read to its end.
 pub struct ListInfo {
-    facts: Arc<ListFacts>,
+    facts: Arc<ListMetadata>,
     counted: Counted,
     cylinder: Result<Cylinder, String>,
     /// What there is to know about it.

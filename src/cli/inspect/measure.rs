@@ -17,7 +17,7 @@ use crate::measure;
 use crate::plan::{Progress, Provenance};
 use crate::report::TextTable;
 use crate::session::{RoiNumbers, RunTable, roi_numbers};
-use crate::words::counted;
+use crate::text::counted;
 
 /// Options of `tomoscope measure`.
 #[derive(Args, Clone, Debug)]

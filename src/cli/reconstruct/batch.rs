@@ -27,7 +27,7 @@ use crate::io::{FileKind, identity};
 use crate::plan::device_of_all;
 use crate::report::TextTable;
 use crate::session::num_cores;
-use crate::words::counted;
+use crate::text::counted;
 
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
@@ -56,7 +56,7 @@ pub fn run(options: &BatchOptions) -> CliResult<Done> {
 }
 
 fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done> {
-    let process = colleagues.share();
+    let process = colleagues.shard();
     options.each.talk.apply();
     if options.each.json {
         console::reserve_output();
@@ -90,7 +90,7 @@ fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done>
 
 /// One input by all processes: each has its share of the data, the first one writes.
 fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Done> {
-    let process = colleagues.share();
+    let process = colleagues.shard();
     if FileKind::of(&one.input).is_some_and(|kind| kind.is_sweep() || kind == FileKind::Pairs) {
         let text = format!(
             "{} processes can share projection data and lists, which {} is not: give several inputs, or start one process",
@@ -159,7 +159,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn words(&self) -> &'static str {
+    fn text(&self) -> &'static str {
         match self {
             Outcome::Ended(Ended { was_there: true, .. }) => "skipped",
             Outcome::Ended(Ended { done: Done::Wholly, .. }) => "done",
@@ -262,7 +262,7 @@ impl Batch {
             err!("tomoscope: {}: {text}", one.input.display());
         }
         let place = format!("{num_ended} of {}", counted(self.inputs.len(), "input"));
-        remark!("{place}: {} {} after {}", one.input.display(), outcome.words(), duration(time.as_secs_f64()));
+        remark!("{place}: {} {} after {}", one.input.display(), outcome.text(), duration(time.as_secs_f64()));
     }
 
     /// What became of all, as a table.
@@ -270,7 +270,7 @@ impl Batch {
         let row = |(one, outcome): (&ReconstructOptions, &Option<(Outcome, Duration)>)| {
             let (words, time) = outcome
                 .as_ref()
-                .map_or(("not begun", String::new()), |(outcome, time)| (outcome.words(), duration(time.as_secs_f64())));
+                .map_or(("not begun", String::new()), |(outcome, time)| (outcome.text(), duration(time.as_secs_f64())));
             vec![one.input.display().to_string(), one.output.display().to_string(), words.to_owned(), time]
         };
         let remark = |(one, outcome): (&ReconstructOptions, &Option<(Outcome, Duration)>)| match outcome {

@@ -11,7 +11,7 @@ use crate::cli::shared::known::cuda_device;
 use crate::io::FileKind;
 use crate::io::formats::{Access, Content, described};
 use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, Traits, data_kind_of};
-use crate::words::either;
+use crate::text::either;
 
 /// All that is reconstructed, for a person.
 fn inputs() -> String {

@@ -16,7 +16,7 @@ use crate::plan::Job;
 use crate::session::{Command, Control, Feed, RoiSet, Session, SessionOptions, Trace};
 
 /// How often the progress of a run in one step is looked at.
-pub const LOOK_EVERY: Duration = Duration::from_millis(100);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How a job ended.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ impl Desk {
             (Some(acquisition), Some(follower)) => Some(Feed::follow(follower, acquisition.clone(), session.on_arrival())?),
             _ => None,
         };
-        let looks = if job.is_one_step() { tick(LOOK_EVERY) } else { never() };
+        let looks = if job.is_one_step() { tick(POLL_INTERVAL) } else { never() };
         let job = job.until(work.next_halt(0));
         session.send(Command::Start { job, rois: RoiSet { branch: 0, rois: rois.clone().into() }, paused: false });
         let mut news: Receiver<Notice> = feed.as_ref().map_or_else(never, |feed| feed.notices().clone());

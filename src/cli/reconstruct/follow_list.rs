@@ -12,9 +12,9 @@ use crate::cli::shared::{console, notices, signals};
 use crate::data::{EventList, Study};
 use crate::io::list_mode::{ListFollower, ListOptions};
 use crate::io::open_list_mode;
-use crate::plan::{GatheredEvents, ListAcquisition, ListSelection, study_of};
+use crate::plan::{EventAccumulator, ListAcquisition, ListSelection, study_of};
 use crate::session::Feed;
-use crate::words::counted;
+use crate::text::counted;
 
 /// How often it is told how many events there are.
 const TELL_EVERY: Duration = Duration::from_millis(200);
@@ -25,7 +25,7 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 /// The file cannot be opened or has no header yet, no thread can be started.
 pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection) -> CliResult<Study<EventList>> {
     let follower = ListFollower::new(open_list_mode(path, options)?);
-    let (events, found) = GatheredEvents::begun(follower.facts(), options, selection)?;
+    let (events, found) = EventAccumulator::begun(follower.facts(), options, selection)?;
     notices::print(&found);
     let acquisition = ListAcquisition::growing(events);
     let requests = signals::keep();

@@ -14,7 +14,7 @@ use crate::data::{FrameTime, Frames, Volume, frame_words, moved_limits};
 use crate::io::{FileKind, nifti, read_volume};
 use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, SubsetRule, Times};
 use crate::session::Trace;
-use crate::words::counted;
+use crate::text::counted;
 
 /// Reconstructs and writes each frame of a part that has events.
 pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace, sharing: &Sharing, part: Part) -> CliResult<Ended> {
@@ -84,7 +84,7 @@ fn run_missing(
     let mut done = Done::Wholly;
     for &index in missing {
         // An empty one has no true limits.
-        let time = if num_events[index] == 0 { frame_words(&frames_ms[index]) } else { times[index].words() };
+        let time = if num_events[index] == 0 { frame_words(&frames_ms[index]) } else { times[index].text() };
         let words = format!("frame {} of {}, {time}", index + 1, frames_ms.len());
         if num_events[index] == 0 {
             err!("warning: {words}, has no event: no image of it is written");

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use crate::algebra::Share;
+use crate::algebra::Shard;
 use crate::cli::shared::console::remark;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
-use crate::words::counted;
+use crate::text::counted;
 
 /// Which part of the work is done, and what of it is left out.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -40,7 +40,7 @@ impl Part {
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
     /// What one of several processes does of it.
-    pub fn among(self, process: Share) -> Self {
+    pub fn among(self, process: Shard) -> Self {
         Self { number: self.number + self.count * process.index, count: self.count * process.count }
     }
 
@@ -71,7 +71,7 @@ impl PartOptions {
     ///
     /// # Errors
     /// Slurm's array is not regular, so that nobody knows which part is meant.
-    pub fn part(self, num_pieces: usize, what: &str, process: Share) -> CliResult<Part> {
+    pub fn part(self, num_pieces: usize, what: &str, process: Shard) -> CliResult<Part> {
         Ok(self.part_of_all(num_pieces, what)?.among(process))
     }
 
@@ -126,7 +126,7 @@ mod tests {
         assert!((0..10).all(|index| Part::WHOLE.has(index)));
         // Two processes share a part: each piece is one's, and all of them are the part's.
         for index in 0..20 {
-            let has = |process| parts[1].among(Share { index: process, count: 2 }).has(index);
+            let has = |process| parts[1].among(Shard { index: process, count: 2 }).has(index);
             assert_eq!(usize::from(has(0)) + usize::from(has(1)), usize::from(parts[1].has(index)));
         }
     }

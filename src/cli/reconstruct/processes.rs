@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 #[cfg(feature = "mpi")]
-use crate::algebra::Meeting as _;
-use crate::algebra::Share;
+use crate::algebra::Collective as _;
+use crate::algebra::Shard;
 use crate::cli::shared::console;
 #[cfg(feature = "mpi")]
 use crate::cli::shared::error::IN_PART;
@@ -76,17 +76,17 @@ impl Colleagues {
     }
 
     /// Which of them this process is.
-    pub fn share(&self) -> Share {
+    pub fn shard(&self) -> Shard {
         #[cfg(feature = "mpi")]
         if let Some(processes) = &self.processes {
-            return processes.share();
+            return processes.shard();
         }
-        Share::WHOLE
+        Shard::WHOLE
     }
 
     /// From now on each does pieces of the work for itself; all speak.
     pub fn divide(&self) {
-        let Share { index, count } = self.share();
+        let Shard { index, count } = self.shard();
         if count > 1 {
             console::set_name(format!("process {} of {count}: ", index + 1));
         }
@@ -100,7 +100,7 @@ impl Colleagues {
             // (There is one start of them.)
             let _ = SHARER.set((Arc::clone(processes), SystemTime::now()));
         }
-        if self.share().index > 0 {
+        if self.shard().index > 0 {
             self.divide();
             console::be_mute(true);
         }

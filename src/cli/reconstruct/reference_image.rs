@@ -9,7 +9,7 @@ use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::io::read_volume;
 use crate::measure::{correlation, relative_difference};
-use crate::session::{Comparison, Frame};
+use crate::session::{Comparison, IterateUpdate};
 
 /// An image to compare with.
 pub struct ReferenceImage {
@@ -31,15 +31,15 @@ impl ReferenceImage {
     }
 
     /// How much an image is like it; `None` where one has a single value everywhere.
-    pub fn compare(&self, frame: &Frame) -> Option<Comparison> {
-        let Frame { iteration, subiteration, .. } = *frame;
+    pub fn compare(&self, frame: &IterateUpdate) -> Option<Comparison> {
+        let IterateUpdate { iteration, subiteration, .. } = *frame;
         let (image, reference) = (frame.volume.as_slice(), self.volume.as_slice());
         let (correlation, relative_difference) = (correlation(image, reference)?, relative_difference(image, reference));
         Some(Comparison { iteration, subiteration, reference: None, is_fixed: true, correlation, relative_difference })
     }
 
     /// The same in words, as the end of a sentence about the image.
-    pub fn words(&self, frame: &Frame) -> String {
+    pub fn text(&self, frame: &IterateUpdate) -> String {
         let found = self.compare(frame).map_or_else(|| "none".to_owned(), |found| format!("{:.6}", found.correlation));
         format!(", correlation with {}: {found}", self.path.display())
     }

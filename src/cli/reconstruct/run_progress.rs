@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 
 use crate::cli::shared::console::{is_quiet, out, remark};
-use crate::cli::shared::printed::words as matrix_words;
+use crate::cli::shared::printed::text as matrix_words;
 use crate::cli::shared::progress;
 use crate::data::Sweep;
-use crate::plan::{Course, StartInfo, filter_settings, rays_in_use};
+use crate::plan::{IterationScheme, StartInfo, filter_settings, rays_in_use};
 use crate::recon::{Baseline, FilterSettings, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
 use crate::session::IterateReport;
-use crate::words::{bytes, counted};
+use crate::text::{bytes, counted};
 
 /// A bar; where standard error is not a terminal a line for each iteration, of a sweep for each tenth of its projections.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    course: Course,
+    course: IterationScheme,
     num_steps: usize,
     start: Instant,
     /// Tenths of the work for which a line was printed, where there is no bar.
@@ -28,7 +28,7 @@ pub struct Progress {
 
 impl Progress {
     /// Nothing to show yet.
-    pub fn new(course: Course) -> Self {
+    pub fn new(course: IterationScheme) -> Self {
         Self { bar: None, course, num_steps: 0, start: Instant::now(), tenths: 0 }
     }
 
@@ -43,7 +43,7 @@ impl Progress {
     /// A step is done.
     pub fn step(&mut self, report: &IterateReport, num_iterations: usize) {
         let done = report.subiteration as u64;
-        let Course { counted, by_iteration, .. } = self.course;
+        let IterationScheme { counted, by_iteration, .. } = self.course;
         let number = self.course.number(report.iteration, report.subiteration);
         // Where data still come there may be more steps than were known of at the beginning.
         let all = if by_iteration { num_iterations } else { self.num_steps.max(number) };

@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::cli::shared::console::remark;
 use crate::cli::shared::signals;
 use crate::plan::{Forecast, Job, SetupError, forecast};
-use crate::words::bytes;
+use crate::text::bytes;
 
 /// How often who waits for memory looks whether others have given some back.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What those share that reconstruct side by side.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Sharing {
                 }
                 Err(_) => {}
             }
-            drop(self.given_back.wait_timeout(under_way, LOOK_EVERY));
+            drop(self.given_back.wait_timeout(under_way, POLL_INTERVAL));
         }
     }
 }

@@ -12,16 +12,16 @@ use crate::cli::shared::paths::numbered;
 use crate::cli::shared::{console, notices};
 use crate::data::{Notice, Roi};
 use crate::io::measurements::{Measurement, MeasurementWriter};
-use crate::plan::{Course, Job, Provenance, StartInfo};
+use crate::plan::{IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
-use crate::session::{Control, EndReason, Event, EventKind, Frame, IterateReport, RunId, RunRecord, RunTable, Session};
+use crate::session::{Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session};
 
 /// The work as it goes on.
 pub(in crate::cli) struct Work<'a> {
     options: &'a ReconstructOptions,
     /// Full iterations to reach.
     target: usize,
-    course: Course,
+    course: IterationScheme,
     /// Projections that a sweep should have, where it is known.
     num_expected: Option<usize>,
     num_subsets: usize,
@@ -183,7 +183,7 @@ impl<'a> Work<'a> {
     }
 
     /// Whether an image holds all that was asked for; what it lacks is said.
-    fn done(&self, frame: &Frame) -> Done {
+    fn done(&self, frame: &IterateUpdate) -> Done {
         if frame.volume.not_finite().is_some() {
             // The session said so when it began.
             return Done::InPart;
@@ -200,7 +200,7 @@ impl<'a> Work<'a> {
         if held >= asked || self.stopped_by.is_some() {
             return Done::Wholly;
         }
-        err!("warning: the image holds {held} of {}", self.course.words(asked));
+        err!("warning: the image holds {held} of {}", self.course.text(asked));
         Done::InPart
     }
 
@@ -222,9 +222,9 @@ impl<'a> Work<'a> {
     }
 
     /// Where a run was when an image was taken.
-    fn position(&self, frame: &Frame) -> String {
+    fn position(&self, frame: &IterateUpdate) -> String {
         if !self.course.by_iteration {
-            return self.course.words(frame.subiteration);
+            return self.course.text(frame.subiteration);
         }
         match frame.subiteration % self.num_subsets {
             0 => format!("iteration {}", frame.iteration),
@@ -234,7 +234,7 @@ impl<'a> Work<'a> {
 
     /// Writes the image that was asked for, and what made it: beside the image, beside the table, and where it is asked for on
     /// standard output.
-    fn write_last(&self, frame: &Frame) -> CliResult {
+    fn write_last(&self, frame: &IterateUpdate) -> CliResult {
         let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
         let files: Vec<&Path> = [image].into_iter().chain(table).collect();
         let provenance = self.write(frame, image, &files, self.options.asked.as_deref())?;
@@ -249,7 +249,7 @@ impl<'a> Work<'a> {
 
     /// Writes an image and beside it what made it, which is true of all these files; where it is all that was asked for, with what
     /// tells this.
-    fn write(&self, frame: &Frame, path: &Path, files: &[&Path], asked: Option<&str>) -> CliResult<Provenance> {
+    fn write(&self, frame: &IterateUpdate, path: &Path, files: &[&Path], asked: Option<&str>) -> CliResult<Provenance> {
         let record = self.record.as_ref().ok_or_else(|| CliError::failed(Failure::Internal, "the run was never set up"))?;
         let fwhm_mm = self.options.post_filter_mm;
         let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
@@ -271,7 +271,7 @@ impl<'a> Work<'a> {
             }
         };
         notices::print(notice.as_slice());
-        let likeness = self.reference.as_ref().map_or_else(String::new, |reference| reference.words(frame));
+        let likeness = self.reference.as_ref().map_or_else(String::new, |reference| reference.text(frame));
         out!("{}: the image after {}{likeness}", path.display(), self.position(frame));
         Ok(provenance)
     }

@@ -15,8 +15,8 @@ use crate::plan::{Cache, DeviceChoice, ProjectorChoice, Rays};
 use crate::scanner::ScanGeometry;
 use crate::session::thread_pool;
 use crate::task::Task;
-pub use crate::words::count;
-use crate::words::whole;
+pub use crate::text::count;
+use crate::text::whole;
 
 /// How much a command prints.
 #[derive(Args, Clone, Copy, Debug, Default)]

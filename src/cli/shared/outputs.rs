@@ -169,7 +169,7 @@ pub fn check_same_grid([a, b]: [(&str, &Grid); 2], hint: &str) -> CliResult {
     if a.1.same_as(b.1) {
         return Ok(());
     }
-    let (of_a, of_b) = (a.1.words(), b.1.words());
+    let (of_a, of_b) = (a.1.text(), b.1.text());
     let text = format!("{} has {of_a}, but {} {of_b}; only images on the same grid can be compared{hint}", a.0, b.0);
     Err(CliError::failed(Failure::DifferentGrids, text))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::io::formats::{self, Access, Content, Format};
 use crate::io::{FileKind, IoError, files_written, identity};
-use crate::words::either;
+use crate::text::either;
 
 /// Refuses a file to read that does not exist, or is a folder.
 ///

@@ -16,9 +16,9 @@ pub fn shared_words(SharedTubes { sizes, median_error_percent, deviation }: &Sha
 }
 
 /// A matrix in a line.
-pub fn words(matrix: &ResponseMatrix) -> String {
+pub fn text(matrix: &ResponseMatrix) -> String {
     let ResponseMatrix { num_basic, basis, .. } = matrix;
-    format!("{num_basic} basic {}, {} mm apart", basis.kind.words(), basis.spacing_mm)
+    format!("{num_basic} basic {}, {} mm apart", basis.kind.text(), basis.spacing_mm)
 }
 
 /// How a matrix was simulated.

@@ -85,7 +85,7 @@ mod unix {
     use super::*;
 
     /// How often a signal is looked for: so often that nobody notices a delay. (A handler can do no more than raise a flag.)
-    const LOOK_EVERY: Duration = Duration::from_millis(20);
+    const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
     /// Begins to listen.
     ///
@@ -103,7 +103,7 @@ mod unix {
         thread::Builder::new().name("signals".into()).spawn(move || {
             let mut num_interrupts = 0;
             loop {
-                thread::sleep(LOOK_EVERY);
+                thread::sleep(POLL_INTERVAL);
                 for (signal, _) in raised.iter().filter(|(_, is_raised)| is_raised.swap(false, Ordering::Relaxed)) {
                     num_interrupts += usize::from(*signal == SIGINT);
                     // Whoever waits for the program learns which signal it was.

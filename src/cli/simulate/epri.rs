@@ -16,7 +16,7 @@ use crate::operator::grid_about_zero;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::plan::Start;
 use crate::scanner::epri::Scheme;
-use crate::words::counted;
+use crate::text::counted;
 
 /// Simulates and writes.
 pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {

@@ -16,7 +16,7 @@ use crate::phantom;
 use crate::phantom::{ListSimulation, SimulatedList, simulate_list};
 use crate::plan::Start;
 use crate::scanner::Scanner;
-use crate::words::counted;
+use crate::text::counted;
 
 /// Time of a block of a PETSIRD list, ms.
 const BLOCK_MS: u32 = 100;

@@ -12,13 +12,13 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, one_device, seed};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::matrix_file;
-use crate::cli::shared::printed::{WRITTEN, made_lines, words};
+use crate::cli::shared::printed::{WRITTEN, made_lines, text};
 use crate::cli::shared::progress::with_bar;
 use crate::data::BasisKind;
 use crate::io::saved_matrix;
-use crate::plan::{DeviceChoice, Followed, MatrixAmount, MatrixForecast, MatrixRecipe, forecast_matrix, make_matrix};
+use crate::plan::{DeviceChoice, DeviceResult, MatrixForecast, MatrixRecipe, SimulationBudget, forecast_matrix, make_matrix};
 use crate::scanner::CrystalRing;
-use crate::words::bytes;
+use crate::text::bytes;
 
 /// Options of `tomoscope matrix`.
 #[derive(Args, Clone, Debug)]
@@ -59,19 +59,19 @@ pub struct MatrixOptions {
 pub fn run(options: &MatrixOptions) -> CliResult {
     options.talk.apply();
     Files::new().write("-o", [&options.output]).check()?;
-    let amount = options.elements.map_or(MatrixAmount::Histories(options.events), MatrixAmount::Elements);
+    let amount = options.elements.map_or(SimulationBudget::Histories(options.events), SimulationBudget::Elements);
     let recipe = MatrixRecipe::of(options.scanner, options.basis, amount, options.seed);
     let MatrixForecast { device, memory_bytes } = forecast_matrix(options.scanner, &recipe, options.device)?;
     let more = if options.elements.is_some() { "" } else { ", and 4 bytes for each element" };
     out!("needs about {} on {device}{more}", bytes(memory_bytes));
     let start = Instant::now();
     let made = with_bar("simulating", |task| make_matrix(options.scanner, &recipe, options.device, task))??;
-    let (secs, Followed { result: matrix, device, notices }) = (start.elapsed().as_secs_f64(), made);
+    let (secs, DeviceResult { result: matrix, device, notices }) = (start.elapsed().as_secs_f64(), made);
     notices::print(&notices);
     saved_matrix::write_matrix(&options.output, &matrix)?;
     out!("matrix of {}", options.scanner.title);
     let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
-    report(&options.output, &words(&matrix));
+    report(&options.output, &text(&matrix));
     let num = matrix.elements.len();
     report(&saved_matrix::data_file(&options.output), &format!("{num} elements, {}", bytes(4 * num as u64)));
     if let Some(made) = &matrix.made {

@@ -16,7 +16,7 @@ use crate::data::{Origin, Volume};
 use crate::geometry::Grid;
 use crate::io::{Correction, map_beside};
 use crate::phantom::{Noise, PhantomError, PhantomInfo, epri, ring};
-use crate::plan::{DataRecord, DeviceRecord, ImageRecord, Made, Provenance, Start};
+use crate::plan::{DataRecord, DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::scanner::{CrystalRing, ScanGeometry, Scanner};
 use crate::{phantom, scanner};
 
@@ -190,7 +190,7 @@ pub fn write_truth(path: &Path, truth: &Volume, title: &str, options: &SimulateO
     let origin = Origin { measured: Some(options.output.clone()), ..Origin::default() };
     let device = DeviceRecord { name: "CPU".into(), threads: rayon::current_num_threads() };
     let image = ImageRecord::new(&truth.grid, truth.unit);
-    let provenance = Provenance::new(Made::TrueImage, DataRecord::new(title, &origin), image, device, start.times());
+    let provenance = Provenance::new(ImageKind::TrueImage, DataRecord::new(title, &origin), image, device, start.times());
     notices::print(provenance.of_image(truth).beside([path]).write_image(path, truth)?.as_slice());
     Ok(())
 }

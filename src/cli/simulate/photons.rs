@@ -15,7 +15,7 @@ use crate::io::{Correction, FileKind, rois, write_projections};
 use crate::phantom;
 use crate::plan::{scan_pairs, scan_photons};
 use crate::scanner::{CrystalRing, Scanner};
-use crate::words::counted;
+use crate::text::counted;
 
 /// Simulates a scan of a ring of crystals, and writes it.
 pub fn run_ring(options: &SimulateOptions, ring: &CrystalRing) -> CliResult {

@@ -15,7 +15,7 @@ use crate::phantom;
 use crate::phantom::SimulationOptions;
 use crate::plan::Start;
 use crate::scanner::Scanner;
-use crate::words::counted;
+use crate::text::counted;
 
 pub fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     if FileKind::of(&options.output) != Some(FileKind::InterfileProjections) {

@@ -17,7 +17,7 @@ use crate::cli::shared::progress::with_bar;
 use crate::data::{SuperLors, TubeSampling, TubesMade};
 use crate::io::saved_tubes;
 use crate::montecarlo::{Amount, EdgeDeviation, Isotope, TubeRecipe};
-use crate::plan::{DeviceChoice, Followed, MadeTubes, make_tubes};
+use crate::plan::{DeviceChoice, DeviceResult, MadeTubes, make_tubes};
 use crate::report::{Column, Columns};
 use crate::scanner::Scanner;
 use crate::task::Task;
@@ -83,7 +83,7 @@ pub fn run(options: &TubesOptions) -> CliResult {
     Files::new().write("-o", [&options.output]).check()?;
     let recipe = options.recipe();
     let made = with_bar("simulating", |task| make_tubes(options.scanner, &recipe, options.device, task))??;
-    let Followed { result: MadeTubes { tubes, secs }, device, notices } = made;
+    let DeviceResult { result: MadeTubes { tubes, secs }, device, notices } = made;
     notices::print(&notices);
     saved_tubes::write_tubes(&options.output, &tubes)?;
     let Some(TubesMade { num_histories, median_error_percent, worst_tenth_error_percent, outside_percent, super_lors, .. }) =

@@ -241,7 +241,7 @@ impl Link {
             let comms = self.clique.comms.lock().unwrap_or_else(PoisonError::into_inner);
             comms.as_ref().map(|comms| comms[self.index])
         };
-        let Some(comm) = comm else { return Err(BackendError::Left) };
+        let Some(comm) = comm else { return Err(BackendError::PeerAborted) };
         let count = values.len();
         let (pointer, _record) = values.device_ptr_mut(stream);
         let place = pointer as *mut c_void;
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(backend.stream.clone_dtoh(&floats).unwrap(), [1.5, -2.0]);
         drop(others);
         links[0].clique().give_up();
-        assert_eq!(links[0].sum(&backend.stream, &mut floats), Err(BackendError::Left));
+        assert_eq!(links[0].sum(&backend.stream, &mut floats), Err(BackendError::PeerAborted));
         links = Link::among(&[0]).unwrap();
         links[0].sum(&backend.stream, &mut floats).unwrap();
         assert!(Link::among(&[0, 0]).is_err_and(|text| !text.is_empty()), "one GPU is not two");

@@ -8,18 +8,18 @@ use cudarc::driver::{CudaSlice, DeviceRepr};
 
 use super::nccl::{self, Clique, Link, Name};
 use super::probe::guarded;
-use crate::algebra::{BackendError, Image, Meeting, Share, Team};
+use crate::algebra::{BackendError, Collective, Image, PeerGroup, Shard};
 use crate::cuda::{CudaArray, CudaBackend};
 
 /// How often a process that shares its work with others looks whether it is to end, and how long it then leaves its GPUs to end as usual:
 /// `mpirun` leaves about a second in all.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const GRACE: Duration = Duration::from_millis(300);
 
 /// What ties a GPU to the others of its team.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cuda) struct Peers {
-    pub team: Team,
+    pub team: PeerGroup,
     /// Without it images go through the memory of the computer.
     link: Option<Link>,
     /// Whether some are of other processes.
@@ -32,13 +32,14 @@ impl CudaBackend {
     ///
     /// # Errors
     /// Another process has left or is out of reach.
-    pub fn join(backends: &mut [CudaBackend], among: &Team) -> Result<(Vec<Team>, Option<String>), BackendError> {
+    pub fn join(backends: &mut [CudaBackend], among: &PeerGroup) -> Result<(Vec<PeerGroup>, Option<String>), BackendError> {
         let clique = Arc::new(OnceLock::<Arc<Clique>>::new());
         let there = Arc::clone(&clique);
         // Who waits for the image of a GPU that has failed does so on its own GPU.
-        let teams = Team::of_threads(among, backends.len(), move || there.get().into_iter().for_each(|clique| clique.give_up()))?;
-        let share = teams.first().map_or(Share::WHOLE, Team::share);
-        if share == Share::WHOLE {
+        let teams =
+            PeerGroup::of_threads(among, backends.len(), move || there.get().into_iter().for_each(|clique| clique.give_up()))?;
+        let share = teams.first().map_or(Shard::WHOLE, PeerGroup::shard);
+        if share == Shard::WHOLE {
             return Ok((teams, None));
         }
         let numbers: Vec<usize> = backends.iter().map(|backend| backend.info().number).collect();
@@ -56,7 +57,7 @@ impl CudaBackend {
     }
 
     /// Its place in its team.
-    pub fn team(&self) -> Team {
+    pub fn team(&self) -> PeerGroup {
         self.peers.team.clone()
     }
 
@@ -82,7 +83,7 @@ impl CudaBackend {
 
     fn sum_linked(
         &self,
-        meeting: &dyn Meeting,
+        meeting: &dyn Collective,
         link: &Link,
         sum: impl FnOnce(&Link) -> Result<(), BackendError>,
     ) -> Result<(), BackendError> {
@@ -120,10 +121,10 @@ impl CudaBackend {
 /// Links the GPUs of all processes, of which this one's are those from `share` on: all of them, or none, and why.
 fn link_with_others(
     numbers: &[usize],
-    share: Share,
-    meeting: &Arc<dyn Meeting>,
+    share: Shard,
+    meeting: &Arc<dyn Collective>,
 ) -> Result<Result<Vec<Link>, String>, BackendError> {
-    let is_first = meeting.share().index == 0;
+    let is_first = meeting.shard().index == 0;
     let name = if is_first { Name::new().map(<[u64; Name::LEN]>::from) } else { nccl::look().map(|()| [0; Name::LEN]) };
     // Who is linked waits for all others, so that all must be able to.
     let mut name = match all_succeed(&**meeting, name)? {
@@ -140,14 +141,14 @@ fn link_with_others(
 }
 
 /// A process's own, if all processes have one.
-fn all_succeed<T>(meeting: &dyn Meeting, own: Result<T, String>) -> Result<Result<T, String>, BackendError> {
+fn all_succeed<T>(meeting: &dyn Collective, own: Result<T, String>) -> Result<Result<T, String>, BackendError> {
     let have = meeting.gather(&[f64::from(u8::from(own.is_ok()))])?;
     let all_have = have.iter().all(|has| *has == 1.0);
     Ok(own.and_then(|own| if all_have { Ok(own) } else { Err("not by every process".into()) }))
 }
 
 /// A process that is lost may leave others waiting on their GPUs: `mpirun` then asks them to end.
-fn give_up_at_the_end(clique: &Arc<Clique>, meeting: &Arc<dyn Meeting>) -> Result<(), String> {
+fn give_up_at_the_end(clique: &Arc<Clique>, meeting: &Arc<dyn Collective>) -> Result<(), String> {
     let (clique, meeting) = (Arc::downgrade(clique), Arc::clone(meeting));
     let watch = move || {
         while let Some(clique) = clique.upgrade() {
@@ -156,7 +157,7 @@ fn give_up_at_the_end(clique: &Arc<Clique>, meeting: &Arc<dyn Meeting>) -> Resul
                 return clique.give_up();
             }
             drop(clique);
-            sleep(LOOK_EVERY);
+            sleep(POLL_INTERVAL);
         }
     };
     Builder::new().name("links".into()).spawn(watch).map(drop).map_err(|error| error.to_string())

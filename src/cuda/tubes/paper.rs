@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaSlice;
 
-use crate::algebra::{Data, FieldOfView, Image, Team, Voxels};
+use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Voxels};
 use crate::cuda::device::texture::Texture;
 use crate::cuda::in_plane::fov_rows;
 use crate::cuda::kernel::one_each;
@@ -282,9 +282,9 @@ impl LinearOperator<CudaBackend> for PaperTubes {
 }
 
 impl ViewProjector<CudaBackend> for PaperTubes {
-    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
         let views = self.views.clone();
-        Ok(OfShare::of(*self, views, team.share()))
+        Ok(OfShare::of(*self, views, team.shard()))
     }
 
     fn voxels(&self) -> &Voxels {

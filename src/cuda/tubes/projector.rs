@@ -9,7 +9,7 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 use super::plan::{
     COLUMN, GroupRow, LINES, LineRow, PROJECT_SHARED_BYTES, PROJECT_WARPS, SPREAD_SHARED_BYTES, SlotRow, TubesPlan,
 };
-use crate::algebra::{Columns, Data, FieldOfView, Image, Team, Voxels};
+use crate::algebra::{Columns, Data, FieldOfView, Image, PeerGroup, Voxels};
 use crate::cuda::device::probe::guarded;
 use crate::cuda::in_plane::fov_rows;
 use crate::cuda::kernel::blocks;
@@ -339,9 +339,9 @@ impl LinearOperator<CudaBackend> for Tubes {
 }
 
 impl ViewProjector<CudaBackend> for Tubes {
-    fn for_team(self: Box<Self>, team: &Team) -> Result<OwnShare<CudaBackend>, OperatorError> {
+    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
         let views = self.views.clone();
-        Ok(OfShare::of(*self, views, team.share()))
+        Ok(OfShare::of(*self, views, team.shard()))
     }
 
     fn voxels(&self) -> &Voxels {

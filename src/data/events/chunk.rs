@@ -34,7 +34,7 @@ pub struct Events {
     pub times_ms: Vec<u32>,
     /// The interval of d, mm; both the same where it is told as a number.
     pub tof_mm: Vec<[f32; 2]>,
-    /// m: expected counts per line integral in mm. Left out where [`ListFacts::efficiency`] tells it.
+    /// m: expected counts per line integral in mm. Left out where [`ListMetadata::efficiency`] tells it.
     pub multiplicative: Vec<f32>,
     /// b: expected background counts (randoms, scatter); with time of flight per mm of d.
     pub additive: Vec<f32>,
@@ -221,7 +221,7 @@ pub trait PairEfficiency: Debug + Send + Sync {
 
 /// What is known about a list of events beside the events.
 #[derive(Clone, Debug)]
-pub struct ListFacts {
+pub struct ListMetadata {
     /// Format, for people: "PETSIRD 0.12".
     pub format: String,
     /// The scanner.
@@ -247,7 +247,7 @@ pub struct ListFacts {
     pub half_life_secs: Option<f64>,
 }
 
-impl ListFacts {
+impl ListMetadata {
     /// Of a format and a scanner nothing else is known.
     pub fn new(format: impl Into<String>, detectors: Arc<Detectors>) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::chunk::{Events, ListFacts};
+use super::chunk::{Events, ListMetadata};
 use super::count_rates::CountRates;
 use super::scan_time::{FrameTime, ScanTime};
 
@@ -24,7 +24,7 @@ pub struct EventNumbers {
 #[derive(Clone, Debug)]
 pub struct EventList {
     /// What is known about it.
-    pub facts: Arc<ListFacts>,
+    pub facts: Arc<ListMetadata>,
     /// The coincidences.
     pub prompts: Arc<Events>,
     /// Coincidences with one side delayed: their pairs and times.

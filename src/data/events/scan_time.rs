@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use rand_philox::Philox;
 
-use super::chunk::{EventChunk, Events, ListFacts};
+use super::chunk::{EventChunk, Events, ListMetadata};
 use super::frames::frame_words;
 use crate::data::notice::Notice;
 
@@ -132,7 +132,7 @@ impl ScanTime {
     }
 
     /// Returns the beginning and the end of the scan, ms.
-    pub fn extent_ms(&self, facts: &ListFacts) -> Range<u64> {
+    pub fn extent_ms(&self, facts: &ListMetadata) -> Range<u64> {
         if let Some(first) = self.runs.first() {
             return first.begin_ms.into()..self.runs.iter().map(BlockRun::end_ms).max().unwrap_or_default();
         }
@@ -142,7 +142,7 @@ impl ScanTime {
     }
 
     /// Returns how long was measured between two times, ms.
-    fn measured_ms(&self, limits: Range<u64>, facts: &ListFacts) -> u64 {
+    fn measured_ms(&self, limits: Range<u64>, facts: &ListMetadata) -> u64 {
         let overlap = |begin: u64, end: u64| limits.end.min(end).saturating_sub(limits.start.max(begin));
         if !self.has_blocks() {
             let scan = self.extent_ms(facts);
@@ -157,12 +157,12 @@ impl ScanTime {
     }
 
     /// Returns how long the whole scan measured, ms.
-    pub fn duration_ms(&self, facts: &ListFacts) -> u64 {
+    pub fn duration_ms(&self, facts: &ListMetadata) -> u64 {
         self.measured_ms(self.extent_ms(facts), facts)
     }
 
     /// Returns what a frame, ms, is of this list.
-    pub fn frame(&self, requested_ms: &Range<u32>, facts: &ListFacts) -> FrameTime {
+    pub fn frame(&self, requested_ms: &Range<u32>, facts: &ListMetadata) -> FrameTime {
         let edge = |ms: u32| match self.block_at(ms) {
             Some([begin, end]) if self.split_seed.is_none() => {
                 if ms - begin <= end - ms {
@@ -200,7 +200,7 @@ impl FrameTime {
     }
 
     /// Describes its true limits: "2.5–4 s".
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         frame_words(&self.limits_ms)
     }
 }
@@ -210,7 +210,7 @@ pub fn moved_limits(frames: &[FrameTime]) -> Option<Notice> {
     let moved: Vec<&FrameTime> = frames.iter().filter(|frame| frame.is_moved()).collect();
     let named = moved.iter().take(MOST_NAMED).map(|frame| match frame.limits_ms.is_empty() {
         true => format!("{} becomes empty", frame_words(&frame.requested_ms)),
-        false => format!("{} becomes {}", frame_words(&frame.requested_ms), frame.words()),
+        false => format!("{} becomes {}", frame_words(&frame.requested_ms), frame.text()),
     });
     let named: Vec<String> = named.collect();
     let rest = moved.len().saturating_sub(MOST_NAMED);
@@ -227,9 +227,9 @@ mod tests {
     use crate::random;
     use crate::scanner::{Detectors, find};
 
-    fn facts(duration_ms: Option<u64>) -> ListFacts {
+    fn facts(duration_ms: Option<u64>) -> ListMetadata {
         let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
-        ListFacts { duration_ms, ..ListFacts::new("a list", detectors) }
+        ListMetadata { duration_ms, ..ListMetadata::new("a list", detectors) }
     }
 
     fn of_blocks(intervals_ms: &[[u32; 2]]) -> ScanTime {
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!((frame.limits_ms.clone(), frame.duration_ms), (40_000..100_000, 20_000));
         assert_eq!((time.duration_ms(&stated), time.duration_ms(&facts(None))), (60_000, 4991));
         // Times that count from elsewhere.
-        let late = ListFacts { start_ms: 100_000, ..facts(Some(60_000)) };
+        let late = ListMetadata { start_ms: 100_000, ..facts(Some(60_000)) };
         assert_eq!(of_times(&[100_001, 159_000]).frame(&(90_000..130_000), &late).duration_ms, 30_000);
         assert_eq!(of_times(&[1, 59_000]).frame(&(0..30_000), &late).duration_ms, 30_000);
         assert_eq!(ScanTime::default().frame(&(5..10), &facts(None)).duration_ms, 5);

@@ -3,7 +3,7 @@
 use super::petsird::PetsirdProblem;
 use super::unsupported::Unsupported;
 use crate::coded::coded;
-use crate::words::counted;
+use crate::text::counted;
 
 /// A problem of list-mode data. Each has a code: [`Coded::code`](crate::coded::Coded::code).
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]

@@ -1,7 +1,7 @@
 //! What can be wrong in a PETSIRD file, one variant for each problem.
 
 use crate::coded::coded;
-use crate::words::counted;
+use crate::text::counted;
 
 /// A problem of a PETSIRD file. Each has a code: [`Coded::code`](crate::coded::Coded::code).
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::reader::EventReader;
-use crate::data::{EventChunk, ListFacts, Notice, frame_words};
+use crate::data::{EventChunk, ListMetadata, Notice, frame_words};
 use crate::io::error::IoError;
 
 /// Bytes by which a file is known again, at its beginning and at the place up to which it was read.
@@ -49,7 +49,7 @@ impl ListFollower {
     }
 
     /// What is known beside the events.
-    pub fn facts(&self) -> &Arc<ListFacts> {
+    pub fn facts(&self) -> &Arc<ListMetadata> {
         self.reader.facts()
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::bytes::ByteStream;
-use crate::data::{EventChunk, ListFacts, Notice};
+use crate::data::{EventChunk, ListMetadata, Notice};
 use crate::io::error::IoError;
 use crate::task::{Stopped, Task};
 
@@ -13,7 +13,7 @@ pub const EVENTS_AT_ONCE: usize = 1 << 16;
 /// Reads a list of events from its beginning on.
 pub trait EventReader: Send {
     /// What is known beside the events.
-    fn facts(&self) -> &Arc<ListFacts>;
+    fn facts(&self) -> &Arc<ListMetadata>;
 
     /// Puts the next events, some [`EVENTS_AT_ONCE`], or time blocks in place of those that the chunk has. `false` = the file has no further
     /// whole event now. (A file that is still being written may have one later; then the next call gives it.)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::bytes::ByteStream;
 use super::reader::{EVENTS_AT_ONCE, EventReader};
-use crate::data::{EventChunk, ListFacts, Notice};
+use crate::data::{EventChunk, ListMetadata, Notice};
 use crate::io::error::{EventProblem, IoError};
 
 /// Bytes that are looked at together at most, where an event does not take more.
@@ -27,7 +27,7 @@ pub(super) trait RecordDecoder: Send {
 
 /// A list of events that are records of one size.
 pub(super) struct RecordReader<D> {
-    pub facts: Arc<ListFacts>,
+    pub facts: Arc<ListMetadata>,
     pub decoder: D,
     pub records: Records,
     /// Events of the header.
@@ -37,7 +37,7 @@ pub(super) struct RecordReader<D> {
 }
 
 impl<D: RecordDecoder> EventReader for RecordReader<D> {
-    fn facts(&self) -> &Arc<ListFacts> {
+    fn facts(&self) -> &Arc<ListMetadata> {
         &self.facts
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::options::ListOptions;
 use super::reader::EventReader;
 use super::records::{RecordDecoder, RecordReader, Records, u32_at};
-use crate::data::{EventChunk, Fingerprint, ListFacts, ListSampling, Notice, PairEfficiency};
+use crate::data::{EventChunk, Fingerprint, ListMetadata, ListSampling, Notice, PairEfficiency};
 use crate::io::error::{EventProblem, IoError};
 use crate::io::sinograms::siemens::{ListHeader, read_list_header};
 use crate::scanner::{Cylinder, Detectors, ScanGeometry, Segment};
@@ -89,7 +89,7 @@ pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>,
         )));
     }
     let detectors = Detectors::of_cylinder(&geometry).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
-    let mut facts = ListFacts::new("Siemens list mode (32 bits)", Arc::new(detectors));
+    let mut facts = ListMetadata::new("Siemens list mode (32 bits)", Arc::new(detectors));
     facts.efficiency = Some(Arc::new(NoGaps { num_detectors: geometry.num_detectors_per_ring as u32 }));
     facts.sampling =
         Some(ListSampling { num_tangential: geometry.num_tangential, max_ring_difference: header.max_ring_difference });

@@ -9,7 +9,7 @@ use super::castor::scanner;
 use super::options::{ListOptions, YrtFields};
 use super::reader::EventReader;
 use super::records::{RecordDecoder, RecordReader, Records, f32_at, finite, pair_at, u32_at};
-use crate::data::{EventChunk, ListFacts, Notice, TofFacts, tof_mm};
+use crate::data::{EventChunk, ListMetadata, Notice, TofFacts, tof_mm};
 use crate::io::error::{EventProblem, IoError, Unsupported};
 use crate::scanner::Detectors;
 
@@ -63,7 +63,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         reach_mm: tof.as_ref().filter(|_| tof_range_ps.is_some()).map_or(f64::INFINITY, |tof| tof.window_mm[1]),
         num_outside: 0,
     };
-    let mut facts = ListFacts::new("YRT-PET list mode", detectors.clone());
+    let mut facts = ListMetadata::new("YRT-PET list mode", detectors.clone());
     facts.tof = tof;
     facts.duration_ms = decoder.randoms.map(|(_, secs)| (1e3 * secs).round() as u64).filter(|&ms| ms > 0);
     Ok(Box::new(RecordReader { facts: Arc::new(facts), decoder, records, num_expected: None, notices: Vec::new() }))

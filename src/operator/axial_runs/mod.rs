@@ -18,7 +18,7 @@ use self::kernel::Scratch;
 use self::path::Path;
 pub use self::table::{AxialTable, Family, Group, Layout};
 use super::accumulate::ImageSink;
-use super::lors::{Kept, LorProjector, MeasuredLor};
+use super::lors::{LorProjector, MeasuredLor, ProjectorCache};
 use super::{MirrorSets, Mirrored, OperatorError, Sides, Views, reversed_planes};
 use crate::algebra::{FieldOfView, Simd, Voxels};
 use crate::geometry::Grid;
@@ -39,7 +39,7 @@ pub struct AxialRuns {
     /// Whether LORs that are mirror images of each other are taken together.
     uses_mirrors: bool,
     simd: Simd,
-    kept: Kept,
+    kept: ProjectorCache,
 }
 
 impl AxialRuns {
@@ -64,7 +64,7 @@ impl AxialRuns {
             num_tangential_rays: rays[0].max(1),
             ray_planes,
             simd: Simd::fastest(),
-            kept: Kept::default(),
+            kept: ProjectorCache::default(),
         })
     }
 
@@ -75,7 +75,7 @@ impl AxialRuns {
 
     /// The same projector, which takes every LOR by itself: slower, and the same up to rounding.
     pub fn without_mirrors(self) -> Self {
-        Self { uses_mirrors: false, kept: Kept::default(), ..self }
+        Self { uses_mirrors: false, kept: ProjectorCache::default(), ..self }
     }
 
     /// The vector instructions in use.
@@ -203,11 +203,11 @@ impl LorProjector for AxialRuns {
         &self.views
     }
 
-    fn kept(&self) -> &Kept {
+    fn kept(&self) -> &ProjectorCache {
         &self.kept
     }
 
-    fn kept_mut(&mut self) -> &mut Kept {
+    fn kept_mut(&mut self) -> &mut ProjectorCache {
         &mut self.kept
     }
 

@@ -26,8 +26,8 @@ use super::accumulate::{PrivateImages, num_private_images, span};
 use super::chunk::{Chunk, LANES, add, load, store};
 use super::of_share::AmongAll;
 use super::sharing::Sharing;
-use super::{Accumulation, Behind, LinearOperator, OperatorError, OwnShare, Subset, ViewProjector, Views, check_lengths};
-use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Simd, Team, Voxels};
+use super::{Accumulation, Boxed, LinearOperator, OperatorError, OwnShare, Subset, ViewProjector, Views, check_lengths};
+use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, PeerGroup, Simd, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
@@ -99,7 +99,7 @@ impl Tubes {
         let num_blocks = num_views.div_ceil(VIEWS_PER_BLOCK);
         let num_parts = num_private_images(num_blocks, self.voxels.len());
         let edge = |part: usize| (part * num_blocks / num_parts * VIEWS_PER_BLOCK).min(num_views);
-        self.sharing.team.share().of(num_parts).map(|part| edge(part)..edge(part + 1)).collect()
+        self.sharing.team.shard().of(num_parts).map(|part| edge(part)..edge(part + 1)).collect()
     }
 
     /// The data of some of a subset's views.
@@ -427,12 +427,12 @@ impl LinearOperator<Host> for Tubes {
 
 impl ViewProjector<Host> for Tubes {
     /// Whole parts of the sum that a backprojection is: its bits do not depend on how many members there are.
-    fn for_team(mut self: Box<Self>, team: &Team) -> Result<OwnShare<Host>, OperatorError> {
+    fn for_team(mut self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<Host>, OperatorError> {
         self.sharing = Sharing::with(team.clone(), &self.voxels);
         let tubes = Arc::new(*self);
         let (all, among) = (tubes.views.clone(), Arc::clone(&tubes));
         let own = move |subset| vec![among.data_of(span(&among.own_parts(subset)))];
-        Ok((Behind(Box::new(Behind(tubes))), Box::new(AmongAll { all, own })))
+        Ok((Boxed(Box::new(Boxed(tubes))), Box::new(AmongAll { all, own })))
     }
 
     fn voxels(&self) -> &Voxels {

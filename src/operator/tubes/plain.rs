@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::fit::{ring_difference, tubes_fit};
-use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, Team, Voxels};
+use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, PeerGroup, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::{Grid, Point};
 use crate::operator::{
@@ -222,7 +222,7 @@ impl LinearOperator<Host> for PlainTubes {
 }
 
 impl ViewProjector<Host> for PlainTubes {
-    fn for_team(self: Box<Self>, _: &Team) -> Result<OwnShare<Host>, OperatorError> {
+    fn for_team(self: Box<Self>, _: &PeerGroup) -> Result<OwnShare<Host>, OperatorError> {
         Err(OperatorLimit::Processes.into())
     }
 

@@ -8,7 +8,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde::{Serialize, Serializer};
 
 use super::traits::Traits;
-use crate::words::either;
+use crate::text::either;
 
 /// A parameter of an algorithm.
 #[derive(Clone, Copy, Debug)]

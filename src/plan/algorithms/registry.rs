@@ -9,7 +9,7 @@ use super::traits::{DataKind, Traits};
 use crate::operator::Interpolation;
 use crate::recon::{AlgorithmSpec, Baseline, FbpSettings, Filter, FilterSettings, SubsetOrder};
 use crate::scanner::epri::Order;
-use crate::words::either;
+use crate::text::either;
 
 /// An algorithm that can be chosen.
 pub struct AlgorithmEntry {
@@ -35,12 +35,12 @@ pub enum Method {
     /// A forward model, and steps that iterate.
     Iterative(fn(&Parameters) -> AlgorithmSpec),
     /// Backprojection of the filtered projections of an EPRI acquisition.
-    FilteredBackprojection(Stages),
+    FilteredBackprojection(FbpMethod),
 }
 
 /// Number of stages in which the planes of an EPRI acquisition are backprojected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stages {
+pub enum FbpMethod {
     /// Voxel by voxel.
     Single,
     /// Azimuth by azimuth, then slice by slice, for directions at equal linear angles; others are resampled. On the CPU.
@@ -74,7 +74,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         is_for: |data| data.kind == DataKind::Sweep,
         has_subsets: false,
         parameters: FBP_PARAMETERS,
-        method: Method::FilteredBackprojection(Stages::Single),
+        method: Method::FilteredBackprojection(FbpMethod::Single),
     },
     AlgorithmEntry {
         key: "fbp-multistage",
@@ -83,7 +83,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         is_for: |data| data.kind == DataKind::Sweep && !data.is_slice,
         has_subsets: false,
         parameters: FBP_PARAMETERS,
-        method: Method::FilteredBackprojection(Stages::Two),
+        method: Method::FilteredBackprojection(FbpMethod::Two),
     },
 ];
 
@@ -222,7 +222,7 @@ impl AlgorithmChoice {
     }
 
     /// Returns the number of its stages, of filtered backprojection.
-    pub fn stages(self) -> Option<Stages> {
+    pub fn stages(self) -> Option<FbpMethod> {
         match self.0.method {
             Method::FilteredBackprojection(stages) => Some(stages),
             Method::Iterative(_) => None,

@@ -2,33 +2,33 @@
 
 use std::sync::OnceLock;
 
-use crate::algebra::{Share, Team};
+use crate::algebra::{PeerGroup, Shard};
 
 /// This process among others.
 struct Place {
-    team: Team,
+    team: PeerGroup,
     /// Whose GPUs are dealt out.
     #[cfg_attr(not(feature = "cuda"), expect(dead_code))]
-    on_this_host: Share,
+    on_this_host: Shard,
 }
 
 static PLACE: OnceLock<Place> = OnceLock::new();
 
 /// From now on reconstructions are those of a team of processes, each with its share of the data: all of them start the same ones in
 /// the same order. `on_this_host`: which of the host's processes this one is.
-pub fn share_with_processes(team: Team, on_this_host: Share) {
+pub fn share_with_processes(team: PeerGroup, on_this_host: Shard) {
     // There is one team of processes, as there is one start of them.
     let _ = PLACE.set(Place { team, on_this_host });
 }
 
 /// The place of this process.
-pub(in crate::plan) fn process_team() -> Team {
-    PLACE.get().map_or(Team::ALONE, |place| place.team.clone())
+pub(in crate::plan) fn process_team() -> PeerGroup {
+    PLACE.get().map_or(PeerGroup::ALONE, |place| place.team.clone())
 }
 
 /// How many there are.
 pub(in crate::plan) fn num_processes() -> usize {
-    PLACE.get().map_or(1, |place| place.team.share().count)
+    PLACE.get().map_or(1, |place| place.team.shard().count)
 }
 
 /// Whether this one has others beside it.
@@ -40,7 +40,7 @@ pub(in crate::plan) fn are_several() -> bool {
 /// there are fewer than these, some use the same.
 #[cfg(feature = "cuda")]
 pub(in crate::plan) fn own_gpus(numbers: Vec<usize>) -> Vec<usize> {
-    let Share { index, count } = PLACE.get().map_or(Share::WHOLE, |place| place.on_this_host);
+    let Shard { index, count } = PLACE.get().map_or(Shard::WHOLE, |place| place.on_this_host);
     dealt_out(numbers, index, count)
 }
 

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::data::{Phase, Projection, Sweep};
-use crate::plan::list_mode::study::GatheredEvents;
+use crate::plan::list_mode::study::EventAccumulator;
 
 /// What has arrived so far, of a sweep unless something else is said; clones share it.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Acquisition<T = Sweep> {
 }
 
 /// Of a list of events.
-pub type ListAcquisition = Acquisition<GatheredEvents>;
+pub type ListAcquisition = Acquisition<EventAccumulator>;
 
 #[derive(Debug)]
 struct State<T> {

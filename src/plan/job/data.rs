@@ -3,7 +3,7 @@
 use super::acquisition::{Acquisition, ListAcquisition};
 use crate::data::{Counts, EventList, PairCounts};
 use crate::plan::algorithms::traits::{DataKind, Traits};
-use crate::plan::course::Course;
+use crate::plan::iteration_scheme::IterationScheme;
 
 /// Data that can be reconstructed.
 #[derive(Clone, Debug)]
@@ -48,13 +48,13 @@ impl Data {
     }
 
     /// Returns what the steps of a run are called and counted by.
-    pub fn course(&self) -> Course {
+    pub fn course(&self) -> IterationScheme {
         match self {
-            Data::Counts(_) => Course::ITERATIONS,
-            Data::Events { growing: None, .. } => Course::EVENTS,
-            Data::Events { growing: Some(_), .. } => Course::ARRIVING_EVENTS,
-            Data::Sweep(_) => Course::PROJECTIONS,
-            Data::Pairs(_) => Course::DENSITIES,
+            Data::Counts(_) => IterationScheme::ITERATIONS,
+            Data::Events { growing: None, .. } => IterationScheme::EVENTS,
+            Data::Events { growing: Some(_), .. } => IterationScheme::ARRIVING_EVENTS,
+            Data::Sweep(_) => IterationScheme::PROJECTIONS,
+            Data::Pairs(_) => IterationScheme::DENSITIES,
         }
     }
 

@@ -5,7 +5,7 @@
 use super::data::Data;
 use super::settings::RunSettings;
 use super::subsets::SubsetRule;
-use crate::data::{BasisKind, Counts, EventList, ListFacts, PairCounts, Sweep, SweepSpace};
+use crate::data::{BasisKind, Counts, EventList, ListMetadata, PairCounts, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
@@ -148,7 +148,7 @@ pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError
 }
 
 /// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
-fn list_grid(facts: &ListFacts) -> Result<Grid, SetupError> {
+fn list_grid(facts: &ListMetadata) -> Result<Grid, SetupError> {
     if let Ok(cylinder) = cylinder_of(facts)
         && let Ok(geometry) = sampling_of(facts, &cylinder, &HistogramSettings::default())
     {

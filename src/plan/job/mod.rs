@@ -15,11 +15,11 @@ use self::subsets::{SubsetRule, default_num_iterations};
 use crate::data::{Notice, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::algorithms::registry::Stages;
-use crate::plan::course::Course;
+use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::device::memory::DeviceMemory;
+use crate::plan::iteration_scheme::IterationScheme;
 use crate::recon::Estimate;
-use crate::words::counted;
+use crate::text::counted;
 
 /// What is reconstructed, and how.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Job {
     }
 
     /// Returns what its steps are called and counted by.
-    pub fn course(&self) -> Course {
+    pub fn course(&self) -> IterationScheme {
         self.data().course()
     }
 
@@ -84,7 +84,7 @@ impl Job {
 
     /// Whether all is done in one step, in two stages: nothing can be kept before its end, and it is stopped inside.
     pub fn is_one_step(&self) -> bool {
-        self.settings.algorithm.stages() == Some(Stages::Two)
+        self.settings.algorithm.stages() == Some(FbpMethod::Two)
     }
 
     /// Returns the notice that the data do not support so many subsets.

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::data::{Counts, EventList, Notice};
-use crate::words::counted;
+use crate::text::counted;
 
 /// Counts net of the expected background that a subset has at least.
 const MIN_COUNTS: f64 = 50_000.0;
@@ -162,7 +162,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::data::{CountRates, Events, ListFacts, ScanTime, Study};
+    use crate::data::{CountRates, Events, ListMetadata, ScanTime, Study};
     use crate::plan::job::defaults::default_list_settings;
     use crate::scanner::{Detectors, catalogue, find};
 
@@ -257,7 +257,7 @@ mod tests {
         let events = |times_ms: Vec<u32>| Events { pairs: vec![[0, 1]; times_ms.len()], times_ms, ..Events::default() };
         let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
         EventList {
-            facts: Arc::new(ListFacts::new("a list", detectors)),
+            facts: Arc::new(ListMetadata::new("a list", detectors)),
             total_additive: delayed_ms.len() as f64,
             prompts: Arc::new(events(times_ms)),
             delayeds: Arc::new(events(delayed_ms)),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::algebra::{Backend as _, Host};
-use crate::data::{Attenuation, AttenuationMap, EventList, Events, ListFacts, Notice};
+use crate::data::{Attenuation, AttenuationMap, EventList, Events, ListMetadata, Notice};
 use crate::io::read_attenuation;
 use crate::operator::{EventLines, EventOrder, EventProjector, EventSubsets, LinearOperator as _, OperatorError, Subset};
 use crate::plan::device::choice::DeviceChoice;
@@ -25,17 +25,17 @@ use crate::task::Task;
 /// # Errors
 /// The file holds no such map, or the list's own factors have the attenuation in them.
 pub(in crate::plan) fn with_attenuation(
-    facts: &Arc<ListFacts>,
+    facts: &Arc<ListMetadata>,
     file: Option<&Path>,
     notices: &mut Vec<Notice>,
-) -> Result<Arc<ListFacts>, ListError> {
+) -> Result<Arc<ListMetadata>, ListError> {
     let Some(file) = file else { return Ok(Arc::clone(facts)) };
     if facts.attenuation == Attenuation::InFactors {
         return Err(ListError::AttenuatedTwice { map: file.to_owned() });
     }
     let (map, found) = read_attenuation(file)?;
     notices.extend(found);
-    Ok(Arc::new(ListFacts { attenuation: Attenuation::Map(Arc::new(map)), ..(**facts).clone() }))
+    Ok(Arc::new(ListMetadata { attenuation: Attenuation::Map(Arc::new(map)), ..(**facts).clone() }))
 }
 
 /// m of each event, in the order of the list; `None` = 1.
@@ -77,12 +77,12 @@ pub(in crate::plan) fn passing(
 }
 
 /// The part of the photon pairs that passes, of all planes of a cylinder's views.
-pub(in crate::plan) struct PassingOfViews {
+pub(in crate::plan) struct AttenuationOfViews {
     map: Arc<AttenuationMap>,
     system: Box<dyn System>,
 }
 
-impl PassingOfViews {
+impl AttenuationOfViews {
     /// With the projector for all planes at once, else line by line.
     ///
     /// # Errors
@@ -132,14 +132,14 @@ mod tests {
     const WATER_PER_MM: f32 = 0.0096;
 
     /// A box of water about a point beside the axis, and the ring around it.
-    fn water(voxel_mm: [f64; 3]) -> (Arc<AttenuationMap>, Arc<ListFacts>) {
+    fn water(voxel_mm: [f64; 3]) -> (Arc<AttenuationMap>, Arc<ListMetadata>) {
         let size = [40.0, 30.0, 12.0];
         let count = [0, 1, 2].map(|axis| (size[axis] / voxel_mm[axis]).round() as usize);
         let origin = [0, 1, 2].map(|axis| [7.0, -4.0, 1.7][axis] - 0.5 * (size[axis] - voxel_mm[axis]));
         let grid = Grid::new(count, voxel_mm, origin).unwrap();
         let map = Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid, WATER_PER_MM) });
         let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
-        let facts = ListFacts { attenuation: Attenuation::Map(Arc::clone(&map)), ..ListFacts::new("test", detectors) };
+        let facts = ListMetadata { attenuation: Attenuation::Map(Arc::clone(&map)), ..ListMetadata::new("test", detectors) };
         (map, Arc::new(facts))
     }
 
@@ -187,7 +187,7 @@ mod tests {
             let (map, facts) = water([2.0, 1.5, dz]);
             let cylinder = cylinder_of(&facts).unwrap();
             let geometry = Arc::new(sampling_of(&facts, &cylinder, &HistogramSettings::default()).unwrap());
-            let mut views = PassingOfViews::new(&map, &geometry, DeviceChoice::Cpu).unwrap();
+            let mut views = AttenuationOfViews::new(&map, &geometry, DeviceChoice::Cpu).unwrap();
             let subset = Subset { index: 1, count: 4 };
             let rings: Vec<[usize; 2]> = geometry.segments.iter().flat_map(Segment::ring_pairs).collect();
             let mut pairs = Vec::new();

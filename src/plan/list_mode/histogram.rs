@@ -10,7 +10,9 @@ use std::sync::Arc;
 use super::randoms::randoms_of_bins;
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use super::study::{BlockSplitter, nothing_to_split};
-use crate::data::{Counts, EventHistogram, ListFacts, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits};
+use crate::data::{
+    Counts, EventHistogram, ListMetadata, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits,
+};
 use crate::io::list_mode::{ListOptions, for_each_piece};
 use crate::io::open_list_mode;
 use crate::plan::device::memory::FreeMemory;
@@ -80,20 +82,20 @@ pub fn histogram(
 }
 
 /// What there is to know about the frame's time.
-fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListFacts, prompts: &EventHistogram) -> Vec<Notice> {
+fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListMetadata, prompts: &EventHistogram) -> Vec<Notice> {
     let mut notices: Vec<Notice> = settings.split_seed.and_then(|_| nothing_to_split(time)).into_iter().collect();
     if let Some(frame) = settings.frame_ms.as_ref().map(|frame_ms| time.frame(frame_ms, facts)) {
         let secs = frame.duration_ms as f64 / 1e3;
         notices.extend(moved_limits(std::slice::from_ref(&frame)));
         notices.push(match prompts.num_events() {
             [0, 0] => Notice::warning(format!("The frame {} has no event", frame_words(&frame.requested_ms))),
-            _ => Notice::info(format!("Frame {}: {secs} s were measured", frame.words())),
+            _ => Notice::info(format!("Frame {}: {secs} s were measured", frame.text())),
         });
     }
     notices
 }
 
-fn notices_of(facts: &ListFacts, prompts: &EventHistogram, has_own_factors: bool) -> Vec<Notice> {
+fn notices_of(facts: &ListMetadata, prompts: &EventHistogram, has_own_factors: bool) -> Vec<Notice> {
     let mut notices = Vec::new();
     let (cylinder, [_, outside]) = (prompts.cylinder(), prompts.num_events());
     if cylinder.deviation_mm > NEARLY_MM {
@@ -117,7 +119,7 @@ fn notices_of(facts: &ListFacts, prompts: &EventHistogram, has_own_factors: bool
 }
 
 /// m of each bin: over its pairs of crystals, how well they count. `None` where it is 1 everywhere.
-fn factors(facts: &ListFacts, prompts: &EventHistogram, span: usize) -> Result<Option<Michelogram>, Stopped> {
+fn factors(facts: &ListMetadata, prompts: &EventHistogram, span: usize) -> Result<Option<Michelogram>, Stopped> {
     let (cylinder, geometry) = (prompts.cylinder(), prompts.geometry());
     if facts.efficiency.is_none() && cylinder.num_gaps() == 0 && span <= 1 {
         return Ok(None);

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::sensitivity::{Sensitivity, SensitivitySettings, has_window_in, list_sensitivity};
-use crate::data::{Attenuation, Fingerprint, ListFacts, Notice, TofException, TofFacts};
+use crate::data::{Attenuation, Fingerprint, ListMetadata, Notice, TofException, TofFacts};
 use crate::io::IoError;
 use crate::io::saved_sensitivity::{SavedSensitivity, read_sensitivity, write_sensitivity};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::simulation::cache::{Cache, Recipe};
-use crate::plan::simulation::histories::Followed;
+use crate::plan::simulation::histories::DeviceResult;
 use crate::task::Task;
-use crate::words::counted;
+use crate::text::counted;
 
 /// How the names of those that are kept begin.
 const BEGINNING: &str = "sensitivity-";
@@ -21,7 +21,7 @@ const MOST_KEPT: usize = 32;
 
 /// A sensitivity of a list.
 struct OfList<'a> {
-    facts: &'a ListFacts,
+    facts: &'a ListMetadata,
     settings: &'a SensitivitySettings,
     /// Fingerprint of all that it depends on.
     made_of: String,
@@ -50,14 +50,14 @@ impl Recipe for OfList<'_> {
         made.made_of == self.made_of && made.volume.grid == self.settings.grid
     }
 
-    fn make(&self, device: DeviceChoice, task: &Task) -> Result<Followed<SavedSensitivity>, SetupError> {
+    fn make(&self, device: DeviceChoice, task: &Task) -> Result<DeviceResult<SavedSensitivity>, SetupError> {
         let begin = Instant::now();
         let settings = SensitivitySettings { device, ..self.settings.clone() };
         let Sensitivity { volume, num_pairs, is_of_planes } = list_sensitivity(self.facts, &settings, task)?;
         let how = if is_of_planes { "all planes at once" } else { "one after the other" };
         let device = format!("{how}, {:.2} s", begin.elapsed().as_secs_f64());
         let result = SavedSensitivity { made_of: self.made_of.clone(), num_pairs, volume };
-        Ok(Followed { result, device, notices: Vec::new() })
+        Ok(DeviceResult { result, device, notices: Vec::new() })
     }
 
     fn done(&self, made: &SavedSensitivity) -> String {
@@ -72,7 +72,7 @@ impl Cache {
     /// Stopped, too little memory, device failure.
     pub(in crate::plan) fn list_sensitivity(
         &self,
-        facts: &ListFacts,
+        facts: &ListMetadata,
         settings: &SensitivitySettings,
         task: &Task,
     ) -> Result<(SavedSensitivity, Vec<Notice>), SetupError> {
@@ -82,8 +82,8 @@ impl Cache {
 }
 
 /// Of all that a sensitivity depends on but the device, which computes the same.
-fn fingerprint(facts: &ListFacts, settings: &SensitivitySettings) -> Fingerprint {
-    let ListFacts { detectors, efficiency, attenuation, sampling, tof, .. } = facts;
+fn fingerprint(facts: &ListMetadata, settings: &SensitivitySettings) -> Fingerprint {
+    let ListMetadata { detectors, efficiency, attenuation, sampling, tof, .. } = facts;
     let SensitivitySettings { grid, fov_radius_mm, rays, device: _ } = settings;
     let mut of = Fingerprint::default();
     for crystal in detectors.crystals() {
@@ -143,8 +143,8 @@ mod tests {
         }
     }
 
-    fn facts() -> ListFacts {
-        ListFacts::new("test", Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap()))
+    fn facts() -> ListMetadata {
+        ListMetadata::new("test", Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap()))
     }
 
     fn settings() -> SensitivitySettings {
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(found, made);
         assert!(matches!(&notices[..], [one] if one.text.starts_with("the sensitivity from") && one.text.ends_with(" s")));
         // The device, the format and the duration do not matter; all that the numbers depend on does.
-        let same = ListFacts { format: "another".into(), duration_ms: Some(7), ..facts() };
+        let same = ListMetadata { format: "another".into(), duration_ms: Some(7), ..facts() };
         let on_device = SensitivitySettings { device: DeviceChoice::Auto, ..settings() };
         assert!(cache.list_sensitivity(&same, &on_device, &stopped).is_ok());
         let moved = {
@@ -179,21 +179,21 @@ mod tests {
         };
         // So does a window that ends near the image, and one far away does not.
         let tof = |half_mm: f64| Some(TofFacts { fwhm_mm: 20.0, window_mm: [-half_mm, half_mm], ..TofFacts::default() });
-        assert!(cache.list_sensitivity(&ListFacts { tof: tof(900.0), ..facts() }, &settings(), &stopped).is_ok());
-        let near = ListFacts { tof: tof(30.0), ..facts() };
+        assert!(cache.list_sensitivity(&ListMetadata { tof: tof(900.0), ..facts() }, &settings(), &stopped).is_ok());
+        let near = ListMetadata { tof: tof(30.0), ..facts() };
         cache.list_sensitivity(&near, &settings(), &Task::new()).unwrap();
         assert!(cache.list_sensitivity(&near, &settings(), &stopped).is_ok());
         let exception = TofException { crystals: [5..9, 0..5], fwhm_mm: 20.0, window_mm: [-20.0, 20.0], edges_mm: Vec::new() };
         let differing = TofFacts { exceptions: vec![exception], ..tof(30.0).unwrap() };
         let sampling = ListSampling { num_tangential: 31, max_ring_difference: 2 };
         for other in [
-            ListFacts { tof: tof(31.0), ..facts() },
-            ListFacts { tof: Some(TofFacts { fwhm_mm: 21.0, ..tof(30.0).unwrap() }), ..facts() },
-            ListFacts { tof: Some(differing), ..facts() },
-            ListFacts { detectors: moved, ..facts() },
-            ListFacts { efficiency: Some(Arc::new(All(1.0))), ..facts() },
-            ListFacts { attenuation: map(0.0), ..facts() },
-            ListFacts { sampling: Some(sampling), ..facts() },
+            ListMetadata { tof: tof(31.0), ..facts() },
+            ListMetadata { tof: Some(TofFacts { fwhm_mm: 21.0, ..tof(30.0).unwrap() }), ..facts() },
+            ListMetadata { tof: Some(differing), ..facts() },
+            ListMetadata { detectors: moved, ..facts() },
+            ListMetadata { efficiency: Some(Arc::new(All(1.0))), ..facts() },
+            ListMetadata { attenuation: map(0.0), ..facts() },
+            ListMetadata { sampling: Some(sampling), ..facts() },
         ] {
             assert!(cache.list_sensitivity(&other, &settings(), &stopped).is_err(), "{other:?} was found");
         }

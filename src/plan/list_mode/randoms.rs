@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
-use crate::data::{EventHistogram, ListFacts};
+use crate::data::{EventHistogram, ListMetadata};
 use crate::measure::{Alike, Fans, PairPartners, smoothed_singles};
 use crate::scanner::Crystal;
 use crate::task::{Stopped, Task};
@@ -17,7 +17,7 @@ const MOST_CRYSTALS: usize = 1 << 15;
 /// # Errors
 /// Stopped.
 pub fn randoms_of_bins(
-    facts: &ListFacts,
+    facts: &ListMetadata,
     delayeds: &EventHistogram,
     prompts: &EventHistogram,
     task: &Task,
@@ -49,7 +49,7 @@ pub fn randoms_of_bins(
 }
 
 /// Singles of crystals, of the delayeds and the prompts that each took part in.
-fn of_pairs(facts: &ListFacts, counts: [&[f64]; 2], partners: &PairPartners, task: &Task) -> Result<Vec<f64>, Stopped> {
+fn of_pairs(facts: &ListMetadata, counts: [&[f64]; 2], partners: &PairPartners, task: &Task) -> Result<Vec<f64>, Stopped> {
     let [delayeds, prompts] = counts;
     let keys: Vec<_> = (0..delayeds.len() as u32).map(|crystal| Some(key(facts, crystal))).collect();
     smoothed_singles(delayeds, &Alike::new(&keys, delayeds, prompts), partners, task)
@@ -57,7 +57,7 @@ fn of_pairs(facts: &ListFacts, counts: [&[f64]; 2], partners: &PairPartners, tas
 
 /// Crystals with the same key count singles alike, but for their own efficiencies: those of one size in one layer and one ring. (The layer
 /// is the distance from the axis along their depth, which is that of a whole flat module.)
-fn key(facts: &ListFacts, crystal: u32) -> [i64; 5] {
+fn key(facts: &ListMetadata, crystal: u32) -> [i64; 5] {
     let Crystal { centre_mm, axes, size_mm } = &facts.detectors.crystals()[crystal as usize];
     let layer_mm: f64 = (0..3).map(|axis| centre_mm[axis] * axes[0][axis]).sum();
     let tenths = |mm: f64| (10.0 * mm).round() as i64;
@@ -66,7 +66,7 @@ fn key(facts: &ListFacts, crystal: u32) -> [i64; 5] {
 
 /// The pairs that the list's efficiencies have in coincidence, where they tell and the crystals are not too many. (Where the format has
 /// bins, all pairs in them are; a crystal that is none has no delayeds.)
-fn pairs_in_coincidence(facts: &ListFacts, is_counted: impl Fn([u32; 2]) -> bool + Sync) -> Option<PairPartners> {
+fn pairs_in_coincidence(facts: &ListMetadata, is_counted: impl Fn([u32; 2]) -> bool + Sync) -> Option<PairPartners> {
     let efficiency = facts.efficiency.as_ref().filter(|_| facts.sampling.is_none()).map(Arc::clone)?;
     let num = facts.detectors.crystals().len();
     let is_pair = |first: usize, second: usize| {
@@ -88,7 +88,7 @@ impl CrystalRandoms {
     ///
     /// # Errors
     /// Stopped.
-    pub fn new(facts: &ListFacts, counts: [&[f64]; 2], task: &Task) -> Result<Option<Self>, Stopped> {
+    pub fn new(facts: &ListMetadata, counts: [&[f64]; 2], task: &Task) -> Result<Option<Self>, Stopped> {
         if let Some(partners) = pairs_in_coincidence(facts, |_| true) {
             return Ok(Some(Self { singles: of_pairs(facts, counts, &partners, task)? }));
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{ListFacts, ListSampling};
+use crate::data::{ListMetadata, ListSampling};
 use crate::plan::error::ListError;
 use crate::scanner::{Cylinder, ScanGeometry, ScanGeometryError};
 
@@ -31,7 +31,7 @@ impl Default for HistogramSettings {
 ///
 /// # Errors
 /// It is none.
-pub fn cylinder_of(facts: &ListFacts) -> Result<Cylinder, ListError> {
+pub fn cylinder_of(facts: &ListMetadata) -> Result<Cylinder, ListError> {
     let refuse = |reason| ListError::NoCylinder { scanner: facts.detectors.name().to_owned(), reason };
     Cylinder::recognise(&facts.detectors).map_err(refuse)
 }
@@ -41,7 +41,7 @@ pub fn cylinder_of(facts: &ListFacts) -> Result<Cylinder, ListError> {
 /// # Errors
 /// They cannot be.
 pub fn sampling_of(
-    facts: &ListFacts,
+    facts: &ListMetadata,
     cylinder: &Cylinder,
     settings: &HistogramSettings,
 ) -> Result<ScanGeometry, ScanGeometryError> {

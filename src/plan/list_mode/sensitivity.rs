@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::factors::{PassingOfViews, passing};
+use super::factors::{AttenuationOfViews, passing};
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
-use crate::data::{Events, ListFacts, TofFacts, Unit, Volume};
+use crate::data::{Events, ListMetadata, TofFacts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{EventOrder, EventSubsets, REACH_SIGMAS, Subset, TofKernel};
 use crate::plan::device::choice::DeviceChoice;
@@ -59,7 +59,7 @@ pub struct Sensitivity {
 ///
 /// # Errors
 /// Stopped, too little memory, device failure.
-pub fn list_sensitivity(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
+pub fn list_sensitivity(facts: &ListMetadata, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
     let cylinder = cylinder_of(facts).ok().filter(|cylinder| cylinder.deviation_mm <= SAME_PLACE_MM);
     let geometry = cylinder.as_ref().and_then(|cylinder| {
         let all = HistogramSettings {
@@ -95,7 +95,7 @@ pub fn list_sensitivity(facts: &ListFacts, settings: &SensitivitySettings, task:
 ///
 /// What is at l on a line between two crystals is L/2 − |l| from the nearer one, which is at least the distance of the field of view
 /// from the crystals.
-pub(in crate::plan) fn has_window_in(facts: &ListFacts, fov_radius_mm: f64) -> bool {
+pub(in crate::plan) fn has_window_in(facts: &ListMetadata, fov_radius_mm: f64) -> bool {
     let Some(tof) = &facts.tof else { return false };
     let [radius, half_length] = facts.detectors.extent_mm();
     // Rays may end at the edges of the crystals.
@@ -110,7 +110,7 @@ pub(in crate::plan) fn has_window_in(facts: &ListFacts, fov_radius_mm: f64) -> b
 
 /// With the projector for all planes at once; `None` where that does not suit the grid.
 fn of_planes(
-    facts: &ListFacts,
+    facts: &ListMetadata,
     cylinder: Cylinder,
     geometry: ScanGeometry,
     settings: &SensitivitySettings,
@@ -144,7 +144,7 @@ fn of_planes(
         let (volume, num_pairs) = system.backproject_pairs(&Pairs { is_there, rows: &rows, columns }, count, task)?;
         return Ok(Some(Sensitivity { volume, num_pairs, is_of_planes: true }));
     }
-    let mut passing = map.map(|map| PassingOfViews::new(map, &geometry, settings.device)).transpose()?;
+    let mut passing = map.map(|map| AttenuationOfViews::new(map, &geometry, settings.device)).transpose()?;
     task.begin(num_views as u64);
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let mut num_pairs = 0;
@@ -162,7 +162,7 @@ fn of_planes(
 }
 
 /// Of each place, `[ring][detector]`, whether a crystal is there that counts; `None` where pairs do not all count alike.
-fn crystals_of_places(facts: &ListFacts, cylinder: &Cylinder) -> Option<Vec<f32>> {
+fn crystals_of_places(facts: &ListMetadata, cylinder: &Cylinder) -> Option<Vec<f32>> {
     let places = (0..cylinder.num_rings).flat_map(|ring| (0..cylinder.num_detectors).map(move |detector| [ring, detector]));
     let counts = |[ring, detector]: [usize; 2]| match (cylinder.crystal(ring, detector), &facts.efficiency) {
         (None, _) => Some(false),
@@ -182,7 +182,7 @@ fn detectors_of_views(cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subs
 }
 
 /// m of the bins of a subset's views, in the order of a michelogram; 0 where a crystal is missing.
-fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subset) -> Vec<f32> {
+fn factors_of_views(facts: &ListMetadata, cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subset) -> Vec<f32> {
     let (num_tangential, num_planes) = (geometry.num_tangential, geometry.num_planes());
     let views: Vec<usize> = subset.views(geometry.num_views).collect();
     let mut factors = vec![1.0f32; views.len() * num_tangential * num_planes];
@@ -203,7 +203,7 @@ fn factors_of_views(facts: &ListFacts, cylinder: &Cylinder, geometry: &ScanGeome
 }
 
 /// Pair by pair.
-fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
+fn of_pairs(facts: &ListMetadata, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
     let num = facts.detectors.crystals().len() as u32;
     let is_sampled = in_sampling(facts);
     let has_window = has_window_in(facts, settings.fov_radius_mm);
@@ -237,14 +237,14 @@ fn of_pairs(facts: &ListFacts, settings: &SensitivitySettings, task: &Task) -> R
 }
 
 /// The device for pairs; the processor where there are several resolutions of time of flight.
-fn device_of_pairs(facts: &ListFacts, device: DeviceChoice) -> Result<Opened, SetupError> {
+fn device_of_pairs(facts: &ListMetadata, device: DeviceChoice) -> Result<Opened, SetupError> {
     let has_several = facts.tof.as_ref().is_some_and(TofFacts::has_several_resolutions);
     let device = if has_several { DeviceChoice::Cpu } else { device.first() };
     Ok(choose_device(device)?.0)
 }
 
 /// The window of d of each pair, where it is looked at.
-fn windows_of(facts: &ListFacts, pairs: &[[u32; 2]], has_window: bool) -> Vec<[f32; 2]> {
+fn windows_of(facts: &ListMetadata, pairs: &[[u32; 2]], has_window: bool) -> Vec<[f32; 2]> {
     match facts.tof.as_ref().filter(|_| has_window) {
         Some(tof) => pairs.iter().map(|&pair| tof.window_of(pair).map(|mm| mm as f32)).collect(),
         None => Vec::new(),
@@ -252,7 +252,7 @@ fn windows_of(facts: &ListFacts, pairs: &[[u32; 2]], has_window: bool) -> Vec<[f
 }
 
 /// Whether a pair is in the sampling that the list's format counts in: others are not in coincidence. All are where it tells none.
-fn in_sampling(facts: &ListFacts) -> impl Fn([u32; 2]) -> bool {
+fn in_sampling(facts: &ListMetadata) -> impl Fn([u32; 2]) -> bool {
     let sampled = facts.sampling.zip(cylinder_of(facts).ok());
     move |pair| {
         sampled.as_ref().is_none_or(|(sampling, cylinder)| {
@@ -265,7 +265,7 @@ fn in_sampling(facts: &ListFacts) -> impl Fn([u32; 2]) -> bool {
 
 /// Aᵀ m over these pairs.
 fn of_some_pairs(
-    facts: &ListFacts,
+    facts: &ListMetadata,
     settings: &SensitivitySettings,
     events: Events,
     mut factors: Vec<f32>,
@@ -299,7 +299,7 @@ mod tests {
         let several = PairRays { tangential: 1, axial: 3, axial_mm: Some(geometry.ring_spacing_mm) };
         let sum = |(attenuation, rays, sampling): (Attenuation, PairRays, Option<ListSampling>)| {
             let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
-            let facts = ListFacts { attenuation, sampling, ..ListFacts::new("test", detectors) };
+            let facts = ListMetadata { attenuation, sampling, ..ListMetadata::new("test", detectors) };
             let settings = SensitivitySettings { grid: grid.clone(), fov_radius_mm: 30.0, rays, device: DeviceChoice::Cpu };
             let [planes, pairs] = [list_sensitivity, of_pairs].map(|made| made(&facts, &settings, &Task::new()).unwrap());
             assert!(planes.is_of_planes && !pairs.is_of_planes);
@@ -325,7 +325,7 @@ mod tests {
         let settings = SensitivitySettings { grid, fov_radius_mm: 30.0, rays: PairRays::ONE, device: DeviceChoice::Cpu };
         let made = |half_mm: f64| {
             let tof = TofFacts { fwhm_mm: 20.0, window_mm: [-half_mm, half_mm], ..TofFacts::default() };
-            let facts = ListFacts { tof: Some(tof), ..ListFacts::new("test", Arc::clone(&detectors)) };
+            let facts = ListMetadata { tof: Some(tof), ..ListMetadata::new("test", Arc::clone(&detectors)) };
             (has_window_in(&facts, settings.fov_radius_mm), list_sensitivity(&facts, &settings, &Task::new()).unwrap())
         };
         let (has_window, wide) = made(400.0);

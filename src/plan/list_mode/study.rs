@@ -8,14 +8,14 @@ use rand_philox::Philox;
 
 use super::factors::with_attenuation;
 use super::randoms::CrystalRandoms;
-use crate::data::{CountRates, EventChunk, EventList, ListFacts, Notice, Origin, ScanTime, Study, moved_limits};
+use crate::data::{CountRates, EventChunk, EventList, ListMetadata, Notice, Origin, ScanTime, Study, moved_limits};
 use crate::io::list_mode::{ListOptions, for_each_piece};
 use crate::io::open_list_mode;
 use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::ListError;
 use crate::random;
 use crate::task::{Stopped, Task};
-use crate::words::counted;
+use crate::text::counted;
 
 /// Which events of a list are reconstructed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,7 +39,7 @@ pub fn list_study(
     task: &Task,
 ) -> Result<Study<EventList>, ListError> {
     let mut reader = open_list_mode(path, options)?;
-    let (mut events, of_map) = GatheredEvents::begun(reader.facts(), options, selection.clone())?;
+    let (mut events, of_map) = EventAccumulator::begun(reader.facts(), options, selection.clone())?;
     for_each_piece(&mut *reader, task, |chunk| events.add(chunk))?;
     let (list, notices) = events.finish(task)?;
     let notices = [reader.notices(), of_map, notices].concat();
@@ -55,7 +55,7 @@ pub fn study_of(path: &Path, list: EventList) -> Study<EventList> {
 
 /// Events of a selection, as far as they were read.
 #[derive(Clone, Debug)]
-pub struct GatheredEvents {
+pub struct EventAccumulator {
     selection: ListSelection,
     /// Without the randoms that delayeds make expect.
     list: EventList,
@@ -66,14 +66,14 @@ pub struct GatheredEvents {
     checked: usize,
 }
 
-impl GatheredEvents {
+impl EventAccumulator {
     /// None yet.
-    pub fn new(facts: Arc<ListFacts>, selection: ListSelection) -> Self {
+    pub fn new(facts: Arc<ListMetadata>, selection: ListSelection) -> Self {
         let (facts, of_window) = match &facts.tof {
             // Per mm of d becomes the whole line's.
             Some(tof) if selection.without_tof => {
                 let window_mm = tof.window_mm[1] - tof.window_mm[0];
-                (Arc::new(ListFacts { tof: None, ..(*facts).clone() }), window_mm as f32)
+                (Arc::new(ListMetadata { tof: None, ..(*facts).clone() }), window_mm as f32)
             }
             _ => (facts, 1.0),
         };
@@ -96,7 +96,7 @@ impl GatheredEvents {
     /// # Errors
     /// The map cannot be read, or does not go with the list.
     pub fn begun(
-        facts: &Arc<ListFacts>,
+        facts: &Arc<ListMetadata>,
         options: &ListOptions,
         selection: ListSelection,
     ) -> Result<(Self, Vec<Notice>), ListError> {

@@ -4,30 +4,30 @@ use std::sync::Arc;
 
 use super::Platform;
 use super::open::{choose_device, choose_members, together};
-use crate::algebra::{FieldOfView, Team};
+use crate::algebra::{FieldOfView, PeerGroup};
 use crate::data::Notice;
 use crate::geometry::Grid;
 use crate::operator::{MirrorSets, OperatorError};
 use crate::plan::device::memory::{FreeMemory, check_image};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
-use crate::plan::projector::registry::{Between, PROJECTORS, ProjectorEntry, projector};
+use crate::plan::projector::registry::{PROJECTORS, ProjectorEntry, ProjectorInputs, projector};
 use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings};
 use crate::plan::projector::system::System;
 use crate::recon::ReconError;
 use crate::scanner::ScanGeometry;
 
 /// A projector on the devices of a team, each for its share of the data.
-pub struct ChosenTeam {
+pub struct OpenedDevices {
     /// Which one.
     pub entry: &'static ProjectorEntry,
     /// Each device's system and place, at least one.
-    pub members: Vec<(Box<dyn System>, Team)>,
+    pub members: Vec<(Box<dyn System>, PeerGroup)>,
     /// What the user should know.
     pub notices: Vec<Notice>,
 }
 
-impl ChosenTeam {
+impl OpenedDevices {
     /// The devices in words.
     pub fn device(&self) -> String {
         together(&self.members.iter().map(|(system, _)| system.device().to_owned()).collect::<Vec<String>>())
@@ -38,11 +38,11 @@ impl ChosenTeam {
 ///
 /// # Errors
 /// Those of [`choose_projector`].
-pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenTeam, SetupError> {
+pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<OpenedDevices, SetupError> {
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
     let (platforms, mut notices) = choose_members(settings.device)?;
-    let between = Between { geometry, settings };
+    let between = ProjectorInputs { geometry, settings };
     let (mut members, mut chosen) = (Vec::new(), None);
     for (mut platform, team) in platforms {
         let (entry, system, notice) = first_that_can_be(&mut *platform, &between)?;
@@ -55,7 +55,7 @@ pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -
     let entry = chosen.ok_or(ReconError::NoDevice)?;
     notices.extend(unmatched(entry));
     notices.extend(unmirrored(entry, &between));
-    Ok(ChosenTeam { entry, members, notices })
+    Ok(OpenedDevices { entry, members, notices })
 }
 
 /// A projector on its device, and what the user should know about the choice.
@@ -77,7 +77,7 @@ pub fn choose_projector(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettin
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
     let (mut platform, mut notices) = choose_device(settings.device)?;
-    let between = Between { geometry, settings };
+    let between = ProjectorInputs { geometry, settings };
     let (entry, system, notice) = first_that_can_be(&mut *platform, &between)?;
     notices.extend(notice);
     notices.extend(unmatched(entry));
@@ -91,7 +91,7 @@ fn unmatched(entry: &ProjectorEntry) -> Option<Notice> {
 }
 
 /// A notice where no LOR is the mirror image of another, though the fast projector could share paths among them.
-fn unmirrored(entry: &ProjectorEntry, Between { geometry, settings }: &Between) -> Option<Notice> {
+fn unmirrored(entry: &ProjectorEntry, ProjectorInputs { geometry, settings }: &ProjectorInputs) -> Option<Notice> {
     if ProjectorChoice::Named(entry.name) != ProjectorChoice::AXIAL_RUNS {
         return None;
     }
@@ -115,7 +115,7 @@ type First = (&'static ProjectorEntry, Box<dyn System>, Option<Notice>);
 
 /// Makes the projector that is asked for, or where none is the first that the geometry allows, with a notice where that is not the first
 /// of all.
-fn first_that_can_be(platform: &mut dyn Platform, between: &Between) -> Result<First, SetupError> {
+fn first_that_can_be(platform: &mut dyn Platform, between: &ProjectorInputs) -> Result<First, SetupError> {
     check_image(&between.settings.grid, &platform.free_memory())?;
     let mut make = |entry: &ProjectorEntry| platform.view_system(entry.name, between);
     if let ProjectorChoice::Named(name) = between.settings.projector {

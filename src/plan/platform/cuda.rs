@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
-use crate::algebra::{Backend as _, BackendError, RingBasis, Share, Simd, Team};
+use crate::algebra::{Backend as _, BackendError, PeerGroup, RingBasis, Shard, Simd};
 use crate::cuda::{self, CudaBackend, FastPlanes, PaperPlanes, ResponseMonteCarlo, TubesMonteCarlo};
 use crate::data::{ResponseMatrix, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{FollowHistories, Response, ResponsePart, RingDetector};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, OperatorLimit, PlaneBackprojector, Residence, ViewProjector};
-use crate::plan::algorithms::registry::Stages;
+use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::error::SetupError;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
-use crate::plan::projector::registry::Between;
+use crate::plan::projector::registry::ProjectorInputs;
 use crate::plan::projector::ring_functions::RingFunctions;
-use crate::plan::projector::system::{Assembled, MATRIX_ACCUMULATION, OfTeam, Projector, System};
+use crate::plan::projector::system::{GroupSystem, MATRIX_ACCUMULATION, OperatorSystem, Projector, System};
 use crate::recon::{Algorithm, ReconError};
 use crate::task::Task;
 
@@ -50,9 +50,9 @@ impl CudaPlatform {
         // The first of a projector's ways to add is its fastest.
         let (accumulation, team) = (projector.accumulations()[0], backend.team());
         let device = format!("{}{}", backend.name(), more(&projector));
-        Ok(match team.share() {
-            Share::WHOLE => Box::new(Projector::of_views(backend, projector, device, accumulation, FreeMemory::of_device)),
-            _ => Box::new(OfTeam::of_views(backend, projector, device, accumulation, FreeMemory::of_device, team)?),
+        Ok(match team.shard() {
+            Shard::WHOLE => Box::new(Projector::of_views(backend, projector, device, accumulation, FreeMemory::of_device)),
+            _ => Box::new(GroupSystem::of_views(backend, projector, device, accumulation, FreeMemory::of_device, team)?),
         })
     }
 
@@ -79,7 +79,7 @@ impl Platform for CudaPlatform {
         self.0.as_ref().map_or_else(FreeMemory::unknown, FreeMemory::of_device)
     }
 
-    fn view_system(&mut self, projector: &str, between: &Between) -> Option<Result<Box<dyn System>, OperatorError>> {
+    fn view_system(&mut self, projector: &str, between: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
         let (geometry, grid, rays, radius_mm) = (between.geometry(), between.grid(), between.rays(), between.fov_radius_mm());
         let nothing = String::new;
         Some(match projector {
@@ -101,15 +101,15 @@ impl Platform for CudaPlatform {
 
     fn plane_system(&mut self, program: &PlaneProgram, grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
         match (program.stages, program.kernel) {
-            (Stages::Single, PlaneKernel::Fast) => {
+            (FbpMethod::Single, PlaneKernel::Fast) => {
                 Some(self.planes(|backend| FastPlanes::new(backend, grid).map_err(OperatorError::from)))
             }
-            (Stages::Single, PlaneKernel::Paper) => Some(self.planes(|backend| PaperPlanes::new(backend, grid))),
-            (Stages::Two, _) => None,
+            (FbpMethod::Single, PlaneKernel::Paper) => Some(self.planes(|backend| PaperPlanes::new(backend, grid))),
+            (FbpMethod::Two, _) => None,
         }
     }
 
-    fn list_algorithm(&mut self, recipe: &ListRecipe, team: Team) -> Result<Box<dyn Algorithm>, SetupError> {
+    fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {
         let mut backend = self.take()?;
         let lines = lines(&mut backend, recipe.lines.clone())?;
         recipe.on(backend, lines, team)
@@ -142,7 +142,7 @@ impl Platform for CudaPlatform {
         residence: Residence,
     ) -> Result<Box<dyn System>, SetupError> {
         let backend = self.take()?;
-        Ok(Box::new(Assembled {
+        Ok(Box::new(OperatorSystem {
             operator: cuda::StoredMatrix::new(&backend, matrix, data.clone(), image.num_central(), residence)?,
             image: cuda::RingImage::new(&backend, image).map_err(OperatorError::from)?,
             data,
@@ -150,7 +150,7 @@ impl Platform for CudaPlatform {
             backend,
             default_accumulation: MATRIX_ACCUMULATION,
             free_memory: FreeMemory::of_device,
-            team: Team::ALONE,
+            team: PeerGroup::ALONE,
         }))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
-use crate::algebra::{Host, RingBasis, Simd, Team};
+use crate::algebra::{Host, PeerGroup, RingBasis, Simd};
 use crate::data::{ResponseMatrix, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{AllThreads, FollowHistories, Response, ResponsePart, ResponseTally, RingDetector};
@@ -12,14 +12,14 @@ use crate::operator::{
     Accumulation, CrystalPairs, EventLines, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector, Residence, SingleStage,
     StoredMatrix,
 };
-use crate::plan::algorithms::registry::Stages;
+use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::error::SetupError;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
-use crate::plan::projector::registry::{Between, projector as projector_entry};
+use crate::plan::projector::registry::{ProjectorInputs, projector as projector_entry};
 use crate::plan::projector::ring_functions::RingFunctions;
-use crate::plan::projector::system::{Assembled, MATRIX_ACCUMULATION, System, host_threads};
+use crate::plan::projector::system::{MATRIX_ACCUMULATION, OperatorSystem, System, host_threads};
 use crate::recon::Algorithm;
 use crate::task::Task;
 
@@ -47,24 +47,24 @@ impl Platform for HostPlatform {
         Accumulation::Deterministic
     }
 
-    fn view_system(&mut self, projector: &str, between: &Between) -> Option<Result<Box<dyn System>, OperatorError>> {
+    fn view_system(&mut self, projector: &str, between: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
         Some((projector_entry(projector)?.on_host)(between))
     }
 
     fn plane_system(&mut self, program: &PlaneProgram, grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
         Some(Ok(match (program.stages, program.kernel) {
-            (Stages::Single, PlaneKernel::Fast) => {
+            (FbpMethod::Single, PlaneKernel::Fast) => {
                 let planes = SingleStage::new(grid);
                 let device = format!("{}, {}", host_threads(), planes.simd().name());
                 planes_on_host(planes, device)
             }
-            (Stages::Single, PlaneKernel::Paper) => planes_on_host(PlainPlanes::new(grid), "CPU, 1 thread".into()),
-            (Stages::Two, PlaneKernel::Fast) => planes_on_host(MultiStage::new(grid), host_threads()),
-            (Stages::Two, PlaneKernel::Paper) => return None,
+            (FbpMethod::Single, PlaneKernel::Paper) => planes_on_host(PlainPlanes::new(grid), "CPU, 1 thread".into()),
+            (FbpMethod::Two, PlaneKernel::Fast) => planes_on_host(MultiStage::new(grid), host_threads()),
+            (FbpMethod::Two, PlaneKernel::Paper) => return None,
         }))
     }
 
-    fn list_algorithm(&mut self, recipe: &ListRecipe, team: Team) -> Result<Box<dyn Algorithm>, SetupError> {
+    fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {
         recipe.on(Host, lines(recipe.lines.clone())?, team)
     }
 
@@ -91,7 +91,7 @@ impl Platform for HostPlatform {
         data: CrystalPairs,
         _: Residence,
     ) -> Result<Box<dyn System>, SetupError> {
-        Ok(Box::new(Assembled {
+        Ok(Box::new(OperatorSystem {
             backend: Host,
             operator: StoredMatrix::new(Arc::clone(matrix), data.clone(), image.num_central())?,
             image,
@@ -99,7 +99,7 @@ impl Platform for HostPlatform {
             device: self.text(Simd::detect()),
             default_accumulation: MATRIX_ACCUMULATION,
             free_memory: |_| FreeMemory::of_the_computer(),
-            team: Team::ALONE,
+            team: PeerGroup::ALONE,
         }))
     }
 

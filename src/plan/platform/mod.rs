@@ -12,7 +12,7 @@ pub mod recipes;
 use std::sync::Arc;
 
 use self::recipes::{EventRecipe, ListRecipe};
-use crate::algebra::{RingBasis, Simd, Team};
+use crate::algebra::{PeerGroup, RingBasis, Simd};
 use crate::data::{ResponseMatrix, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{FollowHistories, Response, ResponsePart, RingDetector};
@@ -21,7 +21,7 @@ use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
-use crate::plan::projector::registry::Between;
+use crate::plan::projector::registry::ProjectorInputs;
 use crate::plan::projector::ring_functions::RingFunctions;
 use crate::plan::projector::system::System;
 use crate::recon::Algorithm;
@@ -53,7 +53,7 @@ pub trait Platform: Send {
     ///
     /// # Errors
     /// The geometry does not suit the projector, or the device failed.
-    fn view_system(&mut self, _projector: &str, _between: &Between) -> Option<Result<Box<dyn System>, OperatorError>> {
+    fn view_system(&mut self, _projector: &str, _between: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
         None
     }
 
@@ -69,7 +69,7 @@ pub trait Platform: Send {
     ///
     /// # Errors
     /// Events or settings do not suit, or the device failed.
-    fn list_algorithm(&mut self, _recipe: &ListRecipe, _team: Team) -> Result<Box<dyn Algorithm>, SetupError> {
+    fn list_algorithm(&mut self, _recipe: &ListRecipe, _team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {
         Err(self.lacks("reconstruction of list-mode data"))
     }
 

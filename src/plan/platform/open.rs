@@ -4,7 +4,7 @@ use super::Platform;
 #[cfg(feature = "cuda")]
 use super::cuda::CudaPlatform;
 use super::host::HostPlatform;
-use crate::algebra::Team;
+use crate::algebra::PeerGroup;
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
 use crate::data::Notice;
@@ -62,21 +62,21 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Opened, Vec<Notice>), Setu
         DeviceChoice::Cpu => Ok((cpu(), Vec::new())),
         DeviceChoice::Cuda(number) => match open_cuda(number) {
             Ok(device) => Ok((device, Vec::new())),
-            Err(CannotUse { text: reason, names_the_cpu, .. }) => {
+            Err(DeviceUnavailable { text: reason, names_the_cpu, .. }) => {
                 Err(SetupProblem::Device { number: Some(number), reason, names_the_cpu }.into())
             }
         },
         DeviceChoice::Auto => match open_cuda(0) {
             Ok(device) => Ok((device, Vec::new())),
-            Err(CannotUse { is_there: false, .. }) => Ok((cpu(), Vec::new())),
-            Err(CannotUse { text, .. }) => Ok((cpu(), vec![cpu_instead(&text)])),
+            Err(DeviceUnavailable { is_there: false, .. }) => Ok((cpu(), Vec::new())),
+            Err(DeviceUnavailable { text, .. }) => Ok((cpu(), vec![cpu_instead(&text)])),
         },
         DeviceChoice::Gpus(_) => Err(SetupProblem::OneGpu.into()),
     }
 }
 
 /// Devices with their places in their team, and what the user should know.
-pub(in crate::plan) type Members = (Vec<(Opened, Team)>, Vec<Notice>);
+pub(in crate::plan) type Members = (Vec<(Opened, PeerGroup)>, Vec<Notice>);
 
 /// The devices that were asked for, for a list of events.
 ///
@@ -158,7 +158,7 @@ pub(in crate::plan) fn together(names: &[String]) -> String {
 ///
 /// # Errors
 /// Those of the work.
-pub fn or_on_cpu<T>(
+pub fn with_cpu_fallback<T>(
     choice: DeviceChoice,
     mut work: impl FnMut(DeviceChoice) -> Result<T, SetupError>,
 ) -> Result<(T, Option<Notice>), SetupError> {
@@ -176,7 +176,7 @@ fn cpu_instead(reason: &str) -> Notice {
 }
 
 /// Why a CUDA device cannot be used.
-struct CannotUse {
+struct DeviceUnavailable {
     text: String,
     /// Whether there is a GPU at all.
     is_there: bool,
@@ -190,17 +190,17 @@ fn opened(backend: CudaBackend) -> Opened {
 }
 
 #[cfg(feature = "cuda")]
-fn open_cuda(number: usize) -> Result<Opened, CannotUse> {
+fn open_cuda(number: usize) -> Result<Opened, DeviceUnavailable> {
     CudaBackend::open(number).map(opened).map_err(|error| {
         let is_there = !matches!(error, CudaError::NoDriver | CudaError::NoDevice);
-        CannotUse { text: error.to_string(), is_there, names_the_cpu: error.names_the_cpu() }
+        DeviceUnavailable { text: error.to_string(), is_there, names_the_cpu: error.names_the_cpu() }
     })
 }
 
 #[cfg(not(feature = "cuda"))]
-fn open_cuda(_: usize) -> Result<Opened, CannotUse> {
+fn open_cuda(_: usize) -> Result<Opened, DeviceUnavailable> {
     let text = "this program was built without its feature `cuda`".into();
-    Err(CannotUse { text, is_there: false, names_the_cpu: false })
+    Err(DeviceUnavailable { text, is_there: false, names_the_cpu: false })
 }
 
 /// The CUDA devices that there are.
@@ -237,7 +237,7 @@ mod tests {
         let settings = SetupError::from(SetupProblem::Iterations);
         let work = |error: &SetupError, choice: DeviceChoice| {
             let mut tried = Vec::new();
-            let outcome = or_on_cpu(choice, |device| {
+            let outcome = with_cpu_fallback(choice, |device| {
                 tried.push(device);
                 if device == DeviceChoice::Cpu { Ok(()) } else { Err(error.clone()) }
             });

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::algebra::{Backend, Team};
-use crate::data::{Events, ListFacts, Volume};
+use crate::algebra::{Backend, PeerGroup};
+use crate::data::{Events, ListMetadata, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventProjector, EventSubsets, OperatorError, Subset};
 use crate::plan::error::SetupError;
@@ -17,7 +17,7 @@ pub struct EventRecipe<'a> {
     /// The events.
     pub events: Arc<Events>,
     /// Facts about their list.
-    pub facts: &'a ListFacts,
+    pub facts: &'a ListMetadata,
     /// Image grid.
     pub grid: &'a Grid,
     /// Voxels whose centre lies farther than this from the axis stay zero, mm.
@@ -55,7 +55,7 @@ impl ListRecipe<'_> {
         &self,
         mut backend: B,
         lines: P,
-        team: Team,
+        team: PeerGroup,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
         let (operator, data) = Box::new(lines).for_team(&team)?;

@@ -3,7 +3,7 @@
 use crate::algebra::Backend;
 use crate::data::Sweep;
 use crate::operator::{PlaneBackprojector, PlaneSampling};
-use crate::plan::algorithms::registry::Stages;
+use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::memory::{FreeMemory, NUM_FRAMES};
 use crate::recon::{Algorithm, Fbp, FbpSettings, ReconError};
@@ -12,7 +12,7 @@ use crate::recon::{Algorithm, Fbp, FbpSettings, ReconError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaneProgram {
     /// Number of its stages.
-    pub stages: Stages,
+    pub stages: FbpMethod,
     /// Implementation.
     pub kernel: PlaneKernel,
 }

@@ -9,7 +9,7 @@ use crate::data::TubeSet;
 use crate::geometry::Grid;
 use crate::operator::{AxialRuns, Misfit, OperatorError, PlainTubes, Siddon, Tubes};
 use crate::scanner::ScanGeometry;
-use crate::words::either;
+use crate::text::either;
 
 /// A projector by its name.
 pub struct ProjectorEntry {
@@ -30,7 +30,7 @@ pub struct ProjectorEntry {
 }
 
 /// Makes a system on the CPU.
-type MakeOnHost = fn(&Between) -> Result<Box<dyn System>, OperatorError>;
+type MakeOnHost = fn(&ProjectorInputs) -> Result<Box<dyn System>, OperatorError>;
 
 /// All projectors; where none is asked for the first that can be.
 pub static PROJECTORS: [ProjectorEntry; 4] = [
@@ -115,14 +115,14 @@ impl FromStr for ProjectorChoice {
 }
 
 /// What a projector is made for.
-pub struct Between<'a> {
+pub struct ProjectorInputs<'a> {
     /// Geometry of the scan.
     pub geometry: &'a Arc<ScanGeometry>,
     /// What the projector is to do.
     pub settings: &'a ProjectorSettings,
 }
 
-impl Between<'_> {
+impl ProjectorInputs<'_> {
     pub(in crate::plan) fn geometry(&self) -> Arc<ScanGeometry> {
         Arc::clone(self.geometry)
     }

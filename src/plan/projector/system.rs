@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::algebra::{Backend, Host, ImageSpace, Share, Team, Voxels};
+use crate::algebra::{Backend, Host, ImageSpace, PeerGroup, Shard, Voxels};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, AnyOperator, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
@@ -11,7 +11,7 @@ use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::device::processes::process_team;
 use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, MeasuredValues, ProjectionModel, ReconError};
 use crate::task::Task;
-use crate::words::counted;
+use crate::text::counted;
 
 /// What can be asked of a system, whatever it is made of.
 pub trait System: Send {
@@ -99,7 +99,7 @@ pub struct Pairs<'a> {
 pub(in crate::plan) const MATRIX_ACCUMULATION: Accumulation = Accumulation::Deterministic;
 
 /// The parts of a system.
-pub(in crate::plan) struct Assembled<B, A, S, D> {
+pub(in crate::plan) struct OperatorSystem<B, A, S, D> {
     pub backend: B,
     pub operator: A,
     pub image: S,
@@ -109,11 +109,11 @@ pub(in crate::plan) struct Assembled<B, A, S, D> {
     /// Memory that is free on the back end.
     pub free_memory: fn(&B) -> FreeMemory,
     /// With whom the data are shared; operator and data are those of its share.
-    pub team: Team,
+    pub team: PeerGroup,
 }
 
 /// A projector between voxels and views with its spaces.
-pub(in crate::plan) type Projector<B, A> = Assembled<B, A, Voxels, Views>;
+pub(in crate::plan) type Projector<B, A> = OperatorSystem<B, A, Voxels, Views>;
 
 impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
     /// On a back end.
@@ -125,14 +125,14 @@ impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
         free_memory: fn(&B) -> FreeMemory,
     ) -> Self {
         let (image, data) = (operator.voxels().clone(), operator.views().clone());
-        Self { backend, operator, image, data, device, default_accumulation, free_memory, team: Team::ALONE }
+        Self { backend, operator, image, data, device, default_accumulation, free_memory, team: PeerGroup::ALONE }
     }
 }
 
 /// A projector for the share of a member of a team.
-pub(in crate::plan) type OfTeam<B> = Assembled<B, AnyOperator<B>, Voxels, Box<dyn DataSpace>>;
+pub(in crate::plan) type GroupSystem<B> = OperatorSystem<B, AnyOperator<B>, Voxels, Box<dyn DataSpace>>;
 
-impl<B: Backend> OfTeam<B> {
+impl<B: Backend> GroupSystem<B> {
     /// On a back end.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl<B: Backend> OfTeam<B> {
         device: String,
         default_accumulation: Accumulation,
         free_memory: fn(&B) -> FreeMemory,
-        team: Team,
+        team: PeerGroup,
     ) -> Result<Self, OperatorError> {
         let image = projector.voxels().clone();
         let (operator, data) = Box::new(projector).for_team(&team)?;
@@ -151,7 +151,7 @@ impl<B: Backend> OfTeam<B> {
     }
 }
 
-impl<B, A, S, D> System for Assembled<B, A, S, D>
+impl<B, A, S, D> System for OperatorSystem<B, A, S, D>
 where
     B: EmKernels + 'static,
     A: LinearOperator<B> + 'static,
@@ -271,8 +271,8 @@ pub(in crate::plan) fn on_host(
 ) -> Result<Box<dyn System>, OperatorError> {
     let team = process_team();
     let free: fn(&Host) -> FreeMemory = |_| FreeMemory::of_the_computer();
-    Ok(match team.share() {
-        Share::WHOLE => Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free)),
-        _ => Box::new(OfTeam::of_views(Host, projector, device, Accumulation::Deterministic, free, team)?),
+    Ok(match team.shard() {
+        Shard::WHOLE => Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free)),
+        _ => Box::new(GroupSystem::of_views(Host, projector, device, Accumulation::Deterministic, free, team)?),
     })
 }

@@ -7,7 +7,7 @@ use crate::plan::algorithms::registry::{AlgorithmChoice, AlgorithmEntry, filter_
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::job::subsets::SubsetRecord;
 use crate::recon::{Baseline, FilterSettings, RaceReport};
-use crate::words::counted;
+use crate::text::counted;
 
 /// The algorithm that made an image. In JSON all fields are on one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -61,7 +61,7 @@ impl From<&FrameTime> for FrameRecord {
 }
 
 impl FrameRecord {
-    pub(super) fn words(&self) -> String {
+    pub(super) fn text(&self) -> String {
         format!("frame {}–{} s", self.start_secs, self.end_secs())
     }
 

@@ -20,7 +20,7 @@ pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, ImageDescription, IoError};
 use crate::operator::Accumulation;
 use crate::plan::projector::settings::ProjectorChoice;
-use crate::words::counted;
+use crate::text::counted;
 
 /// Version of the record's form; it grows when a key changes its meaning.
 pub const PROVENANCE_VERSION: u32 = 1;
@@ -35,7 +35,7 @@ pub struct Provenance {
     /// [`PROVENANCE_VERSION`].
     pub provenance_version: u32,
     /// What was made.
-    pub made: Made,
+    pub made: ImageKind,
     /// Names of the files that it is written beside.
     pub files: Vec<String>,
     /// What it was made of.
@@ -65,7 +65,7 @@ pub struct Provenance {
     pub calibration_bq_per_ml: Option<f64>,
     /// By which the image is known as the one that a command would make again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub seal: Option<Seal>,
+    pub seal: Option<ContentFingerprint>,
     /// Where the voxels are and what they hold.
     pub image: ImageRecord,
     /// Where it was computed.
@@ -76,7 +76,7 @@ pub struct Provenance {
 
 /// Numbers of 32 digits that tell an image from others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seal {
+pub struct ContentFingerprint {
     /// What was asked for: settings, and what the files hold that are read.
     pub asked: String,
     /// What the image's files hold.
@@ -87,7 +87,7 @@ pub struct Seal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "lowercase")]
-pub enum Made {
+pub enum ImageKind {
     /// A reconstruction.
     Reconstruction,
     /// Aᵀ (m ⊙ q) of projection data q.
@@ -246,7 +246,7 @@ impl Start {
 
 impl Provenance {
     /// A record of an image of this data; what does not concern every image is left out.
-    pub fn new(made: Made, data: DataRecord, image: ImageRecord, device: DeviceRecord, times: Times) -> Self {
+    pub fn new(made: ImageKind, data: DataRecord, image: ImageRecord, device: DeviceRecord, times: Times) -> Self {
         Self {
             program: io::provenance::PROGRAM.to_owned(),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -276,7 +276,7 @@ impl Provenance {
         let data = DataRecord { title, file, space: None, reference: None, phase: None, frame: None };
         let device = DeviceRecord { name: "unknown device".to_owned(), threads: 0 };
         let image = ImageRecord::new(&volume.grid, volume.unit);
-        let bare = || Self::new(Made::Elsewhere, data, image, device, Start::now().times()).of_image(volume);
+        let bare = || Self::new(ImageKind::Elsewhere, data, image, device, Start::now().times()).of_image(volume);
         let found = io::provenance::read(path).filter(|found| found.names_the_file);
         let Some(io::provenance::Found { record: found, path: place, .. }) = found else { return (bare(), None) };
         let is_of_this_grid = |record: &Self| record.image.grid_and_unit().is_ok_and(|(grid, _)| grid.same_as(&volume.grid));
@@ -330,7 +330,7 @@ impl Provenance {
 
     /// In one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
-        let frame = self.data.frame.as_ref().map(FrameRecord::words);
+        let frame = self.data.frame.as_ref().map(FrameRecord::text);
         let made = [frame, self.algorithm.as_ref().map(AlgorithmRecord::text), self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
@@ -345,7 +345,7 @@ impl Provenance {
     /// calibration, program and version, device.
     pub fn description(&self) -> String {
         let filter = self.post_filter_fwhm_mm.map(|fwhm_mm| format!("post-filter {}", io::filter_width(fwhm_mm)));
-        let frame = self.data.frame.as_ref().map(FrameRecord::words);
+        let frame = self.data.frame.as_ref().map(FrameRecord::text);
         let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::text);
         let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
         let program = format!("{} {}", self.program, self.program_version);
@@ -362,7 +362,7 @@ impl Provenance {
 
     /// How far the reconstruction was, in words; of an image that was not reconstructed `None`.
     pub fn position(&self) -> Option<String> {
-        Some(self.progress?.words(self.num_subsets()))
+        Some(self.progress?.text(self.num_subsets()))
     }
 
     /// Steps of a full iteration.
@@ -416,7 +416,7 @@ impl Provenance {
     /// The file cannot be read again.
     pub fn sealed(mut self, path: &Path, asked: &str) -> Result<Self, IoError> {
         let written = io::content_of(&io::files_written(path))?.digits();
-        self.seal = Some(Seal { asked: asked.to_owned(), written });
+        self.seal = Some(ContentFingerprint { asked: asked.to_owned(), written });
         Ok(self)
     }
 
@@ -434,7 +434,7 @@ impl Provenance {
 
 impl Progress {
     /// In words, of iterations of so many subsets.
-    fn words(self, num_subsets: usize) -> String {
+    fn text(self, num_subsets: usize) -> String {
         match self {
             Progress::Iterations { subiteration: 0, .. } => "start image".to_owned(),
             Progress::Iterations { iteration, subiteration, .. } => match subiteration % num_subsets.max(1) {

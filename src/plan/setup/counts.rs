@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, race_warning};
-use crate::algebra::Share;
+use crate::algebra::Shard;
 use crate::data::Counts;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::device::choice::DeviceChoice;
@@ -11,11 +11,11 @@ use crate::plan::device::memory::{DeviceMemory, Forecast, Needs};
 use crate::plan::error::SetupError;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::job::{Job, StartInfo};
-use crate::plan::platform::choose::{ChosenTeam, choose_team};
+use crate::plan::platform::choose::{OpenedDevices, choose_team};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
-use crate::plan::simulation::tubes::stand_in;
+use crate::plan::simulation::tubes::placeholder;
 use crate::recon::{Additions, Algorithm, Estimate, ReconError, SharedAlgorithm, check_poisson_data};
 use crate::task::Task;
 
@@ -44,7 +44,7 @@ pub(super) fn forecast_on(
     check_settings(counts, settings)?;
     let mut settings = settings.clone();
     if settings.lacks_tubes() {
-        settings.tubes = Some(Arc::new(stand_in(counts.geometry())?));
+        settings.tubes = Some(Arc::new(placeholder(counts.geometry())?));
     }
     let chosen = choose_for(device, counts, &settings)?;
     let needs = needs_of(&chosen, counts, &settings).with_given_back(given_back);
@@ -52,7 +52,7 @@ pub(super) fn forecast_on(
     Ok(Forecast::of(&needs, chosen.device(), chosen.entry.name.to_owned()))
 }
 
-fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<ChosenTeam, SetupError> {
+fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<OpenedDevices, SetupError> {
     let projector_settings = ProjectorSettings {
         grid: settings.grid.clone(),
         fov_radius_mm: settings.fov_radius_mm,
@@ -71,7 +71,7 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
 }
 
 /// Memory of each device's share.
-fn needs_of(chosen: &ChosenTeam, counts: &Counts, settings: &RunSettings) -> Needs {
+fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> Needs {
     Needs::of(chosen.members.iter().map(|(system, _)| {
         let accumulation = settings.accumulation_on(&**system);
         (system.memory_bytes(&counts.into(), settings.num_subsets, accumulation), system.free_memory())
@@ -99,14 +99,14 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
     task.check().map_err(OperatorError::from)?;
     let accumulations = system.accumulations();
-    let ChosenTeam { members, notices, .. } = chosen;
+    let OpenedDevices { members, notices, .. } = chosen;
     let mut algorithms = Vec::with_capacity(members.len());
     for (system, team) in members {
         let init = settings.init.as_deref();
         algorithms.push((system.algorithm(settings.spec()?, counts.into(), num_subsets, additions, init)?, team));
     }
     let algorithm: Box<dyn Algorithm> = match &algorithms[..] {
-        [(_, team)] if team.share() == Share::WHOLE => algorithms.swap_remove(0).0,
+        [(_, team)] if team.shard() == Shard::WHOLE => algorithms.swap_remove(0).0,
         _ => Box::new(SharedAlgorithm::new(algorithms)?),
     };
     let info = StartInfo {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, race_warning};
-use crate::algebra::{Share, Simd, Team};
+use crate::algebra::{PeerGroup, Shard, Simd};
 use crate::coded::PassedOn;
-use crate::data::{EventList, ListFacts, Notice, TofFacts, Unit, Volume};
+use crate::data::{EventList, ListMetadata, Notice, TofFacts, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, EventSpace, EventSubsets, OperatorError, TofKernel};
@@ -19,7 +19,7 @@ use crate::plan::job::{Job, StartInfo};
 use crate::plan::list_mode::factors::factors_of_events;
 use crate::plan::list_mode::sampling::cylinder_of;
 use crate::plan::list_mode::sensitivity::SensitivitySettings;
-use crate::plan::list_mode::study::GatheredEvents;
+use crate::plan::list_mode::study::EventAccumulator;
 use crate::plan::platform::Platform;
 use crate::plan::platform::choose::check_field_of_view;
 use crate::plan::platform::open::{Opened, choose_members, together};
@@ -42,7 +42,7 @@ pub const EVENTS_PROJECTOR: &str = "events";
 
 /// Rays of a pair of crystals: automatically one across them, and so many along them that no slice between neighbouring rings is missed,
 /// as for a michelogram. On a cylinder they fill the distance of its rings.
-pub fn rays_of_a_pair(facts: &ListFacts, grid: &Grid, rays: Rays) -> PairRays {
+pub fn rays_of_a_pair(facts: &ListMetadata, grid: &Grid, rays: Rays) -> PairRays {
     let ring_spacing_mm =
         cylinder_of(facts).ok().filter(|cylinder| cylinder.num_rings > 1).map(|cylinder| cylinder.ring_spacing_mm);
     let [tangential, axial] = match rays {
@@ -82,7 +82,7 @@ pub(in crate::plan) fn prepare_on(
     notices.extend(unnormalised(list));
     notices.extend(coarse_for_tof(list, &settings.grid));
     notices.extend(race_warning(accumulation));
-    let device_words = words_of(&members);
+    let device_words = text_of(&members);
     let racy_sensitivity = settings.research.racy_sensitivity;
     let additions = Additions { accumulation, sensitivity_accumulation: usual, racy_sensitivity };
     let (num_subsets, algorithm): (_, Box<dyn Algorithm>) = match growing {
@@ -127,7 +127,7 @@ impl ArrivingEvents for Arriving {
     }
 
     fn algorithm(&mut self, task: &Task) -> Result<(Box<dyn Algorithm>, usize), ReconError> {
-        let (list, _) = self.acquisition.look(GatheredEvents::clone).finish(task).map_err(OperatorError::from)?;
+        let (list, _) = self.acquisition.look(EventAccumulator::clone).finish(task).map_err(OperatorError::from)?;
         let num_events = list.prompts.len();
         let num_subsets = self.settings.num_subsets.min(SubsetRule::of_list(&list).num_subsets());
         let settings = RunSettings { num_subsets, ..self.settings.clone() };
@@ -166,7 +166,7 @@ pub(in crate::plan) fn forecast_on(
     };
     let needs = needs_of(&members, list, settings, accumulation).with_given_back(given_back);
     needs.check()?;
-    Ok(Forecast::of(&needs, words_of(&members), EVENTS_PROJECTOR.to_owned()))
+    Ok(Forecast::of(&needs, text_of(&members), EVENTS_PROJECTOR.to_owned()))
 }
 
 /// Refuses settings of a list that is whole, or of one to which events are added.
@@ -189,10 +189,10 @@ fn check(whole: Option<&EventList>, settings: &RunSettings) -> Result<(), SetupE
 }
 
 /// Where the events are reconstructed.
-type Members = Vec<(Opened, Team)>;
+type Members = Vec<(Opened, PeerGroup)>;
 
 /// The devices for a list. One with several resolutions of time of flight goes to the processor where nothing else is asked.
-fn members_of(device: DeviceChoice, facts: &ListFacts) -> Result<(Members, Vec<Notice>), SetupError> {
+fn members_of(device: DeviceChoice, facts: &ListMetadata) -> Result<(Members, Vec<Notice>), SetupError> {
     let has_several = facts.tof.as_ref().is_some_and(TofFacts::has_several_resolutions);
     if !has_several || device != DeviceChoice::Auto {
         return choose_members(device);
@@ -206,12 +206,12 @@ fn default_accumulation(members: &Members) -> Accumulation {
     members.first().map_or(Accumulation::Deterministic, |(platform, _)| platform.accumulation_of_events())
 }
 
-fn words_of(members: &Members) -> String {
+fn text_of(members: &Members) -> String {
     together(&members.iter().map(|(platform, _)| platform.text(Simd::fastest())).collect::<Vec<String>>())
 }
 
 /// Bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
-fn bytes_of(platform: &dyn Platform, share: Share, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
+fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
     // In the memory of the computer the data of a share lie among all others.
     let num = list.prompts.len().div_ceil(if platform.has_own_memory() { share.count } else { 1 });
     let space = EventSpace::of(num);
@@ -237,7 +237,7 @@ fn needs_of(members: &Members, list: &EventList, settings: &RunSettings, accumul
     Needs::of(
         members
             .iter()
-            .map(|(platform, team)| (bytes_of(&**platform, team.share(), list, settings, accumulation), platform.free_memory())),
+            .map(|(platform, team)| (bytes_of(&**platform, team.shard(), list, settings, accumulation), platform.free_memory())),
     )
 }
 
@@ -286,7 +286,7 @@ impl Parts<'_> {
         let factors = factors_of_events(self.list, task)?;
         let factors = factors.as_deref();
         if let [(_, team)] = &members[..]
-            && team.share() == Share::WHOLE
+            && team.shard() == Shard::WHOLE
         {
             let (platform, team) = members.swap_remove(0);
             return self.on(platform, team, factors);
@@ -298,7 +298,7 @@ impl Parts<'_> {
         Ok(Box::new(SharedAlgorithm::new(algorithms)?))
     }
 
-    fn on(self, mut platform: Opened, team: Team, factors: Option<&[f32]>) -> Result<Box<dyn Algorithm>, SetupError> {
+    fn on(self, mut platform: Opened, team: PeerGroup, factors: Option<&[f32]>) -> Result<Box<dyn Algorithm>, SetupError> {
         let Self { list, settings, sensitivity, rays, additions } = self;
         let additive = list.prompts.additive.as_slice();
         let recipe = ListRecipe {

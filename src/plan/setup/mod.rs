@@ -17,7 +17,7 @@ use crate::plan::error::SetupError;
 use crate::plan::job::data::Data;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::list_mode::study::list_in_frame;
-use crate::plan::platform::open::or_on_cpu;
+use crate::plan::platform::open::with_cpu_fallback;
 use crate::plan::problem::SetupProblem;
 use crate::plan::simulation::cache::Cache;
 use crate::task::Task;
@@ -68,15 +68,15 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
         Data::Sweep(_) | Data::Events { .. } => Vec::new(),
     };
     let (mut prepared, notice) = match job.data() {
-        Data::Counts(counts) => or_on_cpu(device, |device| counts::prepare_on(device, &job, counts, task))?,
-        Data::Pairs(pairs) => or_on_cpu(device, |device| pairs::prepare_on(device, &job, pairs, task))?,
-        Data::Sweep(acquisition) => or_on_cpu(device, |device| sweep::prepare_on(device, &job, acquisition, task))?,
+        Data::Counts(counts) => with_cpu_fallback(device, |device| counts::prepare_on(device, &job, counts, task))?,
+        Data::Pairs(pairs) => with_cpu_fallback(device, |device| pairs::prepare_on(device, &job, pairs, task))?,
+        Data::Sweep(acquisition) => with_cpu_fallback(device, |device| sweep::prepare_on(device, &job, acquisition, task))?,
         Data::Events { list, growing } => {
             let frame = job.settings.frame_ms.clone().map(|frame_ms| list_in_frame(list, frame_ms, task)).transpose();
             let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
             let list = frame.as_ref().unwrap_or(list);
             let (mut prepared, notice) =
-                or_on_cpu(device, |device| events::prepare_on(cache, device, &job, list, growing.as_ref(), task))?;
+                with_cpu_fallback(device, |device| events::prepare_on(cache, device, &job, list, growing.as_ref(), task))?;
             prepared.notices.extend(notices.unwrap_or_default());
             (prepared, notice)
         }
@@ -101,7 +101,7 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
         Data::Pairs(pairs) => pairs::forecast_on(device, pairs, settings, given_back),
         Data::Events { list, growing } => events::forecast_on(device, list, settings, growing.as_ref(), given_back),
     };
-    let (forecast, _) = or_on_cpu(settings.device, forecast)?;
+    let (forecast, _) = with_cpu_fallback(settings.device, forecast)?;
     Ok(forecast)
 }
 

@@ -16,7 +16,7 @@ use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::system::MATRIX_ACCUMULATION;
 use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
-use crate::plan::simulation::quick_matrix::stand_in;
+use crate::plan::simulation::quick_matrix::placeholder;
 use crate::recon::{Additions, DataProblem, Estimate, ReconError};
 use crate::scanner::find_ring;
 use crate::task::Task;
@@ -31,7 +31,7 @@ pub(in crate::plan) fn prepare_on(
     let settings = &job.settings;
     let matrix = settings.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(pairs.ring.name.clone()))?;
     let (mut platform, mut notices) = choose_device(device)?;
-    let need = Need::of(&*platform, pairs, settings, matrix)?;
+    let need = MemoryRequirement::of(&*platform, pairs, settings, matrix)?;
     need.free.check(need.bytes)?;
     if need.residence == Residence::OneOrder {
         notices.push(Notice::info(
@@ -40,7 +40,7 @@ pub(in crate::plan) fn prepare_on(
     }
     let (accumulation, needs) = (need.accumulation, Needs::of([(need.bytes, need.free.clone())]));
     notices.extend(race_warning(accumulation));
-    let Need { image, data, residence, .. } = need;
+    let MemoryRequirement { image, data, residence, .. } = need;
     let mut system = platform.matrix_system(matrix, image, data, residence)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
     task.check().map_err(OperatorError::from)?;
@@ -71,17 +71,17 @@ pub(in crate::plan) fn forecast_on(
     check(pairs, settings)?;
     let (matrix, to_make) = match &settings.matrix {
         Some(matrix) => (Arc::clone(matrix), 0),
-        None => stand_in(&pairs.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
+        None => placeholder(&pairs.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
     };
     let (platform, _) = choose_device(device)?;
-    let need = Need::of(&*platform, pairs, settings, &matrix)?;
+    let need = MemoryRequirement::of(&*platform, pairs, settings, &matrix)?;
     let needs = Needs::of([(need.bytes.max(to_make), need.free)]).with_given_back(given_back);
     needs.check()?;
     Ok(Forecast::of(&needs, platform.text(Simd::detect()), projector(&matrix)))
 }
 
 /// What a run needs where its arrays are, worked out before anything large is made.
-struct Need {
+struct MemoryRequirement {
     image: RingBasis,
     data: CrystalPairs,
     accumulation: Accumulation,
@@ -92,7 +92,7 @@ struct Need {
     free: FreeMemory,
 }
 
-impl Need {
+impl MemoryRequirement {
     fn of(
         platform: &dyn Platform,
         pairs: &PairCounts,
@@ -116,7 +116,7 @@ impl Need {
 }
 
 fn projector(matrix: &ResponseMatrix) -> String {
-    format!("system matrix of {}", matrix.basis.kind.words())
+    format!("system matrix of {}", matrix.basis.kind.text())
 }
 
 /// Refuses counts that MLEM cannot explain.

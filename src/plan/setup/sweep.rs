@@ -4,7 +4,7 @@ use super::prepared::Prepared;
 use crate::data::{Notice, Sweep};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
-use crate::plan::algorithms::registry::{BLOCK, Stages, fbp_settings};
+use crate::plan::algorithms::registry::{BLOCK, FbpMethod, fbp_settings};
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, Needs, check_image};
@@ -31,14 +31,14 @@ pub(in crate::plan) fn prepare_on(
     let sweep = acquisition.snapshot();
     let num_taken = sweep.num_complete();
     // Two stages know no other device than the processor.
-    let (members, mut notices) = choose_slabs(if stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
+    let (members, mut notices) = choose_slabs(if stages == FbpMethod::Two { DeviceChoice::Cpu } else { device })?;
     let (sweep, notice) = match stages {
-        Stages::Single => (sweep, None),
-        Stages::Two => at_equal_angles(sweep, task)?,
+        FbpMethod::Single => (sweep, None),
+        FbpMethod::Two => at_equal_angles(sweep, task)?,
     };
     notices.extend(notice);
     let fbp_settings = fbp_settings(&settings.parameters);
-    if stages == Stages::Two && fbp_settings.filter.interpolation == Interpolation::Nearest {
+    if stages == FbpMethod::Two && fbp_settings.filter.interpolation == Interpolation::Nearest {
         notices.push(Notice::warning(
             "two stages draw straight lines in the second one: with the nearest sample the image differs by some 10 % from that of one stage; linear and cubic interpolation agree",
         ));
@@ -47,7 +47,7 @@ pub(in crate::plan) fn prepare_on(
     let block = block(&program, settings, sweep.num_complete());
     let needs = needs_of(&systems, &program, settings, sampling_of(&sweep), sweep.num_complete());
     needs.check()?;
-    let (device, projector) = words_of(&systems);
+    let (device, projector) = text_of(&systems);
     let fbp_settings = FbpSettings { block, ..fbp_settings };
     let mut algorithms = Vec::with_capacity(systems.len());
     for (system, slab) in systems {
@@ -72,13 +72,13 @@ pub(in crate::plan) fn prepare_on(
 
 /// The program that is asked for, unless something does not go together.
 fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice) -> Result<PlaneProgram, SetupProblem> {
-    let stages = settings.algorithm.stages().unwrap_or(Stages::Single);
+    let stages = settings.algorithm.stages().unwrap_or(FbpMethod::Single);
     let program = PlaneProgram { stages, kernel: settings.research.kernel };
-    if program == (PlaneProgram { stages: Stages::Two, kernel: PlaneKernel::Paper }) {
+    if program == (PlaneProgram { stages: FbpMethod::Two, kernel: PlaneKernel::Paper }) {
         return Err(SetupProblem::PaperKernel);
     }
     if acquisition.look(|sweep| sweep.space).is_slice() {
-        if stages == Stages::Two {
+        if stages == FbpMethod::Two {
             return Err(SetupProblem::TwoStageSlice);
         }
         let num_slices = settings.grid.size[2];
@@ -86,7 +86,7 @@ fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice
             return Err(SetupProblem::NumSlices(num_slices));
         }
     }
-    if stages == Stages::Two {
+    if stages == FbpMethod::Two {
         if matches!(device, DeviceChoice::Cuda(_)) {
             return Err(SetupProblem::TwoStageGpu);
         }
@@ -109,15 +109,15 @@ pub(in crate::plan) fn forecast_on(
 ) -> Result<Forecast, SetupError> {
     let program = check(acquisition, settings, device)?;
     let stages = program.stages;
-    let (members, _) = choose_slabs(if stages == Stages::Two { DeviceChoice::Cpu } else { device })?;
+    let (members, _) = choose_slabs(if stages == FbpMethod::Two { DeviceChoice::Cpu } else { device })?;
     let (sampling, num_projections) = acquisition.look(|sweep| {
-        let angles = if stages == Stages::Two { wanted_angles(sweep) } else { None };
+        let angles = if stages == FbpMethod::Two { wanted_angles(sweep) } else { None };
         (sampling_of(sweep), angles.map_or(sweep.num_complete(), |angles| angles[0] * angles[1]))
     });
     let systems = systems(members, &program, &settings.grid)?;
     let needs = needs_of(&systems, &program, settings, sampling, num_projections).with_given_back(given_back);
     needs.check()?;
-    let (device, projector) = words_of(&systems);
+    let (device, projector) = text_of(&systems);
     Ok(Forecast::of(&needs, device, projector))
 }
 
@@ -138,7 +138,7 @@ fn needs_of(
 type OfSlab = (Box<dyn PlaneSystem>, Grid);
 
 /// Devices and projector in words.
-fn words_of(systems: &[OfSlab]) -> (String, String) {
+fn text_of(systems: &[OfSlab]) -> (String, String) {
     let devices: Vec<String> = systems.iter().map(|(system, _)| system.device().to_owned()).collect();
     (together(&devices), systems.first().map_or_else(String::new, |(system, _)| system.name().to_owned()))
 }
@@ -161,8 +161,8 @@ fn sampling_of(sweep: &Sweep) -> PlaneSampling {
 /// Projections of a step. Two stages are as fast as they are because an azimuth's projections come together.
 fn block(program: &PlaneProgram, settings: &RunSettings, num_projections: usize) -> usize {
     match program.stages {
-        Stages::Two => num_projections.max(1),
-        Stages::Single => settings.parameters.count(&BLOCK).min(short_block(program.kernel, &settings.grid)),
+        FbpMethod::Two => num_projections.max(1),
+        FbpMethod::Single => settings.parameters.count(&BLOCK).min(short_block(program.kernel, &settings.grid)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{env, fs};
 
-use super::histories::Followed;
+use super::histories::DeviceResult;
 use crate::data::Notice;
 use crate::io::IoError;
 use crate::plan::device::choice::DeviceChoice;
@@ -41,7 +41,7 @@ pub(in crate::plan) trait Recipe {
     fn would_make(&self, made: &Self::Made) -> bool;
 
     /// Makes it on a device.
-    fn make(&self, device: DeviceChoice, task: &Task) -> Result<Followed<Self::Made>, SetupError>;
+    fn make(&self, device: DeviceChoice, task: &Task) -> Result<DeviceResult<Self::Made>, SetupError>;
 
     /// What was done to make it, in words: "simulated with 10 annihilations".
     fn done(&self, made: &Self::Made) -> String;
@@ -96,7 +96,7 @@ impl Cache {
                 Err(reason) => notices.push(Notice::warning(format!("{reason}; {name} {were} made anew"))),
             }
         }
-        let Followed { result: made, device, notices: of_device } = recipe.make(device, task)?;
+        let DeviceResult { result: made, device, notices: of_device } = recipe.make(device, task)?;
         notices.extend(of_device);
         let words = format!("{name} {were} {} ({device})", recipe.done(&made));
         notices.push(match path.map(|path| keep(&path, recipe, &made).map(|()| path)) {

@@ -4,10 +4,10 @@ use crate::data::Notice;
 use crate::montecarlo::FollowHistories;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
-use crate::plan::platform::open::{choose_device, or_on_cpu};
+use crate::plan::platform::open::{choose_device, with_cpu_fallback};
 
 /// What was done on a device.
-pub struct Followed<T> {
+pub struct DeviceResult<T> {
     /// The result.
     pub result: T,
     /// The device in words.
@@ -24,14 +24,14 @@ pub struct Followed<T> {
 pub(in crate::plan) fn with_histories_followed<T>(
     choice: DeviceChoice,
     mut work: impl FnMut(&mut dyn FollowHistories) -> Result<T, SetupError>,
-) -> Result<Followed<T>, SetupError> {
-    let on_device = |choice| -> Result<Followed<T>, SetupError> {
+) -> Result<DeviceResult<T>, SetupError> {
+    let on_device = |choice| -> Result<DeviceResult<T>, SetupError> {
         let (mut platform, notices) = choose_device(choice)?;
         let device = platform.name();
         let result = work(&mut *platform.follow_histories()?)?;
-        Ok(Followed { result, device, notices })
+        Ok(DeviceResult { result, device, notices })
     };
-    let (mut followed, notice) = or_on_cpu(choice, on_device)?;
+    let (mut followed, notice) = with_cpu_fallback(choice, on_device)?;
     followed.notices.extend(notice);
     Ok(followed)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::histories::Followed;
+use super::histories::DeviceResult;
 use crate::algebra::{RingBasis, RingGrid};
 use crate::data::{BasisKind, BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::geometry::{Grid, GridError};
@@ -13,7 +13,7 @@ use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::SetupError;
 use crate::plan::platform::Platform;
-use crate::plan::platform::open::{choose_device, or_on_cpu};
+use crate::plan::platform::open::{choose_device, with_cpu_fallback};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::ring_functions::RingFunctions;
 use crate::scanner::CrystalRing;
@@ -25,14 +25,14 @@ const MOST_HISTORIES: u64 = 1 << 38;
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MatrixAmount {
+pub enum SimulationBudget {
     /// So many decays.
     Histories(u64),
     /// As many as it takes for so many elements.
     Elements(u64),
 }
 
-impl MatrixAmount {
+impl SimulationBudget {
     /// What of it falls to a part of the functions.
     fn of_part(self, part: &ResponsePart, whole: &ResponsePart) -> Self {
         let share = |num: u64, of: f64| ((num as f64 * of).ceil() as u64).max(1);
@@ -49,14 +49,14 @@ pub struct MatrixRecipe {
     /// Functions of the image.
     pub basis: BasisSettings,
     /// How many decays are followed.
-    pub amount: MatrixAmount,
+    pub amount: SimulationBudget,
     /// Seed of their random numbers.
     pub seed: u64,
 }
 
 impl MatrixRecipe {
     /// One for the usual functions of a ring's images.
-    pub fn of(ring: &CrystalRing, kind: BasisKind, amount: MatrixAmount, seed: u64) -> Self {
+    pub fn of(ring: &CrystalRing, kind: BasisKind, amount: SimulationBudget, seed: u64) -> Self {
         Self { basis: usual_basis(ring, kind), amount, seed }
     }
 }
@@ -81,8 +81,8 @@ pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: Device
         let whole = whole(ring, &functions.basis);
         let bytes = |part: &ResponsePart| {
             let num_elements = match recipe.amount.of_part(part, &whole) {
-                MatrixAmount::Histories(_) => 0,
-                MatrixAmount::Elements(num) => num,
+                SimulationBudget::Histories(_) => 0,
+                SimulationBudget::Elements(num) => num,
             };
             let elements = (size_of::<MatrixElement>() as u64).saturating_mul(num_elements);
             part.bytes(ring.num_lors()).saturating_add(elements)
@@ -90,7 +90,7 @@ pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: Device
         let memory_bytes = parts.iter().map(bytes).max().unwrap_or(0);
         Ok(MatrixForecast { device: platform.name(), memory_bytes })
     };
-    Ok(or_on_cpu(device, on_device)?.0)
+    Ok(with_cpu_fallback(device, on_device)?.0)
 }
 
 /// Refuses a matrix that has another number of basic functions than its basis.
@@ -202,12 +202,12 @@ pub fn make_matrix(
     recipe: &MatrixRecipe,
     device: DeviceChoice,
     task: &Task,
-) -> Result<Followed<ResponseMatrix>, SetupError> {
-    let on_device = |choice| -> Result<Followed<ResponseMatrix>, SetupError> {
+) -> Result<DeviceResult<ResponseMatrix>, SetupError> {
+    let on_device = |choice| -> Result<DeviceResult<ResponseMatrix>, SetupError> {
         let (platform, notices) = choose_device(choice)?;
-        Ok(Followed { device: platform.name(), result: make_on(&*platform, ring, recipe, task)?, notices })
+        Ok(DeviceResult { device: platform.name(), result: make_on(&*platform, ring, recipe, task)?, notices })
     };
-    let (mut followed, notice) = or_on_cpu(device, on_device)?;
+    let (mut followed, notice) = with_cpu_fallback(device, on_device)?;
     followed.notices.extend(notice);
     Ok(followed)
 }
@@ -251,7 +251,7 @@ fn make_on(
         if let Some(next) = parts.get(number + 1) {
             // As many decays in a mm³ as in the parts before.
             let num = found.num_histories as f64 * next.extent.mm3 / part.extent.mm3;
-            amount = MatrixAmount::Histories((num as u64).max(1));
+            amount = SimulationBudget::Histories((num as u64).max(1));
         }
     }
     let ResponseElements { first, elements, scale_mm3 } = ResponseElements::joined(elements);
@@ -271,14 +271,14 @@ fn make_on(
 }
 
 /// Simulates as much as is asked for.
-fn simulated(response: &mut dyn Response, amount: MatrixAmount, task: &Task) -> Result<ResponseStatistics, SetupError> {
+fn simulated(response: &mut dyn Response, amount: SimulationBudget, task: &Task) -> Result<ResponseStatistics, SetupError> {
     match amount {
-        MatrixAmount::Histories(num) => {
+        SimulationBudget::Histories(num) => {
             task.begin(num);
             response.add(num, task)?;
             Ok(response.statistics()?)
         }
-        MatrixAmount::Elements(wanted) => {
+        SimulationBudget::Elements(wanted) => {
             let mut num = FIRST_HISTORIES;
             loop {
                 task.begin(num);

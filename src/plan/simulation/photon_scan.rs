@@ -10,7 +10,7 @@ use crate::data::{BasisKind, Counts, CountsError, Michelogram, MichelogramError,
 use crate::geometry::GridError;
 use crate::montecarlo::{CoincidenceError, Coincidences, RingDetector, RingDetectorError, TubeRecipe, measure, measure_pairs};
 use crate::phantom::{Decays, Phantom};
-use crate::plan::course::Course;
+use crate::plan::iteration_scheme::IterationScheme;
 use crate::scanner::{CrystalRing, Scanner};
 use crate::task::{Stopped, Task};
 
@@ -103,7 +103,7 @@ pub fn scan_pairs(
     let pairs = PairCounts::new(Arc::new(ring.clone()), counts)?;
     let grid = shown_grid(ring, &usual_basis(ring, BasisKind::Blobs))?;
     let truth = phantom.truth(&grid, num_drawn * decays.density_per_mm3(), task)?;
-    let truth = Some(Arc::new(Volume { unit: Course::DENSITIES.unit, ..truth }));
+    let truth = Some(Arc::new(Volume { unit: IterationScheme::DENSITIES.unit, ..truth }));
     let (rois, notices) = (phantom.rois.clone(), phantom.notices.clone());
     Ok(Study { truth, rois, notices, ..Study::new(phantom.title.clone(), pairs) })
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::cache::{Cache, Recipe};
-use super::histories::Followed;
-use super::matrix::{MatrixAmount, MatrixRecipe, make_matrix, size_of_matrix};
+use super::histories::DeviceResult;
+use super::matrix::{MatrixRecipe, SimulationBudget, make_matrix, size_of_matrix};
 use crate::data::{BasisKind, Notice, ResponseMatrix};
 use crate::io::IoError;
 use crate::io::saved_matrix::{read_matrix, write_matrix};
@@ -29,7 +29,7 @@ const FULL_ELEMENTS: u64 = 700_000_000;
 /// # Errors
 /// The ring is too large for that; the error tells what its matrix takes and how it is made.
 pub fn quick_matrix_recipe(ring: &CrystalRing) -> Result<MatrixRecipe, SetupError> {
-    let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, MatrixAmount::Histories(NUM_HISTORIES), 1);
+    let recipe = MatrixRecipe::of(ring, BasisKind::Blobs, SimulationBudget::Histories(NUM_HISTORIES), 1);
     let (_, tally_bytes) = size_of_matrix(ring, &recipe.basis)?;
     if tally_bytes <= MOST_TALLY_BYTES {
         return Ok(recipe);
@@ -70,7 +70,7 @@ impl Recipe for QuickMatrix<'_> {
         is_of_ring && made && matrix.basis == self.recipe.basis
     }
 
-    fn make(&self, device: DeviceChoice, task: &Task) -> Result<Followed<ResponseMatrix>, SetupError> {
+    fn make(&self, device: DeviceChoice, task: &Task) -> Result<DeviceResult<ResponseMatrix>, SetupError> {
         make_matrix(self.ring, &self.recipe, device, task)
     }
 
@@ -99,7 +99,7 @@ impl Cache {
 ///
 /// # Errors
 /// The ring is too large for the quick one.
-pub(in crate::plan) fn stand_in(ring: &CrystalRing) -> Result<(ResponseMatrix, u64), SetupError> {
+pub(in crate::plan) fn placeholder(ring: &CrystalRing) -> Result<(ResponseMatrix, u64), SetupError> {
     let basis = quick_matrix_recipe(ring)?.basis;
     let (num_basic, tallies) = size_of_matrix(ring, &basis)?;
     let matrix = ResponseMatrix {
@@ -130,7 +130,7 @@ mod tests {
     /// A matrix of few decays that says of itself what the quick one does.
     fn like_the_quick_one() -> ResponseMatrix {
         let recipe = quick_matrix_recipe(reduced()).unwrap();
-        let few = MatrixRecipe { amount: MatrixAmount::Histories(50_000), ..recipe };
+        let few = MatrixRecipe { amount: SimulationBudget::Histories(50_000), ..recipe };
         let matrix = make_matrix(reduced(), &few, DeviceChoice::Cpu, &Task::new()).unwrap().result;
         let made = matrix.made.map(|made| crate::data::MatrixMade { num_histories: NUM_HISTORIES, ..made });
         ResponseMatrix { made, ..matrix }
@@ -171,8 +171,8 @@ mod tests {
         for words in ["43.17 GiB", "minutes on a GPU", "tomoscope matrix --scanner madpet2", "--elements 700000000"] {
             assert!(sentence.contains(words), "{sentence}");
         }
-        assert!(stand_in(find_ring("madpet2").unwrap()).is_err());
-        let (matrix, tallies) = stand_in(reduced()).unwrap();
+        assert!(placeholder(find_ring("madpet2").unwrap()).is_err());
+        let (matrix, tallies) = placeholder(reduced()).unwrap();
         assert!(matrix.validate(reduced()).is_ok() && tallies < MOST_TALLY_BYTES);
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::cache::{Cache, Recipe};
-use super::histories::{Followed, with_histories_followed};
+use super::histories::{DeviceResult, with_histories_followed};
 use crate::data::{Notice, SuperLors, TubeSampling, TubeSet};
 use crate::io::IoError;
 use crate::io::saved_tubes::{read_tubes, write_tubes};
@@ -58,9 +58,9 @@ impl Recipe for Tubes<'_> {
         is_of_recipe && tubes.scanner == scanner.geometry.scanner && tubes.sampling == TubeSampling::of(&scanner.geometry)
     }
 
-    fn make(&self, device: DeviceChoice, task: &Task) -> Result<Followed<TubeSet>, SetupError> {
-        let Followed { result, device, notices } = make_tubes(self.scanner, self.recipe, device, task)?;
-        Ok(Followed { result: result.tubes, device, notices })
+    fn make(&self, device: DeviceChoice, task: &Task) -> Result<DeviceResult<TubeSet>, SetupError> {
+        let DeviceResult { result, device, notices } = make_tubes(self.scanner, self.recipe, device, task)?;
+        Ok(DeviceResult { result: result.tubes, device, notices })
     }
 
     fn done(&self, tubes: &TubeSet) -> String {
@@ -118,7 +118,7 @@ pub fn make_tubes(
     recipe: &TubeRecipe,
     device: DeviceChoice,
     task: &Task,
-) -> Result<Followed<MadeTubes>, SetupError> {
+) -> Result<DeviceResult<MadeTubes>, SetupError> {
     with_histories_followed(device, |follower| {
         let start = Instant::now();
         Ok(MadeTubes { tubes: recipe.make(scanner, follower, task)?, secs: start.elapsed().as_secs_f64() })
@@ -150,7 +150,7 @@ pub fn scanner_of_tubes(geometry: &ScanGeometry) -> Result<&'static Scanner, Set
 ///
 /// # Errors
 /// The scan has no tubes of response.
-pub(in crate::plan) fn stand_in(geometry: &ScanGeometry) -> Result<TubeSet, SetupError> {
+pub(in crate::plan) fn placeholder(geometry: &ScanGeometry) -> Result<TubeSet, SetupError> {
     let scanner = scanner_of_tubes(geometry)?;
     let sampling = TubeSampling::of(&scanner.geometry);
     let num = sampling.num_coefficients().unwrap_or_default();

@@ -11,7 +11,7 @@ use super::filtering::{FilterSettings, ProjectionFilter};
 use crate::algebra::{Backend, Image, PendingVolume, Voxels};
 use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
 use crate::operator::{Accumulation, OperatorError, PlaneBackprojector};
-use crate::recon::shown::Shown;
+use crate::recon::image_readout::ImageReadout;
 use crate::recon::{Algorithm, DataProblem, ReconError, SettingsProblem, Stage, StageTimes, StepReport};
 use crate::scanner::epri::{Order, Queue};
 use crate::task::Task;
@@ -47,7 +47,7 @@ pub struct Fbp<B: Backend, P: PlaneBackprojector<B>> {
     /// Sum of the weights in the image.
     weight: f64,
     image: B::Array<Image>,
-    shown: Shown<B, Voxels>,
+    shown: ImageReadout<B, Voxels>,
 }
 
 impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
@@ -61,7 +61,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
             return Err(SettingsProblem::NoProjections.into());
         }
         let filter = ProjectionFilter::new(sweep, &settings.filter)?;
-        let shown = Shown::new(Voxels::whole(backprojector.grid().clone()));
+        let shown = ImageReadout::new(Voxels::whole(backprojector.grid().clone()));
         let image = backend.zeros(backprojector.grid().num_voxels())?;
         let mut fbp = Self {
             backend,

@@ -18,7 +18,7 @@ mod tables;
 use crate::data::{BasisKind, PairCounts, ResponseMatrix, Study};
 use crate::plan::MatrixTimes;
 use crate::reproduce::prelude::*;
-use crate::words;
+use crate::text;
 
 /// The paper.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ type Context = super::paper::Context<Cabello>;
 #[derive(clap::Args)]
 pub(super) struct Options {
     /// Number of matrix elements to simulate for the blobs, instead of 704 million as in the paper.
-    #[arg(long, value_name = "N", value_parser = words::count::<u64>)]
+    #[arg(long, value_name = "N", value_parser = text::count::<u64>)]
     elements: Option<u64>,
 }
 

@@ -5,7 +5,7 @@ use super::mouse;
 use crate::data::BasisKind;
 use crate::operator::Accumulation;
 use crate::phantom::{Phantom, ring};
-use crate::plan::{MatrixAmount, MatrixRecipe};
+use crate::plan::{MatrixRecipe, SimulationBudget};
 use crate::reproduce::prelude::*;
 use crate::scanner::{CrystalRing, find_ring};
 
@@ -102,7 +102,7 @@ impl Plan {
     /// Returns the recipe of its matrix of some functions.
     pub fn recipe(&self, kind: BasisKind) -> Result<MatrixRecipe, ReproduceError> {
         let num_elements = if kind == BasisKind::Cubic { self.num_cubic_elements } else { self.num_elements };
-        let amount = num_elements.map_or(MatrixAmount::Histories(self.num_histories), MatrixAmount::Elements);
+        let amount = num_elements.map_or(SimulationBudget::Histories(self.num_histories), SimulationBudget::Elements);
         Ok(MatrixRecipe::of(self.ring()?, kind, amount, self.seed))
     }
 

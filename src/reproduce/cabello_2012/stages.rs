@@ -9,7 +9,7 @@ use crate::data::{BasisKind, PairCounts, Study};
 use crate::plan::{MatrixTimes, MatrixTiming, matrix_times, scan_pairs};
 use crate::reproduce::device::timed_threads;
 use crate::reproduce::prelude::*;
-use crate::words::counted;
+use crate::text::counted;
 
 /// One measurement.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ fn with_kind(kind: BasisKind, name: String) -> String {
 impl Measurement<Cabello> for Work {
     fn names(&self) -> (String, String) {
         match self {
-            Work::Matrix(kind) => (with_kind(*kind, "matrix".into()), format!("system matrix of {}", kind.words())),
+            Work::Matrix(kind) => (with_kind(*kind, "matrix".into()), format!("system matrix of {}", kind.text())),
             Work::Times(device, threads) => {
                 let of_threads = threads.map_or(String::new(), |threads| format!(", {}", counted(threads, "thread")));
                 let key = threads.map_or(String::new(), |threads| format!("-{threads}"));
@@ -39,9 +39,9 @@ impl Measurement<Cabello> for Work {
             }
             Work::Image(kind, scan, implementation) => (
                 format!("{}.{}", with_kind(*kind, scan.name()), implementation.key()),
-                format!("{}, with {}: {}", scan.name(), kind.words(), implementation.title()),
+                format!("{}, with {}: {}", scan.name(), kind.text(), implementation.title()),
             ),
-            Work::Mouse(kind) => (with_kind(*kind, "mouse".into()), format!("mouse, with {}: beds as one image", kind.words())),
+            Work::Mouse(kind) => (with_kind(*kind, "mouse".into()), format!("mouse, with {}: beds as one image", kind.text())),
         }
     }
 

@@ -20,7 +20,8 @@ use super::studies::{RemoteStudy, Started, StudyHead};
 use super::{Ends, WireError};
 use crate::coded::Problem;
 use crate::data::{
-    CountRates, Counts, EventList, EventNumbers, Extremes, ListFacts, Michelogram, Notice, Roi, RoiShape, ScanTime, Study, Unit,
+    CountRates, Counts, EventList, EventNumbers, Extremes, ListMetadata, Michelogram, Notice, Roi, RoiShape, ScanTime, Study,
+    Unit,
 };
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
@@ -92,7 +93,7 @@ fn list() -> Study<EventList> {
     let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
     let numbers = EventNumbers { num_prompts: 7, ..EventNumbers::default() };
     let list = EventList {
-        facts: Arc::new(ListFacts::new("a list", detectors)),
+        facts: Arc::new(ListMetadata::new("a list", detectors)),
         prompts: Arc::default(),
         delayeds: Arc::default(),
         total_additive: 0.0,

@@ -9,7 +9,7 @@ use super::messages::{ImageHead, PieceHead, PieceOf};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::session::frames::FrameSender;
-use crate::session::{Frame, RunId};
+use crate::session::{IterateUpdate, RunId};
 
 /// What has come so far.
 #[derive(Default)]
@@ -28,9 +28,9 @@ struct Coming {
 }
 
 /// A frame of an image.
-fn frame(image: &ImageHead, volume: Volume, slices: Option<[usize; 3]>) -> Frame {
+fn frame(image: &ImageHead, volume: Volume, slices: Option<[usize; 3]>) -> IterateUpdate {
     let ImageHead { run, iteration, subiteration, extremes, .. } = *image;
-    Frame { run, iteration, subiteration, volume: Arc::new(volume), extremes, slices }
+    IterateUpdate { run, iteration, subiteration, volume: Arc::new(volume), extremes, slices }
 }
 
 impl ImagesIn {
@@ -49,7 +49,7 @@ impl ImagesIn {
         bytes: &[u8],
         grid: &Grid,
         buffers: &FrameSender,
-    ) -> Result<Option<Frame>, WireError> {
+    ) -> Result<Option<IterateUpdate>, WireError> {
         let PieceHead { image, of, first, num } = *head;
         let (total, place) = match of {
             PieceOf::Slices(at) if within(at, grid) != at => {
@@ -78,7 +78,14 @@ impl ImagesIn {
     }
 
     /// A frame with these slices, otherwise as the last whole one.
-    fn with_slices(&self, image: &ImageHead, at: [usize; 3], values: &[f32], grid: &Grid, buffers: &FrameSender) -> Frame {
+    fn with_slices(
+        &self,
+        image: &ImageHead,
+        at: [usize; 3],
+        values: &[f32],
+        grid: &Grid,
+        buffers: &FrameSender,
+    ) -> IterateUpdate {
         let mut volume = buffers.buffer(grid, image.unit);
         match &self.last {
             Some((run, last)) if *run == image.run => volume.as_mut_slice().copy_from_slice(last.as_slice()),
@@ -88,7 +95,7 @@ impl ImagesIn {
         frame(image, volume, Some(at))
     }
 
-    fn whole(&mut self, image: &ImageHead, of: PieceOf, values: Vec<f32>, grid: &Grid) -> Result<Frame, WireError> {
+    fn whole(&mut self, image: &ImageHead, of: PieceOf, values: Vec<f32>, grid: &Grid) -> Result<IterateUpdate, WireError> {
         let volume = Volume::from_vec(grid.clone(), values, image.unit);
         let frame = frame(image, volume.ok_or_else(|| WireError::cannot_be("an image of another size"))?, None);
         if of == PieceOf::Newest {
@@ -109,17 +116,17 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn image(subiteration: usize) -> Frame {
+    fn image(subiteration: usize) -> IterateUpdate {
         let mut volume = Volume::filled(Grid::centred([60, 50, 40], [1.0; 3]).unwrap(), 0.0);
         // Nothing that neighbours have in common.
         let noise = |i: u32| f32::from_bits(0x3f80_0000 | ((i ^ i >> 7).wrapping_mul(i | 1).wrapping_mul(0x9e37_79b9) >> 9));
         volume.as_mut_slice().iter_mut().enumerate().for_each(|(i, value)| *value = noise((i + 7 * subiteration) as u32));
         let extremes = volume.extremes();
-        Frame { run: 1, iteration: subiteration, subiteration, volume: Arc::new(volume), extremes, slices: None }
+        IterateUpdate { run: 1, iteration: subiteration, subiteration, volume: Arc::new(volume), extremes, slices: None }
     }
 
     /// A piece as it is received: what it completes, and how many bytes it had.
-    fn receive(message: &[u8], into: &mut ImagesIn, grid: &Grid) -> (PieceOf, Option<Frame>, usize) {
+    fn receive(message: &[u8], into: &mut ImagesIn, grid: &Grid) -> (PieceOf, Option<IterateUpdate>, usize) {
         let (sender, _receiver) = frame_channel();
         let message = read_message(&mut &message[..]).unwrap();
         match decode(&message).unwrap() {
@@ -129,12 +136,12 @@ mod tests {
     }
 
     /// All that may be sent now, as it is received, with the number of pieces.
-    fn receive_all(out: &mut ImagesOut, into: &mut ImagesIn, grid: &Grid, now: Instant) -> (Vec<Frame>, usize) {
+    fn receive_all(out: &mut ImagesOut, into: &mut ImagesIn, grid: &Grid, now: Instant) -> (Vec<IterateUpdate>, usize) {
         let messages: Vec<Vec<u8>> = std::iter::from_fn(|| out.next(now).unwrap()).collect();
         (messages.iter().filter_map(|message| receive(message, into, grid).1).collect(), messages.len())
     }
 
-    fn steps(frames: &[Frame], are_slices: bool) -> Vec<usize> {
+    fn steps(frames: &[IterateUpdate], are_slices: bool) -> Vec<usize> {
         frames.iter().filter(|frame| frame.slices.is_some() == are_slices).map(|frame| frame.subiteration).collect()
     }
 
@@ -174,8 +181,8 @@ mod tests {
         assert_eq!((frames[0].slices, frames[0].volume.values[[5, 5, 5]]), (Some([0, 49, 0]), third.volume.values[[5, 5, 5]]));
         assert!(out.arrived(num + 1, now).is_err(), "{num} are under way");
         // What was asked for goes before what is newer; after another line everything is said again.
-        let Frame { run, iteration, subiteration, volume, extremes, .. } = first;
-        out.ask(crate::session::Kept { run, iteration, subiteration, volume, extremes });
+        let IterateUpdate { run, iteration, subiteration, volume, extremes, .. } = first;
+        out.ask(crate::session::StoredIterate { run, iteration, subiteration, volume, extremes });
         out.begin_line();
         into.begin_line();
         let mut wholes = Vec::new();

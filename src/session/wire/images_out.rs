@@ -12,7 +12,7 @@ use super::framing::encode;
 use super::image::{pack, plain, slices, within};
 use super::messages::{ImageHead, PieceHead, PieceOf, ToWindow};
 use crate::data::Volume;
-use crate::session::{Frame, Kept};
+use crate::session::{IterateUpdate, StoredIterate};
 
 /// Fewest and most values of a piece; the fewest are two milliseconds of a line of 100 Mbit/s.
 pub const PIECE: [usize; 2] = [1 << 13, 1 << 16];
@@ -63,7 +63,7 @@ impl Values {
 #[derive(Default)]
 pub struct ImagesOut {
     look_at: [usize; 3],
-    newest: Option<Frame>,
+    newest: Option<IterateUpdate>,
     /// When it came, and how long after the one before.
     came: Option<Instant>,
     every_secs: f64,
@@ -73,20 +73,20 @@ pub struct ImagesOut {
     whole: Option<Sending>,
     /// Which image was sent last as a whole.
     whole_sent: Option<ImageHead>,
-    asked: VecDeque<Kept>,
+    asked: VecDeque<StoredIterate>,
     flow: Flow,
     /// Bytes of wholes that are to go before the next slices.
     owed: usize,
 }
 
-fn head(frame: &Frame) -> ImageHead {
-    let Frame { run, iteration, subiteration, extremes, .. } = *frame;
+fn head(frame: &IterateUpdate) -> ImageHead {
+    let IterateUpdate { run, iteration, subiteration, extremes, .. } = *frame;
     ImageHead { run, iteration, subiteration, unit: frame.volume.unit, extremes }
 }
 
 impl ImagesOut {
     /// The newest image has come; the one before comes back.
-    pub fn set_newest(&mut self, frame: Frame, now: Instant) -> Option<Frame> {
+    pub fn set_newest(&mut self, frame: IterateUpdate, now: Instant) -> Option<IterateUpdate> {
         self.every_secs = self.came.replace(now).map_or(0.0, |before| now.duration_since(before).as_secs_f64());
         // One of the run before is not gone on with.
         let goes_on = |sending: &Sending| sending.of == PieceOf::Past || sending.image.run == frame.run;
@@ -102,7 +102,7 @@ impl ImagesOut {
     }
 
     /// An image of the past was asked for.
-    pub fn ask(&mut self, kept: Kept) {
+    pub fn ask(&mut self, kept: StoredIterate) {
         self.asked.push_back(kept);
         if self.asked.len() > MAX_ASKED {
             self.asked.pop_front();
@@ -169,7 +169,7 @@ impl ImagesOut {
 
     /// The image that is to be sent next: one that was asked for, or the newest if it was not sent yet.
     fn another_whole(&mut self) -> Option<Sending> {
-        if let Some(Kept { run, iteration, subiteration, volume, extremes }) = self.asked.pop_front() {
+        if let Some(StoredIterate { run, iteration, subiteration, volume, extremes }) = self.asked.pop_front() {
             let image = ImageHead { run, iteration, subiteration, unit: volume.unit, extremes };
             return Some(Sending { image, of: PieceOf::Past, values: Values::Shared(volume), num_sent: 0 });
         }

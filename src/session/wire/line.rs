@@ -115,7 +115,7 @@ impl Program {
 
     /// What it said and how it ended, in words. It is given a moment for that, and may go on: where it is the solver's end itself, that
     /// waits to be taken up again.
-    pub fn words(&mut self) -> String {
+    pub fn text(&mut self) -> String {
         let status = self.wait(LAST_WORDS_TIME);
         // What it said last may still be on its way through the pipe.
         std::thread::sleep(Duration::from_millis(20));

@@ -10,14 +10,14 @@ use super::WireError;
 use super::messages::{Order, StudyId, ToServer};
 use super::studies::{StudyHead, remote_settings};
 use crate::plan::{Device, Forecast, Job, StudyFiles};
-use crate::session::{Kept, RunId};
+use crate::session::{RunId, StoredIterate};
 use crate::task::Task;
 
 /// Images of the past that are held here after they were asked for.
 const MAX_FETCHED: usize = 4;
 
 /// How often a wait looks whether it is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How it is with the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum LineState {
         reason: String,
     },
     /// It has broken, and is begun again when the user wants it.
-    GivenUp {
+    Failed {
         /// Why, as a sentence.
         reason: String,
     },
@@ -113,7 +113,7 @@ pub(super) struct State {
     pub devices: Option<Vec<Device>>,
     pub past: BTreeMap<RunId, Vec<[usize; 2]>>,
     /// Images of the past that were asked for.
-    pub fetched: VecDeque<Kept>,
+    pub fetched: VecDeque<StoredIterate>,
     fetching: Option<(RunId, usize)>,
     /// Studies that are being opened.
     opening: Questions<Opened>,
@@ -129,7 +129,7 @@ impl Shared {
 
 impl State {
     /// An image that was asked for has come.
-    pub fn fetched(&mut self, kept: Kept) {
+    pub fn fetched(&mut self, kept: StoredIterate) {
         if self.fetching == Some((kept.run, kept.subiteration)) {
             self.fetching = None;
         }
@@ -230,13 +230,13 @@ impl Remote {
 
     fn wait_for(&self, answer: &Receiver<Opened>, task: &Task) -> Result<StudyHead, String> {
         loop {
-            match answer.recv_timeout(LOOK_EVERY) {
+            match answer.recv_timeout(POLL_INTERVAL) {
                 // One that is not wanted any more is closed.
                 Ok(head) => return task.check().map_err(|stopped| stopped.to_string()).and(head.map(|head| *head)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err("the connection is over".into()),
             }
-            if let LineState::Over { reason } | LineState::GivenUp { reason } = self.line() {
+            if let LineState::Over { reason } | LineState::Failed { reason } = self.line() {
                 return Err(reason);
             }
             task.check().map_err(|stopped| stopped.to_string())?;
@@ -265,7 +265,7 @@ impl Remote {
         let _ = self.asks.send(RemoteAsk::Say(ToServer::Foresee { number, study, settings }));
         let begun = Instant::now();
         let answer = loop {
-            match answer.recv_timeout(LOOK_EVERY.min(patience)) {
+            match answer.recv_timeout(POLL_INTERVAL.min(patience)) {
                 Ok(answer) => break answer,
                 Err(RecvTimeoutError::Timeout) if self.line() == LineState::Connected && begun.elapsed() < patience => {}
                 Err(_) => break None,
@@ -295,7 +295,7 @@ impl Remote {
     }
 
     /// An image of the past, if it has come since it was asked for; else it is asked for.
-    pub(in crate::session) fn fetch(&self, run: RunId, subiteration: usize) -> Option<Kept> {
+    pub(in crate::session) fn fetch(&self, run: RunId, subiteration: usize) -> Option<StoredIterate> {
         let mut state = self.shared.lock();
         let found = state.fetched.iter().find(|kept| (kept.run, kept.subiteration) == (run, subiteration)).cloned();
         if found.is_none() && state.fetching != Some((run, subiteration)) {

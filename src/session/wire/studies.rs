@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::WireError;
 use super::messages::StudyId;
 use crate::data::{
-    Attenuation, AttenuationMap, CountRates, Counts, EventList, EventNumbers, ListFacts, ListSampling, Michelogram, Notice,
+    Attenuation, AttenuationMap, CountRates, Counts, EventList, EventNumbers, ListMetadata, ListSampling, Michelogram, Notice,
     Origin, Projection, ReferenceSpectrum, ScanTime, Study, Sweep, SweepKind, TofFacts, Volume,
 };
 use crate::geometry::{Grid, LENGTHS_MM};
@@ -254,8 +254,8 @@ impl StudyHead {
 impl ListHead {
     fn of(list: &EventList) -> Self {
         let facts = &*list.facts;
-        let ListFacts { format, detectors, attenuation, tof, sampling, start_ms, .. } = facts;
-        let ListFacts { duration_ms, num_events, isotope, half_life_secs, .. } = facts;
+        let ListMetadata { format, detectors, attenuation, tof, sampling, start_ms, .. } = facts;
+        let ListMetadata { duration_ms, num_events, isotope, half_life_secs, .. } = facts;
         Self {
             format: format.clone(),
             scanner: detectors.name().to_owned(),
@@ -301,7 +301,7 @@ impl ListHead {
                 Attenuation::Map(Arc::new(AttenuationMap { file, per_mm: Volume::filled(grid, 0.0) }))
             }
         };
-        let facts = ListFacts {
+        let facts = ListMetadata {
             attenuation,
             tof: self.tof,
             sampling: self.sampling,
@@ -310,7 +310,7 @@ impl ListHead {
             num_events: self.num_events,
             isotope: self.isotope,
             half_life_secs: self.half_life_secs,
-            ..ListFacts::new(self.format, detectors)
+            ..ListMetadata::new(self.format, detectors)
         };
         Ok(EventList {
             facts: Arc::new(facts),

@@ -68,13 +68,13 @@ impl History {
 
 /// Which part of a ROI is dragged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grip {
+pub enum DragHandle {
     /// The whole.
     Move,
     /// The size: the corner or edge towards (sign along the plane's horizontal, vertical axis); 0 = not that axis.
     Resize(i8, i8),
     /// The angle.
-    Turn,
+    Rotate,
     /// A corner of a polygon.
     Corner(usize),
 }
@@ -136,22 +136,22 @@ pub fn typed_ratio(typed: &str) -> Result<Option<f64>, String> {
 const MIN_SIDE_MM: f64 = 1.0;
 
 /// The ROI after its grip was dragged by `delta` (mm) to `pointer` in a plane.
-pub fn dragged(roi: &Roi, grip: Grip, plane: RoiPlane, delta: Point, pointer: Point) -> Roi {
+pub fn dragged(roi: &Roi, grip: DragHandle, plane: RoiPlane, delta: Point, pointer: Point) -> Roi {
     let ([a, b], _) = plane.axes();
     let mut roi = roi.clone();
     let from_centre = [pointer[a] - roi.centre_mm[a], pointer[b] - roi.centre_mm[b]];
     let in_shape = if roi.shape.plane() == Some(plane) { roi.turned_back(from_centre) } else { from_centre };
     match grip {
-        Grip::Move => roi.centre_mm = std::array::from_fn(|k| roi.centre_mm[k] + delta[k]),
+        DragHandle::Move => roi.centre_mm = std::array::from_fn(|k| roi.centre_mm[k] + delta[k]),
         // The handle stands above the shape.
-        Grip::Turn => roi.angle_deg = from_centre[0].atan2(-from_centre[1]).to_degrees().round(),
-        Grip::Corner(corner) => {
+        DragHandle::Rotate => roi.angle_deg = from_centre[0].atan2(-from_centre[1]).to_degrees().round(),
+        DragHandle::Corner(corner) => {
             if let RoiShape::Polygon { points_mm, .. } = &mut roi.shape {
                 let moved = |(at, point): (usize, &[f64; 2])| if at == corner { in_shape } else { *point };
                 *points_mm = points_mm.iter().enumerate().map(moved).collect();
             }
         }
-        Grip::Resize(horizontal, vertical) => match &mut roi.shape {
+        DragHandle::Resize(horizontal, vertical) => match &mut roi.shape {
             RoiShape::Circle { radius_mm, plane: of_circle } if *of_circle == plane => {
                 *radius_mm = from_centre[0].hypot(from_centre[1]).max(MIN_SIDE_MM);
             }
@@ -208,7 +208,7 @@ mod tests {
         let document = Document::default();
         let shape = RoiShape::Rectangle { size_mm: [10.0, 20.0], plane: RoiPlane::Transaxial };
         let roi = document.new_roi(shape, [5.0, 10.0, 3.0]);
-        let roi = dragged(&roi, Grip::Resize(1, -1), RoiPlane::Transaxial, [0.0; 3], [14.0, 6.0, 3.0]);
+        let roi = dragged(&roi, DragHandle::Resize(1, -1), RoiPlane::Transaxial, [0.0; 3], [14.0, 6.0, 3.0]);
         assert_eq!(roi.shape, RoiShape::Rectangle { size_mm: [14.0, 14.0], plane: RoiPlane::Transaxial });
         assert_eq!(roi.centre_mm, [7.0, 13.0, 3.0]);
     }
@@ -220,20 +220,21 @@ mod tests {
         let ellipse = RoiShape::Ellipse { size_mm: [20.0, 10.0], plane };
         let turned = Roi { angle_deg: 90.0, ..document.new_roi(ellipse, [1.0, 2.0, 0.0]) };
         // Its end at the right before the turn is at the lower end now; the upper one stays at y = −8.
-        let longer = dragged(&turned, Grip::Resize(1, 0), plane, [0.0; 3], [9.0, 22.0, 0.0]);
+        let longer = dragged(&turned, DragHandle::Resize(1, 0), plane, [0.0; 3], [9.0, 22.0, 0.0]);
         let RoiShape::Ellipse { size_mm: [length, width], .. } = longer.shape else { panic!("{longer:?}") };
         assert!((length - 30.0).abs() < 1e-9 && width == 10.0, "{longer:?}");
         assert!((longer.centre_mm[0] - 1.0).abs() < 1e-9 && (longer.centre_mm[1] - 7.0).abs() < 1e-9, "{longer:?}");
         // Turned by its handle: to the lower right of the centre points 135 degrees.
         let pointer = [1.0 + 7.0, 2.0 + 7.0, 0.0];
-        assert_eq!(dragged(&turned, Grip::Turn, plane, [0.0; 3], pointer).angle_deg, 135.0);
+        assert_eq!(dragged(&turned, DragHandle::Rotate, plane, [0.0; 3], pointer).angle_deg, 135.0);
         // The thickness is stretched in slices of another plane, a corner is dragged in its own.
         let slab = Roi { thickness_mm: Some(4.0), ..turned };
-        let thicker = dragged(&slab, Grip::Resize(0, 1), RoiPlane::Coronal, [0.0; 3], [1.0, 2.0, 8.0]);
+        let thicker = dragged(&slab, DragHandle::Resize(0, 1), RoiPlane::Coronal, [0.0; 3], [1.0, 2.0, 8.0]);
         assert_eq!((thicker.thickness_mm, thicker.centre_mm[2]), (Some(10.0), 3.0));
         let points_mm = [[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]].into();
         let polygon = Roi { angle_deg: 90.0, ..document.new_roi(RoiShape::Polygon { points_mm, plane }, [0.0; 3]) };
-        let RoiShape::Polygon { points_mm, .. } = dragged(&polygon, Grip::Corner(1), plane, [0.0; 3], [0.0, 15.0, 0.0]).shape
+        let RoiShape::Polygon { points_mm, .. } =
+            dragged(&polygon, DragHandle::Corner(1), plane, [0.0; 3], [0.0, 15.0, 0.0]).shape
         else {
             panic!("no polygon")
         };

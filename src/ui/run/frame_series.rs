@@ -10,10 +10,10 @@ use super::roi_edits::RoiEdits;
 use crate::data::{FrameTime, MaskedRois, Notice, frame_words, moved_limits};
 use crate::render::Palette;
 use crate::session::{EndReason, Event, RunId, Session};
-use crate::ui::widgets::colouring::TopShare;
+use crate::ui::widgets::colour_scale::WindowPercentile;
 
 /// What an automatic window depends on beside the image: palette, share of the values and width of the filter.
-pub type WindowKey = (Palette, TopShare, Option<u64>);
+pub type WindowKey = (Palette, WindowPercentile, Option<u64>);
 
 /// A frame that is reconstructed.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ impl FrameSeries {
     fn first_with_events(&mut self, from: usize, has_events: impl Fn(&Range<u32>) -> bool) -> Option<usize> {
         let first = (from..self.frames.len()).find(|place| has_events(&self.frames[*place].requested_ms));
         let left_out = from..first.unwrap_or(self.frames.len());
-        let words: Vec<String> = left_out.map(|place| format!("{}, has no event: it is left out", self.words(place))).collect();
+        let words: Vec<String> = left_out.map(|place| format!("{}, has no event: it is left out", self.text(place))).collect();
         self.left_out.extend(words.into_iter().map(Notice::warning));
         first
     }
@@ -152,19 +152,19 @@ impl FrameSeries {
     }
 
     /// "frame 3 of 12, 120–180 s".
-    pub fn words(&self, place: usize) -> String {
+    pub fn text(&self, place: usize) -> String {
         let words = |frame: &FrameTime| match frame.limits_ms.is_empty() {
             true => frame_words(&frame.requested_ms),
-            false => frame.words(),
+            false => frame.text(),
         };
         let time = self.frames.get(place).map(words).unwrap_or_default();
         format!("frame {} of {}, {time}", place + 1, self.frames.len())
     }
 
     /// The same of the frame that a run is; `current` = the run of the frame that computes.
-    pub fn words_of(&self, run: RunId, current: RunId) -> Option<String> {
+    pub fn text_of(&self, run: RunId, current: RunId) -> Option<String> {
         let done = self.done.iter().find(|(_, frame)| frame.live.run == run).map(|(place, _)| *place);
-        done.or((run == current).then_some(self.current)).map(|place| self.words(place))
+        done.or((run == current).then_some(self.current)).map(|place| self.text(place))
     }
 
     /// Takes in what is said of the images of a frame that is done; whether it was.
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!((series.advance(true, has_events), series.is_over()), (None, true));
         let told: Vec<&str> = series.left_out.iter().map(|notice| &notice.text[..12]).collect();
         assert_eq!(told, ["frame 1 of 4", "frame 4 of 4"]);
-        assert_eq!(series.words_of(1, 2).unwrap(), "frame 2 of 4, 1–2 s");
+        assert_eq!(series.text_of(1, 2).unwrap(), "frame 2 of 4, 1–2 s");
         assert_eq!((neighbour(&series, false), neighbour(&series, true)), (Some(1), None));
         series.select(Some(1));
         assert_eq!((series.selected().unwrap().run, neighbour(&series, false), neighbour(&series, true)), (1, None, Some(2)));
@@ -245,9 +245,9 @@ mod tests {
     #[test]
     fn one_window_holds_all_frames_until_it_depends_on_something_else() {
         let mut series = series();
-        let key = (Palette::Grey, TopShare::NearlyAll, None);
+        let key = (Palette::Grey, WindowPercentile::NearlyAll, None);
         assert_eq!(series.window(key, [0.0, 2.0]), [0.0, 2.0]);
         assert_eq!(series.window(key, [-1.0, 1.0]), [-1.0, 2.0]);
-        assert_eq!(series.window((Palette::Grey, TopShare::NearlyAll, Some(1)), [0.0, 1.0]), [0.0, 1.0]);
+        assert_eq!(series.window((Palette::Grey, WindowPercentile::NearlyAll, Some(1)), [0.0, 1.0]), [0.0, 1.0]);
     }
 }

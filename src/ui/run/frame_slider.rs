@@ -34,7 +34,7 @@ pub fn frame_slider_ui(series: &FrameSeries, ui: &mut Ui, actions: &mut Vec<RunA
         if ui.add_enabled(last > 0, play).on_hover_text("Shows the frames one after the other").clicked() {
             actions.push(RunAction::PlayFrames(series.playing.is_none()));
         }
-        let words = series.words(series.position());
+        let words = series.text(series.position());
         ui.label(words.replacen('f', "F", 1));
     });
 }

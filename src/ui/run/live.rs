@@ -7,7 +7,7 @@ use super::stages::StageLog;
 use crate::data::{Roi, RoiSums};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
-use crate::plan::{Course, Provenance, StartInfo};
+use crate::plan::{IterationScheme, Provenance, StartInfo};
 use crate::recon::{Explained, RaceReport};
 use crate::session::{
     Comparison, EndReason, Event, EventKind, IterateReport, PeakLine, PeaksPoint, RunId, RunRecord, RunTable, StepFigures,
@@ -388,8 +388,8 @@ impl LiveRun {
     }
 
     /// What its steps are called and counted by; before it is set up as if it iterated.
-    pub fn course(&self) -> Course {
-        self.info.as_ref().map_or(Course::ITERATIONS, |info| info.job.course())
+    pub fn course(&self) -> IterationScheme {
+        self.info.as_ref().map_or(IterationScheme::ITERATIONS, |info| info.job.course())
     }
 
     /// Where steps done stand on the horizontal axis of curves: iterations with fractions, else what is counted.
@@ -432,7 +432,7 @@ impl LiveRun {
 
     /// Whether the image after so many steps comes from a race: the step that made it had one.
     pub fn had_race(&self, subiteration: usize) -> bool {
-        self.record.as_ref().is_some_and(|record| record.race_of(subiteration).is_some())
+        self.record.as_ref().is_some_and(|record| record.race_at(subiteration).is_some())
     }
 
     /// What made the image after so many steps, filtered with a Gaussian of this width.

@@ -2,11 +2,11 @@
 
 pub mod action;
 pub mod curves;
+pub mod displayed_image;
 pub mod export;
 pub mod form;
 pub mod frame_series;
 pub mod frame_slider;
-pub mod likeness;
 pub mod live;
 mod on_screen;
 pub mod post_filter;
@@ -17,6 +17,6 @@ pub mod run_frames;
 pub mod run_view;
 pub mod runs;
 pub mod scrubber;
-pub mod shown;
+pub mod similarity;
 pub mod stages;
 pub mod time_activity;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::shown::{Filtered, IterateId, Shown};
+use super::displayed_image::{DisplayedImage, Filtered, IterateId};
 use crate::data::Volume;
 use crate::recon::gaussian_filter;
 
@@ -39,7 +39,7 @@ impl PostFilter {
     }
 
     /// Keeps the filtered image of what is shown up to date; a width of 0 is no filter.
-    pub fn keep_up(&mut self, shown: &mut Shown, fwhm_mm: f64) {
+    pub fn keep_up(&mut self, shown: &mut DisplayedImage, fwhm_mm: f64) {
         if fwhm_mm <= 0.0 && shown.filter_mm().is_some() {
             shown.set_filtered(None);
             self.forget();

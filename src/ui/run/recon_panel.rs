@@ -14,7 +14,7 @@ use super::live::{LiveRun, RunState};
 use crate::data::Roi;
 use crate::io::formats::{Access, Content, names};
 use crate::operator::Accumulation;
-use crate::plan::{Course, DataKind, Device, Forecast, rays_in_use};
+use crate::plan::{DataKind, Device, Forecast, IterationScheme, rays_in_use};
 use crate::recon::RaceReport;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
@@ -56,8 +56,8 @@ pub struct ReconView<'a> {
 }
 
 impl ReconView<'_> {
-    fn course(&self) -> Course {
-        self.study.map_or(Course::ITERATIONS, |open| open.study.measured.course())
+    fn course(&self) -> IterationScheme {
+        self.study.map_or(IterationScheme::ITERATIONS, |open| open.study.measured.course())
     }
 
     fn is_sweep(&self) -> bool {
@@ -188,7 +188,7 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
     match view.forecast {
         None => {}
         Some(Ok(forecast)) => {
-            let mut words = format!("needs {}", crate::words::bytes(forecast.memory_bytes));
+            let mut words = format!("needs {}", crate::text::bytes(forecast.memory_bytes));
             let secs = secs_per_iteration(view.live, form, forecast).filter(|_| view.show_timings);
             if let Some(time) = secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()) {
                 words += &format!(", about {} per iteration", format::duration(time));

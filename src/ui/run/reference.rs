@@ -1,12 +1,12 @@
 //! What the images of the active run are compared with, those of another run or one iterate, and the one of them that is seen beside
 //! the image on the screen.
 
+use super::displayed_image::{DisplayedImage, Past};
 use super::post_filter::PostFilter;
-use super::shown::{Past, Shown};
 use crate::data::Volume;
 use crate::geometry::Grid;
-use crate::plan::Course;
-use crate::session::{CompareWith, Kept, ReferenceId, RunId, Session};
+use crate::plan::IterationScheme;
+use crate::session::{CompareWith, ReferenceId, RunId, Session, StoredIterate};
 use crate::ui::widgets::format;
 
 /// What can be chosen to compare with.
@@ -25,9 +25,9 @@ impl ReferenceChoice {
     }
 
     /// What it is called, of the run of this number.
-    pub fn words(&self, run_number: RunId, course: &Course) -> String {
+    pub fn text(&self, run_number: RunId, course: &IterationScheme) -> String {
         let words =
-            |number| if course.by_iteration { format!(", iteration {number}") } else { format!(", {}", course.words(number)) };
+            |number| if course.by_iteration { format!(", iteration {number}") } else { format!(", {}", course.text(number)) };
         format!("run {run_number}{}", self.number.map_or_else(String::new, words))
     }
 }
@@ -46,7 +46,7 @@ pub struct Reference {
     /// The grid of its images.
     pub grid: Grid,
     /// What its images are counted by.
-    pub course: Course,
+    pub course: IterationScheme,
     /// Whether additions were lost in some of its steps.
     pub has_race: bool,
 }
@@ -58,8 +58,8 @@ impl Reference {
     }
 
     /// What it is called.
-    pub fn words(&self) -> String {
-        self.choice.words(self.run_number, &self.course)
+    pub fn text(&self) -> String {
+        self.choice.text(self.run_number, &self.course)
     }
 
     /// By which the session knows it.
@@ -73,8 +73,8 @@ impl Reference {
     }
 
     /// The image that is seen beside the one of this number: that of the same number, or the last before it.
-    fn beside(&self, number: usize, session: &Session) -> Option<Kept> {
-        let is_later = |kept: &Kept| self.course.number(kept.iteration, kept.subiteration) > number;
+    fn beside(&self, number: usize, session: &Session) -> Option<StoredIterate> {
+        let is_later = |kept: &StoredIterate| self.course.number(kept.iteration, kept.subiteration) > number;
         let mut past = session.history(self.choice.run);
         let at = past.iter().position(is_later).unwrap_or(past.len()).saturating_sub(1);
         (at < past.len()).then(|| past.swap_remove(at))
@@ -83,13 +83,13 @@ impl Reference {
 
 /// The image of the reference beside the one on the screen.
 pub struct ReferenceImage {
-    shown: Shown,
+    shown: DisplayedImage,
     /// The one that it always is, where the reference is one iterate.
-    fixed: Option<Kept>,
+    fixed: Option<StoredIterate>,
     /// The number by which its run is called.
     run_number: RunId,
     /// What is counted in the runs.
-    course: Course,
+    course: IterationScheme,
     post_filter: PostFilter,
 }
 
@@ -97,16 +97,16 @@ impl ReferenceImage {
     /// None yet; `wake` is called when it was filtered.
     pub fn new(wake: impl Fn() + Send + 'static) -> Self {
         Self {
-            shown: Shown::default(),
+            shown: DisplayedImage::default(),
             fixed: None,
             run_number: 0,
-            course: Course::ITERATIONS,
+            course: IterationScheme::ITERATIONS,
             post_filter: PostFilter::start(wake),
         }
     }
 
     /// From now on it is always this one, or no longer; what others are compared with.
-    pub fn fix(&mut self, reference: &Reference, image: Option<Kept>) -> CompareWith {
+    pub fn fix(&mut self, reference: &Reference, image: Option<StoredIterate>) -> CompareWith {
         self.fixed = image.clone();
         image.map_or(CompareWith::Run(reference.run()), CompareWith::Image)
     }
@@ -140,10 +140,10 @@ impl ReferenceImage {
     }
 
     /// What it is called.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         let Some(id) = self.shown.id() else { return String::new() };
         let filtered = self.shown.filter_mm().map_or_else(String::new, |mm| format!(", {}", format::filtered(mm)));
         let number = Some(self.course.number(id.iteration, id.subiteration));
-        format!("{}{filtered}", ReferenceChoice { run: id.run, number }.words(self.run_number, &self.course))
+        format!("{}{filtered}", ReferenceChoice { run: id.run, number }.text(self.run_number, &self.course))
     }
 }

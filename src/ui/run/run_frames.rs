@@ -3,13 +3,13 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use super::displayed_image::Past;
 use super::frame_series::FrameSeries;
 use super::frame_slider::neighbour;
 use super::live::LiveRun;
 use super::run_view::{PLAY_TIME, RunInput, RunView};
-use super::shown::Past;
 use crate::data::Notice;
-use crate::session::{Kept, Session};
+use crate::session::{Session, StoredIterate};
 use crate::ui::study::state::StudyState;
 
 impl RunView {
@@ -56,7 +56,8 @@ impl RunView {
             return self.show_iterate(None, session);
         }
         let kept = session.history(self.looked_at().run);
-        let is_until = |kept: &&Kept| wanted.is_none_or(|wanted| self.number(kept.iteration, kept.subiteration) <= wanted);
+        let is_until =
+            |kept: &&StoredIterate| wanted.is_none_or(|wanted| self.number(kept.iteration, kept.subiteration) <= wanted);
         let past = kept.iter().rfind(is_until).or(kept.first()).cloned();
         self.shown.set_past(past.map(Past::from));
         self.look_back(session);
@@ -81,12 +82,12 @@ impl RunView {
 
     /// The frame of a series whose image is on the screen, in words.
     pub(super) fn shown_frame(&self) -> Option<String> {
-        self.series.as_ref()?.words_of(self.shown.id()?.run, self.live.run)
+        self.series.as_ref()?.text_of(self.shown.id()?.run, self.live.run)
     }
 
     /// The frame of a series that computes, or was the last to, in words.
     pub fn current_frame(&self) -> Option<String> {
-        self.series.as_ref()?.words_of(self.live.run, self.live.run)
+        self.series.as_ref()?.text_of(self.live.run, self.live.run)
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::action::RunAction;
 use super::curves::Curves;
-use super::form::forecast::{Asked, Forecaster};
+use super::displayed_image::{DisplayedImage, Past};
+use super::form::forecast::{ForecastKey, Forecaster};
 use super::form::forms::Forms;
 use super::form::settings::SettingsForm;
 use super::frame_series::FrameSeries;
@@ -15,19 +16,18 @@ use super::recon_panel::{GATHERED, why_not};
 use super::reference::ReferenceChoice;
 use super::roi_edits::RoiEdits;
 use super::run_frames::has_events;
-use super::shown::{Past, Shown};
 use crate::data::{FrameTime, MaskedRois, Notice, Roi};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Forecast, Job};
 use crate::render::Palette;
 use crate::session::wire::Remote;
-use crate::session::{Command, Control, Event, Frame, PeakLine, RunId, Session, StopRule};
+use crate::session::{Command, Control, Event, IterateUpdate, PeakLine, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
-use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::picture_area::PictureArea;
 
 /// How long each image is seen while the past is played.
@@ -85,9 +85,9 @@ pub struct RunView {
     /// The run before, whose image may still be on the screen.
     pub(super) left: LiveRun,
     /// The image on the screen.
-    pub shown: Shown,
+    pub shown: DisplayedImage,
     /// Its palette and window.
-    pub colouring: Colouring,
+    pub colouring: ColourScale,
     /// FWHM of the Gaussian on what is shown, mm; 0 = none.
     pub post_filter_mm: f64,
     /// Numbers by which the images of the past that are kept are called.
@@ -122,13 +122,13 @@ pub struct RunView {
 
 impl RunView {
     /// No run yet, whose images will have these colours; `wake` is called when something is ready.
-    pub fn new(colouring: Colouring, wake: impl Fn() + Send + Clone + 'static) -> Self {
+    pub fn new(colouring: ColourScale, wake: impl Fn() + Send + Clone + 'static) -> Self {
         Self {
             forms: Forms::default(),
             running: None,
             live: LiveRun::default(),
             left: LiveRun::default(),
-            shown: Shown::default(),
+            shown: DisplayedImage::default(),
             colouring,
             post_filter_mm: 0.0,
             kept: Vec::new(),
@@ -174,10 +174,10 @@ impl RunView {
         self.forecaster.update(asked, self.forms.job(open), self.live.in_memory(), remote);
     }
 
-    fn asked(&self, study: &StudyState) -> Option<Asked> {
+    fn asked(&self, study: &StudyState) -> Option<ForecastKey> {
         let num_received = study.open.as_ref()?.num_received().unwrap_or(study.num_made);
         let running = self.live.in_memory().map(|_| self.live.run);
-        Some(Asked { forms: self.forms.clone(), study: (study.number, num_received), running })
+        Some(ForecastKey { forms: self.forms.clone(), study: (study.number, num_received), running })
     }
 
     /// What a start with the settings of the forms does; `None` without a study.
@@ -472,7 +472,7 @@ impl RunView {
     }
 
     /// Takes the newest image in.
-    pub fn receive_frame(&mut self, frame: Frame, session: &Session) {
+    pub fn receive_frame(&mut self, frame: IterateUpdate, session: &Session) {
         if let Some(before) = self.shown.set_newest(frame) {
             session.return_frame(before);
         }
@@ -506,7 +506,7 @@ impl RunView {
             let window = shown.auto_window(colouring.palette);
             let key = (colouring.palette, colouring.top, shown.filter_mm().map(f64::to_bits));
             // What was on the screen before the first frame has one is none of them.
-            let is_frame = shown.id().is_some_and(|id| series.as_ref().is_some_and(|s| s.words_of(id.run, live.run).is_some()));
+            let is_frame = shown.id().is_some_and(|id| series.as_ref().is_some_and(|s| s.text_of(id.run, live.run).is_some()));
             colouring.window = series.as_mut().filter(|_| is_frame).map_or(window, |series| series.window(key, window));
         }
         let unfiltered = rois.measure_unfiltered;

@@ -120,7 +120,7 @@ impl Runs {
                 let past = session.past(run).into_iter().find(|[i, s]| course.number(*i, *s) == number);
                 image = past.and_then(|[_, subiteration]| session.past_image(run, subiteration));
                 let Some(image) = &image else {
-                    let name = choice.words(run_number, &course);
+                    let name = choice.text(run_number, &course);
                     if past.is_some() {
                         return Err(format!("{name} is being received from the remote host: select it again in a moment"));
                     }
@@ -262,15 +262,15 @@ mod tests {
     use crate::geometry::Grid;
     use crate::plan::{Job, RunSettings, default_settings};
     use crate::render::Palette;
-    use crate::session::{Command, Comparison, EndReason, Frame, RoiSet};
+    use crate::session::{Command, Comparison, EndReason, IterateUpdate, RoiSet};
     use crate::ui::rois::state::RoiState;
     use crate::ui::run::live::{LiveRun, RunState};
-    use crate::ui::widgets::colouring::Colouring;
+    use crate::ui::widgets::colour_scale::ColourScale;
 
     #[test]
     fn of_two_runs_each_hears_what_is_said_of_it() {
         let view = |run| {
-            let mut view = RunView::new(Colouring::automatic(Palette::Grey), || {});
+            let mut view = RunView::new(ColourScale::automatic(Palette::Grey), || {});
             view.live = LiveRun::asked_for(run, 0, &[], false);
             view
         };
@@ -313,7 +313,7 @@ mod tests {
         let session = Session::start(|| {});
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
         let keep = |runs: &mut Runs| runs.keep_active(|| {}, &session);
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
         let first = finish(&mut runs, &session, |_| true);
         keep(&mut runs);
         assert_eq!(runs.active().live.run, 0);
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn the_oldest_run_that_is_not_the_reference_goes_where_there_are_too_many() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
         for _ in 0..MAX_RUNS + 1 {
             finish(&mut runs, &session, |_| true);
             if runs.reference().is_none() {
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn the_images_of_the_reference_stay_and_those_after_it_are_compared_with_them() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
         let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
         let first = finish(&mut runs, &session, |_| true);
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn an_iterate_is_the_reference_of_its_own_run_and_of_those_after_it() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
         let first = finish(&mut runs, &session, |_| true);
         let choice = |number| Some(ReferenceChoice { run: first, number: Some(number) });
         let refused = runs.choose_reference(choice(7), &session).unwrap_err();
@@ -396,7 +396,7 @@ mod tests {
         }
         let words = |runs: &mut Runs| {
             runs.link(&session);
-            runs.beside().map(|(reference, image)| (reference.words(), image.words()))
+            runs.beside().map(|(reference, image)| (reference.text(), image.text()))
         };
         let named = "run 1, iteration 1".to_owned();
         assert_eq!(words(&mut runs), Some((named.clone(), named.clone())));
@@ -420,11 +420,11 @@ mod tests {
         let show = |view: &mut RunView, run: RunId, value: f32| {
             view.live = LiveRun::asked_for(run, 0, &[], false);
             let volume = Arc::new(Volume::filled(Grid::centred([4; 3], [1.0; 3]).unwrap(), value));
-            let frame = Frame { run, iteration: 1, subiteration: 1, extremes: volume.extremes(), volume, slices: None };
+            let frame = IterateUpdate { run, iteration: 1, subiteration: 1, extremes: volume.extremes(), volume, slices: None };
             view.receive_frame(frame, &session);
             view.derive(&mut RoiState::default());
         };
-        let mut runs = Runs::new(RunView::new(Colouring::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
         show(runs.active_mut(), 1, 5.0);
         runs.active_mut().colouring.choose_palette(Palette::Viridis);
         runs.keep_active(|| {}, &session);

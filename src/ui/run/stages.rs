@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::plan::Course;
+use crate::plan::IterationScheme;
 use crate::recon::{Stage, StageTimes};
 use crate::session::IterateReport;
 
@@ -20,7 +20,7 @@ pub struct StageLog {
 
 impl StageLog {
     /// Takes a step in. Where the run does not go by iterations each step stands for itself.
-    pub fn add(&mut self, report: &IterateReport, course: &Course) {
+    pub fn add(&mut self, report: &IterateReport, course: &IterationScheme) {
         self.under_way += report.stages;
         if report.completes_iteration || !course.by_iteration {
             let times = std::mem::take(&mut self.under_way);
@@ -90,16 +90,16 @@ mod tests {
     #[test]
     fn subsets_are_added_up_and_iterations_averaged() {
         let mut log = StageLog::default();
-        log.add(&report(1, 10), &Course::ITERATIONS);
+        log.add(&report(1, 10), &IterationScheme::ITERATIONS);
         assert!(log.last().is_none() && log.mean().is_none());
-        log.add(&report(2, 12), &Course::ITERATIONS);
-        log.add(&report(3, 30), &Course::ITERATIONS);
-        log.add(&report(4, 30), &Course::ITERATIONS);
+        log.add(&report(2, 12), &IterationScheme::ITERATIONS);
+        log.add(&report(3, 30), &IterationScheme::ITERATIONS);
+        log.add(&report(4, 30), &IterationScheme::ITERATIONS);
         assert_eq!(log.used(), [Stage::Forward, Stage::Backprojection, Stage::Copy, Stage::Measure]);
         let of = |times: StageTimes| log.used().iter().map(|stage| times[*stage].as_millis()).collect::<Vec<_>>();
         assert_eq!(of(*log.last().unwrap()), [60, 40, 6, 2]);
         assert_eq!(of(log.mean().unwrap()), [41, 40, 6, 2]);
-        (5..=200).for_each(|step| log.add(&report(step, 1), &Course::ITERATIONS));
+        (5..=200).for_each(|step| log.add(&report(step, 1), &IterationScheme::ITERATIONS));
         assert_eq!(log.iterations().map(|(iteration, _)| *iteration).collect::<Vec<_>>(), (41..=100).collect::<Vec<_>>());
     }
 }

@@ -107,7 +107,7 @@ mod tests {
         let moved = FrameTime { requested_ms: 3000..4000, limits_ms: 2500..4500, duration_ms: 1500, split_seed: None };
         let series = series([[10.0; 2], [15.0; 2]], vec![FrameTime::exact(0..1000), moved], &roi);
         assert!(series.left_out.iter().any(|notice| notice.text.contains("3–4 s becomes 2.5–4.5 s")));
-        assert_eq!(series.words(1), "frame 2 of 2, 2.5–4.5 s");
+        assert_eq!(series.text(1), "frame 2 of 2, 2.5–4.5 s");
         let points = &time_activity(&series, std::slice::from_ref(&roi), None, 1.0)[0].points;
         assert_eq!(points.iter().map(|point| (point.mid_secs, point.mean)).collect::<Vec<_>>(), [(0.5, 10.0), (3.5, 10.0)]);
     }

@@ -2,16 +2,16 @@
 
 use egui::Vec2;
 
-use super::beside::BesideView;
-use super::cells::{Cell, Layout};
+use super::comparison::CompareMode;
+use super::rotatable_view::RotatableContent;
 use super::tool::Tool;
-use super::turned::TurnedContent;
 use super::view::{ProfileLine, Thickness};
+use super::view_layout::{Cell, Layout};
 use crate::data::RoiPlane;
 use crate::geometry::Point;
 use crate::render::{Interpolation, Palette};
-use crate::ui::rois::document::Grip;
-use crate::ui::widgets::colouring::TopShare;
+use crate::ui::rois::document::DragHandle;
+use crate::ui::widgets::colour_scale::WindowPercentile;
 use crate::ui::widgets::picture_area::PictureArea;
 
 /// What the pointer drags in a slice.
@@ -26,7 +26,7 @@ pub enum Drag {
     /// A new ROI.
     Draw(Tool),
     /// A ROI or its size.
-    Roi(usize, Grip),
+    Roi(usize, DragHandle),
     /// The line of the profile.
     Profile,
     /// The line along which the oblique slice cuts this one: it is turned about the crosshair.
@@ -80,9 +80,9 @@ pub enum ViewAction {
     /// How thick the slices are.
     SetThickness(Thickness),
     /// What the view that can be turned shows.
-    ShowTurned(TurnedContent),
+    ShowTurned(RotatableContent),
     /// Turns it further: azimuth and elevation, degrees.
-    Turn([f64; 2]),
+    Rotation([f64; 2]),
     /// Turns it back.
     Straighten,
     /// Lets it turn by itself, or not.
@@ -94,7 +94,7 @@ pub enum ViewAction {
     /// Window as values at the bottom and top of the palette.
     SetWindow([f32; 2]),
     /// Lets the window follow the image, up to this share of its values.
-    FollowWindow(TopShare),
+    FollowWindow(WindowPercentile),
     /// Leaves the window as it is, whatever image comes.
     LockWindow,
     /// Widens or moves the window by a drag of the pointer, points.
@@ -112,7 +112,7 @@ pub enum ViewAction {
     /// Where the profile runs.
     SetProfile(ProfileLine),
     /// How the image of the reference run is shown beside.
-    SetBeside(BesideView),
+    SetBeside(CompareMode),
     /// Where the two images meet that are swiped over each other, as a part of a slice's width.
     SetSwipe(f32),
     /// Over how wide a band the profile is averaged, mm.

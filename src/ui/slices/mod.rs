@@ -1,19 +1,19 @@
 //! The slices: what they show, how they are drawn, and what the pointer does in them.
 
 pub mod action;
-pub mod beside;
-pub mod cells;
 pub mod chips;
 pub mod colour_bar;
+pub mod comparison;
 mod oblique_line;
 pub mod outline;
 pub mod overlay;
 pub mod pointer;
+pub mod rotatable_view;
 pub mod slice_paint;
 pub mod slice_panel;
 pub mod state;
 pub mod tool;
 pub mod toolbar;
-pub mod turned;
 pub mod turned_panel;
 pub mod view;
+pub mod view_layout;

@@ -2,7 +2,7 @@
 
 use egui::{Pos2, Vec2};
 
-use super::turned::TurnedContent;
+use super::rotatable_view::RotatableContent;
 use super::view::{SliceGeometry, ViewState};
 
 /// How far from the crosshair the handles are, as a part of the view's smaller side.
@@ -20,7 +20,7 @@ pub(super) struct ObliqueLine {
 impl ObliqueLine {
     /// Where the oblique slice cuts this one; `None` where it is not shown, or in parallel.
     pub(super) fn of(view: &ViewState, slice: &SliceGeometry) -> Option<Self> {
-        if view.turned != TurnedContent::Oblique || !view.shows_turned() {
+        if view.turned != RotatableContent::Oblique || !view.shows_turned() {
             return None;
         }
         let away = view.turn.ways()[2];
@@ -50,8 +50,8 @@ mod tests {
 
     use super::*;
     use crate::data::RoiPlane;
-    use crate::ui::slices::cells::Layout;
-    use crate::ui::slices::turned::Turn;
+    use crate::ui::slices::rotatable_view::Rotation;
+    use crate::ui::slices::view_layout::Layout;
 
     fn slice(plane: RoiPlane) -> SliceGeometry {
         SliceGeometry { plane, rect: Rect::from_min_size(Pos2::ZERO, egui::vec2(200.0, 100.0)), scale: 2.0, middle_mm: [0.0; 3] }
@@ -59,11 +59,11 @@ mod tests {
 
     #[test]
     fn it_lies_where_both_slices_meet_and_follows_its_handle() {
-        let mut view = ViewState { turned: TurnedContent::Oblique, layout: Layout::Grid, ..ViewState::default() };
+        let mut view = ViewState { turned: RotatableContent::Oblique, layout: Layout::Grid, ..ViewState::default() };
         // Not turned it is the coronal slice.
         assert_eq!(ObliqueLine::of(&view, &slice(RoiPlane::Coronal)), None);
         for plane in [RoiPlane::Transaxial, RoiPlane::Sagittal, RoiPlane::Coronal] {
-            view.turn = Turn::default().by(20.0, 30.0);
+            view.turn = Rotation::default().by(20.0, 30.0);
             let slice = slice(plane);
             let before = ObliqueLine::of(&view, &slice).unwrap();
             let [_, handle] = before.handles(&slice)[..] else { panic!("two handles") };

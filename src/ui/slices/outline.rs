@@ -5,7 +5,7 @@ use egui::{Pos2, Rect};
 use super::view::SliceGeometry;
 use crate::data::{Roi, RoiShape};
 use crate::geometry::Grid;
-use crate::ui::rois::document::{Grip, side_mm};
+use crate::ui::rois::document::{DragHandle, side_mm};
 use crate::ui::widgets::theme;
 
 /// How far above a shape the handle stands that turns it, points.
@@ -21,7 +21,7 @@ pub struct Outline {
     /// Where the whole is taken.
     pub middle: Pos2,
     /// Handles by which size, angle and corners are dragged.
-    pub handles: Vec<(Pos2, Grip)>,
+    pub handles: Vec<(Pos2, DragHandle)>,
 }
 
 /// The cut of a ROI with a slice; `None` where they do not meet.
@@ -40,7 +40,7 @@ pub fn outline(roi: &Roi, slice: &SliceGeometry, grid: &Grid) -> Option<Outline>
 }
 
 /// The handles of a ROI in a slice that cuts it within these bounds.
-fn handles(roi: &Roi, slice: &SliceGeometry, bounds: Rect) -> Vec<(Pos2, Grip)> {
+fn handles(roi: &Roi, slice: &SliceGeometry, bounds: Rect) -> Vec<(Pos2, DragHandle)> {
     let centre = slice.screen_from_mm(roi.centre_mm);
     let is_own_plane = roi.shape.plane() == Some(slice.plane);
     let place = |point: [f64; 2]| {
@@ -57,17 +57,17 @@ fn handles(roi: &Roi, slice: &SliceGeometry, bounds: Rect) -> Vec<(Pos2, Grip)> 
     let has = |sign: i8, side: Option<f64>| sign == 0 || side.is_some();
     let stretching = all.into_iter().filter(|&(x, y)| has(x, sides[0]) && has(y, sides[1]) && (corners || x == 0 || y == 0));
     let half = sides.map(|side| 0.5 * side.unwrap_or(0.0));
-    let handle = |(x, y)| (place([f64::from(x) * half[0], f64::from(y) * half[1]]), Grip::Resize(x, y));
-    let mut handles: Vec<(Pos2, Grip)> = stretching.map(handle).collect();
+    let handle = |(x, y)| (place([f64::from(x) * half[0], f64::from(y) * half[1]]), DragHandle::Resize(x, y));
+    let mut handles: Vec<(Pos2, DragHandle)> = stretching.map(handle).collect();
     let mut top = -half[1];
     if let RoiShape::Polygon { points_mm, .. } = &roi.shape
         && is_own_plane
     {
-        handles.extend(points_mm.iter().enumerate().map(|(corner, point)| (place(*point), Grip::Corner(corner))));
+        handles.extend(points_mm.iter().enumerate().map(|(corner, point)| (place(*point), DragHandle::Corner(corner))));
         top = points_mm.iter().map(|point| point[1]).fold(top, f64::min);
     }
     if is_own_plane && roi.shape.can_turn() {
-        handles.push((place([0.0, top - f64::from(TURN_HANDLE) / slice.scale]), Grip::Turn));
+        handles.push((place([0.0, top - f64::from(TURN_HANDLE) / slice.scale]), DragHandle::Rotate));
     }
     handles
 }
@@ -108,7 +108,7 @@ impl Outline {
 
     /// The part of a selected ROI at a position: a handle (where it is large enough to have them apart), or the whole, by its
     /// line or anywhere within.
-    fn grip_at(&self, position: Pos2) -> Option<Grip> {
+    fn grip_at(&self, position: Pos2) -> Option<DragHandle> {
         let nearest = self
             .handles
             .iter()
@@ -116,7 +116,7 @@ impl Outline {
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .filter(|(distance, _)| *distance <= theme::GRAB_DISTANCE && self.half_size() >= 2.0 * theme::GRAB_DISTANCE);
         let is_held = self.contains(position) || self.is_at_line(position);
-        nearest.map(|(_, grip)| grip).or_else(|| is_held.then_some(Grip::Move))
+        nearest.map(|(_, grip)| grip).or_else(|| is_held.then_some(DragHandle::Move))
     }
 }
 
@@ -128,7 +128,7 @@ pub fn selected_grip_at(
     slice: &SliceGeometry,
     grid: &Grid,
     at: Pos2,
-) -> Option<(usize, Grip)> {
+) -> Option<(usize, DragHandle)> {
     let index = selected?;
     Some((index, outline(rois.get(index)?, slice, grid)?.grip_at(at)?))
 }
@@ -198,13 +198,13 @@ mod tests {
         let transaxial = cut(plane);
         assert_eq!(transaxial.bounds, Rect::from_min_max(Pos2::new(80.0, 60.0), Pos2::new(120.0, 140.0)));
         // Its right side points down, its top to the right.
-        assert_eq!(at(&transaxial, Grip::Resize(1, 0)), Some(Pos2::new(100.0, 140.0)));
-        assert_eq!(at(&transaxial, Grip::Turn), Some(Pos2::new(142.0, 100.0)));
+        assert_eq!(at(&transaxial, DragHandle::Resize(1, 0)), Some(Pos2::new(100.0, 140.0)));
+        assert_eq!(at(&transaxial, DragHandle::Rotate), Some(Pos2::new(142.0, 100.0)));
         // Seen from the side it is 20 mm wide and 30 mm high, and only the height, which is not turned, is stretched.
         let coronal = cut(RoiPlane::Coronal);
         assert_eq!(coronal.bounds.size().round(), egui::vec2(40.0, 60.0));
-        let grips: Vec<Grip> = coronal.handles.iter().map(|handle| handle.1).collect();
-        assert_eq!(grips, [Grip::Resize(0, 1), Grip::Resize(0, -1)]);
+        let grips: Vec<DragHandle> = coronal.handles.iter().map(|handle| handle.1).collect();
+        assert_eq!(grips, [DragHandle::Resize(0, 1), DragHandle::Resize(0, -1)]);
         // A slab is cut over its thickness, and not beyond.
         let shape = RoiShape::Circle { radius_mm: 10.0, plane };
         let slab = Roi { thickness_mm: Some(12.0), ..roi(shape, [0.0, 0.0, 6.5]) };
@@ -222,10 +222,10 @@ mod tests {
         let right = Pos2::new(140.0, 100.0);
         let grip = |selected, at| selected_grip_at(&rois, selected, &slice, &grid, at);
         assert_eq!(grip(None, right), None);
-        assert_eq!(grip(Some(0), right), Some((0, Grip::Resize(1, 0))));
-        assert_eq!(grip(Some(0), Pos2::new(128.0, 128.0)), Some((0, Grip::Move)));
-        assert_eq!(grip(Some(0), Pos2::new(100.0, 100.0)), Some((0, Grip::Move)));
-        assert_eq!(grip(Some(0), Pos2::new(120.0, 100.0)), Some((0, Grip::Move)));
+        assert_eq!(grip(Some(0), right), Some((0, DragHandle::Resize(1, 0))));
+        assert_eq!(grip(Some(0), Pos2::new(128.0, 128.0)), Some((0, DragHandle::Move)));
+        assert_eq!(grip(Some(0), Pos2::new(100.0, 100.0)), Some((0, DragHandle::Move)));
+        assert_eq!(grip(Some(0), Pos2::new(120.0, 100.0)), Some((0, DragHandle::Move)));
         assert_eq!(grip(Some(0), Pos2::new(150.0, 100.0)), None);
     }
 

@@ -10,7 +10,7 @@ use super::view::{ProfileLine, SliceGeometry, slice_index};
 use crate::data::Roi;
 use crate::geometry::Point;
 use crate::session::RoiNumbers;
-use crate::ui::rois::document::Grip;
+use crate::ui::rois::document::DragHandle;
 use crate::ui::rois::measured::mean_and_sd;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
@@ -105,7 +105,7 @@ fn draw_roi(
     outline_lines(painter, &outline.lines, colour, is_selected);
     let thin = Stroke::new(1.0, colour);
     for (handle, grip) in outline.handles.into_iter().filter(|_| is_selected) {
-        if grip == Grip::Turn {
+        if grip == DragHandle::Rotate {
             painter.circle(handle, theme::HANDLE_SIZE + 0.5, Color32::WHITE, thin);
         } else {
             let square = Rect::from_center_size(handle, egui::Vec2::splat(2.0 * theme::HANDLE_SIZE));
@@ -193,7 +193,7 @@ fn title(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &
             grid.size[normal]
         )
     };
-    if let Some(thickness) = view.view.thickness.words().filter(|_| !view.axes.is_slice) {
+    if let Some(thickness) = view.view.thickness.text().filter(|_| !view.axes.is_slice) {
         words += &format!(" · {thickness}");
     }
     let at = slice.rect.min + egui::vec2(6.0, 5.0);

@@ -3,15 +3,15 @@
 use egui::{PointerButton, Pos2, Response, Ui};
 
 use super::action::{Drag, ViewAction};
-use super::cells::Cell;
 use super::oblique_line::ObliqueLine;
 use super::outline::{Reach, roi_at, selected_grip_at};
 use super::slice_panel::SlicesView;
 use super::tool::Tool;
 use super::view::SliceGeometry;
+use super::view_layout::Cell;
 use crate::data::RoiPlane;
 use crate::geometry::Point;
-use crate::ui::rois::document::Grip;
+use crate::ui::rois::document::DragHandle;
 use crate::ui::widgets::theme;
 
 /// What is under the pointer.
@@ -55,7 +55,7 @@ pub(super) fn slice_pointer(
     let normal = slice.plane.axes().1;
     let (zoom, slices) = (ui.input(|input| f64::from(input.zoom_delta())), wheel_slices(ui));
     if zoom != 1.0 {
-        actions.push(ViewAction::Zoom { off: slice.way_mm(position - slice.rect.center()), factor: zoom });
+        actions.push(ViewAction::Zoom { off: slice.delta_mm(position - slice.rect.center()), factor: zoom });
     } else if slices != 0 {
         actions.push(ViewAction::StepSlice(normal, slices));
     }
@@ -77,7 +77,7 @@ fn drag(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, response: &Response, 
         && let Some(position) = response.interact_pointer_pos()
     {
         let delta = response.drag_delta();
-        actions.push(ViewAction::MoveDrag { to: slice.mm_from_screen(position), delta, way: slice.way_mm(delta) });
+        actions.push(ViewAction::MoveDrag { to: slice.mm_from_screen(position), delta, way: slice.delta_mm(delta) });
     }
     if response.drag_stopped() {
         actions.push(ViewAction::EndDrag);
@@ -118,7 +118,7 @@ fn is_at_oblique(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> bo
     line.is_some_and(|line| line.handles(slice).iter().any(|handle| handle.distance(position) <= theme::GRAB_DISTANCE))
 }
 
-fn selected_grip(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> Option<(usize, Grip)> {
+fn selected_grip(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> Option<(usize, DragHandle)> {
     selected_grip_at(view.visible_rois(), view.selected, slice, &view.volume.grid, position)
 }
 
@@ -158,13 +158,13 @@ fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::Cur
         return egui::CursorIcon::Grab;
     }
     match selected_grip(view, slice, position) {
-        Some((_, Grip::Move)) => egui::CursorIcon::Move,
-        Some((_, Grip::Turn)) => egui::CursorIcon::Grab,
-        Some((_, Grip::Corner(_))) => egui::CursorIcon::Crosshair,
-        Some((_, Grip::Resize(_, 0))) => egui::CursorIcon::ResizeHorizontal,
-        Some((_, Grip::Resize(0, _))) => egui::CursorIcon::ResizeVertical,
-        Some((_, Grip::Resize(x, y))) if x == y => egui::CursorIcon::ResizeNwSe,
-        Some((_, Grip::Resize(..))) => egui::CursorIcon::ResizeNeSw,
+        Some((_, DragHandle::Move)) => egui::CursorIcon::Move,
+        Some((_, DragHandle::Rotate)) => egui::CursorIcon::Grab,
+        Some((_, DragHandle::Corner(_))) => egui::CursorIcon::Crosshair,
+        Some((_, DragHandle::Resize(_, 0))) => egui::CursorIcon::ResizeHorizontal,
+        Some((_, DragHandle::Resize(0, _))) => egui::CursorIcon::ResizeVertical,
+        Some((_, DragHandle::Resize(x, y))) if x == y => egui::CursorIcon::ResizeNwSe,
+        Some((_, DragHandle::Resize(..))) => egui::CursorIcon::ResizeNeSw,
         None => egui::CursorIcon::Crosshair,
     }
 }
@@ -198,9 +198,9 @@ fn slice_help(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> Strin
     }
     let at = |reach| roi_at(view.visible_rois(), slice, &view.volume.grid, position, reach);
     let here = match (selected_grip(view, slice, position), at(Reach::Line), at(Reach::Inside)) {
-        (Some((_, Grip::Move)), ..) => "Drag: move this ROI · Click: crosshair",
-        (Some((_, Grip::Turn)), ..) => "Drag: turn this ROI · Click: crosshair",
-        (Some((_, Grip::Corner(_))), ..) => "Drag: this corner of the ROI · Click: crosshair",
+        (Some((_, DragHandle::Move)), ..) => "Drag: move this ROI · Click: crosshair",
+        (Some((_, DragHandle::Rotate)), ..) => "Drag: turn this ROI · Click: crosshair",
+        (Some((_, DragHandle::Corner(_))), ..) => "Drag: this corner of the ROI · Click: crosshair",
         (Some(_), ..) => "Drag: size of this ROI · Click: crosshair",
         (None, Some(_), _) => "Click: select this ROI, and crosshair · Drag: crosshair",
         (None, None, Some(_)) => "Click or drag: crosshair · Alt+click: select this ROI",

@@ -3,14 +3,14 @@
 use eframe::egui_wgpu::{Callback, CallbackResources, CallbackTrait, RenderState, Renderer, ScreenDescriptor};
 use egui::{Color32, Rect};
 
-use super::turned::{TurnedContent, TurnedGeometry, num_samples_through, sample_distance_mm};
+use super::rotatable_view::{RotatableContent, TurnedGeometry, num_samples_through, sample_distance_mm};
 use super::view::{SliceGeometry, ViewState};
 use crate::geometry::{Grid, Point};
 use crate::render::{
     Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, TargetFormat, VolumeSlot, WHOLE_WIDTH,
     is_software,
 };
-use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::colour_scale::ColourScale;
 
 /// Pixels of a projection that the processor draws, some tens of milliseconds for a usual image.
 const SOFTWARE_PIXELS: f32 = 12_000.0;
@@ -41,7 +41,7 @@ pub struct Look<'a> {
     /// Interpolation, thickness, …
     pub view: &'a ViewState,
     /// Palette and window.
-    pub colouring: &'a Colouring,
+    pub colouring: &'a ColourScale,
     /// Colour outside the image.
     pub outside: Color32,
 }
@@ -114,13 +114,13 @@ pub fn turned(turned: &TurnedGeometry, visible: Rect, grid: &Grid, look: Look, i
     let step = std::array::from_fn(|a| (turned.ways[2][a] * step_mm / grid.voxel_mm[a]) as f32);
     let through = Slab { step, num_samples: num_samples_through(grid), combination: Combination::Maximum };
     let slab = match look.view.turned {
-        TurnedContent::Mip => Some(through),
-        TurnedContent::Oblique => look.view.thickness.slab(step_mm, step),
+        RotatableContent::Mip => Some(through),
+        RotatableContent::Oblique => look.view.thickness.slab(step_mm, step),
     };
     let mut view = SliceView { slab, ..plane(visible, grid, look, |position| turned.mm_from_screen(position)) };
     let size = visible.size() * effort.pixels_per_point;
     let mut shrunk = 1.0;
-    if effort.adapter == Adapter::Software && look.view.turned == TurnedContent::Mip {
+    if effort.adapter == Adapter::Software && look.view.turned == RotatableContent::Mip {
         let pixels = if effort.in_motion { SOFTWARE_PIXELS_IN_MOTION } else { SOFTWARE_PIXELS };
         shrunk = (pixels / size.x / size.y).sqrt().min(1.0);
         view.interpolation = Interpolation::Nearest;

@@ -3,9 +3,8 @@
 use egui::{Rect, Sense, Ui};
 
 use super::action::{Drag, ViewAction};
-use super::beside;
-use super::beside::{Beside, Picture};
-use super::cells::Cell;
+use super::comparison;
+use super::comparison::{Beside, Picture};
 use super::overlay;
 use super::pointer;
 use super::pointer::Pointed;
@@ -13,12 +12,13 @@ use super::slice_paint;
 use super::slice_paint::{Adapter, Look};
 use super::turned_panel::turned_ui;
 use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
+use super::view_layout::Cell;
 use crate::data::{Roi, RoiPlane, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
 use crate::render::VolumeSlot;
 use crate::session::RoiNumbers;
 use crate::ui::rois::measured::RoiLabels;
-use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::picture_area::PictureArea;
@@ -29,7 +29,7 @@ pub struct SlicesView<'a> {
     /// Position, zoom, tool, …
     pub view: &'a ViewState,
     /// Palette and window of the image.
-    pub colouring: &'a Colouring,
+    pub colouring: &'a ColourScale,
     /// The image on the screen.
     pub volume: &'a Volume,
     /// Regions of interest.
@@ -152,7 +152,7 @@ fn slice_ui(
     overlay::draw(view, slice, &painter, &theme::colours(ui.visuals()));
     let pointed = pointer::slice_pointer(view, slice, ui, &response, actions);
     if let Some(beside) = view.beside {
-        beside::overlay_ui(view, beside, (picture, &label), slice.rect, ui, actions);
+        comparison::overlay_ui(view, beside, (picture, &label), slice.rect, ui, actions);
     }
     pointed
 }
@@ -175,7 +175,7 @@ fn part_of(part: f32, slice: Rect, visible: Rect) -> f32 {
 /// The place of a point, its voxel (indices from 0) and the value there, in words.
 pub fn pointer_text(point: Point, volume: &Volume, scale: ValueScale, axes: &ImageAxes) -> String {
     let grid: &Grid = &volume.grid;
-    let place = format!("{} mm", axes.words(point));
+    let place = format!("{} mm", axes.text(point));
     let Some(value) = volume.at_mm(point) else { return format!("{place} · outside the image") };
     let [x, y, z] = grid.voxel_from_mm(point).map(f64::round);
     let (value, unit) = (format::value(scale.value(value)), scale.label());

@@ -2,15 +2,15 @@
 
 use super::action::{Drag, ViewAction};
 
+use super::rotatable_view::Rotation;
 use super::tool::Tool;
-use super::turned::Turn;
 use super::view::{ProfileLine, ViewState, active_bounds_mm};
 use crate::data::{IsocontourRecipe, Notice, Roi, RoiPlane, RoiShape, Volume};
 use crate::geometry::Point;
 use crate::measure;
 use crate::ui::rois::document::dragged;
 use crate::ui::rois::state::RoiState;
-use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::colour_scale::ColourScale;
 
 /// Threshold of an isocontour when it is drawn, per cent of the maximum.
 const USUAL_PERCENT: f64 = 50.0;
@@ -58,7 +58,7 @@ pub struct ImageView<'a> {
     /// How many of its axes an object is fitted along.
     pub num_fitted: usize,
     /// Its palette and window.
-    pub colouring: &'a mut Colouring,
+    pub colouring: &'a mut ColourScale,
 }
 
 impl SliceState {
@@ -183,8 +183,8 @@ impl SliceState {
             ViewAction::SetLayout(layout) => (self.view.layout, self.view.maximised) = (layout, None),
             ViewAction::SetThickness(thickness) => self.view.thickness = thickness,
             ViewAction::ShowTurned(content) => self.view.turned = content,
-            ViewAction::Turn([azimuth_deg, elevation_deg]) => self.view.turn = self.view.turn.by(azimuth_deg, elevation_deg),
-            ViewAction::Straighten => (self.view.turn, self.view.spins) = (Turn::default(), false),
+            ViewAction::Rotation([azimuth_deg, elevation_deg]) => self.view.turn = self.view.turn.by(azimuth_deg, elevation_deg),
+            ViewAction::Straighten => (self.view.turn, self.view.spins) = (Rotation::default(), false),
             ViewAction::SetSpin(spins) => self.view.spins = spins,
             ViewAction::SetInterpolation(interpolation) => self.view.interpolation = interpolation,
             ViewAction::SetTool(tool) => self.view.tool = tool,

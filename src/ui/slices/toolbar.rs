@@ -5,13 +5,13 @@ use egui::{DragValue, Ui};
 use strum::VariantArray as _;
 
 use super::action::ViewAction;
-use super::cells::Layout;
+use super::rotatable_view::RotatableContent;
 use super::tool::Tool;
-use super::turned::TurnedContent;
 use super::view::{Thickness, ViewState};
+use super::view_layout::Layout;
 use crate::data::ValueScale;
 use crate::render::{Combination, Interpolation, Palette};
-use crate::ui::widgets::colouring::{Colouring, TopShare, has_negative};
+use crate::ui::widgets::colour_scale::{ColourScale, WindowPercentile, has_negative};
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::format;
 
@@ -20,7 +20,7 @@ pub struct ToolbarView<'a> {
     /// Tool, interpolation, …
     pub view: &'a ViewState,
     /// Palette and window of the image.
-    pub colouring: &'a Colouring,
+    pub colouring: &'a ColourScale,
     /// Smallest and largest value of the image.
     pub range: [f32; 2],
     /// The unit in which values are shown.
@@ -128,10 +128,10 @@ fn views_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     thickness_ui(view.thickness, ui, actions);
     ui.separator();
     ui.strong("Rotatable view");
-    for &content in TurnedContent::VARIANTS {
+    for &content in RotatableContent::VARIANTS {
         let help = match content {
-            TurnedContent::Mip => "Maximum intensity projection: the largest value along the line of sight",
-            TurnedContent::Oblique => "The slice through the crosshair, at any angle",
+            RotatableContent::Mip => "Maximum intensity projection: the largest value along the line of sight",
+            RotatableContent::Oblique => "The slice through the crosshair, at any angle",
         };
         if ui.radio(view.turned == content, content.name()).on_hover_text(help).clicked() {
             actions.push(ViewAction::ShowTurned(content));
@@ -214,13 +214,13 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
 }
 
 /// Whether the window follows the image, and up to which share of its values, or is locked.
-fn follow_ui(colouring: &Colouring, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+fn follow_ui(colouring: &ColourScale, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     const LOCKED: &str = "locked";
     let now = if colouring.auto_window { colouring.top.name() } else { LOCKED };
     let combo = egui::ComboBox::from_id_salt("window follows").width(60.0).selected_text(now).show_ui(ui, |ui| {
-        for &top in TopShare::VARIANTS {
+        for &top in WindowPercentile::VARIANTS {
             let help = match top {
-                TopShare::NearlyAll => "The window follows the image: up to its largest values, but for a few outliers",
+                WindowPercentile::NearlyAll => "The window follows the image: up to its largest values, but for a few outliers",
                 _ => "The window follows the image: percentage of the non-zero values below its top",
             };
             if ui.selectable_label(now == top.name(), top.name()).on_hover_text(help).clicked() {

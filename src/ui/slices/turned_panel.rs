@@ -3,15 +3,15 @@
 use egui::{Align2, Painter, PointerButton, Pos2, Rect, Response, Sense, Ui};
 
 use super::action::{Drag, ViewAction};
-use super::beside::Picture;
-use super::cells::Cell;
+use super::comparison::Picture;
 use super::overlay;
 use super::overlay::{haloed_line, text};
 use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
+use super::rotatable_view::{RotatableContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
 use super::slice_paint;
 use super::slice_paint::{Effort, Look};
 use super::slice_panel::{SlicesView, picture_menu_ui};
-use super::turned::{TurnedContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
+use super::view_layout::Cell;
 use crate::data::CutPlane;
 use crate::geometry::Point;
 use crate::render::VolumeSlot;
@@ -36,8 +36,8 @@ pub(super) fn turned_ui(
     picture_menu_ui(&response, actions);
     let grid = &view.volume.grid;
     let plane_point = match content {
-        TurnedContent::Mip => middle_of(grid),
-        TurnedContent::Oblique => view.view.crosshair_mm,
+        RotatableContent::Mip => middle_of(grid),
+        RotatableContent::Oblique => view.view.crosshair_mm,
     };
     let turned = TurnedGeometry::through(plane_point, view.view.focus_mm, view.view.turn, rect, scale);
     let painter = ui.painter_at(rect);
@@ -49,7 +49,7 @@ pub(super) fn turned_ui(
         let effort = Effort { adapter, in_motion, pixels_per_point: ui.pixels_per_point() };
         painter.add(slice_paint::turned(&turned, visible, grid, look, index, effort));
     }
-    if content == TurnedContent::Oblique {
+    if content == RotatableContent::Oblique {
         outlines(view, &turned, &painter);
     }
     overlay(view, &turned, &painter, &theme::colours(ui.visuals()));
@@ -85,7 +85,7 @@ fn overlay(view: &SlicesView, turned: &TurnedGeometry, painter: &Painter, colour
     let shade = Some(colours.overlay_shade);
     let turn = view.view.turn;
     let mut words = format!("{} · turned {:.0}°, tilted {:.0}°", view.view.turned.name(), turn.azimuth_deg, turn.elevation_deg);
-    if let Some(thickness) = view.view.thickness.words().filter(|_| view.view.turned == TurnedContent::Oblique) {
+    if let Some(thickness) = view.view.thickness.text().filter(|_| view.view.turned == RotatableContent::Oblique) {
         words += &format!(" · {thickness}");
     }
     text(painter, rect.min + egui::vec2(6.0, 5.0), Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours.overlay, shade);
@@ -124,17 +124,17 @@ fn pointer(
     let delta = response.drag_delta();
     if response.dragged() && delta != egui::Vec2::ZERO {
         match common_drag(ui, response) {
-            Some(Drag::Pan) => actions.push(ViewAction::Pan(turned.way_mm(delta))),
+            Some(Drag::Pan) => actions.push(ViewAction::Pan(turned.delta_mm(delta))),
             Some(_) => actions.push(ViewAction::DragWindow(delta)),
             // What is in front follows the pointer.
             None if response.dragged_by(PointerButton::Primary) => {
                 let turn = [-f64::from(delta.x), f64::from(delta.y)].map(|points| DEG_PER_POINT * points);
-                actions.push(ViewAction::Turn(turn));
+                actions.push(ViewAction::Rotation(turn));
             }
             None => {}
         }
     }
-    let is_mip = view.view.turned == TurnedContent::Mip;
+    let is_mip = view.view.turned == RotatableContent::Mip;
     let point_at = |position: Pos2| {
         let point = turned.mm_from_screen(position);
         if is_mip { brightest_mm(view.volume, point, turned.ways[2]) } else { Some(point) }
@@ -147,7 +147,7 @@ fn pointer(
     let position = response.hover_pos()?;
     let (zoom, slices) = (ui.input(|input| f64::from(input.zoom_delta())), wheel_slices(ui));
     if zoom != 1.0 {
-        actions.push(ViewAction::Zoom { off: turned.way_mm(position - turned.rect.center()), factor: zoom });
+        actions.push(ViewAction::Zoom { off: turned.delta_mm(position - turned.rect.center()), factor: zoom });
     } else if slices != 0 && !is_mip {
         let by = slices as f64 * sample_distance_mm(&view.volume.grid);
         let point = std::array::from_fn(|k| view.view.crosshair_mm[k] + by * turned.ways[2][k]);
@@ -165,15 +165,15 @@ fn pointer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::slices::turned::Turn;
+    use crate::ui::slices::rotatable_view::Rotation;
     use crate::ui::widgets::image_axes::ImageAxes;
 
     #[test]
     fn the_ends_of_the_view_have_the_letters_of_where_they_point() {
-        let ends = |turn: Turn, way: usize| ends_of(turn.ways()[way], &ImageAxes::PATIENT.ends);
-        assert_eq!(ends(Turn::default(), 0), ["R", "L"]);
-        assert_eq!(ends(Turn::default(), 1), ["S", "I"]);
-        assert_eq!(ends(Turn::default().by(180.0, 0.0), 0), ["L", "R"]);
-        assert_eq!(ends(Turn::default().by(30.0, 0.0), 0), ["RA", "LP"]);
+        let ends = |turn: Rotation, way: usize| ends_of(turn.ways()[way], &ImageAxes::PATIENT.ends);
+        assert_eq!(ends(Rotation::default(), 0), ["R", "L"]);
+        assert_eq!(ends(Rotation::default(), 1), ["S", "I"]);
+        assert_eq!(ends(Rotation::default().by(180.0, 0.0), 0), ["L", "R"]);
+        assert_eq!(ends(Rotation::default().by(30.0, 0.0), 0), ["RA", "LP"]);
     }
 }

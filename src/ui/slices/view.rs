@@ -5,10 +5,10 @@
 
 use egui::{Pos2, Rect};
 
-use super::beside::BesideView;
-use super::cells::{Cell, Layout};
+use super::comparison::CompareMode;
+use super::rotatable_view::{RotatableContent, Rotation};
 use super::tool::Tool;
-use super::turned::{Turn, TurnedContent};
+use super::view_layout::{Cell, Layout};
 use crate::data::{RoiPlane, Volume};
 use crate::geometry::{Grid, Point};
 use crate::render::{Combination, Interpolation, Slab};
@@ -45,7 +45,7 @@ impl Thickness {
     }
 
     /// The same in words.
-    pub fn words(self) -> Option<String> {
+    pub fn text(self) -> Option<String> {
         let what = match self.combination {
             Combination::Mean => "mean",
             Combination::Maximum => "maximum",
@@ -74,9 +74,9 @@ pub struct ViewState {
     /// Slab.
     pub thickness: Thickness,
     /// What the view that can be turned shows.
-    pub turned: TurnedContent,
+    pub turned: RotatableContent,
     /// How far it is turned.
-    pub turn: Turn,
+    pub turn: Rotation,
     /// Whether it turns by itself.
     #[serde(skip)]
     pub spins: bool,
@@ -91,7 +91,7 @@ pub struct ViewState {
     pub show_rois: bool,
     /// How the image of the reference run is shown beside.
     #[serde(skip)]
-    pub beside: BesideView,
+    pub beside: CompareMode,
     /// Where the two images meet that are swiped over each other, as a part of a slice's width.
     #[serde(skip)]
     pub swipe: f32,
@@ -111,14 +111,14 @@ impl Default for ViewState {
             layout: Layout::default(),
             maximised: None,
             thickness: Thickness { mm: 0.0, combination: Combination::Mean },
-            turned: TurnedContent::default(),
-            turn: Turn::default(),
+            turned: RotatableContent::default(),
+            turn: Rotation::default(),
             spins: false,
             tool: Tool::default(),
             profile: ProfileLine::Axis(0),
             profile_width_mm: 0.0,
             show_rois: true,
-            beside: BesideView::default(),
+            beside: CompareMode::default(),
             swipe: 0.5,
             show_crosshair: true,
             shows_research: false,
@@ -136,9 +136,11 @@ impl ViewState {
         self.zoom = held_within(self.zoom, MIN_ZOOM, MAX_ZOOM);
         self.thickness.mm = held_within(self.thickness.mm, 0.0, 500.0);
         self.profile_width_mm = held_within(self.profile_width_mm, 0.0, 500.0);
-        let Turn { azimuth_deg, elevation_deg } = self.turn;
-        self.turn =
-            Turn { azimuth_deg: held_within(azimuth_deg, 0.0, 360.0), elevation_deg: held_within(elevation_deg, -90.0, 90.0) };
+        let Rotation { azimuth_deg, elevation_deg } = self.turn;
+        self.turn = Rotation {
+            azimuth_deg: held_within(azimuth_deg, 0.0, 360.0),
+            elevation_deg: held_within(elevation_deg, -90.0, 90.0),
+        };
         let is_line = match &self.profile {
             ProfileLine::Axis(axis) => *axis < 3,
             ProfileLine::Between(from, to) => is_point(from) && is_point(to),
@@ -181,7 +183,7 @@ impl ViewState {
 
     /// The voxel of a grid through which the three slices go; `None` where more of an image is looked at than these.
     pub fn slices_at(&self, grid: &Grid) -> Option<[usize; 3]> {
-        let is_more = self.thickness.mm > 0.0 || self.shows_turned() || self.beside != BesideView::Off;
+        let is_more = self.thickness.mm > 0.0 || self.shows_turned() || self.beside != CompareMode::Off;
         (!is_more).then(|| std::array::from_fn(|a| slice_index(grid, a, self.crosshair_mm[a])))
     }
 
@@ -278,7 +280,7 @@ impl SliceGeometry {
     }
 
     /// The way that a distance on the screen is in the slice, mm.
-    pub fn way_mm(&self, delta: egui::Vec2) -> Point {
+    pub fn delta_mm(&self, delta: egui::Vec2) -> Point {
         let ([a, b], _) = self.plane.axes();
         let mut way = [0.0; 3];
         way[a] = f64::from(delta.x) / self.scale;
@@ -288,7 +290,7 @@ impl SliceGeometry {
 
     /// The point of the slice under a screen position.
     pub fn mm_from_screen(&self, position: Pos2) -> Point {
-        let way = self.way_mm(position - self.rect.center());
+        let way = self.delta_mm(position - self.rect.center());
         std::array::from_fn(|k| self.middle_mm[k] + way[k])
     }
 }

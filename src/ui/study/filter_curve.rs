@@ -50,7 +50,7 @@ impl FilterCurve {
 
 impl FilterCurve {
     /// The filter in words: "hamming, cut-off 0.5".
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         let FilterSettings { filter, cutoff, .. } = self.settings;
         let cut = cutoff.map_or("no cut-off".to_owned(), |cutoff| format!("cut-off {}", format::value(cutoff)));
         format!("{filter}, {cut}")
@@ -60,12 +60,12 @@ impl FilterCurve {
 /// The curves in a plot: of the image's filter, and of that of the next run where it is another one (`next`).
 pub fn filter_curve_ui(filter: &FilterCurve, next: Option<&FilterCurve>, ui: &mut Ui) {
     let cutoff = filter.settings.cutoff;
-    let title = format!("Filter {}", filter.words());
+    let title = format!("Filter {}", filter.text());
     let of_next = theme::colours(ui.visuals()).shown_mark;
     ui.horizontal(|ui| {
         ui.add(egui::Label::new(RichText::new(&title).strong()).truncate());
         if let Some(next) = next {
-            let text = RichText::new(format!("next run: {}", next.words())).small().color(of_next);
+            let text = RichText::new(format!("next run: {}", next.text())).small().color(of_next);
             ui.add(egui::Label::new(text).truncate())
                 .on_hover_text("The image and the filtered projection are of the filter on the left");
         }

@@ -11,10 +11,10 @@ use super::list_form::can_be_told;
 use super::open::open_list::OpenList;
 use crate::data::Attenuation;
 use crate::io::formats::{Access, Content, endings};
+use crate::text::counted;
 use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::{format, theme};
-use crate::words::counted;
 
 /// Returns the facts about the study as names and values.
 pub fn list_facts(open: &OpenList) -> Vec<(&'static str, String)> {

@@ -8,7 +8,7 @@ use crate::io::list_mode::ListFollower;
 use crate::io::{self, FileKind, SweepFollower, open_list_mode};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
-use crate::plan::{self, Acquisition, Data, GatheredEvents, ListFiles, ListSelection, StudyFiles, SweepFiles};
+use crate::plan::{self, Acquisition, Data, EventAccumulator, ListFiles, ListSelection, StudyFiles, SweepFiles};
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
 use crate::session::wire::{Remote, StudyHead};
@@ -134,7 +134,7 @@ impl Source {
     }
 
     /// What is being done, in words.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             Source::Files(files) => format!("Reading {}", files.measured().display()),
             Source::BuiltIn(study) => format!("Simulating {}", study.title),
@@ -163,7 +163,7 @@ pub enum Loaded {
 /// Source of further data of a file that is still being written.
 pub enum Follower {
     /// Of a list, with what gathers its events.
-    List(ListFollower, GatheredEvents),
+    List(ListFollower, EventAccumulator),
     /// Of an EPRI sweep.
     Sweep(SweepFollower),
 }
@@ -249,7 +249,7 @@ fn follow_list(files: &ListFiles) -> Result<Loaded, String> {
     let options = files.options();
     let reader = open_list_mode(&files.list, &options).map_err(|error| error.to_string())?;
     let follower = ListFollower::new(reader);
-    let begun = GatheredEvents::begun(follower.facts(), &options, ListSelection::default());
+    let begun = EventAccumulator::begun(follower.facts(), &options, ListSelection::default());
     let (events, notices) = begun.map_err(|error| error.to_string())?;
     let study = Study { notices, ..plan::study_of(&files.list, events.list().clone()) }.map(Data::from);
     let (files, follower) = (Some(StudyFiles::Events(files.clone())), Some(Box::new(Follower::List(follower, events))));

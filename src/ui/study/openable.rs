@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::io::FileKind;
 use crate::io::formats::{Access, Content, Format, described};
-use crate::words::either;
+use crate::text::either;
 
 /// What can be opened.
 pub const STUDIES: [Content; 4] = [Content::Projections, Content::ListMode, Content::Sweep, Content::Pairs];

@@ -5,7 +5,7 @@ use egui::{RichText, Ui};
 use super::action::StudyAction;
 use super::open::open_pairs::OpenPairs;
 use crate::data::ResponseMatrix;
-use crate::session::{Maker, MatrixFile};
+use crate::session::{MatrixFile, Producer};
 use crate::ui::widgets::format;
 
 /// Returns the facts about the study as names and values.
@@ -26,7 +26,7 @@ pub fn pair_facts(open: &OpenPairs) -> Vec<(&'static str, String)> {
 }
 
 /// Which matrix there is, the one on its way, and the button for another.
-pub fn matrix_ui(open: &OpenPairs, maker: Option<&Maker<MatrixFile>>, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+pub fn matrix_ui(open: &OpenPairs, maker: Option<&Producer<MatrixFile>>, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Matrix").weak());
         let words = open.matrix.as_deref().map_or_else(|| none_yet(open), matrix_words);
@@ -53,7 +53,7 @@ fn none_yet(open: &OpenPairs) -> String {
 }
 
 fn matrix_words(matrix: &ResponseMatrix) -> String {
-    let functions = matrix.basis.kind.words();
+    let functions = matrix.basis.kind.text();
     let elements = format::count(matrix.elements.len() as f64);
     let counts = matrix.made.map_or_else(String::new, |made| format!(", {:.1} counts behind each (mean)", made.effective_counts));
     format!("{elements} elements{counts}; {functions} {} mm apart", format::short_number(matrix.basis.spacing_mm))

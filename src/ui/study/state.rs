@@ -17,9 +17,9 @@ use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
 use crate::io::{self, Correction};
 use crate::montecarlo::TubeRecipe;
 use crate::operator::tubes_fit;
-use crate::plan::{Course, Job, ListFiles, ScanFiles, StudyFiles, SweepFiles};
+use crate::plan::{IterationScheme, Job, ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::scanner::Scanner;
-use crate::session::{Maker, MatrixFile, TubeSource};
+use crate::session::{MatrixFile, Producer, TubeSource};
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// The study that is open and the one that is being read or simulated.
@@ -36,7 +36,7 @@ pub struct StudyState {
     /// Text of the path field.
     pub path_text: String,
     /// Tubes of response that are on their way.
-    pub tube_maker: Option<Maker<TubeSource>>,
+    pub tube_maker: Option<Producer<TubeSource>>,
     /// How they are to be simulated, while that is asked.
     pub tube_form: Option<TubeForm>,
     /// The question how a list is to be read, while it is asked.
@@ -46,7 +46,7 @@ pub struct StudyState {
     /// Whether a run is to start when the tubes or the matrix on their way are there.
     pub starts_when_made: bool,
     /// A matrix that is on its way.
-    pub matrix_maker: Option<Maker<MatrixFile>>,
+    pub matrix_maker: Option<Producer<MatrixFile>>,
     /// What the open scan's images are in Bq/mL.
     pub calibration: Calibration,
 }
@@ -155,8 +155,8 @@ impl StudyState {
     }
 
     /// What the steps of its reconstruction are called and counted by.
-    pub fn course(&self) -> Course {
-        self.open.as_ref().map_or(Course::ITERATIONS, |open| open.study.measured.course())
+    pub fn course(&self) -> IterationScheme {
+        self.open.as_ref().map_or(IterationScheme::ITERATIONS, |open| open.study.measured.course())
     }
 
     /// Along how many axes of the view an object is fitted.

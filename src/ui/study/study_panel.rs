@@ -16,7 +16,7 @@ use super::tubes_panel::tubes_ui;
 use crate::io::Correction;
 use crate::io::formats::{Access, Content, described};
 use crate::plan::ScanFiles;
-use crate::session::{Maker, MatrixFile, TubeSource};
+use crate::session::{MatrixFile, Producer, TubeSource};
 
 /// What the panel shows.
 pub struct StudyView<'a> {
@@ -29,9 +29,9 @@ pub struct StudyView<'a> {
     /// Text of the path field.
     pub path_text: &'a str,
     /// Tubes of response that are on their way.
-    pub tube_maker: Option<&'a Maker<TubeSource>>,
+    pub tube_maker: Option<&'a Producer<TubeSource>>,
     /// A matrix that is on its way.
-    pub matrix_maker: Option<&'a Maker<MatrixFile>>,
+    pub matrix_maker: Option<&'a Producer<MatrixFile>>,
     /// What its images are in Bq/mL.
     pub calibration: Calibration,
     /// Name of the selected region.
@@ -105,7 +105,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
 }
 
 fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
-    ui.label(format!("{} …", loading.source.words()));
+    ui.label(format!("{} …", loading.source.text()));
     let bar = match loading.fraction() {
         Some(fraction) => egui::ProgressBar::new(fraction).show_percentage(),
         None => egui::ProgressBar::new(0.0).animate(true),

@@ -46,7 +46,7 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
         rows.push(("Reference", words));
     }
     if let Some(phase) = &sweep.facts.phase {
-        rows.push(("Complex", phase.words()));
+        rows.push(("Complex", phase.text()));
     }
     rows
 }

@@ -15,7 +15,7 @@ const WIDTH_SHARES: [f32; 2] = [0.32, 0.40];
 /// The tube that is looked at.
 pub fn tube_tab_ui(tubes: &OpenTubes, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let (Some(map), Some(sections)) = (tubes.map(), tubes.sections()) else { return };
-    ui.add(egui::Label::new(words(tubes)).wrap());
+    ui.add(egui::Label::new(text(tubes)).wrap());
     let [across_mm, axial_mm] = [1, 2].map(|axis| tubes.sampling().num[axis] as f64 * tubes.sampling().spacing_mm[axis]);
     let length_mm = tubes.sampling().num[0] as f64 * tubes.sampling().spacing_mm[0];
     let height = ui.available_height();
@@ -38,7 +38,7 @@ pub fn tube_tab_ui(tubes: &OpenTubes, ui: &mut Ui, actions: &mut Vec<StudyAction
 }
 
 /// What is looked at, in plain words.
-fn words(tubes: &OpenTubes) -> String {
+fn text(tubes: &OpenTubes) -> String {
     let [radial, difference] = tubes.selected();
     let [bin_mm, ring_mm] = [tubes.sampling().spacing_mm[1], 2.0 * tubes.sampling().spacing_mm[2]];
     let [across, axial] = tubes.widths_mm().map(|width| width.map_or_else(|| "–".to_owned(), |mm| format!("{mm:.2} mm")));

@@ -4,20 +4,20 @@ use egui::{RichText, Ui};
 
 use super::action::StudyAction;
 use super::open::open_tubes::OpenTubes;
-use crate::session::{Maker, TubeSource};
+use crate::session::{Producer, TubeSource};
 use crate::ui::widgets::format;
 
 /// Which tubes there are, those on their way, and the buttons. `show_timings` = whether times are told.
 pub fn tubes_ui(
     tubes: Option<&OpenTubes>,
-    maker: Option<&Maker<TubeSource>>,
+    maker: Option<&Producer<TubeSource>>,
     show_timings: bool,
     ui: &mut Ui,
     actions: &mut Vec<StudyAction>,
 ) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Tubes").weak());
-        let words = tubes.map_or_else(|| "none yet: a coarse set is used".to_owned(), OpenTubes::words);
+        let words = tubes.map_or_else(|| "none yet: a coarse set is used".to_owned(), OpenTubes::text);
         ui.label(words).on_hover_text(
             "Tubes of response: the sensitivity of crystal pairs around a line. The projector tubes uses them; without any it simulates a coarse set within seconds",
         );
@@ -35,7 +35,7 @@ pub fn tubes_ui(
     });
 }
 
-fn under_way_ui(maker: &Maker<TubeSource>, show_timings: bool, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+fn under_way_ui(maker: &Producer<TubeSource>, show_timings: bool, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let (verb, fraction) = match maker.source() {
         TubeSource::Simulation { .. } => ("Making tubes", maker.fraction()),
         TubeSource::File(_) => ("Reading tubes", None),

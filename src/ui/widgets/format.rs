@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::plan::Course;
+use crate::plan::IterationScheme;
 
 /// A measured value to four significant digits, without an exponent where it can be avoided.
 pub fn value(v: f64) -> String {
@@ -61,7 +61,7 @@ pub fn filtered(fwhm_mm: f64) -> String {
 }
 
 /// What runs along the horizontal axis of a run's curves.
-pub fn axis(course: &Course) -> String {
+pub fn axis(course: &IterationScheme) -> String {
     if course.by_iteration { course.counted.to_owned() } else { format!("{}s", course.counted) }
 }
 

@@ -39,7 +39,7 @@ impl ImageAxes {
     }
 
     /// Numbers along the axes in words: "x 1.0  y 2.0".
-    pub fn words(&self, values: [f64; 3]) -> String {
+    pub fn text(&self, values: [f64; 3]) -> String {
         let each = self.shown().iter().zip(values).map(|(name, value)| format!("{name} {value:.1}"));
         each.collect::<Vec<_>>().join("  ")
     }

@@ -1,6 +1,6 @@
 //! What the whole window is made of: colours and sizes, numbers and axes in words, questions, notices.
 
-pub mod colouring;
+pub mod colour_scale;
 pub mod fields;
 pub mod format;
 pub mod image_axes;

@@ -53,7 +53,7 @@ impl Axes {
     }
 
     /// What is told of the point under the pointer.
-    fn words(&self, hover: &HoverPosition) -> Option<String> {
+    fn text(&self, hover: &HoverPosition) -> Option<String> {
         let HoverPosition::NearDataPoint { plot_name, position, .. } = hover else { return None };
         let [x, y] = [self.scales[0].value(position.x), self.scales[1].value(position.y)].map(super::format::value);
         let unit = if self.y_unit.is_empty() { String::new() } else { format!(" {}", self.y_unit) };
@@ -88,7 +88,7 @@ pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
         plot = plot.y_grid_spacer(decades);
     }
     let axes = axes.clone();
-    plot.label_formatter(move |hover| axes.words(hover))
+    plot.label_formatter(move |hover| axes.text(hover))
 }
 
 /// The axis with short numbers of this unit, where that is per cent.
@@ -209,8 +209,8 @@ mod tests {
     fn a_point_is_told_with_its_values_not_its_places() {
         let axes = Axes { x: "iteration".into(), y_unit: "%", scales: [Scale::Linear, Scale::Logarithmic] };
         let at = |x, y| HoverPosition::NearDataPoint { plot_name: "B1", position: [x, y].into(), index: 0 };
-        assert_eq!(axes.words(&at(3.0, 1.0)).unwrap(), "B1\n10.00 %\niteration 3.000");
-        assert_eq!(axes.words(&HoverPosition::Elsewhere { position: [0.0, 0.0].into() }), None);
+        assert_eq!(axes.text(&at(3.0, 1.0)).unwrap(), "B1\n10.00 %\niteration 3.000");
+        assert_eq!(axes.text(&HoverPosition::Elsewhere { position: [0.0, 0.0].into() }), None);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //! and applies them after drawing.
 
 use super::files::dialogs::FileAction;
-use super::keeping::leaving::LeaveAction;
 use super::keeping::restore::SessionAction;
-use crate::ui::numbers::NumbersTab;
-use crate::ui::numbers::plot_options::PlotAction;
+use super::keeping::unsaved_changes::LeaveAction;
+use crate::ui::plots::BottomTab;
+use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
 use crate::ui::slices::action::ViewAction;
@@ -43,7 +43,7 @@ pub enum Action {
     /// Begins the line to the machine again on which the session is.
     ConnectAgain,
     /// Shows this in the left part of the bottom panel.
-    ShowNumbers(NumbersTab),
+    ShowNumbers(BottomTab),
 }
 
 /// Draws a panel whose actions are of one folder, and adds them to those of all.

@@ -8,10 +8,10 @@ use egui::{Context, Ui};
 
 use super::files::dialogs::Dialogs;
 use super::files::file_jobs::FileJob;
-use super::keeping::leaving::{Leaving, SavedWork};
 use super::keeping::prefs::Preferences;
 use super::keeping::restore::last_session;
 use super::keeping::saved_session::SavedSession;
+use super::keeping::unsaved_changes::{Leaving, SavedWork};
 use super::status::{FrameMeter, MemoryMeter};
 use super::wake::waker;
 use crate::data::{Counts, Notice, Study};
@@ -19,22 +19,22 @@ use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Data, Device, DeviceChoice, Forecast};
 use crate::render::VolumeSlot;
 use crate::session::{Session, SessionOptions, Trace};
-use crate::ui::numbers::NumbersTab;
-use crate::ui::numbers::plot_options::{PlotOptions, ProfileCurves};
-use crate::ui::numbers::profile::{ProfileCache, peak_line};
+use crate::ui::plots::BottomTab;
+use crate::ui::plots::plot_options::{PlotOptions, ProfileCurves};
+use crate::ui::plots::profile::{ProfileCache, peak_line};
 use crate::ui::rois::document::Document;
 use crate::ui::rois::measured::DifferenceTable;
 use crate::ui::rois::state::RoiState;
 use crate::ui::run::curves::Curves;
+use crate::ui::run::displayed_image::DisplayedImage;
 use crate::ui::run::export;
 use crate::ui::run::form::devices::DeviceList;
-use crate::ui::run::likeness::{Likeness, likeness};
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::reference::Reference;
 use crate::ui::run::run_view::RunView;
 use crate::ui::run::runs::Runs;
-use crate::ui::run::shown::Shown;
-use crate::ui::slices::beside::BesideView;
+use crate::ui::run::similarity::{Similarity, likeness};
+use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::slice_paint;
 use crate::ui::slices::slice_paint::Adapter;
 use crate::ui::slices::state::SliceState;
@@ -43,7 +43,7 @@ use crate::ui::study::loader::Source;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_tubes::OpenTubes;
 use crate::ui::study::state::StudyState;
-use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::notices::Notices;
 use crate::ui::widgets::theme;
 
@@ -81,7 +81,7 @@ pub struct App {
     /// The regions' numbers on the difference from the reference's image, while that is shown.
     pub(super) difference: DifferenceTable,
     /// What the left part of the bottom panel shows.
-    pub(super) numbers: NumbersTab,
+    pub(super) numbers: BottomTab,
     pub(super) plots: PlotOptions,
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
@@ -152,13 +152,13 @@ impl App {
         let mut app = Self {
             session,
             study: StudyState::default(),
-            runs: Runs::new(RunView::new(Colouring::automatic(preferences.palette), waker(&ctx)), waker(&ctx)),
+            runs: Runs::new(RunView::new(ColourScale::automatic(preferences.palette), waker(&ctx)), waker(&ctx)),
             slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
             profile: ProfileCache::default(),
             profile_beside: ProfileCache::default(),
             difference: DifferenceTable::default(),
-            numbers: NumbersTab::default(),
+            numbers: BottomTab::default(),
             plots: PlotOptions::default(),
             devices,
             notices: Notices::default(),
@@ -219,7 +219,7 @@ impl App {
     }
 
     /// How like the reference run's the newest image of a race is, or why that is not known; `None` without a race.
-    pub fn likeness(&self) -> Option<Result<Likeness, String>> {
+    pub fn likeness(&self) -> Option<Result<Similarity, String>> {
         likeness(&self.run().live, self.runs.reference())
     }
 
@@ -274,7 +274,7 @@ impl App {
     }
 
     /// The image on the screen.
-    pub fn shown(&self) -> &Shown {
+    pub fn shown(&self) -> &DisplayedImage {
         &self.run().shown
     }
 
@@ -289,7 +289,7 @@ impl App {
     }
 
     /// Palette and window of the image on the screen.
-    pub fn colouring(&self) -> &Colouring {
+    pub fn colouring(&self) -> &ColourScale {
         &self.run().colouring
     }
 
@@ -310,13 +310,13 @@ impl App {
 
     /// Brings everything that is derived from image, run and document up to date.
     fn derive(&mut self, frame: &eframe::Frame, ctx: &Context) {
-        if self.numbers == NumbersTab::Tube
+        if self.numbers == BottomTab::Tube
             && let Some(tubes) = self.study.tubes_mut()
         {
             tubes.update(ctx);
         }
         let run = self.runs.active_mut();
-        if self.numbers == NumbersTab::Sweep
+        if self.numbers == BottomTab::Sweep
             && let Some(open) = self.study.sweep_mut()
         {
             // Of the run that made the image, not of the next one.
@@ -355,7 +355,7 @@ impl App {
         self.profile_beside.update(&self.slices.view, (0, image), beside.map(|(_, volume)| volume), None, scale);
         let own = self.runs.active().shown.volume().zip(beside);
         let own = own.filter(|(own, (_, other))| own.grid.same_as(&other.grid));
-        match own.filter(|_| self.slices.view.beside == BesideView::Difference) {
+        match own.filter(|_| self.slices.view.beside == CompareMode::Difference) {
             Some((own, other)) => {
                 let generation = self.runs.active().shown.generation();
                 self.difference.update(self.rois.masked(), [(generation, own), other]);
@@ -364,7 +364,7 @@ impl App {
         }
         if let Some(state) = frame.wgpu_render_state()
             && let Some((generation, volume)) = beside
-            && self.slices.view.beside != BesideView::Off
+            && self.slices.view.beside != CompareMode::Off
             && self.uploaded_beside != Some(generation)
         {
             self.uploaded_beside = Some(generation);

@@ -10,14 +10,14 @@ use crate::data::{IsocontourRecipe, Notice, RoiShape};
 use crate::measure;
 use crate::session::Control;
 use crate::session::wire::Remote;
-use crate::ui::numbers::NumbersTab;
-use crate::ui::numbers::plot_options::PlotAction;
+use crate::ui::plots::BottomTab;
+use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::rois::state::RoiRequest;
 use crate::ui::run::action::RunAction;
 use crate::ui::run::run_view::{AfterStart, RunInput, RunRequest, RunView};
 use crate::ui::slices::action::ViewAction;
-use crate::ui::slices::beside::BesideView;
+use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::state::ImageView;
 
 impl App {
@@ -80,7 +80,7 @@ impl App {
         match then {
             AfterStart::GoOn => {}
             AfterStart::Step => _ = self.session.send(Control::StepOnce),
-            AfterStart::Compare => (self.numbers, self.slices.view.beside) = (NumbersTab::Compare, BesideView::Sides),
+            AfterStart::Compare => (self.numbers, self.slices.view.beside) = (BottomTab::Compare, CompareMode::Sides),
         }
     }
 

@@ -9,13 +9,13 @@ use egui::Context;
 use super::app::App;
 use crate::data::{Notice, PairCounts, ResponseMatrix};
 use crate::plan::StartInfo;
-use crate::session::{Maker, MatrixFile};
+use crate::session::{MatrixFile, Producer};
 
 impl App {
     /// Begins to read a matrix; one that was on its way is given up.
     pub(super) fn await_matrix(&mut self, ctx: &Context, path: PathBuf) {
         let wake = ctx.clone();
-        self.study.matrix_maker = Some(Maker::start(MatrixFile(path), move || wake.request_repaint()));
+        self.study.matrix_maker = Some(Producer::start(MatrixFile(path), move || wake.request_repaint()));
     }
 
     /// Takes in a matrix that has come; the next start uses it.

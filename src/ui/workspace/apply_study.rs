@@ -6,14 +6,14 @@ use egui::Context;
 
 use super::app::App;
 use super::files::dialogs::FileTask;
-use super::keeping::leaving::Leave;
+use super::keeping::unsaved_changes::Leave;
 use super::wake::waker;
 use crate::data::Notice;
 use crate::io::FileKind;
 use crate::plan::{Acquisition, ListAcquisition, ListFiles, StudyFiles};
 use crate::session::wire::{Remote, RemoteStudy};
 use crate::session::{Control, Feed, TubeSource};
-use crate::ui::numbers::NumbersTab;
+use crate::ui::plots::BottomTab;
 use crate::ui::study::action::StudyAction;
 use crate::ui::study::list_form::ListForm;
 use crate::ui::study::loader::{Follower, Loaded, Source};
@@ -71,7 +71,7 @@ impl App {
             Source::Files(files) if !files.are_followed() => Ok(Source::Elsewhere(files)),
             Source::Elsewhere(_) => Ok(source),
             other => {
-                let (words, host) = (other.words(), remote.host());
+                let (words, host) = (other.text(), remote.host());
                 Err(format!("{words}: not from a window that is connected to {host}; start tomoscope without --connect for that"))
             }
         }
@@ -140,7 +140,7 @@ impl App {
             let _ = self.study.take_matrix(matrix, file);
         }
         if !self.tabs().has(self.numbers) {
-            self.numbers = NumbersTab::Rois;
+            self.numbers = BottomTab::Rois;
         }
         self.keep_fitting_tubes(ctx, tubes);
         if !is_the_same {
@@ -193,10 +193,10 @@ impl App {
             None => {}
         }
         if open.list().is_some() {
-            self.numbers = NumbersTab::Rates;
+            self.numbers = BottomTab::Rates;
         }
         if open.sweep().is_some() {
-            self.numbers = NumbersTab::Sweep;
+            self.numbers = BottomTab::Sweep;
         }
         self.study.open = Some(open);
         notices

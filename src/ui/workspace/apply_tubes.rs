@@ -8,15 +8,15 @@ use egui::Context;
 use super::app::App;
 use crate::data::{Notice, TubeSet};
 use crate::plan::{ProjectorChoice, StartInfo};
-use crate::session::{Maker, TubeSource};
-use crate::ui::numbers::{NumbersTab, TabsOf};
+use crate::session::{Producer, TubeSource};
+use crate::ui::plots::{BottomTab, TabsOf};
 use crate::ui::study::open::open_study::OpenStudy;
 
 impl App {
     /// Begins to make or read tubes; those that were on their way are given up.
     pub(super) fn await_tubes(&mut self, ctx: &Context, source: TubeSource) {
         let wake = ctx.clone();
-        self.study.tube_maker = Some(Maker::start(source, move || wake.request_repaint()));
+        self.study.tube_maker = Some(Producer::start(source, move || wake.request_repaint()));
     }
 
     /// Takes in tubes that have come; the next start uses them.
@@ -59,7 +59,7 @@ impl App {
             self.notify(ctx, Notice::info(format!("tubes of the previous study discarded: {reason}")));
         }
         let scanner = self.study.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().ok());
-        if let Some(TubeSource::Simulation { scanner: simulated, .. }) = self.study.tube_maker.as_ref().map(Maker::source)
+        if let Some(TubeSource::Simulation { scanner: simulated, .. }) = self.study.tube_maker.as_ref().map(Producer::source)
             && scanner.is_none_or(|scanner| scanner.name != simulated.name)
         {
             let text = format!("tubes of {} are no longer made: they do not fit the study that is open now", simulated.title);
@@ -67,7 +67,7 @@ impl App {
             self.notify(ctx, Notice::info(text));
         }
         if !self.tabs().has(self.numbers) {
-            self.numbers = NumbersTab::Rois;
+            self.numbers = BottomTab::Rois;
         }
     }
 

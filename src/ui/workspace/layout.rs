@@ -5,26 +5,26 @@ use egui::Ui;
 use super::actions::{Action, summed};
 use super::app::App;
 use super::files::dialogs;
-use super::keeping::leaving::leaving_ui;
 use super::keeping::restore::offer_ui;
+use super::keeping::unsaved_changes::leaving_ui;
 use super::shortcuts::{KeysView, help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::data::Volume;
 use crate::session::StopRule;
-use crate::ui::numbers::activity_plot::{ActivityView, activity_ui};
-use crate::ui::numbers::compare_panel::{CompareAction, compare_panel_ui};
-use crate::ui::numbers::plots::{KeptCurves, PlotsView, plots_ui};
-use crate::ui::numbers::race_panel::race_panel_ui;
-use crate::ui::numbers::stage_panel::stage_panel_ui;
-use crate::ui::numbers::{NumbersTab, tabs_ui};
+use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
+use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
+use crate::ui::plots::plots::{KeptCurves, PlotsView, plots_ui};
+use crate::ui::plots::race_panel::race_panel_ui;
+use crate::ui::plots::stage_panel::stage_panel_ui;
+use crate::ui::plots::{BottomTab, tabs_ui};
 use crate::ui::rois::roi_panel::{RoiView, roi_ui};
 use crate::ui::run::frame_slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
 use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
-use crate::ui::slices::beside::{Beside, BesideView, beside_ui, usual_difference};
 use crate::ui::slices::chips::{ChipsView, chips_ui};
 use crate::ui::slices::colour_bar::colour_bar_ui;
+use crate::ui::slices::comparison::{Beside, CompareMode, beside_ui, usual_difference};
 use crate::ui::slices::pointer::help_text;
 use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
 use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
@@ -183,7 +183,7 @@ impl App {
             course: self.study.course(),
             axes: self.study.axes(),
             profile: self.profile.profile(),
-            profile_beside: self.runs.beside().and_then(|(_, image)| Some((image.words(), self.profile_beside.profile()?))),
+            profile_beside: self.runs.beside().and_then(|(_, image)| Some((image.text(), self.profile_beside.profile()?))),
             unit: scale.label(),
             filter_mm: self.run().shown.filter_mm(),
             view: &self.slices.view,
@@ -200,27 +200,27 @@ impl App {
                 ui.set_width(size.x);
                 let mut chosen = None;
                 let tabs = |ui: &mut Ui| chosen = tabs_ui(self.numbers, self.tabs(), ui);
-                if self.numbers == NumbersTab::Rois {
+                if self.numbers == BottomTab::Rois {
                     summed(actions, Action::Roi, |actions| roi_ui(&rois, tabs, ui, actions));
                 } else {
                     ui.horizontal(tabs);
                 }
                 actions.extend(chosen.map(Action::ShowNumbers));
                 match self.numbers {
-                    NumbersTab::Rois => {}
-                    NumbersTab::Time => stage_panel_ui(&self.run().live, ui),
-                    NumbersTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
+                    BottomTab::Rois => {}
+                    BottomTab::Time => stage_panel_ui(&self.run().live, ui),
+                    BottomTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
                         summed(actions, Action::Study, |actions| sweep_panel_ui(open, ui, actions));
                     }),
-                    NumbersTab::Tube => match self.study.tubes() {
+                    BottomTab::Tube => match self.study.tubes() {
                         Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
-                    NumbersTab::Rates => {
+                    BottomTab::Rates => {
                         let frames_ms = self.run().forms.settings.frames().unwrap_or_default();
                         self.study.list().into_iter().for_each(|open| rates_ui(open, &frames_ms, ui));
                     }
-                    NumbersTab::Activity => {
+                    BottomTab::Activity => {
                         let facts = self.study.list().map(|open| &*open.list.facts);
                         // Of the scan's counts in so many seconds.
                         let duration_secs = facts.and_then(|facts| facts.duration_ms).map(|ms| ms as f64 / 1e3);
@@ -228,10 +228,10 @@ impl App {
                         let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts, bq_per_ml };
                         summed(actions, Action::Plot, |actions| activity_ui(&view, ui, actions));
                     }
-                    NumbersTab::Compare => {
+                    BottomTab::Compare => {
                         summed(actions, compared, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
                     }
-                    NumbersTab::Race => {
+                    BottomTab::Race => {
                         let likeness = self.likeness();
                         summed(actions, Action::Plot, |actions| {
                             race_panel_ui(&self.run().live, likeness.as_ref(), &plots, ui, actions);
@@ -286,11 +286,11 @@ impl App {
             scrubber_ui(&scrubber, ui, actions);
         });
         if let Some(place) = chips_ui(&self.chips(), ui) {
-            actions.extend((place == Place::MeasuredImage).then_some(Action::ShowNumbers(NumbersTab::Rois)));
+            actions.extend((place == Place::MeasuredImage).then_some(Action::ShowNumbers(BottomTab::Rois)));
             place.lead(ui.ctx());
         }
         if let Some((reference, _)) = self.runs.beside() {
-            let (chosen, name) = (self.slices.view.beside, reference.words());
+            let (chosen, name) = (self.slices.view.beside, reference.text());
             let why_not = self.why_not_beside();
             summed(actions, Action::View, |actions| beside_ui(chosen, &name, why_not, ui, actions));
         }
@@ -301,7 +301,7 @@ impl App {
         };
         let beside = self.beside(volume);
         let colouring = beside.as_ref().map(|beside| beside.colouring(&self.run().colouring));
-        let has_own_window = beside.as_ref().is_some_and(|beside| beside.how == BesideView::Difference);
+        let has_own_window = beside.as_ref().is_some_and(|beside| beside.how == CompareMode::Difference);
         let toolbar = ToolbarView { colouring: colouring.as_ref().unwrap_or(toolbar.colouring), has_own_window, ..toolbar };
         let lines = egui::vec2(ui.available_width(), 3.0 * ui.text_style_height(&egui::TextStyle::Small) + 12.0);
         let area = egui::vec2(ui.available_width(), (ui.available_height() - lines.y).max(50.0));
@@ -363,7 +363,7 @@ impl App {
         ChipsView {
             filter_mm: run.shown.filter_mm(),
             is_unfiltered: self.rois.measure_unfiltered,
-            rules: rules.iter().map(StopRule::words).collect(),
+            rules: rules.iter().map(StopRule::text).collect(),
             bq_per_ml,
             lacks_calibration: is_calibrated && bq_per_ml.is_none() && run.shown_of().is_some(),
             accumulation: shown.and_then(|(id, live)| live.accumulation_of(id.subiteration)),
@@ -374,17 +374,17 @@ impl App {
     /// The image of the reference run beside the one on the screen, where it is to be shown and can be.
     fn beside<'a>(&'a self, volume: &Volume) -> Option<Beside<'a>> {
         let how = self.slices.view.beside;
-        let (_, reference) = self.runs.beside().filter(|_| how != BesideView::Off && self.why_not_beside().is_none())?;
+        let (_, reference) = self.runs.beside().filter(|_| how != CompareMode::Off && self.why_not_beside().is_none())?;
         let other = reference.volume()?;
         let largest_difference = match how {
             // What is no more than rounding has no colour.
-            BesideView::Difference => {
+            CompareMode::Difference => {
                 let rounding = 1e-6 * self.run().colouring.window[1].abs();
                 usual_difference(volume.as_slice(), other.as_slice()).max(rounding)
             }
             _ => 0.0,
         };
-        let names = [format!("run {}, {}", self.run().live.number, self.run().shown_words()), reference.words()];
+        let names = [format!("run {}, {}", self.run().live.number, self.run().shown_words()), reference.text()];
         Some(Beside { how, volume: other, names, largest_difference })
     }
 
@@ -412,7 +412,7 @@ impl App {
     /// What is said where no image is there yet.
     fn waiting_words(&self) -> String {
         match (&self.study.loading, &self.study.open) {
-            (Some(loading), _) => format!("{} …", loading.source.words()),
+            (Some(loading), _) => format!("{} …", loading.source.text()),
             (None, Some(_)) if let Some((what, part, remaining)) = self.run().live.making() => {
                 let remaining = remaining.filter(|_| !self.options.for_pictures);
                 format::under_way(&format!("Making {what}"), Some(part), remaining)

@@ -8,7 +8,7 @@ use egui::Context;
 use super::app::App;
 use crate::data::Notice;
 use crate::session::wire::LineState;
-use crate::session::{EventKind, Frame};
+use crate::session::{EventKind, IterateUpdate};
 use crate::ui::slices::view::slice_index;
 use crate::ui::study::loader::{Loading, Source};
 use crate::ui::study::open::open_study::OpenData;
@@ -120,7 +120,7 @@ impl App {
         run.take_awaited(&self.session);
     }
 
-    fn receive_frame(&mut self, frame: Frame) {
+    fn receive_frame(&mut self, frame: IterateUpdate) {
         let Some(run) = self.runs.of_mut(frame.run) else { return self.session.return_frame(frame) };
         let grid = &frame.volume.grid;
         if run.grid_shown().is_none_or(|shown| shown != grid) {

@@ -11,7 +11,7 @@ use crate::ui::run::frame_series::FrameSeries;
 use crate::ui::run::frame_slider::neighbour as neighbour_frame;
 use crate::ui::run::scrubber::{ScrubberView, neighbour};
 use crate::ui::slices::action::ViewAction;
-use crate::ui::slices::beside::BesideView;
+use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::tool::Tool;
 use crate::ui::study::action::StudyAction;
 use crate::ui::widgets::modal::modal_ui;
@@ -41,7 +41,7 @@ pub struct KeysView<'a> {
     /// The axis across the slice that the pointer was in last.
     pub axis: usize,
     /// How the image of the reference run is shown.
-    pub beside: BesideView,
+    pub beside: CompareMode,
 }
 
 /// All keys.
@@ -218,7 +218,7 @@ mod tests {
             shown: "",
             is_racy: false,
         };
-        let view = KeysView { scrubber: &scrubber, frames: None, is_paused: false, axis: 2, beside: BesideView::Off };
+        let view = KeysView { scrubber: &scrubber, frames: None, is_paused: false, axis: 2, beside: CompareMode::Off };
         let keys: Vec<KeyboardShortcut> =
             groups(&view).into_iter().flat_map(|group| group.shortcuts).flat_map(|shortcut| shortcut.keys).collect();
         for (index, key) in keys.iter().enumerate() {

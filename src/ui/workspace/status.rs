@@ -97,7 +97,7 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
             actions.push(Action::Notice(NoticeAction::ToggleList));
         }
         if let Some(bytes) = view.memory_bytes {
-            ui.label(format!("memory {}", crate::words::bytes(bytes)));
+            ui.label(format!("memory {}", crate::text::bytes(bytes)));
             ui.separator();
         }
         if let Some(frames) = view.frames_per_sec {
@@ -129,7 +129,7 @@ fn remote_ui(remote: &Remote, show_timings: bool, ui: &mut egui::Ui, actions: &m
                 .on_hover_text("Where the run computes, and how long a message and its answer take");
         }
         LineState::Lost { reason } => broken(ui, format!("no connection to {host}, trying again …"), reason),
-        LineState::GivenUp { reason } => {
+        LineState::Failed { reason } => {
             if ui.button("Connect again").clicked() {
                 actions.push(Action::ConnectAgain);
             }
@@ -191,7 +191,7 @@ fn progress_words(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> Str
     }
     let (subsets, course) = (live.num_subsets(), live.course());
     if let Some(num_events) = live.num_events() {
-        return format!("{} · {} of {} events", live.state.label(), course.words(done), format::count(num_events as f64));
+        return format!("{} · {} of {} events", live.state.label(), course.text(done), format::count(num_events as f64));
     }
     if !course.by_iteration {
         let counted = course.counted;

@@ -15,7 +15,7 @@ use tomoscope::data::{Counts, Roi, RoiShape, Study, Volume};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::{Cache, Data, DeviceChoice, Job, RunSettings, SetupProblem, StudyFiles, default_settings, prepare};
 use tomoscope::session::wire::{Dial, Line, LineState, Opener, Remote, RemoteStudy, ServeOptions, WireError, serve};
-use tomoscope::session::{Command, EndReason, Event, EventKind, Frame, RoiSet, Session, SessionOptions, Setup};
+use tomoscope::session::{Command, EndReason, Event, EventKind, IterateUpdate, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
 
 use super::runs::cylinder_study;
@@ -158,7 +158,7 @@ fn start(session: &Session, study: &Arc<Study<Counts>>, num_iterations: usize) -
 }
 
 /// What a run said, to its end, and its last whole image.
-fn watch(session: &Session, run: u64) -> (Vec<EventKind>, Option<Frame>) {
+fn watch(session: &Session, run: u64) -> (Vec<EventKind>, Option<IterateUpdate>) {
     let (mut kinds, mut whole, begun) = (Vec::new(), None, Instant::now());
     let is_end = |kind: &EventKind| matches!(kind, EventKind::Ended(_) | EventKind::Failed(_));
     loop {

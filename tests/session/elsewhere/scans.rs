@@ -11,7 +11,7 @@ use tomoscope::plan::{
     prepare,
 };
 use tomoscope::session::wire::{LineState, RemoteStudy};
-use tomoscope::session::{Command, EventKind, Frame, RoiSet, Session, SessionOptions};
+use tomoscope::session::{Command, EventKind, IterateUpdate, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
 use super::super::lists::{list, read_whole, settings};
@@ -19,7 +19,7 @@ use super::super::script::PATIENCE;
 use super::{Elsewhere, any, real, steps, watch};
 
 /// A run to its end: its events, and its image.
-fn run(session: &Session, job: Job) -> (Vec<EventKind>, Frame) {
+fn run(session: &Session, job: Job) -> (Vec<EventKind>, IterateUpdate) {
     let run = session.send(Command::Start { job, rois: super::super::script::ball(1), paused: false });
     let (kinds, image) = watch(session, run);
     (kinds, image.unwrap())

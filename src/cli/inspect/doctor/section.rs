@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::private::Private;
-use crate::words::bytes;
+use crate::text::bytes;
 
 /// Width of the labels, columns.
 const LABEL_WIDTH: usize = 20;

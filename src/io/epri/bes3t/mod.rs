@@ -254,7 +254,7 @@ pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Study<Sweep>,
 
 /// What is said of complex spectra; `what` says of which.
 pub fn phase_notice(what: &str, phase: &Phase) -> Notice {
-    let text = format!("{what} are {}", phase.words());
+    let text = format!("{what} are {}", phase.text());
     if phase.remainder > LARGE_REMAINDER { Notice::warning(text) } else { Notice::info(text) }
 }
 

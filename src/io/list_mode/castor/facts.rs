@@ -7,7 +7,7 @@ use super::factors::width_mm;
 use super::header::{Header, Tof};
 use super::normalization::{Allowed, PairFactors};
 use super::scanner::Table;
-use crate::data::{Attenuation, ListFacts, Notice, TofFacts};
+use crate::data::{Attenuation, ListMetadata, Notice, TofFacts};
 use crate::io::error::IoError;
 use crate::io::list_mode::options::ListOptions;
 
@@ -15,13 +15,13 @@ use crate::io::list_mode::options::ListOptions;
 ///
 /// # Errors
 /// A normalisation that cannot be read, entries of several pairs that cannot be.
-pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<(ListFacts, Ends), IoError> {
+pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<(ListMetadata, Ends), IoError> {
     let Table { detectors, min_angle_deg } = table;
     let mut ends = Ends::new(detectors);
     ends.gather(header)?;
     let normalization = options.normalization.as_ref().map(|path| PairFactors::read(path, header, &mut ends)).transpose()?;
     let detectors = Arc::new(ends.detectors(header)?);
-    let mut facts = ListFacts::new("CASToR list mode", detectors.clone());
+    let mut facts = ListMetadata::new("CASToR list mode", detectors.clone());
     let mut has_attenuation = header.has_attenuation;
     facts.efficiency = Some(match normalization {
         Some(factors) => {

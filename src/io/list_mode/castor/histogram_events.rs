@@ -10,7 +10,7 @@ use super::header::Header;
 use super::histogram::{Histogram, HistogramBin};
 use super::normalization::PairFactors;
 use super::scanner::table_of;
-use crate::data::{Attenuation, EventChunk, ListFacts, Notice};
+use crate::data::{Attenuation, EventChunk, ListMetadata, Notice};
 use crate::io::error::{IoError, Unsupported};
 use crate::io::list_mode::bytes::ByteStream;
 use crate::io::list_mode::options::ListOptions;
@@ -22,7 +22,7 @@ const MOST_COUNTS: f32 = 16_777_216.0;
 /// The events of a histogram.
 struct HistogramEvents {
     histogram: Histogram,
-    facts: Arc<ListFacts>,
+    facts: Arc<ListMetadata>,
     ends: Ends,
     bin: HistogramBin,
     /// Number of the bin, from 1 on.
@@ -41,7 +41,7 @@ struct HistogramEvents {
 pub(super) fn open(path: &Path, header: &Header, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let histogram = Histogram::open(path, options)?;
     let (facts, ends) = facts(header, table_of(header, options)?, options)?;
-    let mut facts = ListFacts { num_events: None, ..facts };
+    let mut facts = ListMetadata { num_events: None, ..facts };
     facts.format = "CASToR histogram".to_owned();
     facts.tof = histogram.tof();
     let text = "a histogram: each count of a bin is used as one event";
@@ -88,7 +88,7 @@ impl HistogramEvents {
 }
 
 impl EventReader for HistogramEvents {
-    fn facts(&self) -> &Arc<ListFacts> {
+    fn facts(&self) -> &Arc<ListMetadata> {
         &self.facts
     }
 

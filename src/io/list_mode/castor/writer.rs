@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::factors::width_mm;
 use super::header::{Header, Layout, Mode, Tof};
 use super::scanner::CRYSTAL_BYTES;
-use crate::data::{Events, ListFacts};
+use crate::data::{Events, ListMetadata};
 use crate::io::bytes::PendingFile;
 use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{Cylinder, Detectors};
@@ -25,7 +25,7 @@ const SAME_WIDTH: f64 = 1e-4;
 ///
 /// An event's factor is written as its normalisation (with the calibration 1), its background as its random rate.
 pub struct Writer {
-    facts: Arc<ListFacts>,
+    facts: Arc<ListMetadata>,
     header: Header,
     data: PendingFile,
     /// Whether the events that were put first tell these; all others do too.
@@ -50,7 +50,7 @@ impl Writer {
     ///
     /// # Errors
     /// The scanner's name or crystals cannot stand in such files, or the data file cannot be written.
-    pub fn create(path: &Path, facts: Arc<ListFacts>) -> Result<Self, IoError> {
+    pub fn create(path: &Path, facts: Arc<ListMetadata>) -> Result<Self, IoError> {
         let scanner = facts.detectors.name().to_owned();
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '+');
         if scanner.trim() != scanner || scanner.is_empty() || scanner.starts_with('.') || !scanner.chars().all(is_plain) {
@@ -152,7 +152,7 @@ impl Writer {
 }
 
 /// The bytes of events.
-fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u8>) -> Result<(), Unsupported> {
+fn encode(fields: &Fields, facts: &ListMetadata, events: &Events, bytes: &mut Vec<u8>) -> Result<(), Unsupported> {
     let num = events.len();
     let is_told = |values: usize, is_told: bool| values == if is_told { num } else { 0 };
     let factors_told = is_told(events.multiplicative.len(), fields.has_factors) || facts.efficiency.is_some();
@@ -203,7 +203,7 @@ fn encode(fields: &Fields, facts: &ListFacts, events: &Events, bytes: &mut Vec<u
 }
 
 /// Returns the largest axial distance of crystals in coincidence, mm: half a ring more than the largest ring difference.
-fn max_axial_mm(facts: &ListFacts) -> Option<f64> {
+fn max_axial_mm(facts: &ListMetadata) -> Option<f64> {
     let max_ring_difference = facts.sampling?.max_ring_difference;
     let cylinder = Cylinder::recognise(&facts.detectors).ok()?;
     let is_limited = max_ring_difference + 1 < cylinder.num_rings;

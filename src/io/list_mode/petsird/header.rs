@@ -8,7 +8,7 @@ use super::binary::Value;
 use super::coincidences::PairOfTypes;
 use super::efficiency::{Efficiencies, are_in_coincidence};
 use super::geometry::{ModuleType, Transform, crystals};
-use crate::data::{ListFacts, Notice, TofException, TofFacts};
+use crate::data::{ListMetadata, Notice, TofException, TofFacts};
 use crate::geometry::LENGTHS_MM;
 use crate::io::error::{IoError, PetsirdProblem};
 use crate::scanner::Detectors;
@@ -17,7 +17,7 @@ use crate::scanner::Detectors;
 #[derive(Debug)]
 pub struct Header {
     /// What is known beside the events.
-    pub facts: ListFacts,
+    pub facts: ListMetadata,
     /// What the events of types t₁ ≥ t₂ mean, at t₁ (t₁ + 1) / 2 + t₂.
     pub pairs: Vec<PairOfTypes>,
     /// What the user should know.
@@ -35,7 +35,7 @@ impl Header {
         let (types, crystals) = scanner.record("scannerGeometry").and_then(crystals).map_err(&refuse)?;
         let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
         let num_energies = num_energies(scanner, types.len()).map_err(&refuse)?;
-        let mut header = Self { facts: ListFacts::new(format, Arc::new(detectors)), pairs: Vec::new(), notices: Vec::new() };
+        let mut header = Self { facts: ListMetadata::new(format, Arc::new(detectors)), pairs: Vec::new(), notices: Vec::new() };
         header.read_tof(scanner, &types, &num_energies).map_err(&refuse)?;
         header.read_efficiency(scanner, &types, &num_energies).map_err(&refuse)?;
         header.facts.isotope = isotope(value);

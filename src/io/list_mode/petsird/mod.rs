@@ -29,7 +29,7 @@ use self::schema::{MAX_SCHEMA_BYTES, Schema, TypeId};
 use self::walk::{Stop, Walker};
 use super::bytes::ByteStream;
 use super::reader::{EVENTS_AT_ONCE, EventReader};
-use crate::data::{EventChunk, ListFacts, Notice, middle_ms};
+use crate::data::{EventChunk, ListMetadata, Notice, middle_ms};
 use crate::io::error::IoError;
 
 pub use crate::io::error::PetsirdProblem;
@@ -81,7 +81,7 @@ enum Step {
 pub struct PetsirdReader {
     stream: ByteStream,
     schema: Schema,
-    facts: Arc<ListFacts>,
+    facts: Arc<ListMetadata>,
     pairs: Vec<PairOfTypes>,
     /// Names and kinds of time blocks.
     kinds: Vec<(String, Kind)>,
@@ -283,7 +283,7 @@ impl PetsirdReader {
 }
 
 impl EventReader for PetsirdReader {
-    fn facts(&self) -> &Arc<ListFacts> {
+    fn facts(&self) -> &Arc<ListMetadata> {
         &self.facts
     }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::write_header::{Bytes, MAX_WITH_EFFICIENCIES, are_efficiencies_written, header, runs_of_one_size, tof_edges};
-use crate::data::{EventChunk, Events, ListFacts, Notice};
+use crate::data::{EventChunk, Events, ListMetadata, Notice};
 use crate::io::bytes::PendingFile;
 use crate::io::error::{IoError, PetsirdProblem};
 
@@ -59,7 +59,7 @@ impl PetsirdWriter {
     ///
     /// # Errors
     /// It cannot be written; crystals of too many sizes.
-    pub fn create(path: &Path, facts: &ListFacts, block_ms: u32) -> Result<Self, IoError> {
+    pub fn create(path: &Path, facts: &ListMetadata, block_ms: u32) -> Result<Self, IoError> {
         let runs = runs_of_one_size(facts.detectors.crystals());
         if runs.len() > MAX_TYPES {
             let problem = PetsirdProblem::CrystalSizes { found: runs.len(), most: MAX_TYPES };

@@ -2,7 +2,7 @@
 //! numbers, each with a place of its own; so numbers stay what they are. There is one energy bin, of all energies.
 
 use super::MODEL;
-use crate::data::{ListFacts, TofFacts};
+use crate::data::{ListMetadata, TofFacts};
 use crate::scanner::{Crystal, Cylinder};
 
 /// Most crystals of a scanner whose efficiencies are written: those of all pairs take 64 MiB then.
@@ -83,7 +83,7 @@ pub fn tof_edges(tof: &TofFacts) -> Vec<f64> {
 }
 
 /// Everything before the time blocks.
-pub fn header(facts: &ListFacts, runs: &[[usize; 2]], edges_mm: Option<&[f64]>) -> Vec<u8> {
+pub fn header(facts: &ListMetadata, runs: &[[usize; 2]], edges_mm: Option<&[f64]>) -> Vec<u8> {
     let mut bytes = Bytes(super::MAGIC.to_vec());
     bytes.0.extend_from_slice(&super::BINARY_VERSION.to_le_bytes());
     bytes.text(MODEL.trim_end());
@@ -138,7 +138,7 @@ fn modules(bytes: &mut Bytes, crystals: &[Crystal]) {
 }
 
 /// How well pairs count, as values of all pairs; only ones for single crystals where that is not known or too much.
-fn efficiencies(bytes: &mut Bytes, facts: &ListFacts, runs: &[[usize; 2]]) {
+fn efficiencies(bytes: &mut Bytes, facts: &ListMetadata, runs: &[[usize; 2]]) {
     bytes.text("");
     bytes.float(1.0);
     bytes.list(runs.len(), |bytes, ty| bytes.floats((0..runs[ty][1]).map(|_| 1.0)));
@@ -173,6 +173,6 @@ fn efficiencies(bytes: &mut Bytes, facts: &ListFacts, runs: &[[usize; 2]]) {
 }
 
 /// Whether efficiencies are known and not too many.
-pub fn are_efficiencies_written(facts: &ListFacts) -> bool {
+pub fn are_efficiencies_written(facts: &ListMetadata) -> bool {
     (facts.efficiency.is_some() || facts.sampling.is_some()) && facts.detectors.crystals().len() <= MAX_WITH_EFFICIENCIES
 }

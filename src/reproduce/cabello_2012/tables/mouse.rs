@@ -45,7 +45,7 @@ fn add_beds(context: &Context, kind: BasisKind, tables: &mut Tables) -> Result<O
         context.plan.num_iterations,
         context.plan.mouse_decays
     );
-    tables.add(format!("Figure 10. The mouse with {}, bed by bed", kind.words()), values, [remark]);
+    tables.add(format!("Figure 10. The mouse with {}, bed by bed", kind.text()), values, [remark]);
     Ok((num_beds == NUM_BEDS).then_some(whole_s))
 }
 

@@ -24,7 +24,7 @@ use crate::coded::Problem;
 use crate::plan::Job;
 use crate::session::frames::FrameSender;
 use crate::session::history::History;
-use crate::session::measurer::Ask;
+use crate::session::measurer::Query;
 use crate::session::solver::Message;
 use crate::session::{Command, Event, EventKind, RunId, Trace};
 use crate::task::Task;
@@ -48,7 +48,7 @@ const HELD: Duration = Duration::from_secs(30);
 /// What a session's handle gives the thread.
 pub struct Ends {
     pub messages: Receiver<Message>,
-    pub asks: Receiver<Ask>,
+    pub asks: Receiver<Query>,
     pub events: Sender<Event>,
     /// Whole images, and those of which slices have come.
     pub wholes: FrameSender,
@@ -217,7 +217,7 @@ impl Client {
         let mut reason = error.to_string();
         if let Some(mut program) = line.and_then(|line| line.program) {
             if matches!(error, WireError::Closed | WireError::Cut | WireError::Broken(_)) {
-                reason = format!("{reason}; {}", program.words());
+                reason = format!("{reason}; {}", program.text());
             }
             self.left.push(program);
         }
@@ -245,7 +245,7 @@ impl Client {
             self.num_tries += 1;
             self.try_at = Some(Instant::now() + *wait);
         } else {
-            state.line = LineState::GivenUp { reason };
+            state.line = LineState::Failed { reason };
         }
         None
     }

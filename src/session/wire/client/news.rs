@@ -8,7 +8,7 @@ use super::super::studies::on;
 use super::super::{LineState, WireError};
 use super::{Client, Heard, PING_EVERY, TOGETHER};
 use crate::plan::{Forecast, Job};
-use crate::session::{Event, EventKind, Frame, IterateReport, Kept, RunId};
+use crate::session::{Event, EventKind, IterateReport, IterateUpdate, RunId, StoredIterate};
 use crate::task::Task;
 
 /// Longest time that a step or a run can have taken.
@@ -169,9 +169,9 @@ impl Client {
     }
 
     /// A whole image has come.
-    fn take_image(&mut self, frame: Frame, is_past: bool) {
-        let Frame { run, iteration, subiteration, ref volume, extremes, .. } = frame;
-        let kept = Kept { run, iteration, subiteration, volume: Arc::clone(volume), extremes };
+    fn take_image(&mut self, frame: IterateUpdate, is_past: bool) {
+        let IterateUpdate { run, iteration, subiteration, ref volume, extremes, .. } = frame;
+        let kept = StoredIterate { run, iteration, subiteration, volume: Arc::clone(volume), extremes };
         let mut state = self.shared.lock();
         if is_past {
             state.fetched(kept);

@@ -11,9 +11,9 @@ use super::super::{LineState, WireError};
 use super::Client;
 use crate::coded::Problem;
 use crate::plan::{Job, RunSettings};
-use crate::session::measurer::Ask;
+use crate::session::measurer::Query;
 use crate::session::solver::Message;
-use crate::session::{Command, CompareWith, Control, Event, EventKind, Kept, RunId};
+use crate::session::{Command, CompareWith, Control, Event, EventKind, RunId, StoredIterate};
 
 impl Client {
     /// Has something done there, whenever the line holds.
@@ -77,18 +77,18 @@ impl Client {
         remote_settings(job).map_err(|reason| format!("run {run} on {} failed: {reason}", state.host))
     }
 
-    pub(super) fn pass_ask_on(&mut self, ask: Ask) -> Result<(), WireError> {
+    pub(super) fn pass_ask_on(&mut self, ask: Query) -> Result<(), WireError> {
         let mut image = Vec::new();
         let order = match ask {
-            Ask::Rois(run, rois) => Beside::Measure(run, Rois::of(&rois)),
-            Ask::Compare(None) => Beside::Compare(None),
-            Ask::Compare(Some(CompareWith::Run(run))) => Beside::Compare(Some(run)),
-            Ask::Compare(Some(CompareWith::Image(Kept { run, iteration, subiteration, volume, .. }))) => {
+            Query::Rois(run, rois) => Beside::Measure(run, Rois::of(&rois)),
+            Query::Compare(None) => Beside::Compare(None),
+            Query::Compare(Some(CompareWith::Run(run))) => Beside::Compare(Some(run)),
+            Query::Compare(Some(CompareWith::Image(StoredIterate { run, iteration, subiteration, volume, .. }))) => {
                 image = pack(volume.as_slice());
                 Beside::CompareWith { run, iteration, subiteration, grid: volume.grid.clone() }
             }
-            Ask::Peaks(run, line) => Beside::MeasurePeaks(run, line),
-            Ask::CatchUp | Ask::Kept | Ask::Quit => return Ok(()),
+            Query::Peaks(run, line) => Beside::MeasurePeaks(run, line),
+            Query::CatchUp | Query::StoredIterate | Query::Quit => return Ok(()),
         };
         self.order(Order::Beside(order), &image)
     }

@@ -9,7 +9,7 @@ use super::super::messages::{Beside, News, Order, Rois, ToServer, ToWindow};
 use super::Hub;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::{Grid, LENGTHS_MM};
-use crate::session::{Command, CompareWith, Event, EventKind, Kept, PeakLine, RoiSet};
+use crate::session::{Command, CompareWith, Event, EventKind, PeakLine, RoiSet, StoredIterate};
 
 /// Largest side of the square about a line over which is averaged.
 const MAX_WIDTH_MM: f64 = 1000.0;
@@ -79,7 +79,7 @@ impl Hub {
             Beside::Compare(reference) => self.session.compare_with(reference.map(CompareWith::Run)),
             Beside::CompareWith { run, iteration, subiteration, grid } => {
                 let image = image(grid, brings)?;
-                let kept = Kept { run, iteration, subiteration, extremes: image.extremes(), volume: Arc::new(image) };
+                let kept = StoredIterate { run, iteration, subiteration, extremes: image.extremes(), volume: Arc::new(image) };
                 self.session.compare_with(Some(CompareWith::Image(kept)));
             }
             Beside::MeasurePeaks(run, line) if line.is_none_or(can_be) => self.session.measure_peaks(run, line),

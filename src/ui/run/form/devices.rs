@@ -41,7 +41,7 @@ impl DeviceList {
 }
 
 /// A device in words: its name, its number where it has one, and why it cannot be used where it cannot.
-fn words(device: &Device) -> String {
+fn text(device: &Device) -> String {
     let number = if let DeviceChoice::Cuda(number) = device.choice { format!("CUDA {number}: ") } else { String::new() };
     let name = format!("{number}{}", device.name);
     match &device.why_not {
@@ -52,14 +52,14 @@ fn words(device: &Device) -> String {
 
 /// A choice of device in words.
 pub fn device_in_words(devices: &[Device], choice: DeviceChoice) -> String {
-    devices.iter().find(|device| device.choice == choice).map_or_else(|| "other".into(), words)
+    devices.iter().find(|device| device.choice == choice).map_or_else(|| "other".into(), text)
 }
 
 /// The menu of devices; those that cannot be used are grey.
 pub fn device_menu(devices: &[Device], chosen: &mut DeviceChoice, ui: &mut egui::Ui) {
     menu(ui, "Device", &device_in_words(devices, *chosen), |ui| {
         for device in devices {
-            let choice = egui::Button::selectable(*chosen == device.choice, words(device));
+            let choice = egui::Button::selectable(*chosen == device.choice, text(device));
             if ui.add_enabled(device.why_not.is_none(), choice).clicked() {
                 *chosen = device.choice;
             }

@@ -14,7 +14,7 @@ use crate::ui::run::live::LiveRun;
 
 /// What a forecast was made for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ForecastKey {
     /// The settings.
     pub forms: Forms,
     /// Which study, and how many projections or sets of tubes it has got.
@@ -33,7 +33,7 @@ const SHORT_PATIENCE: Duration = Duration::from_millis(500);
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(300);
 
 /// A job, the run whose memory it gets, and where it is to be done if not here.
-type Question = (Asked, Job, Option<Box<StartInfo>>, Option<Remote>);
+type Question = (ForecastKey, Job, Option<Box<StartInfo>>, Option<Remote>);
 
 /// Makes a forecast; `None` where it is unknown, which is no refusal.
 fn make(job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>, patience: Duration) -> Option<Result<Forecast, String>> {
@@ -47,9 +47,9 @@ fn make(job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>, patienc
 /// A thread that makes one forecast at a time.
 pub struct Forecaster {
     questions: Sender<Question>,
-    answers: Receiver<(Asked, Option<Result<Forecast, String>>)>,
+    answers: Receiver<(ForecastKey, Option<Result<Forecast, String>>)>,
     under_way: bool,
-    known: Option<(Asked, Result<Forecast, String>)>,
+    known: Option<(ForecastKey, Result<Forecast, String>)>,
 }
 
 impl Forecaster {
@@ -74,7 +74,7 @@ impl Forecaster {
     }
 
     /// Takes an answer in, and asks again where the question has changed since.
-    pub fn update(&mut self, asked: Asked, job: Result<Job, String>, running: Option<&StartInfo>, remote: Option<&Remote>) {
+    pub fn update(&mut self, asked: ForecastKey, job: Result<Job, String>, running: Option<&StartInfo>, remote: Option<&Remote>) {
         if let Some(answer) = self.answers.try_iter().last() {
             self.under_way = false;
             self.known = answer.1.map(|forecast| (answer.0, forecast));
@@ -92,7 +92,13 @@ impl Forecaster {
     }
 
     /// Why a start would be refused. A refusal that is known is looked at anew: memory may have become free since.
-    pub fn refusal(&mut self, asked: Asked, job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>) -> Option<String> {
+    pub fn refusal(
+        &mut self,
+        asked: ForecastKey,
+        job: &Job,
+        running: Option<&StartInfo>,
+        remote: Option<&Remote>,
+    ) -> Option<String> {
         let is_refused = self.known.as_ref().is_some_and(|(known, forecast)| *known == asked && forecast.is_err());
         if !is_refused {
             return None;
@@ -102,7 +108,7 @@ impl Forecaster {
     }
 
     /// The newest forecast, and what it was made for.
-    pub fn known(&self) -> Option<&(Asked, Result<Forecast, String>)> {
+    pub fn known(&self) -> Option<&(ForecastKey, Result<Forecast, String>)> {
         self.known.as_ref()
     }
 }
@@ -152,19 +158,19 @@ mod tests {
         Job::of(&study, settings)
     }
 
-    fn asked() -> Asked {
-        Asked { forms: Forms::default(), study: (1, 1), running: None }
+    fn asked() -> ForecastKey {
+        ForecastKey { forms: Forms::default(), study: (1, 1), running: None }
     }
 
     #[test]
     fn a_start_is_not_refused_for_what_was_so_before() {
         let mut forecaster = Forecaster::start(|| {});
-        let refused = |asked: Asked| Some((asked, Err("too little memory".to_owned())));
+        let refused = |asked: ForecastKey| Some((asked, Err("too little memory".to_owned())));
         forecaster.known = refused(asked());
         assert_eq!(forecaster.refusal(asked(), &job(), None, None), None);
         assert!(matches!(forecaster.known(), Some((_, Ok(_)))), "it is known anew");
         // A refusal of other settings is none of these.
-        forecaster.known = refused(Asked { study: (2, 1), ..asked() });
+        forecaster.known = refused(ForecastKey { study: (2, 1), ..asked() });
         assert_eq!(forecaster.refusal(asked(), &job(), None, None), None);
         // What would still be refused is.
         let Job { study, settings } = job();
@@ -180,7 +186,7 @@ mod tests {
         forecaster.answers = answers;
         forecaster.known = Some((asked(), Err("too little memory".to_owned())));
         // As if a question had gone to a server that was busy.
-        let changed = || Asked { study: (1, 2), ..asked() };
+        let changed = || ForecastKey { study: (1, 2), ..asked() };
         forecaster.under_way = true;
         sender.send((changed(), None)).unwrap();
         forecaster.update(changed(), Ok(job()), None, None);

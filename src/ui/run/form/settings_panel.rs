@@ -8,10 +8,10 @@ use strum::VariantArray as _;
 use super::devices::{device_in_words, device_menu};
 use super::settings::{Bounds, SettingsForm};
 use crate::plan::{AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, Rays, Value, projector};
+use crate::text::counted;
 use crate::ui::widgets::fields::{menu, name};
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::{format, theme};
-use crate::words::counted;
 
 /// What the rows show.
 pub struct SettingsView<'a> {

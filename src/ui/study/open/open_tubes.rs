@@ -109,7 +109,7 @@ impl OpenTubes {
     }
 
     /// Where they come from, in a few words.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         let Some(made) = &self.set.made else { return "from a file without its simulation settings".into() };
         let isotope = made.isotope.as_deref().unwrap_or("no positron range");
         let shared = made.super_lors.map_or_else(String::new, |shared| format!(", super-LORs of {}", shared.sizes));

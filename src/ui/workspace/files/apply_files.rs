@@ -11,7 +11,7 @@ use crate::io;
 use crate::report::Plot;
 use crate::session::TubeSource;
 use crate::session::wire::Remote;
-use crate::ui::numbers::plot_options::PlotToSave;
+use crate::ui::plots::plot_options::PlotToSave;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::loader::Source;
 use crate::ui::workspace::app::App;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::io::formats::{self, Access, Content, described, extensions};
 use crate::io::{Correction, files_written};
 use crate::task::BackgroundTask;
-use crate::ui::numbers::plot_options::PlotToSave;
+use crate::ui::plots::plot_options::PlotToSave;
 use crate::ui::rois::action::NemaStandard;
 use crate::ui::study::list_form::ListTable;
 use crate::ui::study::openable::{STUDIES, studies};

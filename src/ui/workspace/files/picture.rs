@@ -12,7 +12,7 @@ use egui::{Context, Popup, RawInput, Rect, TextureId};
 use super::dialogs::FileTask;
 use crate::io::{Picture, write_png};
 use crate::render::{Offscreen, RenderError, VolumeSlot};
-use crate::ui::slices::beside::BesideView;
+use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::slice_paint;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::picture_area::PictureArea;
@@ -116,7 +116,7 @@ impl App {
 
     /// Gives a renderer the images that the views show.
     fn upload_to(&self, renderer: &mut Renderer, state: &RenderState) -> Result<(), RenderError> {
-        let beside = self.runs.beside().filter(|_| self.slices.view.beside != BesideView::Off);
+        let beside = self.runs.beside().filter(|_| self.slices.view.beside != CompareMode::Off);
         let beside = beside.and_then(|(_, image)| image.volume());
         let volumes = [(VolumeSlot::First, self.run().shown.volume()), (VolumeSlot::Second, beside)];
         for (slot, volume) in volumes.into_iter().filter_map(|(slot, volume)| Some((slot, volume?))) {

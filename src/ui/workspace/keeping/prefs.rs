@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::render::{Interpolation, Palette};
-use crate::ui::slices::cells::Layout;
-use crate::ui::slices::turned::TurnedContent;
+use crate::ui::slices::rotatable_view::RotatableContent;
 use crate::ui::slices::view::ViewState;
+use crate::ui::slices::view_layout::Layout;
 
 /// Key in the window's storage.
 const KEY: &str = "tomoscope";
@@ -28,7 +28,7 @@ pub struct Preferences {
     /// Where the views are.
     pub layout: Layout,
     /// What the view that can be turned shows.
-    pub turned: TurnedContent,
+    pub turned: RotatableContent,
     /// Whether the crosshair is shown.
     pub show_crosshair: bool,
 }
@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn views_are_laid_out_again_as_they_were() {
         let mut storage = Memory::default();
-        let view = ViewState { layout: Layout::Row, turned: TurnedContent::Oblique, show_crosshair: false, ..Default::default() };
+        let view =
+            ViewState { layout: Layout::Row, turned: RotatableContent::Oblique, show_crosshair: false, ..Default::default() };
         let mut preferences = Preferences::default();
         preferences.remember(Path::new("a"));
         preferences.save(Palette::HotMetalBlue, &view, &mut storage);

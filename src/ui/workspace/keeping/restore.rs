@@ -4,8 +4,8 @@ use std::path::Path;
 
 use egui::{Context, RichText, Ui};
 
-use super::leaving::Leave;
 use super::saved_session::{SavedNumbers, SavedRun, SavedSession, SavedStudy};
+use super::unsaved_changes::Leave;
 use crate::data::Notice;
 use crate::io::rois::RoiEntry;
 use crate::io::session_text;
@@ -191,7 +191,7 @@ impl App {
 /// The offer to go on with the last session.
 pub fn offer_ui(session: &SavedSession, ui: &mut Ui, actions: &mut Vec<Action>) {
     egui::Frame::group(ui.style()).show(ui, |ui| {
-        let words = format!("Last session: {}", session.words());
+        let words = format!("Last session: {}", session.label());
         ui.add(egui::Label::new(RichText::new(words).small()).wrap()).on_hover_text(format!("Kept at {}", session.saved));
         ui.horizontal(|ui| {
             let help = "Opens its study and reconstructs it with its settings, regions, views and plots";

@@ -25,15 +25,16 @@ use crate::data::Roi;
 use crate::io::rois::{self, RoiEntry};
 use crate::io::{IoError, RoiProblem, session_text};
 use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
-use crate::ui::numbers::NumbersTab;
-use crate::ui::numbers::plot_options::PlotOptions;
+use crate::text::counted;
+use crate::ui::plots::BottomTab;
+use crate::ui::plots::plot_options::PlotOptions;
 use crate::ui::rois::measured::RoiLabels;
 use crate::ui::run::form::forms::Forms;
 use crate::ui::run::form::settings::SettingsForm;
 use crate::ui::run::form::stop_form::StopForm;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::loader::{BUILT_IN, Source};
-use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::fields::held_within;
 
 /// The user's work.
@@ -53,7 +54,7 @@ pub struct SavedSession {
     /// What the slices show.
     pub view: ViewState,
     /// Palette and window.
-    pub colouring: Colouring,
+    pub colouring: ColourScale,
     /// Which curves are drawn.
     pub plots: PlotOptions,
     /// Settings of the runs that there were, oldest first.
@@ -93,7 +94,7 @@ enum SavedSource {
 #[serde(default)]
 pub struct SavedNumbers {
     /// What it shows.
-    pub tab: NumbersTab,
+    pub tab: BottomTab,
     /// Beside which outlines numbers stand.
     pub labels: RoiLabels,
     /// Whether the table leaves the filter on the image out.
@@ -265,10 +266,9 @@ impl SavedSession {
         rois::of_entries(&self.roi)
     }
 
-    /// What it is, in words.
-    pub fn words(&self) -> String {
-        let number = |count: usize, of: &str| format!("{count} {of}{}", if count == 1 { "" } else { "s" });
-        format!("{}, {}, {}", self.study.title, number(self.runs.len(), "run"), number(self.roi.len(), "region"))
+    /// Title of the study, number of runs and of regions.
+    pub fn label(&self) -> String {
+        format!("{}, {}, {}", self.study.title, counted(self.runs.len(), "run"), counted(self.roi.len(), "region"))
     }
 
     /// What a text can hold and nothing in the window would make is put right.

@@ -9,26 +9,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::BackendError;
-use super::meeting::{Meeting, Share};
-use super::room;
+use super::collective::{Collective, Shard};
+use super::rendezvous;
 
 /// A member's place in a team; or that there is none.
 #[derive(Clone, Debug, Default)]
-pub struct Team(Option<Member>);
+pub struct PeerGroup(Option<Member>);
 
 #[derive(Clone, Debug)]
 struct Member {
-    meeting: Arc<dyn Meeting>,
+    meeting: Arc<dyn Collective>,
     /// Before that each works for itself: what is tried beforehand is tried by one.
     is_assembled: Arc<AtomicBool>,
 }
 
-impl Team {
+impl PeerGroup {
     /// Nobody else.
-    pub const ALONE: Team = Team(None);
+    pub const ALONE: PeerGroup = PeerGroup(None);
 
     /// A member of those who meet there, once they have assembled.
-    pub fn of(meeting: Arc<dyn Meeting>) -> Self {
+    pub fn of(meeting: Arc<dyn Collective>) -> Self {
         Self(Some(Member { meeting, is_assembled: Arc::default() }))
     }
 
@@ -37,15 +37,21 @@ impl Team {
     ///
     /// # Errors
     /// Another process has left or is out of reach.
-    pub fn of_threads(among: &Team, count: usize, let_go: impl Fn() + Send + Sync + 'static) -> Result<Vec<Team>, BackendError> {
+    pub fn of_threads(
+        among: &PeerGroup,
+        count: usize,
+        let_go: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Vec<PeerGroup>, BackendError> {
         match (among.place(), count) {
-            (None, 0 | 1) => Ok(vec![Team::ALONE]),
-            (beyond, _) => Ok(room::places(count, beyond.cloned(), Box::new(let_go))?.into_iter().map(Team::of).collect()),
+            (None, 0 | 1) => Ok(vec![PeerGroup::ALONE]),
+            (beyond, _) => {
+                Ok(rendezvous::places(count, beyond.cloned(), Box::new(let_go))?.into_iter().map(PeerGroup::of).collect())
+            }
         }
     }
 
     /// Where the others will be met, if there are any.
-    pub fn place(&self) -> Option<&Arc<dyn Meeting>> {
+    pub fn place(&self) -> Option<&Arc<dyn Collective>> {
         self.0.as_ref().map(|member| &member.meeting)
     }
 
@@ -57,12 +63,12 @@ impl Team {
     }
 
     /// The member's share of the data.
-    pub fn share(&self) -> Share {
-        self.0.as_ref().map_or(Share::WHOLE, |member| member.meeting.share())
+    pub fn shard(&self) -> Shard {
+        self.0.as_ref().map_or(Shard::WHOLE, |member| member.meeting.shard())
     }
 
     /// Where the others are met, if there are any and all have assembled.
-    pub fn meeting(&self) -> Option<&dyn Meeting> {
+    pub fn meeting(&self) -> Option<&dyn Collective> {
         let member = self.0.as_ref().filter(|member| member.is_assembled.load(Ordering::Relaxed))?;
         Some(&*member.meeting)
     }
@@ -112,13 +118,14 @@ mod tests {
 
     use super::*;
 
-    fn together<T: Send>(count: usize, work: impl Fn(Team) -> T + Sync) -> Vec<T> {
+    fn together<T: Send>(count: usize, work: impl Fn(PeerGroup) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
-            let start = |team: Team| {
+            let start = |team: PeerGroup| {
                 team.assemble();
                 scope.spawn(|| work(team))
             };
-            let threads: Vec<_> = Team::of_threads(&Team::ALONE, count, || {}).unwrap().into_iter().map(start).collect();
+            let threads: Vec<_> =
+                PeerGroup::of_threads(&PeerGroup::ALONE, count, || {}).unwrap().into_iter().map(start).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
     }
@@ -127,9 +134,9 @@ mod tests {
     fn all_members_have_the_same_sums_in_the_order_of_the_members() {
         for count in [2, 3, 5] {
             let found = together(count, |team| {
-                let own = team.share().index as f64;
+                let own = team.shard().index as f64;
                 let mut image = vec![1e-3_f32 + 1e4 * own as f32; 7];
-                let mut integers = [u64::MAX - team.share().index as u64, 1];
+                let mut integers = [u64::MAX - team.shard().index as u64, 1];
                 for _ in 0..200 {
                     assert_eq!(team.sums([own, 1.0]).unwrap(), [(count * (count - 1) / 2) as f64, count as f64]);
                     assert_eq!(team.largest(own as f32).unwrap(), count as f32 - 1.0);
@@ -151,11 +158,11 @@ mod tests {
     fn whoever_leaves_lets_the_others_go() {
         let num_let_go = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&num_let_go);
-        let teams = Team::of_threads(&Team::ALONE, 3, move || _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
-        teams.iter().for_each(Team::assemble);
+        let teams = PeerGroup::of_threads(&PeerGroup::ALONE, 3, move || _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
+        teams.iter().for_each(PeerGroup::assemble);
         for round in 0..50 {
             let outcomes: Vec<bool> = std::thread::scope(|scope| {
-                let meet = |team: &Team| (0..10).all(|_| team.sums([1.0]).is_ok());
+                let meet = |team: &PeerGroup| (0..10).all(|_| team.sums([1.0]).is_ok());
                 let threads: Vec<_> = teams[..2].iter().map(|team| scope.spawn(move || meet(team))).collect();
                 assert!((0..5).all(|_| teams[2].sums([1.0]).is_ok()));
                 teams[2].meeting().unwrap().leave(round % 2 == 0);
@@ -169,18 +176,21 @@ mod tests {
 
     #[test]
     fn before_they_assemble_each_works_alone() {
-        let team = &Team::of_threads(&Team::ALONE, 2, || {}).unwrap()[1];
-        assert_eq!((team.share(), team.sums([3.0]), team.largest(2.0)), (Share { index: 1, count: 2 }, Ok([3.0]), Ok(2.0)));
-        assert_eq!((Team::ALONE.share(), Team::of_threads(&Team::ALONE, 1, || {}).unwrap().len()), (Share::WHOLE, 1));
+        let team = &PeerGroup::of_threads(&PeerGroup::ALONE, 2, || {}).unwrap()[1];
+        assert_eq!((team.shard(), team.sums([3.0]), team.largest(2.0)), (Shard { index: 1, count: 2 }, Ok([3.0]), Ok(2.0)));
+        assert_eq!(
+            (PeerGroup::ALONE.shard(), PeerGroup::of_threads(&PeerGroup::ALONE, 1, || {}).unwrap().len()),
+            (Shard::WHOLE, 1)
+        );
     }
     /// Two processes, here played by threads, of one and of three members.
-    fn of_processes<T: Send>(work: impl Fn(Team) -> T + Sync) -> Vec<T> {
+    fn of_processes<T: Send>(work: impl Fn(PeerGroup) -> T + Sync) -> Vec<T> {
         let work = &work;
-        let process = |process: Team| {
-            let count = 1 + 2 * process.share().index;
-            let members = Team::of_threads(&process, count, || {}).unwrap();
+        let process = |process: PeerGroup| {
+            let count = 1 + 2 * process.shard().index;
+            let members = PeerGroup::of_threads(&process, count, || {}).unwrap();
             std::thread::scope(|scope| {
-                let start = |team: Team| {
+                let start = |team: PeerGroup| {
                     team.assemble();
                     scope.spawn(|| work(team))
                 };
@@ -194,7 +204,7 @@ mod tests {
     #[test]
     fn threads_of_several_processes_are_one_team() {
         let found = of_processes(|team| {
-            let Share { index, count } = team.share();
+            let Shard { index, count } = team.shard();
             assert_eq!(count, 4);
             let mut image = vec![0.5 + index as f32; 5];
             let mut integers = [u64::MAX - index as u64, 1];
@@ -219,12 +229,12 @@ mod tests {
             let outcomes = of_processes(|team| {
                 for round in 0..20 {
                     assert_eq!(team.sums([1.0]).unwrap(), [4.0]);
-                    if team.share().index == leaver && round == 12 {
+                    if team.shard().index == leaver && round == 12 {
                         team.meeting().unwrap().leave(true);
                         return round;
                     }
                     if round >= 12 {
-                        assert_eq!(team.sums([1.0]), Err(BackendError::Left));
+                        assert_eq!(team.sums([1.0]), Err(BackendError::PeerAborted));
                         return round;
                     }
                 }

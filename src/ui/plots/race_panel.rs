@@ -7,8 +7,8 @@ use super::plot_options::PlotAction;
 use super::plots::PlotsView;
 use crate::recon::RaceReport;
 use crate::ui::run::curves::{Curves, Pieces};
-use crate::ui::run::likeness::Likeness;
 use crate::ui::run::live::LiveRun;
+use crate::ui::run::similarity::Similarity;
 use crate::ui::widgets::theme;
 
 /// Width of the numbers, points.
@@ -48,9 +48,9 @@ fn figures(race: &RaceReport) -> [Figure; 3] {
 const LIKENESS_HELP: &str = "Correlation over all voxels of this image with that of the reference run after as many iterations, if that run lost nothing; its other settings are listed under Compare. 100 % = the race condition does no harm";
 
 /// How like its race-free image the image is, or why that is not known.
-fn likeness_figure(likeness: &Result<Likeness, String>) -> (String, String, String) {
+fn likeness_figure(likeness: &Result<Similarity, String>) -> (String, String, String) {
     match likeness {
-        Ok(Likeness { reference, iteration, correlation }) => {
+        Ok(Similarity { reference, iteration, correlation }) => {
             let name = format!("CC with race-free run {reference}, iteration {iteration}");
             (name, format!("{:.4} %", 100.0 * correlation), LIKENESS_HELP.to_owned())
         }
@@ -63,7 +63,7 @@ fn likeness_figure(likeness: &Result<Likeness, String>) -> (String, String, Stri
 /// Numbers and curves; `likeness` = how like its race-free image the image is, or why that is not known.
 pub fn race_panel_ui(
     live: &LiveRun,
-    likeness: Option<&Result<Likeness, String>>,
+    likeness: Option<&Result<Similarity, String>>,
     view: &PlotsView,
     ui: &mut Ui,
     actions: &mut Vec<PlotAction>,
@@ -94,7 +94,7 @@ fn quiet_words(live: &LiveRun) -> String {
     }
 }
 
-fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, likeness: Option<&Result<Likeness, String>>, ui: &mut Ui) {
+fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, likeness: Option<&Result<Similarity, String>>, ui: &mut Ui) {
     let colours = theme::colours(ui.visuals());
     match race {
         Some(race) => {

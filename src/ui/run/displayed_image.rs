@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::data::{Extremes, Volume};
-use crate::plan::Course;
+use crate::plan::IterationScheme;
 use crate::render::Palette;
-use crate::session::{Frame, Kept, RunId};
-use crate::ui::widgets::colouring::{TopShare, has_negative};
+use crate::session::{IterateUpdate, RunId, StoredIterate};
+use crate::ui::widgets::colour_scale::{WindowPercentile, has_negative};
 
 /// Values looked at for the automatic window.
 const NUM_SAMPLED: usize = 200_000;
@@ -28,10 +28,10 @@ pub struct IterateId {
 
 impl IterateId {
     /// What it is called, in a run with so many steps an iteration.
-    pub fn words(&self, course: &Course, num_subsets: usize) -> String {
+    pub fn text(&self, course: &IterationScheme, num_subsets: usize) -> String {
         match (self.subiteration, self.subiteration % num_subsets) {
             (0, _) if !course.by_iteration => format!("no {} yet", course.counted),
-            (number, _) if !course.by_iteration => course.words(number),
+            (number, _) if !course.by_iteration => course.text(number),
             (0, _) => "start image".to_owned(),
             (_, 0) => format!("iteration {}", self.iteration),
             (_, subset) => format!("iteration {}, after subset {subset} of {num_subsets}", self.iteration),
@@ -65,8 +65,8 @@ pub struct Past {
     pub extremes: Extremes,
 }
 
-impl From<Kept> for Past {
-    fn from(Kept { run, iteration, subiteration, volume, extremes }: Kept) -> Self {
+impl From<StoredIterate> for Past {
+    fn from(StoredIterate { run, iteration, subiteration, volume, extremes }: StoredIterate) -> Self {
         Self { id: IterateId { run, iteration, subiteration }, volume, extremes }
     }
 }
@@ -76,10 +76,10 @@ type Given = (u64, Option<(IterateId, [usize; 3])>);
 
 /// The image on the screen.
 #[derive(Default)]
-pub struct Shown {
-    newest: Option<Frame>,
+pub struct DisplayedImage {
+    newest: Option<IterateUpdate>,
     /// One that is newer, of which only slices have come yet: it is looked at, and no numbers are taken from it.
-    ahead: Option<Frame>,
+    ahead: Option<IterateUpdate>,
     past: Option<Past>,
     filtered: Option<Filtered>,
     generation: u64,
@@ -90,12 +90,12 @@ pub struct Shown {
     usual: [f32; 2],
     /// The ends of the share that the window is to show, and that share.
     cut: [f32; 2],
-    top: TopShare,
+    top: WindowPercentile,
 }
 
-impl Shown {
+impl DisplayedImage {
     /// Forgets all images; the newest frame comes back, to be returned to the session.
-    pub fn clear(&mut self) -> Option<Frame> {
+    pub fn clear(&mut self) -> Option<IterateUpdate> {
         let frame = self.newest.take();
         *self = Self { generation: self.generation + 1, uploaded: self.uploaded, top: self.top, ..Self::default() };
         frame
@@ -109,7 +109,7 @@ impl Shown {
     }
 
     /// Takes the newest frame in; the one before comes back, to be returned to the session.
-    pub fn set_newest(&mut self, frame: Frame) -> Option<Frame> {
+    pub fn set_newest(&mut self, frame: IterateUpdate) -> Option<IterateUpdate> {
         if frame.slices.is_some() {
             return self.set_ahead(frame);
         }
@@ -125,7 +125,7 @@ impl Shown {
     }
 
     /// Takes in a frame of which only slices have come, if it is newer than the newest; the one that is not needed comes back.
-    fn set_ahead(&mut self, frame: Frame) -> Option<Frame> {
+    fn set_ahead(&mut self, frame: IterateUpdate) -> Option<IterateUpdate> {
         if self.newest.as_ref().is_some_and(|newest| !is_before(newest, &frame)) {
             return Some(frame);
         }
@@ -144,7 +144,7 @@ impl Shown {
     }
 
     /// The image of which only slices have come, where it is drawn: through this voxel, without a filter.
-    fn drawn_ahead(&self, slices: Option<[usize; 3]>) -> Option<&Frame> {
+    fn drawn_ahead(&self, slices: Option<[usize; 3]>) -> Option<&IterateUpdate> {
         let is_drawn = self.past.is_none() && self.filtered.is_none();
         self.ahead.as_ref().filter(|ahead| is_drawn && slices.is_some() && ahead.slices == slices)
     }
@@ -238,12 +238,12 @@ impl Shown {
         self.past.is_some()
     }
 
-    /// Grows with each change of [`Shown::volume`].
+    /// Grows with each change of [`DisplayedImage::volume`].
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// The image to be drawn ([`Shown::drawn`]) and which iterate it is, if it was not given out since it changed.
+    /// The image to be drawn ([`DisplayedImage::drawn`]) and which iterate it is, if it was not given out since it changed.
     pub fn take_for_upload(&mut self, slices: Option<[usize; 3]>) -> Option<(IterateId, &Volume)> {
         let ahead = self.ahead_id(slices).zip(slices);
         if self.uploaded == (self.generation, ahead) {
@@ -259,7 +259,7 @@ impl Shown {
     }
 
     /// The window is to show this share of the values.
-    pub fn set_top(&mut self, top: TopShare) {
+    pub fn set_top(&mut self, top: WindowPercentile) {
         if self.top != top {
             self.top = top;
             self.measure_ends();
@@ -286,7 +286,7 @@ impl Shown {
             return;
         }
         if let Some((volume, Extremes { low, high, .. })) = self.volume().zip(extremes) {
-            let usual = ends(volume, high, TopShare::NearlyAll);
+            let usual = ends(volume, high, WindowPercentile::NearlyAll);
             (self.range, self.usual) = ([low, high], usual);
             self.measure_ends();
         }
@@ -294,14 +294,14 @@ impl Shown {
 
     /// The ranges of an image of which only slices have come, and no other of its run.
     fn measure(&mut self, volume: &Volume, Extremes { low, high, .. }: Extremes) {
-        (self.range, self.usual) = ([low, high], ends(volume, high, TopShare::NearlyAll));
-        self.cut = if self.top == TopShare::NearlyAll { self.usual } else { ends(volume, high, self.top) };
+        (self.range, self.usual) = ([low, high], ends(volume, high, WindowPercentile::NearlyAll));
+        self.cut = if self.top == WindowPercentile::NearlyAll { self.usual } else { ends(volume, high, self.top) };
     }
 
     /// Finds the ends of the share that the window is to show.
     fn measure_ends(&mut self) {
         let cut = match self.top {
-            TopShare::NearlyAll => self.usual,
+            WindowPercentile::NearlyAll => self.usual,
             top => self.volume().map_or(self.usual, |volume| ends(volume, self.range[1], top)),
         };
         self.cut = cut;
@@ -309,23 +309,23 @@ impl Shown {
 }
 
 /// Which iterate a frame is.
-fn id_of(frame: &Frame) -> IterateId {
+fn id_of(frame: &IterateUpdate) -> IterateId {
     IterateId { run: frame.run, iteration: frame.iteration, subiteration: frame.subiteration }
 }
 
 /// Whether a frame is of an earlier run than another, or of an earlier step.
-fn is_before(frame: &Frame, other: &Frame) -> bool {
+fn is_before(frame: &IterateUpdate, other: &IterateUpdate) -> bool {
     (frame.run, frame.subiteration) < (other.run, other.subiteration)
 }
 
 /// The values that a share of all lie above and below, of which `high` is the largest. Values of 0, outside the field of view,
 /// count only where the share is nearly all.
-fn ends(volume: &Volume, high: f32, top: TopShare) -> [f32; 2] {
+fn ends(volume: &Volume, high: f32, top: WindowPercentile) -> [f32; 2] {
     let [num_x, num_y, num_z] = volume.grid.size;
     let ends = (END_SLICES * num_z as f64) as usize * num_x * num_y;
     let inner = &volume.as_slice()[ends..volume.as_slice().len().saturating_sub(ends)];
     let stride = (inner.len() / NUM_SAMPLED).max(1) | 1;
-    let counts_zeros = top == TopShare::NearlyAll;
+    let counts_zeros = top == WindowPercentile::NearlyAll;
     let mut sample: Vec<f32> =
         inner.iter().step_by(stride).copied().filter(|v| v.is_finite() && (counts_zeros || *v != 0.0)).collect();
     if sample.is_empty() {
@@ -345,10 +345,10 @@ mod tests {
     use super::*;
     use crate::geometry::Grid;
 
-    fn frame(subiteration: usize) -> Frame {
+    fn frame(subiteration: usize) -> IterateUpdate {
         let grid = Grid::centred([4, 4, 4], [1.0; 3]).unwrap();
         let volume = Volume::filled(grid, subiteration as f32);
-        Frame {
+        IterateUpdate {
             run: 1,
             iteration: subiteration,
             subiteration,
@@ -360,12 +360,12 @@ mod tests {
 
     #[test]
     fn each_image_is_uploaded_once_and_the_past_hides_the_newest() {
-        let mut shown = Shown::default();
+        let mut shown = DisplayedImage::default();
         assert!(shown.set_newest(frame(1)).is_none());
         assert!(shown.take_for_upload(None).is_some());
         assert!(shown.take_for_upload(None).is_none());
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
-        let Frame { volume, extremes, .. } = frame(7);
+        let IterateUpdate { volume, extremes, .. } = frame(7);
         shown.set_past(Some(Past { id, volume, extremes }));
         assert_eq!(shown.take_for_upload(None).map(|(_, v)| v.as_slice()[0]), Some(7.0));
         assert_eq!(shown.set_newest(frame(2)).map(|f| f.subiteration), Some(1));
@@ -379,16 +379,17 @@ mod tests {
     #[test]
     fn slices_are_drawn_ahead_and_numbers_are_those_of_whole_images() {
         let at = [1, 2, 3];
-        let sliced = |subiteration| Frame { slices: Some(at), ..frame(subiteration) };
+        let sliced = |subiteration| IterateUpdate { slices: Some(at), ..frame(subiteration) };
         let value = |volume: Option<&Volume>| volume.map(|volume| volume.as_slice()[0]);
-        let mut shown = Shown::default();
+        let mut shown = DisplayedImage::default();
         assert!(shown.set_newest(sliced(1)).is_none());
         assert_eq!((value(shown.volume()), shown.id()), (None, None));
         let others = [None, Some([0; 3])].map(|slices| value(shown.drawn(slices)));
         assert_eq!((value(shown.drawn(Some(at))), others), (Some(1.0), [None, None]), "only where they are looked at");
         assert_eq!(shown.range, [1.0, 1.0]);
-        let given =
-            |shown: &mut Shown| shown.take_for_upload(Some(at)).map(|(id, volume)| (id.subiteration, volume.as_slice()[0]));
+        let given = |shown: &mut DisplayedImage| {
+            shown.take_for_upload(Some(at)).map(|(id, volume)| (id.subiteration, volume.as_slice()[0]))
+        };
         assert_eq!((given(&mut shown), given(&mut shown)), (Some((1, 1.0)), None));
         assert_eq!(shown.given_ahead().map(|id| id.subiteration), Some(1));
         // The whole of it takes their place; those of a later one are ahead again, also of a whole one between them.
@@ -402,16 +403,16 @@ mod tests {
         // What is looked at elsewhere is of the whole one.
         assert_eq!(shown.take_for_upload(Some([0; 3])).map(|(id, _)| id.subiteration), Some(2));
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
-        let Frame { volume, extremes, .. } = frame(7);
+        let IterateUpdate { volume, extremes, .. } = frame(7);
         shown.set_past(Some(Past { id, volume, extremes }));
         assert_eq!(given(&mut shown), Some((0, 7.0)));
     }
 
     #[test]
     fn what_is_said_of_an_image_is_true_while_the_next_is_filtered() {
-        let mut shown = Shown::default();
+        let mut shown = DisplayedImage::default();
         let filtered = |run, subiteration, fwhm_mm| {
-            let Frame { volume, .. } = frame(subiteration);
+            let IterateUpdate { volume, .. } = frame(subiteration);
             let mut smooth = (*volume).clone();
             smooth.as_mut_slice().fill(0.5);
             let id = IterateId { run, iteration: subiteration, subiteration };
@@ -424,14 +425,14 @@ mod tests {
         shown.set_filtered(filtered(1, 1, 4.0));
         shown.set_newest(frame(2));
         let value = |volume: Option<&Volume>| volume.map(|volume| volume.as_slice()[0]);
-        let on_screen = |shown: &Shown| (shown.filter_mm(), shown.id().map(|id| id.subiteration));
+        let on_screen = |shown: &DisplayedImage| (shown.filter_mm(), shown.id().map(|id| id.subiteration));
         assert_eq!(on_screen(&shown), (Some(4.0), Some(1)), "the second is not filtered yet");
         assert_eq!((value(shown.volume()), value(shown.unfiltered())), (Some(0.5), Some(1.0)));
         assert_eq!(shown.chosen().map(|(id, _)| id.subiteration), Some(2));
         shown.set_filtered(filtered(1, 2, 6.0));
         assert_eq!(on_screen(&shown), (Some(6.0), Some(2)));
         // Another run's image is not hidden behind a filtered one of this run, nor is a late one of this run taken.
-        shown.set_newest(Frame { run: 2, ..frame(3) });
+        shown.set_newest(IterateUpdate { run: 2, ..frame(3) });
         assert_eq!(on_screen(&shown), (None, Some(3)));
         shown.set_filtered(filtered(1, 2, 6.0));
         assert_eq!(on_screen(&shown), (None, Some(3)));
@@ -443,11 +444,13 @@ mod tests {
         let mut volume = Volume::filled(Grid::centred([40, 40, 40], [1.0; 3]).unwrap(), 0.0);
         volume.as_mut_slice().iter_mut().enumerate().filter(|(i, _)| i % 4 == 0).for_each(|(i, v)| *v = (i / 4) as f32);
         let last = (40 * 40 * 40 / 4) as f32;
-        let mut shown = Shown::default();
+        let mut shown = DisplayedImage::default();
         let id = IterateId { run: 1, iteration: 1, subiteration: 1 };
         shown.set_past(Some(Past { id, extremes: volume.extremes(), volume: Arc::new(volume) }));
         // The sample leaves out a tenth of the slices at either end, where the smallest and the largest values are.
-        for (top, share) in [(TopShare::Percent95, 0.95), (TopShare::Percent99, 0.99), (TopShare::PerMille999, 0.999)] {
+        for (top, share) in
+            [(WindowPercentile::Percent95, 0.95), (WindowPercentile::Percent99, 0.99), (WindowPercentile::PerMille999, 0.999)]
+        {
             shown.set_top(top);
             let expected = last * (0.1 + 0.8 * share);
             let window = shown.auto_window(Palette::Grey);
@@ -461,7 +464,7 @@ mod tests {
         volume.values[[32, 32, 32]] = 1e6;
         volume.values[[0, 0, 0]] = -1e-9;
         let window = |volume: &Volume, palette| {
-            let mut shown = Shown::default();
+            let mut shown = DisplayedImage::default();
             let id = IterateId { run: 1, iteration: 1, subiteration: 1 };
             shown.set_past(Some(Past { id, extremes: volume.extremes(), volume: Arc::new(volume.clone()) }));
             (shown.range, shown.auto_window(palette), shown.is_signed())

@@ -1,11 +1,11 @@
 //! The course of a run: what its steps are called and counted by, and what they give.
 
 use crate::data::Unit;
-use crate::words::counted;
+use crate::text::counted;
 
 /// What differs between runs that iterate over the same data and runs that add data to their image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Course {
+pub struct IterationScheme {
     /// What curves, the history and progress count: "iteration" or "projection".
     pub counted: &'static str,
     /// Whether that are full iterations, each of one or more steps; else every step stands for itself.
@@ -22,9 +22,9 @@ pub struct Course {
     pub can_continue: bool,
 }
 
-impl Course {
+impl IterationScheme {
     /// Of counts, iteratively.
-    pub const ITERATIONS: Course = Course {
+    pub const ITERATIONS: IterationScheme = IterationScheme {
         counted: "iteration",
         by_iteration: true,
         unit: Unit::CountsPerMm,
@@ -38,33 +38,33 @@ impl Course {
     };
 
     /// Of counts with a matrix of absolute responses.
-    pub const DENSITIES: Course = Course {
+    pub const DENSITIES: IterationScheme = IterationScheme {
         unit: Unit::DecaysPerMm3,
         unexplained: ["pair of crystals", "that the system matrix has no element for. A matrix of more decays explains them"],
-        ..Course::ITERATIONS
+        ..IterationScheme::ITERATIONS
     };
 
     /// Of single events.
-    pub const EVENTS: Course = Course {
+    pub const EVENTS: IterationScheme = IterationScheme {
         unexplained: [
             "event",
             "that lie outside the image, by their line or time of flight. An image that covers the whole field of view explains them",
         ],
-        ..Course::ITERATIONS
+        ..IterationScheme::ITERATIONS
     };
 
     /// Of a list of events that is still being written: every step makes an image of those that have arrived.
-    pub const ARRIVING_EVENTS: Course = Course {
+    pub const ARRIVING_EVENTS: IterationScheme = IterationScheme {
         counted: "update",
         by_iteration: false,
         can_grow: true,
         has_likelihood: false,
         can_continue: false,
-        ..Course::EVENTS
+        ..IterationScheme::EVENTS
     };
 
     /// Of a sweep: each block of projections is added to the image once.
-    pub const PROJECTIONS: Course = Course {
+    pub const PROJECTIONS: IterationScheme = IterationScheme {
         counted: "projection",
         by_iteration: false,
         unit: Unit::Arbitrary,
@@ -80,7 +80,7 @@ impl Course {
     }
 
     /// So many of what is counted, in words.
-    pub fn words(&self, number: usize) -> String {
+    pub fn text(&self, number: usize) -> String {
         counted(number, self.counted)
     }
 }

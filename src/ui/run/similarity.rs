@@ -7,7 +7,7 @@ use crate::session::RunId;
 
 /// How like a race-free image an image is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Likeness {
+pub struct Similarity {
     /// The number of the run that made the race-free one.
     pub reference: RunId,
     /// Full iterations behind both.
@@ -17,12 +17,12 @@ pub struct Likeness {
 }
 
 /// How like the reference's the newest image of a race is, or why that is not known, as a sentence; `None` without a race.
-pub fn likeness(live: &LiveRun, reference: Option<&Reference>) -> Option<Result<Likeness, String>> {
+pub fn likeness(live: &LiveRun, reference: Option<&Reference>) -> Option<Result<Similarity, String>> {
     live.last.as_ref()?.race?;
     Some(compared(live, reference))
 }
 
-fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Likeness, String> {
+fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Similarity, String> {
     let Some(reference) = reference else {
         return Err(
             "complete an atomic run of the same length first, switch and press Restart: its images are then the reference".into(),
@@ -33,7 +33,7 @@ fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Likeness, S
         return Err("this run is the reference itself: press Restart to compare the next one with it".into());
     }
     if reference.subiteration.is_some() {
-        return Err(format!("the reference is one image, {}: choose a whole run under Compare", reference.words()));
+        return Err(format!("the reference is one image, {}: choose a whole run under Compare", reference.text()));
     }
     if has_race {
         return Err(format!("run {run}, the reference, had a race itself: choose another one under Compare"));
@@ -43,5 +43,5 @@ fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Likeness, S
     if !newest.is_of_same_number() {
         return Err(format!("run {run}, the reference, has no image of iteration {}", newest.iteration));
     }
-    Ok(Likeness { reference: run, iteration: newest.iteration, correlation: newest.correlation })
+    Ok(Similarity { reference: run, iteration: newest.iteration, correlation: newest.correlation })
 }

@@ -1,5 +1,5 @@
 //! The numbers below the slices: plots, profile, and the tabs of the bottom panel. A further tab is a panel in a file of its own, a variant of
-//! [`NumbersTab`] and its case in `workspace/layout.rs`.
+//! [`BottomTab`] and its case in `workspace/layout.rs`.
 
 pub mod activity_plot;
 pub mod compare_panel;
@@ -20,7 +20,7 @@ use strum::VariantArray as _;
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum NumbersTab {
+pub enum BottomTab {
     /// The ROI table.
     #[default]
     #[strum(serialize = "Regions")]
@@ -41,21 +41,21 @@ pub enum NumbersTab {
     Tube,
 }
 
-impl NumbersTab {
+impl BottomTab {
     fn name(self) -> &'static str {
         self.into()
     }
 
     fn help(self) -> &'static str {
         match self {
-            NumbersTab::Rois => "Numbers of the regions of interest on the image on the screen",
-            NumbersTab::Time => "Where the time of an iteration goes, stage by stage",
-            NumbersTab::Race => "Losses of non-atomic accumulation",
-            NumbersTab::Compare => "Similarity of the images to those of a reference run",
-            NumbersTab::Rates => "Coincidences per second",
-            NumbersTab::Activity => "Time–activity curves: the mean of each region in each frame",
-            NumbersTab::Tube => "Sensitivity of one bin: a tube of response",
-            NumbersTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
+            BottomTab::Rois => "Numbers of the regions of interest on the image on the screen",
+            BottomTab::Time => "Where the time of an iteration goes, stage by stage",
+            BottomTab::Race => "Losses of non-atomic accumulation",
+            BottomTab::Compare => "Similarity of the images to those of a reference run",
+            BottomTab::Rates => "Coincidences per second",
+            BottomTab::Activity => "Time–activity curves: the mean of each region in each frame",
+            BottomTab::Tube => "Sensitivity of one bin: a tube of response",
+            BottomTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
     }
 }
@@ -73,22 +73,22 @@ pub struct TabsOf {
 
 impl TabsOf {
     /// Whether there is this tab.
-    pub fn has(self, tab: NumbersTab) -> bool {
+    pub fn has(self, tab: BottomTab) -> bool {
         match tab {
-            NumbersTab::Rois | NumbersTab::Time | NumbersTab::Compare => true,
+            BottomTab::Rois | BottomTab::Time | BottomTab::Compare => true,
             // A sweep has no race, counts have no sweep.
-            NumbersTab::Race => !self.is_sweep,
-            NumbersTab::Sweep => self.is_sweep,
-            NumbersTab::Rates | NumbersTab::Activity => self.is_list,
-            NumbersTab::Tube => self.has_tubes,
+            BottomTab::Race => !self.is_sweep,
+            BottomTab::Sweep => self.is_sweep,
+            BottomTab::Rates | BottomTab::Activity => self.is_list,
+            BottomTab::Tube => self.has_tubes,
         }
     }
 }
 
 /// The choice of what is shown; the one that was clicked.
-pub fn tabs_ui(current: NumbersTab, study: TabsOf, ui: &mut Ui) -> Option<NumbersTab> {
+pub fn tabs_ui(current: BottomTab, study: TabsOf, ui: &mut Ui) -> Option<BottomTab> {
     let mut chosen = None;
-    for &tab in NumbersTab::VARIANTS.iter().filter(|tab| study.has(**tab)) {
+    for &tab in BottomTab::VARIANTS.iter().filter(|tab| study.has(**tab)) {
         if ui.selectable_label(current == tab, tab.name()).on_hover_text(tab.help()).clicked() {
             chosen = Some(tab);
         }

@@ -63,11 +63,11 @@ fn choices(runs: &Runs) -> Vec<(ReferenceChoice, String)> {
         let (run, course) = (view.live.run, view.live.course());
         let whole = view.live.title().map(|title| (ReferenceChoice::run(run), title));
         let pinned = view.pinned.iter().map(move |number| ReferenceChoice { run, number: Some(*number) });
-        whole.into_iter().chain(pinned.map(move |choice| (choice, choice.words(view.live.number, &course)))).collect::<Vec<_>>()
+        whole.into_iter().chain(pinned.map(move |choice| (choice, choice.text(view.live.number, &course)))).collect::<Vec<_>>()
     };
     let reference = runs.reference().map(|reference| match reference.choice.number {
         None => (reference.choice, reference.title.clone()),
-        Some(_) => (reference.choice, reference.words()),
+        Some(_) => (reference.choice, reference.text()),
     });
     let mut all: Vec<_> = runs.kept().iter().chain([runs.active()]).flat_map(of_view).chain(reference).collect();
     all.sort_by_key(|(choice, _)| *choice);
@@ -80,7 +80,7 @@ fn choice_ui(runs: &Runs, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let mut chosen = reference;
     ui.horizontal(|ui| {
         ui.label(RichText::new("Reference").small().weak());
-        let name = runs.reference().map_or_else(|| "none".to_owned(), Reference::words);
+        let name = runs.reference().map_or_else(|| "none".to_owned(), Reference::text);
         menu(ui, "Reference", &name, |ui| {
             ui.selectable_value(&mut chosen, None, "none");
             for (choice, title) in choices(runs) {
@@ -122,7 +122,7 @@ fn why_none(live: &LiveRun, reference: Option<&Reference>) -> Option<String> {
     }
     let grid = live.info.as_ref()?.job.grid();
     (!reference.grid.same_as(grid)).then(|| {
-        let (here, there) = (grid.words(), reference.grid.words());
+        let (here, there) = (grid.text(), reference.grid.text());
         format!("Only images on the same grid can be compared: these have {here}, those of the reference {there}.")
     })
 }
@@ -130,10 +130,10 @@ fn why_none(live: &LiveRun, reference: Option<&Reference>) -> Option<String> {
 /// Which two images were compared.
 fn images_in_words(live: &LiveRun, reference: Option<&Reference>, of: &Comparison) -> String {
     let course = live.course();
-    let words = |[iteration, subiteration]: [usize; 2]| course.words(course.number(iteration, subiteration));
+    let words = |[iteration, subiteration]: [usize; 2]| course.text(course.number(iteration, subiteration));
     let here = words([of.iteration, of.subiteration]);
     if let Some(reference) = reference.filter(|_| of.is_fixed) {
-        return format!("after {here}, with {}", reference.words());
+        return format!("after {here}, with {}", reference.text());
     }
     match of.reference.map(words) {
         Some(there) if !of.is_of_same_number() => format!("after {here}, with the reference's last image, after {there}"),
@@ -251,7 +251,7 @@ fn curves_ui(view: &PlotsView, reference: &Reference, ui: &mut Ui, actions: &mut
     let weak = ui.visuals().weak_text_color();
     let name = match reference.choice.number {
         None => "with the image of the same number".to_owned(),
-        Some(_) => format!("with {}", reference.words()),
+        Some(_) => format!("with {}", reference.text()),
     };
     let height = 0.5 * (ui.available_height() - ui.spacing().item_spacing.y);
     ui.vertical(|ui| {
@@ -278,7 +278,7 @@ fn curves_ui(view: &PlotsView, reference: &Reference, ui: &mut Ui, actions: &mut
 mod tests {
     use super::*;
     use crate::geometry::Grid;
-    use crate::plan::Course;
+    use crate::plan::IterationScheme;
 
     #[test]
     fn it_is_told_which_images_were_compared_and_why_none_were() {
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(words(&live, [12, 168]), "both after 12 iterations");
         assert_eq!(words(&live, [9, 9]), "after 12 iterations, with the reference's last image, after 9 iterations");
         let grid = Grid::centred([4; 3], [1.0; 3]).unwrap();
-        let (choice, course) = (ReferenceChoice::run(2), Course::ITERATIONS);
+        let (choice, course) = (ReferenceChoice::run(2), IterationScheme::ITERATIONS);
         let reference =
             Reference { choice, run_number: 2, subiteration: None, title: String::new(), grid, course, has_race: false };
         assert!(why_none(&live, None).unwrap().starts_with("Choose a run"));

@@ -14,7 +14,7 @@ use crate::geometry::{Grid, Point, dot};
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum TurnedContent {
+pub enum RotatableContent {
     /// The largest value along the line of sight.
     #[default]
     #[strum(serialize = "MIP")]
@@ -24,7 +24,7 @@ pub enum TurnedContent {
     Oblique,
 }
 
-impl TurnedContent {
+impl RotatableContent {
     /// Name for people; also the view's name in the accessibility tree.
     pub fn name(self) -> &'static str {
         self.into()
@@ -33,14 +33,14 @@ impl TurnedContent {
 
 /// How far the view is turned, degrees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Turn {
+pub struct Rotation {
     /// About z, 0 to 360.
     pub azimuth_deg: f64,
     /// About the view's right, −90 to 90.
     pub elevation_deg: f64,
 }
 
-impl Turn {
+impl Rotation {
     /// Turned further.
     pub fn by(self, azimuth_deg: f64, elevation_deg: f64) -> Self {
         Self {
@@ -88,7 +88,7 @@ pub struct TurnedGeometry {
 
 impl TurnedGeometry {
     /// One whose plane goes through a point, with the projection of `focus` in the middle.
-    pub fn through(plane_point: Point, focus: Point, turn: Turn, rect: Rect, scale: f64) -> Self {
+    pub fn through(plane_point: Point, focus: Point, turn: Rotation, rect: Rect, scale: f64) -> Self {
         let ways = turn.ways();
         let off = dot(std::array::from_fn(|k| plane_point[k] - focus[k]), ways[2]);
         Self { rect, scale, middle_mm: moved(focus, ways[2], off), ways }
@@ -108,7 +108,7 @@ impl TurnedGeometry {
     }
 
     /// The way that a distance on the screen is in the plane, mm.
-    pub fn way_mm(&self, delta: egui::Vec2) -> Point {
+    pub fn delta_mm(&self, delta: egui::Vec2) -> Point {
         let [right, down, _] = self.ways;
         std::array::from_fn(|k| (f64::from(delta.x) * right[k] + f64::from(delta.y) * down[k]) / self.scale)
     }
@@ -150,21 +150,21 @@ mod tests {
 
     #[test]
     fn the_view_begins_as_the_coronal_slice_and_turns_into_the_sagittal_and_the_transaxial_one() {
-        let near = |turn: Turn, expected: [Point; 3]| {
+        let near = |turn: Rotation, expected: [Point; 3]| {
             for (way, expected) in turn.ways().iter().flatten().zip(expected.iter().flatten()) {
                 assert!((way - expected).abs() < 1e-12, "{turn:?}: {:?}", turn.ways());
             }
         };
         let (x, y, z) = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]);
-        near(Turn::default(), [x, z, y]);
-        near(Turn::default().by(90.0, 0.0), [y, z, [-1.0, 0.0, 0.0]]);
-        near(Turn::default().by(360.0, -90.0), [x, y, [0.0, 0.0, -1.0]]);
+        near(Rotation::default(), [x, z, y]);
+        near(Rotation::default().by(90.0, 0.0), [y, z, [-1.0, 0.0, 0.0]]);
+        near(Rotation::default().by(360.0, -90.0), [x, y, [0.0, 0.0, -1.0]]);
     }
 
     #[test]
     fn screen_and_plane_are_inverse_and_the_plane_goes_through_its_point() {
         let rect = Rect::from_min_size(Pos2::new(10.0, 20.0), egui::vec2(300.0, 200.0));
-        let turn = Turn { azimuth_deg: 30.0, elevation_deg: -50.0 };
+        let turn = Rotation { azimuth_deg: 30.0, elevation_deg: -50.0 };
         let turned = TurnedGeometry::through([4.0, -7.0, 2.0], [10.0, 0.0, 1.0], turn, rect, 1.7);
         for position in [rect.center(), Pos2::new(40.0, 150.0)] {
             let point = turned.mm_from_screen(position);
@@ -181,7 +181,7 @@ mod tests {
         volume.values[[5, 4, 13]] = 8.0;
         volume.values[[0, 0, 0]] = 90.0;
         let hot = volume.grid.mm_from_voxel([13.0, 4.0, 5.0]);
-        let away = Turn { azimuth_deg: 25.0, elevation_deg: 10.0 }.ways()[2];
+        let away = Rotation { azimuth_deg: 25.0, elevation_deg: 10.0 }.ways()[2];
         assert_eq!(brightest_mm(&volume, moved(hot, away, 17.0), away), Some(hot));
         assert_eq!(brightest_mm(&volume, [500.0, 0.0, 0.0], [0.0, 1.0, 0.0]), None);
     }

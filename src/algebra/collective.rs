@@ -7,16 +7,16 @@ use super::BackendError;
 
 /// One of `count` shares of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Share {
+pub struct Shard {
     /// Which one.
     pub index: usize,
     /// How many there are.
     pub count: usize,
 }
 
-impl Share {
+impl Shard {
     /// All data.
-    pub const WHOLE: Share = Share { index: 0, count: 1 };
+    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
 
     /// Its contiguous part of so many things.
     pub fn of(self, num: usize) -> Range<usize> {
@@ -56,10 +56,10 @@ impl Summand for &mut [f32] {
 }
 
 /// Where the members of a team meet. Each has a value of this for itself. Every function is called by all members, in the same order;
-/// a member that cannot go on calls [`Meeting::leave`] in place of its next call.
-pub trait Meeting: Debug + Send + Sync {
+/// a member that cannot go on calls [`Collective::leave`] in place of its next call.
+pub trait Collective: Debug + Send + Sync {
     /// The member's share.
-    fn share(&self) -> Share;
+    fn shard(&self) -> Shard;
 
     /// The values of all members, equally many of each, one member after the other.
     ///

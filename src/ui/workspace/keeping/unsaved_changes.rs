@@ -90,7 +90,7 @@ impl Leaving {
     }
 
     /// What would be lost by what.
-    fn words(&self) -> (&'static str, String) {
+    fn text(&self) -> (&'static str, String) {
         let (title, way) = match self.leave {
             Leave::Quit => ("Close tomoscope?", "Closing the window"),
             Leave::Open(_) | Leave::Show(..) => ("Open another study?", "Opening another study"),
@@ -259,7 +259,7 @@ impl App {
 
 /// The question, if it is open.
 pub fn leaving_ui(leaving: &Leaving, ctx: &Context, actions: &mut Vec<Action>) {
-    let (title, words) = leaving.words();
+    let (title, words) = leaving.text();
     let mut answer = None;
     let is_escaped = modal_ui(ctx, "leaving", title, |ui| {
         ui.add(egui::Label::new(words).wrap());

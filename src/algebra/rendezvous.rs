@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::BackendError;
-use super::meeting::{Meeting, Share, Summand};
+use super::collective::{Collective, Shard, Summand};
 
 /// How long a member that waits looks again and again, before it sleeps: the others are a few microseconds behind as a rule, and
 /// waking up takes longer.
@@ -21,12 +21,12 @@ pub(super) type LetGo = Box<dyn Fn() + Send + Sync>;
 /// Another process has left or is out of reach.
 pub(super) fn places(
     count: usize,
-    beyond: Option<Arc<dyn Meeting>>,
+    beyond: Option<Arc<dyn Collective>>,
     let_go: LetGo,
-) -> Result<Vec<Arc<dyn Meeting>>, BackendError> {
+) -> Result<Vec<Arc<dyn Collective>>, BackendError> {
     let beyond = beyond.map(|meeting| Beyond::new(meeting, count)).transpose()?;
-    let all = beyond.as_ref().map_or(Share { index: 0, count }, |beyond| beyond.first_share());
-    let room = Arc::new(Room {
+    let all = beyond.as_ref().map_or(Shard { index: 0, count }, |beyond| beyond.first_share());
+    let room = Arc::new(Rendezvous {
         count,
         state: Mutex::new(State { values: vec![Vec::new(); count], ..State::default() }),
         changed: Condvar::new(),
@@ -36,9 +36,9 @@ pub(super) fn places(
         beyond,
         let_go,
     });
-    let place = |chair| {
-        let share = Share { index: all.index + chair, count: all.count };
-        Arc::new(AtTable { room: Arc::clone(&room), chair, share }) as Arc<dyn Meeting>
+    let place = |rank| {
+        let share = Shard { index: all.index + rank, count: all.count };
+        Arc::new(AtTable { room: Arc::clone(&room), rank, share }) as Arc<dyn Collective>
     };
     Ok((0..count).map(place).collect())
 }
@@ -46,26 +46,26 @@ pub(super) fn places(
 /// The other processes.
 #[derive(Debug)]
 struct Beyond {
-    meeting: Arc<dyn Meeting>,
+    meeting: Arc<dyn Collective>,
     /// Threads of each process.
     counts: Vec<usize>,
 }
 
 impl Beyond {
-    fn new(meeting: Arc<dyn Meeting>, count: usize) -> Result<Self, BackendError> {
+    fn new(meeting: Arc<dyn Collective>, count: usize) -> Result<Self, BackendError> {
         let counts = meeting.gather(&[count as f64])?.into_iter().map(|count| count as usize).collect();
         Ok(Self { meeting, counts })
     }
 
     /// The first share of this process's own.
-    fn first_share(&self) -> Share {
-        let before = self.counts.iter().take(self.meeting.share().index).sum();
-        Share { index: before, count: self.counts.iter().sum() }
+    fn first_share(&self) -> Shard {
+        let before = self.counts.iter().take(self.meeting.shard().index).sum();
+        Shard { index: before, count: self.counts.iter().sum() }
     }
 
     /// What the threads of all processes bring, from what those of this one do.
     fn gather(&self, mut own: Vec<f64>) -> Result<Vec<f64>, BackendError> {
-        let (width, most) = (own.len() / self.counts[self.meeting.share().index], self.counts.iter().max().unwrap_or(&1));
+        let (width, most) = (own.len() / self.counts[self.meeting.shard().index], self.counts.iter().max().unwrap_or(&1));
         // Equally many values of each process: those with fewer threads fill up.
         own.resize(width * most, 0.0);
         let all = self.meeting.gather(&own)?;
@@ -75,7 +75,7 @@ impl Beyond {
 }
 
 /// Threads of one process meet here.
-struct Room {
+struct Rendezvous {
     count: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -99,13 +99,13 @@ struct State {
     has_left: bool,
 }
 
-impl Debug for Room {
+impl Debug for Rendezvous {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Room").field("count", &self.count).field("beyond", &self.beyond).finish_non_exhaustive()
     }
 }
 
-impl Room {
+impl Rendezvous {
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
@@ -113,17 +113,17 @@ impl Room {
     /// Waits for the others: what all brought, as the last one to come made of it.
     fn meet(
         &self,
-        chair: usize,
+        rank: usize,
         values: &[f64],
         last: impl FnOnce(Vec<f64>) -> Result<Vec<f64>, BackendError>,
     ) -> Result<Arc<Vec<f64>>, BackendError> {
         let mut state = self.state();
         if state.has_left {
-            return Err(BackendError::Left);
+            return Err(BackendError::PeerAborted);
         }
         let round = state.round;
-        state.values[chair].clear();
-        state.values[chair].extend_from_slice(values);
+        state.values[rank].clear();
+        state.values[rank].extend_from_slice(values);
         state.num_arrived += 1;
         if state.num_arrived == self.count {
             let gathered = last(state.values.concat());
@@ -146,27 +146,27 @@ impl Room {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         // Who was met has said all that was to be said, even if one has left since.
-        if state.round == round { Err(BackendError::Left) } else { Ok(Arc::clone(&state.gathered)) }
+        if state.round == round { Err(BackendError::PeerAborted) } else { Ok(Arc::clone(&state.gathered)) }
     }
 
     /// Every thread does its work on something that all share, one after the other, and the last one goes out with it. Before the next
     /// all have to have looked at it.
     fn in_turns<T: Default>(
         &self,
-        chair: usize,
+        rank: usize,
         shared: &Mutex<T>,
         work: impl FnOnce(&mut T),
-        go_out: impl FnOnce(&dyn Meeting, &mut T) -> Result<(), BackendError>,
+        go_out: impl FnOnce(&dyn Collective, &mut T) -> Result<(), BackendError>,
     ) -> Result<(), BackendError> {
-        let wait = || self.meet(chair, &[], Ok);
-        for _ in 0..chair {
+        let wait = || self.meet(rank, &[], Ok);
+        for _ in 0..rank {
             wait()?;
         }
         work(&mut lock(shared));
-        for _ in chair + 1..self.count {
+        for _ in rank + 1..self.count {
             wait()?;
         }
-        self.meet(chair, &[], |nothing| {
+        self.meet(rank, &[], |nothing| {
             self.beyond.as_ref().map_or(Ok(()), |beyond| go_out(&*beyond.meeting, &mut lock(shared)))?;
             Ok(nothing)
         })?;
@@ -181,13 +181,13 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A member's chair.
 #[derive(Debug)]
 struct AtTable {
-    room: Arc<Room>,
-    chair: usize,
-    share: Share,
+    room: Arc<Rendezvous>,
+    rank: usize,
+    share: Shard,
 }
 
-impl Meeting for AtTable {
-    fn share(&self) -> Share {
+impl Collective for AtTable {
+    fn shard(&self) -> Shard {
         self.share
     }
 
@@ -196,35 +196,35 @@ impl Meeting for AtTable {
             None => Ok(own),
             Some(beyond) => beyond.gather(own),
         };
-        Ok(self.room.meet(self.chair, values, last)?.to_vec())
+        Ok(self.room.meet(self.rank, values, last)?.to_vec())
     }
 
     fn sum_in_order(&self, own: &mut dyn Summand) -> Result<(), BackendError> {
         let work = |shared: &mut Vec<f32>| {
-            if self.chair == 0 {
+            if self.rank == 0 {
                 shared.clear();
                 shared.resize(own.len(), 0.0);
             }
             own.add_to(0, shared);
         };
-        let go_out = |meeting: &dyn Meeting, shared: &mut Vec<f32>| meeting.sum_in_order(&mut &mut shared[..]);
-        self.room.in_turns(self.chair, &self.room.sum, work, go_out)?;
+        let go_out = |meeting: &dyn Collective, shared: &mut Vec<f32>| meeting.sum_in_order(&mut &mut shared[..]);
+        self.room.in_turns(self.rank, &self.room.sum, work, go_out)?;
         own.set(0, &lock(&self.room.sum));
-        self.room.meet(self.chair, &[], Ok).map(drop)
+        self.room.meet(self.rank, &[], Ok).map(drop)
     }
 
     fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError> {
-        let (chair, own) = (self.chair, values.to_vec());
+        let (rank, own) = (self.rank, values.to_vec());
         let work = |shared: &mut Vec<u64>| {
-            if chair == 0 {
+            if rank == 0 {
                 *shared = own;
             } else {
                 shared.iter_mut().zip(&own).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
             }
         };
-        self.room.in_turns(chair, &self.room.integers, work, |meeting, shared| meeting.sum_integers(shared))?;
+        self.room.in_turns(rank, &self.room.integers, work, |meeting, shared| meeting.sum_integers(shared))?;
         values.copy_from_slice(&lock(&self.room.integers));
-        self.room.meet(chair, &[], Ok).map(drop)
+        self.room.meet(rank, &[], Ok).map(drop)
     }
 
     fn leave(&self, has_failed: bool) {

@@ -15,7 +15,7 @@ pub fn has_negative([low, high]: [f32; 2]) -> bool {
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum TopShare {
+pub enum WindowPercentile {
     /// All but a few outliers.
     #[default]
     #[strum(serialize = "auto")]
@@ -31,7 +31,7 @@ pub enum TopShare {
     Percent95,
 }
 
-impl TopShare {
+impl WindowPercentile {
     /// Name for people.
     pub fn name(self) -> &'static str {
         self.into()
@@ -40,23 +40,23 @@ impl TopShare {
     /// The share of the values above.
     pub fn cut_off(self) -> f64 {
         match self {
-            TopShare::NearlyAll => 5e-5,
-            TopShare::PerMille999 => 1e-3,
-            TopShare::Percent99 => 1e-2,
-            TopShare::Percent95 => 5e-2,
+            WindowPercentile::NearlyAll => 5e-5,
+            WindowPercentile::PerMille999 => 1e-3,
+            WindowPercentile::Percent99 => 1e-2,
+            WindowPercentile::Percent95 => 5e-2,
         }
     }
 }
 
 /// Palette and window of an image.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Colouring {
+pub struct ColourScale {
     /// Values at the bottom and the top of the palette.
     pub window: [f32; 2],
     /// Whether the window follows the image; else it is locked, whatever image is shown.
     pub auto_window: bool,
     /// Where the top of a window that follows the image is.
-    pub top: TopShare,
+    pub top: WindowPercentile,
     /// Palette.
     pub palette: Palette,
     /// The palette of images without negative values.
@@ -65,13 +65,13 @@ pub struct Colouring {
     pub auto_palette: bool,
 }
 
-impl Colouring {
+impl ColourScale {
     /// One that follows the image, in this palette where it has no negative values.
     pub fn automatic(palette: Palette) -> Self {
         Self {
             window: [0.0, 1.0],
             auto_window: true,
-            top: TopShare::default(),
+            top: WindowPercentile::default(),
             palette,
             usual_palette: palette,
             auto_palette: true,
@@ -102,7 +102,7 @@ impl Colouring {
     }
 
     /// Lets the window follow the image, up to this share of its values.
-    pub fn follow(&mut self, top: TopShare) {
+    pub fn follow(&mut self, top: WindowPercentile) {
         (self.auto_window, self.top) = (true, top);
     }
 
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn the_window_of_signed_colours_is_symmetric_whatever_is_done_to_it() {
         let range = [-10.0, 20.0];
-        let mut colouring = Colouring { window: [0.0, 4.0], ..Colouring::automatic(Palette::Grey) };
+        let mut colouring = ColourScale { window: [0.0, 4.0], ..ColourScale::automatic(Palette::Grey) };
         colouring.set_window([1.0, 3.0], range);
         assert_eq!((colouring.window, colouring.auto_window), ([1.0, 3.0], false));
         colouring.set_palette(Palette::Signed);
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn the_window_of_an_image_without_negative_values_stays_above_zero_and_in_order() {
         let range = [-1e-6, 10.0];
-        let mut colouring = Colouring { window: [0.0, 4.0], ..Colouring::automatic(Palette::Grey) };
+        let mut colouring = ColourScale { window: [0.0, 4.0], ..ColourScale::automatic(Palette::Grey) };
         for _ in 0..20 {
             colouring.drag_window(egui::vec2(20.0, -20.0), range);
             assert!(colouring.window[0] >= 0.0 && colouring.window[1] > colouring.window[0], "{:?}", colouring.window);
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_palette_that_was_chosen_is_the_usual_one_unless_it_is_signed() {
-        let mut colouring = Colouring::automatic(Palette::Grey);
+        let mut colouring = ColourScale::automatic(Palette::Grey);
         colouring.choose_palette(Palette::Signed);
         assert_eq!((colouring.palette, colouring.usual_palette), (Palette::Signed, Palette::Grey));
         colouring.choose_palette(Palette::Viridis);

@@ -37,7 +37,7 @@ pub enum ContrastCurves {
 
 impl ContrastCurves {
     /// Its name and what it is.
-    pub fn words(self) -> [&'static str; 2] {
+    pub fn text(self) -> [&'static str; 2] {
         match self {
             ContrastCurves::Recovery => ["Recovery", format::RECOVERY_HELP],
             ContrastCurves::AgainstNoise => [
@@ -64,7 +64,7 @@ pub enum LikelihoodCurves {
 
 impl LikelihoodCurves {
     /// Its name and what it is.
-    pub fn words(self) -> [&'static str; 2] {
+    pub fn text(self) -> [&'static str; 2] {
         match self {
             LikelihoodCurves::Value => {
                 ["Likelihood", "Log-likelihood Σ (y ln e − e) over all data y, e being the counts that the image makes expect"]

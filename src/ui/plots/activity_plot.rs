@@ -5,7 +5,7 @@ use egui_plot::{Line, MarkerShape, PlotPoints, PlotUi, Points, VLine};
 
 use super::curve_plot::{Drawn, exported, menu_ui};
 use super::plot_options::PlotAction;
-use crate::data::{ListFacts, Roi, Unit};
+use crate::data::{ListMetadata, Roi, Unit};
 use crate::ui::run::frame_series::FrameSeries;
 use crate::ui::run::time_activity::{ActivityPoint, TimeActivity, time_activity};
 use crate::ui::widgets::plot;
@@ -23,7 +23,7 @@ pub struct ActivityView<'a> {
     /// The regions.
     pub rois: &'a [Roi],
     /// What is known of the list.
-    pub facts: Option<&'a ListFacts>,
+    pub facts: Option<&'a ListMetadata>,
     /// What 1 count/mm/s stands for, Bq/mL, where the scan is calibrated.
     pub bq_per_ml: Option<f64>,
 }

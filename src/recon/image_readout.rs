@@ -4,7 +4,7 @@ use crate::algebra::{Backend, BackendError, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
 
 /// Regions on the device, and what copies of the image for the screen need; both are made when they are first asked for.
-pub(super) struct Shown<B: Backend, S> {
+pub(super) struct ImageReadout<B: Backend, S> {
     space: S,
     /// The voxels of the image that was looked at last, where these are not its coefficients.
     evaluated: Option<B::Array<Image>>,
@@ -13,7 +13,7 @@ pub(super) struct Shown<B: Backend, S> {
     display: Option<Option<B::Display>>,
 }
 
-impl<B: Backend, S: ImageSpace<B>> Shown<B, S> {
+impl<B: Backend, S: ImageSpace<B>> ImageReadout<B, S> {
     pub fn new(space: S) -> Self {
         Self { space, evaluated: None, masks: None, display: None }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use egui::{RichText, Sense, Ui};
 use egui_plot::{Bar, BarChart};
 
-use crate::plan::Course;
+use crate::plan::IterationScheme;
 use crate::recon::StageTimes;
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::stages::StageLog;
@@ -85,7 +85,7 @@ fn table_ui(log: &StageLog, last: &StageTimes, mean: &StageTimes, ui: &mut Ui) {
     });
 }
 
-fn bars_ui(log: &StageLog, course: &Course, ui: &mut Ui) {
+fn bars_ui(log: &StageLog, course: &IterationScheme, ui: &mut Ui) {
     let step = if course.by_iteration { course.counted } else { "block" };
     ui.label(RichText::new(format!("Time per {step}, ms")).small().strong());
     // Bars do not overlap, however few projections a block has.

@@ -10,7 +10,7 @@ use super::profile::Profile;
 use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::data::{Roi, RoiRole};
-use crate::plan::Course;
+use crate::plan::IterationScheme;
 use crate::session::RunId;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::slices::view::ViewState;
@@ -28,7 +28,7 @@ pub struct PlotsView<'a> {
     /// Those of the runs that are kept, the newest first.
     pub kept: Vec<KeptCurves<'a>>,
     /// What they are drawn against.
-    pub course: Course,
+    pub course: IterationScheme,
     /// The image's axes.
     pub axes: ImageAxes,
     /// The line profile of the image on the screen.
@@ -195,7 +195,7 @@ fn head_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     head_ui(ui, |ui| {
         for &contrast in ContrastCurves::VARIANTS {
-            let [words, help] = contrast.words();
+            let [words, help] = contrast.text();
             let is_chosen = view.options.contrast == contrast;
             if ui.selectable_label(is_chosen, RichText::new(words).strong()).on_hover_text(help).clicked() {
                 actions.push(PlotAction::Option(OptionAction::SetContrast(contrast)));
@@ -240,7 +240,7 @@ fn rois_ui<'a>(
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     head_ui(ui, |ui| {
         for &likelihood in LikelihoodCurves::VARIANTS {
-            let [words, help] = likelihood.words();
+            let [words, help] = likelihood.text();
             let is_chosen = view.options.likelihood == likelihood;
             if ui.selectable_label(is_chosen, RichText::new(words).strong()).on_hover_text(help).clicked() {
                 actions.push(PlotAction::Option(OptionAction::SetLikelihood(likelihood)));

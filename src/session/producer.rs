@@ -16,7 +16,7 @@ use crate::task::{BackgroundTask, Task};
 /// Where something comes from.
 pub trait Source: Clone + Send + 'static {
     /// What comes.
-    type Made: Send + 'static;
+    type Product: Send + 'static;
 
     /// That there is none, as the beginning of a sentence.
     const NONE: &'static str;
@@ -25,20 +25,20 @@ pub trait Source: Clone + Send + 'static {
     ///
     /// # Errors
     /// Why there is none, as a sentence.
-    fn bring(&self, task: &Task) -> Come<Self::Made>;
+    fn bring(&self, task: &Task) -> Outcome<Self::Product>;
 }
 
 /// What has come, and what the user should know; or why there is none.
-pub type Come<T> = Result<(T, Vec<Notice>), String>;
+pub type Outcome<T> = Result<(T, Vec<Notice>), String>;
 
 /// Work in the background that makes or reads something. Dropping this ends it.
 #[derive(Debug)]
-pub struct Maker<S: Source> {
+pub struct Producer<S: Source> {
     source: S,
-    work: BackgroundTask<Come<S::Made>>,
+    work: BackgroundTask<Outcome<S::Product>>,
 }
 
-impl<S: Source> Maker<S> {
+impl<S: Source> Producer<S> {
     /// Starts; `wake` is called when it is over.
     pub fn start(source: S, wake: impl FnOnce() + Send + 'static) -> Self {
         let of = source.clone();
@@ -46,7 +46,7 @@ impl<S: Source> Maker<S> {
     }
 
     /// Returns what has come, or why there is none; `None` while it is under way.
-    pub fn poll(&self) -> Option<Come<S::Made>> {
+    pub fn poll(&self) -> Option<Outcome<S::Product>> {
         Some(self.work.poll()?.unwrap_or_else(|failure| Err(format!("{}: {failure}", S::NONE))))
     }
 
@@ -85,11 +85,11 @@ pub enum TubeSource {
 }
 
 impl Source for TubeSource {
-    type Made = TubeSet;
+    type Product = TubeSet;
 
     const NONE: &'static str = "there are no tubes of response";
 
-    fn bring(&self, task: &Task) -> Come<TubeSet> {
+    fn bring(&self, task: &Task) -> Outcome<TubeSet> {
         match self {
             TubeSource::Simulation { scanner, recipe, device, cache } => {
                 let pool = Threads::new(true).pool(None).map_err(|problem| problem.text)?;
@@ -108,11 +108,11 @@ impl Source for TubeSource {
 pub struct MatrixFile(pub PathBuf);
 
 impl Source for MatrixFile {
-    type Made = ResponseMatrix;
+    type Product = ResponseMatrix;
 
     const NONE: &'static str = "there is no matrix";
 
-    fn bring(&self, _: &Task) -> Come<ResponseMatrix> {
+    fn bring(&self, _: &Task) -> Outcome<ResponseMatrix> {
         let matrix = read_matrix(&self.0).map_err(|error| error.to_string())?;
         Ok((matrix, vec![from_file("the matrix", &self.0)]))
     }

@@ -8,12 +8,12 @@ use super::slice_panel::SlicesView;
 use crate::data::{ValueScale, Volume};
 use crate::geometry::Point;
 use crate::render::{Content, Palette, SliceView, VolumeSlot};
-use crate::ui::widgets::colouring::Colouring;
+use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::{format, theme};
 
 /// How the image of the reference run is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
-pub enum BesideView {
+pub enum CompareMode {
     /// Not at all.
     #[default]
     #[strum(serialize = "off")]
@@ -32,7 +32,7 @@ pub enum BesideView {
     Difference,
 }
 
-impl BesideView {
+impl CompareMode {
     /// The one after it in the row of buttons, after the last the first.
     pub fn next(self) -> Self {
         let after = Self::VARIANTS.iter().skip_while(|how| **how != self).nth(1);
@@ -41,11 +41,11 @@ impl BesideView {
 
     fn help(self) -> &'static str {
         match self {
-            BesideView::Off => "The image of this run alone",
-            BesideView::Sides => "This run's image left, the reference's right, at the same place in the same window",
-            BesideView::Swipe => "This run's image left of the line, the reference's right of it; drag the line",
-            BesideView::Blink => "Both images in turn, twice a second",
-            BesideView::Difference => "This run's image minus the reference, on its own scale around 0",
+            CompareMode::Off => "The image of this run alone",
+            CompareMode::Sides => "This run's image left, the reference's right, at the same place in the same window",
+            CompareMode::Swipe => "This run's image left of the line, the reference's right of it; drag the line",
+            CompareMode::Blink => "Both images in turn, twice a second",
+            CompareMode::Difference => "This run's image minus the reference, on its own scale around 0",
         }
     }
 }
@@ -53,7 +53,7 @@ impl BesideView {
 /// The image beside the one on the screen.
 pub struct Beside<'a> {
     /// How it is shown; not off.
-    pub how: BesideView,
+    pub how: CompareMode,
     /// The reference's image, on the same grid.
     pub volume: &'a Volume,
     /// What the image on the screen and the reference's are called.
@@ -83,19 +83,19 @@ impl Beside<'_> {
     /// The pictures in a slice's place.
     pub fn pictures(&self, rect: Rect) -> Vec<(Picture, Rect)> {
         match self.how {
-            BesideView::Off | BesideView::Blink => vec![(Picture::Run, rect)],
-            BesideView::Sides => {
+            CompareMode::Off | CompareMode::Blink => vec![(Picture::Run, rect)],
+            CompareMode::Sides => {
                 let (left, right) = rect.split_left_right_at_fraction(0.5);
                 let half_gap = egui::vec2(0.5, 0.0);
                 vec![(Picture::Run, left.translate(-half_gap)), (Picture::Reference, right.translate(half_gap))]
             }
-            BesideView::Swipe | BesideView::Difference => vec![(Picture::Both, rect)],
+            CompareMode::Swipe | CompareMode::Difference => vec![(Picture::Both, rect)],
         }
     }
 
     /// Whether at this time the reference's image is shown of two in turn.
     fn blinks(&self, time: f64) -> bool {
-        self.how == BesideView::Blink && (time / BLINK_SECS) as u64 % 2 == 1
+        self.how == CompareMode::Blink && (time / BLINK_SECS) as u64 % 2 == 1
     }
 
     /// What is drawn of a picture whose slice of the image on the screen would be this one.
@@ -105,7 +105,7 @@ impl Beside<'_> {
             (Picture::Reference, _) => vec![reference],
             (Picture::Run, _) if self.blinks(time) => vec![reference],
             (Picture::Run, _) => vec![own],
-            (Picture::Both, BesideView::Swipe) => {
+            (Picture::Both, CompareMode::Swipe) => {
                 vec![SliceView { part: [0.0, swipe], ..own }, SliceView { part: [swipe, 1.0], ..reference }]
             }
             (Picture::Both, _) => {
@@ -117,19 +117,19 @@ impl Beside<'_> {
     }
 
     /// Palette and window of what is shown, for the colour bar.
-    pub fn colouring(&self, of_image: &Colouring) -> Colouring {
-        if self.how != BesideView::Difference {
+    pub fn colouring(&self, of_image: &ColourScale) -> ColourScale {
+        if self.how != CompareMode::Difference {
             return of_image.clone();
         }
         let window = [-self.largest_difference, self.largest_difference];
-        Colouring { window, palette: Palette::Signed, ..of_image.clone() }
+        ColourScale { window, palette: Palette::Signed, ..of_image.clone() }
     }
 
     /// What the pictures are of, from left to right.
     fn labels(&self, picture: Picture, time: f64) -> Vec<String> {
         let [own, reference] = &self.names;
         match (picture, self.how) {
-            (Picture::Both, BesideView::Swipe) => vec![own.clone(), reference.clone()],
+            (Picture::Both, CompareMode::Swipe) => vec![own.clone(), reference.clone()],
             (Picture::Both, _) => vec![format!("{own} − {reference}")],
             (Picture::Reference, _) => vec![reference.clone()],
             (Picture::Run, _) => vec![if self.blinks(time) { reference } else { own }.clone()],
@@ -145,13 +145,13 @@ impl Beside<'_> {
 }
 
 /// The choice of how the image of the reference is shown; `why_not`: why it cannot be.
-pub fn beside_ui(chosen: BesideView, reference: &str, why_not: Option<&str>, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+pub fn beside_ui(chosen: CompareMode, reference: &str, why_not: Option<&str>, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     ui.horizontal(|ui| {
         ui.label(format!("Beside {reference}:"));
-        for &how in BesideView::VARIANTS {
+        for &how in CompareMode::VARIANTS {
             let name: &str = how.into();
             let button = egui::Button::selectable(chosen == how, name);
-            let response = ui.add_enabled(why_not.is_none() || how == BesideView::Off, button);
+            let response = ui.add_enabled(why_not.is_none() || how == CompareMode::Off, button);
             if response.on_hover_text(how.help()).on_disabled_hover_text(why_not.unwrap_or_default()).clicked() {
                 actions.push(ViewAction::SetBeside(how));
             }
@@ -185,11 +185,11 @@ pub fn overlay_ui(
         painter.galley(at.min, galley, colours.overlay);
     }
     match beside.how {
-        BesideView::Blink => {
+        CompareMode::Blink => {
             let left = BLINK_SECS - time % BLINK_SECS;
             ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(left));
         }
-        BesideView::Swipe => {
+        CompareMode::Swipe => {
             let x = rect.left() + view.view.swipe * rect.width();
             painter.vline(x, rect.y_range(), egui::Stroke::new(3.0, egui::Color32::from_black_alpha(150)));
             painter.vline(x, rect.y_range(), egui::Stroke::new(1.0, colours.shown_mark));
