@@ -3,6 +3,7 @@
 
     .ci/dialect.py PAGE.md…            Markdown pages; exit code 1 if there are hits
     .ci/dialect.py --strings           string literals of src/**/*.rs (without tests), texts of assets/
+    .ci/dialect.py --comments          comments of src/**/*.rs (without tests)
     .ci/dialect.py --help-of PROGRAM   the help of all commands of a built program
     .ci/dialect.py --lengths PAGE.md…  words of a page's sentences: mean, and each sentence above 20
 
@@ -138,8 +139,17 @@ def literals(code):
             place = end + 1 + len(match["hashes"])
 
 
-def rust_texts():
-    """File, line and text of each string literal of src/, without unit tests."""
+def comments(code):
+    """Line and text of each block of `//` comments that fill lines, code in backquotes blanked."""
+    for block in re.finditer(r"(?:^[ \t]*//[^\n]*\n)+", code, re.M):
+        # Doc comments of a file, of what follows, and plain comments are blocks of their own.
+        for part in re.finditer(r"(?:^[ \t]*(//[/!]?)(?![/!])[^\n]*\n)(?:^[ \t]*\1(?![/!])[^\n]*\n)*", block[0], re.M):
+            text = re.sub(r"^[ \t]*//[/!]? ?", "", part[0], flags=re.M)
+            yield code.count("\n", 0, block.start() + part.start()) + 1, prose(text)
+
+
+def rust_code():
+    """File and code of src/, without unit tests."""
     tests = set()
     for path in (ROOT / "src").rglob("*.rs"):
         for name in re.findall(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);", path.read_text(encoding="utf-8")):
@@ -148,7 +158,12 @@ def rust_texts():
     for path in sorted((ROOT / "src").rglob("*.rs")):
         if path in tests or tests & set(path.parents):
             continue
-        code = re.split(r"#\[cfg\(test\)\]\s*mod \w+ \{", path.read_text(encoding="utf-8"))[0]
+        yield path, re.split(r"#\[cfg\(test\)\]\s*mod \w+ \{", path.read_text(encoding="utf-8"))[0]
+
+
+def rust_texts():
+    """File, line and text of each string literal of src/, and the texts of assets/."""
+    for path, code in rust_code():
         for line, text in literals(code):
             # Keys, endings and names have no spaces.
             if " " in text.strip():
@@ -175,11 +190,12 @@ def main():
     parser = argparse.ArgumentParser(description="Finds wording that is slow to understand.")
     parser.add_argument("pages", nargs="*", type=Path, help="Markdown pages")
     parser.add_argument("--strings", action="store_true", help="string literals of src/ and texts of assets/")
+    parser.add_argument("--comments", action="store_true", help="comments of src/")
     parser.add_argument("--help-of", metavar="PROGRAM", help="the help of a built program")
     parser.add_argument("--lengths", action="store_true", help="the lengths of the pages' sentences instead")
     options = parser.parse_args()
-    if not (options.pages or options.strings or options.help_of):
-        parser.error("name pages, --strings or --help-of PROGRAM")
+    if not (options.pages or options.strings or options.comments or options.help_of):
+        parser.error("name pages, --strings, --comments or --help-of PROGRAM")
 
     if options.lengths:
         for page in options.pages:
@@ -194,6 +210,8 @@ def main():
     texts = [(page.resolve(), 1, prose(page.read_text(encoding="utf-8"))) for page in options.pages]
     if options.strings:
         texts += rust_texts()
+    if options.comments:
+        texts += ((path, line, text) for path, code in rust_code() for line, text in comments(code))
     if options.help_of:
         texts += [(name, 1, text) for name, text in helps(options.help_of)]
     allow, counts = allowed(), Counter()

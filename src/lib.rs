@@ -49,7 +49,7 @@
 //!
 //! ```text
 //! row 0: coded
-//! row 1: geometry task random statistics words
+//! row 1: geometry task random statistics text
 //! row 2: scanner
 //! row 3: data
 //! row 4: io phantom measure algebra montecarlo

@@ -12,7 +12,7 @@
 //! row 1: widgets graphics
 //! row 2: study rois
 //! row 3: run slices
-//! row 4: numbers
+//! row 4: plots
 //! row 5: workspace
 //! row 6: start
 //! ```
