@@ -1,8 +1,9 @@
 //! Frames of the window while a solver computes, drawn one after the other without a display, and not waited for longer than a
 //! window does: while the adapter draws one, the next is prepared.
 //!
-//! `TOMOSCOPE_FRAMES=SECS` draws for so long, alone and with two runs side by side, on whatever the solver and the adapter are, and
-//! prints the times; with `TOMOSCOPE_FRAMES_TRACE=FILE` it leaves the time line there. Else it is a short look.
+//! `TOMOSCOPE_FRAMES=SECS` draws for so long: one run, a region under the pointer, images being saved, two runs side by side. It
+//! prints the times on the solver and the adapter of the machine; with `TOMOSCOPE_FRAMES_TRACE=FILE` it writes the time line too.
+//! `TOMOSCOPE_FRAMES_STEPS=N` draws the small study at its start and after N steps. Without these it is a short look.
 
 use std::collections::VecDeque;
 use std::iter::once;
@@ -19,6 +20,7 @@ use tomoscope::plan::DeviceChoice;
 use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
 
+use super::files::begin_to_save_image_as;
 use super::{cache, click, renderer, small_study, wait_for};
 
 const SIZE: [f32; 2] = [1280.0, 900.0];
@@ -87,11 +89,12 @@ impl TestRenderer for Offscreen {
     }
 }
 
-/// Draws frames for so long; milliseconds of each: the window's own code, and all.
-fn draw(harness: &mut Harness<'_, App>, time: Duration) -> Vec<[f64; 2]> {
+/// Draws frames for so long, each after some input; milliseconds of each: the window's own code, and all.
+fn draw(harness: &mut Harness<'_, App>, time: Duration, mut input: impl FnMut(&mut Harness<'_, App>, usize)) -> Vec<[f64; 2]> {
     let begin = Instant::now();
     let mut frames = Vec::new();
     while begin.elapsed() < time {
+        input(harness, frames.len());
         let start = Instant::now();
         harness.step();
         let own = start.elapsed();
@@ -101,51 +104,112 @@ fn draw(harness: &mut Harness<'_, App>, time: Duration) -> Vec<[f64; 2]> {
     frames
 }
 
-fn told(what: &str, frames: &[[f64; 2]], app: &App) {
-    let quantile = |which: usize, part: f64| {
+fn report(what: &str, frames: &[[f64; 2]], app: &App) {
+    let quantiles = |which: usize| {
         let mut times: Vec<f64> = frames.iter().map(|frame| frame[which]).collect();
         times.sort_by(f64::total_cmp);
-        times[((times.len() - 1) as f64 * part) as usize]
+        let [median, of_99, of_999] = [0.5, 0.99, 0.999].map(|part| times[((times.len() - 1) as f64 * part) as usize]);
+        format!("{median:.2} ms (99 %: {of_99:.2}, 99.9 %: {of_999:.2})")
     };
-    let [own, own_99, all, all_99] = [(0, 0.5), (0, 0.99), (1, 0.5), (1, 0.99)].map(|(which, part)| quantile(which, part));
     println!(
-        "{what}: {} frames, own code {own:.2} ms ({own_99:.2} of 99 %), all {all:.2} ms ({all_99:.2}), {} steps, {}",
+        "{what}: {} frames, own code {}, all {}, {} steps, {}",
         frames.len(),
+        quantiles(0),
+        quantiles(1),
         app.live().progress().0,
         app.adapter(),
     );
 }
 
-#[test]
-fn frames_are_drawn_while_the_solver_computes() {
-    let secs = std::env::var("TOMOSCOPE_FRAMES").ok().and_then(|text| text.parse().ok());
-    if renderer().is_none() {
-        return;
-    }
-    let trace = std::env::var("TOMOSCOPE_FRAMES_TRACE").map_or(Trace::off(), |path| Trace::to_file(Path::new(&path)).unwrap());
+fn number(variable: &str) -> Option<f64> {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok())
+}
+
+/// The window with a study that is reconstructed for long.
+fn window(start: Source, device: DeviceChoice, trace: Trace) -> Harness<'static, App> {
     let options = AppOptions {
-        start: if secs.is_some() { Source::BuiltIn(BUILT_IN[0].clone()) } else { small_study() },
+        start,
         autostart: true,
-        device: if secs.is_some() { DeviceChoice::Auto } else { DeviceChoice::Cpu },
-        num_iterations: Some(100_000),
+        device,
+        num_iterations: Some(1_000_000),
         for_pictures: false,
         desktop_dialogs: false,
         cache: cache(),
         trace,
     };
-    let time = Duration::from_secs_f64(secs.unwrap_or(0.5));
     let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).with_theme(Theme::Dark).renderer(Offscreen::new());
     let mut harness = builder.build_eframe(|creation| App::new(creation, options));
     wait_for(&mut harness, "an image", |app| app.shown().volume().is_some());
+    harness
+}
+
+/// Frames while a new region goes round under the pointer.
+fn draw_dragging(harness: &mut Harness<'_, App>, time: Duration) -> Vec<[f64; 2]> {
+    click(harness, "Add sphere");
+    let centre = harness.get_by_label("Transaxial slice").rect().center();
+    harness.hover_at(centre);
+    harness.step();
+    harness.drag_at(centre);
+    harness.step();
+    let round = |frame: usize| centre + 30.0 * egui::Vec2::angled(0.05 * frame as f32);
+    let frames = draw(harness, time, |harness, frame| harness.hover_at(round(frame)));
+    harness.drop_at(centre);
+    harness.run_steps(2);
+    frames
+}
+
+/// Frames while images are written, one after the other.
+fn draw_saving(harness: &mut Harness<'_, App>, time: Duration) -> Vec<[f64; 2]> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = 0;
+    draw(harness, time, |harness, _| {
+        if !harness.state().is_writing() {
+            begin_to_save_image_as(harness, &folder.path().join(format!("{files}.nii.gz")));
+            files += 1;
+        }
+    })
+}
+
+#[test]
+fn frames_are_drawn_while_the_solver_computes() {
+    let secs = number("TOMOSCOPE_FRAMES");
+    if renderer().is_none() {
+        return;
+    }
+    let trace = std::env::var("TOMOSCOPE_FRAMES_TRACE").map_or(Trace::off(), |path| Trace::to_file(Path::new(&path)).unwrap());
+    let mut harness = match secs {
+        Some(_) => window(Source::BuiltIn(BUILT_IN[0].clone()), DeviceChoice::Auto, trace),
+        None => window(small_study(), DeviceChoice::Cpu, trace),
+    };
+    let time = Duration::from_secs_f64(secs.unwrap_or(0.5));
     let first = harness.state().live().progress().0;
-    let frames = draw(&mut harness, time);
-    told("one run", &frames, harness.state());
+    let frames = draw(&mut harness, time, |_, _| {});
+    report("one run", &frames, harness.state());
+    let frames = draw_dragging(&mut harness, time);
+    report("a region is dragged", &frames, harness.state());
+    let frames = draw_saving(&mut harness, time);
+    report("images are saved", &frames, harness.state());
+    wait_for(&mut harness, "the last file", |app| !app.is_writing());
     wait_for(&mut harness, "another step", |app| app.live().progress().0 > first);
     click(&mut harness, "Restart");
     wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.live().is_measured());
     harness.get_by_label("side by side").click();
     harness.run_steps(2);
-    let frames = draw(&mut harness, time);
-    told("two runs side by side", &frames, harness.state());
+    let frames = draw(&mut harness, time, |_, _| {});
+    report("two runs side by side", &frames, harness.state());
     assert_eq!(harness.state().kept_runs().count(), 1);
+}
+
+#[test]
+fn frames_do_not_depend_on_the_length_of_a_run() {
+    let (Some(steps), Some(_)) = (number("TOMOSCOPE_FRAMES_STEPS"), renderer()) else { return };
+    let mut harness = window(small_study(), DeviceChoice::Cpu, Trace::off());
+    let time = Duration::from_secs(5);
+    let frames = draw(&mut harness, time, |_, _| {});
+    report("at the start", &frames, harness.state());
+    while (harness.state().live().progress().0 as f64) < steps {
+        draw(&mut harness, time, |_, _| std::thread::sleep(Duration::from_millis(100)));
+    }
+    let frames = draw(&mut harness, time, |_, _| {});
+    report("after the steps", &frames, harness.state());
 }
