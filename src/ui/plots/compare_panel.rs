@@ -6,8 +6,8 @@ use std::time::Duration;
 use egui::{RichText, Ui};
 
 use super::curve_plot::{CurvePlot, unfiltered_ui};
+use super::plot_area::PlotsView;
 use super::plot_options::PlotAction;
-use super::plots::PlotsView;
 use crate::session::Comparison;
 use crate::ui::run::action::RunAction;
 use crate::ui::run::curves::{Curves, Series};

@@ -4,8 +4,8 @@
 use egui::{Color32, RichText, Ui};
 use egui_plot::{LineStyle, Plot, PlotTransform, PlotUi, VLine};
 
+use super::plot_area::PlotsView;
 use super::plot_options::{PlotAction, PlotToSave};
-use super::plots::PlotsView;
 use crate::report;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::Mark;

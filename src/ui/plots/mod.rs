@@ -4,8 +4,8 @@
 pub mod activity_plot;
 pub mod compare_panel;
 pub mod curve_plot;
+pub mod plot_area;
 pub mod plot_options;
-pub mod plots;
 pub mod profile;
 pub mod profile_plot;
 pub mod race_panel;

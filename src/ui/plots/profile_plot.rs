@@ -5,8 +5,8 @@ use egui::{Color32, RichText, Ui};
 use egui_plot::{AxisHints, Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine, uniform_grid_spacer};
 
 use super::curve_plot::{CurvePlot, Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui, unfiltered_ui};
+use super::plot_area::PlotsView;
 use super::plot_options::{OptionAction, PlotAction, ProfileCurves};
-use super::plots::PlotsView;
 use super::profile::Profile;
 use crate::report;
 use crate::ui::slices::action::ViewAction;

@@ -3,8 +3,8 @@
 use egui::{Color32, RichText, Ui};
 
 use super::curve_plot::CurvePlot;
+use super::plot_area::PlotsView;
 use super::plot_options::PlotAction;
-use super::plots::PlotsView;
 use crate::recon::RaceReport;
 use crate::ui::run::curves::{Curves, Pieces};
 use crate::ui::run::live::LiveRun;

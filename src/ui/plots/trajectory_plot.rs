@@ -5,8 +5,8 @@ use egui::{Align2, Color32, Ui};
 use egui_plot::{LineStyle, MarkerShape, PlotPoint, PlotResponse, PlotUi, Points};
 
 use super::curve_plot::{Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui};
+use super::plot_area::PlotsView;
 use super::plot_options::PlotAction;
-use super::plots::PlotsView;
 use crate::ui::run::curves::Trajectory;
 use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::Axes;

@@ -13,7 +13,7 @@ use crate::data::Volume;
 use crate::session::StopRule;
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
-use crate::ui::plots::plots::{KeptCurves, PlotsView, plots_ui};
+use crate::ui::plots::plot_area::{KeptCurves, PlotsView, plots_ui};
 use crate::ui::plots::race_panel::race_panel_ui;
 use crate::ui::plots::stage_panel::stage_panel_ui;
 use crate::ui::plots::{BottomTab, tabs_ui};
