@@ -99,7 +99,7 @@ pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, Problem> {
         }
         let Some(frame) = session.take_frame() else { continue };
         let now = Instant::now();
-        while secs.len() < frame.subiteration
+        while secs.len() < frame.id.subiteration
             && let Ok(arrival) = arrivals.recv_timeout(PATIENCE)
         {
             secs.push(now.saturating_duration_since(arrival).as_secs_f64());

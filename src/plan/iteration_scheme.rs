@@ -1,6 +1,6 @@
 //! The course of a run: what its steps are called and counted by, and what they give.
 
-use crate::data::Unit;
+use crate::data::{IterateId, Unit};
 use crate::text::counted;
 
 /// What differs between runs that iterate over the same data and runs that add data to their image.
@@ -77,6 +77,17 @@ impl IterationScheme {
     /// The number by which an image is known, after so many full iterations and steps in all.
     pub fn number(&self, iteration: usize, subiteration: usize) -> usize {
         if self.by_iteration { iteration } else { subiteration }
+    }
+
+    /// Describes an iterate of a run with this number of subsets.
+    pub fn iterate_text(&self, id: IterateId, num_subsets: usize) -> String {
+        match (id.subiteration, id.subiteration % num_subsets) {
+            (0, _) if !self.by_iteration => format!("no {} yet", self.counted),
+            (number, _) if !self.by_iteration => self.text(number),
+            (0, _) => "start image".to_owned(),
+            (_, 0) => format!("iteration {}", id.iteration),
+            (_, subset) => format!("iteration {}, after subset {subset} of {num_subsets}", id.iteration),
+        }
     }
 
     /// So many of what is counted, in words.

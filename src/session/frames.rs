@@ -93,6 +93,7 @@ impl FrameReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::IterateId;
 
     #[test]
     fn the_newest_frame_wins_and_buffers_come_round() {
@@ -103,10 +104,11 @@ mod tests {
             let volume = sender.buffer(&grid, Unit::Mm);
             seen.insert(volume.as_slice().as_ptr());
             let extremes = volume.extremes();
-            sender.send(IterateUpdate { run: 1, iteration: 0, subiteration, volume: Arc::new(volume), extremes, slices: None });
+            let id = IterateId { run: 1, iteration: 0, subiteration };
+            sender.send(IterateUpdate { id, volume: Arc::new(volume), extremes, slices: None });
             if subiteration % 3 == 0 {
                 let frame = receiver.take().unwrap();
-                assert_eq!(frame.subiteration, subiteration);
+                assert_eq!(frame.id.subiteration, subiteration);
                 assert!(sender.is_empty() && receiver.take().is_none());
                 receiver.give_back(frame);
             }

@@ -217,13 +217,13 @@ impl Session {
 
     /// The images of a run's past that are kept, here or where the solver is: full iterations and steps done of each, oldest first.
     pub fn past(&self, run: RunId) -> Vec<[usize; 2]> {
-        let here = || self.history(run).iter().map(|kept| [kept.iteration, kept.subiteration]).collect();
+        let here = || self.history(run).iter().map(|kept| [kept.id.iteration, kept.id.subiteration]).collect();
         self.remote().map(|remote| remote.past(run)).filter(|past| !past.is_empty()).unwrap_or_else(here)
     }
 
     /// An image of a run's past. One that is kept elsewhere is asked for, and is there when it has come.
     pub fn past_image(&self, run: RunId, subiteration: usize) -> Option<StoredIterate> {
-        let here = self.history(run).into_iter().find(|kept| kept.subiteration == subiteration);
+        let here = self.history(run).into_iter().find(|kept| kept.id.subiteration == subiteration);
         here.or_else(|| self.remote()?.fetch(run, subiteration))
     }
 

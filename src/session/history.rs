@@ -61,14 +61,14 @@ impl HistoryOfRuns {
 
     /// Whether there is something that can be thinned out.
     fn can_be_thinned(&self) -> bool {
-        self.images.iter().rev().skip(1).any(|(_, image)| !self.pinned.contains(&image.subiteration))
+        self.images.iter().rev().skip(1).any(|(_, image)| !self.pinned.contains(&image.id.subiteration))
     }
 
     /// Drops what the stride does not hit, but neither the newest nor what is pinned.
     fn drop_between(&mut self) -> Vec<Arc<Volume>> {
         let Self { stride, num_pushed, images, pinned } = self;
         let is_between = |number: &usize| !number.is_multiple_of(*stride) && number != num_pushed;
-        let gone = images.extract_if(.., |(number, image)| is_between(number) && !pinned.contains(&image.subiteration));
+        let gone = images.extract_if(.., |(number, image)| is_between(number) && !pinned.contains(&image.id.subiteration));
         gone.map(|(_, image)| image.volume).collect()
     }
 }
@@ -144,7 +144,7 @@ impl History {
     /// returned.
     pub fn push(&self, image: StoredIterate) -> Vec<Arc<Volume>> {
         let runs = &mut *self.runs();
-        let mut gone = runs.pasts.entry(image.run).or_insert(HistoryOfRuns::NONE).push(image);
+        let mut gone = runs.pasts.entry(image.id.run).or_insert(HistoryOfRuns::NONE).push(image);
         gone.extend(runs.fit());
         gone
     }
@@ -187,6 +187,7 @@ fn bytes(volume: &Volume) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::IterateId;
     use crate::geometry::Grid;
 
     fn grid() -> Grid {
@@ -200,13 +201,14 @@ mod tests {
 
     fn image(run: RunId, iteration: usize) -> StoredIterate {
         let volume = Arc::new(Volume::filled(grid(), iteration as f32));
-        StoredIterate { run, iteration, subiteration: 3 * iteration, extremes: volume.extremes(), volume }
+        let id = IterateId { run, iteration, subiteration: 3 * iteration };
+        StoredIterate { id, extremes: volume.extremes(), volume }
     }
 
     fn iterations(history: &History, run: RunId) -> Vec<usize> {
         let entries = history.entries(run);
-        assert!(entries.iter().all(|kept| kept.run == run && kept.volume.as_slice()[0] == kept.iteration as f32));
-        entries.iter().map(|kept| kept.iteration).collect()
+        assert!(entries.iter().all(|kept| kept.id.run == run && kept.volume.as_slice()[0] == kept.id.iteration as f32));
+        entries.iter().map(|kept| kept.id.iteration).collect()
     }
 
     fn iterations_kept(budget_volumes: u64, count: usize) -> Vec<usize> {

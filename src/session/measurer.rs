@@ -119,12 +119,12 @@ fn in_time(
 ) -> impl Iterator<Item = StoredIterate> {
     let mut is_first = true;
     let new = images.into_iter().map_while(move |kept| {
-        if done.contains(&kept.subiteration) {
+        if done.contains(&kept.id.subiteration) {
             return Some(None);
         }
         let goes_on = std::mem::take(&mut is_first) || is_time();
         goes_on.then(|| {
-            done.insert(kept.subiteration);
+            done.insert(kept.id.subiteration);
             Some(kept)
         })
     });
@@ -163,7 +163,7 @@ impl Similarity {
 /// The image of the reference with the same number, or where the image is past the reference's last one that. `None` where the
 /// reference's was thinned out.
 fn partner<'a>(kept: &StoredIterate, of_reference: &'a [StoredIterate]) -> Option<&'a StoredIterate> {
-    let number = |kept: &StoredIterate| number([kept.iteration, kept.subiteration]);
+    let number = |kept: &StoredIterate| number([kept.id.iteration, kept.id.subiteration]);
     let last = of_reference.last().filter(|last| number(last) < number(kept));
     of_reference.iter().find(|reference| number(reference) == number(kept)).or(last)
 }
@@ -174,9 +174,9 @@ fn compared(kept: &StoredIterate, reference: &StoredIterate, is_fixed: bool) -> 
         return None;
     }
     Some(Comparison {
-        iteration: kept.iteration,
-        subiteration: kept.subiteration,
-        reference: Some([reference.iteration, reference.subiteration]),
+        iteration: kept.id.iteration,
+        subiteration: kept.id.subiteration,
+        reference: Some([reference.id.iteration, reference.id.subiteration]),
         is_fixed,
         correlation: correlation(kept.volume.as_slice(), reference.volume.as_slice())?,
         relative_difference: relative_difference(kept.volume.as_slice(), reference.volume.as_slice()),
@@ -204,14 +204,14 @@ impl Edit {
     /// (iteration, subiteration, sums of each region) of those of the images that were not measured yet, in their order.
     fn measure(&mut self, images: Vec<StoredIterate>) -> Vec<(usize, usize, Vec<RoiSums>)> {
         let Self { rois, sums, before, stayed } = self;
-        let new = images.into_iter().filter(|kept| !sums.contains_key(&kept.subiteration)).map(|kept| {
+        let new = images.into_iter().filter(|kept| !sums.contains_key(&kept.id.subiteration)).map(|kept| {
             let masks = rois.rois.masks(&kept.volume.grid);
-            let known = before.get(&kept.subiteration);
+            let known = before.get(&kept.id.subiteration);
             let of = |(mask, place): (&RoiMask, &Option<usize>)| {
                 let known = place.and_then(|place| known?.get(place).copied());
                 known.unwrap_or_else(|| mask.sums(kept.volume.as_slice()))
             };
-            (kept.iteration, kept.subiteration, masks.iter().zip(&*stayed).map(of).collect())
+            (kept.id.iteration, kept.id.subiteration, masks.iter().zip(&*stayed).map(of).collect())
         });
         let new: Vec<(usize, usize, Vec<RoiSums>)> = new.collect();
         sums.extend(new.iter().map(|(_, subiteration, sums)| (*subiteration, sums.clone())));
@@ -230,9 +230,9 @@ impl Along {
     /// The peaks of those of the images that were not measured yet, in their order, while there is time.
     fn measure(&mut self, images: Vec<StoredIterate>, is_time: impl Fn() -> bool) -> Vec<PeaksPoint> {
         let Self { line, measured } = self;
-        let points = in_time(images, measured, is_time).map(|StoredIterate { iteration, subiteration, volume, .. }| PeaksPoint {
-            iteration,
-            subiteration,
+        let points = in_time(images, measured, is_time).map(|StoredIterate { id, volume, .. }| PeaksPoint {
+            iteration: id.iteration,
+            subiteration: id.subiteration,
             widths: widths_along(&volume, line.ends_mm, line.width_mm),
         });
         points.collect()
@@ -244,14 +244,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::data::{RoiPlane, RoiShape, Volume};
+    use crate::data::{IterateId, RoiPlane, RoiShape, Volume};
     use crate::geometry::Grid;
 
     /// An image of these values after so many iterations of two steps.
     fn image(iteration: usize, values: [f32; 3], voxel_mm: f64) -> StoredIterate {
         let mut volume = Volume::filled(Grid::centred([3, 1, 1], [voxel_mm; 3]).unwrap(), 0.0);
         volume.as_mut_slice().copy_from_slice(&values);
-        StoredIterate { run: 1, iteration, subiteration: 2 * iteration, extremes: volume.extremes(), volume: Arc::new(volume) }
+        let id = IterateId { run: 1, iteration, subiteration: 2 * iteration };
+        StoredIterate { id, extremes: volume.extremes(), volume: Arc::new(volume) }
     }
 
     #[test]
@@ -278,8 +279,8 @@ mod tests {
             let mut volume = Volume::filled(grid.clone(), 0.0);
             let value = |x: f64| 1.0 + 9.0 * (-0.5 * (x / sigma).powi(2)).exp();
             (-20..).zip(volume.as_mut_slice()).for_each(|(x, v)| *v = value(f64::from(x)) as f32);
-            let (extremes, subiteration) = (volume.extremes(), iteration);
-            StoredIterate { run: 1, iteration, subiteration, extremes, volume: Arc::new(volume) }
+            let id = IterateId { run: 1, iteration, subiteration: iteration };
+            StoredIterate { id, extremes: volume.extremes(), volume: Arc::new(volume) }
         };
         let images = vec![blob(1, 4.0), blob(2, 3.0)];
         let line = PeakLine { ends_mm: [[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]], width_mm: 0.0 };
@@ -311,9 +312,12 @@ mod tests {
         assert_eq!(with(&image(2, [1.0; 3], 1.0)), None);
         assert_eq!(beside(&image(2, [1.0, 2.0, 3.0], 1.0), &[]), None);
         // The subsets of both may be others; of a sweep the steps are the number.
-        let other = |subiteration| StoredIterate { subiteration, ..image(2, [1.0, 2.0, 3.0], 1.0) };
-        assert!(with(&other(7)).is_some());
-        let projections = |subiteration| StoredIterate { iteration: 0, ..other(subiteration) };
+        let numbered = |iteration, subiteration| {
+            let id = IterateId { run: 1, iteration, subiteration };
+            StoredIterate { id, ..image(2, [1.0, 2.0, 3.0], 1.0) }
+        };
+        assert!(with(&numbered(2, 7)).is_some());
+        let projections = |subiteration| numbered(0, subiteration);
         let found = |steps| beside(&projections(steps), &[projections(16), projections(32)]).map(|found| found.reference);
         assert_eq!([16, 24, 40].map(found), [Some(Some([0, 16])), None, Some(Some([0, 32]))]);
     }

@@ -27,9 +27,10 @@ pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_nu
 pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
 pub use protocol::{
     Command, CompareWith, Comparison, Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, PeakLine, PeaksPoint,
-    ReferenceId, RoiSet, RunId, StoredIterate,
+    ReferenceId, RoiSet, StoredIterate,
 };
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;
+pub use crate::data::{IterateId, RunId};
 pub use threads::{num_cores, start_workers, thread_pool};
 pub use trace::Trace;

@@ -5,15 +5,12 @@ use std::time::Duration;
 
 use super::StopRule;
 use crate::coded::Problem;
-use crate::data::{Extremes, MaskedRois, Notice, RoiSums, Volume};
+use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
 use crate::geometry::Point;
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{Explained, RaceReport, StageTimes};
-
-/// Number of a run within its session, from 1; every event carries it, so that late ones of an earlier run are known.
-pub type RunId = u64;
 
 /// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows where its ROI changed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,7 +95,7 @@ impl From<Control> for Command {
 /// What the solver says, in order; nothing of it is ever dropped.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Event {
-    /// Which run.
+    /// Run of the event, by which late events of an earlier run are recognised.
     pub run: RunId,
     /// What happened.
     pub kind: EventKind,
@@ -216,7 +213,7 @@ impl CompareWith {
     pub fn id(&self) -> ReferenceId {
         match self {
             CompareWith::Run(run) => ReferenceId { run: *run, subiteration: None },
-            CompareWith::Image(image) => ReferenceId { run: image.run, subiteration: Some(image.subiteration) },
+            CompareWith::Image(image) => ReferenceId { run: image.id.run, subiteration: Some(image.id.subiteration) },
         }
     }
 }
@@ -262,12 +259,8 @@ pub(super) fn number([iteration, subiteration]: [usize; 2]) -> [usize; 2] {
 /// A volume on its way to the screen.
 #[derive(Clone, Debug)]
 pub struct IterateUpdate {
-    /// Which run.
-    pub run: RunId,
-    /// Full iterations complete.
-    pub iteration: usize,
-    /// Steps done in all; 0 = the start image. Of a sweep projections in the image.
-    pub subiteration: usize,
+    /// Numbers of the iterate.
+    pub id: IterateId,
     /// The image; the history may hold it too.
     pub volume: Arc<Volume>,
     /// Its smallest and largest value.
@@ -280,12 +273,8 @@ pub struct IterateUpdate {
 /// An image of the past: after a full iteration, or after each block of projections.
 #[derive(Clone, Debug)]
 pub struct StoredIterate {
-    /// Which run.
-    pub run: RunId,
-    /// Full iterations complete.
-    pub iteration: usize,
-    /// Steps done in all; of a sweep projections in the image.
-    pub subiteration: usize,
+    /// Numbers of the iterate.
+    pub id: IterateId,
     /// The image.
     pub volume: Arc<Volume>,
     /// Its smallest and largest value.

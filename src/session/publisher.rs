@@ -16,7 +16,7 @@ use super::run::panic_sentence;
 use super::{Event, EventKind, IterateUpdate, RunId, StoredIterate, Trace};
 use crate::algebra::PendingVolume;
 use crate::coded::Problem;
-use crate::data::{Notice, Unit, Volume};
+use crate::data::{IterateId, Notice, Unit, Volume};
 use crate::geometry::Grid;
 use crate::recon::Stage;
 
@@ -34,9 +34,7 @@ impl Drop for Slot {
 
 /// An image on its way to the watcher.
 pub(super) struct Parcel {
-    pub run: RunId,
-    pub iteration: usize,
-    pub subiteration: usize,
+    pub id: IterateId,
     /// Whether the history keeps it.
     pub is_kept: bool,
     pub image: Image,
@@ -207,7 +205,8 @@ impl<W: Fn()> Worker<W> {
 
     /// Copies a volume where that is still to be done, keeps it and sends it.
     fn hand_over(&mut self, parcel: Parcel) {
-        let Parcel { run, iteration, subiteration, is_kept, image, slot } = parcel;
+        let Parcel { id, is_kept, image, slot } = parcel;
+        let IterateId { run, iteration, subiteration } = id;
         let (volume, time) = match image {
             Image::Filled(volume, time) => (volume, time),
             Image::Pending(pending, grid, unit) => {
@@ -238,11 +237,11 @@ impl<W: Fn()> Worker<W> {
             self.tell(Event { run, kind: EventKind::Notice(Notice::warning(text)) });
         }
         if is_kept {
-            let gone = self.history.push(StoredIterate { run, iteration, subiteration, volume: Arc::clone(&volume), extremes });
+            let gone = self.history.push(StoredIterate { id, volume: Arc::clone(&volume), extremes });
             gone.into_iter().for_each(|volume| self.frames.give_back(volume));
             let _ = self.measurer.send(Query::StoredIterate);
         }
-        self.frames.send(IterateUpdate { run, iteration, subiteration, volume, extremes, slices: None });
+        self.frames.send(IterateUpdate { id, volume, extremes, slices: None });
         self.last_copy = Some((run, subiteration, time));
         let figures = [("run", run as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
         self.trace.record("iterate_published", &figures);

@@ -12,7 +12,7 @@ use super::run::{Failure, Run, State};
 use super::threads::Threads;
 use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule};
 use crate::coded::Problem;
-use crate::data::{MaskedRois, Notice};
+use crate::data::{IterateId, MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{IterationScheme, Job};
 use crate::recon::{Explained, Stage, StepReport};
@@ -250,8 +250,8 @@ impl Solver {
             run.kept = run.subiteration;
         }
         run.published = Some(run.subiteration);
-        let (id, iteration, subiteration) = (run.id, run.iteration, run.subiteration);
-        self.publisher.send_volume(Parcel { run: id, iteration, subiteration, is_kept, image, slot });
+        let id = IterateId { run: run.id, iteration: run.iteration, subiteration: run.subiteration };
+        self.publisher.send_volume(Parcel { id, is_kept, image, slot });
         Ok(())
     }
 

@@ -72,7 +72,7 @@ fn the_steps_go_on_while_a_volume_is_copied() {
     let iterates = watcher.iterates(run);
     assert!(iterates[0].stages[Stage::Copy] > Duration::ZERO, "the time of the copy is told with its step");
     assert!(iterates[1..29].iter().all(|report| report.stages[Stage::Copy].is_zero()), "iterates between are not waited for");
-    let kept: Vec<_> = watcher.session.history(run).iter().map(|kept| (kept.iteration, kept.volume.as_slice()[0])).collect();
+    let kept: Vec<_> = watcher.session.history(run).iter().map(|kept| (kept.id.iteration, kept.volume.as_slice()[0])).collect();
     assert_eq!(kept, [(1, value_of(1, 50)), (2, value_of(1, 100))]);
 }
 
@@ -115,7 +115,7 @@ fn every_volume_arrives_before_the_event_that_tells_of_it() {
         let before = watcher.events.len();
         watcher.wait_for(before, |_| true);
         let told = told(&watcher, run).last().copied().unwrap_or(0);
-        let shown = watcher.shown.as_ref().map_or(0, |frame| frame.subiteration);
+        let shown = watcher.shown.as_ref().map_or(0, |frame| frame.id.subiteration);
         assert!(shown >= told, "told of {told}, shown {shown}");
         if watcher.events.iter().any(|e| matches!(e.kind, EventKind::Ended(_))) {
             break;
@@ -259,7 +259,7 @@ fn a_thousand_short_runs_with_copies_end_on_their_last_volume() {
         let run = watcher.start(2, ball(0), false);
         assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
         let frame = watcher.shown.as_ref().unwrap();
-        assert_eq!((frame.run, frame.iteration, frame.subiteration), (run, 2, 6));
+        assert_eq!((frame.id.run, frame.id.iteration, frame.id.subiteration), (run, 2, 6));
         assert_eq!(watcher.shown_value(), value_of(run as usize, 6));
         assert_eq!(told(&watcher, run), [1, 2, 3, 4, 5, 6]);
         watcher.events.clear();

@@ -23,8 +23,8 @@ fn finished(watcher: &mut Watcher, num_iterations: usize) -> RunId {
 /// The iterations whose images are kept of a run, after a look at the images.
 fn iterations(watcher: &Watcher, run: RunId) -> Vec<usize> {
     let past = watcher.session.history(run);
-    assert!(past.iter().all(|kept| kept.run == run && kept.volume.as_slice()[0] == value_of(run as usize, kept.iteration)));
-    past.iter().map(|kept| kept.iteration).collect()
+    assert!(past.iter().all(|kept| kept.id.run == run && kept.volume.as_slice()[0] == value_of(run as usize, kept.id.iteration)));
+    past.iter().map(|kept| kept.id.iteration).collect()
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn regions_are_measured_on_the_past_of_a_kept_run() {
         assert_eq!((told, points.len()), (branch, num_points));
         for (kept, (iteration, _, sums)) in watcher.session.history(run).iter().zip(points) {
             let masks = ball(branch).rois.masks(&kept.volume.grid);
-            assert_eq!((iteration, sums), (kept.iteration, vec![masks[0].sums(kept.volume.as_slice())]));
+            assert_eq!((iteration, sums), (kept.id.iteration, vec![masks[0].sums(kept.volume.as_slice())]));
         }
     }
 }
@@ -121,8 +121,8 @@ fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
         }
         let images = watcher.session.history(run);
         let expected = images.iter().map(|kept| PeaksPoint {
-            iteration: kept.iteration,
-            subiteration: kept.subiteration,
+            iteration: kept.id.iteration,
+            subiteration: kept.id.subiteration,
             widths: widths_along(&kept.volume, line.ends_mm, line.width_mm),
         });
         assert_eq!(found, expected.collect::<Vec<_>>());

@@ -219,11 +219,11 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
         command.into_iter().for_each(|command| _ = watcher.session.send(command));
         watcher.look();
         // The image on the screen is of exactly the events that its step is told to be of.
-        let Some(frame) = watcher.shown.as_ref().filter(|frame| frame.subiteration > 0) else { continue };
-        if std::mem::replace(&mut checked_frame, (frame.run, frame.subiteration)) == checked_frame {
+        let Some(frame) = watcher.shown.as_ref().filter(|frame| frame.id.subiteration > 0) else { continue };
+        if std::mem::replace(&mut checked_frame, (frame.id.run, frame.id.subiteration)) == checked_frame {
             continue;
         }
-        let (run, step, volume) = (frame.run, frame.subiteration, Arc::clone(&frame.volume));
+        let (run, step, volume) = (frame.id.run, frame.id.subiteration, Arc::clone(&frame.volume));
         let of_step =
             |event: &Event| event.run == run && matches!(&event.kind, EventKind::Iterate(report) if report.subiteration == step);
         let EventKind::Iterate(report) = watcher.wait_for(0, of_step).kind else { continue };

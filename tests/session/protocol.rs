@@ -31,7 +31,7 @@ fn the_newest_volume_wins_when_nobody_looks() {
         events.extend(session.events().try_iter());
     }
     let frame = session.take_frame().unwrap();
-    assert_eq!((frame.run, frame.iteration, frame.subiteration), (1, 7, 21));
+    assert_eq!((frame.id.run, frame.id.iteration, frame.id.subiteration), (1, 7, 21));
     assert!(frame.volume.as_slice().iter().all(|&v| v == value_of(1, 21)));
     assert!(session.take_frame().is_none());
     // Every full iteration replaced the unread one; an iterate between did so only for the start image.
@@ -96,7 +96,7 @@ fn a_volume_is_there_when_the_event_tells_of_it() {
         let before = watcher.events.len();
         watcher.wait_for(before, |_| true);
         let told = watcher.iterates(run).last().map_or(0, |report| report.subiteration);
-        let shown = watcher.shown.as_ref().map_or(0, |frame| frame.subiteration);
+        let shown = watcher.shown.as_ref().map_or(0, |frame| frame.id.subiteration);
         assert!(shown >= told, "told of {told}, shown {shown}");
         if watcher.events.iter().any(|e| matches!(e.kind, EventKind::Ended(_))) {
             break;
@@ -271,7 +271,7 @@ fn more_iterations_continue_a_run_that_was_over() {
     assert!(matches!(watcher.events[from].kind, EventKind::Resumed));
     assert_eq!(watcher.iterates(run).len(), 10);
     assert_eq!(watcher.shown_value(), value_of(1, 10));
-    let history: Vec<_> = watcher.session.history(run).iter().map(|kept| kept.iteration).collect();
+    let history: Vec<_> = watcher.session.history(run).iter().map(|kept| kept.id.iteration).collect();
     assert_eq!(history, [1, 2, 3, 4, 5]);
     // Fewer than done changes nothing.
     let from = watcher.events.len();
@@ -332,7 +332,7 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     let points = watcher.remeasured(7);
     assert_eq!(points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>(), [(1, 2), (2, 4), (2, 5)]);
     for (kept, point) in watcher.session.history(run).iter().zip(&points) {
-        assert_eq!((point.0, point.1), (kept.iteration, kept.subiteration));
+        assert_eq!((point.0, point.1), (kept.id.iteration, kept.id.subiteration));
         let mask = edited.rois[0].mask(&kept.volume.grid);
         assert_eq!(point.2, [mask.sums(kept.volume.as_slice())]);
     }
@@ -372,9 +372,9 @@ fn the_history_stays_within_its_budget() {
     let run = watcher.start(41, RoiSet::default(), false);
     watcher.wait_for_end(run);
     let history = watcher.session.history(run);
-    assert_eq!(history.iter().map(|kept| kept.iteration).collect::<Vec<_>>(), [8, 16, 24, 32, 40, 41]);
+    assert_eq!(history.iter().map(|kept| kept.id.iteration).collect::<Vec<_>>(), [8, 16, 24, 32, 40, 41]);
     for kept in history {
-        assert_eq!(kept.volume.as_slice()[0], value_of(1, kept.iteration));
+        assert_eq!(kept.volume.as_slice()[0], value_of(1, kept.id.iteration));
     }
     let none = SessionOptions { history_bytes: 0, ..SessionOptions::default() };
     let mut watcher = Watcher::with_options(none, scripted(|_| Script::new(1)), |_| {});
@@ -390,7 +390,7 @@ fn a_thousand_short_runs_end_on_their_last_volume() {
         let run = watcher.start(2, ball(0), false);
         assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
         let frame = watcher.shown.as_ref().unwrap();
-        assert_eq!((frame.run, frame.iteration, frame.subiteration), (run, 2, 6));
+        assert_eq!((frame.id.run, frame.id.iteration, frame.id.subiteration), (run, 2, 6));
         assert_eq!(watcher.shown_value(), value_of(run as usize, 6));
         assert_eq!(watcher.iterates(run).len(), 6);
         watcher.events.clear();

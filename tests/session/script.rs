@@ -245,7 +245,7 @@ impl Watcher {
     pub fn look(&mut self) {
         self.events.extend(self.session.events().try_iter());
         if let Some(frame) = self.session.take_frame() {
-            self.taken.entry(frame.run).or_default().push(frame.subiteration);
+            self.taken.entry(frame.id.run).or_default().push(frame.id.subiteration);
             if let Some(old) = self.shown.replace(frame) {
                 self.session.return_frame(old);
             }

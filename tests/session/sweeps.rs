@@ -86,7 +86,7 @@ fn a_whole_sweep_is_reconstructed_block_by_block() {
     let mean = last.roi_sums[0].sum / last.roi_sums[0].weight;
     assert!((mean - 1.0).abs() < 0.05, "the middle of the ball is {mean}");
     assert_eq!(shown(&watcher).unit, Unit::Arbitrary);
-    let kept: Vec<_> = watcher.session.history(run).iter().map(|kept| kept.subiteration).collect();
+    let kept: Vec<_> = watcher.session.history(run).iter().map(|kept| kept.id.subiteration).collect();
     assert_eq!(kept, [16, 32, 48, 64, 66], "every block can be gone back to");
     // A region edited afterwards has its curve over the number of projections.
     let from = watcher.events.len();

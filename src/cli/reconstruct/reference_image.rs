@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
 use crate::cli::shared::outputs::check_same_grid;
-use crate::data::Volume;
+use crate::data::{IterateId, Volume};
 use crate::geometry::Grid;
 use crate::io::read_volume;
 use crate::measure::{correlation, relative_difference};
@@ -32,7 +32,7 @@ impl ReferenceImage {
 
     /// How much an image is like it; `None` where one has a single value everywhere.
     pub fn compare(&self, frame: &IterateUpdate) -> Option<Comparison> {
-        let IterateUpdate { iteration, subiteration, .. } = *frame;
+        let IterateId { iteration, subiteration, .. } = frame.id;
         let (image, reference) = (frame.volume.as_slice(), self.volume.as_slice());
         let (correlation, relative_difference) = (correlation(image, reference)?, relative_difference(image, reference));
         Some(Comparison { iteration, subiteration, reference: None, is_fixed: true, correlation, relative_difference })

@@ -147,7 +147,7 @@ impl<'a> Work<'a> {
 
     /// Writes what is to be written here, and goes on if there is more to do.
     fn ended(&mut self, session: &Session, reason: EndReason) -> CliResult<Option<Done>> {
-        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
+        let Some(frame) = session.take_frame().filter(|frame| frame.id.subiteration > 0) else {
             return Err(CliError::failed(Failure::NoImage, "stopped before the first step was complete; nothing was written"));
         };
         // A run that a rule has stopped is as good as one that went to its end.
@@ -156,12 +156,12 @@ impl<'a> Work<'a> {
             let rows: Vec<Measurement> = reference.compare(&frame).iter().flat_map(|found| rows.comparison_rows(found)).collect();
             self.tabulate(&rows);
         }
-        if complete && self.options.save_every.is_some_and(|every| frame.iteration.is_multiple_of(every as usize)) {
-            let path = numbered(&self.options.output, frame.iteration);
+        if complete && self.options.save_every.is_some_and(|every| frame.id.iteration.is_multiple_of(every as usize)) {
+            let path = numbered(&self.options.output, frame.id.iteration);
             self.write(&frame, &path, &[&path], None)?;
         }
-        if complete && frame.iteration < self.target && self.stopped_by.is_none() && !self.interrupted {
-            session.send(Control::SetIterations(self.next_halt(frame.iteration)));
+        if complete && frame.id.iteration < self.target && self.stopped_by.is_none() && !self.interrupted {
+            session.send(Control::SetIterations(self.next_halt(frame.id.iteration)));
             session.return_frame(frame);
             return Ok(None);
         }
@@ -192,7 +192,7 @@ impl<'a> Work<'a> {
             // The session said so when it ended.
             return Done::InPart;
         }
-        let held = self.course.number(frame.iteration, frame.subiteration);
+        let held = self.course.number(frame.id.iteration, frame.id.subiteration);
         let asked = match self.num_expected {
             None if self.course.can_grow => return Done::Wholly,
             expected => expected.unwrap_or(self.target),
@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
     /// A run that broke still leaves its last good image.
     fn failed(&mut self, session: &Session, error: CliError) -> CliResult<Done> {
         self.progress.end();
-        let Some(frame) = session.take_frame().filter(|frame| frame.subiteration > 0) else {
+        let Some(frame) = session.take_frame().filter(|frame| frame.id.subiteration > 0) else {
             let is_lost = self.totals.num_steps() > 0;
             let lost = if is_lost { " (the last image is lost; --save-every keeps some on the way)" } else { "" };
             return Err(error.with_text(|text| format!("{text}{lost}")));
@@ -224,11 +224,11 @@ impl<'a> Work<'a> {
     /// Where a run was when an image was taken.
     fn position(&self, frame: &IterateUpdate) -> String {
         if !self.course.by_iteration {
-            return self.course.text(frame.subiteration);
+            return self.course.text(frame.id.subiteration);
         }
-        match frame.subiteration % self.num_subsets {
-            0 => format!("iteration {}", frame.iteration),
-            subset => format!("iteration {} and {subset} of {} subsets", frame.iteration, self.num_subsets),
+        match frame.id.subiteration % self.num_subsets {
+            0 => format!("iteration {}", frame.id.iteration),
+            subset => format!("iteration {} and {subset} of {} subsets", frame.id.iteration, self.num_subsets),
         }
     }
 
@@ -256,7 +256,7 @@ impl<'a> Work<'a> {
         let volume = filtered.as_ref().unwrap_or(&frame.volume);
         let calibrated = self.options.calibration.map(|bq_per_ml| volume.calibrated(bq_per_ml));
         let volume = calibrated.as_ref().unwrap_or(volume);
-        let provenance = record.provenance(frame.subiteration, self.target, fwhm_mm);
+        let provenance = record.provenance(frame.id.subiteration, self.target, fwhm_mm);
         let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
         if self.options.is_helper && !takes_over(path) {

@@ -128,13 +128,15 @@ fn bytes(message: &impl Serialize, brings: &[u8]) -> Vec<u8> {
     encode(message, brings).unwrap().split_off(4)
 }
 
+const ITERATE: IterateId = IterateId { run: 1, iteration: 1, subiteration: 1 };
+
 fn to_server() -> Vec<Vec<u8>> {
     let lines = || job(study()).settings;
     let planes = sweep_job().settings;
     let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
     let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
-    let image = Beside::CompareWith { run: 1, iteration: 1, subiteration: 1, grid };
+    let image = Beside::CompareWith { id: ITERATE, grid };
     let orders = [
         Order::Open(2, StudyFiles::File("/x".into())),
         Order::Close(2),
@@ -178,7 +180,7 @@ fn to_server() -> Vec<Vec<u8>> {
 
 fn to_window(job: &Job) -> Vec<Vec<u8>> {
     let grid = job.grid();
-    let image = ImageHead { run: 1, iteration: 1, subiteration: 1, unit: Unit::Mm, extremes: Extremes::default() };
+    let image = ImageHead { id: ITERATE, unit: Unit::Mm, extremes: Extremes::default() };
     let report = IterateReport {
         iteration: 1,
         subiteration: 1,

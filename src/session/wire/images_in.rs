@@ -29,8 +29,7 @@ struct Coming {
 
 /// A frame of an image.
 fn frame(image: &ImageHead, volume: Volume, slices: Option<[usize; 3]>) -> IterateUpdate {
-    let ImageHead { run, iteration, subiteration, extremes, .. } = *image;
-    IterateUpdate { run, iteration, subiteration, volume: Arc::new(volume), extremes, slices }
+    IterateUpdate { id: image.id, volume: Arc::new(volume), extremes: image.extremes, slices }
 }
 
 impl ImagesIn {
@@ -59,7 +58,7 @@ impl ImagesIn {
             PieceOf::Newest | PieceOf::Past => (grid.num_voxels(), &mut self.whole),
         };
         let is_of =
-            |coming: &Coming| (coming.image.run, coming.image.subiteration, coming.of) == (image.run, image.subiteration, of);
+            |coming: &Coming| (coming.image.id.run, coming.image.id.subiteration, coming.of) == (image.id.run, image.id.subiteration, of);
         let before = place.take().filter(|coming| first > 0 && is_of(coming));
         let mut values = before.map_or_else(|| Vec::with_capacity(total), |coming| coming.values);
         let left = total - values.len();
@@ -88,7 +87,7 @@ impl ImagesIn {
     ) -> IterateUpdate {
         let mut volume = buffers.buffer(grid, image.unit);
         match &self.last {
-            Some((run, last)) if *run == image.run => volume.as_mut_slice().copy_from_slice(last.as_slice()),
+            Some((run, last)) if *run == image.id.run => volume.as_mut_slice().copy_from_slice(last.as_slice()),
             _ => volume.as_mut_slice().fill(0.0),
         }
         put_slices(&mut volume, at, values);
@@ -99,7 +98,7 @@ impl ImagesIn {
         let volume = Volume::from_vec(grid.clone(), values, image.unit);
         let frame = frame(image, volume.ok_or_else(|| WireError::cannot_be("an image of another size"))?, None);
         if of == PieceOf::Newest {
-            self.last = Some((image.run, Arc::clone(&frame.volume)));
+            self.last = Some((image.id.run, Arc::clone(&frame.volume)));
         }
         Ok(frame)
     }
@@ -111,6 +110,7 @@ mod tests {
     use super::super::images_out::ImagesOut;
     use super::super::messages::ToWindow;
     use super::*;
+    use crate::data::IterateId;
     use crate::session::frames::frame_channel;
     use std::time::{Duration, Instant};
 
@@ -122,7 +122,8 @@ mod tests {
         let noise = |i: u32| f32::from_bits(0x3f80_0000 | ((i ^ i >> 7).wrapping_mul(i | 1).wrapping_mul(0x9e37_79b9) >> 9));
         volume.as_mut_slice().iter_mut().enumerate().for_each(|(i, value)| *value = noise((i + 7 * subiteration) as u32));
         let extremes = volume.extremes();
-        IterateUpdate { run: 1, iteration: subiteration, subiteration, volume: Arc::new(volume), extremes, slices: None }
+        let id = IterateId { run: 1, iteration: subiteration, subiteration };
+        IterateUpdate { id, volume: Arc::new(volume), extremes, slices: None }
     }
 
     /// A piece as it is received: what it completes, and how many bytes it had.
@@ -142,7 +143,7 @@ mod tests {
     }
 
     fn steps(frames: &[IterateUpdate], are_slices: bool) -> Vec<usize> {
-        frames.iter().filter(|frame| frame.slices.is_some() == are_slices).map(|frame| frame.subiteration).collect()
+        frames.iter().filter(|frame| frame.slices.is_some() == are_slices).map(|frame| frame.id.subiteration).collect()
     }
 
     #[test]
@@ -154,7 +155,7 @@ mod tests {
         out.set_newest(first.clone(), now);
         // Slices at once, then pieces of the whole until the line is full.
         let (frames, mut under_way) = receive_all(&mut out, &mut into, &grid, now);
-        assert_eq!(frames.iter().map(|frame| (frame.subiteration, frame.slices)).collect::<Vec<_>>(), [(1, Some([30, 25, 20]))]);
+        assert_eq!(frames.iter().map(|frame| (frame.id.subiteration, frame.slices)).collect::<Vec<_>>(), [(1, Some([30, 25, 20]))]);
         assert_eq!(frames[0].volume.values[[20, 1, 2]], first.volume.values[[20, 1, 2]]);
         assert_eq!((frames[0].volume.values[[0, 0, 0]], first.volume.values[[0, 0, 0]] >= 1.0), (0.0, true));
         assert!(under_way > 5 && under_way < grid.num_voxels() / PIECE[0], "{under_way}");
@@ -181,8 +182,8 @@ mod tests {
         assert_eq!((frames[0].slices, frames[0].volume.values[[5, 5, 5]]), (Some([0, 49, 0]), third.volume.values[[5, 5, 5]]));
         assert!(out.arrived(num + 1, now).is_err(), "{num} are under way");
         // What was asked for goes before what is newer; after another line everything is said again.
-        let IterateUpdate { run, iteration, subiteration, volume, extremes, .. } = first;
-        out.ask(crate::session::StoredIterate { run, iteration, subiteration, volume, extremes });
+        let IterateUpdate { id, volume, extremes, .. } = first;
+        out.ask(crate::session::StoredIterate { id, volume, extremes });
         out.begin_line();
         into.begin_line();
         let mut wholes = Vec::new();
@@ -215,11 +216,11 @@ mod tests {
         let part = of_slices as f64 / (of_slices + of_wholes) as f64;
         assert!((0.25..0.4).contains(&part), "{part}");
         for frame in &frames {
-            let whole = image(frame.subiteration).volume;
+            let whole = image(frame.id.subiteration).volume;
             let is_in = |z: usize, y: usize, x: usize| frame.slices.is_none() || z == 0 || y == 0 || x == 0;
             let is_same =
                 |((z, y, x), value): ((usize, usize, usize), &f32)| !is_in(z, y, x) || *value == whole.values[[z, y, x]];
-            assert!(frame.volume.values.indexed_iter().all(is_same), "of step {}", frame.subiteration);
+            assert!(frame.volume.values.indexed_iter().all(is_same), "of step {}", frame.id.subiteration);
         }
         // Each whole is the newest that there was when the one before had gone.
         let wholes = steps(&frames, false);
@@ -251,8 +252,8 @@ mod tests {
     #[test]
     fn what_cannot_be_a_piece_is_refused() {
         let grid = Grid::centred([60, 50, 40], [1.0; 3]).unwrap();
-        let image =
-            ImageHead { run: 1, iteration: 0, subiteration: 0, unit: crate::data::Unit::Mm, extremes: Default::default() };
+        let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
+        let image = ImageHead { id, unit: crate::data::Unit::Mm, extremes: Default::default() };
         let bytes = super::super::image::pack(&vec![1.0; PIECE[0]]);
         let (buffers, _receiver) = frame_channel();
         let piece = PIECE[0];

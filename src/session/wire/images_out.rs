@@ -80,8 +80,7 @@ pub struct ImagesOut {
 }
 
 fn head(frame: &IterateUpdate) -> ImageHead {
-    let IterateUpdate { run, iteration, subiteration, extremes, .. } = *frame;
-    ImageHead { run, iteration, subiteration, unit: frame.volume.unit, extremes }
+    ImageHead { id: frame.id, unit: frame.volume.unit, extremes: frame.extremes }
 }
 
 impl ImagesOut {
@@ -89,7 +88,7 @@ impl ImagesOut {
     pub fn set_newest(&mut self, frame: IterateUpdate, now: Instant) -> Option<IterateUpdate> {
         self.every_secs = self.came.replace(now).map_or(0.0, |before| now.duration_since(before).as_secs_f64());
         // One of the run before is not gone on with.
-        let goes_on = |sending: &Sending| sending.of == PieceOf::Past || sending.image.run == frame.run;
+        let goes_on = |sending: &Sending| sending.of == PieceOf::Past || sending.image.id.run == frame.id.run;
         self.slices = self.slices.take().filter(goes_on);
         self.whole = self.whole.take().filter(goes_on);
         self.slices_sent = None;
@@ -169,8 +168,8 @@ impl ImagesOut {
 
     /// The image that is to be sent next: one that was asked for, or the newest if it was not sent yet.
     fn another_whole(&mut self) -> Option<Sending> {
-        if let Some(StoredIterate { run, iteration, subiteration, volume, extremes }) = self.asked.pop_front() {
-            let image = ImageHead { run, iteration, subiteration, unit: volume.unit, extremes };
+        if let Some(StoredIterate { id, volume, extremes }) = self.asked.pop_front() {
+            let image = ImageHead { id, unit: volume.unit, extremes };
             return Some(Sending { image, of: PieceOf::Past, values: Values::Shared(volume), num_sent: 0 });
         }
         let frame = self.newest.as_ref().filter(|frame| self.whole_sent.is_none_or(|sent| !is_same(&sent, &head(frame))))?;
@@ -195,5 +194,5 @@ impl Sending {
 
 /// Whether two images are the same iterate.
 fn is_same(a: &ImageHead, b: &ImageHead) -> bool {
-    (a.run, a.subiteration) == (b.run, b.subiteration)
+    (a.id.run, a.id.subiteration) == (b.id.run, b.id.subiteration)
 }

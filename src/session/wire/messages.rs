@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::studies::{Started, StudyHead};
-use crate::data::{Extremes, MaskedRois, Roi, Unit};
+use crate::data::{Extremes, IterateId, MaskedRois, Roi, Unit};
 use crate::geometry::Grid;
 use crate::io::rois::{RoiEntry, of_entries};
 use crate::plan::{Device, Forecast, RunSettings, StudyFiles};
@@ -70,9 +70,7 @@ pub enum Beside {
     Compare(Option<RunId>),
     /// The same with an image, which the message brings.
     CompareWith {
-        run: RunId,
-        iteration: usize,
-        subiteration: usize,
+        id: IterateId,
         grid: Grid,
     },
     /// [`Session::measure_peaks`](crate::session::Session::measure_peaks).
@@ -144,9 +142,7 @@ pub enum PieceOf {
 /// An iterate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImageHead {
-    pub run: RunId,
-    pub iteration: usize,
-    pub subiteration: usize,
+    pub id: IterateId,
     pub unit: Unit,
     pub extremes: Extremes,
 }

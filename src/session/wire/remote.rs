@@ -130,7 +130,7 @@ impl Shared {
 impl State {
     /// An image that was asked for has come.
     pub fn fetched(&mut self, kept: StoredIterate) {
-        if self.fetching == Some((kept.run, kept.subiteration)) {
+        if self.fetching == Some((kept.id.run, kept.id.subiteration)) {
             self.fetching = None;
         }
         self.fetched.push_back(kept);
@@ -297,7 +297,7 @@ impl Remote {
     /// An image of the past, if it has come since it was asked for; else it is asked for.
     pub(in crate::session) fn fetch(&self, run: RunId, subiteration: usize) -> Option<StoredIterate> {
         let mut state = self.shared.lock();
-        let found = state.fetched.iter().find(|kept| (kept.run, kept.subiteration) == (run, subiteration)).cloned();
+        let found = state.fetched.iter().find(|kept| (kept.id.run, kept.id.subiteration) == (run, subiteration)).cloned();
         if found.is_none() && state.fetching != Some((run, subiteration)) {
             state.fetching = Some((run, subiteration));
             let _ = self.asks.send(RemoteAsk::Say(ToServer::Fetch(run, subiteration)));

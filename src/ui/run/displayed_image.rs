@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::data::{Extremes, Volume};
-use crate::plan::IterationScheme;
+use crate::data::{Extremes, IterateId, Volume};
 use crate::render::Palette;
-use crate::session::{IterateUpdate, RunId, StoredIterate};
+use crate::session::{IterateUpdate, StoredIterate};
 use crate::ui::widgets::colour_scale::{WindowPercentile, has_negative};
 
 /// Values looked at for the automatic window.
@@ -14,30 +13,6 @@ const NUM_SAMPLED: usize = 200_000;
 const END_SLICES: f64 = 0.1;
 /// Negative values of this size relative to the largest ones are looked at in colours with a middle.
 const SIGNED: f32 = 0.01;
-
-/// Which iterate an image is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IterateId {
-    /// The run.
-    pub run: RunId,
-    /// Full iterations complete.
-    pub iteration: usize,
-    /// Steps done.
-    pub subiteration: usize,
-}
-
-impl IterateId {
-    /// What it is called, in a run with so many steps an iteration.
-    pub fn text(&self, course: &IterationScheme, num_subsets: usize) -> String {
-        match (self.subiteration, self.subiteration % num_subsets) {
-            (0, _) if !course.by_iteration => format!("no {} yet", course.counted),
-            (number, _) if !course.by_iteration => course.text(number),
-            (0, _) => "start image".to_owned(),
-            (_, 0) => format!("iteration {}", self.iteration),
-            (_, subset) => format!("iteration {}, after subset {subset} of {num_subsets}", self.iteration),
-        }
-    }
-}
 
 /// An image after the filter on what is shown.
 #[derive(Debug)]
@@ -54,23 +29,6 @@ pub struct Filtered {
     pub unfiltered: Arc<Volume>,
 }
 
-/// An iterate of the past.
-#[derive(Debug)]
-pub struct Past {
-    /// Which.
-    pub id: IterateId,
-    /// The image.
-    pub volume: Arc<Volume>,
-    /// Its smallest and largest value.
-    pub extremes: Extremes,
-}
-
-impl From<StoredIterate> for Past {
-    fn from(StoredIterate { run, iteration, subiteration, volume, extremes }: StoredIterate) -> Self {
-        Self { id: IterateId { run, iteration, subiteration }, volume, extremes }
-    }
-}
-
 /// What was given out to be drawn: the number of the change, and of slices that were ahead of it the iterate and their voxel.
 type Given = (u64, Option<(IterateId, [usize; 3])>);
 
@@ -80,7 +38,7 @@ pub struct DisplayedImage {
     newest: Option<IterateUpdate>,
     /// One that is newer, of which only slices have come yet: it is looked at, and no numbers are taken from it.
     ahead: Option<IterateUpdate>,
-    past: Option<Past>,
+    past: Option<StoredIterate>,
     filtered: Option<Filtered>,
     generation: u64,
     uploaded: Given,
@@ -114,7 +72,7 @@ impl DisplayedImage {
             return self.set_ahead(frame);
         }
         self.ahead = self.ahead.take().filter(|ahead| is_before(&frame, ahead));
-        if self.past.is_none() && self.newest.as_ref().is_some_and(|before| before.run != frame.run) {
+        if self.past.is_none() && self.newest.as_ref().is_some_and(|before| before.id.run != frame.id.run) {
             self.filtered = None;
         }
         let before = self.newest.replace(frame);
@@ -139,8 +97,8 @@ impl DisplayedImage {
 
     /// Whether slices have come, and no whole image of their run.
     fn is_ahead_alone(&self) -> bool {
-        let run = self.newest.as_ref().map(|newest| newest.run);
-        self.ahead.as_ref().is_some_and(|ahead| Some(ahead.run) != run)
+        let run = self.newest.as_ref().map(|newest| newest.id.run);
+        self.ahead.as_ref().is_some_and(|ahead| Some(ahead.id.run) != run)
     }
 
     /// The image of which only slices have come, where it is drawn: through this voxel, without a filter.
@@ -167,11 +125,11 @@ impl DisplayedImage {
 
     /// Which iterate the slices are ahead with, where they are.
     pub fn ahead_id(&self, slices: Option<[usize; 3]>) -> Option<IterateId> {
-        self.drawn_ahead(slices).map(id_of)
+        self.drawn_ahead(slices).map(|frame| frame.id)
     }
 
     /// Shows an iterate of the past instead of the newest, or the newest again.
-    pub fn set_past(&mut self, past: Option<Past>) {
+    pub fn set_past(&mut self, past: Option<StoredIterate>) {
         let same = match (&self.past, &past) {
             (None, None) => true,
             (Some(a), Some(b)) => a.id == b.id,
@@ -198,7 +156,7 @@ impl DisplayedImage {
 
     /// Which iterate is the newest.
     pub fn newest_id(&self) -> Option<IterateId> {
-        self.newest.as_ref().map(id_of)
+        self.newest.as_ref().map(|frame| frame.id)
     }
 
     /// The iterate that is to be shown, the past one or the newest, as it was reconstructed. Where a filter is set the one
@@ -308,14 +266,9 @@ impl DisplayedImage {
     }
 }
 
-/// Which iterate a frame is.
-fn id_of(frame: &IterateUpdate) -> IterateId {
-    IterateId { run: frame.run, iteration: frame.iteration, subiteration: frame.subiteration }
-}
-
 /// Whether a frame is of an earlier run than another, or of an earlier step.
 fn is_before(frame: &IterateUpdate, other: &IterateUpdate) -> bool {
-    (frame.run, frame.subiteration) < (other.run, other.subiteration)
+    (frame.id.run, frame.id.subiteration) < (other.id.run, other.id.subiteration)
 }
 
 /// The values that a share of all lie above and below, of which `high` is the largest. Values of 0, outside the field of view,
@@ -349,9 +302,7 @@ mod tests {
         let grid = Grid::centred([4, 4, 4], [1.0; 3]).unwrap();
         let volume = Volume::filled(grid, subiteration as f32);
         IterateUpdate {
-            run: 1,
-            iteration: subiteration,
-            subiteration,
+            id: IterateId { run: 1, iteration: subiteration, subiteration },
             extremes: volume.extremes(),
             volume: Arc::new(volume),
             slices: None,
@@ -366,9 +317,9 @@ mod tests {
         assert!(shown.take_for_upload(None).is_none());
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
         let IterateUpdate { volume, extremes, .. } = frame(7);
-        shown.set_past(Some(Past { id, volume, extremes }));
+        shown.set_past(Some(StoredIterate { id, volume, extremes }));
         assert_eq!(shown.take_for_upload(None).map(|(_, v)| v.as_slice()[0]), Some(7.0));
-        assert_eq!(shown.set_newest(frame(2)).map(|f| f.subiteration), Some(1));
+        assert_eq!(shown.set_newest(frame(2)).map(|f| f.id.subiteration), Some(1));
         assert!(shown.take_for_upload(None).is_none(), "the newest is not on the screen");
         shown.set_past(None);
         assert_eq!(shown.take_for_upload(None).map(|(_, v)| v.as_slice()[0]), Some(2.0));
@@ -396,15 +347,15 @@ mod tests {
         assert!(shown.set_newest(frame(1)).is_none());
         assert_eq!((given(&mut shown), shown.given_ahead()), (Some((1, 1.0)), None));
         assert!(shown.set_newest(sliced(3)).is_none());
-        assert_eq!(shown.set_newest(frame(2)).map(|frame| frame.subiteration), Some(1));
+        assert_eq!(shown.set_newest(frame(2)).map(|frame| frame.id.subiteration), Some(1));
         assert_eq!((value(shown.volume()), shown.id().map(|id| id.subiteration)), (Some(2.0), Some(2)));
         assert_eq!((given(&mut shown), value(shown.drawn(None))), (Some((3, 3.0)), Some(2.0)));
-        assert_eq!(shown.set_newest(sliced(2)).map(|frame| frame.subiteration), Some(2), "it is there already");
+        assert_eq!(shown.set_newest(sliced(2)).map(|frame| frame.id.subiteration), Some(2), "it is there already");
         // What is looked at elsewhere is of the whole one.
         assert_eq!(shown.take_for_upload(Some([0; 3])).map(|(id, _)| id.subiteration), Some(2));
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
         let IterateUpdate { volume, extremes, .. } = frame(7);
-        shown.set_past(Some(Past { id, volume, extremes }));
+        shown.set_past(Some(StoredIterate { id, volume, extremes }));
         assert_eq!(given(&mut shown), Some((0, 7.0)));
     }
 
@@ -432,7 +383,7 @@ mod tests {
         shown.set_filtered(filtered(1, 2, 6.0));
         assert_eq!(on_screen(&shown), (Some(6.0), Some(2)));
         // Another run's image is not hidden behind a filtered one of this run, nor is a late one of this run taken.
-        shown.set_newest(IterateUpdate { run: 2, ..frame(3) });
+        shown.set_newest(IterateUpdate { id: IterateId { run: 2, iteration: 3, subiteration: 3 }, ..frame(3) });
         assert_eq!(on_screen(&shown), (None, Some(3)));
         shown.set_filtered(filtered(1, 2, 6.0));
         assert_eq!(on_screen(&shown), (None, Some(3)));
@@ -446,7 +397,7 @@ mod tests {
         let last = (40 * 40 * 40 / 4) as f32;
         let mut shown = DisplayedImage::default();
         let id = IterateId { run: 1, iteration: 1, subiteration: 1 };
-        shown.set_past(Some(Past { id, extremes: volume.extremes(), volume: Arc::new(volume) }));
+        shown.set_past(Some(StoredIterate { id, extremes: volume.extremes(), volume: Arc::new(volume) }));
         // The sample leaves out a tenth of the slices at either end, where the smallest and the largest values are.
         for (top, share) in
             [(WindowPercentile::Percent95, 0.95), (WindowPercentile::Percent99, 0.99), (WindowPercentile::PerMille999, 0.999)]
@@ -466,7 +417,7 @@ mod tests {
         let window = |volume: &Volume, palette| {
             let mut shown = DisplayedImage::default();
             let id = IterateId { run: 1, iteration: 1, subiteration: 1 };
-            shown.set_past(Some(Past { id, extremes: volume.extremes(), volume: Arc::new(volume.clone()) }));
+            shown.set_past(Some(StoredIterate { id, extremes: volume.extremes(), volume: Arc::new(volume.clone()) }));
             (shown.range, shown.auto_window(palette), shown.is_signed())
         };
         assert_eq!(window(&volume, Palette::Grey), ([-1e-9, 1e6], [0.0, 1.0], false));

@@ -1,8 +1,8 @@
 //! Which image of a run is on the screen, in numbers and words.
 
-use super::displayed_image::IterateId;
 use super::live::LiveRun;
 use super::run_view::RunView;
+use crate::data::IterateId;
 use crate::geometry::Grid;
 use crate::plan::Provenance;
 use crate::ui::widgets::format;
@@ -47,14 +47,14 @@ impl RunView {
     pub fn shown_words(&self) -> String {
         let whole = self.whole_words();
         let Some(id) = self.shown.given_ahead() else { return whole };
-        let slices = format!("slices of {}", id.text(&self.live.course(), self.live.num_subsets()));
+        let slices = format!("slices of {}", self.live.course().iterate_text(id, self.live.num_subsets()));
         if whole.is_empty() { slices } else { format!("{whole}; {slices}") }
     }
 
     /// The whole image on the screen, in words.
     fn whole_words(&self) -> String {
         let Some((id, live)) = self.shown_of() else { return String::new() };
-        let mut words = id.text(&live.course(), live.num_subsets());
+        let mut words = live.course().iterate_text(id, live.num_subsets());
         match self.shown_frame() {
             Some(frame) => words = format!("{frame}: {words}"),
             None if live.run != self.live.run => words += " of the run before",

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::displayed_image::{DisplayedImage, Filtered, IterateId};
-use crate::data::Volume;
+use super::displayed_image::{DisplayedImage, Filtered};
+use crate::data::{IterateId, Volume};
 use crate::recon::gaussian_filter;
 
 /// What is filtered: which iterate, and how wide.

@@ -1,7 +1,7 @@
 //! What the images of the active run are compared with, those of another run or one iterate, and the one of them that is seen beside
 //! the image on the screen.
 
-use super::displayed_image::{DisplayedImage, Past};
+use super::displayed_image::DisplayedImage;
 use super::post_filter::PostFilter;
 use crate::data::Volume;
 use crate::geometry::Grid;
@@ -74,7 +74,7 @@ impl Reference {
 
     /// The image that is seen beside the one of this number: that of the same number, or the last before it.
     fn beside(&self, number: usize, session: &Session) -> Option<StoredIterate> {
-        let is_later = |kept: &StoredIterate| self.course.number(kept.iteration, kept.subiteration) > number;
+        let is_later = |kept: &StoredIterate| self.course.number(kept.id.iteration, kept.id.subiteration) > number;
         let mut past = session.history(self.choice.run);
         let at = past.iter().position(is_later).unwrap_or(past.len()).saturating_sub(1);
         (at < past.len()).then(|| past.swap_remove(at))
@@ -119,13 +119,12 @@ impl ReferenceImage {
         if let Some((reference, _)) = wanted {
             (self.run_number, self.course) = (reference.run_number, reference.course);
         }
-        let past = kept.map(Past::from);
-        let run = past.as_ref().map(|past| past.id.run);
+        let run = kept.as_ref().map(|past| past.id.run);
         if self.shown.id().is_some_and(|id| Some(id.run) != run) {
             self.shown.set_filtered(None);
             self.post_filter.forget();
         }
-        self.shown.set_past(past);
+        self.shown.set_past(kept);
         self.post_filter.keep_up(&mut self.shown, filter_mm);
     }
 

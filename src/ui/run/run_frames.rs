@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::displayed_image::Past;
 use super::frame_series::FrameSeries;
 use super::frame_slider::neighbour;
 use super::live::LiveRun;
@@ -57,9 +56,9 @@ impl RunView {
         }
         let kept = session.history(self.looked_at().run);
         let is_until =
-            |kept: &&StoredIterate| wanted.is_none_or(|wanted| self.number(kept.iteration, kept.subiteration) <= wanted);
+            |kept: &&StoredIterate| wanted.is_none_or(|wanted| self.number(kept.id.iteration, kept.id.subiteration) <= wanted);
         let past = kept.iter().rfind(is_until).or(kept.first()).cloned();
-        self.shown.set_past(past.map(Past::from));
+        self.shown.set_past(past);
         self.look_back(session);
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::action::RunAction;
 use super::curves::Curves;
-use super::displayed_image::{DisplayedImage, Past};
+use super::displayed_image::DisplayedImage;
 use super::form::forecast::{ForecastKey, Forecaster};
 use super::form::forms::Forms;
 use super::form::settings::SettingsForm;
@@ -383,7 +383,7 @@ impl RunView {
         let run = self.looked_at().run;
         let is_wanted = |[iteration, subiteration]: &[usize; 2]| Some(self.number(*iteration, *subiteration)) == number;
         let wanted = number.and_then(|_| session.past(run).into_iter().find(is_wanted));
-        let past = wanted.and_then(|[_, subiteration]| session.past_image(run, subiteration)).map(Past::from);
+        let past = wanted.and_then(|[_, subiteration]| session.past_image(run, subiteration));
         // What is kept elsewhere is shown when it has come.
         self.awaited = number.filter(|_| wanted.is_some() && past.is_none());
         if let Some(series) = &mut self.series {

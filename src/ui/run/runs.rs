@@ -126,7 +126,7 @@ impl Runs {
                     }
                     return Err(format!("{name} was discarded: pin an iterate while it is stored to compare with it"));
                 };
-                found.map(|found| Reference { subiteration: Some(image.subiteration), ..found })
+                found.map(|found| Reference { subiteration: Some(image.id.subiteration), ..found })
             }
             other => other,
         };
@@ -258,7 +258,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::data::{Counts, Michelogram, Study, Volume};
+    use crate::data::{Counts, IterateId, Michelogram, Study, Volume};
     use crate::geometry::Grid;
     use crate::plan::{Job, RunSettings, default_settings};
     use crate::render::Palette;
@@ -404,7 +404,7 @@ mod tests {
         runs.keep_active(|| {}, &session);
         finish(&mut runs, &session, is_compared);
         session.set_history_bytes(1);
-        assert!(!session.history(first).iter().any(|kept| kept.iteration == 1));
+        assert!(!session.history(first).iter().any(|kept| kept.id.iteration == 1));
         assert_eq!(words(&mut runs), Some((named.clone(), named)));
         let found: Vec<_> = runs.active().live.comparisons.values().collect();
         assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([1, 1])), "{found:?}");
@@ -420,7 +420,8 @@ mod tests {
         let show = |view: &mut RunView, run: RunId, value: f32| {
             view.live = LiveRun::asked_for(run, 0, &[], false);
             let volume = Arc::new(Volume::filled(Grid::centred([4; 3], [1.0; 3]).unwrap(), value));
-            let frame = IterateUpdate { run, iteration: 1, subiteration: 1, extremes: volume.extremes(), volume, slices: None };
+            let id = IterateId { run, iteration: 1, subiteration: 1 };
+            let frame = IterateUpdate { id, extremes: volume.extremes(), volume, slices: None };
             view.receive_frame(frame, &session);
             view.derive(&mut RoiState::default());
         };

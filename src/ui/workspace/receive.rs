@@ -121,7 +121,7 @@ impl App {
     }
 
     fn receive_frame(&mut self, frame: IterateUpdate) {
-        let Some(run) = self.runs.of_mut(frame.run) else { return self.session.return_frame(frame) };
+        let Some(run) = self.runs.of_mut(frame.id.run) else { return self.session.return_frame(frame) };
         let grid = &frame.volume.grid;
         if run.grid_shown().is_none_or(|shown| shown != grid) {
             self.slices.await_image(&frame.volume, self.study.truth(), self.study.num_fitted());

@@ -166,7 +166,7 @@ fn watch(session: &Session, run: u64) -> (Vec<EventKind>, Option<IterateUpdate>)
         let event = session.events().recv_timeout(Duration::from_millis(5));
         kinds.extend(event.ok().filter(|event| event.run == run).map(|Event { kind, .. }| kind));
         while let Some(frame) = session.take_frame() {
-            if frame.slices.is_none() && frame.run == run {
+            if frame.slices.is_none() && frame.id.run == run {
                 whole = Some(frame);
             }
         }
@@ -261,7 +261,7 @@ fn a_thousand_short_runs_lose_nothing() {
         assert!(matches!(kinds.first(), Some(EventKind::Started(_))), "{run}: {kinds:?}");
         assert!(matches!(kinds.last(), Some(EventKind::Ended(EndReason::Completed))), "{run}: {kinds:?}");
         let steps: Vec<usize> = steps(&kinds).iter().map(|(step, ..)| *step).collect();
-        assert_eq!((run, steps, image.map(|image| image.subiteration)), (expected, (1..=6).collect(), Some(6)));
+        assert_eq!((run, steps, image.map(|image| image.id.subiteration)), (expected, (1..=6).collect(), Some(6)));
     }
 }
 
@@ -294,7 +294,7 @@ fn a_start_that_is_refused_here_does_not_stop_those_after_it() {
         let run = start(&there.session, &head, 2);
         let (kinds, image) = watch(&there.session, run);
         assert!(matches!(kinds.last(), Some(EventKind::Ended(EndReason::Completed))), "{run}: {kinds:?}");
-        assert_eq!((run, image.map(|image| image.run)), (expected, Some(expected)));
+        assert_eq!((run, image.map(|image| image.id.run)), (expected, Some(expected)));
         // A start image that is here is refused by this end, a study that is here too: the other end hears of neither.
         let init = Some(Arc::new(Volume::filled(settings(&head, 1).grid, 1.0)));
         let settings = RunSettings { init, ..settings(&head, 1) };

@@ -172,7 +172,7 @@ impl Watched {
         }
         while let Some(frame) = self.there.session.take_frame() {
             let list = if frame.slices.is_some() { &mut self.slices } else { &mut self.wholes };
-            list.push((Instant::now(), frame.subiteration));
+            list.push((Instant::now(), frame.id.subiteration));
             self.there.session.return_frame(frame);
         }
     }

@@ -8,7 +8,7 @@ use super::super::studies::on;
 use super::super::{LineState, WireError};
 use super::{Client, Heard, PING_EVERY, TOGETHER};
 use crate::plan::{Forecast, Job};
-use crate::session::{Event, EventKind, IterateReport, IterateUpdate, RunId, StoredIterate};
+use crate::session::{Event, EventKind, IterateId, IterateReport, IterateUpdate, RunId, StoredIterate};
 use crate::task::Task;
 
 /// Longest time that a step or a run can have taken.
@@ -105,8 +105,8 @@ impl Client {
     }
 
     fn record(&self, what: &str, image: &ImageHead) {
-        let figures =
-            [("run", image.run as f64), ("iteration", image.iteration as f64), ("subiteration", image.subiteration as f64)];
+        let IterateId { run, iteration, subiteration } = image.id;
+        let figures = [("run", run as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
         self.ends.trace.record(what, &figures);
     }
 
@@ -155,7 +155,7 @@ impl Client {
 
     /// A piece of an image has come.
     fn take_piece(&mut self, head: &PieceHead, brings: &[u8]) -> Result<(), WireError> {
-        let grid = self.job(head.image.run)?.0.grid().clone();
+        let grid = self.job(head.image.id.run)?.0.grid().clone();
         let Some(frame) = self.images.piece(head, brings, &grid, &self.ends.slices)? else { return Ok(()) };
         self.is_to_wake = true;
         if frame.slices.is_some() {
@@ -170,14 +170,14 @@ impl Client {
 
     /// A whole image has come.
     fn take_image(&mut self, frame: IterateUpdate, is_past: bool) {
-        let IterateUpdate { run, iteration, subiteration, ref volume, extremes, .. } = frame;
-        let kept = StoredIterate { run, iteration, subiteration, volume: Arc::clone(volume), extremes };
+        let IterateUpdate { id, ref volume, extremes, .. } = frame;
+        let kept = StoredIterate { id, volume: Arc::clone(volume), extremes };
         let mut state = self.shared.lock();
         if is_past {
             state.fetched(kept);
             return;
         }
-        let is_kept = state.past.get(&run).is_some_and(|past| past.contains(&[iteration, subiteration]));
+        let is_kept = state.past.get(&id.run).is_some_and(|past| past.contains(&[id.iteration, id.subiteration]));
         drop(state);
         if is_kept {
             let gone = self.ends.history.push(kept);

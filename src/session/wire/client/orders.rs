@@ -83,9 +83,9 @@ impl Client {
             Query::Rois(run, rois) => Beside::Measure(run, Rois::of(&rois)),
             Query::Compare(None) => Beside::Compare(None),
             Query::Compare(Some(CompareWith::Run(run))) => Beside::Compare(Some(run)),
-            Query::Compare(Some(CompareWith::Image(StoredIterate { run, iteration, subiteration, volume, .. }))) => {
+            Query::Compare(Some(CompareWith::Image(StoredIterate { id, volume, .. }))) => {
                 image = pack(volume.as_slice());
-                Beside::CompareWith { run, iteration, subiteration, grid: volume.grid.clone() }
+                Beside::CompareWith { id, grid: volume.grid.clone() }
             }
             Query::Peaks(run, line) => Beside::MeasurePeaks(run, line),
             Query::CatchUp | Query::StoredIterate | Query::Quit => return Ok(()),

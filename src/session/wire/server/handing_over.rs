@@ -59,7 +59,7 @@ impl Hub {
         let runs: BTreeSet<RunId> = self.kept.iter().copied().chain([self.latest]).collect();
         self.past.retain(|run, _| runs.contains(run));
         for run in runs {
-            let past: Vec<_> = self.session.history(run).iter().map(|kept| [kept.iteration, kept.subiteration]).collect();
+            let past: Vec<_> = self.session.history(run).iter().map(|kept| [kept.id.iteration, kept.id.subiteration]).collect();
             if self.past.get(&run) != Some(&past) {
                 self.say(&ToWindow::Past(run, past.clone()))?;
                 self.past.insert(run, past);

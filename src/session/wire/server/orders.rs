@@ -32,7 +32,7 @@ impl Hub {
             }
             ToServer::HavePieces(num) => self.images.arrived(num, Instant::now()),
             ToServer::Fetch(run, subiteration) => {
-                let found = self.session.history(run).into_iter().find(|kept| kept.subiteration == subiteration);
+                let found = self.session.history(run).into_iter().find(|kept| kept.id.subiteration == subiteration);
                 found.into_iter().for_each(|kept| self.images.ask(kept));
                 Ok(())
             }
@@ -77,9 +77,9 @@ impl Hub {
                 }
             }
             Beside::Compare(reference) => self.session.compare_with(reference.map(CompareWith::Run)),
-            Beside::CompareWith { run, iteration, subiteration, grid } => {
+            Beside::CompareWith { id, grid } => {
                 let image = image(grid, brings)?;
-                let kept = StoredIterate { run, iteration, subiteration, extremes: image.extremes(), volume: Arc::new(image) };
+                let kept = StoredIterate { id, extremes: image.extremes(), volume: Arc::new(image) };
                 self.session.compare_with(Some(CompareWith::Image(kept)));
             }
             Beside::MeasurePeaks(run, line) if line.is_none_or(can_be) => self.session.measure_peaks(run, line),
