@@ -28,17 +28,17 @@ fn press(harness: &mut Harness<'_, App>, key: Key) {
 
 /// Saves the image under a path that is typed.
 pub fn save_image_as(harness: &mut Harness<'_, App>, path: &Path) {
-    begin_to_save_image_as(harness, path);
+    type_image_path(harness, path);
+    press(harness, Key::Enter);
     wait_for_files(harness);
 }
 
-/// Begins to save the image under a path that is typed.
-pub fn begin_to_save_image_as(harness: &mut Harness<'_, App>, path: &Path) {
+/// Types the path under which Enter saves the image.
+pub fn type_image_path(harness: &mut Harness<'_, App>, path: &Path) {
     harness.get_by_label("Save image…").scroll_to_me();
     harness.run_steps(3);
     click(harness, "Save image…");
     type_text(harness, path.to_str().unwrap());
-    press(harness, Key::Enter);
 }
 
 fn has(harness: &Harness<'_, App>, label: &str) -> bool {

@@ -20,7 +20,7 @@ use tomoscope::plan::DeviceChoice;
 use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
 
-use super::files::begin_to_save_image_as;
+use super::files::type_image_path;
 use super::{cache, click, renderer, small_study, wait_for};
 
 const SIZE: [f32; 2] = [1280.0, 900.0];
@@ -164,7 +164,8 @@ fn draw_saving(harness: &mut Harness<'_, App>, time: Duration) -> Vec<[f64; 2]> 
     let mut files = 0;
     draw(harness, time, |harness, _| {
         if !harness.state().is_writing() {
-            begin_to_save_image_as(harness, &folder.path().join(format!("{files}.nii.gz")));
+            type_image_path(harness, &folder.path().join(format!("{files}.nii.gz")));
+            harness.key_press(egui::Key::Enter);
             files += 1;
         }
     })
