@@ -363,8 +363,8 @@ def heading(file, text, structs, elsewhere):
     elsewhere = {home: sorted(each for each in used(*names) if each not in defined) for home, names in elsewhere.items()}
     near = [f"use super::{home}::{braced(names)};" for home, names in elsewhere.items() if names]
     lines += sorted([*near, *(["use super::start;"] if used("start") else [])])
-    lines += ["use crate::cuda::CudaError;"] if used("CudaError") else []
     lines += ["use crate::cuda::device::texture::Texture;"] if used(TEXTURE) else []
+    lines += ["use crate::cuda::error::CudaError;"] if used("CudaError") else []
     lines += [f"use crate::cuda::kernel::{braced(kernel)};"] if kernel else []
     lines += [f"use {path};" for kind, path in KNOWN.items() if used(kind)]
     return [*lines, *([""] if lines[-1] else [])]
@@ -387,13 +387,13 @@ MOD = """\
 MODULES
 use cudarc::driver::{LaunchArgs, LaunchConfig};
 
-use super::CudaError;
-use super::device::probe::guarded;
+use super::device::driver::guarded;
+use super::error::CudaError;
 use super::kernel::Kernel;
 
 /// Starts a kernel on the stream of `launch`.
 fn start(kernel: &Kernel, mut launch: LaunchArgs<'_>, shape: LaunchConfig) -> Result<(), CudaError> {
-    // SAFETY: only the functions of the modules below call this, each with the arguments of its own kernel.
+    // SAFETY: only the functions of the modules below call this, each with the arguments of its kernel.
     guarded(kernel.name, || unsafe { launch.launch(shape) }).map(drop)
 }
 """

@@ -1,4 +1,4 @@
-//! Stable codes of errors, such as `io.truncated`: what `--json` prints, for programs that react to an error without reading its text.
+//! Stable codes of errors, such as `io.truncated`, for programs that react to an error without reading its text (`--json`).
 //!
 //! A code is the kind of the error and the name of its variant. An error that only passes another one on has that one's code.
 
@@ -10,7 +10,7 @@ pub trait Coded {
     fn code(&self) -> &'static str;
 }
 
-/// What went wrong, as data that can be kept and sent: a code for programs and a text for people. Every coded error becomes one.
+/// An error as data that can be stored and sent: a code for programs and a text for people. Every coded error becomes one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[error("{text}")]
 pub struct Problem {
@@ -30,18 +30,6 @@ impl Problem {
 impl<E: Coded + Display> From<E> for Problem {
     fn from(error: E) -> Self {
         Self { code: error.code().into(), text: error.to_string() }
-    }
-}
-
-impl Coded for std::io::Error {
-    fn code(&self) -> &'static str {
-        "system"
-    }
-}
-
-impl Coded for serde_json::Error {
-    fn code(&self) -> &'static str {
-        "json"
     }
 }
 
@@ -72,8 +60,15 @@ impl Coded for PassedOn {
 }
 
 /// Gives an enum that derives `strum::IntoStaticStr` its codes: `coded!(Error, Inner, …)`; the variants named after the enum hold another
-/// coded error and have its code.
+/// coded error and have its code. A struct has one code: `coded!(Error = "kind.name")`.
 macro_rules! coded {
+    ($error:ty = $code:literal) => {
+        impl $crate::coded::Coded for $error {
+            fn code(&self) -> &'static str {
+                $code
+            }
+        }
+    };
     ($error:ident $(, $inner:ident)*) => {
         impl $crate::coded::Coded for $error {
             fn code(&self) -> &'static str {
@@ -88,3 +83,6 @@ macro_rules! coded {
     };
 }
 pub(crate) use coded;
+
+coded!(std::io::Error = "system");
+coded!(serde_json::Error = "json");

@@ -1,12 +1,12 @@
 //! tomoscope: watch a PET or EPRI image reconstruct live.
 //!
-//! A scan (or a phantom's simulated scan) is reconstructed on a background thread that streams every iterate to
-//! three orthogonal slices, ROI statistics and noise/contrast curves. The same engine runs without a window.
+//! A scan (or a phantom's simulated scan) is reconstructed on a background thread that streams every iterate to three orthogonal
+//! slices, ROI statistics and noise/contrast curves. The same engine runs without a window.
 //!
 //! # As a library
 //!
-//! The engine of the program can be used from Rust. **This interface is not stable**: any version may change it.
-//! A simulated scan, two iterations of OSEM, and the mean in a sphere:
+//! The engine of the program can be used from Rust. **This interface is not stable**: any version may change it. A simulated
+//! scan, two iterations of OSEM, and the mean in a sphere:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -37,14 +37,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`geometry`] has grids, [`data`] what is measured and what comes of it, [`scanner`] and [`phantom`] what is built in,
+//! [`geometry`] has grids, [`data`] measured data and images, [`scanner`] and [`phantom`] the built-in catalogues,
 //! [`io`] the file formats, [`measure`] the figures of an image, [`operator`] projectors, [`recon`] algorithms, and [`plan`]
-//! makes an algorithm from data and settings. The parts of the program around it are public for its tests only, and not
-//! in this documentation.
+//! makes an algorithm from data and settings. The parts of the program around it are public for its tests only, and not in this
+//! documentation.
 //!
 //! # Structure
 //!
-//! Modules stand in rows; a module imports only from lower rows, and neighbours in a row do not know each other.
+//! Modules form rows; a module imports only from lower rows, and neighbours in a row are independent of each other.
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
@@ -58,8 +58,9 @@
 //! row 7: cuda mpi
 //! row 8: plan
 //! row 9: session render report
-//! row 10: ui bench reproduce
-//! row 11: cli
+//! row 10: remote bench reproduce
+//! row 11: ui
+//! row 12: cli
 //! ```
 
 pub mod algebra;
@@ -82,6 +83,8 @@ pub mod phantom;
 pub mod plan;
 pub mod random;
 pub mod recon;
+#[doc(hidden)]
+pub mod remote;
 #[doc(hidden)]
 pub mod render;
 #[doc(hidden)]

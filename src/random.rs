@@ -3,12 +3,12 @@
 
 use rand_philox::Philox;
 
-/// The random stream number `index` of `seed`: one stream for each bin, ray or photon.
+/// Returns the random stream number `index` of `seed`: one stream for each bin, ray or photon.
 pub fn stream(seed: u64, index: u64) -> Philox {
     Philox::from_u64_seed_stream(seed, index)
 }
 
-/// The numbers below `num` in a random order (Fisher and Yates; a bias of 2⁻³² does not matter here).
+/// Returns the numbers below `num` in a random order (Fisher and Yates; a bias of 2⁻³² does not matter here).
 pub fn shuffled(num: u32, random: &mut Philox) -> Vec<u32> {
     let mut order: Vec<u32> = (0..num).collect();
     for last in (1..order.len()).rev() {
@@ -17,7 +17,7 @@ pub fn shuffled(num: u32, random: &mut Philox) -> Vec<u32> {
     order
 }
 
-/// The key of all streams of `seed`. The counter of stream `index` begins at index · 2⁶⁴.
+/// Returns the key of all streams of `seed`. The counter of stream `index` begins at index · 2⁶⁴.
 pub fn key(seed: u64) -> [u32; 2] {
     stream(seed, 0).key()
 }

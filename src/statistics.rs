@@ -1,6 +1,9 @@
 //! Mean, quantiles and medians. A quantile is one of the numbers (the nearest rank); of an even number of numbers the median is
 //! the upper one of the two in the middle.
 
+/// Full width at half maximum of a Gaussian of standard deviation 1: 2 √(2 ln 2).
+pub const FWHM_PER_SIGMA: f64 = 2.354_820_045_030_949_3;
+
 /// Returns the mean; `None` of no numbers.
 pub fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
@@ -26,16 +29,24 @@ pub fn median_and_spread(numbers: Vec<f64>) -> Option<(f64, f64)> {
 /// Returns the median of numbers with weights: half of the weight lies below it. Where exactly half lies below two numbers, it is
 /// their mean. `None` of no numbers. (Numbers are ordered with NaN last.)
 pub fn weighted_median(mut numbers: Vec<(f32, f64)>) -> Option<f64> {
-    numbers.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let half = 0.5 * numbers.iter().map(|(_, weight)| weight).sum::<f64>();
-    let mut below = 0.0;
-    let at = numbers.iter().position(|(_, weight)| {
-        below += weight;
-        below >= half
-    })?;
-    let value = f64::from(numbers[at].0);
-    let next = numbers.get(at + 1).filter(|_| below == half).map_or(value, |(next, _)| f64::from(*next));
-    Some(0.5 * (value + next))
+    let sum = |numbers: &[(f32, f64)]| numbers.iter().map(|(_, weight)| weight).sum::<f64>();
+    let half = 0.5 * sum(&numbers);
+    // The median lies between the indices `low` and `high`; `below` is the weight of all numbers before `low`.
+    let (mut low, mut high, mut below) = (0, numbers.len(), 0.0);
+    while high - low > 1 {
+        let middle = (high - low) / 2;
+        let (smaller, ..) = numbers[low..high].select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0));
+        let weight = sum(smaller);
+        if below + weight >= half {
+            high = low + middle;
+        } else {
+            (low, below) = (low + middle, below + weight);
+        }
+    }
+    let (value, weight) = *numbers.get(low)?;
+    let larger = numbers[high..].iter().map(|(value, _)| *value).min_by(f32::total_cmp);
+    let next = larger.filter(|_| below + weight == half).unwrap_or(value);
+    Some(0.5 * (f64::from(value) + f64::from(next)))
 }
 
 #[cfg(test)]
@@ -51,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_is_half_of_what_lies_between_the_quartiles() {
+    fn the_spread_is_half_of_the_interquartile_range() {
         assert_eq!(median_and_spread(vec![16.0, 1.0, 8.0, 2.0, 4.0]), Some((4.0, 3.0)));
         assert_eq!((median_and_spread(vec![3.0]), median_and_spread(Vec::new())), (Some((3.0, 0.0)), None));
     }
@@ -61,5 +72,13 @@ mod tests {
         assert_eq!(weighted_median(vec![(3.0, 1.0), (1.0, 1.0), (2.0, 5.0)]), Some(2.0));
         assert_eq!(weighted_median(vec![(1.0, 1.0), (4.0, 1.0)]), Some(2.5));
         assert_eq!(weighted_median(Vec::new()), None);
+        for num in 1..99u32 {
+            let many: Vec<(f32, f64)> = (0..num).map(|k| ((k * 577 % 101 / 2) as f32, f64::from(1 + k % 3))).collect();
+            let weight = |holds: &dyn Fn(f64) -> bool| {
+                many.iter().filter(|(value, _)| holds(f64::from(*value))).map(|(_, weight)| weight).sum::<f64>()
+            };
+            let (median, all) = (weighted_median(many.clone()).unwrap(), weight(&|_| true));
+            assert!(weight(&|value| value < median) <= 0.5 * all && weight(&|value| value > median) <= 0.5 * all, "{num}");
+        }
     }
 }

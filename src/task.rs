@@ -1,4 +1,4 @@
-//! A handle for long work: a stop flag and a progress count, shared between the worker and whoever watches.
+//! A handle for long work: a stop flag and a progress count, shared between the worker and its observers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, TryRecvError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 
-use crate::coded::Coded;
+use crate::coded::coded;
 
 /// Shared stop flag and progress of one piece of long work. Clones share the same state.
 ///
@@ -40,14 +40,10 @@ struct State {
 #[error("stopped before it was complete")]
 pub struct Stopped;
 
-impl Coded for Stopped {
-    fn code(&self) -> &'static str {
-        "stopped"
-    }
-}
+coded!(Stopped = "stopped");
 
 impl Task {
-    /// A task with nothing done and not stopped.
+    /// Returns a task with nothing done and not stopped.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,12 +53,12 @@ impl Task {
         self.state.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`Task::stop`] was called.
+    /// Returns true after a call of [`Task::stop`].
     pub fn is_stopped(&self) -> bool {
         self.state.stopped.load(Ordering::Relaxed)
     }
 
-    /// `Err(Stopped)` once [`Task::stop`] was called; for `?` inside loops.
+    /// Returns `Err(Stopped)` after a call of [`Task::stop`]; for `?` inside loops.
     ///
     /// # Errors
     /// The task was stopped.
@@ -86,20 +82,20 @@ impl Task {
         (self.state.done.load(Ordering::Relaxed), self.state.total.load(Ordering::Relaxed))
     }
 
-    /// The part that is done, from 0 to 1; `None` while the total is not known.
+    /// Returns the part that is done, from 0 to 1; `None` while the total is not known.
     pub fn fraction(&self) -> Option<f32> {
         let (done, total) = self.progress();
         (total > 0).then(|| (done as f32 / total as f32).min(1.0))
     }
 
-    /// How long work that began then will take still, where that can be told.
+    /// Returns the remaining time of work that began at `begun`, if it can be estimated.
     pub fn remaining(&self, begun: Instant) -> Option<Duration> {
         let fraction = self.fraction().filter(|fraction| *fraction > 0.0)?;
         Duration::try_from_secs_f64(begun.elapsed().as_secs_f64() * f64::from(1.0 / fraction - 1.0)).ok()
     }
 }
 
-/// Work on a thread of its own. Dropping it stops the work at its next check.
+/// Work on a separate thread. Dropping it stops the work at its next check.
 #[derive(Debug)]
 pub struct BackgroundTask<T> {
     task: Task,
@@ -131,7 +127,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
         let own = task.clone();
         let spawned = Builder::new().name(name.into()).spawn(move || {
             let made = catch_unwind(AssertUnwindSafe(|| work(&own)));
-            // Where nobody waits for it any more it is dropped.
+            // It is dropped if no receiver waits any more.
             let _ = sender.send(made.map_err(|_| TaskFailure::Panicked));
             wake();
         });
@@ -142,10 +138,15 @@ impl<T: Send + 'static> BackgroundTask<T> {
 
     /// Returns the result once; `None` while the work is under way.
     pub fn poll(&self) -> Option<Result<T, TaskFailure>> {
-        match self.outcome.try_recv() {
+        self.poll_for(Duration::ZERO)
+    }
+
+    /// Waits up to this time for the result and returns it once; `None` while the work is under way.
+    pub fn poll_for(&self, patience: Duration) -> Option<Result<T, TaskFailure>> {
+        match self.outcome.recv_timeout(patience) {
             Ok(outcome) => Some(outcome),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(TaskFailure::NoThread)),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Err(TaskFailure::NoThread)),
         }
     }
 
@@ -162,7 +163,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
         self.task.fraction()
     }
 
-    /// Returns the time that the work takes still, where that can be told.
+    /// Returns the remaining time of the work, if it can be estimated.
     pub fn remaining(&self) -> Option<Duration> {
         self.task.remaining(self.begun)
     }

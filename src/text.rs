@@ -1,19 +1,19 @@
 //! Words for people.
 
-/// A count with what is counted: `1 step`, `2 steps`, `0 regions of interest` (the first word takes the s).
+/// Returns a count with its noun: `1 step`, `2 steps`, `0 regions of interest` (the first word takes the s).
 pub fn counted(count: usize, what: &str) -> String {
     let (noun, rest) = what.split_at(what.find(' ').unwrap_or(what.len()));
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}{rest}")
 }
 
-/// A size in memory, fine enough that a need looks larger than what is free: `5.0 MiB`, `9.00 GiB`.
+/// Returns a size in memory, fine enough to distinguish a need from smaller free memory: `5.0 MiB`, `9.00 GiB`.
 pub fn bytes(num: u64) -> String {
     let mib = num as f64 / f64::from(1 << 20);
     if mib >= 1024.0 { format!("{:.2} GiB", mib / 1024.0) } else { format!("{mib:.1} MiB") }
 }
 
-/// What can be chosen: `a`, `a or b`, `a, b or c`.
+/// Returns choices as text: `a`, `a or b`, `a, b or c`.
 pub fn either<T: AsRef<str>>(names: &[T]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match &names[..] {

@@ -1,4 +1,4 @@
-//! Arrays on a device and the algebra on them, whatever they stand for.
+//! Arrays on a device and the algebra on them.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::coded::{PassedOn, coded};
 use crate::data::{RoiMask, RoiSums};
 
-/// What an array holds. On several devices images are replicated and data is divided: the two are not mixed up.
+/// Content of an array. Several devices replicate images and divide data: the type keeps the two apart.
 pub trait Kind: Debug + Send + Sync + 'static {}
 
 /// Coefficients of an image.
@@ -36,7 +36,7 @@ pub enum BackendError {
     /// The device refused or broke.
     #[error(transparent)]
     Device(PassedOn),
-    /// Another member of the team has stopped or failed, and says why.
+    /// Another member of the group has stopped or failed, and reports the reason.
     #[error("another device or process of this run has stopped or failed")]
     PeerAborted,
 }
@@ -47,10 +47,10 @@ coded!(BackendError, Device);
 /// made, and waits for the device where it must. It may be called on any thread.
 pub type PendingVolume = Box<dyn FnOnce(&mut [f32]) -> Result<(), BackendError> + Send>;
 
-/// Arrays of f32 on a device. What one algorithm alone does on them is a trait beside it. Results come as f64 on the host.
+/// Arrays of f32 on a device. Operations of one algorithm alone are a trait of that algorithm. Results come as f64 on the host.
 /// Every call may fail.
 pub trait Backend: Send {
-    /// Whether [`Backend::upload`] shares the values instead of copying them.
+    /// True if [`Backend::upload`] shares the values instead of copying them.
     const SHARES_MEMORY: bool;
 
     /// An array on the device.
@@ -59,10 +59,10 @@ pub trait Backend: Send {
     /// Regions of interest on the device.
     type Masks: Send;
 
-    /// What copying images to the host beside the computing needs.
+    /// State of copies of images to the host during the computation.
     type Display: Send;
 
-    /// The device in words.
+    /// Returns the device in words.
     fn name(&self) -> String;
 
     /// Waits until everything asked before is done.
@@ -71,13 +71,13 @@ pub trait Backend: Send {
     /// Device failure, also of an earlier call.
     fn finish(&mut self) -> Result<(), BackendError>;
 
-    /// An array of zeros.
+    /// Makes an array of zeros.
     ///
     /// # Errors
     /// Not enough memory, device failure.
     fn zeros<K: Kind>(&mut self, len: usize) -> Result<Self::Array<K>, BackendError>;
 
-    /// An array of these values. The host shares them without a copy.
+    /// Makes an array of these values. The host shares them without a copy.
     ///
     /// # Errors
     /// Not enough memory, device failure.
@@ -132,12 +132,6 @@ pub trait Backend: Send {
         range: Range<usize>,
     ) -> Result<f64, BackendError>;
 
-    /// Largest value of x\[range\]; −∞ of none.
-    ///
-    /// # Errors
-    /// A range outside the array, device failure.
-    fn max<K: Kind>(&mut self, x: &Self::Array<K>, range: Range<usize>) -> Result<f32, BackendError>;
-
     /// Brings regions to the device. `index` gives the place in an image array of a voxel of a `[z, y, x]` volume.
     ///
     /// # Errors
@@ -150,8 +144,8 @@ pub trait Backend: Send {
     /// Device failure.
     fn roi_sums(&mut self, x: &Self::Array<Image>, masks: &Self::Masks) -> Result<Vec<RoiSums>, BackendError>;
 
-    /// Makes ready to copy images of `num_voxels` to the host while the device goes on; `index` as for
-    /// [`Backend::masks`]. `None` where that gains nothing.
+    /// Prepares copies of images of `num_voxels` to the host while the device continues; `index` as for [`Backend::masks`].
+    /// `None` where that gains nothing.
     ///
     /// # Errors
     /// Not enough memory, device failure.

@@ -10,7 +10,7 @@ const STEPS: usize = 4096;
 /// ψ(r) = (√(1 − r²/a²))² I₂(α √(1 − r²/a²)) / I₂(α)   for r ≤ a, else 0
 /// ```
 ///
-/// It is read from a table over r², of which it is a smooth function.
+/// It is read from a table over r²: it is a smooth function of r².
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blob {
     radius_mm: f64,
@@ -19,12 +19,12 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// The blob of Matej and Lewitt 1996 (IEEE Trans Med Imaging 15:68) for points this far apart: a = 1.994 Δ, α = 10.4.
+    /// Makes the blob of Matej and Lewitt 1996 (IEEE Trans Med Imaging 15:68) for points this far apart: a = 1.994 Δ, α = 10.4.
     pub fn for_spacing(spacing_mm: f64) -> Self {
         Self::new(1.994 * spacing_mm, 10.4)
     }
 
-    /// A blob of this radius and taper.
+    /// Makes a blob of this radius and taper.
     pub fn new(radius_mm: f64, taper: f64) -> Self {
         let value = |step: usize| {
             let square = 1.0 - step as f64 / STEPS as f64;
@@ -71,7 +71,7 @@ impl Blob {
     }
 }
 
-/// The modified Bessel function I₂ by its series, Σ (x/2)^(2k+2) / (k! (k+2)!).
+/// Returns the modified Bessel function I₂ by its series, Σ (x/2)^(2k+2) / (k! (k+2)!).
 fn bessel_i2(x: f64) -> f64 {
     let square = 0.25 * x * x;
     let mut term = 0.5 * square;

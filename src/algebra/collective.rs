@@ -1,16 +1,16 @@
-//! Collective operations of the members of a team, and the part of the work that one of them does.
+//! Collective operations of the members of a group, and the part of the work that one of them does.
 
 use std::fmt::Debug;
 use std::ops::Range;
 
 use super::BackendError;
 
-/// One of `count` shares of the data.
+/// One of `count` shards of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shard {
     /// Which one.
     pub index: usize,
-    /// How many there are.
+    /// Number of shards.
     pub count: usize,
 }
 
@@ -18,18 +18,18 @@ impl Shard {
     /// All data.
     pub const WHOLE: Shard = Shard { index: 0, count: 1 };
 
-    /// Its contiguous part of so many things.
+    /// Returns its contiguous part of `num` things.
     pub fn of(self, num: usize) -> Range<usize> {
         self.index * num / self.count..(self.index + 1) * num / self.count
     }
 }
 
-/// What a member brings to a sum over a team, and where the sum goes. Its values may lie otherwise than one after the other.
+/// Contribution of a member to a sum over a group, and target of the sum. Its values need not be contiguous.
 pub trait Summand {
-    /// Number of values.
+    /// Returns the number of values.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Returns true without values.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -55,13 +55,13 @@ impl Summand for &mut [f32] {
     }
 }
 
-/// Where the members of a team meet. Each has a value of this for itself. Every function is called by all members, in the same order;
-/// a member that cannot go on calls [`Collective::leave`] in place of its next call.
+/// Where the members of a group meet. Each has a value of this for itself. Every function is called by all members, in the same
+/// order; a member that must stop calls [`Collective::leave`] in place of its next call.
 pub trait Collective: Debug + Send + Sync {
-    /// The member's share.
+    /// Returns the member's shard.
     fn shard(&self) -> Shard;
 
-    /// The values of all members, equally many of each, one member after the other.
+    /// Returns the values of all members, equally many of each, one member after the other.
     ///
     /// # Errors
     /// A member has left or is out of reach.
@@ -79,14 +79,14 @@ pub trait Collective: Debug + Send + Sync {
     /// A member has left or is out of reach.
     fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError>;
 
-    /// Makes the call of the others that comes next fail. `has_failed`: this member does nothing any more, so that others may wait for
-    /// its device as well.
+    /// Makes the call of the others that comes next fail. `has_failed`: this member does nothing any more, so that others may
+    /// wait for its device as well.
     fn leave(&self, has_failed: bool);
 
     /// After a member has left, and all others have learnt of it: they can meet again.
     fn begin_again(&self);
 
-    /// Returns whether this process must end: then nobody in it waits for others any longer.
+    /// Returns true if this process must end: its threads then wait for no others.
     fn is_ending(&self) -> bool {
         false
     }

@@ -18,7 +18,7 @@ pub struct FieldOfView {
 }
 
 impl FieldOfView {
-    /// The field of view of this radius on a grid.
+    /// Makes the field of view of this radius on a grid.
     pub fn new(grid: &Grid, radius_mm: f64) -> Self {
         let [nx, ny, _] = grid.size;
         let rows = (0..ny)
@@ -36,18 +36,18 @@ impl FieldOfView {
         Self { radius_mm, path_radius_mm: radius_mm + half_diagonal, rows }
     }
 
-    /// The x of row y that lie inside.
+    /// Returns the x of row y that lie inside.
     pub fn row(&self, y: usize) -> std::ops::Range<usize> {
         let (first, end) = self.rows[y];
         first..end
     }
 
-    /// Whether the voxel column (x, y) lies inside.
+    /// Returns true if the voxel column (x, y) is inside.
     pub fn contains(&self, x: usize, y: usize) -> bool {
         self.row(y).contains(&x)
     }
 
-    /// The part of a line in the plane that can meet the field of view: parameters α of start + α (end − start), 0 to 1.
+    /// Returns the part of a line in the plane that can meet the field of view: parameters α of start + α (end − start), 0 to 1.
     pub fn clip(&self, start: [f64; 2], end: [f64; 2]) -> Option<(f64, f64)> {
         let d = [end[0] - start[0], end[1] - start[1]];
         let a = d[0] * d[0] + d[1] * d[1];

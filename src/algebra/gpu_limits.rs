@@ -1,6 +1,6 @@
-//! What a GPU can hold, for the back end that asks it and for tables of devices.
+//! Limits of a GPU, for its back end and for tables of devices.
 
-/// How much a GPU holds and does at once.
+/// Memories and parallelism of a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct GpuLimits {
     /// Multiprocessors.

@@ -24,17 +24,17 @@ pub struct HostArray<K> {
 }
 
 impl<K> HostArray<K> {
-    /// The values, to be changed.
+    /// Returns the values, to be changed.
     pub fn values_mut(&mut self) -> &mut [f32] {
         Arc::<Vec<f32>>::make_mut(&mut self.values).as_mut_slice()
     }
 
-    /// The values themselves.
+    /// Returns the values themselves.
     pub fn into_values(self) -> Vec<f32> {
         Arc::unwrap_or_clone(self.values)
     }
 
-    /// The piece that an operation was asked to use.
+    /// Returns the piece that an operation was asked to use.
     ///
     /// # Errors
     /// It ends behind the array.
@@ -154,13 +154,6 @@ impl Backend for Host {
             .map(|(x, y)| x.iter().zip(y).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum())
             .collect();
         Ok(partial.iter().sum())
-    }
-
-    fn max<K: Kind>(&mut self, x: &HostArray<K>, range: Range<usize>) -> Result<f32, BackendError> {
-        Ok(x.piece(range)?
-            .par_chunks(CHUNK)
-            .map(|chunk| chunk.iter().copied().fold(f32::NEG_INFINITY, f32::max))
-            .reduce(|| f32::NEG_INFINITY, f32::max))
     }
 
     fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<Self::Masks, BackendError> {

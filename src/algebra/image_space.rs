@@ -1,4 +1,4 @@
-//! What the coefficients of an image are.
+//! Bases of images.
 
 use super::{Backend, BackendError, Image};
 use crate::data::Volume;
@@ -7,10 +7,10 @@ use crate::geometry::Grid;
 /// A basis: an image is Σ_j x_j b_j, and an array of a back end holds the x_j. Its voxels are the values of that sum on a grid.
 /// For permuted voxels the two are the same but for their order; overlapping functions are evaluated.
 pub trait ImageSpace<B: Backend>: Send {
-    /// Number of values of an array (with any padding).
+    /// Returns the number of values of an array (with any padding).
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Returns true without values.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -18,25 +18,25 @@ pub trait ImageSpace<B: Backend>: Send {
     /// The grid on which images are shown, measured and written.
     fn grid(&self) -> &Grid;
 
-    /// Coefficients of an image that is given by its voxels; 0 for what no datum sees.
+    /// Returns the coefficients of an image that is given by its voxels; 0 for what no datum sees.
     fn coefficients(&self, volume: &Volume) -> Vec<f32>;
 
-    /// Coefficients of the image that is 1 wherever it can be seen: the start of a reconstruction.
+    /// Returns the coefficients of the image that is 1 in the field of view: the start of a reconstruction.
     fn uniform(&self) -> Vec<f32> {
         self.coefficients(&Volume::filled(self.grid().clone(), 1.0))
     }
 
-    /// How the columns along z lie in an array; `None` where its values are no voxels.
+    /// Returns the layout of the columns along z in an array; `None` if its values are not voxels.
     fn column_layout(&self) -> Option<ColumnLayout> {
         None
     }
 
-    /// Number of values of an array of voxels; `None` where the coefficients are the voxels themselves.
+    /// Returns the number of values of an array of voxels; `None` where the coefficients are the voxels themselves.
     fn evaluated_len(&self) -> Option<usize> {
         None
     }
 
-    /// `out` = the voxels of the image x. (Where the coefficients are the voxels nobody asks.)
+    /// `out` = the voxels of the image x. Not called if `evaluated_len` is `None`.
     ///
     /// # Errors
     /// Device failure.

@@ -1,8 +1,8 @@
 //! Arrays on the device that holds them, the algebra on them, and the images whose coefficients they are.
 //!
-//! A [`Backend`] holds arrays of two kinds, [`Image`] and [`Data`]; the kernels of one algorithm are a trait beside that
-//! algorithm. An [`ImageSpace`] says what the coefficients of an image are and how they become voxels: [`Voxels`] are voxels in
-//! the order that suits an operator. A [`PeerGroup`] shares the data of one reconstruction out among several back ends.
+//! A [`Backend`] holds arrays of two kinds, [`Image`] and [`Data`]; the kernels of one algorithm are a trait of that algorithm.
+//! An [`ImageSpace`] is the basis of an image and turns coefficients into voxels: [`Voxels`] are voxels in the order that suits
+//! an operator. A [`PeerGroup`] divides the data of one reconstruction among several back ends.
 
 mod backend;
 mod blob;

@@ -1,8 +1,9 @@
-//! One reconstruction by a team of workers: GPUs of one host, processes of several. Each has the whole image and a share of the data.
+//! One reconstruction by a group of workers: GPUs of one host, processes of several. Each has the whole image and a shard of the
+//! data.
 //!
-//! All members do the same at the same time, each with its own data. Where a sum over data is needed they meet: every member calls
-//! the same function, which ends when all have called it and gives all of them the same bits. Sums are taken in the order of the
-//! members, or of integers, so that they do not hang on who came first.
+//! All members do the same at the same time, each with its own data. Where a sum over data is needed they meet: every member
+//! calls the same function, which ends when all have called it and gives all of them the same bits. Sums are taken in the order
+//! of the members, or of integers, so that they do not hang on who came first.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,14 +13,14 @@ use super::BackendError;
 use super::collective::{Collective, Shard};
 use super::rendezvous;
 
-/// A member's place in a team; or that there is none.
+/// A member's place in a group; or that there is none.
 #[derive(Clone, Debug, Default)]
 pub struct PeerGroup(Option<Member>);
 
 #[derive(Clone, Debug)]
 struct Member {
     meeting: Arc<dyn Collective>,
-    /// Before that each works for itself: what is tried beforehand is tried by one.
+    /// True once the members meet. Before that each works alone, as in trials.
     is_assembled: Arc<AtomicBool>,
 }
 
@@ -27,13 +28,13 @@ impl PeerGroup {
     /// Nobody else.
     pub const ALONE: PeerGroup = PeerGroup(None);
 
-    /// A member of those who meet there, once they have assembled.
+    /// Makes a member of those who meet there, once they have assembled.
     pub fn of(meeting: Arc<dyn Collective>) -> Self {
         Self(Some(Member { meeting, is_assembled: Arc::default() }))
     }
 
-    /// The places of `count` threads of this process, in a team with those of other processes where this one is `among` some. `let_go`
-    /// is called where one fails, for those who wait for it otherwise than in a meeting.
+    /// Returns the places of `count` threads of this process, in a group with those of other processes where this one is `among`
+    /// some. `let_go` is called where one fails, for those who wait for it otherwise than in a meeting.
     ///
     /// # Errors
     /// Another process has left or is out of reach.
@@ -62,7 +63,7 @@ impl PeerGroup {
         }
     }
 
-    /// The member's share of the data.
+    /// Returns the member's shard of the data.
     pub fn shard(&self) -> Shard {
         self.0.as_ref().map_or(Shard::WHOLE, |member| member.meeting.shard())
     }
@@ -81,7 +82,7 @@ impl PeerGroup {
         self.meeting().map_or(Ok(()), |meeting| meeting.gather(&[]).map(drop))
     }
 
-    /// The sums of some values over all members.
+    /// Returns the sums of some values over all members.
     ///
     /// # Errors
     /// A member has left or is out of reach.
@@ -94,21 +95,13 @@ impl PeerGroup {
         Ok(sums)
     }
 
-    /// The largest of a value over all members.
+    /// Returns the largest of a value over all members.
     ///
     /// # Errors
     /// A member has left or is out of reach.
     pub fn largest(&self, own: f32) -> Result<f32, BackendError> {
         let Some(meeting) = self.meeting() else { return Ok(own) };
         Ok(meeting.gather(&[f64::from(own)])?.into_iter().fold(f64::NEG_INFINITY, f64::max) as f32)
-    }
-
-    /// `values` = their sum over all members.
-    ///
-    /// # Errors
-    /// A member has left or is out of reach.
-    pub fn sum(&self, mut values: &mut [f32]) -> Result<(), BackendError> {
-        self.meeting().map_or(Ok(()), |meeting| meeting.sum_in_order(&mut values))
     }
 }
 
@@ -120,9 +113,9 @@ mod tests {
 
     fn together<T: Send>(count: usize, work: impl Fn(PeerGroup) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
-            let start = |team: PeerGroup| {
-                team.assemble();
-                scope.spawn(|| work(team))
+            let start = |group: PeerGroup| {
+                group.assemble();
+                scope.spawn(|| work(group))
             };
             let threads: Vec<_> =
                 PeerGroup::of_threads(&PeerGroup::ALONE, count, || {}).unwrap().into_iter().map(start).collect();
@@ -133,16 +126,16 @@ mod tests {
     #[test]
     fn all_members_have_the_same_sums_in_the_order_of_the_members() {
         for count in [2, 3, 5] {
-            let found = together(count, |team| {
-                let own = team.shard().index as f64;
+            let found = together(count, |group| {
+                let own = group.shard().index as f64;
                 let mut image = vec![1e-3_f32 + 1e4 * own as f32; 7];
-                let mut integers = [u64::MAX - team.shard().index as u64, 1];
+                let mut integers = [u64::MAX - group.shard().index as u64, 1];
                 for _ in 0..200 {
-                    assert_eq!(team.sums([own, 1.0]).unwrap(), [(count * (count - 1) / 2) as f64, count as f64]);
-                    assert_eq!(team.largest(own as f32).unwrap(), count as f32 - 1.0);
+                    assert_eq!(group.sums([own, 1.0]).unwrap(), [(count * (count - 1) / 2) as f64, count as f64]);
+                    assert_eq!(group.largest(own as f32).unwrap(), count as f32 - 1.0);
                 }
-                team.sum(&mut image).unwrap();
-                team.meeting().unwrap().sum_integers(&mut integers).unwrap();
+                group.meeting().unwrap().sum_in_order(&mut &mut image[..]).unwrap();
+                group.meeting().unwrap().sum_integers(&mut integers).unwrap();
                 (image.iter().map(|value| value.to_bits()).collect::<Vec<u32>>(), integers)
             });
             let expected = (0..count).fold(0.0_f32, |sum, index| sum + (1e-3 + 1e4 * index as f32));
@@ -158,26 +151,26 @@ mod tests {
     fn whoever_leaves_lets_the_others_go() {
         let num_let_go = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&num_let_go);
-        let teams = PeerGroup::of_threads(&PeerGroup::ALONE, 3, move || _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
-        teams.iter().for_each(PeerGroup::assemble);
+        let groups = PeerGroup::of_threads(&PeerGroup::ALONE, 3, move || _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
+        groups.iter().for_each(PeerGroup::assemble);
         for round in 0..50 {
             let outcomes: Vec<bool> = std::thread::scope(|scope| {
-                let meet = |team: &PeerGroup| (0..10).all(|_| team.sums([1.0]).is_ok());
-                let threads: Vec<_> = teams[..2].iter().map(|team| scope.spawn(move || meet(team))).collect();
-                assert!((0..5).all(|_| teams[2].sums([1.0]).is_ok()));
-                teams[2].meeting().unwrap().leave(round % 2 == 0);
+                let meet = |group: &PeerGroup| (0..10).all(|_| group.sums([1.0]).is_ok());
+                let threads: Vec<_> = groups[..2].iter().map(|group| scope.spawn(move || meet(group))).collect();
+                assert!((0..5).all(|_| groups[2].sums([1.0]).is_ok()));
+                groups[2].meeting().unwrap().leave(round % 2 == 0);
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect()
             });
             assert_eq!(outcomes, [false, false]);
-            teams[0].meeting().unwrap().begin_again();
+            groups[0].meeting().unwrap().begin_again();
         }
         assert_eq!(num_let_go.load(Ordering::Relaxed), 25);
     }
 
     #[test]
     fn before_they_assemble_each_works_alone() {
-        let team = &PeerGroup::of_threads(&PeerGroup::ALONE, 2, || {}).unwrap()[1];
-        assert_eq!((team.shard(), team.sums([3.0]), team.largest(2.0)), (Shard { index: 1, count: 2 }, Ok([3.0]), Ok(2.0)));
+        let group = &PeerGroup::of_threads(&PeerGroup::ALONE, 2, || {}).unwrap()[1];
+        assert_eq!((group.shard(), group.sums([3.0]), group.largest(2.0)), (Shard { index: 1, count: 2 }, Ok([3.0]), Ok(2.0)));
         assert_eq!(
             (PeerGroup::ALONE.shard(), PeerGroup::of_threads(&PeerGroup::ALONE, 1, || {}).unwrap().len()),
             (Shard::WHOLE, 1)
@@ -190,9 +183,9 @@ mod tests {
             let count = 1 + 2 * process.shard().index;
             let members = PeerGroup::of_threads(&process, count, || {}).unwrap();
             std::thread::scope(|scope| {
-                let start = |team: PeerGroup| {
-                    team.assemble();
-                    scope.spawn(|| work(team))
+                let start = |group: PeerGroup| {
+                    group.assemble();
+                    scope.spawn(|| work(group))
                 };
                 let threads: Vec<_> = members.into_iter().map(start).collect();
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<T>>()
@@ -203,20 +196,20 @@ mod tests {
 
     #[test]
     fn threads_of_several_processes_are_one_team() {
-        let found = of_processes(|team| {
-            let Shard { index, count } = team.shard();
+        let found = of_processes(|group| {
+            let Shard { index, count } = group.shard();
             assert_eq!(count, 4);
             let mut image = vec![0.5 + index as f32; 5];
             let mut integers = [u64::MAX - index as u64, 1];
             for _ in 0..100 {
                 assert_eq!(
-                    team.meeting().unwrap().gather(&[index as f64, 9.0]).unwrap(),
+                    group.meeting().unwrap().gather(&[index as f64, 9.0]).unwrap(),
                     [0.0, 9.0, 1.0, 9.0, 2.0, 9.0, 3.0, 9.0]
                 );
-                team.meet().unwrap();
+                group.meet().unwrap();
             }
-            team.sum(&mut image).unwrap();
-            team.meeting().unwrap().sum_integers(&mut integers).unwrap();
+            group.meeting().unwrap().sum_in_order(&mut &mut image[..]).unwrap();
+            group.meeting().unwrap().sum_integers(&mut integers).unwrap();
             assert_eq!((image, integers), (vec![8.0; 5], [u64::MAX - 9, 4]));
             index
         });
@@ -226,15 +219,15 @@ mod tests {
     #[test]
     fn whoever_leaves_lets_threads_of_all_processes_go() {
         for leaver in 0..4 {
-            let outcomes = of_processes(|team| {
+            let outcomes = of_processes(|group| {
                 for round in 0..20 {
-                    assert_eq!(team.sums([1.0]).unwrap(), [4.0]);
-                    if team.shard().index == leaver && round == 12 {
-                        team.meeting().unwrap().leave(true);
+                    assert_eq!(group.sums([1.0]).unwrap(), [4.0]);
+                    if group.shard().index == leaver && round == 12 {
+                        group.meeting().unwrap().leave(true);
                         return round;
                     }
                     if round >= 12 {
-                        assert_eq!(team.sums([1.0]), Err(BackendError::PeerAborted));
+                        assert_eq!(group.sums([1.0]), Err(BackendError::PeerAborted));
                         return round;
                     }
                 }

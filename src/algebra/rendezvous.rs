@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use super::BackendError;
 use super::collective::{Collective, Shard, Summand};
 
-/// How long a member that waits looks again and again, before it sleeps: the others are a few microseconds behind as a rule, and
-/// waking up takes longer.
+/// Time for which a waiting member polls before it sleeps: the others are usually a few microseconds behind, and waking up takes
+/// longer.
 const LOOK_FOR: Duration = Duration::from_micros(200);
 
 /// Lets go those who wait for a member that has failed.
 pub(super) type LetGo = Box<dyn Fn() + Send + Sync>;
 
-/// The places of `count` threads, which meet those of other processes `beyond`.
+/// Returns the places of `count` threads, which meet those of other processes `beyond`.
 ///
 /// # Errors
 /// Another process has left or is out of reach.
@@ -25,8 +25,8 @@ pub(super) fn places(
     let_go: LetGo,
 ) -> Result<Vec<Arc<dyn Collective>>, BackendError> {
     let beyond = beyond.map(|meeting| Beyond::new(meeting, count)).transpose()?;
-    let all = beyond.as_ref().map_or(Shard { index: 0, count }, |beyond| beyond.first_share());
-    let room = Arc::new(Rendezvous {
+    let all = beyond.as_ref().map_or(Shard { index: 0, count }, |beyond| beyond.first_shard());
+    let rendezvous = Arc::new(Rendezvous {
         count,
         state: Mutex::new(State { values: vec![Vec::new(); count], ..State::default() }),
         changed: Condvar::new(),
@@ -37,8 +37,8 @@ pub(super) fn places(
         let_go,
     });
     let place = |rank| {
-        let share = Shard { index: all.index + rank, count: all.count };
-        Arc::new(AtTable { room: Arc::clone(&room), rank, share }) as Arc<dyn Collective>
+        let shard = Shard { index: all.index + rank, count: all.count };
+        Arc::new(Member { rendezvous: Arc::clone(&rendezvous), rank, shard }) as Arc<dyn Collective>
     };
     Ok((0..count).map(place).collect())
 }
@@ -57,13 +57,13 @@ impl Beyond {
         Ok(Self { meeting, counts })
     }
 
-    /// The first share of this process's own.
-    fn first_share(&self) -> Shard {
+    /// Returns the first shard of this process.
+    fn first_shard(&self) -> Shard {
         let before = self.counts.iter().take(self.meeting.shard().index).sum();
         Shard { index: before, count: self.counts.iter().sum() }
     }
 
-    /// What the threads of all processes bring, from what those of this one do.
+    /// Gathers the values of the threads of all processes from those of this one's.
     fn gather(&self, mut own: Vec<f64>) -> Result<Vec<f64>, BackendError> {
         let (width, most) = (own.len() / self.counts[self.meeting.shard().index], self.counts.iter().max().unwrap_or(&1));
         // Equally many values of each process: those with fewer threads fill up.
@@ -81,7 +81,7 @@ struct Rendezvous {
     changed: Condvar,
     /// That of the state, to be looked at without the lock.
     round: AtomicU64,
-    /// What is summed, in turns.
+    /// Sums that are made in turns.
     sum: Mutex<Vec<f32>>,
     integers: Mutex<Vec<u64>>,
     beyond: Option<Beyond>,
@@ -94,14 +94,14 @@ struct State {
     round: u64,
     num_arrived: usize,
     values: Vec<Vec<f64>>,
-    /// What the last meeting gathered.
+    /// Values of the last meeting.
     gathered: Arc<Vec<f64>>,
     has_left: bool,
 }
 
 impl Debug for Rendezvous {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Room").field("count", &self.count).field("beyond", &self.beyond).finish_non_exhaustive()
+        f.debug_struct("Rendezvous").field("count", &self.count).field("beyond", &self.beyond).finish_non_exhaustive()
     }
 }
 
@@ -145,12 +145,12 @@ impl Rendezvous {
         while state.round == round && !state.has_left {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        // Who was met has said all that was to be said, even if one has left since.
+        // A completed meeting has all values, even if a member has left since.
         if state.round == round { Err(BackendError::PeerAborted) } else { Ok(Arc::clone(&state.gathered)) }
     }
 
-    /// Every thread does its work on something that all share, one after the other, and the last one goes out with it. Before the next
-    /// all have to have looked at it.
+    /// Every thread does its work on something that all share, one after the other, and the last one goes out with it. Before the
+    /// next all have to have looked at it.
     fn in_turns<T: Default>(
         &self,
         rank: usize,
@@ -178,25 +178,25 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A member's chair.
+/// Place of a member.
 #[derive(Debug)]
-struct AtTable {
-    room: Arc<Rendezvous>,
+struct Member {
+    rendezvous: Arc<Rendezvous>,
     rank: usize,
-    share: Shard,
+    shard: Shard,
 }
 
-impl Collective for AtTable {
+impl Collective for Member {
     fn shard(&self) -> Shard {
-        self.share
+        self.shard
     }
 
     fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError> {
-        let last = |own| match &self.room.beyond {
+        let last = |own| match &self.rendezvous.beyond {
             None => Ok(own),
             Some(beyond) => beyond.gather(own),
         };
-        Ok(self.room.meet(self.rank, values, last)?.to_vec())
+        Ok(self.rendezvous.meet(self.rank, values, last)?.to_vec())
     }
 
     fn sum_in_order(&self, own: &mut dyn Summand) -> Result<(), BackendError> {
@@ -208,9 +208,9 @@ impl Collective for AtTable {
             own.add_to(0, shared);
         };
         let go_out = |meeting: &dyn Collective, shared: &mut Vec<f32>| meeting.sum_in_order(&mut &mut shared[..]);
-        self.room.in_turns(self.rank, &self.room.sum, work, go_out)?;
-        own.set(0, &lock(&self.room.sum));
-        self.room.meet(self.rank, &[], Ok).map(drop)
+        self.rendezvous.in_turns(self.rank, &self.rendezvous.sum, work, go_out)?;
+        own.set(0, &lock(&self.rendezvous.sum));
+        self.rendezvous.meet(self.rank, &[], Ok).map(drop)
     }
 
     fn sum_integers(&self, values: &mut [u64]) -> Result<(), BackendError> {
@@ -222,31 +222,31 @@ impl Collective for AtTable {
                 shared.iter_mut().zip(&own).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
             }
         };
-        self.room.in_turns(rank, &self.room.integers, work, |meeting, shared| meeting.sum_integers(shared))?;
-        values.copy_from_slice(&lock(&self.room.integers));
-        self.room.meet(rank, &[], Ok).map(drop)
+        self.rendezvous.in_turns(rank, &self.rendezvous.integers, work, |meeting, shared| meeting.sum_integers(shared))?;
+        values.copy_from_slice(&lock(&self.rendezvous.integers));
+        self.rendezvous.meet(rank, &[], Ok).map(drop)
     }
 
     fn leave(&self, has_failed: bool) {
-        let has_left = std::mem::replace(&mut self.room.state().has_left, true);
-        self.room.changed.notify_all();
+        let has_left = std::mem::replace(&mut self.rendezvous.state().has_left, true);
+        self.rendezvous.changed.notify_all();
         if has_failed {
-            (self.room.let_go)();
+            (self.rendezvous.let_go)();
         }
-        if let Some(beyond) = self.room.beyond.as_ref().filter(|_| !has_left) {
+        if let Some(beyond) = self.rendezvous.beyond.as_ref().filter(|_| !has_left) {
             beyond.meeting.leave(has_failed);
         }
     }
 
     fn begin_again(&self) {
-        let mut state = self.room.state();
+        let mut state = self.rendezvous.state();
         (state.has_left, state.num_arrived) = (false, 0);
-        if let Some(beyond) = &self.room.beyond {
+        if let Some(beyond) = &self.rendezvous.beyond {
             beyond.meeting.begin_again();
         }
     }
 
     fn is_ending(&self) -> bool {
-        self.room.beyond.as_ref().is_some_and(|beyond| beyond.meeting.is_ending())
+        self.rendezvous.beyond.as_ref().is_some_and(|beyond| beyond.meeting.is_ending())
     }
 }

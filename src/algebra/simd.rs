@@ -48,7 +48,7 @@ impl Simd {
         Self::VARIANTS.iter().copied().filter(|level| *level <= Self::detect()).collect()
     }
 
-    /// Its name beside the device.
+    /// Returns its name in the description of the device.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -17,7 +17,7 @@ pub struct Voxels {
     order: Order,
 }
 
-/// How the values of an array follow each other.
+/// Order of the values of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     /// `[z, y, x]`.
@@ -42,12 +42,12 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Values of a column.
+    /// Returns the values of a column.
     pub fn len(&self) -> usize {
         self.classes * self.lanes
     }
 
-    /// Whether a column has no values.
+    /// Returns true if a column has no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -57,7 +57,7 @@ impl Columns {
         (z % self.classes) * self.lanes + self.first + z / self.classes
     }
 
-    /// The places of a column that hold none of `nz`.
+    /// Returns the places of a column that hold none of `nz`.
     fn padding(&self, nz: usize) -> Vec<usize> {
         let mut is_padding = vec![true; self.len()];
         (0..nz).for_each(|z| is_padding[self.place(z)] = false);
@@ -71,7 +71,7 @@ impl Voxels {
         Self { grid, fov, order: Order::Volume }
     }
 
-    /// All voxels of a grid in the order of a volume.
+    /// Makes all voxels of a grid in the order of a volume.
     pub fn whole(grid: Grid) -> Self {
         let fov = FieldOfView::new(&grid, f64::INFINITY);
         Self::new(grid, fov)
@@ -88,7 +88,7 @@ impl Voxels {
         Self { grid, fov, order: Order::Quads }
     }
 
-    /// The grid.
+    /// Returns the grid.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -98,7 +98,7 @@ impl Voxels {
         &self.fov
     }
 
-    /// Number of values of an array.
+    /// Returns the number of values of an array.
     pub fn len(&self) -> usize {
         let [nx, ny, nz] = self.grid.size;
         match self.order {
@@ -108,7 +108,7 @@ impl Voxels {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true without values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -123,8 +123,8 @@ impl Voxels {
         }
     }
 
-    /// Sets to zero what is no voxel in the field of view.
-    pub fn zero_unseen(&self, image: &mut [f32]) {
+    /// Sets all values to zero that are not voxels in the field of view.
+    pub fn zero_outside_fov(&self, image: &mut [f32]) {
         let [nx, ny, nz] = self.grid.size;
         let columns = match self.order {
             Order::Columns(columns) => columns,
@@ -157,9 +157,9 @@ impl Voxels {
     }
 
     /// The places of an array that are voxels in the field of view: as many at a time as lie next to each other, in their order.
-    pub fn seen(&self) -> Vec<Range<usize>> {
+    pub fn fov_ranges(&self) -> Vec<Range<usize>> {
         let mut is_seen = vec![1.0; self.len()];
-        self.zero_unseen(&mut is_seen);
+        self.zero_outside_fov(&mut is_seen);
         let mut end = 0;
         let runs = is_seen.chunk_by(|a, b| a == b).map(|run| {
             end += run.len();
@@ -168,7 +168,7 @@ impl Voxels {
         runs.filter(|(is_seen, _)| *is_seen > 0.0).map(|(_, places)| places).collect()
     }
 
-    /// Values of an array from those of a volume.
+    /// Returns the values of an array from those of a volume.
     pub fn coefficients(&self, volume: &Volume) -> Vec<f32> {
         let [nx, ny, _] = self.grid.size;
         let mut image = vec![0.0; self.len()];
@@ -184,7 +184,7 @@ impl Voxels {
             }
             Order::Volume => {
                 image.copy_from_slice(volume.as_slice());
-                self.zero_unseen(&mut image);
+                self.zero_outside_fov(&mut image);
                 return image;
             }
         };
@@ -311,9 +311,9 @@ mod tests {
             }
             assert_eq!(image.iter().filter(|value| **value != 0.0).count(), num_seen);
             let mut full = vec![7.0; voxels.len()];
-            voxels.zero_unseen(&mut full);
+            voxels.zero_outside_fov(&mut full);
             assert!(full.iter().zip(&image).all(|(value, seen)| (*value == 7.0) == (*seen != 0.0)), "{order:?}");
-            let seen = voxels.seen();
+            let seen = voxels.fov_ranges();
             assert!(seen.windows(2).all(|runs| runs[0].end < runs[1].start), "{order:?}: {seen:?}");
             let seen: Vec<usize> = seen.into_iter().flatten().collect();
             assert_eq!(seen, (0..image.len()).filter(|&place| image[place] != 0.0).collect::<Vec<_>>(), "{order:?}");

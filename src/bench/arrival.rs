@@ -1,5 +1,5 @@
-//! The time from the moment that an EPRI projection is complete until the image with it is in the hands of whoever watches the
-//! session: measured on a replay at a steady pace, projection by projection.
+//! Latency from a completed EPRI projection to the image in the hands of the session's viewer: measured on a replay at a steady
+//! pace, projection by projection.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::task::Task;
 /// Longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What to measure.
+/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct ArrivalBench {
     /// Voxels along each axis.
@@ -29,7 +29,7 @@ pub struct ArrivalBench {
     pub device: DeviceChoice,
 }
 
-/// What was measured of one image size.
+/// Measurements of one image size.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArrivalRow {
     /// Device in words.
@@ -40,20 +40,20 @@ pub struct ArrivalRow {
     pub per_sec: f64,
     /// Number of projections.
     pub num_projections: usize,
-    /// Seconds from the arrival of a projection to its image in the watcher's hands: median.
+    /// Seconds from the arrival of a projection to its image at the viewer: median.
     pub median_s: f64,
     /// Half of the interquartile range.
     pub spread_s: f64,
-    /// The time that 95 of 100 projections did not exceed.
+    /// Latency that 95 of 100 projections did not exceed.
     pub p95_s: f64,
-    /// The longest.
+    /// Longest latency.
     pub longest_s: f64,
 }
 
 /// Measures a replay of the bottle's 208 projections.
 ///
 /// # Errors
-/// An impossible size, a device that cannot be used, a run that fails.
+/// An impossible size, an unusable device, a run that fails.
 pub fn bench_arrival(bench: &ArrivalBench) -> Result<ArrivalRow, Problem> {
     let fail = |error: &dyn std::fmt::Display| Problem::new("bench", error.to_string());
     let options = SweepOptions::default();

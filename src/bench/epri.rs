@@ -1,4 +1,4 @@
-//! Backprojection of EPRI projections: on the processor by the plain program, the fast one and the two-stage one, on CUDA by the
+//! Backprojection of EPRI projections: on the CPU by the plain program, the fast one and the two-stage one, on CUDA by the
 //! paper's kernel and the fast one; all on the paper's object sizes in one run (Qiao et al. 2015, table 1: CS, CM and GS).
 
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use crate::operator::{
 use crate::phantom::epri::{self, SweepOptions};
 use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for};
 use crate::scanner::epri::Scheme;
+use crate::session::thread_pool;
 use crate::statistics::median_and_spread;
 use crate::task::Task;
 
@@ -27,17 +28,17 @@ use crate::task::Task;
 const EXTENT_MM: f64 = 40.0;
 /// Samples of a projection, over the side of the object.
 const NUM_POINTS: usize = 128;
-/// The plain program is left out where it would take longer than this, seconds.
+/// The plain program is omitted if it would take longer than this, seconds.
 const MAX_PLAIN_SECS: f64 = 100.0;
 /// Most measurements of a row.
 const MAX_RUNS: usize = 25;
 
-/// What to measure.
+/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct EpriBench {
     /// Voxels along each axis of the object, one after the other.
     pub sizes: Vec<usize>,
-    /// Least number of projections: directions of equal solid angle come in bands, as few as give so many.
+    /// Minimum number of projections: directions of equal solid angle come in bands, in the smallest sufficient number.
     pub num_projections: usize,
     /// Numbers of threads of the fast programs.
     pub threads: Vec<usize>,
@@ -45,11 +46,11 @@ pub struct EpriBench {
     pub all_simd: bool,
     /// The CUDA device to measure too.
     pub cuda: Option<usize>,
-    /// Measure each row for about this long at most, seconds; once at least.
+    /// Maximum duration of the measurements of a row, seconds; there is at least one.
     pub row_secs: f64,
 }
 
-/// A kind of program, whatever its instructions.
+/// Kind of a program with any instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
     /// The definition, in double precision and the paper's order.
@@ -67,13 +68,13 @@ pub enum ProgramKind {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Directions {
-    /// The solid angle that each direction stands for.
+    /// Solid angle of each direction.
     Solid,
-    /// The polar angle and the azimuth, of which the directions are a grid.
+    /// Polar angle and azimuth, on a grid.
     Linear,
 }
 
-/// One measured thing.
+/// Measurements of a program.
 #[derive(Clone, Debug, Serialize)]
 pub struct EpriRow {
     /// Where it computes.
@@ -99,9 +100,9 @@ pub struct EpriRow {
     pub num_runs: usize,
     /// Voxels times projections per second, also for two stages, which do fewer updates than that.
     pub updates_per_s: f64,
-    /// How many times faster than the plain program on this size.
+    /// Speed relative to the plain program on this size.
     pub ratio_to_plain: Option<f64>,
-    /// How many times faster than the single-stage program on the same data with as many threads.
+    /// Speed relative to the single-stage program on the same data with the same number of threads.
     pub ratio_to_single_stage: Option<f64>,
     /// ‖difference‖ / ‖image‖ to the reference: the plain program for one stage, one stage for two.
     pub difference: Option<f64>,
@@ -110,17 +111,15 @@ pub struct EpriRow {
 /// Measures all rows; `report` is called with each as it is done.
 ///
 /// # Errors
-/// An impossible size, data that cannot be simulated, threads that cannot be started.
+/// An impossible size, a failed simulation of the data, threads that the system refuses.
 pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Result<Vec<EpriRow>, Problem> {
     let fail = |error: &dyn std::fmt::Display| Problem::new("bench", error.to_string());
     let solid = Scheme::with_at_least(bench.num_projections).map_err(|error| fail(&error))?;
     let [num_polar, num_azimuth] = equal_angles_for(bench.num_projections);
     let data = Data { solid: filtered(solid)?, linear: filtered(Scheme::EqualLinearAngle { num_polar, num_azimuth })? };
     let mut table = Table { bench, data, rows: Vec::new(), report };
-    let pools = bench.threads.iter().map(|&threads| {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map(|pool| (threads, pool)).map_err(|error| fail(&error))
-    });
-    let pools: Vec<_> = pools.collect::<Result<_, _>>()?;
+    let pools = bench.threads.iter().map(|&threads| Ok((threads, thread_pool(Some(threads))?)));
+    let pools: Vec<_> = pools.collect::<Result<_, Problem>>()?;
     for &size in &bench.sizes {
         let grid = grid_about_zero([size; 3], [EXTENT_MM / size.max(1) as f64; 3]).map_err(|error| fail(&error))?;
         let plain = table.plain(&grid)?;
@@ -134,7 +133,7 @@ pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Res
     Ok(table.rows)
 }
 
-/// The paper's test object, measured along the directions of a scheme and filtered.
+/// Returns the paper's test object, measured along the directions of a scheme and filtered.
 fn filtered(scheme: Scheme) -> Result<FilteredProjections, Problem> {
     let step_mm = EXTENT_MM / NUM_POINTS as f64;
     let options = SweepOptions { scheme, num_points: NUM_POINTS, step_mm, ..SweepOptions::default() };
@@ -150,10 +149,7 @@ struct Data {
 
 impl Data {
     fn of(&self, directions: Directions) -> &FilteredProjections {
-        match directions {
-            Directions::Solid => &self.solid,
-            Directions::Linear => &self.linear,
-        }
+        if directions == Directions::Solid { &self.solid } else { &self.linear }
     }
 }
 
@@ -165,7 +161,7 @@ struct Table<'a, F> {
     report: F,
 }
 
-/// What is measured.
+/// Measured program.
 #[derive(Clone)]
 struct Subject {
     kind: ProgramKind,
@@ -176,7 +172,7 @@ struct Subject {
 }
 
 impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
-    /// The plain program's image; `None` where that would take too long.
+    /// Measures the plain program; returns its image, or `None` if that would take too long.
     fn plain(&mut self, grid: &Grid) -> Result<Option<Vec<f32>>, Problem> {
         let mut image = vec![0.0f64; grid.num_voxels()];
         let start = Instant::now();
@@ -212,7 +208,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Ok(())
     }
 
-    /// The paper's kernel and the fast one.
+    /// Measures the paper's kernel and the fast one.
     #[cfg(feature = "cuda")]
     fn on_cuda(&mut self, number: usize, grid: &Grid, plain: Option<&[f32]>) -> Result<(), Problem> {
         let fail = |error: crate::cuda::CudaError| Problem::from(error);
@@ -230,8 +226,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Err(super::without_cuda())
     }
 
-    /// Measures a program; gives its image. On CUDA twice: with the image left on the device, and with it brought to the
-    /// host.
+    /// Measures a program; returns its image. On CUDA twice: with the image left on the device, and with it brought to the host.
     fn measure<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -254,7 +249,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             let computing = Subject { program: format!("{}, computing", what.program), ..what.clone() };
             self.add(device, computing, size, None, secs);
         }
-        // As the window gets it: a device has its own way of bringing an image to the screen.
+        // As for the window: a device has a fast way to bring an image to the screen.
         let mut display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
         let secs = self.times(|data| {
             program.add(backend, data.of(directions), &mut image, &Task::new())?;
@@ -264,7 +259,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             }
             Ok(())
         })?;
-        // Every run above added to the image; what is compared is the image of one run.
+        // Every run above added to the image; the compared image is that of one run.
         backend.fill(&mut image, 0.0)?;
         program.add(backend, self.data.of(directions), &mut image, &Task::new())?;
         backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?;
@@ -274,7 +269,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Ok(image)
     }
 
-    /// Times of some runs.
+    /// Returns the times of several runs.
     fn times(&self, mut run: impl FnMut(&Data) -> Result<(), OperatorError>) -> Result<Vec<f64>, OperatorError> {
         let mut secs = Vec::new();
         let begin = Instant::now();

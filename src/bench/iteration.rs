@@ -1,5 +1,5 @@
-//! A whole reconstruction on the device in use: its iterations by stage, what handing each iterate to a viewer adds, and
-//! the time from data in host memory to the last volume there.
+//! A whole reconstruction on the device in use: its iterations by stage, the cost of a viewer of each iterate, and the time from
+//! data in host memory to the last volume there.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,14 +7,15 @@ use std::time::Instant;
 use serde::Serialize;
 use strum::VariantArray as _;
 
+use super::TimedIterations;
 use crate::coded::Problem;
 use crate::data::{Counts, Study, Volume};
 use crate::plan::{Job, Prepared, RunSettings, prepare};
-use crate::recon::{Algorithm, Stage, StageTimes};
+use crate::recon::{Algorithm, Stage};
 use crate::statistics::median_and_spread;
 use crate::task::Task;
 
-/// What was measured of one way to reconstruct.
+/// Measurements of a projector with an accumulation.
 #[derive(Clone, Debug, Serialize)]
 pub struct IterationRow {
     /// Device in words.
@@ -23,13 +24,13 @@ pub struct IterationRow {
     pub projector: String,
     /// Accumulation.
     pub accumulation: String,
-    /// Seconds of an iteration, everything that it does included: median.
+    /// Seconds of a whole iteration: median.
     pub median_s: f64,
     /// Half of the interquartile range.
     pub spread_s: f64,
     /// Median seconds of each stage of an iteration.
     pub stages_s: Vec<(&'static str, f64)>,
-    /// The same iterations with each volume copied to the host and handed over: median seconds.
+    /// Median seconds of the same iterations with each volume copied to the host and handed over.
     pub viewed_median_s: f64,
     /// Half of the interquartile range of that.
     pub viewed_spread_s: f64,
@@ -40,16 +41,16 @@ pub struct IterationRow {
     pub run_s: f64,
     /// Iterations of that.
     pub num_iterations: usize,
-    /// What the run was estimated to need on the device, bytes.
+    /// Estimated memory of the run on the device, bytes.
     pub estimated_bytes: u64,
-    /// What it took there, bytes; `None` on the CPU.
+    /// Used memory on the device, bytes; `None` on the CPU.
     pub used_bytes: Option<u64>,
 }
 
 /// Measures a reconstruction.
 ///
 /// # Errors
-/// The settings do not suit, or a step fails.
+/// Unsuitable settings, a step that fails.
 pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Result<IterationRow, Problem> {
     let task = Task::new();
     let start = Instant::now();
@@ -61,18 +62,8 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
     algorithm.iterate(&task)?;
     let used_bytes = free_before.zip(free_bytes(settings)).map(|(before, after)| before.saturating_sub(after));
 
-    let (mut secs, mut stages) = (Vec::new(), Vec::new());
-    for _ in 0..settings.num_iterations {
-        let start = Instant::now();
-        stages.push(algorithm.iterate(&task)?);
-        secs.push(start.elapsed().as_secs_f64());
-    }
-    let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
-    let median_of = |stage: Stage| {
-        let secs = stages.iter().map(|times: &StageTimes| times[stage].as_secs_f64()).collect();
-        (stage.name(), median_and_spread(secs).unwrap_or_default().0)
-    };
-    let stages_s = Stage::VARIANTS.iter().copied().filter(|stage| stage.is_of_algorithm()).map(median_of).collect();
+    let timed = TimedIterations::measure(algorithm.as_mut(), settings.num_iterations, &task)?;
+    let stages = Stage::VARIANTS.iter().copied().filter(|stage| stage.is_of_algorithm());
     let (viewed_median_s, viewed_spread_s) = viewed(algorithm.as_mut(), settings, &task)?;
     drop(algorithm);
 
@@ -88,9 +79,9 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
         device: info.device,
         projector: info.projector,
         accumulation: info.accumulation.name().into(),
-        median_s,
-        spread_s,
-        stages_s,
+        median_s: timed.median_s,
+        spread_s: timed.spread_s,
+        stages_s: stages.map(|stage| (stage.name(), timed.median_of(stage))).collect(),
         viewed_median_s,
         viewed_spread_s,
         cold_start_s,
@@ -101,7 +92,7 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
     })
 }
 
-/// Iterations whose volumes another thread takes, as a window does.
+/// Measures iterations whose volumes another thread takes, as a window does.
 fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) -> Result<(f64, f64), Problem> {
     let mut secs = Vec::new();
     let (volumes, taken) = crossbeam_channel::unbounded::<crate::algebra::PendingVolume>();
@@ -130,7 +121,7 @@ fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) ->
     Ok(median_and_spread(secs).unwrap_or_default())
 }
 
-/// Memory that is free on the CUDA device asked for, bytes.
+/// Returns the free memory of the requested CUDA device, bytes.
 #[cfg(feature = "cuda")]
 fn free_bytes(settings: &RunSettings) -> Option<u64> {
     let number = match settings.device {

@@ -1,5 +1,5 @@
-//! Projection onto events and back: the code of michelograms, which takes one line after the other, against that of events, on
-//! the same lines in one run.
+//! Projection onto events and back: the code of michelograms, which takes one line after the other, compared with that of events,
+//! on the same lines in one run.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,19 +7,17 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{BenchDevice, on_threads, timed};
+use super::{BenchDevice, timed};
 use crate::algebra::{Backend, FieldOfView, Host, Voxels};
 use crate::coded::Problem;
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, CudaBackend};
-use crate::data::{Events, TofFacts, Volume, tof_mm};
+use crate::data::{Events, TofMeasurement, Volume, tof_mm};
 use crate::geometry::Grid;
-use crate::operator::{
-    Accumulation, DataSpace, EventLines, EventOrder, EventProjector, EventSplit, EventSubsets, LinearOperator, OperatorError,
-    Subset,
-};
+use crate::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, OperatorError, Subset};
 use crate::random::stream;
 use crate::scanner::{Detectors, PairRays};
+use crate::session::thread_pool;
 use crate::statistics::median_and_spread;
 use crate::task::Task;
 
@@ -28,7 +26,7 @@ const EVENTS_PER_STREAM: usize = 1 << 16;
 /// The bins of d are this part of its full width at half maximum.
 const BIN_PER_FWHM: f64 = 0.25;
 
-/// What to measure.
+/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct ListModeBench {
     /// The scanner.
@@ -45,13 +43,13 @@ pub struct ListModeBench {
     pub threads: Vec<usize>,
     /// The CUDA device to measure too.
     pub cuda: Option<usize>,
-    /// Ways to add in the backprojection.
+    /// Accumulations of the backprojection.
     pub accumulations: Vec<Accumulation>,
     /// Measure for about this long in all, seconds.
     pub budget_secs: f64,
 }
 
-/// One measured way through the events.
+/// Measurements of one order of the events.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListModeRow {
     /// Where it computes.
@@ -60,11 +58,11 @@ pub struct ListModeRow {
     pub code: &'static str,
     /// `as-written`, a random order, or `by-line`.
     pub order: &'static str,
-    /// Whether with time of flight.
+    /// True if time of flight is used.
     pub tof: bool,
     /// Threads on the CPU.
     pub threads: usize,
-    /// How the backprojection adds.
+    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
     /// Seconds to make the operator, which sorts the events; without the copy to a device.
     pub setup_s: f64,
@@ -76,20 +74,21 @@ pub struct ListModeRow {
     pub back_s: f64,
     /// Half of the interquartile range.
     pub back_spread_s: f64,
-    /// Events per second there and back.
+    /// Events per second, projection and backprojection together.
     pub events_per_s: f64,
-    /// How many times as many as with the code of michelograms, in the better of its orders without time of flight, on as many threads.
+    /// Speed relative to the code of michelograms, in the better of its orders without time of flight, on the same number of
+    /// threads.
     pub ratio: Option<f64>,
 }
 
 /// Measures all rows; `report` is called with each as it is done.
 ///
 /// # Errors
-/// There is no such device, an operator fails.
+/// A missing device, an operator that fails.
 pub fn bench_list_mode(bench: &ListModeBench, report: impl FnMut(&ListModeRow) + Send) -> Result<Vec<ListModeRow>, Problem> {
     let mut table = Table { bench, events: Arc::new(drawn(bench)), rows: Vec::new(), report };
     for &threads in &bench.threads {
-        on_threads(Some(threads), || table.on_cpu(threads))?;
+        thread_pool(Some(threads))?.install(|| table.on_cpu(threads))?;
     }
     if let Some(number) = bench.cuda {
         table.on_cuda(number)?;
@@ -97,7 +96,7 @@ pub fn bench_list_mode(bench: &ListModeBench, report: impl FnMut(&ListModeRow) +
     Ok(table.rows)
 }
 
-/// Random events, with a place on the part of their line that is in the field of view.
+/// Draws random events, each at a position on the part of its line in the field of view.
 fn drawn(bench: &ListModeBench) -> Events {
     let (detectors, num_crystals) = (&bench.detectors, bench.detectors.crystals().len() as f64);
     let fov = FieldOfView::new(&bench.grid, bench.fov_radius_mm);
@@ -109,7 +108,7 @@ fn drawn(bench: &ListModeBench) -> Events {
         let wanted = EVENTS_PER_STREAM.min(bench.num_events - index * EVENTS_PER_STREAM);
         let mut events = Events::default();
         let mut num_tried = 0;
-        // (Where hardly a pair meets the field of view there are fewer.)
+        // (If hardly a pair meets the field of view, there are fewer.)
         while events.len() < wanted && num_tried < 1000 * EVENTS_PER_STREAM {
             num_tried += 1;
             let pair = [0, 1].map(|_| (uniform() * num_crystals) as u32);
@@ -133,7 +132,7 @@ fn drawn(bench: &ListModeBench) -> Events {
     all
 }
 
-/// Which code takes the events.
+/// Measured code with its order of the events.
 #[derive(Clone, Copy)]
 struct Subject {
     device: BenchDevice,
@@ -144,7 +143,7 @@ struct Subject {
     setup_s: f64,
 }
 
-/// Every way of taking the events but the plain one.
+/// All orders of the events, without and with time of flight.
 const WAYS: [(EventOrder, bool); 4] =
     [(EventOrder::AsWritten, false), (EventOrder::ByLine, false), (EventOrder::AsWritten, true), (EventOrder::ByLine, true)];
 
@@ -156,8 +155,13 @@ struct Table<'a, F> {
 }
 
 impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
-    fn tof(&self) -> TofFacts {
-        TofFacts { fwhm_mm: tof_mm(self.bench.tof_ps), window_mm: [-1e3, 1e3], edges_mm: Vec::new(), ..TofFacts::default() }
+    fn tof(&self) -> TofMeasurement {
+        TofMeasurement {
+            fwhm_mm: tof_mm(self.bench.tof_ps),
+            window_mm: [-1e3, 1e3],
+            edges_mm: Vec::new(),
+            ..TofMeasurement::default()
+        }
     }
 
     fn on_cpu(&mut self, threads: usize) -> Result<(), Problem> {
@@ -165,7 +169,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
         let tof_facts = self.tof();
         let events = Arc::clone(&self.events);
         let new = |order: EventOrder, tof: bool| {
-            let (tof, subsets) = (tof.then_some(&tof_facts), EventSubsets { split: EventSplit::Interleaved, order });
+            let tof = tof.then_some(&tof_facts);
             let start = Instant::now();
             let operator = EventLines::new(
                 Arc::clone(&events),
@@ -174,7 +178,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
                 bench.grid.clone(),
                 bench.fov_radius_mm,
                 PairRays::ONE,
-                subsets,
+                order,
             )?;
             operator.space().order(1);
             Ok::<_, OperatorError>((operator, start.elapsed().as_secs_f64()))
@@ -195,7 +199,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
         let mut device = CudaBackend::open(number).map_err(Problem::from)?;
         let tof_facts = self.tof();
         for (order, tof) in WAYS {
-            let (facts, subsets) = (tof.then_some(&tof_facts), EventSubsets { split: EventSplit::Interleaved, order });
+            let facts = tof.then_some(&tof_facts);
             let (events, start) = (Arc::clone(&self.events), Instant::now());
             let operator = cuda::EventLines::new(
                 &mut device,
@@ -205,7 +209,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
                 bench.grid.clone(),
                 bench.fov_radius_mm,
                 PairRays::ONE,
-                subsets,
+                order,
             )?;
             operator.space().order(1);
             let setup_s = start.elapsed().as_secs_f64();

@@ -1,10 +1,9 @@
-//! Benchmarks of the program by itself: commands that print medians, spreads and ratios within one run.
+//! Benchmarks of the program: medians, spreads and ratios within one run.
 
 mod arrival;
 mod epri;
 mod iteration;
 mod list_mode;
-mod matrix;
 mod projector;
 mod tubes;
 
@@ -12,7 +11,6 @@ pub use arrival::{ArrivalBench, ArrivalRow, bench_arrival};
 pub use epri::{Directions, EpriBench, EpriRow, ProgramKind, bench_epri};
 pub use iteration::{IterationRow, bench_iteration};
 pub use list_mode::{ListModeBench, ListModeRow, bench_list_mode};
-pub use matrix::bench_matrix;
 pub use projector::{Direction, ProjectorBench, ProjectorRow, bench_projector};
 pub use tubes::{TubesBench, TubesRow, bench_tubes};
 
@@ -23,13 +21,9 @@ use serde::Serialize;
 use crate::algebra::Backend;
 use crate::coded::Problem;
 use crate::operator::OperatorError;
-
-/// Does `work` on so many threads; `None` = all.
-fn on_threads<T: Send>(num_threads: Option<usize>, work: impl FnOnce() -> Result<T, Problem> + Send) -> Result<T, Problem> {
-    let count = num_threads.unwrap_or(0);
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    threads.map_err(|error| Problem::new("bench", format!("{count} threads could not be started: {error}")))?.install(work)
-}
+use crate::recon::{Algorithm, Stage, StageTimes};
+use crate::statistics::{median, median_and_spread};
+use crate::task::Task;
 
 /// Returns the seconds of repetitions of `work`, two at least, after a first one that touches its memory for the first time.
 fn timed<B: Backend>(
@@ -49,13 +43,40 @@ fn timed<B: Backend>(
     Ok(secs)
 }
 
-/// The refusal of a program that has no CUDA.
+/// Timed full iterations.
+struct TimedIterations {
+    median_s: f64,
+    spread_s: f64,
+    stages: Vec<StageTimes>,
+}
+
+impl TimedIterations {
+    /// Times a number of full iterations.
+    fn measure(algorithm: &mut dyn Algorithm, count: usize, task: &Task) -> Result<Self, Problem> {
+        let (mut secs, mut stages) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let start = Instant::now();
+            stages.push(algorithm.iterate(task)?);
+            secs.push(start.elapsed().as_secs_f64());
+        }
+        let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
+        Ok(Self { median_s, spread_s, stages })
+    }
+
+    /// Returns the median seconds of a stage.
+    fn median_of(&self, stage: Stage) -> f64 {
+        let secs = self.stages.iter().map(|times| times[stage].as_secs_f64()).collect();
+        median(secs).unwrap_or_default()
+    }
+}
+
+/// Returns the refusal of a program without CUDA.
 #[cfg(not(feature = "cuda"))]
 fn without_cuda() -> Problem {
     Problem::new("bench", "this program was built without its feature `cuda`")
 }
 
-/// Where a projector or a program was measured.
+/// Kind of the device of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -71,6 +92,6 @@ pub enum BenchDevice {
 pub struct BenchReport<R> {
     /// The device in words.
     pub device: String,
-    /// One entry for each measured thing.
+    /// One entry for each measurement.
     pub rows: Vec<R>,
 }

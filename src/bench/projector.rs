@@ -18,6 +18,7 @@ use crate::geometry::Grid;
 use crate::operator::BinOrder;
 use crate::operator::{Accumulation, AxialRuns, OperatorError, Siddon, Subset, ViewProjector};
 use crate::scanner::ScanGeometry;
+use crate::session::thread_pool;
 use crate::statistics::median_and_spread;
 use crate::task::Task;
 
@@ -29,7 +30,7 @@ const COUNTED_VIEW_STEP: usize = 70;
 #[cfg(feature = "cuda")]
 const BLOCK_SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
 
-/// What to measure.
+/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct ProjectorBench {
     /// The scan.
@@ -42,11 +43,11 @@ pub struct ProjectorBench {
     pub threads: Vec<usize>,
     /// The CUDA device to measure too.
     pub cuda: Option<usize>,
-    /// Whether to measure the projector per LOR, the baseline of the ratios.
+    /// True to measure the projector per LOR, the baseline of the ratios.
     pub per_lor: bool,
-    /// Whether to measure the fast projector.
+    /// True to measure the fast projector.
     pub axial_runs: bool,
-    /// Ways to add in the backprojection.
+    /// Accumulations of the backprojection.
     pub accumulations: Vec<Accumulation>,
     /// Instruction levels of the fast projector on the CPU to try.
     pub simd: Vec<Simd>,
@@ -65,7 +66,7 @@ pub enum Direction {
     Backprojection,
 }
 
-/// One measured thing.
+/// Measurements of a projector in one direction.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProjectorRow {
     /// Where it computes.
@@ -84,17 +85,17 @@ pub struct ProjectorRow {
     pub spread_s: f64,
     /// Lines of response per second.
     pub lors_per_s: f64,
-    /// Visits of a voxel by a line per second: as many as a walk along every line makes, whatever the projector does.
+    /// Visits of a voxel by a line per second. The number of visits is that of a walk along every line, for any projector.
     pub voxel_visits_per_s: f64,
     /// Number of measurements after a first one that does not count.
     pub num_runs: usize,
     /// Part of the views that was measured; times are scaled to all.
     pub measured_views: String,
-    /// Whether it is a projector that others are compared with.
+    /// True for a baseline of the ratios.
     #[serde(skip)]
     pub is_baseline: bool,
-    /// How many times faster than the baseline. On the CPU: the projector per LOR with the same threads, in its
-    /// deterministic backprojection. On CUDA: the fastest bin-driven kernel, in its atomic backprojection.
+    /// Speed relative to the baseline. On the CPU: the projector per LOR with the same threads, in its deterministic
+    /// backprojection. On CUDA: the fastest bin-driven kernel, in its atomic backprojection.
     pub ratio: Option<f64>,
 }
 
@@ -115,16 +116,12 @@ impl ProjectorRow {
 /// Measures all rows; `report` is called with each as it is done.
 ///
 /// # Errors
-/// The fast projector does not suit the geometry, there is no such device, a projector fails.
+/// A geometry that the fast projector lacks, a missing device, a projector that fails.
 pub fn bench_projector(bench: &ProjectorBench, report: impl FnMut(&ProjectorRow) + Send) -> Result<Vec<ProjectorRow>, Problem> {
     let visits = voxel_visits(bench);
     let mut table = Table { bench, visits, rows: Vec::new(), report };
     for &threads in &bench.threads {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Problem::new("bench", format!("{threads} threads could not be started: {error}")))?;
-        pool.install(|| table.on_cpu(threads))?;
+        thread_pool(Some(threads))?.install(|| table.on_cpu(threads))?;
     }
     if let Some(number) = bench.cuda {
         table.on_cuda(number)?;
@@ -132,7 +129,7 @@ pub fn bench_projector(bench: &ProjectorBench, report: impl FnMut(&ProjectorRow)
     Ok(table.rows)
 }
 
-/// Voxels that all lines of a scan visit, from some of its views.
+/// Returns the number of voxels that all lines of a scan visit, from some of its views.
 fn voxel_visits(bench: &ProjectorBench) -> f64 {
     let geometry = &bench.geometry;
     let siddon = Siddon::new(Arc::clone(geometry), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
@@ -153,15 +150,22 @@ fn voxel_visits(bench: &ProjectorBench) -> f64 {
     counted as f64 * geometry.num_views as f64 / views.len() as f64
 }
 
-/// What is measured of one projector.
+/// Measured projector.
 struct Subject<'a> {
     device: BenchDevice,
     projector: String,
     is_baseline: bool,
     threads: usize,
     subset: Subset,
-    /// Forward projection is `None`.
+    /// Accumulations of the backprojection; `None` = forward projection.
     ways: &'a [Option<Accumulation>],
+}
+
+impl<'a> Subject<'a> {
+    /// Returns all views of a nameless projector that is no baseline.
+    fn new(device: BenchDevice, threads: usize, ways: &'a [Option<Accumulation>]) -> Self {
+        Self { device, projector: String::new(), is_baseline: false, threads, subset: Subset::ALL, ways }
+    }
 }
 
 /// The rows so far.
@@ -173,7 +177,7 @@ struct Table<'a, F> {
 }
 
 impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
-    /// Forward, and backward in every way asked for.
+    /// Returns forward projection and backprojection with every requested accumulation.
     fn ways(&self) -> Vec<Option<Accumulation>> {
         std::iter::once(None).chain(self.bench.accumulations.iter().copied().map(Some)).collect()
     }
@@ -182,32 +186,18 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         let bench = self.bench;
         let ways = self.ways();
         let geometry = || Arc::clone(&bench.geometry);
+        let of_cpu = Subject::new(BenchDevice::Cpu, threads, &ways);
         if bench.per_lor {
             let siddon = Siddon::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1]);
             let subset = Subset { index: 0, count: PER_LOR_VIEW_STEP.min(bench.geometry.num_views) };
-            let what = Subject {
-                device: BenchDevice::Cpu,
-                projector: "per-lor".into(),
-                is_baseline: true,
-                threads,
-                subset,
-                ways: &ways,
-            };
-            self.measure(&mut Host, &siddon, what)?;
+            let projector = "per-lor".into();
+            self.measure(&mut Host, &siddon, Subject { projector, is_baseline: true, subset, ..of_cpu })?;
         }
         if bench.axial_runs {
             for &simd in &bench.simd {
                 let fast = AxialRuns::new(geometry(), bench.grid.clone(), bench.fov_radius_mm, [1, 1])?.with_simd(simd);
                 let projector = format!("axial-runs ({})", fast.simd().name());
-                let what = Subject {
-                    device: BenchDevice::Cpu,
-                    projector,
-                    is_baseline: false,
-                    threads,
-                    subset: Subset::ALL,
-                    ways: &ways,
-                };
-                self.measure(&mut Host, &fast, what)?;
+                self.measure(&mut Host, &fast, Subject { projector, ..of_cpu })?;
             }
         }
         Ok(())
@@ -220,7 +210,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         let ways = self.ways();
         let (grid, radius_mm) = (&bench.grid, bench.fov_radius_mm);
         if bench.per_lor {
-            // Every way with the block that the program would choose; the baselines with every block.
+            // Every accumulation with the default block; the baselines with every block.
             for &order in BinOrder::VARIANTS {
                 for block in std::iter::once(None).chain(BLOCK_SIZES.map(Some)) {
                     let new = BinDriven::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1], block);
@@ -230,11 +220,8 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
                     let threads = plain.threads_per_block() as usize;
                     let baselines = [None, Some(Accumulation::Atomic)];
                     let ways = if block.is_none() { &ways[..] } else { &baselines };
-                    self.measure(
-                        &mut device,
-                        &plain,
-                        Subject { device: BenchDevice::Cuda, projector, is_baseline: true, threads, subset: Subset::ALL, ways },
-                    )?;
+                    let what = Subject { projector, is_baseline: true, ..Subject::new(BenchDevice::Cuda, threads, ways) };
+                    self.measure(&mut device, &plain, what)?;
                 }
             }
         }
@@ -242,9 +229,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
             let fast = cuda::AxialRuns::new(&device, Arc::clone(&bench.geometry), grid.clone(), radius_mm, [1, 1])?;
             let projector = "axial-runs".into();
             let threads = fast.threads_per_block(&device)? as usize;
-            let what =
-                Subject { device: BenchDevice::Cuda, projector, is_baseline: false, threads, subset: Subset::ALL, ways: &ways };
-            self.measure(&mut device, &fast, what)?;
+            self.measure(&mut device, &fast, Subject { projector, ..Subject::new(BenchDevice::Cuda, threads, &ways) })?;
         }
         Ok(())
     }
@@ -254,7 +239,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         Err(super::without_cuda())
     }
 
-    /// Measures one projector in the ways asked for.
+    /// Measures one projector in the requested directions.
     fn measure<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -300,7 +285,7 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         Ok(())
     }
 
-    /// About how many rows there will be.
+    /// Returns the approximate number of rows.
     fn num_rows(&self) -> usize {
         let bench = self.bench;
         let on_cpu = bench.threads.len() * (usize::from(bench.per_lor) + if bench.axial_runs { bench.simd.len() } else { 0 });

@@ -5,46 +5,46 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::on_threads;
+use super::TimedIterations;
 use crate::coded::Problem;
 use crate::data::{Counts, Michelogram, Study, TubeSampling, TubeSet};
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, DeviceChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
-use crate::recon::{Stage, StageTimes};
+use crate::recon::Stage;
 use crate::scanner::ScanGeometry;
-use crate::statistics::median_and_spread;
+use crate::session::thread_pool;
 use crate::task::Task;
 
-/// Widths of the tubes across their lines, in samples: how wide they are does not change the time.
+/// Widths of the tubes across their lines, in samples. The time does not depend on them.
 const WIDTH: f64 = 1.2;
 
-/// What to measure.
+/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct TubesBench {
     /// The scan.
     pub geometry: Arc<ScanGeometry>,
-    /// Where, with how many threads on the CPU.
+    /// Device.
     pub device: DeviceChoice,
-    /// `None` = all.
+    /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
     /// Subsets of an iteration.
     pub num_subsets: usize,
-    /// How the backprojection adds.
+    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
     /// Iterations that are timed, after one that is not.
     pub num_iterations: usize,
 }
 
-/// What was measured of one device and number of subsets.
+/// Measurements of one device and number of subsets.
 #[derive(Clone, Debug, Serialize)]
 pub struct TubesRow {
     /// Device in words.
     pub device: String,
     /// Subsets of an iteration.
     pub num_subsets: usize,
-    /// How the backprojection adds.
+    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
-    /// Seconds of a full iteration, everything that it does included: median.
+    /// Seconds of a whole iteration: median.
     pub median_s: f64,
     /// Half of the interquartile range.
     pub spread_s: f64,
@@ -59,9 +59,9 @@ pub struct TubesRow {
 /// Measures OSEM on a scan that has one count in every bin.
 ///
 /// # Errors
-/// The settings do not suit, or a step fails.
+/// Unsuitable settings, a step that fails.
 pub fn bench_tubes(bench: &TubesBench) -> Result<TubesRow, Problem> {
-    on_threads(bench.num_threads, || measured(bench))
+    thread_pool(bench.num_threads)?.install(|| measured(bench))
 }
 
 fn measured(bench: &TubesBench) -> Result<TubesRow, Problem> {
@@ -82,25 +82,15 @@ fn measured(bench: &TubesBench) -> Result<TubesRow, Problem> {
     // The first iteration makes the sensitivities.
     let first = algorithm.iterate(&task)?;
     let setup_s = start.elapsed().as_secs_f64() - (first[Stage::Forward] + first[Stage::Backprojection]).as_secs_f64();
-    let (mut secs, mut stages) = (Vec::new(), Vec::new());
-    for _ in 0..bench.num_iterations {
-        let start = Instant::now();
-        stages.push(algorithm.iterate(&task)?);
-        secs.push(start.elapsed().as_secs_f64());
-    }
-    let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
-    let of = |stage: Stage| {
-        let secs = stages.iter().map(|times: &StageTimes| times[stage].as_secs_f64()).collect();
-        median_and_spread(secs).unwrap_or_default().0
-    };
+    let timed = TimedIterations::measure(algorithm.as_mut(), bench.num_iterations, &task)?;
     Ok(TubesRow {
         device: info.device,
         num_subsets: bench.num_subsets,
         accumulation: info.accumulation,
-        median_s,
-        spread_s,
-        forward_s: of(Stage::Forward),
-        backprojection_s: of(Stage::Backprojection),
+        median_s: timed.median_s,
+        spread_s: timed.spread_s,
+        forward_s: timed.median_of(Stage::Forward),
+        backprojection_s: timed.median_of(Stage::Backprojection),
         setup_s,
     })
 }
@@ -111,7 +101,7 @@ fn study(geometry: &Arc<ScanGeometry>) -> Result<Study<Counts>, Problem> {
     Ok(Study::new("one count in every bin", Counts::new(counts)))
 }
 
-/// Tubes that fall off like Gaussians across their lines.
+/// Returns tubes with Gaussian profiles across their lines.
 fn tubes(geometry: &ScanGeometry) -> Result<TubeSet, Problem> {
     let sampling = TubeSampling::of(geometry);
     let [_, num_across, num_axial] = sampling.num;

@@ -41,7 +41,7 @@ pub struct Cli {
     pub trace: Option<PathBuf>,
 }
 
-/// What to do without a window.
+/// Commands without a window.
 #[derive(Subcommand)]
 pub enum CliCommand {
     /// Measures the speed of the program.

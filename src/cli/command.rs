@@ -1,5 +1,5 @@
-//! The definition of the command line, completed: the headings that options stand under, and negative numbers as values, so that
-//! they are refused for what they are and not as unknown options.
+//! The completed definition of the command line: the headings of the options, and negative numbers as values, so that their
+//! refusal names the value and not an unknown option.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,10 +22,10 @@ pub fn command() -> Command {
     completed(Cli::command())
 }
 
-/// Parses arguments, the first of which is the program's name.
+/// Parses arguments; the first is the program's name.
 ///
 /// # Errors
-/// Arguments that are not understood, or help that was asked for.
+/// Invalid arguments, or a request for help.
 pub(super) fn parse(arguments: &[OsString]) -> Result<Cli, Error> {
     if let Some(error) = unknown_command(arguments) {
         return Err(error);
@@ -55,7 +55,7 @@ fn completed(command: Command) -> Command {
     command.mut_subcommands(completed)
 }
 
-/// The help with the endings of formats in the places of `{read images}` and the like.
+/// Replaces `{read images}` and the like in the help by the endings of formats.
 fn with_endings(arg: Arg) -> Arg {
     let filled = |text: Option<&StyledStr>| text.map(|text| filled(&text.to_string()));
     let (short, long) = (filled(arg.get_help()), filled(arg.get_long_help()));
@@ -63,7 +63,8 @@ fn with_endings(arg: Arg) -> Arg {
     if let Some(long) = long { arg.long_help(long) } else { arg }
 }
 
-/// A list of numbers (`X,Y,Z`) may begin with any sign too, which clap does not take for a negative number.
+/// Allows negative numbers, and lists of numbers (`X,Y,Z`) with any sign at the beginning, which clap does not take for negative
+/// numbers.
 fn with_negative_numbers(arg: Arg) -> Arg {
     if arg.is_positional() || !arg.get_action().takes_values() {
         return arg;
@@ -130,7 +131,31 @@ fn of_simulate(option: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::reconstruct::data::{FOR_ALL, LIMITED};
+    use crate::cli::reconstruct::data::LIMITED;
+
+    /// Options for all kinds of data.
+    const FOR_ALL: &[&str] = &[
+        "inputs",
+        "output",
+        "algorithm",
+        "image",
+        "voxel_mm",
+        "like",
+        "rois",
+        "csv",
+        "reference_image",
+        "post_filter_mm",
+        "calibration",
+        "trace",
+        "device",
+        "threads",
+        "json",
+        "jobs",
+        "part",
+        "skip_done",
+        "quiet",
+        "help",
+    ];
 
     #[test]
     fn every_option_of_reconstruct_is_for_some_kinds_of_data_or_for_all() {
@@ -155,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_under_their_own_headings() {
+    fn options_are_under_their_headings() {
         let of_sweeps =
             ["--filter", "--cutoff", "--baseline", "--interpolation", "--order", "--block", "--reference", "--phase", "--kernel"];
         assert_eq!(options_under("reconstruct", "EPRI acquisitions"), of_sweeps);

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::cli::serve::LINGER_SECS;
 use crate::cli::shared::error::CliResult;
+use crate::remote::{Connection, Dialer};
 use crate::session::Trace;
-use crate::session::wire::{Dial, Line};
 use crate::ui::{self, StartError, show_error};
 
 /// Options of a window whose solver is elsewhere.
@@ -67,8 +67,8 @@ impl Target {
     /// Opens the window.
     pub fn open_window(self, trace: Trace) -> CliResult {
         let Target { host, path, words } = self;
-        let dial: Dial = Box::new(move || Line::through(&words));
-        crate::cli::connect::shown(ui::run_elsewhere(host, dial, path, trace))
+        let dialer: Dialer = Box::new(move || Connection::through(&words));
+        shown(ui::run_remote(host, dialer, path, trace))
     }
 }
 

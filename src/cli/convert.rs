@@ -1,4 +1,4 @@
-//! `tomoscope convert IN OUT`: an image in another format, with the record of what made it.
+//! `tomoscope convert IN OUT`: an image in another format, with its provenance record.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,14 @@ use clap::Args;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult, Done};
 use crate::cli::shared::frame_option::FrameOption;
+use crate::cli::shared::given::Given;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{PerAxis, TalkOptions, calibration, sides, voxels};
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::paths::image_file;
+use crate::cli::shared::paths::file_of;
 use crate::data::{Notice, Unit, Volume};
 use crate::io::dicom::Patient;
+use crate::io::formats::Content;
 use crate::io::{FileKind, numpy_image, provenance};
 use crate::plan::Provenance;
 
@@ -23,7 +25,7 @@ pub struct ConvertOptions {
     input: PathBuf,
 
     /// Image to write ({write images}; a .dcm is a folder with a DICOM PET series).
-    #[arg(value_parser = image_file)]
+    #[arg(value_parser = file_of(Content::Image))]
     output: PathBuf,
 
     /// Calibration factor in Bq/mL per count/mm; the output is in Bq/mL.
@@ -58,6 +60,9 @@ pub struct ConvertOptions {
     study_uid: Option<String>,
 
     #[command(flatten)]
+    given: Given,
+
+    #[command(flatten)]
     talk: TalkOptions,
 }
 
@@ -90,22 +95,17 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
         Some(text) => {
             let fate = if is_dicom { "; in a DICOM series they are 0" } else { "" };
             notices::print(&[Notice::warning(format!("{}: {text}{fate}", options.output.display()))]);
-            Ok(Done::InPart)
+            Ok(Done::Partial)
         }
-        None => Ok(Done::Wholly),
+        None => Ok(Done::Complete),
     }
 }
 
 impl ConvertOptions {
-    /// Whose image it is; that goes into DICOM series alone.
+    /// Returns the patient, whom only DICOM series contain.
     fn patient(&self) -> CliResult<Patient> {
-        let given = [
-            ("--patient-name", self.patient_name.is_some()),
-            ("--patient-id", self.patient_id.is_some()),
-            ("--study-uid", self.study_uid.is_some()),
-        ];
         if FileKind::of(&self.output) != Some(FileKind::DicomSeries)
-            && let Some((name, _)) = given.iter().find(|(_, is_given)| *is_given)
+            && let Some(name) = self.given.first_of(["patient_name", "patient_id", "study_uid"])
         {
             return Err(CliError::arguments(format!(
                 "{name} is for DICOM series (.dcm): {} has no place for it",
@@ -118,7 +118,7 @@ impl ConvertOptions {
 
     fn read(&self) -> CliResult<Volume> {
         let voxel_mm = voxels(None, self.voxel_mm, false)?.1;
-        let (volume, found) = match voxel_mm {
+        Ok(notices::printed(match voxel_mm {
             None => return self.frame.read(&self.input),
             Some(voxel_mm) if FileKind::of(&self.input) == Some(FileKind::NumpyImage) => {
                 if let Some(found) = provenance::read(&self.input) {
@@ -132,12 +132,10 @@ impl ConvertOptions {
                 let text = format!("--voxel-mm is for NumPy arrays (.npy): {} contains its voxel size", self.input.display());
                 return Err(CliError::arguments(text));
             }
-        };
-        notices::print(&found);
-        Ok(volume)
+        }))
     }
 
-    /// The image in the unit that it is to be written in, with the record that says so.
+    /// Returns the image in the requested unit, with its record.
     fn in_unit(&self, mut volume: Volume, mut record: Provenance) -> CliResult<(Volume, Provenance)> {
         let name = self.input.display();
         match self.unit {

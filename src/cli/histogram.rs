@@ -1,21 +1,21 @@
-//! `tomoscope histogram LIST -o OUT.hs`: the events of a list counted in bins.
+//! `tomoscope histogram LIST -o OUT.hs`: the sinogram of list-mode data.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count};
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::paths::{of_frame, projections_file};
-use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::paths::{file_of, of_frame};
+use crate::cli::shared::printed::write_counts;
 use crate::cli::shared::progress::with_bar;
-use crate::data::{Counts, Frames, Study};
-use crate::io::{Correction, write_projections};
+use crate::data::Frames;
+use crate::io::Correction;
+use crate::io::formats::Content;
 use crate::plan::{HistogramSettings, histogram};
 
 /// Options of `tomoscope histogram`.
@@ -27,7 +27,7 @@ pub struct HistogramOptions {
     /// Header of the sinogram to write ({write projections}).
     ///
     /// The normalisation is written as OUT_mult.hs, the expected randoms as OUT_add.hs.
-    #[arg(short, long, value_name = "OUT", value_parser = projections_file)]
+    #[arg(short, long, value_name = "OUT", value_parser = file_of(Content::Projections))]
     output: PathBuf,
 
     /// Time frames in seconds: 0-60,60-300, or 6x10,4x60 (six frames of ten seconds, four of sixty).
@@ -72,7 +72,7 @@ fn odd(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n: &usize| n % 2 == 1).ok_or_else(|| format!("'{text}' is not an odd number of ring differences"))
 }
 
-/// Counts and writes.
+/// Histograms and writes.
 pub fn run(options: &HistogramOptions) -> CliResult {
     options.talk.apply();
     let frames: Vec<(Option<Range<u32>>, PathBuf)> = match &options.frames {
@@ -96,26 +96,12 @@ pub fn run(options: &HistogramOptions) -> CliResult {
         };
         let study = with_bar("counting", |task| histogram(&options.list, &list, &settings, task))??;
         notices::print(&study.notices);
-        write(&study, &path)?;
-    }
-    Ok(())
-}
-
-fn write(study: &Study<Counts>, path: &Path) -> CliResult {
-    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
-    let prompts = &study.measured.prompts;
-    write_projections(path, prompts)?;
-    report(path, &format!("{:.0} prompts in {} bins", prompts.total(), prompts.geometry.num_bins()));
-    let corrections = [
-        (Correction::Multiplicative, "normalisation", &study.measured.multiplicative),
-        (Correction::Additive, "expected randoms", &study.measured.additive),
-    ];
-    for (which, what, data) in corrections {
-        if let Some(data) = data {
-            let path = which.path_beside(path);
-            write_projections(&path, data)?;
-            report(&path, &format!("{what}, {:.1} in all", data.total()));
-        }
+        let prompts = &study.measured.prompts;
+        let content = format!("{:.0} prompts in {} bins", prompts.total(), prompts.geometry.num_bins());
+        write_counts(&path, &study.measured, content, |correction, data| {
+            let name = if correction == Correction::Additive { "expected randoms" } else { "normalisation" };
+            format!("{name}, {:.1} in all", data.total())
+        })?;
     }
     Ok(())
 }

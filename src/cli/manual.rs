@@ -1,6 +1,6 @@
-//! `tomoscope man` and `tomoscope completions`: what shells and manual readers want, made from the definition of the commands.
+//! `tomoscope man` and `tomoscope completions`: manual pages and shell completions, made from the definition of the commands.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -42,14 +42,9 @@ pub fn man(options: &ManOptions, command: Command) -> CliResult {
         print_script(&page);
         return Ok(());
     };
-    write_pages(folder, command).map_err(|error| {
+    std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder)).map_err(|error| {
         CliError::failed(Failure::Output, format!("writing the manual pages to {} failed: {error}", folder.display()))
     })?;
     out!("{}: the manual pages of all commands", folder.display());
     Ok(())
-}
-
-fn write_pages(folder: &Path, command: Command) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(command, folder)
 }

@@ -1,10 +1,9 @@
 //! The command line. Without a command the window opens; every command runs without one.
 //!
-//! Exit codes: 0 done, 1 with a sentence on standard error, 2 wrong arguments, 3 an image was written that holds less than
-//! was asked for, or values that are not finite. A result is never lost because something cannot be printed
-//! ([`console`](shared::console)).
+//! Exit codes: 0 done; 1 with a sentence on standard error; 2 wrong arguments; 3 the written image contains less than was
+//! requested, or values that are not finite. A result is never lost because printing fails ([`console`](shared::console)).
 //!
-//! Folders and files stand in rows as the modules of the crate do: one imports only from lower rows.
+//! Folders and files are in rows like the modules of the crate: each imports only from lower rows.
 //!
 //! ```text
 //! row 1: shared
@@ -36,7 +35,7 @@ use std::process::ExitCode;
 
 use arguments::CliCommand;
 use shared::console::err;
-use shared::error::{CliError, CliResult, Done, IN_PART, WRONG_ARGUMENTS};
+use shared::error::{CliError, CliResult, Done, PARTIAL, WRONG_ARGUMENTS};
 
 use crate::session::start_workers;
 pub use shared::error::Failure;
@@ -47,7 +46,7 @@ pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
-/// Runs the program with these arguments, the first of which is the program's name.
+/// Runs the program with these arguments; the first is the program's name.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = match command::parse(&arguments) {
@@ -61,7 +60,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
                 return ExitCode::from(WRONG_ARGUMENTS);
             }
             shared::console::note(printed);
-            return exit_code(Ok(Done::Wholly), false);
+            return exit_code(Ok(Done::Complete), false);
         }
     };
     let prints_json = prints_json(&arguments);
@@ -98,23 +97,23 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     exit_code(result, prints_json)
 }
 
-/// Returns whether the command prints its result as JSON (`--json` of `bench` names a file instead).
+/// Returns true if the command prints its result as JSON (`--json` of `bench` names a file instead).
 fn prints_json(arguments: &[OsString]) -> bool {
     arguments.get(1).is_some_and(|command| command != "bench") && arguments.iter().any(|argument| argument == "--json")
 }
 
-/// Prints an error to standard output, where a program that asked for `--json` looks for the result.
+/// Prints an error to standard output, where a program expects the result of `--json`.
 fn print_error_as_json(error: &CliError) {
     shared::console::print_result(format_args!("{}\n", error.to_json()));
-    // (That nobody reads it is no further error.)
+    // (A lost output is no further error.)
     let _ = shared::console::finish();
 }
 
 /// Prints the error of a command, if it failed, and returns the exit code.
 fn exit_code(result: CliResult<Done>, prints_json: bool) -> ExitCode {
     match result.and_then(|done| shared::console::finish().map(|()| done)) {
-        Ok(Done::Wholly) => ExitCode::SUCCESS,
-        Ok(Done::InPart) => ExitCode::from(IN_PART),
+        Ok(Done::Complete) => ExitCode::SUCCESS,
+        Ok(Done::Partial) => ExitCode::from(PARTIAL),
         Err(error) => {
             err!("tomoscope: {error}");
             if prints_json {

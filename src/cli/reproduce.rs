@@ -50,7 +50,7 @@ struct CommonOptions {
     output: Option<PathBuf>,
 }
 
-/// The command of a paper.
+/// Returns the command of a paper.
 fn command(paper: &dyn AnyPaper) -> Command {
     let (info, names) = (paper.info(), paper.stage_names());
     let all = names.join(", ");
@@ -61,7 +61,7 @@ fn command(paper: &dyn AnyPaper) -> Command {
     };
     let stage = Arg::new("stage").long("stage").value_name("A,B").value_delimiter(',').action(ArgAction::Append);
     let command = CommonOptions::augment_args(Command::new(info.name)).arg(stage.value_parser(known).help(help));
-    // Options bring the description of their type, which is none of the command.
+    // Options bring the description of their type, which is not that of the command.
     paper.with_options(command).about(info.about)
 }
 

@@ -9,7 +9,7 @@ use crate::cli::shared::signals;
 use crate::data::Study;
 use crate::io::FileKind;
 use crate::plan::{Data, StudyFiles};
-use crate::session::wire::{Line, ServeOptions, serve};
+use crate::remote::{Connection, ServeOptions, serve};
 use crate::session::{Session, SessionOptions};
 use crate::task::Task;
 
@@ -30,8 +30,8 @@ pub struct ServeArguments {
 /// Serves a session on the standard input and output, to which nothing else is written.
 pub fn run(arguments: &ServeArguments) -> CliResult {
     let options = ServeOptions { linger: Duration::from_secs(arguments.linger), stop: signals::keep, open: Arc::new(open) };
-    let line = Line { input: Box::new(stdin()), output: Box::new(stdout()), program: None };
-    Ok(serve(line, options, |wake| Session::with_options(SessionOptions::default(), wake))?)
+    let connection = Connection { input: Box::new(stdin()), output: Box::new(stdout()), program: None };
+    Ok(serve(connection, options, |wake| Session::with_options(SessionOptions::default(), wake))?)
 }
 
 /// Reads a scan: counts with their corrections, a list of events, or a sweep with its reference spectrum.

@@ -11,7 +11,7 @@ use crate::session::Trace;
 use crate::ui;
 use crate::ui::Source;
 
-/// How a study is opened.
+/// Options of a study.
 #[derive(clap::Args, Clone, Copy)]
 pub struct StudyOptions {
     /// Reconstruct while the file is still being written: list-mode data ({follow lists}) or an EPRI acquisition
@@ -25,7 +25,7 @@ pub struct StudyOptions {
 }
 
 impl StudyOptions {
-    /// The files of a study.
+    /// Returns the files of a study.
     fn source(self, study: &Path) -> Source {
         if self.follow {
             Source::followed(study)
@@ -37,11 +37,12 @@ impl StudyOptions {
     }
 }
 
-/// Opens the window on a study, or on the built-in one; or on one of another machine.
+/// Opens the window on a study or on the built-in one, here or on a remote host.
 pub fn run(study: Option<&Path>, options: StudyOptions, connect: &ConnectOptions, trace: Option<&Path>) -> CliResult {
     let target = connect.target(study).map_err(CliError::arguments)?;
     if let (None, Some(study)) = (&target, study) {
-        check(study)?;
+        // A missing study is refused before the window opens.
+        study.metadata().map_err(IoError::open(study))?;
     }
     let trace = match trace {
         Some(path) => Trace::to_file(path).map_err(IoError::write(path))?,
@@ -51,10 +52,4 @@ pub fn run(study: Option<&Path>, options: StudyOptions, connect: &ConnectOptions
         Some(target) => target.open_window(trace),
         None => shown(ui::run(study.map(|study| options.source(study)), trace)),
     }
-}
-
-/// Refuses a study that is not there, before the window opens.
-fn check(study: &Path) -> CliResult {
-    study.metadata().map_err(IoError::open(study))?;
-    Ok(())
 }

@@ -26,7 +26,7 @@ const NO_ENTRY: u32 = u32::MAX;
 pub(super) const VARIANTS: [(usize, usize); 5] = [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)];
 
 impl PathRow {
-    /// A path across columns in rows of `nx`, of lines that rise by so much at most.
+    /// Makes the row of a path across columns in rows of `nx`; `max_rise_mm` = largest rise of its lines.
     pub fn new((path, share): &(InPlanePath, f32), nx: usize, max_rise_mm: f64) -> Self {
         let secant = 1f64.hypot(max_rise_mm / path.lor_mm);
         Self {
@@ -44,7 +44,7 @@ impl PathRow {
 }
 
 impl MemberRow {
-    /// What a warp without a LOR has.
+    /// Entry of a warp without a LOR.
     pub const NONE: Self = Self { lor: NO_ENTRY, is_reversed: 0, first: 0, strides: [0; 2] };
 }
 
@@ -58,7 +58,7 @@ pub(super) struct AxialPlan {
     pub records: Vec<RecordRow>,
     pub ends: Vec<EndRow>,
     pub groups: Vec<GroupRow>,
-    /// Of the steepest group.
+    /// Rise of the steepest group.
     pub max_rise_mm: f64,
     /// For each layer and plane the slot and the group that it takes its value from, 16 bits each.
     pub outputs: Vec<u32>,
@@ -75,10 +75,10 @@ struct Placed<'a> {
 }
 
 impl AxialPlan {
-    /// The tables of a scan.
+    /// Makes the tables of a scan.
     ///
     /// # Errors
-    /// Images of so many z, or with planes so many voxels apart, have no kernel.
+    /// No kernel exists for the number of z or the distance of planes in voxels.
     pub fn new(geometry: &ScanGeometry, grid: &Grid, table: &AxialTable, max_steps: usize) -> Result<Self, OperatorError> {
         let classes = table.layout.num_classes;
         let nz = grid.size[2];
@@ -123,7 +123,7 @@ impl AxialPlan {
         Ok(Self { head, classes, registers, passes, records, ends, groups, max_rise_mm, outputs, reversed })
     }
 
-    /// A LOR as the kernels find it, as the image of the one that is prepared.
+    /// Returns a LOR as the kernels find it, as the image of the one that is prepared.
     pub fn member(&self, member: &Mirrored) -> MemberRow {
         let MirroredColumns { first, strides } = member.mirror.columns([self.head.nx as usize, self.head.ny as usize]);
         let places = self.classes as isize * self.head.lanes as isize;
@@ -132,12 +132,12 @@ impl AxialPlan {
         MemberRow { lor: member.lor as u32, is_reversed, first: place(first), strides: strides.map(place) }
     }
 
-    /// Shared memory of a block of so many warps.
+    /// Returns the shared memory of a block of `num_warps` warps.
     pub fn shared_bytes(&self, num_warps: u32) -> u32 {
         self.head.block_bytes as u32 + num_warps * self.head.warp_bytes as u32
     }
 
-    /// The order of an image.
+    /// Returns the order of an image.
     pub fn columns(&self) -> Columns {
         Columns { classes: self.classes, lanes: self.head.lanes as usize, first: (-self.head.first_k) as usize, tail: 0 }
     }
@@ -153,7 +153,7 @@ fn shared_bytes(head: &PlanHead, classes: usize) -> [usize; 2] {
     [block, warp].map(|bytes| bytes.next_multiple_of(16))
 }
 
-/// Row of a group's first plane after `i` crossings have been passed, or its G row at crossing `i`.
+/// Returns the row of a group's first plane after `i` crossings have been passed, or its G row at crossing `i`.
 fn row(first: isize, group: &Group, i: usize) -> isize {
     if group.sign < 0.0 { first - i as isize } else { first + i as isize }
 }
@@ -183,7 +183,7 @@ fn in_passes(table: &AxialTable, classes: usize) -> Vec<Placed<'_>> {
 /// Gives each group its slots, with room on both sides for the lanes whose z it has no plane for. Returns their number.
 /// Groups of one pass are no neighbours, so that the room between two is touched by one of them only in an event.
 fn place(placed: &mut [Placed<'_>], classes: usize, lanes: usize, first_k: isize, held: usize) -> usize {
-    // What a class without a group is pointed to.
+    // A class without a group points there.
     let mut end = held;
     let mut room = 0;
     let mut by_rank: Vec<(usize, usize)> = Vec::with_capacity(placed.len());
@@ -268,7 +268,7 @@ fn group_row(placed: &Placed<'_>) -> GroupRow {
     }
 }
 
-/// The output table and its number of layers: as many as the plane with the most groups has.
+/// Returns the output table and its number of layers: as many as the plane with the most groups has.
 fn outputs(placed: &[Placed<'_>], num_planes: usize) -> (Vec<u32>, usize) {
     let mut of_plane: Vec<Vec<u32>> = vec![Vec::new(); num_planes];
     for (g, p) in placed.iter().enumerate() {

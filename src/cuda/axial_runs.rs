@@ -9,18 +9,19 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
 
 use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow, RecordRow};
+use super::backend::{CudaArray, CudaBackend};
 use super::device::pacing::Pace;
+use super::error::CudaError;
+use super::fixed_point::Sum;
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{Kernel, one_each};
 use super::launches::axial_runs::{Kernels, Tables};
-use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
-use super::shared_runs::SharedRuns;
-use super::{CudaArray, CudaBackend, CudaError};
+use super::projecting::{Adder, Direction, Launches, Piece, Projecting, ProjectingViews, launch_adding};
 use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Shard, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, AxialTable, BinOrder, Boxed, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, Misfit, OperatorError,
-    OperatorLimit, OwnShare, Subset, ViewProjector, Views,
+    AxialTable, BinOrder, LorRuns, Measured, MirrorSets, Mirrored, Misfit, OperatorError, OperatorLimit, ShardOperator, Subset,
+    Views, shard_of_ranges,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -33,16 +34,16 @@ const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 /// The axial-run projector. Images are `[y][x][class of z][place]`, zero outside the field of view; data of a subset is its
 /// views one after the other, each `[tangential_pos][plane]`.
 pub struct AxialRuns {
-    pub(super) geometry: Arc<ScanGeometry>,
+    geometry: Arc<ScanGeometry>,
     voxels: Voxels,
-    pub(super) views: Views,
+    views: Views,
     num_tangential_rays: usize,
     plan: AxialPlan,
     tables: PlanTables,
     /// Whose LORs are projected; whole sets of mirror images.
-    share: Shard,
+    shard: Shard,
     /// By number and count of the subset.
-    own: Mutex<HashMap<[usize; 2], Arc<Own>>>,
+    local_lors: Mutex<HashMap<[usize; 2], Arc<LocalLors>>>,
     sets: Mutex<HashMap<[usize; 2], Arc<Sets>>>,
     /// For each set whether it has bins that may be rounding alone; none between two projections.
     is_marked_set: Mutex<CudaSlice<u32>>,
@@ -56,11 +57,11 @@ pub struct AxialRuns {
 }
 
 /// The LORs of a share of a subset.
-pub(super) struct Own {
+struct LocalLors {
     mirrored: MirrorSets,
     /// Which of the sets.
     sets: Range<usize>,
-    pub lors: LorRuns,
+    lors: LorRuns,
 }
 
 /// The plan on the device.
@@ -87,7 +88,7 @@ struct Sets {
 }
 
 impl AxialRuns {
-    /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial.
+    /// Makes the projector between a grid and a scan; `rays` = rays per LOR, tangential and axial.
     ///
     /// # Errors
     /// Neighbouring planes are not a whole number of voxels apart, or the image has more z than the kernels are made for;
@@ -126,8 +127,8 @@ impl AxialRuns {
             num_tangential_rays: rays[0].max(1),
             plan,
             tables,
-            share: Shard::WHOLE,
-            own: Mutex::default(),
+            shard: Shard::WHOLE,
+            local_lors: Mutex::default(),
             sets: Mutex::default(),
             kernels,
             blocks,
@@ -143,7 +144,7 @@ impl AxialRuns {
         Ok(32 * self.sets(backend, Subset::ALL)?.warps_per_block)
     }
 
-    /// The sets of a subset, made when first needed.
+    /// Returns the sets of a subset, made on first use.
     fn sets(&self, backend: &CudaBackend, subset: Subset) -> Result<Arc<Sets>, CudaError> {
         let mut known = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let key = [subset.index, subset.count];
@@ -155,15 +156,15 @@ impl AxialRuns {
         Ok(sets)
     }
 
-    /// The share's LORs of a subset, found when first needed.
-    pub(super) fn own(&self, subset: Subset) -> Arc<Own> {
-        let mut known = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the shard's LORs of a subset, found on first use.
+    fn local_lors(&self, subset: Subset) -> Arc<LocalLors> {
+        let mut known = self.local_lors.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             let views: Vec<usize> = self.views.of(subset).collect();
             let mirrored = MirrorSets::new(&self.geometry, self.voxels.grid(), self.voxels.fov(), &views);
-            let sets = mirrored.of_share(self.share);
+            let sets = mirrored.of_shard(self.shard);
             let lors = mirrored.runs(sets.clone());
-            Arc::new(Own { mirrored, sets, lors })
+            Arc::new(LocalLors { mirrored, sets, lors })
         };
         Arc::clone(known.entry([subset.index, subset.count]).or_insert_with(new))
     }
@@ -171,9 +172,9 @@ impl AxialRuns {
     fn new_sets(&self, backend: &CudaBackend, subset: Subset) -> Result<Sets, CudaError> {
         let (grid, fov, num_rays) = (self.voxels.grid(), self.voxels.fov(), self.num_tangential_rays);
         let views: Vec<usize> = self.views.of(subset).collect();
-        let own = self.own(subset);
-        let Own { mirrored, sets: own_sets, lors } = &*own;
-        let warps_per_block = self.warps_for(mirrored.most());
+        let local_lors = self.local_lors(subset);
+        let LocalLors { mirrored, sets: own_sets, lors } = &*local_lors;
+        let warps_per_block = self.warps_for(mirrored.max_len());
         let num_tangential = self.geometry.num_tangential;
         let first = |set: usize| {
             let Mirrored { lor, .. } = mirrored.set(set)[0];
@@ -207,14 +208,14 @@ impl AxialRuns {
         })
     }
 
-    /// Warps of a block for sets of so many LORs at most: with which most are resident at once; of equals the most.
+    /// Returns the warps of a block for sets of up to `most` LORs: the number with most resident warps; among equals the largest.
     fn warps_for(&self, most: usize) -> u32 {
         let most = most.next_power_of_two() as u32;
         let fitting = self.blocks.iter().filter(|[warps, _]| *warps <= most);
         fitting.max_by_key(|[warps, resident]| (*resident, *warps)).map_or(1, |[warps, _]| *warps)
     }
 
-    /// Blocks of so many warps that the device runs at once.
+    /// Returns the number of blocks of `warps` warps that the device runs at once.
     fn resident_blocks(&self, backend: &CudaBackend, warps: u32) -> u32 {
         let resident = self.blocks.iter().find(|[known, _]| *known == warps).map_or(warps, |[_, resident]| *resident);
         resident / warps * backend.info().limits.num_multiprocessors
@@ -253,7 +254,7 @@ impl AxialRuns {
     }
 }
 
-/// The kernels for a plan.
+/// Returns the kernels for a plan.
 fn kernels(backend: &CudaBackend, plan: &AxialPlan) -> Result<Kernels, CudaError> {
     let context = &backend.context;
     match (plan.classes, plan.registers) {
@@ -272,7 +273,7 @@ fn possible_blocks(kernels: &Kernels, plan: &AxialPlan) -> Result<Vec<[u32; 2]>,
     let mut blocks = Vec::new();
     for warps in WARPS_PER_BLOCK {
         let bytes = plan.shared_bytes(warps);
-        // The largest comes first: what is allowed then does for the others.
+        // The largest comes first: its limit suffices for the others.
         let is_allowed = !blocks.is_empty() || bytes <= DEFAULT_SHARED_BYTES;
         if !is_allowed && all.iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
             continue;
@@ -293,14 +294,14 @@ impl Projecting for AxialRuns {
         &self.launches
     }
 
-    fn image_len(&self) -> usize {
-        self.voxels.len()
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
     }
 
     fn data_len(&self, subset: Subset) -> usize {
-        match self.share {
+        match self.shard {
             Shard::WHOLE => self.views.len(subset),
-            _ => self.own(subset).lors.num_lors() * self.geometry.num_planes(),
+            _ => self.local_lors(subset).lors.num_lors() * self.geometry.num_planes(),
         }
     }
 
@@ -309,43 +310,21 @@ impl Projecting for AxialRuns {
         Ok(self.sets(backend, subset)?.num_blocks)
     }
 
-    fn launch_forward(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        x: &CudaSlice<f32>,
-        out: &mut CudaSlice<f32>,
-    ) -> Result<(), CudaError> {
+    fn launch_forward(&self, piece: &Piece<'_>, x: &CudaSlice<f32>, out: &mut CudaSlice<f32>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
         let sets = self.sets(backend, subset)?;
         let shape = self.shape(units.len() as u32, sets.warps_per_block);
         self.kernels.forward.launch(&backend.stream, shape, &self.tables(&sets), x, out, units.start as u32)
     }
 
-    fn launch_add(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        q: &CudaSlice<f32>,
-        adder: Adder,
-        to: Sum<'_>,
-    ) -> Result<(), CudaError> {
-        let (sets, first) = (self.sets(backend, subset)?, units.start as u32);
-        let (stream, tables) = (&backend.stream, self.tables(&sets));
-        let shape = self.shape(units.len() as u32, sets.warps_per_block);
-        match to {
-            Sum::Values(image) => {
-                let kernel = if adder == Adder::NonAtomic { &self.kernels.non_atomic } else { &self.kernels.atomic };
-                kernel.launch(stream, shape, &tables, q, image, first)
-            }
-            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first),
-        }
+    fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, adder: Adder, to: Sum<'_>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
+        let sets = self.sets(backend, subset)?;
+        let (tables, shape) = (self.tables(&sets), self.shape(units.len() as u32, sets.warps_per_block));
+        launch_adding!(self.kernels, adder, to, [&backend.stream, shape, &tables, q], [units.start as u32])
     }
-}
 
-impl LinearOperator<CudaBackend> for AxialRuns {
-    fn apply(
+    fn forward(
         &self,
         backend: &mut CudaBackend,
         subset: Subset,
@@ -353,13 +332,12 @@ impl LinearOperator<CudaBackend> for AxialRuns {
         out: &mut CudaArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        self.check_lengths(subset, x, out)?;
         let mut difference = self.difference.lock().unwrap_or_else(PoisonError::into_inner);
         self.take_difference(backend, x, &mut difference)?;
         self.project(backend, subset, &difference, out, task)
     }
 
-    fn expect(
+    fn forward_measured(
         &self,
         backend: &mut CudaBackend,
         subset: Subset,
@@ -368,7 +346,6 @@ impl LinearOperator<CudaBackend> for AxialRuns {
         out: &mut CudaArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        self.check_lengths(subset, x, out)?;
         let [(0, range)] = measured.pieces else {
             return Err(OperatorLimit::Pieces.into());
         };
@@ -390,41 +367,17 @@ impl LinearOperator<CudaBackend> for AxialRuns {
             self.kernels.plain.launch(stream, shape, &tables, &x.0, &mut out.0, is_marked_set, first, count)
         })
     }
-
-    fn adjoint(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        q: &CudaArray<Data>,
-        accumulation: Accumulation,
-        out: &mut CudaArray<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.backproject(backend, subset, q, accumulation, out, task)
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        Accumulation::OF_LINES
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        // (The difference of the image is there already.)
-        scratch_bytes(self.voxels.len(), Projecting::data_len(self, subset), accumulation)
-    }
 }
 
-impl ViewProjector<CudaBackend> for AxialRuns {
-    /// Whole sets of mirror images: what they give, and with integers the sum, has the same bits for any number of members.
-    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
-        let projector = Arc::new(Self { share: team.shard(), ..*self });
-        Ok((Boxed(Box::new(Boxed(Arc::clone(&projector)))), Box::new(SharedRuns(projector))))
-    }
-
-    fn voxels(&self) -> &Voxels {
-        &self.voxels
-    }
-
+impl ProjectingViews for AxialRuns {
     fn views(&self) -> &Views {
         &self.views
+    }
+
+    /// Whole sets of mirror images: their data, and with integers the sum, have the same bits for any number of members.
+    fn for_shard(self, group: &PeerGroup) -> ShardOperator<CudaBackend> {
+        let (all, projector) = (self.views.clone(), Self { shard: group.shard(), ..self });
+        let bins = |own: &Self, subset| own.local_lors(subset).lors.bins(own.geometry.num_planes());
+        shard_of_ranges(projector, all, bins, true)
     }
 }

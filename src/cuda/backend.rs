@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DeviceRepr, LaunchConfig};
 
+use super::device::driver::{self, copied, guarded};
+use super::device::nccl::Summed;
 use super::device::peers::Peers;
-use super::device::probe::{guarded, open};
+use super::device::probe::{DeviceInfo, open};
 use super::display::CudaDisplay;
+use super::error::CudaError;
 use super::kernel::{BLOCK, one_each};
 use super::launches::{arrays, em_update, reductions};
-use super::{CudaError, DeviceInfo};
-use crate::algebra::{Backend, BackendError, Image, Kind, PendingVolume};
+use crate::algebra::{Backend, BackendError, Image, Kind, PeerGroup, PendingVolume};
 use crate::data::{RoiMask, RoiSums};
 
 /// Blocks of a reduction: fixed, so that sums have the same bits on every run and every device.
@@ -30,7 +32,7 @@ pub struct CudaBackend {
     pub(super) context: Arc<CudaContext>,
     pub(super) stream: Arc<CudaStream>,
     pub(super) kernels: Kernels,
-    /// What each block of a reduction leaves.
+    /// Results of the blocks of a reduction.
     pub(super) partial: CudaSlice<f64>,
     pub(super) peers: Peers,
 }
@@ -52,12 +54,12 @@ impl<K> From<CudaSlice<f32>> for CudaArray<K> {
 }
 
 impl<K> CudaArray<K> {
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns true without values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -100,21 +102,44 @@ impl CudaBackend {
             em: em_update::Kernels::load(&context)?,
             reductions: reductions::Kernels::load(&context)?,
         };
-        let partial = guarded("reserve memory", || stream.alloc_zeros(MAX_SUMS * REDUCTION_BLOCKS as usize))?;
+        let partial = driver::zeros(&stream, MAX_SUMS * REDUCTION_BLOCKS as usize)?;
         Ok(Self { info, context, stream, kernels, partial, peers: Peers::default() })
     }
 
-    /// What the device is.
+    /// Makes a group of several devices, and of those of other processes if this one is `among` some. Returns their places, and
+    /// the reason if NCCL does not link them.
+    ///
+    /// # Errors
+    /// Another process has left or is out of reach.
+    pub fn join(backends: &mut [CudaBackend], among: &PeerGroup) -> Result<(Vec<PeerGroup>, Option<String>), BackendError> {
+        let numbers: Vec<usize> = backends.iter().map(|backend| backend.info.number).collect();
+        let (peers, why_not) = Peers::join(&numbers, among)?;
+        let groups = peers.iter().map(|peers| peers.group.clone()).collect();
+        backends.iter_mut().zip(peers).for_each(|(backend, peers)| backend.peers = peers);
+        Ok((groups, why_not))
+    }
+
+    /// Returns its place in its group.
+    pub fn group(&self) -> PeerGroup {
+        self.peers.group.clone()
+    }
+
+    /// `values` = their sum over the group.
+    pub(super) fn sum_over_group<T: Summed>(&self, values: &mut CudaSlice<T>) -> Result<(), BackendError> {
+        self.peers.sum(&self.stream, values)
+    }
+
+    /// Returns the description of the device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    /// Memory of the device that nobody uses now, bytes; `None` where the driver does not tell.
+    /// Returns the free memory of the device, bytes; `None` if the driver does not report it.
     pub fn free_memory_bytes(&self) -> Option<u64> {
         guarded("report its free memory", || self.context.mem_get_info()).ok().map(|(free, _)| free as u64)
     }
 
-    /// A table on the device.
+    /// Returns a table on the device.
     pub(super) fn table<T: DeviceRepr + Clone>(&self, values: &[T], if_empty: T) -> Result<CudaSlice<T>, CudaError> {
         let values = if values.is_empty() { std::slice::from_ref(&if_empty) } else { values };
         guarded("copy a table to the device", || self.stream.clone_htod(values))
@@ -122,7 +147,7 @@ impl CudaBackend {
 
     /// Sets an array to zero.
     pub(super) fn clear<K>(&self, array: &mut CudaArray<K>) -> Result<(), CudaError> {
-        guarded("clear memory", || self.stream.memset_zeros(&mut array.0))
+        driver::clear(&self.stream, &mut array.0)
     }
 
     /// Largest |x| of the first `len` values, 0 of none.
@@ -132,13 +157,20 @@ impl CudaBackend {
         Ok(self.partial::<1>()?.into_iter().fold(0.0, |most: f64, [value]| most.max(value)) as f32)
     }
 
-    /// What the blocks of a reduction have left, N values each, in order.
+    /// Returns the largest value of x\[range\]; −∞ of none.
+    ///
+    /// # Errors
+    /// A range outside the array, device failure.
+    pub fn max<K>(&mut self, x: &CudaArray<K>, range: Range<usize>) -> Result<f32, CudaError> {
+        let (x, count) = (x.piece(range.clone())?, range.len() as u64);
+        self.kernels.reductions.largest.launch(&self.stream, REDUCTION, &x, &mut self.partial, count)?;
+        Ok(self.partial::<1>()?.into_iter().fold(f64::NEG_INFINITY, |most, [value]| most.max(value)) as f32)
+    }
+
+    /// Copies the results of the blocks of a reduction, N values each, in order.
     pub(super) fn partial<const N: usize>(&self) -> Result<Vec<[f64; N]>, CudaError> {
-        let values = guarded("copy sums from the device", || {
-            let values = self.stream.clone_dtoh(&self.partial.slice(..N * REDUCTION_BLOCKS as usize))?;
-            self.stream.synchronize()?;
-            Ok(values)
-        })?;
+        let sums = self.partial.slice(..N * REDUCTION_BLOCKS as usize);
+        let values = copied(&self.stream, "copy sums from the device", &sums)?;
         Ok(values.as_chunks::<N>().0.to_vec())
     }
 }
@@ -163,7 +195,7 @@ impl Backend for CudaBackend {
     }
 
     fn zeros<K: Kind>(&mut self, len: usize) -> Result<CudaArray<K>, BackendError> {
-        Ok(guarded("reserve memory", || self.stream.alloc_zeros(len.max(1)))?.into())
+        Ok(driver::zeros(&self.stream, len.max(1))?.into())
     }
 
     fn upload<K: Kind>(&mut self, values: Arc<Vec<f32>>) -> Result<CudaArray<K>, BackendError> {
@@ -171,12 +203,7 @@ impl Backend for CudaBackend {
     }
 
     fn read<K: Kind, R>(&mut self, array: &CudaArray<K>, read: impl FnOnce(&[f32]) -> R) -> Result<R, BackendError> {
-        let values = guarded("copy values from the device", || {
-            let values = self.stream.clone_dtoh(&array.0)?;
-            self.stream.synchronize()?;
-            Ok(values)
-        })?;
-        Ok(read(&values))
+        Ok(read(&copied(&self.stream, "copy values from the device", &array.0)?))
     }
 
     fn fill<K: Kind>(&mut self, array: &mut CudaArray<K>, value: f32) -> Result<(), BackendError> {
@@ -216,12 +243,6 @@ impl Backend for CudaBackend {
         Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
     }
 
-    fn max<K: Kind>(&mut self, x: &CudaArray<K>, range: Range<usize>) -> Result<f32, BackendError> {
-        let (x, count) = (x.piece(range.clone())?, range.len() as u64);
-        self.kernels.reductions.largest.launch(&self.stream, REDUCTION, &x, &mut self.partial, count)?;
-        Ok(self.partial::<1>()?.into_iter().fold(f64::NEG_INFINITY, |most, [value]| most.max(value)) as f32)
-    }
-
     fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<CudaMasks, BackendError> {
         let voxels = || masks.iter().flat_map(|mask| mask.voxels.iter());
         let places: Vec<u32> = voxels().map(|(voxel, _)| index(*voxel as usize) as u32).collect();
@@ -250,11 +271,7 @@ impl Backend for CudaBackend {
         let CudaMasks { index, weight, first, sums, .. } = masks;
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
         self.kernels.reductions.roi_sums.launch(&self.stream, shape, &x.0, index, weight, first, &mut *sums)?;
-        let values = guarded("copy sums from the device", || {
-            let values = self.stream.clone_dtoh(&*sums)?;
-            self.stream.synchronize()?;
-            Ok(values)
-        })?;
+        let values = copied(&self.stream, "copy sums from the device", &*sums)?;
         let sums = |(&num_voxels, values): (&usize, &[f64; VALUES_PER_ROI])| {
             let [weight, sum, sum_of_squares, min, max] = *values;
             RoiSums { weight, sum, sum_of_squares, min: min as f32, max: max as f32, num_voxels }
@@ -263,10 +280,11 @@ impl Backend for CudaBackend {
     }
 
     fn display(&mut self, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Option<CudaDisplay>, BackendError> {
-        Ok(Some(CudaDisplay::new(self, num_voxels, index)?))
+        let places: Vec<u32> = (0..num_voxels).map(|voxel| index(voxel) as u32).collect();
+        Ok(Some(CudaDisplay::new(&self.context, &self.stream, num_voxels, self.table(&places, 0)?)?))
     }
 
     fn begin_copy(&mut self, x: &CudaArray<Image>, scale: f32, display: &mut CudaDisplay) -> Result<PendingVolume, BackendError> {
-        Ok(display.begin_copy(self, x, scale)?)
+        Ok(display.begin_copy(&self.stream, &self.kernels.arrays.gather, &x.0, scale)?)
     }
 }

@@ -1,24 +1,21 @@
 //! Siddon's projector with one thread per bin on a CUDA device, as in Belzunce et al. 2012 (`kernels/bin_driven.cu`; the
 //! definition is [`crate::operator::Siddon`]).
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 
+use super::backend::{CudaArray, CudaBackend};
+use super::error::CudaError;
+use super::fixed_point::Sum;
 use super::in_plane::{InPlanePaths, fov_rows};
 use super::kernel::{blocks, one_each};
 use super::launches::bin_driven::{Kernels, Line as LineRow, Path as PathRow, Plan as PlanHead, Tables};
-use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
-use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Voxels};
+use super::projecting::{Adder, Launches, Piece, Projecting, ProjectingViews, launch_adding};
+use crate::algebra::{BackendError, FieldOfView, Image, Voxels};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
-use crate::operator::{
-    Accumulation, BinOrder, InPlanePath, LinearOperator, OfShare, OperatorError, OperatorLimit, OwnShare, Subset, ViewProjector,
-    Views,
-};
+use crate::operator::{BinOrder, InPlanePath, OperatorError, OperatorLimit, Subset, Views};
 use crate::scanner::{Plane, ScanGeometry};
-use crate::task::Task;
 
 /// Threads of a block that are tried where none are asked for.
 const THREADS_PER_BLOCK: [u32; 4] = [256, 128, 512, 64];
@@ -39,7 +36,7 @@ pub struct BinDriven {
 }
 
 impl BinDriven {
-    /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial. `threads_per_block`: by
+    /// Makes the projector between a grid and a scan; `rays` = rays per LOR, tangential and axial. `threads_per_block`: by
     /// default the number with which most threads are resident.
     ///
     /// # Errors
@@ -99,7 +96,7 @@ impl BinDriven {
         self.threads_per_block
     }
 
-    /// The plan for the views of a subset.
+    /// Returns the plan for the views of a subset.
     fn head(&self, subset: Subset) -> PlanHead {
         PlanHead {
             first_view: subset.index as i32,
@@ -118,16 +115,9 @@ impl BinDriven {
         let threads = self.threads_per_block;
         LaunchConfig { grid_dim: (blocks(num_bins, threads), 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
     }
-
-    /// Zero outside the field of view.
-    fn zero_unseen(&self, backend: &CudaBackend, image: &mut CudaArray<Image>) -> Result<(), CudaError> {
-        let [nx, ny, nz] = self.voxels.grid().size.map(|n| n as u32);
-        let shape = one_each((nx * ny) as usize);
-        backend.kernels.arrays.zero_unseen.launch(&backend.stream, shape, &mut image.0, &self.fov_rows, nx, ny, nz)
-    }
 }
 
-/// The number of threads of a block asked for, or the one with which most are resident.
+/// Returns the number of threads of a block asked for, or the one with which most are resident.
 fn block(kernels: &Kernels, asked: Option<u32>) -> Result<u32, OperatorError> {
     let tried = asked.map_or(THREADS_PER_BLOCK.to_vec(), |threads| vec![threads]);
     let mut best = (0, 0);
@@ -159,7 +149,7 @@ fn path_row((path, share): &(InPlanePath, f32)) -> PathRow {
     }
 }
 
-/// A line of a plane; a direct one in a voxel face has two rows.
+/// Returns a line of a plane; a direct one in a voxel face has two rows.
 fn line_row(plane: Plane, grid: &Grid, num_rays: usize) -> LineRow {
     let voxel = |z_mm: f64| (z_mm - grid.origin_mm[2]) / grid.voxel_mm[2] + 0.5;
     let (v_start, v_end) = (voxel(plane.z_start_mm), voxel(plane.z_end_mm));
@@ -184,99 +174,38 @@ impl Projecting for BinDriven {
         &self.launches
     }
 
-    fn image_len(&self) -> usize {
-        self.voxels.len()
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
     }
 
     fn data_len(&self, subset: Subset) -> usize {
         self.views.len(subset)
     }
 
-    /// Bins.
-    fn num_units(&self, _: &CudaBackend, subset: Subset, _: Direction) -> Result<usize, CudaError> {
-        Ok(self.views.len(subset))
-    }
-
-    fn launch_forward(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        x: &CudaSlice<f32>,
-        out: &mut CudaSlice<f32>,
-    ) -> Result<(), CudaError> {
+    fn launch_forward(&self, piece: &Piece<'_>, x: &CudaSlice<f32>, out: &mut CudaSlice<f32>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
         let (head, shape, [first, count]) =
             (self.head(subset), self.shape(units.len()), [units.start, units.len()].map(|n| n as u64));
         self.kernels.forward.launch(&backend.stream, shape, &self.tables(&head), x, out, first, count)
     }
 
-    fn launch_add(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        q: &CudaSlice<f32>,
-        adder: Adder,
-        to: Sum<'_>,
-    ) -> Result<(), CudaError> {
+    fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, adder: Adder, to: Sum<'_>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
         let (head, shape, [first, count]) =
             (self.head(subset), self.shape(units.len()), [units.start, units.len()].map(|n| n as u64));
-        let (stream, tables) = (&backend.stream, self.tables(&head));
-        match to {
-            Sum::Values(image) => {
-                let kernel = if adder == Adder::NonAtomic { &self.kernels.non_atomic } else { &self.kernels.atomic };
-                kernel.launch(stream, shape, &tables, q, image, first, count)
-            }
-            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first, count),
-        }
+        let tables = self.tables(&head);
+        launch_adding!(self.kernels, adder, to, [&backend.stream, shape, &tables, q], [first, count])
+    }
+
+    /// Sets the image to zero outside the field of view.
+    fn finish(&self, backend: &mut CudaBackend, image: &mut CudaArray<Image>) -> Result<(), BackendError> {
+        let [nx, ny, nz] = self.voxels.grid().size.map(|n| n as u32);
+        let shape = one_each((nx * ny) as usize);
+        Ok(backend.kernels.arrays.zero_unseen.launch(&backend.stream, shape, &mut image.0, &self.fov_rows, nx, ny, nz)?)
     }
 }
 
-impl LinearOperator<CudaBackend> for BinDriven {
-    fn apply(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        x: &CudaArray<Image>,
-        out: &mut CudaArray<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.check_lengths(subset, x, out)?;
-        self.project(backend, subset, &x.0, out, task)
-    }
-
-    fn adjoint(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        q: &CudaArray<Data>,
-        accumulation: Accumulation,
-        out: &mut CudaArray<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.backproject(backend, subset, q, accumulation, out, task)?;
-        Ok(self.zero_unseen(backend, out)?)
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        Accumulation::OF_LINES
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        scratch_bytes(self.voxels.len(), self.views.len(subset), accumulation)
-    }
-}
-
-impl ViewProjector<CudaBackend> for BinDriven {
-    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
-        let views = self.views.clone();
-        Ok(OfShare::of(*self, views, team.shard()))
-    }
-
-    fn voxels(&self) -> &Voxels {
-        &self.voxels
-    }
-
+impl ProjectingViews for BinDriven {
     fn views(&self) -> &Views {
         &self.views
     }

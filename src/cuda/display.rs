@@ -1,26 +1,27 @@
-//! Copies of the image for the screen, made while the device goes on computing: the image is put into the order of a
-//! volume on the device, copied into page-locked memory on a stream of its own, and from there by whoever wants it.
+//! Copies of the image for the display, made while the device continues to compute: the image is put into the order of a volume
+//! on the device, copied into page-locked memory on a separate stream, and from there by the receiver.
 
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DriverError, PinnedHostSlice};
+use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DriverError, PinnedHostSlice};
 use rayon::prelude::*;
 
-use super::device::probe::guarded;
+use super::device::driver::guarded;
+use super::error::CudaError;
 use super::kernel::one_each;
-use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{BackendError, Image, PendingVolume};
+use super::launches::arrays::GatherKernel;
+use crate::algebra::{BackendError, PendingVolume};
 
-/// A copy has so many parts: as soon as one has arrived a thread takes it out, for one alone takes longer than the bus.
+/// Parts of a copy. A thread takes each out once it has arrived, since one thread alone takes longer than the bus.
 const NUM_PARTS: usize = 16;
-/// Smaller parts than of so many values would cost more than they gain.
+/// Values of a part at least: smaller parts cost more than they gain.
 const MIN_PART_LEN: usize = 1 << 17;
 
 /// Copies that can be under way at once.
 const NUM_SLOTS: usize = 2;
 
-/// What display copies of images of one size need.
+/// Memory and stream of display copies of images of one size.
 pub struct CudaDisplay {
     stream: Arc<CudaStream>,
     /// For each voxel of a volume its place in an image.
@@ -43,7 +44,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// The values, once their copy has arrived.
+    /// Returns the values, once their copy has arrived.
     fn values(&self) -> Result<&[f32], DriverError> {
         self.copied.synchronize()?;
         self.values.as_slice()
@@ -57,9 +58,13 @@ struct Loan {
 }
 
 impl CudaDisplay {
-    pub(super) fn new(backend: &CudaBackend, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Self, CudaError> {
-        let places: Vec<u32> = (0..num_voxels).map(|voxel| index(voxel) as u32).collect();
-        let index = backend.table(&places, 0)?;
+    /// Reserves memory for copies of `num_voxels` values from the stream of a device; `index` = place of each voxel in an image.
+    pub(super) fn new(
+        context: &Arc<CudaContext>,
+        source: &Arc<CudaStream>,
+        num_voxels: usize,
+        index: CudaSlice<u32>,
+    ) -> Result<Self, CudaError> {
         let (give_back, free) = unbounded();
         for _ in 0..NUM_SLOTS {
             let slot = guarded("reserve memory for the display", || {
@@ -68,15 +73,15 @@ impl CudaDisplay {
                 #[allow(unsafe_code)]
                 // SAFETY: the memory is read only after a copy has filled it. It is not write-combined, which is slow to
                 // read.
-                let values = |len| unsafe { backend.context.alloc_pinned_with_flags(len, 0) };
-                let part = |len| Ok(Piece { values: values(len)?, copied: backend.context.new_event(None)? });
+                let values = |len| unsafe { context.alloc_pinned_with_flags(len, 0) };
+                let part = |len| Ok(Piece { values: values(len)?, copied: context.new_event(None)? });
                 let on_host = lens.map(part).collect::<Result<_, DriverError>>()?;
-                Ok(Slot { on_device: backend.stream.alloc_zeros(num_voxels.max(1))?, on_host })
+                Ok(Slot { on_device: source.alloc_zeros(num_voxels.max(1))?, on_host })
             })?;
-            // The receiver is in scope: it cannot be closed.
+            // The receiver is in scope: the channel is open.
             let _ = give_back.send(slot);
         }
-        let stream = guarded("make a stream", || backend.context.new_stream())?;
+        let stream = guarded("make a stream", || context.new_stream())?;
         Ok(Self { stream, index, free, give_back })
     }
 
@@ -84,18 +89,18 @@ impl CudaDisplay {
     /// while two copies are under way.
     pub(super) fn begin_copy(
         &mut self,
-        backend: &CudaBackend,
-        x: &CudaArray<Image>,
+        source: &Arc<CudaStream>,
+        gather: &GatherKernel,
+        x: &CudaSlice<f32>,
         scale: f32,
     ) -> Result<PendingVolume, CudaError> {
         let slot = self.free.recv().map_err(|_| CudaError::DisplayGone)?;
         let mut loan = Loan { slot: Some(slot), give_back: self.give_back.clone() };
         let Some(slot) = &mut loan.slot else { return Err(CudaError::DisplayGone) };
         let len = self.index.len();
-        let gather = &backend.kernels.arrays.gather;
-        gather.launch(&backend.stream, one_each(len), &mut slot.on_device, &x.0, &self.index, len as u64)?;
+        gather.launch(source, one_each(len), &mut slot.on_device, x, &self.index, len as u64)?;
         guarded("copy an image for the display", || {
-            self.stream.wait(&backend.stream.record_event(None)?)?;
+            self.stream.wait(&source.record_event(None)?)?;
             let mut first = 0;
             for part in &mut slot.on_host {
                 let next = first + part.values.len();

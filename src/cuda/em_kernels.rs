@@ -1,12 +1,12 @@
-//! The kernels of EM (`kernels/em_update.cu`, `kernels/arrays.cu`, `kernels/reductions.cu`; the definition is [`EmKernels`] on the host).
+//! The kernels of EM (`kernels/em_update.cu`, `kernels/arrays.cu`, `kernels/reductions.cu`; the definition is [`EmKernels`] on
+//! the host).
 
 use std::ops::Range;
 
-use super::backend::REDUCTION;
+use super::backend::{CudaArray, CudaBackend, REDUCTION};
 use super::kernel::one_each;
-use super::{CudaArray, CudaBackend};
 use crate::algebra::{Backend as _, BackendError, ColumnLayout, Data, Image};
-use crate::recon::{EmKernels, LEAST_SEEN, MAX_RATIO, PoissonTerms, check_places};
+use crate::recon::{EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms, check_places};
 
 impl EmKernels for CudaBackend {
     fn poisson_ratio(
@@ -29,14 +29,14 @@ impl EmKernels for CudaBackend {
     fn em_update(
         &mut self,
         x: &mut CudaArray<Image>,
-        correction: &CudaArray<Image>,
+        backprojected_ratio: &CudaArray<Image>,
         sensitivity: &CudaArray<Image>,
     ) -> Result<(), BackendError> {
         let len = x.len();
-        correction.expect_len(len)?;
+        backprojected_ratio.expect_len(len)?;
         sensitivity.expect_len(len)?;
         let em_update = &self.kernels.em.em_update;
-        Ok(em_update.launch(&self.stream, one_each(len), &mut x.0, &correction.0, &sensitivity.0, len as u64)?)
+        Ok(em_update.launch(&self.stream, one_each(len), &mut x.0, &backprojected_ratio.0, &sensitivity.0, len as u64)?)
     }
 
     fn drop_rounding(&mut self, sensitivity: &mut CudaArray<Image>, columns: ColumnLayout) -> Result<(), BackendError> {
@@ -44,10 +44,10 @@ impl EmKernels for CudaBackend {
         sensitivity.piece(0..count * len)?;
         let (shape, len, width, count) = (one_each(count), len as u32, width as u64, count as u64);
         let drop_rounding = &self.kernels.em.drop_rounding;
-        Ok(drop_rounding.launch(&self.stream, shape, &mut sensitivity.0, LEAST_SEEN, len, width, count)?)
+        Ok(drop_rounding.launch(&self.stream, shape, &mut sensitivity.0, MIN_SENSITIVITY, len, width, count)?)
     }
 
-    fn seen(
+    fn masked(
         &mut self,
         out: &mut CudaArray<Image>,
         x: &CudaArray<Image>,

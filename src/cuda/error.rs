@@ -1,8 +1,10 @@
-//! Why a CUDA device cannot be used.
+//! Errors of CUDA devices.
 
 use crate::coded::{PassedOn, coded};
+use crate::montecarlo::HistoryError;
+use crate::operator::OperatorError;
 
-/// Why a CUDA device cannot be used or failed.
+/// Reason of the refusal or failure of a CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "cuda.")]
 pub enum CudaError {
@@ -31,7 +33,7 @@ pub enum CudaError {
     NoSuchDevice {
         /// The number asked for.
         asked: usize,
-        /// How many there are.
+        /// Number of devices.
         found: usize,
     },
     /// Two arrays that belong together differ in length.
@@ -50,7 +52,7 @@ pub enum CudaError {
         "the memory of the GPU is full (asked to {doing}); choose fewer or larger voxels, close other programs that use the GPU, or use the CPU (--device cpu)"
     )]
     OutOfMemory {
-        /// What the driver was asked to do.
+        /// Task of the driver.
         doing: &'static str,
     },
     /// A kernel ran too long.
@@ -58,7 +60,7 @@ pub enum CudaError {
         "the GPU driver aborted a computation that took too long ({doing}): the GPU also drives a display and its driver allows a few seconds; use the CPU (--device cpu), or start the program again and use another GPU"
     )]
     TimedOut {
-        /// What the driver was asked to do.
+        /// Task of the driver.
         doing: &'static str,
     },
     /// The backprojected data contain values that are not finite.
@@ -72,7 +74,7 @@ pub enum CudaError {
         "the NVIDIA driver does not start: {message}; restart the computer, which is needed after an update of the driver, and if that does not help reinstall the driver"
     )]
     NoStart {
-        /// What it says.
+        /// Message of the driver.
         message: String,
     },
     /// The driver reports an error.
@@ -80,23 +82,23 @@ pub enum CudaError {
         "the NVIDIA driver failed to {doing}: {message}; start the program again, and if it happens again use the CPU (--device cpu)"
     )]
     Driver {
-        /// What it was asked to do.
+        /// Task of the driver.
         doing: &'static str,
-        /// What it says.
+        /// Message of the driver.
         message: String,
     },
     /// GPUs do not reach each other.
     #[error("NCCL failed to add the images of the GPUs: {message}; use one GPU (--device cuda:0)")]
     Link {
-        /// What it says.
+        /// Message of NCCL.
         message: String,
     },
     /// The driver library lacks a function or broke.
     #[error("the NVIDIA driver library is broken or incomplete: it failed to {doing} ({message}); reinstall the driver")]
     Library {
-        /// What it was asked to do.
+        /// Task of the driver.
         doing: &'static str,
-        /// What is known about it.
+        /// Message of the panic.
         message: String,
     },
 }
@@ -104,7 +106,7 @@ pub enum CudaError {
 coded!(CudaError);
 
 impl CudaError {
-    /// Whether the sentence names the processor as the way out.
+    /// Returns true if the message offers the processor as the remedy.
     pub fn names_the_cpu(&self) -> bool {
         matches!(self, CudaError::OutOfMemory { .. } | CudaError::TimedOut { .. } | CudaError::Driver { .. })
     }
@@ -119,8 +121,23 @@ impl From<CudaError> for crate::algebra::BackendError {
     }
 }
 
-impl From<CudaError> for crate::operator::OperatorError {
+impl From<CudaError> for OperatorError {
     fn from(error: CudaError) -> Self {
         Self::Backend(error.into())
+    }
+}
+
+impl From<OperatorError> for HistoryError {
+    fn from(error: OperatorError) -> Self {
+        match error {
+            OperatorError::Stopped(stopped) => Self::Stopped(stopped),
+            error => Self::Device(PassedOn::of(&error)),
+        }
+    }
+}
+
+impl From<CudaError> for HistoryError {
+    fn from(error: CudaError) -> Self {
+        OperatorError::from(error).into()
     }
 }

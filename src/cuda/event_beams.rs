@@ -8,20 +8,20 @@ use std::sync::Mutex;
 use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
 
-use super::CudaBackend;
+use super::backend::CudaBackend;
 use super::kernel::blocks;
 use super::launches::event_beams::Kernels;
 use crate::algebra::BackendError;
 use crate::operator::{EventRays, EventSpace, Subset};
 
 /// `WARP * EACH` of the kernels: events of a beam at most.
-const MOST_EVENTS: usize = 128;
+const MAX_EVENTS: usize = 128;
 /// Beams of fewer events, on the average, take longer than their events one by one: on an H200 each takes as long as 27.
-const LEAST_EVENTS: usize = 30;
+const MIN_EVENTS: usize = 30;
 /// Rows of voxels along z for an event of a beam at most: a beam looks after all of them.
 const ROWS_PER_EVENT: usize = 8;
 /// Most rows of voxels that the shared memory of a block has room for.
-const MOST_ROWS: usize = 3000;
+const MAX_ROWS: usize = 3000;
 /// Events among which a thread looks for beams.
 const EVENTS_PER_TASK: usize = 1 << 16;
 /// `WARP` and `WARPS` of the kernels.
@@ -41,8 +41,8 @@ pub(super) struct Beams {
 }
 
 impl Beams {
-    /// The beams of `pairs`, which are arranged for so many subsets; `None` where they are too small, or the time of flight is known.
-    /// Members of a team, which all call it, have the same answer: the image of all has the bits of one's.
+    /// Returns the beams of `pairs`, which are in the order of `num_subsets` subsets; `None` if they are too small, or with time
+    /// of flight. All members of a group call it and have the same result: the image of all has the bits of one's.
     pub fn new(
         backend: &CudaBackend,
         rays: &EventRays,
@@ -50,12 +50,12 @@ impl Beams {
         pairs: &[[u32; 2]],
         num_subsets: usize,
     ) -> Result<Option<Self>, BackendError> {
-        if !rays.kernels().is_empty() || num_rows > MOST_ROWS {
+        if !rays.kernels().is_empty() || num_rows > MAX_ROWS {
             return Ok(None);
         }
         let (rows, of_subsets) = beams_of(rays, pairs, rays.space(), num_subsets);
-        let [num_events, num_beams] = backend.peers.team.sums([pairs.len() as f64, rows.len() as f64])?;
-        if num_events < num_beams * LEAST_EVENTS.max(num_rows / ROWS_PER_EVENT) as f64 {
+        let [num_events, num_beams] = backend.peers.group.sums([pairs.len() as f64, rows.len() as f64])?;
+        if num_events < num_beams * MIN_EVENTS.max(num_rows / ROWS_PER_EVENT) as f64 {
             return Ok(None);
         }
         let kernels = Kernels::load(&backend.context)?;
@@ -63,7 +63,7 @@ impl Beams {
         Ok(Some(Self { kernels, rest, table: backend.table(&rows, [0; 2])?, rows, of_subsets }))
     }
 
-    /// The first beam, and how many there are, of those that begin among `count` events of a subset from `first` on.
+    /// Returns the first beam, and how many there are, of those that begin among `count` events of a subset from `first` on.
     pub fn among(&self, subset: Subset, [first, count]: [usize; 2]) -> [usize; 2] {
         let range = &self.of_subsets[subset.index];
         let of_subset = &self.rows[range.clone()];
@@ -72,13 +72,13 @@ impl Beams {
     }
 }
 
-/// The shape of a launch for so many beams and rows of voxels.
+/// Returns the shape of a launch for a number of beams and of rows of voxels.
 pub(super) fn shape(num_beams: usize, num_rows: i32) -> LaunchConfig {
     let shared_mem_bytes = WARPS * (num_rows as u32 + 2) * size_of::<i32>() as u32;
     LaunchConfig { grid_dim: (blocks(num_beams, WARPS), 1, 1), block_dim: (WARPS * WARP, 1, 1), shared_mem_bytes }
 }
 
-/// The beams, subset after subset, and which belong to each.
+/// Returns the beams, subset after subset, and which belong to each.
 fn beams_of(rays: &EventRays, pairs: &[[u32; 2]], space: &EventSpace, num_subsets: usize) -> (Vec<[u32; 2]>, Vec<Range<usize>>) {
     let columns = columns_of(rays);
     // Where rays begin as they end, a pair is the same line in both directions.
@@ -91,7 +91,7 @@ fn beams_of(rays: &EventRays, pairs: &[[u32; 2]], space: &EventSpace, num_subset
     let of_subsets = Subset::all(num_subsets).map(|subset| {
         let begin = rows.len();
         let pairs = &pairs[space.range(subset)];
-        // What a beam adds depends in its last digits on its events: no line is broken, wherever it lies.
+        // The sum of a beam depends in its last digits on its events: no line is divided.
         let edge = |at: usize| {
             let at = at.min(pairs.len());
             let before = at.checked_sub(1).map(|before| line(pairs[before]));
@@ -101,7 +101,7 @@ fn beams_of(rays: &EventRays, pairs: &[[u32; 2]], space: &EventSpace, num_subset
         rows.par_extend(pieces.flat_map_iter(|at| {
             let mut first = edge(at);
             pairs[first..edge(at + EVENTS_PER_TASK)].chunk_by(|a, b| line(*a) == line(*b)).flat_map(move |run| {
-                let (num, begin) = (run.len().div_ceil(MOST_EVENTS), first);
+                let (num, begin) = (run.len().div_ceil(MAX_EVENTS), first);
                 first += run.len();
                 let edge = move |part: usize| begin + run.len() * part / num;
                 (0..num).map(move |part| [edge(part) as u32, (edge(part + 1) - edge(part)) as u32])
@@ -113,7 +113,7 @@ fn beams_of(rays: &EventRays, pairs: &[[u32; 2]], space: &EventSpace, num_subset
     (rows, of_subsets)
 }
 
-/// A number for each crystal that those above and below it have too: seen along the axis, their rays begin and end alike.
+/// Returns a number for each crystal that those above and below it have too: seen along the axis, their rays begin and end alike.
 fn columns_of(rays: &EventRays) -> Vec<u32> {
     let num_crystals = rays.points()[0].len() / rays.num_rays();
     let mut numbers = HashMap::new();
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::algebra::Shard;
     use crate::data::Events;
-    use crate::operator::EventSubsets;
+    use crate::operator::EventOrder;
     use crate::scanner::{Detectors, PairRays, find};
 
     const NUM_COLUMNS: u32 = 96;
@@ -152,12 +152,12 @@ mod tests {
         Arc::new(Events { pairs: (0..150_000).map(pair).collect(), ..Events::default() })
     }
 
-    fn rays(events: &Arc<Events>, num_rays: usize, share: Shard) -> EventRays {
+    fn rays(events: &Arc<Events>, num_rays: usize, shard: Shard) -> EventRays {
         let geometry = &find("small").unwrap().geometry;
         assert_eq!((geometry.num_detectors_per_ring, geometry.num_rings), (NUM_COLUMNS as usize, 8));
         let (detectors, grid) = (Detectors::of_cylinder(geometry).unwrap(), geometry.default_grid().unwrap());
         let pair_rays = PairRays { tangential: num_rays, ..PairRays::ONE };
-        EventRays::new(Arc::clone(events), &detectors, None, &grid, pair_rays, EventSubsets::default(), share).unwrap()
+        EventRays::new(Arc::clone(events), &detectors, None, &grid, pair_rays, EventOrder::default(), shard).unwrap()
     }
 
     fn arranged(rays: &EventRays, num_subsets: usize) -> Vec<[u32; 2]> {
@@ -177,7 +177,7 @@ mod tests {
                     let mut next = 0;
                     for &[first, count] in &rows[of_subsets[subset.index].clone()] {
                         assert_eq!(first as usize, next);
-                        assert!((1..=MOST_EVENTS as u32).contains(&count));
+                        assert!((1..=MAX_EVENTS as u32).contains(&count));
                         next += count as usize;
                         let lines: Vec<[u32; 2]> = arranged[range.clone()][first as usize..next]
                             .iter()
@@ -198,8 +198,8 @@ mod tests {
         let events = events();
         for num_rays in [1, 3] {
             for num_subsets in [1, 4] {
-                let beams = |share: Shard| {
-                    let rays = rays(&events, num_rays, share);
+                let beams = |shard: Shard| {
+                    let rays = rays(&events, num_rays, shard);
                     let (rows, of_subsets) = beams_of(&rays, &arranged(&rays, num_subsets), rays.space(), num_subsets);
                     let (order, space) = (rays.space().order(num_subsets), rays.space());
                     let of_subset = |subset: Subset| {

@@ -1,42 +1,42 @@
 //! Projection onto events on a CUDA device (`kernels/events.cu`, for events in random order `kernels/events_quads.cu`; the
 //! definition is [`crate::operator::EventLines`]).
 
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaSlice;
 use rayon::prelude::*;
 
+use super::backend::{CudaArray, CudaBackend};
+use super::error::CudaError;
 use super::event_beams::{self, Beams};
+use super::fixed_point::Sum;
 use super::kernel::one_each;
 use super::launches::event_beams::Beams as BeamTables;
 use super::launches::events::{Events as EventTables, Kernels, Plan as PlanHead};
-use super::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
-use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, PeerGroup, Voxels};
-use crate::data::{Events, TofFacts, Volume};
+use super::projecting::{Adder, Launches, Piece, Projecting, launch_adding};
+use crate::algebra::{Backend, BackendError, Columns, FieldOfView, Image, PeerGroup, Voxels};
+use crate::data::{Events, TofMeasurement, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
-    Accumulation, Boxed, DataSpace, END_MARGIN, EventOrder, EventProjector, EventRays, EventSpace, EventSubsets, LinearOperator,
-    OperatorError, OperatorLimit, OwnShare, Subset, TofKernel,
+    AnyOperator, DataSpace, END_MARGIN, EventOrder, EventProjector, EventRays, EventSpace, OperatorError, OperatorLimit,
+    ShardOperator, Subset, TofKernel,
 };
 use crate::scanner::{Detectors, PairRays};
-use crate::task::Task;
 
 /// Compute capability, and version of CUDA that the driver must know, for images of quads.
 const CAPABILITY_FOR_QUADS: (u32, u32) = (9, 0);
 const CUDA_FOR_QUADS: (u32, u32) = (12, 1);
 
 /// Events on the device, in the order for a number of subsets.
-struct Arranged {
+struct OrderedEvents {
     num_subsets: usize,
     pairs: CudaSlice<[u32; 2]>,
     intervals: CudaSlice<[f32; 2]>,
     beams: Option<Beams>,
 }
 
-/// Projection onto events. Images are `[y][x][z]`, or quads where the order of the events is not that of their lines; zero outside
-/// the field of view.
+/// Projection onto events. Images are `[y][x][z]`, or quads where the order of the events is not that of their lines; zero
+/// outside the field of view.
 pub struct EventLines {
     rays: EventRays,
     voxels: Voxels,
@@ -44,16 +44,16 @@ pub struct EventLines {
     /// x, y, z of where each ray of each crystal begins, and ends.
     starts: CudaSlice<f64>,
     ends: CudaSlice<f64>,
-    /// 1 in the field of view, 0 elsewhere.
+    /// 1 in the field of view, 0 outside.
     seen: CudaArray<Image>,
     is_by_line: bool,
-    arranged: Mutex<Option<Arc<Arranged>>>,
+    ordered: Mutex<Option<Arc<OrderedEvents>>>,
     kernels: Kernels,
     launches: Launches,
 }
 
 impl EventLines {
-    /// The operator between a grid and the events of a scanner, or its share of them where the back end is of a team; see
+    /// Makes the operator between a grid and the events of a scanner, or its share of them where the back end is of a group; see
     /// [`crate::operator::EventLines::new`].
     ///
     /// # Errors
@@ -63,14 +63,14 @@ impl EventLines {
         backend: &mut CudaBackend,
         events: Arc<Events>,
         detectors: &Detectors,
-        tof: Option<&TofFacts>,
+        tof: Option<&TofMeasurement>,
         grid: Grid,
         fov_radius_mm: f64,
         rays: PairRays,
-        subsets: EventSubsets,
+        order: EventOrder,
     ) -> Result<Self, OperatorError> {
-        let share = backend.peers.team.shard();
-        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, share)?;
+        let shard = backend.peers.group.shard();
+        let rays = EventRays::new(events, detectors, tof, &grid, rays, order, shard)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let [nx, ny, nz] = grid.size.map(|n| n as i32);
         let kernel = match rays.kernels() {
@@ -93,11 +93,11 @@ impl EventLines {
             end_margin: END_MARGIN,
             sigma_mm,
             reach_mm: kernel.map_or(0.0, |kernel| kernel.reach_mm([0.0; 2])[1]),
-            least_width_mm: TofKernel::LEAST_WIDTH * sigma_mm,
+            least_width_mm: TofKernel::MIN_WIDTH * sigma_mm,
             tof: kernel.map(TofKernel::terms).unwrap_or_default(),
         };
         let info = backend.info();
-        let in_quads = subsets.order == EventOrder::AsWritten
+        let in_quads = order == EventOrder::AsWritten
             && kernel.is_none()
             && info.compute_capability >= CAPABILITY_FOR_QUADS
             && info.driver_cuda_version >= CUDA_FOR_QUADS;
@@ -114,18 +114,18 @@ impl EventLines {
             head,
             voxels,
             rays,
-            is_by_line: subsets.order == EventOrder::ByLine,
-            arranged: Mutex::default(),
+            is_by_line: order == EventOrder::ByLine,
+            ordered: Mutex::default(),
             kernels,
             launches: Launches::default(),
         })
     }
 
-    /// The events in the order for so many subsets, brought to the device when first needed.
-    fn arranged(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<Arranged>, BackendError> {
-        let mut known = self.arranged.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(arranged) = known.as_ref().filter(|arranged| arranged.num_subsets == num_subsets) {
-            return Ok(Arc::clone(arranged));
+    /// Returns the events in the order of `num_subsets` subsets, copied to the device on first use.
+    fn ordered(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<OrderedEvents>, BackendError> {
+        let mut known = self.ordered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ordered) = known.as_ref().filter(|ordered| ordered.num_subsets == num_subsets) {
+            return Ok(Arc::clone(ordered));
         }
         // The old ones leave first.
         *known = None;
@@ -138,25 +138,25 @@ impl EventLines {
         let num_rows = self.voxels.grid().size[2];
         let beams = if self.is_by_line { Beams::new(backend, &self.rays, num_rows, &pairs, num_subsets)? } else { None };
         let (pairs, intervals) = (backend.table(&pairs, [0; 2])?, backend.table(&intervals, [0.0; 2])?);
-        let arranged = Arc::new(Arranged { num_subsets, pairs, intervals, beams });
-        *known = Some(Arc::clone(&arranged));
-        Ok(arranged)
+        let ordered = Arc::new(OrderedEvents { num_subsets, pairs, intervals, beams });
+        *known = Some(Arc::clone(&ordered));
+        Ok(ordered)
     }
 
-    /// The same for a launch, which is put together when they are there.
-    fn at_hand(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<Arranged>, CudaError> {
-        self.arranged(backend, num_subsets).map_err(|error| CudaError::Link { message: error.to_string() })
+    /// Returns the same for a launch: they are already on the device.
+    fn ordered_for_launch(&self, backend: &CudaBackend, num_subsets: usize) -> Result<Arc<OrderedEvents>, CudaError> {
+        self.ordered(backend, num_subsets).map_err(|error| CudaError::Link { message: error.to_string() })
     }
 
-    fn tables<'a>(&'a self, arranged: &'a Arranged, subset: Subset) -> EventTables<'a> {
+    fn tables<'a>(&'a self, ordered: &'a OrderedEvents, subset: Subset) -> EventTables<'a> {
         let range = self.rays.space().range(subset);
         let has_tof = !self.rays.kernels().is_empty();
         EventTables {
             plan: &self.head,
             starts: self.starts.as_view(),
             ends: self.ends.as_view(),
-            pairs: arranged.pairs.slice(range.clone()),
-            intervals: if has_tof { arranged.intervals.slice(range) } else { arranged.intervals.as_view() },
+            pairs: ordered.pairs.slice(range.clone()),
+            intervals: if has_tof { ordered.intervals.slice(range) } else { ordered.intervals.as_view() },
             has_tof: i32::from(has_tof),
         }
     }
@@ -164,13 +164,12 @@ impl EventLines {
     /// `to` += Aᵀ q of the beams that begin among some events.
     fn launch_beams(
         &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
+        piece: &Piece<'_>,
         q: &CudaSlice<f32>,
         to: Sum<'_>,
-        (arranged, beams): (&Arranged, &Beams),
+        (ordered, beams): (&OrderedEvents, &Beams),
     ) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
         let [first, count] = beams.among(subset, [units.start, units.len()]);
         if count == 0 {
             return Ok(());
@@ -180,7 +179,7 @@ impl EventLines {
             plan: &self.head,
             starts: self.starts.as_view(),
             ends: self.ends.as_view(),
-            pairs: arranged.pairs.slice(self.rays.space().range(subset)),
+            pairs: ordered.pairs.slice(self.rays.space().range(subset)),
             beams: beams.table.as_view(),
             values: q.as_view(),
         };
@@ -204,63 +203,48 @@ impl Projecting for EventLines {
         &self.launches
     }
 
-    fn image_len(&self) -> usize {
-        self.voxels.len()
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
     }
 
     fn data_len(&self, subset: Subset) -> usize {
         self.space().len(subset)
     }
 
-    /// Events.
-    fn num_units(&self, _: &CudaBackend, subset: Subset, _: Direction) -> Result<usize, CudaError> {
-        Ok(self.space().len(subset))
+    fn prepare(&self, backend: &CudaBackend, subset: Subset) -> Result<(), BackendError> {
+        self.ordered(backend, subset.count).map(drop)
     }
 
-    fn launch_forward(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        x: &CudaSlice<f32>,
-        out: &mut CudaSlice<f32>,
-    ) -> Result<(), CudaError> {
-        let arranged = self.at_hand(backend, subset.count)?;
-        let (stream, shape, tables) = (&backend.stream, one_each(units.len()), self.tables(&arranged, subset));
+    fn launch_forward(&self, piece: &Piece<'_>, x: &CudaSlice<f32>, out: &mut CudaSlice<f32>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
+        let ordered = self.ordered_for_launch(backend, subset.count)?;
+        let (stream, shape, tables) = (&backend.stream, one_each(units.len()), self.tables(&ordered, subset));
         let [first, count] = [units.start, units.len()].map(|n| n as u64);
         self.kernels.forward.launch(stream, shape, &tables, x, out, first, count)
     }
 
-    fn launch_add(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        q: &CudaSlice<f32>,
-        adder: Adder,
-        to: Sum<'_>,
-    ) -> Result<(), CudaError> {
-        let arranged = self.at_hand(backend, subset.count)?;
-        if let (Some(beams), true) = (&arranged.beams, adder != Adder::NonAtomic) {
-            return self.launch_beams(backend, subset, units, q, to, (&arranged, beams));
+    fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, adder: Adder, to: Sum<'_>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
+        let ordered = self.ordered_for_launch(backend, subset.count)?;
+        if let (Some(beams), true) = (&ordered.beams, adder != Adder::NonAtomic) {
+            return self.launch_beams(piece, q, to, (&ordered, beams));
         }
-        let (stream, shape, tables) = (&backend.stream, one_each(units.len()), self.tables(&arranged, subset));
+        let (shape, tables) = (one_each(units.len()), self.tables(&ordered, subset));
         let [first, count] = [units.start, units.len()].map(|n| n as u64);
-        match to {
-            Sum::Values(image) => {
-                let kernel = if adder == Adder::NonAtomic { &self.kernels.non_atomic } else { &self.kernels.atomic };
-                kernel.launch(stream, shape, &tables, q, image, first, count)
-            }
-            Sum::Units(image, scale) => self.kernels.fixed.launch(stream, shape, &tables, q, image, scale, first, count),
-        }
+        launch_adding!(self.kernels, adder, to, [&backend.stream, shape, &tables, q], [first, count])
+    }
+
+    /// Sets the image to zero outside the field of view.
+    fn finish(&self, backend: &mut CudaBackend, image: &mut CudaArray<Image>) -> Result<(), BackendError> {
+        backend.multiply(image, 0, &self.seen, 0..self.voxels.len())
     }
 }
 
 impl EventProjector<CudaBackend> for EventLines {
     /// The share is that of the back end that it was made on.
-    fn for_team(self: Box<Self>, _: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
+    fn for_group(self: Box<Self>, _: &PeerGroup) -> Result<ShardOperator<CudaBackend>, OperatorError> {
         let space = self.space().clone();
-        Ok((Boxed(self), Box::new(space)))
+        Ok((AnyOperator::any(*self), Box::new(space)))
     }
 
     fn voxels(&self) -> &Voxels {
@@ -269,43 +253,5 @@ impl EventProjector<CudaBackend> for EventLines {
 
     fn space(&self) -> &EventSpace {
         self.rays.space()
-    }
-}
-
-impl LinearOperator<CudaBackend> for EventLines {
-    fn apply(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        x: &CudaArray<Image>,
-        out: &mut CudaArray<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.check_lengths(subset, x, out)?;
-        // Before the launches are timed.
-        self.arranged(backend, subset.count)?;
-        self.project(backend, subset, &x.0, out, task)
-    }
-
-    fn adjoint(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        q: &CudaArray<Data>,
-        accumulation: Accumulation,
-        out: &mut CudaArray<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.arranged(backend, subset.count)?;
-        self.backproject(backend, subset, q, accumulation, out, task)?;
-        Ok(backend.multiply(out, 0, &self.seen, 0..self.voxels.len())?)
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        Accumulation::OF_LINES
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        scratch_bytes(self.voxels.len(), self.space().len(subset), accumulation)
     }
 }

@@ -1,32 +1,50 @@
-//! Backprojection in 64-bit fixed point: integers add up to the same bits in any order. The scale 2^(62 − ⌈log₂ b⌉), with
-//! b ≥ max_j s_j · max_i |q_i| ≥ |Σ_i a_ij q_i|, makes an overflow impossible. A team has one scale, that of all its data: its integers
-//! add up to the bits that one device alone has.
+//! Backprojection in 64-bit fixed point: integers add up to the same bits in any order. The scale 2^(62 − ⌈log₂ b⌉), with b ≥
+//! max_j s_j · max_i |q_i| ≥ |Σ_i a_ij q_i|, makes an overflow impossible. A group has one scale, that of all its data: its
+//! integers add up to the bits that one device alone has.
 
 use std::collections::HashMap;
 
 use cudarc::driver::CudaSlice;
 
-use super::device::probe::guarded;
+use super::backend::{CudaArray, CudaBackend};
+use super::device::driver;
+use super::error::CudaError;
 use super::kernel::one_each;
-use super::projecting::Sum;
-use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Backend, Data, Image};
 use crate::operator::{OperatorError, Subset};
 
 /// Rounding of the sums that the bound comes from.
 const MARGIN: f64 = 1.01;
 
-/// The image of integers and what is known of the largest sensitivities.
+/// Target of a backprojection.
+pub(super) enum Sum<'a> {
+    /// Image.
+    Values(&'a mut CudaSlice<f32>),
+    /// Image in 64-bit fixed point, with its scale, units of 1.
+    Units(&'a mut CudaSlice<u64>, f32),
+}
+
+impl Sum<'_> {
+    /// Borrows the target for a shorter time.
+    pub fn again(&mut self) -> Sum<'_> {
+        match self {
+            Self::Values(image) => Sum::Values(image),
+            Self::Units(image, scale) => Sum::Units(image, *scale),
+        }
+    }
+}
+
+/// Image of integers, and the largest sensitivities once they are known.
 #[derive(Default)]
 pub(super) struct FixedPoint {
     image: Option<CudaSlice<u64>>,
-    /// By number and count of the subset, and whether it is that of a whole team.
+    /// By number and count of the subset, and whether it is that of a whole group.
     largest_sensitivity: HashMap<(usize, usize, bool), f32>,
 }
 
 impl FixedPoint {
-    /// Backprojects `q` through integers. `add` adds the backprojection of data to a sum: of ones to values, once for each subset,
-    /// and of `q` to integers.
+    /// Backprojects `q` through integers. `add` adds the backprojection of data to a sum: of ones to values, once for each
+    /// subset, and of `q` to integers.
     pub fn backproject(
         &mut self,
         backend: &mut CudaBackend,
@@ -36,7 +54,7 @@ impl FixedPoint {
         out: &mut CudaArray<Image>,
         mut add: impl FnMut(&mut CudaBackend, &CudaArray<Data>, Sum<'_>) -> Result<(), OperatorError>,
     ) -> Result<(), OperatorError> {
-        let key = (subset.index, subset.count, backend.peers.team.meeting().is_some());
+        let key = (subset.index, subset.count, backend.peers.group.meeting().is_some());
         let largest_sensitivity = match self.largest_sensitivity.get(&key) {
             Some(&largest) => largest,
             None => {
@@ -44,14 +62,14 @@ impl FixedPoint {
                 backend.fill(&mut ones, 1.0)?;
                 backend.clear(out)?;
                 add(backend, &ones, Sum::Values(&mut out.0))?;
-                backend.sum_over_team(out)?;
+                backend.sum_over_group(&mut out.0)?;
                 let largest = backend.max(out, 0..out.len())?;
                 self.largest_sensitivity.insert(key, largest);
                 largest
             }
         };
         let largest_magnitude = backend.largest_magnitude(q, data_len)?;
-        let largest_magnitude = backend.peers.team.largest(largest_magnitude)?;
+        let largest_magnitude = backend.peers.group.largest(largest_magnitude)?;
         let bound = MARGIN * f64::from(largest_sensitivity) * f64::from(largest_magnitude);
         if !bound.is_finite() {
             return Err(CudaError::NotFinite.into());
@@ -64,11 +82,11 @@ impl FixedPoint {
         let len = out.len();
         let image = match &mut self.image {
             Some(image) if image.len() == len => image,
-            image => image.insert(guarded("reserve memory", || backend.stream.alloc_zeros(len))?),
+            image => image.insert(driver::zeros(&backend.stream, len)?),
         };
-        guarded("clear memory", || backend.stream.memset_zeros(image))?;
+        driver::clear(&backend.stream, image)?;
         add(backend, q, Sum::Units(image, exponent.exp2() as f32))?;
-        backend.sum_integers_over_team(image)?;
+        backend.sum_over_group(image)?;
         let from_fixed = &backend.kernels.arrays.from_fixed;
         Ok(from_fixed.launch(&backend.stream, one_each(len), &mut out.0, image, (-exponent).exp2(), len as u64)?)
     }

@@ -3,7 +3,8 @@
 use cudarc::driver::CudaSlice;
 use rayon::prelude::*;
 
-use super::{CudaBackend, CudaError};
+use super::backend::CudaBackend;
+use super::error::CudaError;
 use crate::algebra::FieldOfView;
 use crate::geometry::Grid;
 use crate::operator::{InPlanePath, Sides};
@@ -16,7 +17,7 @@ pub(super) struct InPlanePaths {
 }
 
 impl InPlanePaths {
-    /// The paths of all LORs of a scan across a field of view, `num_rays` lines for each bin, numbered
+    /// Makes the paths of all LORs of a scan across a field of view, `num_rays` lines for each bin, numbered
     /// view·num_tangential + tangential_pos.
     pub fn of_all(geometry: &ScanGeometry, grid: &Grid, fov: &FieldOfView, num_rays: usize) -> Self {
         let all = 0..geometry.num_transaxial();

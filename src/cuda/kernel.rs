@@ -8,8 +8,9 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 
-use super::CudaError;
-use super::device::probe::guarded;
+use super::device::driver::guarded;
+use super::error::CudaError;
+use crate::algebra::GpuLimits;
 
 /// Threads of a block in kernels with one thread per value.
 pub(super) const BLOCK: u32 = 256;
@@ -31,12 +32,13 @@ struct Opened {
     modules: HashMap<usize, Arc<CudaModule>>,
 }
 
-/// The context of a device. One that an error has broken is given up: a new one is made once nobody uses the old.
+/// Returns the context of a device. A context that an error has broken is given up: a new one is made once the old one has no
+/// users.
 pub(super) fn context(number: usize) -> Result<Arc<CudaContext>, CudaError> {
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = opened.get(&number) {
-        if guarded("wait for the device", || known.context.synchronize()).is_ok() {
-            return Ok(Arc::clone(&known.context));
+    if let Some(opened_device) = opened.get(&number) {
+        if guarded("wait for the device", || opened_device.context.synchronize()).is_ok() {
+            return Ok(Arc::clone(&opened_device.context));
         }
         opened.remove(&number);
     }
@@ -55,23 +57,23 @@ pub(super) fn context(number: usize) -> Result<Arc<CudaContext>, CudaError> {
 pub struct Module(Arc<CudaModule>);
 
 impl Module {
-    /// Has the driver compile an embedded PTX file, on its first use; what it has compiled before in another process it
-    /// finds in its cache.
+    /// Has the driver compile an embedded PTX file, on its first use; compilations of earlier processes are in its cache.
     pub fn load(context: &Arc<CudaContext>, ptx: &'static str) -> Result<Self, CudaError> {
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = opened.get_mut(&context.ordinal()).filter(|known| Arc::ptr_eq(&known.context, context));
+        let opened_device =
+            opened.get_mut(&context.ordinal()).filter(|opened_device| Arc::ptr_eq(&opened_device.context, context));
         let key = ptx.as_ptr() as usize;
-        if let Some(module) = known.as_ref().and_then(|known| known.modules.get(&key)) {
+        if let Some(module) = opened_device.as_ref().and_then(|opened_device| opened_device.modules.get(&key)) {
             return Ok(Self(Arc::clone(module)));
         }
         let module = guarded("load kernels", || context.load_module(Ptx::from_src(ptx)))?;
-        if let Some(known) = known {
-            known.modules.insert(key, Arc::clone(&module));
+        if let Some(opened_device) = opened_device {
+            opened_device.modules.insert(key, Arc::clone(&module));
         }
         Ok(Self(module))
     }
 
-    /// A kernel by its name.
+    /// Returns a kernel by its name.
     pub fn kernel(&self, name: &'static str) -> Result<Kernel, CudaError> {
         let function = guarded("find a kernel", || self.0.load_function(name))?;
         Ok(Kernel { name, function })
@@ -85,6 +87,12 @@ impl Kernel {
         guarded("set the shared memory of a kernel", || self.function.set_attribute(attribute, bytes as i32))
     }
 
+    /// Returns the shape of a launch of as many blocks as are resident at once.
+    pub fn resident_grid(&self, limits: &GpuLimits, threads: u32) -> Result<LaunchConfig, CudaError> {
+        let num_blocks = self.resident_blocks(threads, 0)? * limits.num_multiprocessors;
+        Ok(LaunchConfig { grid_dim: (num_blocks.max(1), 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 })
+    }
+
     /// Blocks of this shape that a multiprocessor holds at once.
     pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, CudaError> {
         guarded("ask how many blocks fit", || {
@@ -93,7 +101,7 @@ impl Kernel {
     }
 }
 
-/// The shape of a launch with one thread per value.
+/// Returns the shape of a launch with one thread per value.
 pub(super) fn one_each(len: usize) -> LaunchConfig {
     LaunchConfig { grid_dim: (blocks(len, BLOCK), 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
 }
@@ -115,40 +123,20 @@ pub trait Writable<T> {
     fn push<'a>(&'a mut self, launch: &mut LaunchArgs<'a>);
 }
 
-impl<T> Readable<T> for CudaSlice<T> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
-        launch.arg(self);
-    }
+/// Makes an array type an argument of kernels, also with several values at a time.
+macro_rules! argument {
+    ($trait:ident, $values:ty, $array:ty, [$($generics:tt)*] $($mutable:tt)?) => {
+        impl<$($generics)*> $trait<$values> for $array {
+            fn push<'a>(&'a $($mutable)? self, launch: &mut LaunchArgs<'a>) {
+                launch.arg(self);
+            }
+        }
+    };
 }
 
-impl<T> Readable<T> for CudaView<'_, T> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
-        launch.arg(self);
-    }
-}
-
-/// Several values at a time.
-impl<T, const N: usize> Readable<[T; N]> for CudaSlice<T> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
-        launch.arg(self);
-    }
-}
-
-impl<T> Writable<T> for CudaSlice<T> {
-    fn push<'a>(&'a mut self, launch: &mut LaunchArgs<'a>) {
-        launch.arg(self);
-    }
-}
-
-impl<T> Writable<T> for CudaViewMut<'_, T> {
-    fn push<'a>(&'a mut self, launch: &mut LaunchArgs<'a>) {
-        launch.arg(self);
-    }
-}
-
-/// Several values at a time.
-impl<T, const N: usize> Writable<[T; N]> for CudaSlice<T> {
-    fn push<'a>(&'a mut self, launch: &mut LaunchArgs<'a>) {
-        launch.arg(self);
-    }
-}
+argument!(Readable, T, CudaSlice<T>, [T]);
+argument!(Readable, T, CudaView<'_, T>, [T]);
+argument!(Readable, [T; N], CudaSlice<T>, [T, const N: usize]);
+argument!(Writable, T, CudaSlice<T>, [T] mut);
+argument!(Writable, T, CudaViewMut<'_, T>, [T] mut);
+argument!(Writable, [T; N], CudaSlice<T>, [T, const N: usize] mut);

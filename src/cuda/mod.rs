@@ -1,14 +1,13 @@
-//! NVIDIA GPUs through the driver library, which is looked for at run time: the program builds and starts on a machine
-//! that has none, and says in one sentence what is missing.
+//! NVIDIA GPUs through the driver library, which is loaded at run time: the program builds and starts on a machine without one,
+//! and reports the missing part.
 //!
-//! [`CudaBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector, [`BinDriven`] the one of
-//! Belzunce et al. 2012 that it is measured against; [`Tubes`] has tubes of response and [`PaperTubes`] is the pair of kernels
-//! of Herraiz et al. 2011 that it is measured against; [`TubesMonteCarlo`] follows the histories that tubes are made of.
-//! [`StoredMatrix`] takes a stored matrix as it is, [`RingImage`] shows its images, and [`ResponseMonteCarlo`] simulates it.
-//! Several GPUs make a team ([`CudaBackend::join`]).
-//! [`EventLines`] projects onto the events of lists. [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX that is
-//! embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
-//! what a kernel computes, and the files here lay out its tables and launch it.
+//! [`CudaBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector, with [`BinDriven`] of Belzunce
+//! et al. 2012 for comparison. [`Tubes`] has tubes of response, with [`PaperTubes`], the pair of kernels of Herraiz et al. 2011,
+//! for comparison; [`TubesMonteCarlo`] simulates tubes. [`StoredMatrix`] is a system matrix, [`RingImage`] evaluates its images,
+//! and [`ResponseMonteCarlo`] simulates it. Several GPUs make a group ([`CudaBackend::join`]). [`EventLines`] projects onto
+//! events. [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX
+//! that is embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
+//! a kernel; the files here lay out its tables and launch it.
 
 mod axial_plan;
 mod axial_runs;
@@ -28,7 +27,6 @@ mod planes;
 mod projecting;
 mod response_montecarlo;
 mod ring_image;
-mod shared_runs;
 mod stored_matrix;
 mod tubes;
 

@@ -2,11 +2,12 @@
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 
+use super::backend::{CudaArray, CudaBackend};
+use super::device::driver::{copied, zeros};
 use super::device::pacing::Pace;
-use super::device::probe::guarded;
+use super::error::CudaError;
 use super::kernel::one_each;
 use super::launches::planes::{Kernels, LinearKernel, Plan as PlanHead, Plane, Planes};
-use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::Image;
 use crate::data::Direction;
 use crate::geometry::Grid;
@@ -23,7 +24,7 @@ const MIN_DEEP_TILES: usize = 3;
 /// Projections whose windows are brought at a time, and how many such batches are in shared memory.
 const BATCH: usize = 32;
 const NUM_BATCHES: usize = 2;
-/// Bytes of what is known of a projection in a tile.
+/// Bytes of the figures of a projection in a tile.
 const SLOPE_BYTES: usize = 64;
 /// Units of a position that is needed exactly in a sample.
 const FINE_UNITS: f64 = (1u64 << 40) as f64;
@@ -55,7 +56,7 @@ pub struct FastPlanes {
 }
 
 impl Kernels {
-    /// The kernel for an interpolation, the depth of its tiles and the bytes that it keeps of a sample.
+    /// Returns the kernel for an interpolation, the depth of its tiles and the bytes that it keeps of a sample.
     fn choose(&self, interpolation: Interpolation, grid: &Grid, num_multiprocessors: u32) -> (&LinearKernel, usize, usize) {
         let num_deep: usize = tiles(grid, DEEP).iter().product();
         match interpolation {
@@ -74,7 +75,7 @@ fn tiles(grid: &Grid, depth: usize) -> [usize; 3] {
 }
 
 impl FastPlanes {
-    /// A backprojector into images of a grid.
+    /// Makes a backprojector into images of a grid.
     ///
     /// # Errors
     /// Device failure.
@@ -82,7 +83,7 @@ impl FastPlanes {
         Ok(Self { grid, kernels: Kernels::load(&backend.context)?, pace: Pace::default() })
     }
 
-    /// Samples that a tile can meet on a projection in any direction.
+    /// Returns the samples that a tile can meet on a projection in any direction.
     fn window(&self, depth: usize, sampling: &PlaneSampling) -> usize {
         let tile = [TILE[0], TILE[1], depth];
         let half = |a: usize| 0.5 * (tile[a] - 1) as f64 * self.grid.voxel_mm[a];
@@ -149,7 +150,7 @@ pub struct PaperPlanes {
 }
 
 impl PaperPlanes {
-    /// A backprojector into images of a grid, with its own sum in double precision, which begins at zero.
+    /// Makes a backprojector into images of a grid, with its own sum in double precision, which begins at zero.
     ///
     /// # Errors
     /// Rows longer than a block of threads, device failure.
@@ -158,20 +159,16 @@ impl PaperPlanes {
         if grid.size[0] > most {
             return Err(OperatorLimit::LongRow { found: grid.size[0], most }.into());
         }
-        let sum = guarded("reserve memory", || backend.stream.alloc_zeros(grid.num_voxels()))?;
+        let sum = zeros(&backend.stream, grid.num_voxels())?;
         Ok(Self { kernels: Kernels::load(&backend.context)?, grid, sum, pace: Pace::default() })
     }
 
-    /// The sum so far in double precision, `[z, y, x]`.
+    /// Returns the sum so far in double precision, `[z, y, x]`.
     ///
     /// # Errors
     /// Device failure.
     pub fn sum(&self, backend: &CudaBackend) -> Result<Vec<f64>, CudaError> {
-        guarded("copy values from the device", || {
-            let values = backend.stream.clone_dtoh(&self.sum)?;
-            backend.stream.synchronize()?;
-            Ok(values)
-        })
+        copied(&backend.stream, "copy values from the device", &self.sum)
     }
 }
 

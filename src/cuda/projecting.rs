@@ -1,54 +1,59 @@
-//! One course for every projector: launches of some milliseconds, and the ways to add.
+//! Common course of all projectors: launches of some milliseconds, accumulations, and the operator that they make.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::CudaSlice;
 
+use super::backend::{CudaArray, CudaBackend};
 use super::device::pacing::Pace;
-use super::fixed_point::FixedPoint;
-use super::{CudaArray, CudaBackend, CudaError};
-use crate::algebra::{Data, Image};
-use crate::operator::{Accumulation, LinearOperator, OperatorError, Subset, check_lengths};
+use super::error::CudaError;
+use super::fixed_point::{FixedPoint, Sum};
+use crate::algebra::{BackendError, Data, Image, PeerGroup, Voxels};
+use crate::operator::{
+    Accumulation, LinearOperator, Measured, OperatorError, ShardData, ShardOperator, Subset, ViewProjector, Views, check_lengths,
+};
 use crate::task::Task;
 
-/// How a backprojection adds.
+/// Way in which a backprojection adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Adder {
     /// Atomic additions of f32.
     Atomic,
     /// Load, add, store: lost updates.
     NonAtomic,
-    /// In the way that fixed point takes: with the same bits on every run where it adds to integers.
+    /// The way of fixed point: additions to integers have the same bits on every run.
     Fixed,
 }
 
-/// What a backprojection adds to.
-pub(super) enum Sum<'a> {
-    /// An image.
-    Values(&'a mut CudaSlice<f32>),
-    /// An image in 64-bit fixed point, with its scale, units of 1.
-    Units(&'a mut CudaSlice<u64>, f32),
-}
-
-impl Sum<'_> {
-    /// The same for a shorter time.
-    pub fn again(&mut self) -> Sum<'_> {
-        match self {
-            Self::Values(image) => Sum::Values(image),
-            Self::Units(image, scale) => Sum::Units(image, *scale),
+/// Launches, among the kernels `atomic`, `non_atomic` and `fixed` of a projector, the one that adds to the target in the given
+/// way. The arguments before and after the target are the same for all.
+macro_rules! launch_adding {
+    ($kernels:expr, $adder:expr, $to:expr, [$($before:expr),*], [$($after:expr),*]) => {
+        match ($to, $adder) {
+            (Sum::Values(image), Adder::NonAtomic) => $kernels.non_atomic.launch($($before,)* image, $($after),*),
+            (Sum::Values(image), _) => $kernels.atomic.launch($($before,)* image, $($after),*),
+            (Sum::Units(image, scale), _) => $kernels.fixed.launch($($before,)* image, scale, $($after),*),
         }
-    }
+    };
+}
+pub(super) use launch_adding;
+
+/// Part of a subset's work for one launch, as a range of the projector's units.
+pub(super) struct Piece<'a> {
+    pub backend: &'a CudaBackend,
+    pub subset: Subset,
+    pub units: Range<usize>,
 }
 
-/// Which way a projector works.
+/// Direction of a projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     Forward,
     Back,
 }
 
-/// What the launches of a projector leave behind for the next: how fast each kernel is, and what fixed point needs.
+/// State of a projector between its launches: the speed of each kernel, and the image and sensitivities of fixed point.
 #[derive(Default)]
 pub(super) struct Launches(Mutex<State>);
 
@@ -63,42 +68,76 @@ struct State {
     bound: Pace,
 }
 
-/// A projector's launches for part of a subset's work, which is counted in units of its own (bins, sets of transaxial LORs, events).
-pub(super) trait Projecting: LinearOperator<CudaBackend> {
+/// Launches of a projector for part of a subset's work, which each projector counts in its units (bins, sets of transaxial LORs,
+/// events). They make the [`LinearOperator`].
+pub(super) trait Projecting: Send {
     fn launches(&self) -> &Launches;
 
-    /// Number of values of an image.
-    fn image_len(&self) -> usize;
+    /// Returns its images.
+    fn voxels(&self) -> &Voxels;
 
-    /// Number of values in the data of a subset.
+    /// Returns the number of values in the data of a subset.
     fn data_len(&self, subset: Subset) -> usize;
 
-    /// Units of work of a subset.
-    fn num_units(&self, backend: &CudaBackend, subset: Subset, direction: Direction) -> Result<usize, CudaError>;
+    /// Returns the ways in which a backprojection can add.
+    fn accumulations(&self) -> &'static [Accumulation] {
+        Accumulation::OF_LINES
+    }
 
-    /// Bins of some units: `out` = A x.
-    fn launch_forward(
+    /// Returns the units of work of a subset; by default its data.
+    fn num_units(&self, _: &CudaBackend, subset: Subset, _: Direction) -> Result<usize, CudaError> {
+        Ok(self.data_len(subset))
+    }
+
+    /// Returns the bytes of further memory in the projections of a subset.
+    fn own_bytes(&self, _: Subset) -> u64 {
+        0
+    }
+
+    /// Brings the tables of a subset to the device, before launches are timed.
+    fn prepare(&self, _: &CudaBackend, _: Subset) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// Launches `out` = A x for some units.
+    fn launch_forward(&self, piece: &Piece<'_>, x: &CudaSlice<f32>, out: &mut CudaSlice<f32>) -> Result<(), CudaError>;
+
+    /// Launches `to` += Aᵀ q for some units. [`Adder::Fixed`] comes with integers; with values it must lose no update, since the
+    /// result is the largest sensitivity.
+    fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, adder: Adder, to: Sum<'_>) -> Result<(), CudaError>;
+
+    /// Completes the image of a backprojection.
+    fn finish(&self, _: &mut CudaBackend, _: &mut CudaArray<Image>) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    /// [`LinearOperator::apply`], after the check of lengths.
+    fn forward(
         &self,
-        backend: &CudaBackend,
+        backend: &mut CudaBackend,
         subset: Subset,
-        units: Range<usize>,
-        x: &CudaSlice<f32>,
-        out: &mut CudaSlice<f32>,
-    ) -> Result<(), CudaError>;
+        x: &CudaArray<Image>,
+        out: &mut CudaArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.prepare(backend, subset)?;
+        self.project(backend, subset, &x.0, out, task)
+    }
 
-    /// `to` += Aᵀ q of these units. [`Adder::Fixed`] comes with integers, and with values where the largest sensitivity is asked
-    /// for, which must lose no update.
-    fn launch_add(
+    /// [`LinearOperator::expect`], after the check of lengths.
+    fn forward_measured(
         &self,
-        backend: &CudaBackend,
+        backend: &mut CudaBackend,
         subset: Subset,
-        units: Range<usize>,
-        q: &CudaSlice<f32>,
-        adder: Adder,
-        to: Sum<'_>,
-    ) -> Result<(), CudaError>;
+        x: &CudaArray<Image>,
+        _: &Measured<'_, CudaBackend>,
+        out: &mut CudaArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.forward(backend, subset, x, out, task)
+    }
 
-    /// [`LinearOperator::apply`], from the image as the kernel reads it.
+    /// Projects the image that the kernel reads.
     fn project(
         &self,
         backend: &mut CudaBackend,
@@ -110,11 +149,11 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
         let num_units = self.num_units(backend, subset, Direction::Forward)?;
         let mut state = self.launches().0.lock().unwrap_or_else(PoisonError::into_inner);
         state.forward.run(backend, num_units, task, |first, count| {
-            self.launch_forward(backend, subset, first..first + count, x, &mut out.0)
+            self.launch_forward(&Piece { backend, subset, units: first..first + count }, x, &mut out.0)
         })
     }
 
-    /// [`LinearOperator::adjoint`].
+    /// Backprojects, and sums over the group.
     fn backproject(
         &self,
         backend: &mut CudaBackend,
@@ -124,7 +163,6 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
         out: &mut CudaArray<Image>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        self.check_lengths(subset, out, q)?;
         let num_units = self.num_units(backend, subset, Direction::Back)?;
         let mut state = self.launches().0.lock().unwrap_or_else(PoisonError::into_inner);
         let State { fixed_point, atomic, non_atomic, fixed, bound, .. } = &mut *state;
@@ -136,13 +174,13 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
                 (Adder::Fixed, Sum::Values(_)) => &mut *bound,
             };
             pace.run(backend, num_units, task, |first, count| {
-                self.launch_add(backend, subset, first..first + count, &q.0, adder, to.again())
+                self.launch_add(&Piece { backend, subset, units: first..first + count }, &q.0, adder, to.again())
             })
         };
         let adder = match accumulation {
             Accumulation::Atomic => Adder::Atomic,
             Accumulation::NonAtomic => Adder::NonAtomic,
-            // Projectors know no other way.
+            // Projectors support only these.
             _ => {
                 let data_len = self.data_len(subset);
                 return fixed_point
@@ -151,18 +189,91 @@ pub(super) trait Projecting: LinearOperator<CudaBackend> {
         };
         backend.clear(out)?;
         add(backend, q, adder, Sum::Values(&mut out.0))?;
-        Ok(backend.sum_over_team(out)?)
+        Ok(backend.sum_over_group(&mut out.0)?)
     }
 
     fn check_lengths(&self, subset: Subset, image: &CudaArray<Image>, data: &CudaArray<Data>) -> Result<(), OperatorError> {
-        check_lengths([image.len(), self.image_len()], [data.len(), self.data_len(subset)])
+        check_lengths([image.len(), self.voxels().len()], [data.len(), self.data_len(subset)])
     }
 }
 
-/// Bytes that a backprojection needs beside its arguments: in fixed point an image of integers, and once the data of ones.
-pub(super) fn scratch_bytes(image_len: usize, data_len: usize, accumulation: Accumulation) -> u64 {
-    match accumulation {
-        Accumulation::Atomic | Accumulation::NonAtomic => 0,
-        _ => 8 * image_len as u64 + 4 * data_len as u64,
+impl<P: Projecting> LinearOperator<CudaBackend> for P {
+    fn apply(
+        &self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        x: &CudaArray<Image>,
+        out: &mut CudaArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.check_lengths(subset, x, out)?;
+        self.forward(backend, subset, x, out, task)
+    }
+
+    fn expect(
+        &self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        x: &CudaArray<Image>,
+        measured: &Measured<'_, CudaBackend>,
+        out: &mut CudaArray<Data>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.check_lengths(subset, x, out)?;
+        self.forward_measured(backend, subset, x, measured, out, task)
+    }
+
+    fn adjoint(
+        &self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        q: &CudaArray<Data>,
+        accumulation: Accumulation,
+        out: &mut CudaArray<Image>,
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.check_lengths(subset, out, q)?;
+        self.prepare(backend, subset)?;
+        self.backproject(backend, subset, q, accumulation, out, task)?;
+        Ok(self.finish(backend, out)?)
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        Projecting::accumulations(self)
+    }
+
+    /// In fixed point it needs an image of integers, and once the data of ones.
+    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
+        let of_fixed_point = match accumulation {
+            Accumulation::Atomic | Accumulation::NonAtomic => 0,
+            _ => 8 * self.voxels().len() as u64 + 4 * self.data_len(subset) as u64,
+        };
+        self.own_bytes(subset) + of_fixed_point
+    }
+}
+
+/// Projector onto views. It makes the [`ViewProjector`].
+pub(super) trait ProjectingViews: Projecting + Sized + 'static {
+    /// Returns its data.
+    fn views(&self) -> &Views;
+
+    /// [`ViewProjector::for_group`]: by default every n-th view.
+    fn for_shard(self, group: &PeerGroup) -> ShardOperator<CudaBackend> {
+        let views = self.views().clone();
+        ShardData::of(self, views, group.shard())
+    }
+}
+
+impl<P: ProjectingViews> ViewProjector<CudaBackend> for P {
+    fn for_group(self: Box<Self>, group: &PeerGroup) -> Result<ShardOperator<CudaBackend>, OperatorError> {
+        Ok(self.for_shard(group))
+    }
+
+    fn voxels(&self) -> &Voxels {
+        Projecting::voxels(self)
+    }
+
+    fn views(&self) -> &Views {
+        ProjectingViews::views(self)
     }
 }

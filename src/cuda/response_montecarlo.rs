@@ -1,42 +1,42 @@
 //! The Monte Carlo of a ring's response on a CUDA device (`kernels/response_montecarlo.cu`; the definition is
 //! [`crate::montecarlo::ResponseTally`]). The tallies stay on the device; what leaves it are the elements above 0.
 
-use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaSlice, DeviceRepr};
 
+use super::backend::CudaBackend;
+use super::device::driver::{clear, copied, zeros};
 use super::device::pacing::Pace;
-use super::device::probe::guarded;
-use super::kernel::{Kernel, one_each};
+use super::error::CudaError;
+use super::kernel::one_each;
 use super::launches::montecarlo_crystals::Crystals;
 use super::launches::montecarlo_track::MaterialTables;
 use super::launches::response_montecarlo::{Functions, Kernels, Ring, Simulation};
-use super::{CudaBackend, CudaError};
 use crate::algebra::RingBasis;
-use crate::coded::PassedOn;
 use crate::montecarlo::{
-    FollowError, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTotals, RingDetector,
+    HistoryError, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTotals, RingDetector,
     TALLY_LIMIT, WEIGHT_UNITS, scale_above,
 };
 use crate::operator::{Misfit, OperatorError};
 use crate::random;
 use crate::task::Task;
 
-/// Threads of a block, as the kernel says.
+/// Threads of a block, as in the kernel.
 const THREADS_PER_BLOCK: u32 = 128;
-/// What a launch lasts.
+/// Duration of a launch.
 const LAUNCH_SECS: f64 = 0.04;
-/// Histories that are cut into launches together, so that the first launch on a device, a part of them, is a short one. After them it is
-/// seen whether the tallies have room for more.
+/// Histories that are cut into launches together, so that the first launch on a device, a part of them, is a short one. After
+/// them it is seen whether the tallies have room for more.
 const HISTORIES_TOGETHER: u64 = 1 << 24;
 /// Layers of modules that the kernel takes.
-const MOST_LAYERS: usize = 4;
+const MAX_LAYERS: usize = 4;
 
-/// What the kernel reads beside its figures.
+/// Tables of the kernel.
 struct Tables {
     turns: CudaSlice<f64>,
     num_cells: CudaSlice<i32>,
     first_cell: CudaSlice<i32>,
     values: CudaSlice<f32>,
-    undone: CudaSlice<u32>,
+    inverse_images: CudaSlice<u32>,
     per_mm: CudaSlice<f64>,
     squares: CudaSlice<f64>,
     cumulative: CudaSlice<f64>,
@@ -53,13 +53,13 @@ pub struct ResponseMonteCarlo<'a> {
     num_symmetries: usize,
     sums: CudaSlice<u32>,
     squares: CudaSlice<u32>,
-    /// Units of what is counted and of what is rejected as multiple, and how many are counted.
+    /// Units counted, units rejected as multiple, and number of counted histories.
     totals: CudaSlice<u64>,
     num_histories: u64,
 }
 
-/// What is above 0 of the tallies.
-struct Found {
+/// Statistics of the tallies above 0.
+struct TallyStatistics {
     lens: Vec<u32>,
     largest: u32,
     effective: f64,
@@ -77,13 +77,13 @@ impl<'a> ResponseMonteCarlo<'a> {
         part: ResponsePart,
         seed: u64,
     ) -> Result<Self, OperatorError> {
-        let (ring, cells) = (detector.ring(), basis.cells());
-        if ring.num_layers() > MOST_LAYERS {
-            return Err(Misfit::Layers(MOST_LAYERS).into());
+        let (ring, cells) = (&detector.ring, basis.cells());
+        if ring.num_layers() > MAX_LAYERS {
+            return Err(Misfit::Layers(MAX_LAYERS).into());
         }
         let num_tallies = part.basics.len() * ring.num_lors();
         let (values, _) = basis.table();
-        let material = detector.material();
+        let material = detector.material;
         let [squares, cumulative] = material.form_factors();
         let turns = (0..ring.num_modules).flat_map(|module| {
             let (sin, cos) = ring.module_angle_rad(module).sin_cos();
@@ -96,14 +96,13 @@ impl<'a> ResponseMonteCarlo<'a> {
             num_cells: backend.table(&ints(num_cells), 0)?,
             first_cell: backend.table(&ints(first_cell), 0)?,
             values: backend.table(values, 0.0)?,
-            undone: backend.table(&ring.undone_crystals(), 0)?,
-            per_mm: backend.table(material.table_per_mm().as_flattened(), 0.0)?,
+            inverse_images: backend.table(&ring.inverse_images(), 0)?,
+            per_mm: backend.table(material.per_mm.as_flattened(), 0.0)?,
             squares: backend.table(squares, 0.0)?,
             cumulative: backend.table(cumulative, 0.0)?,
         };
-        let zeros = |len: usize| guarded("reserve memory", || backend.stream.alloc_zeros::<u32>(len));
-        let (sums, squares) = (zeros(num_tallies)?, zeros(num_tallies)?);
-        let totals = guarded("reserve memory", || backend.stream.alloc_zeros::<u64>(3))?;
+        let stream = &backend.stream;
+        let (sums, squares, totals) = (zeros(stream, num_tallies)?, zeros(stream, num_tallies)?, zeros(stream, 3)?);
         Ok(Self {
             simulation: Simulation::new(detector, basis, &part, seed),
             kernels: Kernels::load(&backend.context)?,
@@ -122,12 +121,12 @@ impl<'a> ResponseMonteCarlo<'a> {
     fn follow(&mut self, num: u64, task: &Task) -> Result<(), OperatorError> {
         let Self { backend, kernels, pace, simulation, tables: t, sums, squares, totals, num_histories, .. } = self;
         let stream = &backend.stream;
-        let mut num_taken = guarded("reserve memory", || stream.alloc_zeros::<u64>(1))?;
+        let mut num_taken = zeros(stream, 1)?;
         // Threads take histories until none is left: as many as are resident at once.
-        let shape = resident(backend, &kernels.response)?;
+        let shape = kernels.response.resident_grid(&backend.info().limits, THREADS_PER_BLOCK)?;
         let begin = *num_histories;
         pace.run(backend, num as usize, task, |first, count| {
-            guarded("clear memory", || stream.memset_zeros(&mut num_taken))?;
+            clear(stream, &mut num_taken)?;
             let (first, count) = (begin + first as u64, count as u64);
             let end = first + count;
             kernels.response.launch(
@@ -138,7 +137,7 @@ impl<'a> ResponseMonteCarlo<'a> {
                 &t.num_cells,
                 &t.first_cell,
                 &t.values,
-                &t.undone,
+                &t.inverse_images,
                 &t.per_mm,
                 &t.squares,
                 &t.cumulative,
@@ -158,25 +157,27 @@ impl<'a> ResponseMonteCarlo<'a> {
 
     fn largest_sum(&self) -> Result<u32, CudaError> {
         let (stream, kernel, num) = (&self.backend.stream, &self.kernels.largest_sum, self.sums.len() as u64);
-        let mut largest = guarded("reserve memory", || stream.alloc_zeros::<u32>(1))?;
-        kernel.launch(stream, resident(self.backend, kernel)?, &self.sums, num, &mut largest)?;
+        let mut largest = zeros(stream, 1)?;
+        kernel.launch(
+            stream,
+            kernel.resident_grid(&self.backend.info().limits, THREADS_PER_BLOCK)?,
+            &self.sums,
+            num,
+            &mut largest,
+        )?;
         Ok(self.copied(&largest)?[0])
     }
 
     fn copied<T: DeviceRepr + Default + Clone>(&self, values: &CudaSlice<T>) -> Result<Vec<T>, CudaError> {
-        guarded("copy from the device", || {
-            let values = self.backend.stream.clone_dtoh(values)?;
-            self.backend.stream.synchronize()?;
-            Ok(values)
-        })
+        copied(&self.backend.stream, "copy from the device", values)
     }
 
-    fn found(&self) -> Result<Found, CudaError> {
+    fn tally_statistics(&self) -> Result<TallyStatistics, CudaError> {
         let stream = &self.backend.stream;
         let num_lors = self.simulation.num_lors;
-        let mut lens = guarded("reserve memory", || stream.alloc_zeros::<u32>(num_lors as usize))?;
-        let mut largest = guarded("reserve memory", || stream.alloc_zeros::<u32>(1))?;
-        let mut effective = guarded("reserve memory", || stream.alloc_zeros::<f64>(1))?;
+        let mut lens = zeros(stream, num_lors as usize)?;
+        let mut largest = zeros(stream, 1)?;
+        let mut effective = zeros(stream, 1)?;
         let num_basic = self.part.basics.len() as i32;
         self.kernels.count_elements.launch(
             stream,
@@ -190,12 +191,16 @@ impl<'a> ResponseMonteCarlo<'a> {
             &mut largest,
             &mut effective,
         )?;
-        Ok(Found { lens: self.copied(&lens)?, largest: self.copied(&largest)?[0], effective: self.copied(&effective)?[0] })
+        Ok(TallyStatistics {
+            lens: self.copied(&lens)?,
+            largest: self.copied(&largest)?[0],
+            effective: self.copied(&effective)?[0],
+        })
     }
 
     fn written(&self) -> Result<ResponseElements, CudaError> {
         let stream = &self.backend.stream;
-        let Found { lens, largest, .. } = self.found()?;
+        let TallyStatistics { lens, largest, .. } = self.tally_statistics()?;
         let mut first = Vec::with_capacity(lens.len() + 1);
         first.push(0u64);
         for len in lens {
@@ -203,7 +208,7 @@ impl<'a> ResponseMonteCarlo<'a> {
         }
         let num_elements = first[first.len() - 1] as usize;
         let of_device = self.backend.table(&first, 0)?;
-        let mut elements = guarded("reserve memory", || stream.alloc_zeros::<u32>(num_elements.max(1)))?;
+        let mut elements = zeros(stream, num_elements.max(1))?;
         let unit_mm3 = self.part.extent.mm3 / self.num_histories.max(1) as f64 / WEIGHT_UNITS;
         let scale_mm3 = scale_above(f64::from(largest) * unit_mm3);
         let unit = (unit_mm3 / f64::from(scale_mm3)) as f32;
@@ -218,12 +223,12 @@ impl<'a> ResponseMonteCarlo<'a> {
 
 impl Simulation {
     fn new(detector: &RingDetector, basis: &RingBasis, part: &ResponsePart, seed: u64) -> Self {
-        let (ring, cells, (values, _)) = (detector.ring(), basis.cells(), basis.table());
+        let (ring, cells, (values, _)) = (&detector.ring, basis.cells(), basis.table());
         let num_rings = cells.rings().map(|(num_cells, _)| num_cells.len());
         let (num_squares, squares_radius_mm) = cells.squares().unwrap_or_default();
         let ResponseExtent { radius_mm, heights_mm: [low_mm, high_mm], .. } = part.extent;
         let crystals: Vec<(Crystals, f64)> = detector.layers().map(|(head, front_mm)| (Crystals::new(head), front_mm)).collect();
-        // What is not there is never looked at.
+        // Missing layers are never read.
         let layer = |number: usize| crystals[number.min(crystals.len() - 1)];
         Self {
             ring: Ring {
@@ -249,7 +254,7 @@ impl Simulation {
                 first_basic: part.basics.start as i32,
                 num_basic: part.basics.len() as i32,
             },
-            tables: MaterialTables::new(detector.material()),
+            tables: MaterialTables::new(detector.material),
             extent_mm: [radius_mm, low_mm, high_mm],
             units: WEIGHT_UNITS,
             num_lors: ring.num_lors() as u64,
@@ -259,36 +264,23 @@ impl Simulation {
     }
 }
 
-/// As many blocks as are resident at once.
-fn resident(backend: &CudaBackend, kernel: &Kernel) -> Result<LaunchConfig, CudaError> {
-    let num_blocks = kernel.resident_blocks(THREADS_PER_BLOCK, 0)? * backend.info().limits.num_multiprocessors;
-    Ok(LaunchConfig { grid_dim: (num_blocks.max(1), 1, 1), block_dim: (THREADS_PER_BLOCK, 1, 1), shared_mem_bytes: 0 })
-}
-
-fn told(error: OperatorError) -> FollowError {
-    match error {
-        OperatorError::Stopped(stopped) => FollowError::Stopped(stopped),
-        error => FollowError::Device(PassedOn::of(&error)),
-    }
-}
-
 impl Response for ResponseMonteCarlo<'_> {
-    fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
+    fn add(&mut self, num: u64, task: &Task) -> Result<(), HistoryError> {
         let mut left = num;
         while left > 0 {
             let together = left.min(HISTORIES_TOGETHER);
-            self.follow(together, task).map_err(told)?;
-            if self.largest_sum().map_err(|error| told(error.into()))? >= TALLY_LIMIT {
-                return Err(FollowError::TallyFull);
+            self.follow(together, task)?;
+            if self.largest_sum()? >= TALLY_LIMIT {
+                return Err(HistoryError::TallyFull);
             }
             left -= together;
         }
         Ok(())
     }
 
-    fn statistics(&mut self) -> Result<ResponseStatistics, FollowError> {
-        let found = self.found().map_err(|error| told(error.into()))?;
-        let totals = self.copied(&self.totals).map_err(|error| told(error.into()))?;
+    fn statistics(&mut self) -> Result<ResponseStatistics, HistoryError> {
+        let found = self.tally_statistics()?;
+        let totals = self.copied(&self.totals)?;
         let totals = ResponseTotals {
             num_histories: self.num_histories,
             num_counted: totals[2],
@@ -300,8 +292,8 @@ impl Response for ResponseMonteCarlo<'_> {
         Ok(totals.statistics(self.num_symmetries))
     }
 
-    fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError> {
+    fn elements(&mut self, task: &Task) -> Result<ResponseElements, HistoryError> {
         task.check()?;
-        self.written().map_err(|error| told(error.into()))
+        Ok(self.written()?)
     }
 }

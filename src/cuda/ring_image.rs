@@ -1,10 +1,12 @@
-//! Functions on the grid of a ring as the basis of images on a CUDA device (`kernels/ring_basis.cu`; the definition is [`RingBasis`]).
+//! Functions on the grid of a ring as the basis of images on a CUDA device (`kernels/ring_basis.cu`; the definition is
+//! [`RingBasis`]).
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 
+use super::backend::{CudaArray, CudaBackend};
+use super::error::CudaError;
 use super::kernel::blocks;
 use super::launches::ring_basis::{Kernels, SliceNear};
-use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{BackendError, Host, Image, ImageSpace, RingBasis};
 use crate::data::Volume;
 use crate::geometry::Grid;
@@ -27,7 +29,7 @@ pub struct RingImage {
 }
 
 impl RingImage {
-    /// The tables of a basis.
+    /// Makes the tables of a basis.
     ///
     /// # Errors
     /// Device failure.

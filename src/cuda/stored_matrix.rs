@@ -1,12 +1,13 @@
-//! A stored matrix on a CUDA device (`kernels/stored_matrix.cuh`; the definition is [`crate::operator::StoredMatrix`]).
+//! A system matrix on a CUDA device (`kernels/stored_matrix.cuh`; the definition is [`crate::operator::StoredMatrix`]).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
 
+use super::backend::{CudaArray, CudaBackend};
+use super::error::CudaError;
 use super::kernel::one_each;
 use super::launches::stored_matrix::{Kernels, OfLines, Plan as PlanHead};
-use super::{CudaArray, CudaBackend, CudaError};
 use crate::algebra::{Data, Image};
 use crate::data::ResponseMatrix;
 use crate::operator::{
@@ -19,7 +20,7 @@ use crate::task::Task;
 /// Seed of the random order of lines.
 const ORDER_SEED: u64 = 2012;
 
-/// How kernels are made for a number of symmetries, as their files say.
+/// Kernels for a number of symmetries, as in their files.
 struct Variant {
     kernels: Kernels,
     /// Threads of a block of the fast pair.
@@ -40,13 +41,13 @@ fn variant(backend: &CudaBackend, num_symmetries: usize) -> Result<Variant, Cuda
 
 /// The elements that are on the device.
 #[derive(Default)]
-struct Held {
+struct LoadedElements {
     lines: Option<CudaSlice<u32>>,
     /// Places and values.
     functions: Option<(CudaSlice<u32>, CudaSlice<u16>)>,
 }
 
-/// A stored matrix. Images are `[basic][symmetry]`, data `[orbit][symmetry]`.
+/// A system matrix. Images are `[basic][symmetry]`, data `[orbit][symmetry]`.
 pub struct StoredMatrix {
     head: PlanHead,
     pairs: CrystalPairs,
@@ -59,16 +60,16 @@ pub struct StoredMatrix {
     matrix: Arc<ResponseMatrix>,
     columns: MatrixColumns,
     residence: Residence,
-    held: Mutex<Held>,
+    loaded: Mutex<LoadedElements>,
     variant: Variant,
     /// Places in a random order, made when first needed.
     order: Mutex<Option<CudaSlice<u32>>>,
-    /// Whether projections are made with the paper's layout too.
+    /// True if projections have the paper's layout too.
     by_lor: bool,
 }
 
 impl StoredMatrix {
-    /// The operator of a matrix; `num_central` basic functions, the first ones, are those of the two central slices.
+    /// Makes the operator of a matrix; `num_central` basic functions, the first ones, are those of the two central slices.
     ///
     /// # Errors
     /// Another number of symmetries than [`STORED_SYMMETRIES`], device failure.
@@ -111,7 +112,7 @@ impl StoredMatrix {
             matrix: Arc::clone(matrix),
             columns,
             residence,
-            held: Mutex::default(),
+            loaded: Mutex::default(),
             variant,
             order: Mutex::default(),
             by_lor: false,
@@ -124,35 +125,35 @@ impl StoredMatrix {
         Ok(new)
     }
 
-    /// Brings an order of the elements to the device, unless it is there; where only one has room the other leaves.
+    /// Copies an order of the elements to the device, unless the device has it; if only one has room it replaces the other.
     ///
     /// # Errors
     /// Device failure.
     pub fn load(&self, backend: &CudaBackend, order: MatrixOrder) -> Result<(), OperatorError> {
-        self.held(backend, order).map(drop)
+        self.loaded(backend, order).map(drop)
     }
 
-    fn held(&self, backend: &CudaBackend, order: MatrixOrder) -> Result<MutexGuard<'_, Held>, OperatorError> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+    fn loaded(&self, backend: &CudaBackend, order: MatrixOrder) -> Result<MutexGuard<'_, LoadedElements>, OperatorError> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         match order {
-            MatrixOrder::Lines if held.lines.is_none() => {
+            MatrixOrder::Lines if loaded.lines.is_none() => {
                 if self.residence == Residence::OneOrder {
-                    held.functions = None;
+                    loaded.functions = None;
                 }
-                held.lines = Some(backend.table(bytemuck::cast_slice(&self.matrix.elements), 0)?);
+                loaded.lines = Some(backend.table(bytemuck::cast_slice(&self.matrix.elements), 0)?);
             }
-            MatrixOrder::Functions if held.functions.is_none() => {
+            MatrixOrder::Functions if loaded.functions.is_none() => {
                 if self.residence == Residence::OneOrder {
-                    held.lines = None;
+                    loaded.lines = None;
                 }
-                held.functions = Some((backend.table(&self.columns.places, 0)?, backend.table(&self.columns.values, 0)?));
+                loaded.functions = Some((backend.table(&self.columns.places, 0)?, backend.table(&self.columns.values, 0)?));
             }
             _ => {}
         }
-        Ok(held)
+        Ok(loaded)
     }
 
-    /// Bytes that a call needs beside its arguments and the elements.
+    /// Returns the bytes of a call without its arguments and the elements.
     pub fn scratch_bytes_of(pairs: &CrystalPairs, accumulation: Accumulation) -> u64 {
         if accumulation == Accumulation::RandomCentralAtomic { 4 * pairs.len(Subset::ALL) as u64 } else { 0 }
     }
@@ -163,9 +164,9 @@ impl StoredMatrix {
         self
     }
 
-    /// What the kernels of lines read.
-    fn of_lines<'a>(&'a self, held: &'a Held) -> Result<OfLines<'a>, OperatorError> {
-        let elements = held.lines.as_ref().ok_or_else(not_loaded)?.as_view();
+    /// Returns the arguments of the kernels of lines.
+    fn of_lines<'a>(&'a self, loaded: &'a LoadedElements) -> Result<OfLines<'a>, OperatorError> {
+        let elements = loaded.lines.as_ref().ok_or_else(not_loaded)?.as_view();
         let [firsts, products, undone] = [&self.firsts, &self.products, &self.undone].map(CudaSlice::as_view);
         Ok(OfLines { lors: self.lors.as_view(), firsts, products, undone, first: self.first_of_lines.as_view(), elements })
     }
@@ -198,8 +199,8 @@ impl LinearOperator<CudaBackend> for StoredMatrix {
     ) -> Result<(), OperatorError> {
         check_lengths([x.len(), self.image_len()], [out.len(), self.pairs.len(subset)])?;
         task.check()?;
-        let held = self.held(backend, MatrixOrder::Lines)?;
-        let (stream, lines) = (&backend.stream, self.of_lines(&held)?);
+        let loaded = self.loaded(backend, MatrixOrder::Lines)?;
+        let (stream, lines) = (&backend.stream, self.of_lines(&loaded)?);
         let Variant { kernels, forward_threads, .. } = &self.variant;
         if self.by_lor {
             kernels.forward_by_lor.launch(stream, one_each(self.num_places()), &self.head, &lines, &x.0, &mut out.0)?;
@@ -224,8 +225,8 @@ impl LinearOperator<CudaBackend> for StoredMatrix {
         let Variant { kernels, gather_threads, .. } = &self.variant;
         let (stream, head, each_line) = (&backend.stream, &self.head, one_each(self.num_places()));
         if let Accumulation::Deterministic | Accumulation::Reload = accumulation {
-            let held = self.held(backend, MatrixOrder::Functions)?;
-            let Some((places, values)) = &held.functions else { return Err(not_loaded()) };
+            let loaded = self.loaded(backend, MatrixOrder::Functions)?;
+            let Some((places, values)) = &loaded.functions else { return Err(not_loaded()) };
             let (firsts, products, first, q, out) = (&self.firsts, &self.products, &self.first_of_functions, &q.0, &mut out.0);
             if accumulation == Accumulation::Deterministic {
                 let each_function = shape(self.head.num_basic as usize, *gather_threads);
@@ -237,8 +238,8 @@ impl LinearOperator<CudaBackend> for StoredMatrix {
             return Ok(());
         }
         backend.clear(out)?;
-        let held = self.held(backend, MatrixOrder::Lines)?;
-        let lines = self.of_lines(&held)?;
+        let loaded = self.loaded(backend, MatrixOrder::Lines)?;
+        let lines = self.of_lines(&loaded)?;
         match accumulation {
             Accumulation::NonAtomic => {
                 kernels.scatter_non_atomic.launch(stream, each_line, head, &lines, &q.0, &mut out.0)?;

@@ -1,4 +1,4 @@
-//! How much of the photon pairs the object takes away.
+//! Attenuation of photon pairs in the object.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ pub struct AttenuationMap {
     pub per_mm: Volume,
 }
 
-/// What is known of the attenuation in a list of events.
+/// Attenuation information of list-mode data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Attenuation {
     /// Nothing.
     #[default]
     Untold,
-    /// The factors that the list's files tell have it in them.
+    /// The factors of the list's files include it.
     InFactors,
     /// A map: the line between the middles of two crystals keeps exp(−∫ µ dl) of its photon pairs.
     Map(Arc<AttenuationMap>),
 }
 
 impl Attenuation {
-    /// The map, where there is one.
+    /// Returns the map, where there is one.
     pub fn map(&self) -> Option<&Arc<AttenuationMap>> {
         match self {
             Attenuation::Map(map) => Some(map),

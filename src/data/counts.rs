@@ -49,7 +49,7 @@ pub enum CountsError {
 coded!(CountsError);
 
 impl Counts {
-    /// Counts without corrections.
+    /// Returns counts without corrections.
     pub fn new(prompts: Michelogram) -> Self {
         Self { prompts, multiplicative: None, additive: None }
     }
@@ -67,7 +67,7 @@ impl Counts {
             let segments: Vec<_> = g.segments.iter().map(|s| s.num_axial_pos).collect();
             (g.num_views, g.num_tangential, segments)
         };
-        let words = |g: &ScanGeometry| {
+        let sampling_text = |g: &ScanGeometry| {
             format!(
                 "{} views × {} tangential positions × {} planes in {} segments",
                 g.num_views,
@@ -79,14 +79,14 @@ impl Counts {
         for (which, data) in [("multiplicative", &multiplicative), ("additive", &additive)] {
             let Some(data) = data else { continue };
             if sampling(&data.geometry) != sampling(self.geometry()) {
-                let (expected, found) = (words(self.geometry()), words(&data.geometry));
+                let (expected, found) = (sampling_text(self.geometry()), sampling_text(&data.geometry));
                 return Err(CountsError::Sampling { which, expected, found });
             }
         }
         Ok(Self { multiplicative, additive, ..self })
     }
 
-    /// Which LOR each bin is.
+    /// Returns the LOR of each bin.
     pub fn geometry(&self) -> &Arc<ScanGeometry> {
         &self.prompts.geometry
     }

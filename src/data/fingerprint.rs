@@ -1,4 +1,4 @@
-//! A number that tells what something was made of.
+//! A number that identifies inputs.
 
 use crate::data::volume::Volume;
 use crate::geometry::Grid;
@@ -7,8 +7,7 @@ use crate::geometry::Grid;
 const PRIME: u128 = (1 << 88) + 0x13b;
 const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 
-/// Takes numbers in, one after the other, and tells them from any others: FNV-1a of 64-bit words instead of bytes. It is the same in
-/// every run and on every machine.
+/// A hash of numbers in their order: FNV-1a of 64-bit words instead of bytes. It is the same in every run and on every machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u128);
 
@@ -54,7 +53,7 @@ impl Fingerprint {
         self.numbers(volume.as_slice());
     }
 
-    /// Its 32 digits.
+    /// Returns its 32 digits.
     pub fn digits(&self) -> String {
         format!("{:032x}", self.0)
     }
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_that_of_its_definition_and_tells_things_apart() {
+    fn it_follows_its_definition_and_distinguishes_inputs() {
         assert_eq!(of(|_| ()), "6c62272e07bb014262b821756295c58d");
         // One word of a byte is FNV-1a of that byte: the value of "a" in the draft.
         assert_eq!(of(|f| f.whole(u64::from(b'a'))), "d228cb696f1a8caf78912b704e4a8964");

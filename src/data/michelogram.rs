@@ -1,6 +1,5 @@
 //! Projection data of a cylindrical scanner.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -11,8 +10,8 @@ use crate::scanner::ScanGeometry;
 /// Values that are looked at together.
 const CHUNK: usize = 1 << 16;
 
-/// Projection data: one value per bin, stored `[view][tangential_pos][plane]` with planes contiguous, whatever the
-/// order in a file was. Counts are shared, never copied, when a michelogram is cloned.
+/// Projection data: one value per bin, stored `[view][tangential_pos][plane]` with planes contiguous, independent of the order in
+/// a file. Counts are shared, never copied, when a michelogram is cloned.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -30,7 +29,7 @@ const CHUNK: usize = 1 << 16;
 pub struct Michelogram {
     /// Which LOR each bin is.
     pub geometry: Arc<ScanGeometry>,
-    /// The values, `geometry.num_bins()` of them; none where they are elsewhere ([`Michelogram::elsewhere`]).
+    /// The values, `geometry.num_bins()` of them; none if they are on a remote host ([`Michelogram::elsewhere`]).
     pub counts: Arc<Vec<f32>>,
 }
 
@@ -51,7 +50,7 @@ pub enum MichelogramError {
 coded!(MichelogramError);
 
 impl Michelogram {
-    /// Projection data from values in storage order.
+    /// Returns projection data of values in storage order.
     ///
     /// # Errors
     /// The number of values is not the number of bins.
@@ -63,29 +62,23 @@ impl Michelogram {
         Ok(Self { geometry, counts: Arc::new(counts) })
     }
 
-    /// Projection data whose values are on another machine, where they are reconstructed: nothing can be computed of it here.
+    /// Returns projection data with values on a remote host, which reconstructs them: nothing local can use the values.
     pub fn elsewhere(geometry: Arc<ScanGeometry>) -> Self {
         Self { geometry, counts: Arc::default() }
     }
 
-    /// Whether the values are on another machine.
-    pub fn is_elsewhere(&self) -> bool {
+    /// Returns true if the values are on a remote host.
+    pub fn is_remote(&self) -> bool {
         self.counts.is_empty() && self.geometry.num_bins() > 0
     }
 
-    /// Where the values of a view lie in [`Michelogram::counts`].
-    pub fn view_range(&self, view: usize) -> Range<usize> {
-        let per_view = self.geometry.num_tangential * self.geometry.num_planes();
-        view * per_view..(view + 1) * per_view
-    }
-
-    /// Sum over all bins.
+    /// Returns the sum over all bins.
     pub fn total(&self) -> f64 {
         let sums = self.counts.par_chunks(CHUNK).map(|chunk| chunk.iter().map(|&v| f64::from(v)).sum::<f64>());
         sums.collect::<Vec<f64>>().into_iter().sum()
     }
 
-    /// Storage index and value of the first bin that is negative or not a finite number.
+    /// Returns the storage index and value of the first bin that is negative or not a finite number.
     pub fn first_unusable_bin(&self) -> Option<(usize, f32)> {
         let is_usable = |v: f32| v.is_finite() & (v >= 0.0);
         // There may be tens of millions: a chunk is looked through without a branch for each value.
@@ -95,7 +88,7 @@ impl Michelogram {
         Some((index, self.counts[index]))
     }
 
-    /// View, tangential position and plane of a storage index.
+    /// Returns the view, tangential position and plane of a storage index.
     pub fn bin_of_index(&self, index: usize) -> (usize, usize, usize) {
         let planes = self.geometry.num_planes();
         let transaxial = index / planes;

@@ -1,4 +1,4 @@
-//! What is measured and what is reconstructed: volumes, michelograms, EPRI sweeps, tubes of response, regions of interest, studies.
+//! Measured data and reconstructed images: volumes, michelograms, EPRI sweeps, tubes of response, regions of interest, studies.
 
 mod attenuation;
 mod counts;
@@ -23,10 +23,10 @@ mod volume;
 pub use attenuation::{Attenuation, AttenuationMap};
 pub use counts::{Counts, CountsError};
 pub use events::chunk::{
-    EventChunk, Events, LIGHT_MM_PER_PS, ListMetadata, ListSampling, PairEfficiency, TofException, TofFacts, tof_mm,
+    EventChunk, Events, LIGHT_MM_PER_PS, ListMetadata, ListSampling, PairEfficiency, TofException, TofMeasurement, tof_mm,
 };
 pub use events::count_rates::CountRates;
-pub use events::frames::{Frames, frame_ms, frame_words};
+pub use events::frames::{Frames, frame_ms, frame_text};
 pub use events::histogram::EventHistogram;
 pub use events::list::{EventList, EventNumbers};
 pub use events::scan_time::{FrameTime, ScanTime, middle_ms, moved_limits};
@@ -42,10 +42,10 @@ pub use rois::mask::{RoiMask, RoiSums};
 pub use rois::masked::MaskedRois;
 pub use rois::oblique::CutPlane;
 pub use rois::outline::CutLine;
-pub use rois::roi::{ActivityRatioError, Roi, RoiRole, checked_activity_ratio};
+pub use rois::roi::{ActivityRatioError, Roi, RoiRole, validate_activity_ratio};
 pub use rois::shape::{RoiPlane, RoiShape};
 pub use study::Study;
 pub use super_lors::{SharingDeviation, SuperLorError, SuperLors};
-pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepFacts, SweepKind, SweepSpace};
+pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace};
 pub use tubes::{SharedTubes, TubeSampling, TubeSet, TubeSetError, TubesMade};
 pub use volume::{Extremes, NotFinite, Unit, ValueScale, Volume};

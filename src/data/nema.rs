@@ -15,10 +15,10 @@ pub const BODY_FRONT_MM: f64 = 147.0;
 pub const BODY_BACK_MM: f64 = 77.0;
 /// Distance of those centres from the middle, mm.
 pub const BODY_SHOULDER_MM: f64 = 70.0;
-/// How high the widest place of the cavity lies, mm.
+/// Height of the widest part of the cavity, mm.
 pub const BODY_MIDDLE_MM: f64 = -35.0;
 
-/// Whether a place (x, up) lies in the cavity.
+/// Returns true if a position (x, up) lies in the cavity.
 pub fn is_in_body([x, up]: [f64; 2]) -> bool {
     let above = up - BODY_MIDDLE_MM;
     if above >= 0.0 {
@@ -27,13 +27,13 @@ pub fn is_in_body([x, up]: [f64; 2]) -> bool {
     (x.abs() <= BODY_SHOULDER_MM && above >= -BODY_BACK_MM) || (x.abs() - BODY_SHOULDER_MM).hypot(above) <= BODY_BACK_MM
 }
 
-/// Area of the cavity in a slice, mm².
+/// Returns the area of the cavity in a slice, mm².
 pub fn body_area_mm2() -> f64 {
     let half_discs = 0.5 * std::f64::consts::PI * (BODY_FRONT_MM.powi(2) + BODY_BACK_MM.powi(2));
     half_discs + 2.0 * BODY_SHOULDER_MM * BODY_BACK_MM
 }
 
-/// How high the centroid of that area lies, mm: half a disc's lies 4 r / 3π from its diameter.
+/// Returns the height of the centroid of that area, mm: half a disc's lies 4 r / 3π from its diameter.
 pub fn body_centroid_mm() -> f64 {
     let front = 2.0 / 3.0 * BODY_FRONT_MM.powi(3);
     let back = 2.0 / 3.0 * BODY_BACK_MM.powi(3) + BODY_SHOULDER_MM * BODY_BACK_MM.powi(2);

@@ -1,7 +1,7 @@
-//! The image-quality phantom of NEMA NU 4 (small animals): its sizes, for those who make it and those who measure it.
+//! Dimensions of the image-quality phantom of NEMA NU 4 (small animals), for its simulation and its analysis.
 //!
-//! Dimensions as in the public implementations of NU 4-2008: a cylinder with a chamber, into one end of which two cold cylinders
-//! reach, and beyond its other end a solid part with five hot rods.
+//! Dimensions as in the public implementations of NU 4-2008: a cylinder with a chamber. Two cold cylinders reach into one end of
+//! the chamber; beyond its other end is a solid part with five hot rods.
 
 /// Radius of the chamber, mm.
 pub const CHAMBER_RADIUS_MM: f64 = 15.0;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What was read; all `None` for a simulation.
+/// Input files; all `None` for a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Origin {
     /// The measured data: projection data or a sweep.
@@ -11,8 +11,8 @@ pub struct Origin {
     pub multiplicative: Option<PathBuf>,
     /// Expected background of each bin.
     pub additive: Option<PathBuf>,
-    /// Whether the background was divided by the factors in its file (STIR's convention).
+    /// True if the background was divided by the factors in its file (STIR's convention).
     pub additive_inside: bool,
-    /// The reference spectrum of a continuous-wave sweep, where it has a file of its own.
+    /// The reference spectrum of a continuous-wave sweep, if it has a separate file.
     pub reference: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::coded::Coded;
+use crate::coded::coded;
 use crate::scanner::CrystalRing;
 
 /// A histogram over the lines of response of a ring.
@@ -26,14 +26,10 @@ pub struct PairCountsError {
     pub found: usize,
 }
 
-impl Coded for PairCountsError {
-    fn code(&self) -> &'static str {
-        "pairs.wrong-number"
-    }
-}
+coded!(PairCountsError = "pairs.wrong-number");
 
 impl PairCounts {
-    /// Counts of a ring.
+    /// Returns counts of a ring.
     ///
     /// # Errors
     /// Another number of them than it has lines of response.
@@ -44,7 +40,7 @@ impl PairCounts {
         Ok(Self { ring, counts: Arc::new(counts) })
     }
 
-    /// All counts together.
+    /// Returns all counts together.
     pub fn total(&self) -> f64 {
         self.counts.iter().map(|&count| f64::from(count)).sum()
     }

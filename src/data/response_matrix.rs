@@ -1,7 +1,7 @@
-//! A stored system matrix: the response of a ring of crystals to the basic functions of an image.
+//! System matrix: the response of a crystal ring to the basic functions of an image.
 //!
-//! The elements of a line of response l lie together: A(l, b) for the basic functions b that it sees. All other elements follow by
-//! symmetry, A(g l, g b) = A(l, b).
+//! The elements of a line of response l are contiguous: A(l, b) for the basic functions b that it crosses. All other elements
+//! follow by symmetry, A(g l, g b) = A(l, b).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::coded::coded;
 use crate::geometry::LENGTHS_MM;
 use crate::scanner::CrystalRing;
 
-/// What the functions of an image are.
+/// Kind of the basis functions of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_basis)]
@@ -25,7 +25,7 @@ pub enum BasisKind {
 }
 
 impl BasisKind {
-    /// The functions in words.
+    /// Returns the functions in words.
     pub fn text(self) -> &'static str {
         match self {
             Self::Blobs => "blobs",
@@ -43,17 +43,17 @@ fn not_a_basis(text: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BasisSettings {
-    /// What they are.
+    /// Kind of the functions.
     pub kind: BasisKind,
     /// Width of the cells, mm.
     pub spacing_mm: f64,
-    /// Radius (of cubes half a side) and half the length of what they fill, mm.
+    /// Radius (for cubes half a side) and half length of the filled region, mm.
     pub radius_mm: f64,
     /// See `radius_mm`.
     pub half_length_mm: f64,
 }
 
-/// How a matrix was simulated.
+/// Simulation of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatrixMade {
@@ -74,75 +74,75 @@ pub struct MatrixMade {
 }
 
 /// An element: 17 bits of the basic function's number and 15 of its value, a positive number with 5 bits of exponent and 10 of
-/// mantissa, so that it is within 2⁻¹¹ of what it stands for. Its values are below 2; the matrix has a scale.
+/// mantissa, with a relative error of at most 2⁻¹¹. Its values are below 2; the matrix has a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct MatrixElement(u32);
 
-/// Bits of the value, and what is below its last bit in an f32.
+/// Bits of the value, and bits below its last one in an f32.
 const VALUE_BITS: u32 = 15;
 const BELOW: u32 = 13;
-/// The f32 that a value of 0 bits stands for: 2⁻³¹.
+/// The f32 of a value of 0 bits: 2⁻³¹.
 const LEAST: u32 = (127 - 31) << 23;
 
 impl MatrixElement {
-    /// Basic functions that an element can tell apart.
+    /// Maximum number of basic functions.
     pub const MAX_BASIC: usize = 1 << (32 - VALUE_BITS);
 
-    /// An element; a value from 0 to below 2, what is too small being taken as the least there is.
+    /// Returns an element with a value from 0 to below 2; too small values become the smallest one.
     pub fn new(basic: usize, value: f32) -> Self {
         let rounded = value.to_bits() + (1 << (BELOW - 1));
         let code = (rounded.max(LEAST) - LEAST) >> BELOW;
         Self((basic as u32) << VALUE_BITS | code.min((1 << VALUE_BITS) - 1))
     }
 
-    /// The same with its value halved so often; what becomes too small is taken as the least there is.
+    /// Returns the same with its value halved so often; what becomes too small is taken as the least there is.
     pub fn halved(self, times: u32) -> Self {
         let bits = u32::from(self.value_bits()).saturating_sub(times << (f32::MANTISSA_DIGITS - 1 - BELOW));
         Self(self.0 >> VALUE_BITS << VALUE_BITS | bits)
     }
 
-    /// The basic function.
+    /// Returns the basic function.
     #[inline(always)]
     pub fn basic(self) -> usize {
         (self.0 >> VALUE_BITS) as usize
     }
 
-    /// The bits of its value.
+    /// Returns the bits of its value.
     #[inline(always)]
     pub fn value_bits(self) -> u16 {
         (self.0 & ((1 << VALUE_BITS) - 1)) as u16
     }
 
-    /// Its value.
+    /// Returns its value.
     #[inline(always)]
     pub fn value(self) -> f32 {
         Self::value_of(self.value_bits())
     }
 
-    /// The value of these bits.
+    /// Returns the value of these bits.
     #[inline(always)]
     pub fn value_of(bits: u16) -> f32 {
         f32::from_bits(LEAST + (u32::from(bits) << BELOW))
     }
 }
 
-/// A stored matrix.
+/// A system matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResponseMatrix {
     /// Name of the ring.
     pub scanner: String,
     /// Functions of the image.
     pub basis: BasisSettings,
-    /// How many of them are basic.
+    /// Number of basic functions.
     pub num_basic: usize,
-    /// What the values of elements are multiplied by, mm³.
+    /// Scale of the values of elements, mm³.
     pub scale_mm3: f32,
     /// Where the elements of each line of response begin, and how many there are in all.
     pub first: Arc<Vec<u64>>,
     /// The elements, those of a line of response in the order of the basic functions.
     pub elements: Arc<Vec<MatrixElement>>,
-    /// How it was simulated, where that is known.
+    /// Its simulation, if known.
     pub made: Option<MatrixMade>,
 }
 
@@ -158,11 +158,11 @@ pub enum MatrixError {
         /// That of the counts.
         counted: String,
     },
-    /// More basic functions than an element can tell apart.
-    #[error("a matrix has 1 to {most} basic functions, not {0}", most = MatrixElement::MAX_BASIC)]
+    /// More basic functions than an element supports.
+    #[error("a matrix has 1 to {max} basic functions, not {0}", max = MatrixElement::MAX_BASIC)]
     NumBasic(usize),
-    /// Functions of which there would be more than an element can tell apart.
-    #[error("invalid basis: expected lengths in mm, the cylinder at most {most} times the spacing", most = MatrixElement::MAX_BASIC)]
+    /// A basis with more functions than an element supports.
+    #[error("invalid basis: expected lengths in mm, the cylinder at most {max} times the spacing", max = MatrixElement::MAX_BASIC)]
     Basis,
     /// Rows that are not those of the ring.
     #[error("the matrix has {found} lines of response where {scanner} has {expected}")]
@@ -184,7 +184,7 @@ pub enum MatrixError {
         index: usize,
         /// Its basic function.
         basic: usize,
-        /// How many there are.
+        /// Number of basic functions.
         num_basic: usize,
     },
     /// The scale.
@@ -198,7 +198,7 @@ impl ResponseMatrix {
     /// Checks a matrix of a ring.
     ///
     /// # Errors
-    /// Rows or elements that cannot be.
+    /// Invalid rows or elements.
     pub fn validate(self, ring: &CrystalRing) -> Result<Self, MatrixError> {
         if !(1..=MatrixElement::MAX_BASIC).contains(&self.num_basic) {
             return Err(MatrixError::NumBasic(self.num_basic));
@@ -228,10 +228,10 @@ impl ResponseMatrix {
         Ok(self)
     }
 
-    /// Whether it goes with counts of a ring.
+    /// Checks that it matches the counts of a ring.
     ///
     /// # Errors
-    /// It is the matrix of another one.
+    /// It is the matrix of another ring.
     pub fn fits(&self, ring: &CrystalRing) -> Result<(), MatrixError> {
         if self.scanner == ring.name {
             return Ok(());
@@ -239,7 +239,7 @@ impl ResponseMatrix {
         Err(MatrixError::Scanner { scanner: self.scanner.clone(), counted: ring.name.clone() })
     }
 
-    /// The elements of a line of response.
+    /// Returns the elements of a line of response.
     pub fn row(&self, lor: usize) -> &[MatrixElement] {
         &self.elements[self.first[lor] as usize..self.first[lor + 1] as usize]
     }

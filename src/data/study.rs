@@ -1,4 +1,4 @@
-//! A study: what was measured, with its name, its source and what is known beside it.
+//! A study: measured data, with name, source and further information.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use crate::data::origin::Origin;
 use crate::data::rois::roi::Roi;
 use crate::data::volume::Volume;
 
-/// What was measured (`M`: [`Counts`](crate::data::counts::Counts), [`Sweep`](crate::data::sweep::Sweep)), with all that does not depend on its kind.
+/// Measured data (`M`: [`Counts`](crate::data::counts::Counts), [`Sweep`](crate::data::sweep::Sweep)), with information that is
+/// independent of their kind.
 ///
 /// ```
 /// use tomoscope::data::{Notice, Study};
@@ -29,14 +30,14 @@ pub struct Study<M> {
     pub truth: Option<Arc<Volume>>,
     /// Regions that come with the study (phantoms).
     pub rois: Vec<Roi>,
-    /// What the user should know about the data.
+    /// Notices about the data for the user.
     pub notices: Vec<Notice>,
     /// Number of the study on the remote host; `None` where its data are on this machine.
     pub remote_id: Option<u64>,
 }
 
 impl<M> Study<M> {
-    /// Data of this name, of which nothing else is known.
+    /// Returns data with this name and nothing else.
     pub fn new(title: impl Into<String>, measured: M) -> Self {
         Self {
             title: title.into(),
@@ -49,7 +50,7 @@ impl<M> Study<M> {
         }
     }
 
-    /// The same study with its data in another form.
+    /// Returns the same study with its data in another form.
     pub fn map<N>(self, form: impl FnOnce(M) -> N) -> Study<N> {
         let Self { title, origin, measured, truth, rois, notices, remote_id } = self;
         Study { title, origin, measured: form(measured), truth, rois, notices, remote_id }

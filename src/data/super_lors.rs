@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coded::coded;
 
-/// How many tubes share one.
+/// Number of tubes that share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuperLors {
@@ -19,7 +19,7 @@ pub struct SuperLors {
     pub along: usize,
 }
 
-/// Why tubes cannot be shared so.
+/// Reason for which tubes are not shared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "super-lors.")]
 pub enum SuperLorError {
@@ -35,7 +35,7 @@ pub enum SuperLorError {
     /// Crystal pairs that are not those of the tubes.
     #[error("{found} numbers of crystal pairs were given for {expected} tubes")]
     Pairs {
-        /// How many tubes there are.
+        /// Number of tubes.
         expected: usize,
         /// Numbers given.
         found: usize,
@@ -44,8 +44,8 @@ pub enum SuperLorError {
 
 coded!(SuperLorError);
 
-/// How far shared tubes are from single ones: √(Σ (shared − single)² / Σ single²) over coefficients. Of tubes from a simulation it
-/// contains the noise of the single ones.
+/// Deviation of shared tubes from single ones: √(Σ (shared − single)² / Σ single²) over coefficients. For simulated tubes it
+/// includes the noise of the single ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharingDeviation {
@@ -60,14 +60,14 @@ impl SuperLors {
     /// Every tube stays its own.
     pub const NONE: SuperLors = SuperLors { radial: 1, ring_differences: 1, along: 1 };
 
-    /// So many of each.
+    /// Returns these numbers.
     ///
     /// # Errors
     /// A 0, an even number along the line.
     pub fn new(radial: usize, ring_differences: usize, along: usize) -> Result<Self, SuperLorError> {
         let numbers = Self { radial, ring_differences, along };
-        let can_be = radial > 0 && ring_differences > 0 && along % 2 == 1;
-        if can_be { Ok(numbers) } else { Err(SuperLorError::Numbers(numbers)) }
+        let is_valid = radial > 0 && ring_differences > 0 && along % 2 == 1;
+        if is_valid { Ok(numbers) } else { Err(SuperLorError::Numbers(numbers)) }
     }
 }
 

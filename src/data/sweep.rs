@@ -1,9 +1,9 @@
 //! An EPRI sweep: projections of a paramagnetic object along gradient directions, as they arrive.
 //!
-//! A projection p(t) along the unit vector n is the integral of the object over the planes x·n = t, in mm: measured as it is
-//! (pulse), or as the first derivative of its convolution with the line shape of the probe (continuous wave). Where all
-//! gradients lie in one plane the sweep is two-dimensional: what it is an image of is the object summed up across that plane,
-//! and p(t) is that image's integral over the lines x·n = t.
+//! A projection p(t) along the unit vector n is the integral of the object over the planes x·n = t, in mm: measured directly
+//! (pulse), or as the first derivative of its convolution with the line shape of the probe (continuous wave). If all gradients
+//! lie in one plane the sweep is two-dimensional: its image is the object summed across that plane, and p(t) is that image's
+//! integral over the lines x·n = t.
 
 use std::f64::consts::{PI, TAU};
 use std::fmt;
@@ -26,14 +26,14 @@ pub enum GradientAxis {
 }
 
 impl GradientAxis {
-    /// Its name for people and in files.
+    /// Returns its name for people and in files.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// What a sweep is an image of. Its reader decides, by what the file says or by all directions that it lists: the first few
-/// projections of a volume may lie in one plane too.
+/// Space of a sweep's image. Its reader decides, by the file or by all its directions: the first few projections of a volume may
+/// lie in one plane too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SweepSpace {
     /// A volume: directions fill a half sphere, weights are solid angles.
@@ -45,12 +45,12 @@ pub enum SweepSpace {
 }
 
 impl SweepSpace {
-    /// Whether it is a single slice.
+    /// Returns true for a single slice.
     pub fn is_slice(self) -> bool {
         matches!(self, SweepSpace::Slice(_))
     }
 
-    /// What the weights of a whole sweep add up to: 2π, the half sphere, or π, the half circle.
+    /// Returns the sum of the weights of a whole sweep: 2π, the half sphere, or π, the half circle.
     pub fn whole_weight(self) -> f64 {
         match self {
             SweepSpace::Volume => TAU,
@@ -72,11 +72,11 @@ impl fmt::Display for SweepSpace {
 /// One complete projection.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Projection {
-    /// Unit vector n along which t grows. In continuous-wave data it points against the gradient: spins at x resonate at
-    /// the field B with B + gradient · x = const, so that a higher field shows what lies farther down the gradient.
+    /// Unit vector n along which t grows. In continuous-wave data it points against the gradient: spins at x resonate at the
+    /// field B with B + gradient · x = const, so that a higher field shows points farther down the gradient.
     pub direction: Direction,
-    /// Part of all directions that it stands for: a solid angle of the half sphere, in two dimensions an angle of the half
-    /// circle. Those of a whole sweep add up to [`SweepSpace::whole_weight`].
+    /// Its part of all directions: a solid angle of the half sphere, in two dimensions an angle of the half circle. The weights
+    /// of a whole sweep add up to [`SweepSpace::whole_weight`].
     pub weight: f64,
     /// Samples along t, [`Sweep::num_points`] of them.
     #[serde(serialize_with = "write_values", deserialize_with = "read_values")]
@@ -93,7 +93,7 @@ fn read_values<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Arc<
 }
 
 impl Projection {
-    /// Whether every sample is exactly zero: what stands in a file that was allocated before it is measured.
+    /// Returns true if every sample is exactly zero, as in a file that was allocated before the measurement.
     pub fn is_zero(&self) -> bool {
         self.values.iter().all(|&value| value == 0.0)
     }
@@ -109,7 +109,7 @@ pub struct ReferenceSpectrum {
     pub step_mt: f64,
 }
 
-/// What a projection's samples are.
+/// Kind of a projection's samples.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum SweepKind {
     /// Plane integrals.
@@ -125,9 +125,9 @@ pub enum SweepKind {
     },
 }
 
-/// What a sweep's file tells beside what is needed.
+/// Further information in a sweep's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct SweepFacts {
+pub struct SweepMetadata {
     /// Side of the image that the acquisition was planned for, mm.
     pub field_of_view_mm: Option<f64>,
     /// Of complex spectra: how they were made real.
@@ -139,14 +139,14 @@ pub struct SweepFacts {
 pub struct Phase {
     /// The angle, degrees.
     pub degrees: f64,
-    /// Whether it was found from the data, not asked for.
+    /// True if it was found from the data, not set by the user.
     pub is_automatic: bool,
     /// Part of the energy that is left in the imaginary parts, 0 … 1.
     pub remainder: f64,
 }
 
 impl Phase {
-    /// It in words, as a clause.
+    /// Returns it as a clause.
     pub fn text(&self) -> String {
         let how = if self.is_automatic { "found from the data" } else { "as asked for" };
         format!(
@@ -160,9 +160,9 @@ impl Phase {
 /// Projections of an object, complete or still being acquired.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Sweep {
-    /// What the samples are.
+    /// Kind of the samples.
     pub kind: SweepKind,
-    /// What it is an image of.
+    /// Space of the image.
     pub space: SweepSpace,
     /// Samples of a projection.
     pub num_points: usize,
@@ -172,56 +172,46 @@ pub struct Sweep {
     pub centre: f64,
     /// The complete projections, in the order of acquisition.
     pub projections: Vec<Projection>,
-    /// How many there will be; `None` where nobody knows.
+    /// Expected number of projections; `None` if unknown.
     pub num_expected: Option<usize>,
-    /// Time that the acquisition of one takes, where it is known.
+    /// Acquisition time of a projection, if known.
     pub secs_per_projection: Option<f64>,
-    /// What else its file tells.
-    pub facts: SweepFacts,
+    /// Further information of its file.
+    pub facts: SweepMetadata,
 }
 
 impl Sweep {
-    /// The same without its projections, which it then expects as many of as it had.
+    /// Returns the same without its projections, which it then expects as many of as it had.
     pub fn without_projections(&self) -> Self {
-        Self {
-            kind: self.kind.clone(),
-            space: self.space,
-            num_points: self.num_points,
-            step_mm: self.step_mm,
-            centre: self.centre,
-            projections: Vec::new(),
-            num_expected: Some(self.projections.len()),
-            secs_per_projection: self.secs_per_projection,
-            facts: self.facts,
-        }
+        Self { projections: Vec::new(), num_expected: Some(self.projections.len()), ..self.clone() }
     }
 
-    /// Whether its projections are first-derivative spectra.
+    /// Returns true for first-derivative spectra.
     pub fn is_continuous_wave(&self) -> bool {
         matches!(self.kind, SweepKind::ContinuousWave { .. })
     }
 
-    /// Number of complete projections.
+    /// Returns the number of complete projections.
     pub fn num_complete(&self) -> usize {
         self.projections.len()
     }
 
-    /// Sum of the weights of the complete projections; [`SweepSpace::whole_weight`] for a whole sweep.
+    /// Returns the sum of the weights of the complete projections; [`SweepSpace::whole_weight`] for a whole sweep.
     pub fn total_weight(&self) -> f64 {
         self.projections.iter().map(|projection| projection.weight).sum()
     }
 
-    /// Part of all directions that the complete projections stand for.
+    /// Returns the part of all directions that the complete projections cover.
     pub fn cover(&self) -> f64 {
         self.total_weight() / self.space.whole_weight()
     }
 
-    /// Length along t that the samples stand for, mm.
+    /// Returns the length along t that the samples cover, mm.
     pub fn extent_mm(&self) -> f64 {
         self.num_points as f64 * self.step_mm
     }
 
-    /// Largest |t| that is sampled on both sides, mm.
+    /// Returns the largest |t| that is sampled on both sides, mm.
     pub fn half_extent_mm(&self) -> f64 {
         self.centre.min(self.num_points as f64 - 1.0 - self.centre) * self.step_mm
     }

@@ -1,5 +1,5 @@
-//! Quasi-symmetries: lines that meet the crystals nearly alike share one tube of response, a super-LOR (Herraiz et al. 2010,
-//! figure 1: "LORs with a very similar angle to the crystals have a very similar probability distribution").
+//! Quasi-symmetries: lines with nearly the same angle to the crystals share one tube of response, a super-LOR (Herraiz et al.
+//! 2010, figure 1: "LORs with a very similar angle to the crystals have a very similar probability distribution").
 //!
 //! Neighbouring distances from the axis and neighbouring ring differences make a group, counted from 0. With w the number of
 //! crystal pairs of each of its tubes T, all of them become
@@ -8,13 +8,12 @@
 //! M = Σ w T / Σ w      and, along the line,      M[a] ← mean of M[a − h ..= a + h]
 //! ```
 //!
-//! the running mean over 2h + 1 samples being taken between the first and the last row in which the group has anything, and
-//! scaled to keep the sum of all. What the bins of a group count of an even object is thus kept, not what each of its bins does:
-//! for VrPET the single tubes' own sums, put on the shared shape, came out farther from the tubes of endless simulation (by 0.1 to
-//! 1 % RMS), as each of them has its own noise.
+//! The running mean over 2h + 1 samples extends between the first and the last row with a value of the group, and is scaled to
+//! keep the sum of all. This keeps the counts of a group for an even object, not those of each of its bins. For VrPET the single
+//! tubes' own sums, applied to the shared shape, came out farther from the tubes of an endless simulation (by 0.1 to 1 % RMS),
+//! since each of them has its own noise.
 //!
-//! Unlike the symmetries of rotation and reflection this is an approximation: [`SuperLors::deviation`] tells how far the tubes
-//! move.
+//! Unlike the symmetries of rotation and reflection this is an approximation: [`SuperLors::deviation`] returns its error.
 
 use crate::data::super_lors::{SharingDeviation, SuperLorError, SuperLors};
 use crate::data::tubes::TubeSet;
@@ -47,7 +46,7 @@ impl SuperLors {
         Ok(TubeSet { coefficients: coefficients.into(), ..tubes.clone() })
     }
 
-    /// The tube that some share.
+    /// Returns the tube that some share.
     fn mean_of(&self, tubes: &TubeSet, members: &[usize], num_pairs: &[f64]) -> Vec<f32> {
         let len = tubes.sampling.tube_len();
         let total: f64 = members.iter().map(|tube| num_pairs[*tube]).sum();
@@ -63,7 +62,7 @@ impl SuperLors {
         smooth_along(&mean, row_len, self.along / 2).into_iter().map(|value| value as f32).collect()
     }
 
-    /// How far tubes that were shared so are from the single ones.
+    /// Returns the deviation of shared tubes from the single ones.
     pub fn deviation(&self, single: &TubeSet, shared: &TubeSet) -> SharingDeviation {
         let sampling = &single.sampling;
         let sums_of = |is_edge: bool| {
@@ -79,7 +78,7 @@ impl SuperLors {
         SharingDeviation { inner_percent: sums_of(false), edge_percent: sums_of(true) }
     }
 
-    /// The groups of so many distances from the axis and ring differences.
+    /// Returns the groups of these distances from the axis and ring differences.
     pub(crate) fn groups(self, num_radial: usize, num_ring_differences: usize) -> impl Iterator<Item = Group> {
         let ranges = |num: usize, size: usize| (0..num).step_by(size).map(move |first| [first, (first + size).min(num)]);
         ranges(num_radial, self.radial).flat_map(move |radial| {
@@ -100,15 +99,15 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Distance and ring difference of each.
+    /// Returns the distance and ring difference of each.
     pub(crate) fn members(self) -> impl Iterator<Item = [usize; 2]> {
         let [first, end] = self.differences;
         (self.radial[0]..self.radial[1]).flat_map(move |radial| (first..end).map(move |difference| [radial, difference]))
     }
 }
 
-/// The running mean over rows up to `reach` away on either side, between the first row and the last that is not zero; the sum
-/// of all stays.
+/// Returns the running mean over rows up to `reach` away on either side, between the first row and the last that is not zero; the
+/// sum of all stays.
 fn smooth_along(tube: &[f64], row_len: usize, reach: usize) -> Vec<f64> {
     let is_there = |row: &[f64]| row.iter().any(|value| *value > 0.0);
     let rows: Vec<&[f64]> = tube.chunks_exact(row_len).collect();
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_shared_is_refused() {
+    fn invalid_sharing_is_refused() {
         assert!(matches!(SuperLors::new(0, 2, 1), Err(SuperLorError::Numbers(_))));
         assert!(matches!(SuperLors::new(2, 0, 1), Err(SuperLorError::Numbers(_))));
         assert!(matches!("2x2x4".parse::<SuperLors>(), Err(SuperLorError::Numbers(_))));

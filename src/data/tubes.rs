@@ -1,4 +1,4 @@
-//! Tubes of response: what a bin sees around its line, as a simulation of the scanner gives it (Herraiz et al. 2011, section 2.3).
+//! Tubes of response: the response of a bin around its line, from a simulation of the scanner (Herraiz et al. 2011, section 2.3).
 //!
 //! The expected value of the bin (view φ, tangential index i, plane of ring difference d) is
 //!
@@ -6,14 +6,14 @@
 //! Σ_{a,b,c} T[|i|][|d|][a][b][c] · f(P(a, b, c))
 //! ```
 //!
-//! with f the image, interpolated trilinearly between the middles of its voxels and 0 where there is no voxel. With A, B, C the
-//! middle indices along the line, across it and along the axis, the point P lies
+//! with f the image, interpolated trilinearly between the middles of its voxels and 0 outside. With A, B, C the middle indices
+//! along the line, across it and along the axis, the point P lies
 //!
 //! * (a − A)·Δ_along from the middle of the bin's line towards its end (seen from above),
 //! * at the distance s_i + sign(i)·(b − B)·Δ_across from the axis,
-//! * at z_line + sign(d)·(c − C)·Δ_axial, z_line being the z of the bin's line at that place along it.
+//! * at z_line + sign(d)·(c − C)·Δ_axial, z_line being the z of the bin's line at that position along it.
 //!
-//! The tubes of −i and of −d are mirror images of those of i and d: that is what the signs do; sign(0) = +1.
+//! The tubes of −i and of −d are mirror images of those of i and d, hence the signs; sign(0) = +1.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::coded::coded;
 use crate::data::super_lors::{SharingDeviation, SuperLors};
 use crate::scanner::ScanGeometry;
 
-/// How the tubes of response of a scanner are sampled.
+/// Sampling of the tubes of response of a scanner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TubeSampling {
     /// Samples along the line, across it in the transaxial plane, and along the axis; all odd.
@@ -37,8 +37,8 @@ pub struct TubeSampling {
 }
 
 impl TubeSampling {
-    /// The sampling of Herraiz et al. 2011: as far apart as bins along the line and across it, as slices along the axis; as many
-    /// samples along the line as a view has bins, and 7 × 7 across it.
+    /// Returns the sampling of Herraiz et al. 2011: as far apart as bins along the line and across it, as slices along the axis;
+    /// as many samples along the line as a view has bins, and 7 × 7 across it.
     pub fn of(geometry: &ScanGeometry) -> Self {
         let bin_mm = geometry.central_bin_mm();
         let reach = geometry.num_tangential / 2;
@@ -50,12 +50,12 @@ impl TubeSampling {
         }
     }
 
-    /// Number of coefficients of a tube.
+    /// Returns the number of coefficients of a tube.
     pub fn tube_len(&self) -> usize {
         self.num.iter().product()
     }
 
-    /// Number of coefficients of all tubes; `None` where it cannot be counted.
+    /// Returns the number of coefficients of all tubes; `None` on overflow.
     pub fn num_coefficients(&self) -> Option<usize> {
         let counts = [self.num[0], self.num[1], self.num[2], self.num_radial, self.num_ring_differences];
         counts.iter().try_fold(1usize, |product, &count| product.checked_mul(count))
@@ -67,21 +67,21 @@ impl TubeSampling {
 pub struct TubeSet {
     /// Name of the scanner.
     pub scanner: String,
-    /// How the tubes are sampled.
+    /// Sampling of the tubes.
     pub sampling: TubeSampling,
     /// The coefficients, mm like the lengths of Siddon's lines, `[radial][ring_difference][along][across][axial]`.
     pub coefficients: Arc<Vec<f32>>,
-    /// How they were simulated, where that is known.
+    /// Their simulation, if known.
     pub made: Option<TubesMade>,
 }
 
-/// How tubes were simulated.
+/// Simulation of tubes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TubesMade {
     /// The isotope whose positrons travelled; `None` = they did not.
     pub isotope: Option<String>,
-    /// Whether the two photons flew in exactly opposite directions.
+    /// True if the two photons flew in exactly opposite directions.
     pub is_collinear: bool,
     /// Annihilations that were followed.
     pub num_histories: u64,
@@ -98,17 +98,16 @@ pub struct TubesMade {
     pub super_lors: Option<SharedTubes>,
 }
 
-/// How tubes were shared.
+/// Sharing of tubes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedTubes {
-    /// How many share one.
+    /// Numbers of tubes that share one.
     pub sizes: SuperLors,
-    /// Relative standard error of the coefficients on the axis of a tube that is shared, median over the tubes, %; `None` where nobody
-    /// knows.
+    /// Relative standard error of the coefficients on the axis of a shared tube, median over the tubes, %; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_error_percent: Option<f64>,
-    /// How far they are from the single ones.
+    /// Deviation from the single tubes.
     pub deviation: SharingDeviation,
 }
 
@@ -145,7 +144,7 @@ pub enum TubeSetError {
     Coefficient {
         /// Index in storage order.
         index: usize,
-        /// What was found there.
+        /// Its value.
         value: f32,
     },
 }
@@ -177,7 +176,7 @@ impl TubeSet {
         Ok(Self { scanner: scanner.into(), sampling, coefficients: Arc::new(coefficients), made: None })
     }
 
-    /// The coefficients of one tube, `[along][across][axial]`.
+    /// Returns the coefficients of one tube, `[along][across][axial]`.
     pub fn tube(&self, radial: usize, ring_difference: usize) -> &[f32] {
         let len = self.sampling.tube_len();
         &self.coefficients[(radial * self.sampling.num_ring_differences + ring_difference) * len..][..len]
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tube_is_refused() {
+    fn invalid_tubes_are_refused() {
         let error = |change: &dyn Fn(&mut TubeSampling, &mut Vec<f32>)| {
             let (mut sampling, mut coefficients) = (sampling(), vec![1.0; 120]);
             change(&mut sampling, &mut coefficients);

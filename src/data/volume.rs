@@ -5,26 +5,26 @@ use strum::VariantArray as _;
 
 use crate::geometry::{Grid, Point};
 
-/// What the values of a volume mean.
+/// Meaning of the values of a volume.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray, serde::Serialize, serde::Deserialize,
 )]
 pub enum Unit {
-    /// Emissions along a mm of each LOR: what a reconstruction without calibration gives (ȳ = A x, A in mm).
+    /// Emissions along a mm of each LOR: the result of a reconstruction without calibration (ȳ = A x, A in mm).
     #[default]
     #[strum(serialize = "counts/mm")]
     CountsPerMm,
     /// Activity concentration.
     #[strum(serialize = "Bq/mL")]
     BqPerMl,
-    /// Decays in a mm³ during the scan: what a reconstruction with absolute responses gives.
+    /// Decays in a mm³ during the scan: the result of a reconstruction with absolute responses.
     #[strum(serialize = "decays/mm³")]
     DecaysPerMm3,
     /// Line-integral lengths summed over LORs (sensitivity, plain backprojection).
     #[strum(serialize = "mm")]
     Mm,
-    /// Proportional to the density of what is imaged (spins), without calibration. Only EPRI has it: the axes of such an
-    /// image are those of the gradients.
+    /// Proportional to the density of the object (spins), without calibration. Only EPRI has it: the axes of such an image are
+    /// those of the gradients.
     #[strum(serialize = "a.u.")]
     Arbitrary,
     /// Linear attenuation coefficient.
@@ -36,12 +36,12 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit as it is written beside numbers.
+    /// Returns the text of the unit after a number.
     pub fn label(self) -> &'static str {
         self.into()
     }
 
-    /// The unit with this label.
+    /// Returns the unit with this label.
     pub fn of_label(label: &str) -> Option<Self> {
         Self::VARIANTS.iter().copied().find(|unit| unit.label() == label)
     }
@@ -52,12 +52,12 @@ impl Unit {
 pub struct ValueScale {
     /// The unit shown.
     pub unit: Unit,
-    /// What 1 of the image's own unit is in it.
+    /// Value of 1 of the image's own unit in it.
     pub factor: f64,
 }
 
 impl ValueScale {
-    /// The scale of values in `unit`: Bq/mL where a calibration is known (what 1 count/mm stands for), else the unit itself.
+    /// Returns the scale of values in `unit`: Bq/mL with a calibration (value of 1 count/mm), else the unit itself.
     pub fn new(unit: Unit, bq_per_ml: Option<f64>) -> Self {
         match bq_per_ml.filter(|_| unit == Unit::CountsPerMm) {
             Some(factor) => Self { unit: Unit::BqPerMl, factor },
@@ -65,25 +65,25 @@ impl ValueScale {
         }
     }
 
-    /// A value of the image in the unit shown.
+    /// Returns a value of the image in the unit shown.
     pub fn value(self, value: impl Into<f64>) -> f64 {
         self.factor * value.into()
     }
 
-    /// The unit shown, as it is written beside numbers.
+    /// Returns the text of the shown unit after a number.
     pub fn label(self) -> &'static str {
         self.unit.label()
     }
 }
 
-/// What one look at all values of a volume tells.
+/// Results of one pass over all values of a volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Extremes {
     /// The smallest finite value, 0 where there is none.
     pub low: f32,
     /// The largest one.
     pub high: f32,
-    /// How many are infinite or no numbers.
+    /// Number of infinite values and NaN.
     pub num_not_finite: usize,
 }
 
@@ -98,7 +98,7 @@ impl Extremes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{num} of {num_voxels} voxels do not hold a finite number")]
 pub struct NotFinite {
-    /// How many they are.
+    /// Number of these voxels.
     pub num: usize,
     /// Voxels of the volume.
     pub num_voxels: usize,
@@ -123,46 +123,46 @@ pub struct Volume {
     pub grid: Grid,
     /// The values, shape `grid.shape()`.
     pub values: Array3<f32>,
-    /// What the values mean.
+    /// Unit of the values.
     pub unit: Unit,
 }
 
 impl Volume {
-    /// A volume of one value.
+    /// Returns a volume of one value.
     pub fn filled(grid: Grid, value: f32) -> Self {
         let values = Array3::from_elem(grid.shape(), value);
         Self { grid, values, unit: Unit::default() }
     }
 
-    /// A volume from values in order z, y, x (x fastest); `None` if their number is not the grid's.
+    /// Returns a volume from values in order z, y, x (x fastest); `None` if their number is not the grid's.
     pub fn from_vec(grid: Grid, values: Vec<f32>, unit: Unit) -> Option<Self> {
         let values = Array3::from_shape_vec(grid.shape(), values).ok()?;
         Some(Self { grid, values, unit })
     }
 
-    /// The values in order z, y, x (x fastest).
+    /// Returns the values in order z, y, x (x fastest).
     pub fn as_slice(&self) -> &[f32] {
         self.values.as_slice().unwrap_or_default()
     }
 
-    /// The values in order z, y, x (x fastest), to write.
+    /// Returns the values in order z, y, x (x fastest), to write.
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
         self.values.as_slice_mut().unwrap_or_default()
     }
 
-    /// The value of the voxel that a point lies in; `None` outside.
+    /// Returns the value of the voxel that a point lies in; `None` outside.
     pub fn at_mm(&self, point: Point) -> Option<f32> {
         let [x, y, z] = self.grid.voxel_from_mm(point).map(f64::round);
         let is_inside = [x, y, z].into_iter().zip(self.grid.size).all(|(at, size)| at >= 0.0 && at < size as f64);
         is_inside.then(|| self.values[[z as usize, y as usize, x as usize]])
     }
 
-    /// Sum of all values.
+    /// Returns the sum of all values.
     pub fn sum(&self) -> f64 {
         self.as_slice().iter().map(|&v| f64::from(v)).sum()
     }
 
-    /// The image in Bq/mL, where 1 count/mm stands for `bq_per_ml`.
+    /// Returns the image in Bq/mL, with 1 count/mm = `bq_per_ml`.
     pub fn calibrated(&self, bq_per_ml: f64) -> Self {
         let values = self.values.mapv(|value| (f64::from(value) * bq_per_ml) as f32);
         Self { grid: self.grid.clone(), values, unit: Unit::BqPerMl }
@@ -173,14 +173,13 @@ impl Volume {
         self.extremes().not_finite(self)
     }
 
-    /// Smallest and largest value; (0, 0) where none is a number.
+    /// Returns the smallest and largest value; (0, 0) where none is a number.
     pub fn range(&self) -> (f32, f32) {
         let Extremes { low, high, .. } = self.extremes();
         (low, high)
     }
 
-    /// Both of these in one pass over the values, several at a time without branches: whoever waits for an image waits for this
-    /// too.
+    /// Returns both in one pass over the values, several at a time without branches: it delays every image.
     pub fn extremes(&self) -> Extremes {
         const LANES: usize = 16;
         let (body, tail) = self.as_slice().as_chunks::<LANES>();

@@ -8,8 +8,8 @@ use crate::coded::coded;
 /// Largest number of voxels that a grid may have (2³¹: an index fits in 32 bits, and the values in 8 GiB).
 const MAX_VOXELS: usize = 1 << 31;
 
-/// Smallest and largest length that voxels and scanners may have, mm: a nanometre and a kilometre. Between them positions along a
-/// line in double precision tell every voxel face from the next.
+/// Smallest and largest length of voxels and scanners, mm: a nanometre and a kilometre. Between them positions along a line in
+/// double precision distinguish every voxel face from the next.
 pub const LENGTHS_MM: RangeInclusive<f64> = 1e-6..=1e6;
 
 /// Farthest from the world's origin that a grid may begin, mm.
@@ -38,7 +38,7 @@ pub struct Grid {
     pub origin_mm: Point,
 }
 
-/// A grid's fields, as somebody else says them.
+/// Unchecked fields of a grid.
 #[derive(serde::Deserialize)]
 struct Unchecked {
     size: [usize; 3],
@@ -54,17 +54,17 @@ impl TryFrom<Unchecked> for Grid {
     }
 }
 
-/// Why a grid cannot be.
+/// Reason for which a grid is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "grid.")]
 pub enum GridError {
     /// A side is zero or the product is too large.
     #[error("invalid image size {0} × {1} × {2} voxels: each side must be at least 1 and the total at most 2³¹")]
     Size(usize, usize, usize),
-    /// A pitch is not a positive length, or out of all proportion.
+    /// A pitch is not a positive length, or out of range.
     #[error("invalid voxel size {0:?} × {1:?} × {2:?} mm: each side must be a positive length in mm, from 0.000001 to 1000000")]
     Voxel(f64, f64, f64),
-    /// The origin is not a number, or out of all proportion.
+    /// The origin is not a number, or out of range.
     #[error("invalid position of the first voxel ({0}, {1}, {2}) mm: each must be a number of at most 10⁹ mm")]
     Origin(f64, f64, f64),
 }
@@ -72,7 +72,7 @@ pub enum GridError {
 coded!(GridError);
 
 impl Grid {
-    /// A checked grid; `origin_mm` is the centre of voxel (0, 0, 0).
+    /// Returns a checked grid; `origin_mm` is the centre of voxel (0, 0, 0).
     ///
     /// # Errors
     /// Zero or huge sizes, pitches that are not within [`LENGTHS_MM`], an origin that is not finite or too far away.
@@ -90,7 +90,7 @@ impl Grid {
         Ok(Self { size, voxel_mm, origin_mm })
     }
 
-    /// A grid whose faces lie symmetrically about the world's origin (±n·d/2).
+    /// Returns a grid whose faces lie symmetrically about the world's origin (±n·d/2).
     ///
     /// # Errors
     /// As [`Grid::new`].
@@ -99,38 +99,38 @@ impl Grid {
         Self::new(size, voxel_mm, origin)
     }
 
-    /// Total number of voxels.
+    /// Returns the total number of voxels.
     pub fn num_voxels(&self) -> usize {
         self.size.iter().product()
     }
 
-    /// Array shape `[z, y, x]`.
+    /// Returns the array shape `[z, y, x]`.
     pub fn shape(&self) -> [usize; 3] {
         [self.size[2], self.size[1], self.size[0]]
     }
 
-    /// Continuous voxel coordinates of a point: voxel i spans i − ½ … i + ½.
+    /// Returns the continuous voxel coordinates of a point: voxel i spans i − ½ … i + ½.
     pub fn voxel_from_mm(&self, point: Point) -> [f64; 3] {
         std::array::from_fn(|a| (point[a] - self.origin_mm[a]) / self.voxel_mm[a])
     }
 
-    /// World position of continuous voxel coordinates.
+    /// Returns the world position of continuous voxel coordinates.
     pub fn mm_from_voxel(&self, voxel: [f64; 3]) -> Point {
         std::array::from_fn(|a| self.origin_mm[a] + voxel[a] * self.voxel_mm[a])
     }
 
-    /// Lower and upper outer faces along an axis (0 = x, 1 = y, 2 = z) in mm.
+    /// Returns the lower and upper outer faces along an axis (0 = x, 1 = y, 2 = z) in mm.
     pub fn extent_mm(&self, axis: usize) -> [f64; 2] {
         let low = self.origin_mm[axis] - 0.5 * self.voxel_mm[axis];
         [low, low + self.size[axis] as f64 * self.voxel_mm[axis]]
     }
 
-    /// Volume of a voxel in millilitres.
+    /// Returns the volume of a voxel in millilitres.
     pub fn voxel_ml(&self) -> f64 {
         self.voxel_mm.iter().product::<f64>() * 1e-3
     }
 
-    /// Radius of the largest circle about the axis that stays inside the grid's faces in x and y, in mm; zero when
+    /// Returns the radius of the largest circle about the axis that stays inside the grid's faces in x and y, in mm; zero when
     /// the axis lies outside.
     pub fn inscribed_radius_mm(&self) -> f64 {
         (0..2)
@@ -142,19 +142,19 @@ impl Grid {
             .max(0.0)
     }
 
-    /// Distance of the grid's farthest corner from the axis, mm.
+    /// Returns the distance of the grid's farthest corner from the axis, mm.
     pub fn farthest_from_axis_mm(&self) -> f64 {
         let farthest = |axis: usize| self.extent_mm(axis).into_iter().fold(0.0, |farthest: f64, mm| farthest.max(mm.abs()));
         farthest(0).hypot(farthest(1))
     }
 
-    /// The grid as it is written in sentences.
+    /// Returns the grid as it is written in sentences.
     pub fn text(&self) -> String {
         let ([nx, ny, nz], [dx, dy, dz], [x, y, z]) = (self.size, self.voxel_mm, self.origin_mm);
         format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm, the first at ({x:.3}, {y:.3}, {z:.3}) mm")
     }
 
-    /// Whether two grids are the same to within 1e-3 of a voxel everywhere.
+    /// Returns true if two grids are the same to within 1e-3 of a voxel everywhere.
     pub fn same_as(&self, other: &Grid) -> bool {
         self.size == other.size
             && (0..3).all(|a| {

@@ -12,20 +12,20 @@ pub struct Line {
 }
 
 impl Line {
-    /// The way from start to end, mm.
+    /// Returns the way from start to end, mm.
     pub fn way(&self) -> Vector {
         Vector::from(self.end) - Vector::from(self.start)
     }
 
-    /// Length in mm.
+    /// Returns the length in mm.
     pub fn length_mm(&self) -> f64 {
         self.way().norm()
     }
 }
 
-/// How close, in voxels, a coordinate must be to a voxel face to count as lying in it, and how little a line may move
-/// along an axis, over its whole length, to count as perpendicular to it. Far above the rounding of any geometry in
-/// f64 and far below anything that a scanner resolves; every projector uses this one rule.
+/// Maximum distance, in voxels, of a coordinate from a voxel face that counts as lying in it, and maximum shift of a line along
+/// an axis, over its whole length, that counts as perpendicular to it. Far above the rounding of any geometry in f64 and far
+/// below the resolution of any scanner; every projector uses this one rule.
 pub const FACE_TOLERANCE_VOXELS: f64 = 1e-6;
 
 /// Where a line perpendicular to an axis lies along that axis.
@@ -37,7 +37,7 @@ pub enum Row {
     Face(isize),
 }
 
-/// The row, or the face between two rows, that continuous voxel coordinate `u` lies in (voxel i spans i ± ½).
+/// Returns the row, or the face between two rows, that continuous voxel coordinate `u` lies in (voxel i spans i ± ½).
 pub fn face_or_row(u: f64) -> Row {
     let shifted = u + 0.5;
     let nearest = shifted.round();
@@ -48,8 +48,8 @@ pub fn face_or_row(u: f64) -> Row {
     }
 }
 
-/// Whether a line from `u0` to `u1` along one axis (coordinates in which voxel i spans i … i + 1) stays in its rows: the
-/// one row, or the two on both sides of a face, and how many they are. `None` where it crosses rows.
+/// Returns the rows of a line from `u0` to `u1` along one axis (coordinates in which voxel i spans i … i + 1): the one row, or
+/// the two on both sides of a face, and their number. `None` if it crosses rows.
 pub fn perpendicular_rows(u0: f64, u1: f64) -> Option<([isize; 2], usize)> {
     ((u1 - u0).abs() < FACE_TOLERANCE_VOXELS).then(|| match face_or_row(0.5 * (u0 + u1) - 0.5) {
         Row::Inside(row) => ([row, row], 1),

@@ -18,7 +18,7 @@ pub type Point = [f64; 3];
 /// The same with an algebra: `Vector::from(point)`, and back with `into()`.
 pub type Vector = nalgebra::Vector3<f64>;
 
-/// Scalar product.
+/// Returns the scalar product.
 pub fn dot(a: Point, b: Point) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }

@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::data::{AttenuationMap, Notice, Unit};
 use crate::io::by_content::read_volume;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::{IoError, MAX_PER_CM, Unsupported};
+use crate::io::notice;
 
-/// No matter that a photon passes has more, 1/cm: lead has 1.8.
-const MOST_PER_CM: f32 = 2.0;
 /// A map whose largest value is smaller than this is rather in 1/mm, 1/cm: water has 0.096, and an inflated lung 0.03.
 const USUAL_PER_CM: f32 = 0.02;
 const MM_PER_CM: f32 = 10.0;
 
-/// Where the map of a simulated list is written: `OUT_mu.nii.gz` beside `OUT.petsird`.
+/// Returns the path of the map of a simulated list: `OUT_mu.nii.gz` in the folder of `OUT.petsird`.
 pub fn map_beside(list: &Path) -> PathBuf {
     let stem = list.file_stem().unwrap_or_default().to_string_lossy();
     list.with_file_name(format!("{stem}_mu.nii.gz"))
@@ -32,16 +31,15 @@ pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), Io
         return refuse(Unsupported::AttenuationNotFinite(values));
     }
     let (low, high) = volume.range();
-    if low < 0.0 || high > MOST_PER_CM {
-        return refuse(Unsupported::AttenuationRange { low, high, most: MOST_PER_CM });
+    if low < 0.0 || high > MAX_PER_CM {
+        return refuse(Unsupported::AttenuationRange([low, high]));
     }
     if high == 0.0 {
-        notices.push(Notice::info(format!("{}: all its values are 0: nothing attenuates", path.display())));
+        notices.push(notice::info(path, "all its values are 0: nothing attenuates"));
     } else if high < USUAL_PER_CM {
-        notices.push(Notice::warning(format!(
-            "{}: its largest value is {high} per cm, but water has 0.096: if its values are per mm, multiply them by 10",
-            path.display()
-        )));
+        let text =
+            format!("its largest value is {high} per cm, but water has 0.096: if its values are per mm, multiply them by 10");
+        notices.push(notice::warning(path, text));
     }
     volume.as_mut_slice().iter_mut().for_each(|value| *value /= MM_PER_CM);
     volume.unit = Unit::Unknown;
@@ -73,15 +71,12 @@ mod tests {
         assert!(read(Unit::PerCm, 0.0096).unwrap().1[0].text.contains("multiply them by 10"));
         for (unit, value, expected) in [
             (Unit::BqPerMl, 0.096, Unsupported::AttenuationUnit("Bq/mL")),
-            (Unit::Unknown, 1000.0, Unsupported::AttenuationRange { low: 0.0, high: 1000.0, most: MOST_PER_CM }),
-            (Unit::Unknown, -0.1, Unsupported::AttenuationRange { low: -0.1, high: 0.0, most: MOST_PER_CM }),
+            (Unit::Unknown, 1000.0, Unsupported::AttenuationRange([0.0, 1000.0])),
+            (Unit::Unknown, -0.1, Unsupported::AttenuationRange([-0.1, 0.0])),
             (Unit::Unknown, f32::NAN, Unsupported::AttenuationNotFinite(NotFinite { num: 1, num_voxels: 60 })),
         ] {
             let error = read(unit, value).unwrap_err();
-            assert!(
-                matches!(&error, IoError::Unsupported { path: found, problem } if *found == path && *problem == expected),
-                "{error}"
-            );
+            assert!(matches!(&error, IoError::Unsupported(found, problem) if *found == path && *problem == expected), "{error}");
         }
         assert_eq!(map_beside(Path::new("a.b/events.petsird")), Path::new("a.b/events_mu.nii.gz"));
     }

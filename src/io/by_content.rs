@@ -4,13 +4,13 @@ use std::path::Path;
 
 use crate::data::{Michelogram, Notice, Unit, Volume};
 use crate::io::error::IoError;
-use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, not_understood};
+use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, unsupported_format};
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, Patient};
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::sinograms::interfile;
 
-/// Reads projection data and returns what a user should know about it, too. (Of Siemens' sinograms the prompts.)
+/// Reads projection data and their notices; from Siemens' sinograms the prompts.
 ///
 /// # Errors
 /// Another ending; the format's reader fails.
@@ -18,11 +18,11 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
     read_measured(path).map(|(prompts, _, notices)| (prompts, notices))
 }
 
-/// Reads projection data, with the randoms that were measured beside them.
+/// Reads projection data and the randoms of the same file, if it has any.
 pub(super) fn read_measured(path: &Path) -> Result<Measured, IoError> {
     match Format::of(path).map(|format| &format.reader) {
         Some(Reader::Projections(read)) => read(path),
-        _ => Err(not_understood(path, Content::Projections, Access::Read)),
+        _ => Err(unsupported_format(path, Content::Projections, Access::Read)),
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn read_measured(path: &Path) -> Result<Measured, IoError> {
 pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
     match FileKind::of(path) {
         Some(FileKind::InterfileProjections) => interfile::write_projections(path, data),
-        _ => Err(not_understood(path, Content::Projections, Access::Write)),
+        _ => Err(unsupported_format(path, Content::Projections, Access::Write)),
     }
 }
 
@@ -44,18 +44,18 @@ pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError>
 pub fn open_list_mode(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     match Format::of(path).map(|format| &format.reader) {
         Some(Reader::ListMode(open)) => open(path, options),
-        _ => Err(not_understood(path, Content::ListMode, Access::Read)),
+        _ => Err(unsupported_format(path, Content::ListMode, Access::Read)),
     }
 }
 
-/// Reads an image and returns what a user should know about it, too.
+/// Reads an image and its notices.
 ///
 /// # Errors
 /// Another ending; the format's reader fails.
 pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     match Format::of(path).map(|format| &format.reader) {
         Some(Reader::Image(read)) => read(path),
-        _ => Err(not_understood(path, Content::Image, Access::Read)),
+        _ => Err(unsupported_format(path, Content::Image, Access::Read)),
     }
 }
 
@@ -75,7 +75,7 @@ pub fn write_volume(path: &Path, volume: &Volume) -> Result<(), IoError> {
     write_described_volume(path, volume, &concat!("tomoscope ", env!("CARGO_PKG_VERSION")).into(), &Patient::default())
 }
 
-/// Writes an image with what made it and whose it is, where the format has a place for that.
+/// Writes an image with its description and its patient, where the format has fields for them.
 ///
 /// # Errors
 /// As [`write_volume`].
@@ -87,6 +87,6 @@ pub fn write_described_volume(
 ) -> Result<(), IoError> {
     match Format::of(path).map(|format| &format.writer) {
         Some(Writer::Image(write)) => write(path, volume, description, patient),
-        _ => Err(not_understood(path, Content::Image, Access::Write)),
+        _ => Err(unsupported_format(path, Content::Image, Access::Write)),
     }
 }

@@ -1,35 +1,35 @@
-//! Which files belong together: a header and its data file, a sweep and its reference spectrum, the arrays of a set. Who
-//! wants to write a file asks here whether another one needs it.
+//! Files that belong together: a header and its data file, an acquisition and its reference spectrum, the arrays of a set.
+//! Writers ask here if another file needs the target.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::io::formats::Format;
 
-/// The files that are written as `path`: it, and the data file beside a header.
+/// Returns the files of a write to `path`: the file and the data file of a header.
 pub fn files_written(path: &Path) -> Vec<PathBuf> {
-    let data = Format::of(path).map(|format| (format.data_written)(path)).unwrap_or_default();
+    let data = Format::of(path).and_then(|format| format.data_written(path));
     [path.to_owned()].into_iter().chain(data).collect()
 }
 
-/// The files that are read when `path` is: it, its data and what is looked for beside it, whether they are there or not.
+/// Returns the files of a read of `path`: the file, its data and its companions, even if they do not exist.
 pub fn files_read(path: &Path) -> Vec<PathBuf> {
-    let others = Format::of(path).map(|format| [(format.data_files)(path), (format.beside)(path)].concat());
+    let others = Format::of(path).map(|format| format.files_read(path));
     [path.to_owned()].into_iter().chain(others.unwrap_or_default()).collect()
 }
 
-/// A header in the folder of `file` that has its data there, but for those that `is_excepted`.
+/// Returns a header in the folder of `file` whose data file is `file`, unless it `is_excepted`.
 pub fn header_of(file: &Path, is_excepted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let wanted = identity(file);
     let has_data = |header: &PathBuf| {
-        Format::of(header).is_some_and(|format| (format.data_files)(header).iter().any(|data| identity(data) == wanted))
+        Format::of(header).is_some_and(|format| format.data_read(header).iter().any(|data| identity(data) == wanted))
     };
     let headers = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     headers.filter(|header| identity(header) != wanted && !is_excepted(header)).find(has_data)
 }
 
-/// What is the same for all names of one file: its path without links, `.` and `..`. It need not exist.
+/// Returns the same path for all names of one file: without links, `.` and `..`. The file need not exist.
 pub fn identity(path: &Path) -> PathBuf {
     let of_parent = || {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -17,9 +17,9 @@ use crate::text::either;
 
 /// A format of files.
 pub struct Format {
-    /// What the rest of the program calls it.
+    /// Name of the format in the program.
     pub kind: FileKind,
-    /// What its files contain.
+    /// Content of its files.
     pub content: Content,
     /// Name of the format, as `docs/formats.md` has it.
     pub name: &'static str,
@@ -27,21 +27,21 @@ pub struct Format {
     pub shown: &'static [&'static str],
     /// All endings that are accepted, in small letters.
     endings: &'static [&'static str],
-    /// Whether a file with such an ending is of this format: several formats can have an ending.
+    /// Returns true if a file with such an ending has this format: several formats can share an ending.
     claims: fn(&Path) -> bool,
-    /// How it is read.
+    /// Its reader.
     pub(super) reader: Reader,
-    /// How it is written.
+    /// Its writer.
     pub(super) writer: Writer,
-    /// The data files of a header, whether they exist or not.
-    pub(super) data_files: fn(&Path) -> Vec<PathBuf>,
+    /// Data files that a header names; `None`: that of `data_file`.
+    named_data: Option<fn(&Path) -> Vec<PathBuf>>,
+    /// Data file that is written with a header.
+    data_file: Option<fn(&Path) -> PathBuf>,
     /// Further files that are read with it: a reference spectrum, the arrays of a set.
-    pub(super) beside: fn(&Path) -> Vec<PathBuf>,
-    /// The data files that are written with it.
-    pub(super) data_written: fn(&Path) -> Vec<PathBuf>,
+    companions: fn(&Path) -> Vec<PathBuf>,
 }
 
-/// What a file contains, by the ending of its name.
+/// Kind of a file, by the ending of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Projection data, Interfile.
@@ -80,7 +80,7 @@ pub enum FileKind {
     Crystals,
     /// The calibration of a scan.
     Calibration,
-    /// What made a file.
+    /// A provenance record.
     Provenance,
     /// Regions of interest.
     Rois,
@@ -90,16 +90,20 @@ pub enum FileKind {
     Measurements,
 }
 
-/// What files contain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter)]
+/// Content of files; in the templates of help pages it has the serialised names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter, strum::EnumString)]
 pub enum Content {
-    /// Counts along the lines of a scanner.
+    /// Projection data.
+    #[strum(serialize = "projections")]
     Projections,
-    /// Events one by one.
+    /// List-mode data.
+    #[strum(serialize = "lists")]
     ListMode,
     /// Projections of an EPRI acquisition.
+    #[strum(serialize = "acquisitions")]
     Sweep,
     /// An image.
+    #[strum(serialize = "images")]
     Image,
     /// Counts of pairs of crystals.
     Pairs,
@@ -111,7 +115,7 @@ pub enum Content {
     Crystals,
     /// The calibration of a scan.
     Calibration,
-    /// What made a file.
+    /// A provenance record.
     Provenance,
     /// Regions of interest.
     Rois,
@@ -121,16 +125,16 @@ pub enum Content {
     Measurements,
 }
 
-/// Counts, the randoms that were measured beside them, and what a user should know.
+/// Projection data, the randoms of the same file, and notices.
 pub(super) type Measured = (Michelogram, Option<Michelogram>, Vec<Notice>);
 
-/// What was read, and what a user should know about it.
+/// A result and its notices.
 type Noticed<T> = Result<(T, Vec<Notice>), IoError>;
 
-/// How list-mode data is opened.
+/// Opens list-mode data.
 type OpenList = fn(&Path, &ListOptions) -> Result<Box<dyn EventReader>, IoError>;
 
-/// How a format is read: by content, so that who reads such files need not know the formats.
+/// Reader of a format, by content: its callers need no list of formats.
 pub(super) enum Reader {
     /// It is not read.
     None,
@@ -142,7 +146,7 @@ pub(super) enum Reader {
     Image(fn(&Path) -> Noticed<Volume>),
 }
 
-/// How an EPRI acquisition is read.
+/// Reader of EPRI acquisitions.
 pub(super) struct SweepReader {
     /// Projections, turned back by a phase in degrees if one is given.
     pub projections: fn(&Path, Option<f64>) -> Result<Study<Sweep>, IoError>,
@@ -152,13 +156,13 @@ pub(super) struct SweepReader {
     pub header: Option<ReadHeader>,
 }
 
-/// How a reference spectrum is read and found beside its acquisition.
+/// Reader of reference spectra, and their place in the folder of an acquisition.
 pub(super) struct ReferenceReader {
     pub read: fn(&Path) -> Noticed<ReferenceSpectrum>,
-    pub beside: fn(&Path) -> Option<PathBuf>,
+    pub default_path: fn(&Path) -> Option<PathBuf>,
 }
 
-/// How a format is written.
+/// Writer of a format.
 pub(super) enum Writer {
     /// It is not written.
     None,
@@ -172,15 +176,15 @@ pub static FORMATS: [Format; 22] = [
     Format {
         reader: Reader::Projections(|path| interfile::read_projections(path).map(|(data, notices)| (data, None, notices))),
         writer: Writer::Own,
-        data_files: |path| interfile::data_file(path).into_iter().collect(),
-        data_written: |path| vec![path.with_extension("s")],
+        named_data: Some(interfile::data_files),
+        data_file: Some(|path| path.with_extension("s")),
         ..Format::new(FileKind::InterfileProjections, Content::Projections, "Interfile", &[".hs"], &[".hs"])
     },
     Format {
         reader: Reader::Projections(|path| {
             siemens_sinograms::read_siemens_sinograms(path).map(|(data, notices)| (data.prompts, data.randoms, notices))
         }),
-        data_files: |path| interfile::data_file(path).into_iter().collect(),
+        named_data: Some(interfile::data_files),
         ..Format::new(FileKind::SiemensSinograms, Content::Projections, "Siemens Interfile", &[".s.hdr"], &[".s.hdr"])
     },
     Format {
@@ -191,13 +195,13 @@ pub static FORMATS: [Format; 22] = [
     Format {
         reader: Reader::ListMode(castor::open),
         writer: Writer::Own,
-        data_files: |path| castor::data_file(path).into_iter().collect(),
-        data_written: |path| vec![path.with_extension("Cdf")],
+        named_data: Some(castor::data_files),
+        data_file: Some(|path| path.with_extension("Cdf")),
         ..Format::new(FileKind::Castor, Content::ListMode, "CASToR", &[".Cdh"], &[".cdh"])
     },
     Format {
         reader: Reader::ListMode(siemens::open),
-        data_files: |path| interfile::data_file(path).into_iter().collect(),
+        named_data: Some(interfile::data_files),
         ..Format::new(FileKind::SiemensList, Content::ListMode, "Siemens 32-bit", &[".l.hdr"], &[".l.hdr", ".l.hdr.stir"])
     },
     Format {
@@ -207,42 +211,41 @@ pub static FORMATS: [Format; 22] = [
     Format {
         reader: Reader::Sweep(SweepReader {
             projections: bes3t::read_projections,
-            reference: Some(ReferenceReader { read: bes3t::read_spectrum, beside: bes3t::reference_beside }),
+            reference: Some(ReferenceReader { read: bes3t::read_spectrum, default_path: bes3t::reference_path }),
             header: Some(bes3t::sweep_header),
         }),
-        data_files: bes3t::pair,
-        beside: |path| bes3t::reference_beside(path).iter().flat_map(|reference| bes3t::pair(reference)).collect(),
+        named_data: Some(bes3t::pair),
+        companions: |path| bes3t::reference_path(path).iter().flat_map(|reference| bes3t::pair(reference)).collect(),
         ..Format::new(FileKind::Bes3t, Content::Sweep, "Bruker BES3T", &[".DSC"], &[".dsc", ".dta"])
     },
     Format {
         claims: numpy_sweep::is_of_a_set,
         reader: Reader::Sweep(SweepReader {
-            projections: |path, phase| real(path, numpy_sweep::read_projections(path)?, phase),
+            projections: |path, phase| without_phase(path, numpy_sweep::read_projections(path)?, phase),
             reference: Some(ReferenceReader {
                 read: |path| Ok((numpy_sweep::read_spectrum(path)?, Vec::new())),
-                beside: numpy_sweep::reference_beside,
+                default_path: numpy_sweep::reference_path,
             }),
             header: None,
         }),
-        beside: numpy_sweep::set,
+        companions: numpy_sweep::set,
         ..Format::new(FileKind::NumpySweep, Content::Sweep, "NumPy set", &["-proj.npy"], &[".npy"])
     },
     Format {
         reader: Reader::Sweep(SweepReader {
-            projections: |path, phase| real(path, saved_sweep::read_projections(path)?, phase),
+            projections: |path, phase| without_phase(path, saved_sweep::read_projections(path)?, phase),
             reference: None,
             header: Some(saved_sweep::sweep_header),
         }),
         writer: Writer::Own,
-        data_files: |path| vec![saved_sweep::data_file(path)],
-        data_written: |path| vec![saved_sweep::data_file(path)],
+        data_file: Some(saved_sweep::data_file),
         ..Format::new(FileKind::SavedSweep, Content::Sweep, "tomoscope", &[".sweep"], &[".sweep"])
     },
     Format {
         reader: Reader::Image(interfile::read_image),
         writer: Writer::Image(|path, volume, _, _| interfile::write_image(path, volume)),
-        data_files: |path| interfile::data_file(path).into_iter().collect(),
-        data_written: |path| vec![path.with_extension("v")],
+        named_data: Some(interfile::data_files),
+        data_file: Some(|path| path.with_extension("v")),
         ..Format::new(FileKind::InterfileImage, Content::Image, "Interfile", &[".hv"], &[".hv"])
     },
     Format {
@@ -259,21 +262,12 @@ pub static FORMATS: [Format; 22] = [
         writer: Writer::Image(dicom::write_series),
         ..Format::new(FileKind::DicomSeries, Content::Image, "DICOM PET series", &[".dcm"], &[".dcm"])
     },
+    Format { data_file: Some(saved_pairs::data_file), ..Format::own(FileKind::Pairs, Content::Pairs, "tomoscope", &[".pairs"]) },
     Format {
-        data_files: |path| vec![saved_pairs::data_file(path)],
-        data_written: |path| vec![saved_pairs::data_file(path)],
-        ..Format::own(FileKind::Pairs, Content::Pairs, "tomoscope", &[".pairs"])
-    },
-    Format {
-        data_files: |path| vec![saved_matrix::data_file(path)],
-        data_written: |path| vec![saved_matrix::data_file(path)],
+        data_file: Some(saved_matrix::data_file),
         ..Format::own(FileKind::Matrix, Content::Matrix, "tomoscope", &[".matrix"])
     },
-    Format {
-        data_files: |path| vec![saved_tubes::data_file(path)],
-        data_written: |path| vec![saved_tubes::data_file(path)],
-        ..Format::own(FileKind::Tubes, Content::Tubes, "tomoscope", &[".tubes"])
-    },
+    Format { data_file: Some(saved_tubes::data_file), ..Format::own(FileKind::Tubes, Content::Tubes, "tomoscope", &[".tubes"]) },
     Format { writer: Writer::None, ..Format::own(FileKind::Crystals, Content::Crystals, "TOML", &[".crystals.toml"]) },
     Format::own(FileKind::Calibration, Content::Calibration, "TOML", &[".calibration.toml"]),
     // A record has the name of its file, with .json behind it.
@@ -301,15 +295,30 @@ impl Format {
             claims: |_| true,
             reader: Reader::None,
             writer: Writer::None,
-            data_files: |_| Vec::new(),
-            beside: |_| Vec::new(),
-            data_written: |_| Vec::new(),
+            named_data: None,
+            data_file: None,
+            companions: |_| Vec::new(),
         }
     }
 
     /// Returns a format that only the program has, or that is the only one of its content.
     const fn own(kind: FileKind, content: Content, name: &'static str, endings: &'static [&'static str]) -> Self {
         Self { reader: Reader::Own, writer: Writer::Own, ..Self::new(kind, content, name, endings, endings) }
+    }
+
+    /// Returns the data file that is written with a header.
+    pub(super) fn data_written(&self, header: &Path) -> Option<PathBuf> {
+        self.data_file.map(|data_file| data_file(header))
+    }
+
+    /// Returns the data files of a header, whether they exist or not.
+    pub(super) fn data_read(&self, header: &Path) -> Vec<PathBuf> {
+        self.named_data.map_or_else(|| self.data_written(header).into_iter().collect(), |named| named(header))
+    }
+
+    /// Returns all files that are read with a file, whether they exist or not.
+    pub(super) fn files_read(&self, path: &Path) -> Vec<PathBuf> {
+        [self.data_read(path), (self.companions)(path)].concat()
     }
 
     /// Returns whether the program can do this with the format.
@@ -330,7 +339,7 @@ impl Format {
         Self::with_ending(path).map(|(format, _)| format)
     }
 
-    /// The format of a name, and its ending in small letters.
+    /// Returns the format of a name, and its ending in small letters.
     fn with_ending(path: &Path) -> Option<(&'static Self, &'static str)> {
         let name = path.file_name()?.to_string_lossy().to_lowercase();
         let ending = |format: &Self| format.endings.iter().copied().find(|ending| name.ends_with(ending));
@@ -338,8 +347,9 @@ impl Format {
     }
 }
 
-/// What is done with files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Access to files; in the templates of help pages it has these names in small letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum Access {
     /// They are read.
     Read,
@@ -349,17 +359,17 @@ pub enum Access {
     Follow,
 }
 
-/// The formats of a content that allow this.
+/// Returns the formats of a content that allow an access.
 pub fn formats(content: Content, access: Access) -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().filter(move |format| format.content == content && format.allows(access))
 }
 
-/// Their endings, as in `.hv, .nii, .nii.gz, .npy`.
+/// Returns their endings, as in `.hv, .nii, .nii.gz, .npy`.
 pub fn endings(content: Content, access: Access) -> String {
     formats(content, access).flat_map(|format| format.shown).copied().collect::<Vec<_>>().join(", ")
 }
 
-/// Their endings behind the last point, for the filters of a dialog, as written, in small and in capital letters.
+/// Returns their endings after the last point, for the filters of a dialog, as written, in small and in capital letters.
 pub fn extensions(content: Content, access: Access) -> Vec<String> {
     let shown = formats(content, access).flat_map(|format| format.shown);
     let last = shown.filter_map(|ending| ending.rsplit('.').next());
@@ -369,14 +379,14 @@ pub fn extensions(content: Content, access: Access) -> Vec<String> {
     all
 }
 
-/// Their names with endings, as in `Interfile (.hv), NIfTI (.nii, .nii.gz) or NumPy (.npy)`.
+/// Returns their names with endings, as in `Interfile (.hv), NIfTI (.nii, .nii.gz) or NumPy (.npy)`.
 pub fn names(content: Content, access: Access) -> String {
     let names: Vec<String> =
         formats(content, access).map(|format| format!("{} ({})", format.name, format.shown.join(", "))).collect();
     either(&names)
 }
 
-/// A content with its endings, as in `list-mode data (.petsird, .Cdh, .l.hdr, .lmDat)`.
+/// Returns a content with its endings, as in `list-mode data (.petsird, .Cdh, .l.hdr, .lmDat)`.
 pub fn described(content: Content, access: Access) -> String {
     format!("{} ({})", content.one(), endings(content, access))
 }
@@ -389,38 +399,17 @@ pub fn filled(text: &str) -> String {
         rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
     {
         filled.push_str(before);
-        match inside.split_once(' ').and_then(|(access, content)| Some((Access::named(access)?, Content::named(content)?))) {
-            Some((access, content)) => filled.push_str(&endings(content, access)),
-            None => filled.extend(["{", inside, "}"]),
+        match inside.split_once(' ').map(|(access, content)| (access.parse(), content.parse())) {
+            Some((Ok(access), Ok(content))) => filled.push_str(&endings(content, access)),
+            _ => filled.extend(["{", inside, "}"]),
         }
         rest = after;
     }
     filled + rest
 }
 
-impl Access {
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "read" => Some(Access::Read),
-            "write" => Some(Access::Write),
-            "follow" => Some(Access::Follow),
-            _ => None,
-        }
-    }
-}
-
 impl Content {
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "projections" => Some(Content::Projections),
-            "lists" => Some(Content::ListMode),
-            "acquisitions" => Some(Content::Sweep),
-            "images" => Some(Content::Image),
-            _ => None,
-        }
-    }
-
-    /// What one file of it is.
+    /// Returns the name of one file of this content.
     pub fn one(self) -> &'static str {
         match self {
             Content::Projections => "projection data",
@@ -438,10 +427,8 @@ impl Content {
             Content::Measurements => "measured numbers",
         }
     }
-}
 
-impl Content {
-    /// The same without an article, for a label.
+    /// Returns the same without an article, for a label.
     pub fn label(self) -> &'static str {
         let one = self.one();
         one.strip_prefix("an ").or_else(|| one.strip_prefix("a ")).unwrap_or(one)
@@ -459,32 +446,32 @@ impl FileKind {
         FORMATS.iter().find(|format| format.kind == self)
     }
 
-    /// Whether its files contain this.
+    /// Returns true if its files have this content.
     pub fn has(self, content: Content) -> bool {
         self.format().is_some_and(|format| format.content == content)
     }
 
-    /// Whether a file of this kind can be read as an image.
+    /// Returns true if a file of this kind can be read as an image.
     pub fn is_image(self) -> bool {
         self.format().is_some_and(|format| format.content == Content::Image && format.allows(Access::Read))
     }
 
-    /// Whether a file of this kind contains counts along lines.
+    /// Returns true if a file of this kind contains projection data.
     pub fn is_scan(self) -> bool {
         self.has(Content::Projections)
     }
 
-    /// Whether a file of this kind is list-mode data.
+    /// Returns true if a file of this kind contains list-mode data.
     pub fn is_list(self) -> bool {
         self.has(Content::ListMode)
     }
 
-    /// Whether a file of this kind can be an EPRI acquisition.
+    /// Returns true if a file of this kind can be an EPRI acquisition.
     pub fn is_sweep(self) -> bool {
         self.has(Content::Sweep)
     }
 
-    /// The name of a file without its ending: "scan" of `folder/scan.l.hdr`. (Of an unknown ending what stands before the last point.)
+    /// Returns the name of a file without its ending: "scan" for `folder/scan.l.hdr`. An unknown ending begins at the last point.
     pub fn stem(path: &Path) -> String {
         let known = Format::with_ending(path).zip(path.file_name());
         let without = known.and_then(|((_, ending), name)| {
@@ -495,7 +482,7 @@ impl FileKind {
     }
 }
 
-/// Whether the name of a record is that of an image, or of a table, with `.json` behind it.
+/// Returns true if the name of a record is that of an image or a table with `.json` at the end.
 fn is_of_a_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let of = name.strip_suffix(".json").and_then(|of| Format::of(Path::new(of)));
@@ -503,15 +490,15 @@ fn is_of_a_file(path: &Path) -> bool {
 }
 
 /// Refuses a phase for an acquisition of real values.
-fn real(path: &Path, study: Study<Sweep>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
+fn without_phase(path: &Path, study: Study<Sweep>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
     match phase {
         Some(degrees) => Err(IoError::unsupported(path, Unsupported::NotComplex(degrees))),
         None => Ok(study),
     }
 }
 
-/// The error of a file that contains something else, or is in a format that does not allow this.
-pub(super) fn not_understood(path: &Path, content: Content, access: Access) -> IoError {
+/// Returns the error of a file with another content, or of a format that does not allow an access.
+pub(super) fn unsupported_format(path: &Path, content: Content, access: Access) -> IoError {
     IoError::Extension { path: path.to_owned(), what: content.one(), understood: names(content, access) }
 }
 

@@ -1,16 +1,16 @@
 //! Files: projection data, list-mode data, EPRI acquisitions and images in and out, regions of interest, measured numbers.
 //!
-//! [`formats`] has the table of all formats with their readers and writers; beside these there are sensitivities of lists
-//! ([`saved_sensitivity`]), acquisitions that are still being written ([`SweepFollower`]) and pictures of the window ([`write_png`]).
+//! [`formats`] has the table of all formats with their readers and writers. Other files are sensitivities of list-mode data
+//! ([`saved_sensitivity`]), acquisitions that are still being written ([`SweepFollower`]) and screenshots ([`write_png`]).
 //!
-//! Every reader checks the file's size against its header before it allocates, and every writer completes a temporary
-//! file before it replaces one that exists.
+//! Every reader checks the file's size against its header before it allocates, and every writer completes a temporary file before
+//! it replaces one that exists.
 //!
-//! Folders and files stand in rows as the modules of the crate do: one imports only from lower rows.
-//! `tests/project/layers.rs` reads this table and enforces it:
+//! Folders and files are in rows as the modules of the crate: imports go only to lower rows. `tests/project/layers.rs` reads this
+//! table and enforces it:
 //!
 //! ```text
-//! row 1: error
+//! row 1: error notice
 //! row 2: bytes
 //! row 3: own
 //! row 4: epri images sinograms
@@ -29,6 +29,7 @@ mod files;
 pub mod formats;
 mod images;
 pub mod list_mode;
+mod notice;
 mod own;
 mod sinograms;
 mod study;
@@ -41,7 +42,7 @@ pub use by_content::{
 pub use bytes::content_of;
 pub use bytes::{discard_unfinished, write_whole};
 pub use epri::follow::{SweepFollower, SweepUpdate};
-pub use error::{EventProblem, FormProblem, IoError, PetsirdProblem, RegionProblem, RoiProblem, Unsupported};
+pub use error::{EventProblem, Excess, FormProblem, IoError, Mismatch, PetsirdProblem, RegionProblem, RoiProblem, Unsupported};
 pub use files::{files_read, files_written, header_of, identity};
 pub use formats::FileKind;
 pub use images::description::{ImageDescription, filter_width};

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::data::{Counts, Michelogram, Notice, Origin, PairCounts, Study};
+use crate::data::{Counts, Michelogram, Origin, PairCounts, Study};
 use crate::io::by_content::{read_measured, read_projections};
 use crate::io::error::IoError;
+use crate::io::notice;
 use crate::io::own::saved_pairs::read_pairs;
 
-/// What measured data is corrected by.
+/// Correction of measured data.
 ///
 /// Each is named after the ending of its file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::VariantArray)]
@@ -22,19 +23,19 @@ pub enum Correction {
 }
 
 impl Correction {
-    /// Where a scan's correction is written and looked for: `scan_mult.hs` and `scan_add.hs` beside `scan.hs`.
+    /// Returns the path of a scan's correction: `scan_mult.hs` and `scan_add.hs` for `scan.hs`.
     pub fn path_beside(self, scan: &Path) -> PathBuf {
         let stem = scan.file_stem().unwrap_or_default().to_string_lossy();
         scan.with_file_name(format!("{stem}_{self}.hs"))
     }
 }
 
-/// Reads measured data with its corrections: ȳ = multiplicative ⊙ (A x) + additive. With `additive_inside` the additive
-/// file holds additive / multiplicative (STIR's convention: added before the factors are applied). Without an additive file the
+/// Reads measured data with its corrections: ȳ = multiplicative ⊙ (A x) + additive. With `additive_inside` the additive file
+/// holds additive / multiplicative (STIR's convention: added before the factors are applied). Without an additive file the
 /// randoms of Siemens' sinograms are the background.
 ///
 /// # Errors
-/// A file cannot be read, or a correction is sampled differently from the data.
+/// A file does not read, or a correction is sampled differently from the data.
 pub fn read_study(
     path: &Path,
     multiplicative: Option<&Path>,
@@ -59,7 +60,7 @@ pub fn read_study(
     let additive_inside = additive_inside && additive.is_some();
     if randoms.is_some() {
         let use_of = if additive.is_none() { "are taken as the background" } else { "are not used, since a background is given" };
-        notices.push(Notice::info(format!("{}: its measured randoms {use_of}", path.display())));
+        notices.push(notice::info(path, format!("its measured randoms {use_of}")));
     }
     let additive = additive.or(randoms);
     let title = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -71,7 +72,7 @@ pub fn read_study(
     Ok(Study { origin, notices, ..Study::new(title, counts) })
 }
 
-/// Reads counts of pairs of crystals, named after their file.
+/// Reads a crystal-pair histogram, named after its file.
 ///
 /// # Errors
 /// Those of [`read_pairs`].

@@ -1,7 +1,7 @@
 //! Pixels and voxels that are connected over their sides.
 
-/// Returns the numbers (x fastest) of the voxels that are connected with one, itself first. `take` returns whether a voxel belongs
-/// to what is searched, and takes it out: each is taken once, and looked at from each of its sides at most.
+/// Returns the indices (x fastest) of the voxels connected with `start`, itself first. `take` returns whether a voxel belongs to
+/// the searched set, and removes it: each is taken once, and tested from each of its sides at most.
 pub fn connected(size: [usize; 3], start: usize, mut take: impl FnMut(usize) -> bool) -> Vec<usize> {
     let mut found = if take(start) { vec![start] } else { Vec::new() };
     let mut next = 0;

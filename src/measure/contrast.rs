@@ -6,7 +6,7 @@
 use super::finite;
 use super::roi_stats::RoiStats;
 
-/// Contrast recovery of a hot region whose true activity is `activity_ratio` times the background's; `None` where the
+/// Returns the contrast recovery of a hot region whose true activity is `activity_ratio` times the background's; `None` where the
 /// background is not positive or the ratio is not a positive one other than 1.
 pub fn hot_recovery(hot_mean: f64, background_mean: f64, activity_ratio: f64) -> Option<f64> {
     if background_mean <= 0.0 || activity_ratio <= 0.0 || activity_ratio == 1.0 {
@@ -15,7 +15,7 @@ pub fn hot_recovery(hot_mean: f64, background_mean: f64, activity_ratio: f64) ->
     finite((hot_mean / background_mean - 1.0) / (activity_ratio - 1.0))
 }
 
-/// Contrast recovery of a region without activity; `None` where the background is not positive.
+/// Returns the contrast recovery of a region without activity; `None` where the background is not positive.
 pub fn cold_recovery(cold_mean: f64, background_mean: f64) -> Option<f64> {
     if background_mean <= 0.0 {
         return None;
@@ -23,8 +23,8 @@ pub fn cold_recovery(cold_mean: f64, background_mean: f64) -> Option<f64> {
     finite(1.0 - cold_mean / background_mean)
 }
 
-/// Background variability: the standard deviation (n − 1) of the regions' means over the mean of them. `None` for fewer
-/// than two regions or a background that is not positive. For the standard's figure the regions must be its 60.
+/// Returns the background variability: the standard deviation (n − 1) of the regions' means over the mean of them. `None` for
+/// fewer than two regions or a background that is not positive. For the standard's figure the regions must be its 60.
 pub fn background_variability(means: &[f64]) -> Option<f64> {
     let num = means.len() as f64;
     let mean = means.iter().sum::<f64>() / num;
@@ -35,7 +35,7 @@ pub fn background_variability(means: &[f64]) -> Option<f64> {
     finite((squares / (num - 1.0)).sqrt() / mean)
 }
 
-/// Contrast-to-noise ratio (μ_s − μ_b) / √((σ_s² + σ_b²) / 2); `None` where neither region has any noise.
+/// Returns the contrast-to-noise ratio (μ_s − μ_b) / √((σ_s² + σ_b²) / 2); `None` where neither region has any noise.
 pub fn contrast_to_noise(signal: &RoiStats, background: &RoiStats) -> Option<f64> {
     let variance = 0.5 * (signal.sd?.powi(2) + background.sd?.powi(2));
     if variance <= 0.0 {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undefined_is_none() {
+    fn undefined_ratios_are_none() {
         assert_eq!(hot_recovery(1.0, 0.0, 4.0), None);
         assert_eq!(hot_recovery(1.0, 1.0, 1.0), None);
         assert_eq!(hot_recovery(1.0, 1.0, 0.0), None);

@@ -1,8 +1,8 @@
-//! Radioactive decay: how much of an activity is there, on average, in a stretch of time.
+//! Radioactive decay: mean activity in a time interval.
 //!
 //! (1/(t₂ − t₁)) ∫ exp(−λ t) dt from t₁ to t₂ = exp(−λ t₁) (1 − exp(−λ (t₂ − t₁))) / (λ (t₂ − t₁)), λ = ln 2 / half-life.
 
-/// Mean activity between two times, s, relative to that at time 0; the second time is the later one.
+/// Returns the mean activity between two times, s, relative to that at time 0; the second time is the later one.
 pub fn mean_decay(half_life_secs: f64, [begin, end]: [f64; 2]) -> f64 {
     let rate = std::f64::consts::LN_2 / half_life_secs;
     let x = rate * (end - begin);

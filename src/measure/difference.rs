@@ -1,8 +1,8 @@
-//! How far numbers are from others.
+//! Differences of numbers and images.
 
 use super::finite;
 
-/// ‖a − b‖ / ‖b‖, which is no number where b is all zero.
+/// Returns ‖a − b‖ / ‖b‖, NaN if b is all zero.
 pub fn relative_difference<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
     let square = |value: f64| value * value;
     let difference: f64 = a.iter().zip(b).map(|(&a, &b)| square(a.into() - b.into())).sum();
@@ -10,8 +10,8 @@ pub fn relative_difference<T: Copy + Into<f64>>(a: &[T], b: &[T]) -> f64 {
     (difference / norm).sqrt()
 }
 
-/// Correlation coefficient of two images, value by value (Cabello et al. 2012, equation 5); `None` where one has a single value
-/// everywhere.
+/// Returns the correlation coefficient of two images, value by value (Cabello et al. 2012, equation 5); `None` where one has a
+/// single value everywhere.
 ///
 /// CC = Σ (a − ā)(b − b̄) / √(Σ (a − ā)² Σ (b − b̄)²)
 pub fn correlation(a: &[f32], b: &[f32]) -> Option<f64> {
@@ -25,8 +25,8 @@ pub fn correlation(a: &[f32], b: &[f32]) -> Option<f64> {
     finite(products / (of_a * of_b).sqrt()).map(|correlation| correlation.clamp(-1.0, 1.0))
 }
 
-/// Where |a − b| is largest, and a − b there; pairs that differ by no finite number are passed over. `None` where the others are
-/// equal.
+/// Returns where |a − b| is largest, and a − b there; pairs that differ by no finite number are passed over. `None` where the
+/// others are equal.
 pub fn largest_difference(a: &[f32], b: &[f32]) -> Option<(usize, f64)> {
     let differences = a.iter().zip(b).map(|(&a, &b)| f64::from(a) - f64::from(b)).enumerate();
     differences

@@ -1,14 +1,14 @@
 //! The width of a peak that is known at a few samples only, interpolated linearly between them.
 
-/// Full width at half of the largest of some samples that lie `spacing_mm` apart, mm. `None` where there is no peak, or it does not
-/// fall to its half on both sides.
+/// Returns the full width at half of the largest of some samples that lie `spacing_mm` apart, mm. `None` where there is no peak,
+/// or it does not fall to its half on both sides.
 pub fn full_width_at_half_maximum(values: &[f64], spacing_mm: f64) -> Option<f64> {
     let (peak, &largest) = values.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     if !(largest > 0.0 && largest.is_finite()) {
         return None;
     }
     let half = 0.5 * largest;
-    // How far from the peak a side falls to the half: between the last sample above it and the first one below.
+    // Distance from the peak at which a side falls to the half: between the last sample above it and the first one below.
     let fall = |side: &mut dyn Iterator<Item = f64>| {
         let mut above = largest;
         for (steps, value) in side.enumerate() {
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fall_to_its_half_has_no_width() {
+    fn peaks_above_their_half_have_no_width() {
         for values in [&[][..], &[0.0, 0.0], &[2.0, 1.5, 0.0], &[0.0, 2.0, 1.5], &[1.0], &[0.0, f64::INFINITY, 0.0]] {
             assert_eq!(full_width_at_half_maximum(values, 1.0), None, "{values:?}");
         }

@@ -14,7 +14,7 @@ use crate::geometry::{Grid, Point};
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "isocontour.")]
 pub enum NoIsocontour {
-    /// The seed lies beside the image.
+    /// The seed lies outside the image.
     #[error("the ball in which the maximum is looked for lies outside the image")]
     Outside,
     /// Nothing rises above what counts as 0 %.
@@ -32,10 +32,10 @@ pub enum NoIsocontour {
 
 coded!(NoIsocontour);
 
-/// The isocontour about the largest value in a ball, by a recipe.
+/// Returns the isocontour about the largest value in a ball, by a recipe.
 ///
 /// # Errors
-/// The ball lies outside the image, nothing in it is above what the threshold is counted from, or the threshold cannot be.
+/// The ball lies outside the image, nothing in it is above the zero of the threshold, or the threshold is invalid.
 pub fn isocontour(volume: &Volume, centre_mm: Point, recipe: IsocontourRecipe) -> Result<Isocontour, NoIsocontour> {
     if !(recipe.percent > 0.0 && recipe.percent <= 100.0) {
         return Err(NoIsocontour::Percent(recipe.percent));
@@ -60,7 +60,7 @@ pub fn isocontour(volume: &Volume, centre_mm: Point, recipe: IsocontourRecipe) -
     Isocontour::new(recipe, threshold, part, is_inside).ok_or(NoIsocontour::Outside)
 }
 
-/// The smallest part of a grid that holds some voxels, its origin relative to a point, and which of its voxels they are.
+/// Returns the smallest part of a grid that holds some voxels, its origin relative to a point, and which of its voxels they are.
 fn smallest_part(grid: &Grid, found: &[[usize; 3]], about_mm: Point) -> (Grid, Vec<bool>) {
     let end = |a: usize, of: fn(usize, usize) -> usize| found.iter().map(|voxel| voxel[a]).reduce(of).unwrap_or_default();
     let low: [usize; 3] = std::array::from_fn(|a| end(a, usize::min));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_found_says_why() {
+    fn failures_have_reasons() {
         let volume = cones();
         assert_eq!(isocontour(&volume, [99.0, 0.0, 0.0], recipe(50.0, None)), Err(NoIsocontour::Outside));
         let flat = Volume::filled(volume.grid.clone(), 0.0);

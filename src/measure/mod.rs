@@ -1,8 +1,8 @@
-//! Numbers from images: statistics of regions, noise, contrast recovery, profiles and widths; and randoms from delayed coincidences.
+//! Numbers from images: statistics of regions, noise, contrast recovery, profiles and widths; and randoms from delayed
+//! coincidences.
 //!
-//! Pure functions. Every ratio is a fraction (1 = 100 %). What is undefined (an empty region, a background of zero) is
-//! `None`, never a number that is not one. The standard deviation within one image is the noise of that image, not of
-//! the experiment.
+//! Pure functions. Every ratio is a fraction (1 = 100 %). Undefined results (an empty region, a background of zero) are `None`,
+//! never NaN. The standard deviation within one image is the noise of that image, not of the experiment.
 
 mod connected;
 mod contrast;
@@ -23,13 +23,13 @@ pub use decay::mean_decay;
 pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};
-pub use peak_width::{FWHM_OF_SIGMA, NoPeakWidth, PeakWidth, peak_width};
+pub use peak_width::{NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::{peak_widths, widths_along};
-pub use profile::{Between, ProfilePoint, band_profile, profile};
-pub use randoms::{Alike, Fans, PairPartners, Partners, smoothed_singles};
+pub use profile::{ProfileInterpolation, ProfilePoint, band_profile, profile};
+pub use randoms::{Fans, PairPartners, Partners, SimilarPlaces, smoothed_singles};
 pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
 
-/// The value, if it is a finite number.
+/// Returns the value, if it is a finite number.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

@@ -14,7 +14,7 @@ use super::nema::MIN_MOVED_MM;
 use super::roi_stats::{RoiStats, pooled};
 use crate::coded::coded;
 use crate::data::nema_nu4::{CHAMBER_LENGTH_MM, CHAMBER_RADIUS_MM, COLD_OFFSET_MM, ROD_DIAMETERS_MM, ROD_LENGTH_MM, ROD_RING_MM};
-use crate::data::{Roi, RoiMask, RoiPlane, RoiRole, RoiShape, Volume};
+use crate::data::{Roi, RoiMask, RoiRole, RoiShape, Volume};
 use crate::geometry::Point;
 use crate::statistics::quantiles;
 
@@ -24,7 +24,7 @@ const UNIFORM_MM: [f64; 2] = [22.5, 10.0];
 const COLD_MM: [f64; 2] = [4.0, 7.5];
 /// Length of a rod's middle, mm.
 const ROD_MIDDLE_MM: f64 = 10.0;
-/// How far the chamber's length may be off, mm.
+/// Tolerance of the chamber's length, mm.
 const LENGTH_TOLERANCE_MM: f64 = 5.0;
 /// Turns that are tried for the rods.
 const NUM_TURNS: usize = 360;
@@ -40,7 +40,7 @@ pub struct Nu4Placement {
     pub cold_mm: [[f64; 2]; 2],
     /// Centres (x, y) of the rods, the thinnest first, mm.
     pub rods_mm: [[f64; 2]; 5],
-    /// How far the axis lies from where it was found that was moved farthest, mm; `None` where all lie as they were found.
+    /// Largest shift of an axis from its automatic position, mm; `None` without a shift.
     pub moved_mm: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ pub struct Nu4Analysis {
     pub spill_over: [Nu4Ratio; 2],
 }
 
-/// Why an image cannot be analysed as the phantom's.
+/// Reason for which an image is no image of the phantom.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "nema-nu4.")]
 pub enum Nu4Error {
@@ -98,11 +98,10 @@ pub enum Nu4Error {
 coded!(Nu4Error);
 
 fn circle([x, y]: [f64; 2], z: f64, diameter_mm: f64) -> Roi {
-    let shape = RoiShape::Circle { radius_mm: 0.5 * diameter_mm, plane: RoiPlane::Transaxial };
-    Roi::new("", shape, [x, y, z])
+    Roi::circle("", [x, y, z], 0.5 * diameter_mm, RoiRole::None)
 }
 
-/// z of the slices whose centres lie within a length about a place, mm.
+/// Returns z of the slices whose centres lie within a length about a place, mm.
 fn slices(volume: &Volume, middle_mm: f64, length_mm: f64) -> Vec<f64> {
     let z = |slice: usize| volume.grid.mm_from_voxel([0.0, 0.0, slice as f64])[2];
     (0..volume.grid.size[2]).map(z).filter(|z| (z - middle_mm).abs() <= 0.5 * length_mm).collect()
@@ -121,7 +120,7 @@ fn cylinder(
     RoiStats::of(&pooled(&sums), volume.grid.voxel_ml()).ok_or(Nu4Error::CutOff { part, z_mm: middle_mm })
 }
 
-/// Statistics of one pixel over some slices.
+/// Returns the statistics of one pixel over some slices.
 fn line(volume: &Volume, [x, y]: [f64; 2], slices_mm: &[f64]) -> Result<RoiStats, Nu4Error> {
     let grid = &volume.grid;
     let index = |z: &f64| {
@@ -136,19 +135,19 @@ fn line(volume: &Volume, [x, y]: [f64; 2], slices_mm: &[f64]) -> Result<RoiStats
 /// Name of the region of the uniform part.
 const UNIFORM: &str = "uniform part";
 
-/// Name of the region of a rod.
+/// Returns the name of the region of a rod.
 fn rod_name(diameter_mm: f64) -> String {
     format!("rod {diameter_mm} mm")
 }
 
-/// Name of the region of a cold cylinder.
+/// Returns the name of the region of a cold cylinder.
 fn cold_name(index: usize) -> String {
     format!("cold cylinder {}", index + 1)
 }
 
 impl Nu4Placement {
-    /// The template as regions to look at and to edit: the cylinder in the uniform part, those in the cold cylinders, and the
-    /// middles of the rods.
+    /// Returns the template as regions to look at and to edit: the cylinder in the uniform part, those in the cold cylinders, and
+    /// the middles of the rods.
     pub fn rois(&self) -> Vec<Roi> {
         let [uniform_z, cold_z, rods_z] = self.middles_mm();
         let region = |name: String, at: [f64; 2], z: f64, [diameter_mm, length_mm]: [f64; 2], role: RoiRole| Roi {
@@ -164,8 +163,8 @@ impl Nu4Placement {
         std::iter::once(uniform).chain(cold).chain(rods).collect()
     }
 
-    /// The same with the axes where those regions lie that have the names of the template's, as they are after somebody has
-    /// moved them; sizes and heights stay. `None` where there is no template among the regions.
+    /// Returns the same with the axes where those regions lie that have the names of the template's, as they are after somebody
+    /// has moved them; sizes and heights stay. `None` where there is no template among the regions.
     pub fn with_rois(&self, rois: &[Roi]) -> Option<Self> {
         let mut moved_mm: f64 = 0.0;
         let mut axis = |name: &str, from: [f64; 2]| {
@@ -185,7 +184,7 @@ impl Nu4Placement {
         Some(Self { moved_mm: Some(moved_mm).filter(|mm| *mm >= MIN_MOVED_MM), ..placed })
     }
 
-    /// Middle of the uniform part, of the cold part and of the rods, z, mm.
+    /// Returns the middle of the uniform part, of the cold part and of the rods, z, mm.
     pub fn middles_mm(&self) -> [f64; 3] {
         let [rods, cold] = self.chamber_z_mm;
         let along = (cold - rods).signum();
@@ -193,7 +192,7 @@ impl Nu4Placement {
     }
 }
 
-/// The phantom in an image.
+/// Returns the phantom in an image.
 ///
 /// # Errors
 /// There is no activity, no chamber of its length, or the image ends inside it.
@@ -231,8 +230,8 @@ pub fn find(volume: &Volume) -> Result<Nu4Placement, Nu4Error> {
     Ok(Nu4Placement { axis_mm, cold_mm, rods_mm, ..start })
 }
 
-/// Where the totals of the slices rise above half of the plateau's and fall below it again, in slices, interpolated. The plateau is
-/// the level that a third of the slices above half of the largest exceed: that of the uniform half.
+/// Returns where the totals of the slices rise above half of the plateau's and fall below it again, in slices, interpolated. The
+/// plateau is the level that a third of the slices above half of the largest exceed: that of the uniform half.
 fn chamber(totals: &[f64]) -> Result<[f64; 2], Nu4Error> {
     let largest = totals.iter().copied().fold(0.0, f64::max);
     if !(largest > 0.0 && largest.is_finite()) {
@@ -252,7 +251,7 @@ fn chamber(totals: &[f64]) -> Result<[f64; 2], Nu4Error> {
     Ok([first as f64 - edge(first, first.checked_sub(1)), last as f64 + edge(last, Some(last + 1))])
 }
 
-/// The mean over some slices: the places of pixels (x, y), mm, with their values.
+/// Returns the mean over some slices: the places of pixels (x, y), mm, with their values.
 fn mean_pixels(volume: &Volume, slices_mm: &[f64]) -> Vec<([f64; 2], f64)> {
     let grid = &volume.grid;
     let slices: Vec<usize> = slices_mm.iter().map(|&z| grid.voxel_from_mm([0.0, 0.0, z])[2].round() as usize).collect();
@@ -265,7 +264,7 @@ fn mean_pixels(volume: &Volume, slices_mm: &[f64]) -> Vec<([f64; 2], f64)> {
     pixels
 }
 
-/// The centroid of positive values; `None` where there are none.
+/// Returns the centroid of positive values; `None` where there are none.
 fn centroid(pixels: impl Iterator<Item = ([f64; 2], f64)>) -> Option<[f64; 2]> {
     let [weight, x, y] = pixels
         .filter(|(_, value)| *value > 0.0)
@@ -273,7 +272,8 @@ fn centroid(pixels: impl Iterator<Item = ([f64; 2], f64)>) -> Option<[f64; 2]> {
     (weight > 0.0).then(|| [x / weight, y / weight])
 }
 
-/// Axes of the cold cylinders: the centroids of what is missing on both sides of the axis, along the direction in which it spreads.
+/// Returns the axes of the cold cylinders: the centroids of the missing activity on both sides of the axis, along its main
+/// direction.
 fn cold_axes(pixels: &[([f64; 2], f64)], axis_mm: [f64; 2], level: f64) -> [[f64; 2]; 2] {
     let from_axis = |at: &[f64; 2]| [at[0] - axis_mm[0], at[1] - axis_mm[1]];
     let inside = |at: &[f64; 2]| from_axis(at)[0].hypot(from_axis(at)[1]) < CHAMBER_RADIUS_MM - 2.0;
@@ -290,11 +290,12 @@ fn cold_axes(pixels: &[([f64; 2], f64)], axis_mm: [f64; 2], level: f64) -> [[f64
     })
 }
 
-/// Axes of the rods: their ring turned, either way around, to where their places hold most, weighted by the rods' areas.
+/// Returns the axes of the rods: their ring turned, either way around, to where their places hold most, weighted by the rods'
+/// areas.
 fn rod_axes(pixels: &[([f64; 2], f64)], axis_mm: [f64; 2]) -> [[f64; 2]; 5] {
-    let places = |turn: usize, way: f64| -> [[f64; 2]; 5] {
+    let places = |turn: usize, direction: f64| -> [[f64; 2]; 5] {
         std::array::from_fn(|rod| {
-            let angle = (360.0 / NUM_TURNS as f64 * turn as f64 + way * 72.0 * rod as f64).to_radians();
+            let angle = (360.0 / NUM_TURNS as f64 * turn as f64 + direction * 72.0 * rod as f64).to_radians();
             [axis_mm[0] + ROD_RING_MM * angle.cos(), axis_mm[1] + ROD_RING_MM * angle.sin()]
         })
     };
@@ -308,8 +309,8 @@ fn rod_axes(pixels: &[([f64; 2], f64)], axis_mm: [f64; 2]) -> [[f64; 2]; 5] {
         places.iter().zip(ROD_DIAMETERS_MM).map(of_rod).sum()
     };
     let mut best = (f64::NEG_INFINITY, places(0, 1.0));
-    for (turn, way) in (0..NUM_TURNS).flat_map(|turn| [(turn, 1.0), (turn, -1.0)]) {
-        let places = places(turn, way);
+    for (turn, direction) in (0..NUM_TURNS).flat_map(|turn| [(turn, 1.0), (turn, -1.0)]) {
+        let places = places(turn, direction);
         let held = held(&places);
         if held > best.0 {
             best = (held, places);
@@ -318,7 +319,7 @@ fn rod_axes(pixels: &[([f64; 2], f64)], axis_mm: [f64; 2]) -> [[f64; 2]; 5] {
     best.1
 }
 
-/// The standard's figures of an image in which the phantom lies so.
+/// Returns the standard's figures of an image in which the phantom lies so.
 ///
 /// # Errors
 /// A part of the phantom lies outside the image.

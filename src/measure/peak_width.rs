@@ -1,23 +1,23 @@
-//! The width of the peak in a profile: a Gaussian on a constant, v(x) = c + a exp(−(x − μ)² / 2 s²), fitted by least squares
-//! after Levenberg and Marquardt (Moré 1978); FWHM = 2 √(2 ln 2) s.
+//! Width of the peak in a profile: a Gaussian on a constant, v(x) = c + a exp(−(x − μ)² / 2 s²), fitted by least squares after
+//! Levenberg and Marquardt (Moré 1978); FWHM = 2 √(2 ln 2) s.
 //!
-//! The standard deviation of s is that of the covariance r² (JᵀJ)⁻¹, with the residuals' variance (the reduced χ²)
-//! r² = Σ residual² / (n − 4) and their derivatives J. Most of a profile may be air, which fits any constant exactly and tells nothing
-//! of the peak: r² is the larger one of all points and of those that the peak reaches, two widths to either side of its middle. These
-//! must be four, the number of the parameters, and three more; and the peak must be three times as high as their residuals scatter.
-//! No width is known better than a twentieth of a voxel, over which the image is a mean. Where neighbouring residuals go together, for the image is smooth or the peak is no Gaussian, n
-//! points tell no more than n (1 − ρ) / (1 + ρ) independent ones (Bayley and Hammersley 1946), ρ being the correlation of
-//! neighbours, and the variance grows by the inverse.
+//! The standard deviation of s is that of the covariance r² (JᵀJ)⁻¹, with the residuals' variance (the reduced χ²) r² = Σ
+//! residual² / (n − 4) and their derivatives J. Most of a profile may be air, which fits any constant exactly and contains no
+//! information about the peak. So r² is the larger one of all points and of those within two widths of its middle. These must be
+//! seven: the four parameters and three more. The peak must be three times as high as the scatter of their residuals. No width is
+//! more precise than a twentieth of a voxel, over which the image is a mean. If neighbouring residuals are correlated, since the
+//! image is smooth or the peak is no Gaussian, n points count as n (1 − ρ) / (1 + ρ) independent ones (Bayley and Hammersley
+//! 1946), with the correlation ρ of neighbours, and the variance grows by the inverse.
 //!
-//! A Gaussian's full width at a tenth of its height is 1.823 FWHM and tells nothing new; what a profile has there tells of its
-//! tails. The FWTM is therefore where the profile itself, less the fitted constant, falls to a tenth of the fitted height on
-//! both sides of the fitted middle. Between points its logarithm is interpolated over the square of the distance from the
-//! middle, in which a Gaussian is straight. With the slope g of the Gaussian there its standard deviation is √2 r / g.
+//! A Gaussian's full width at a tenth of its height is 1.823 FWHM and no new information; the profile there shows its tails. The
+//! FWTM is therefore the width at which the profile itself, less the fitted constant, falls to a tenth of the fitted height on
+//! both sides of the fitted middle. Between points its logarithm is interpolated over the square of the distance from the middle,
+//! in which a Gaussian is straight. With the slope g of the Gaussian there its standard deviation is √2 r / g.
 //!
-//! A body has a width too, but no peak: its plateau shows in the fourth Gauss-Hermite coefficient of what the Gaussian leaves
-//! (van der Marel and Franx 1993), about −0.15 for a sharp edge and 0 for a Gaussian, and in its top. Troughs beside a peak, which
-//! filtered backprojection leaves, make the coefficient negative too: so at three quarters of its height a plateau is nearly as wide as
-//! at half (a Gaussian 0.64 times, a slab seen with a resolution of its width 0.68, of a third of its width 0.80).
+//! A body has a width too, but no peak: its plateau shows in the fourth Gauss-Hermite coefficient of the residuals (van der Marel
+//! and Franx 1993), about −0.15 for a sharp edge and 0 for a Gaussian, and in its top. Troughs next to a peak, which filtered
+//! backprojection leaves, make the coefficient negative too. So at three quarters of its height a plateau is nearly as wide as at
+//! half (a Gaussian 0.64 times, a slab seen with a resolution of its width 0.68, of a third of its width 0.80).
 
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
@@ -25,23 +25,21 @@ use nalgebra::{Dyn, Matrix4, OMatrix, OVector, U4, Vector4};
 
 use super::profile::ProfilePoint;
 use crate::coded::coded;
-use crate::statistics::quantiles;
+use crate::statistics::{FWHM_PER_SIGMA, quantiles};
 
-/// FWHM of a Gaussian in standard deviations, 2 √(2 ln 2).
-pub const FWHM_OF_SIGMA: f64 = 2.354_820_045_030_949_3;
-/// Largest standard deviation of a width that is told, as a fraction of it.
+/// Largest standard deviation of a reported width, as a fraction of it.
 const MAX_UNCERTAINTY: f64 = 0.2;
 /// The Gauss-Hermite coefficient h4 below which a peak may be a plateau.
 const PLATEAU: f64 = -0.05;
 /// The width at three quarters of the height, in parts of that at half, from which it then is one.
 const FLAT_TOP: f64 = 0.72;
-/// How long a fit goes on: evaluations for each parameter, and one more. What has no peak never ends by itself.
+/// Limit of a fit: evaluations for each parameter, and one more. A fit without a peak does not converge.
 const MAX_EVALUATIONS: usize = 30;
 /// Parameters of a fit.
 const NUM_PARAMETERS: usize = 4;
 /// Fewest points of a fit and of the peak: three degrees of freedom.
 const MIN_POINTS: usize = NUM_PARAMETERS + 3;
-/// How far a peak reaches from its middle, in parts of its width.
+/// Reach of a peak from its middle, in parts of its width.
 const REACH: f64 = 2.0;
 /// Smallest height of a peak, in standard deviations of the residuals where it reaches.
 const MIN_HEIGHT: f64 = 3.0;
@@ -65,13 +63,13 @@ pub struct PeakWidth {
 }
 
 impl PeakWidth {
-    /// The value of the Gaussian, without the constant, so far from the profile's start.
+    /// Returns the value of the Gaussian, without the constant, so far from the profile's start.
     pub fn gaussian(&self, distance_mm: f64) -> f64 {
-        self.height * (-0.5 * (FWHM_OF_SIGMA * (distance_mm - self.centre_mm) / self.fwhm_mm).powi(2)).exp()
+        self.height * (-0.5 * (FWHM_PER_SIGMA * (distance_mm - self.centre_mm) / self.fwhm_mm).powi(2)).exp()
     }
 }
 
-/// Why a profile has no width that could be told.
+/// Reason for which a profile has no reliable width.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, serde::Serialize, serde::Deserialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "peak-width.")]
 pub enum NoPeakWidth {
@@ -137,7 +135,7 @@ pub enum NoPeakWidth {
 
 coded!(NoPeakWidth);
 
-/// The width of the highest peak of a profile whose points lie a voxel apart (`voxel_mm`): interpolated ones between them
+/// Returns the width of the highest peak of a profile whose points lie a voxel apart (`voxel_mm`): interpolated ones between them
 /// would pass for measured ones.
 ///
 /// # Errors
@@ -157,7 +155,7 @@ pub fn peak_width(points: &[ProfilePoint], voxel_mm: f64) -> Result<PeakWidth, N
     if !(height > 0.0 && (first.distance_mm..=last.distance_mm).contains(&centre_mm)) {
         return Err(NoPeakWidth::NoPeak);
     }
-    let fwhm_mm = FWHM_OF_SIGMA * voxel_mm * sigma.abs();
+    let fwhm_mm = FWHM_PER_SIGMA * voxel_mm * sigma.abs();
     if fwhm_mm < voxel_mm {
         return Err(NoPeakWidth::Narrow { fwhm_mm, voxel_mm });
     }
@@ -169,7 +167,7 @@ pub fn peak_width(points: &[ProfilePoint], voxel_mm: f64) -> Result<PeakWidth, N
         return Err(NoPeakWidth::Low { heights: height / scatter });
     }
     let sd = fit.sd_of_sigma(scatter).filter(|_| report.termination.was_successful()).ok_or(NoPeakWidth::NoPeak)?;
-    let sd_mm = voxel_mm * (FWHM_OF_SIGMA * sd).max(MIN_SD);
+    let sd_mm = voxel_mm * (FWHM_PER_SIGMA * sd).max(MIN_SD);
     let half_mm = 0.5 * (last.distance_mm - first.distance_mm);
     if fwhm_mm > half_mm {
         Err(NoPeakWidth::Wide { fwhm_mm, half_mm })
@@ -196,8 +194,8 @@ struct Gaussian {
 }
 
 impl Gaussian {
-    /// The problem with its first guess: the median as the background, the highest point, and as wide as it is above half.
-    /// `None` where all values are alike.
+    /// Returns the problem with its first guess: the median as the background, the highest point, and as wide as it is above
+    /// half. `None` where all values are alike.
     fn guess(points: &[ProfilePoint], voxel_mm: f64) -> Option<Self> {
         let values = points.iter().map(|point| point.value).collect();
         let [lowest, median] = quantiles(values, [0.0, 0.5])?;
@@ -212,14 +210,15 @@ impl Gaussian {
         let width = points[top..].iter().take_while(above).count() + points[..top].iter().rev().take_while(above).count();
         let from_mm = points[top].distance_mm;
         let scaled = points.iter().map(|p| [(p.distance_mm - from_mm) / voxel_mm, (p.value - background) / height]);
-        let parameters = Vector4::new(1.0, 0.0, (width as f64 / FWHM_OF_SIGMA).max(0.5), 0.0);
+        let parameters = Vector4::new(1.0, 0.0, (width as f64 / FWHM_PER_SIGMA).max(0.5), 0.0);
         Some(Self { points: scaled.collect(), from_mm, unit: height, parameters })
     }
 
-    /// How many points lie where the peak reaches, and the standard deviation of the residuals there: 0 where it is not known.
+    /// Returns the number of points within the reach of the peak, and the standard deviation of the residuals there: 0 if
+    /// unknown.
     fn around_peak(&self) -> Option<(usize, f64)> {
         let [_, centre, sigma, _] = self.parameters.into();
-        let reach = REACH * FWHM_OF_SIGMA * sigma.abs();
+        let reach = REACH * FWHM_PER_SIGMA * sigma.abs();
         let residuals = self.residuals()?;
         let near = self.points.iter().zip(residuals.iter()).filter(|([x, _], _)| (x - centre).abs() <= reach);
         let (num, squares) = near.fold((0, 0.0), |(num, sum), (_, residual)| (num + 1, sum + residual * residual));
@@ -227,13 +226,13 @@ impl Gaussian {
         Some((num, if freedom > 0.0 { (squares / freedom).sqrt() } else { 0.0 }))
     }
 
-    /// Whether the profile is nearly as wide at three quarters of its height above the fitted constant as at half of it.
+    /// Returns true if the profile is nearly as wide at three quarters of its height above the fitted constant as at half of it.
     fn has_flat_top(&self) -> bool {
         let [_, _, _, background] = self.parameters.into();
         let top = |at: &usize| self.points[*at][1];
         let Some(top) = (0..self.points.len()).max_by(|a, b| top(a).total_cmp(&top(b))) else { return false };
         let height = self.points[top][1] - background;
-        // How far from the highest point one side, from there outwards, falls to a part of its height; to its end where it does not.
+        // Distance from the highest point at which a side falls to a part of its height; to its end if it does not.
         let fall = |level: f64, side: &mut dyn Iterator<Item = &[f64; 2]>| {
             let mut before = self.points[top];
             for point in side {
@@ -251,8 +250,8 @@ impl Gaussian {
         width(0.75 * height) >= FLAT_TOP * width(0.5 * height)
     }
 
-    /// Coefficient h4 of the Gauss-Hermite series and its standard deviation: how much flatter (negative) than a Gaussian the
-    /// peak is. The Hermite functions are orthogonal, so that the fit of the others leaves it as it is.
+    /// Returns the coefficient h4 of the Gauss-Hermite series and its standard deviation: how much flatter (negative) than a
+    /// Gaussian the peak is. The Hermite functions are orthogonal, so that the fit of the others leaves it as it is.
     fn flatness(&self) -> Option<[f64; 2]> {
         let residuals = self.residuals()?;
         let [height, centre, sigma, _] = self.parameters.into();
@@ -269,14 +268,14 @@ impl Gaussian {
         Some([product / (height * square), noise / (height * square.sqrt())])
     }
 
-    /// Full width at a tenth of the height, of the profile itself, and its standard deviation, in voxels.
+    /// Returns the full width at a tenth of the height, of the profile itself, and its standard deviation, in voxels.
     fn tenth_width(&self) -> Option<[f64; 2]> {
         let residuals = self.residuals()?;
         let [height, centre, sigma, background] = self.parameters.into();
         let level = 0.1 * height;
         let above = |point: &[f64; 2]| point[1] - background;
         let middle = self.points.iter().position(|[x, _]| *x > centre)?;
-        // How far from the middle one side, from there outwards, falls to the level.
+        // Distance from the middle at which a side falls to the level.
         let fall = |side: &mut dyn Iterator<Item = &[f64; 2]>| {
             let mut before = side.next()?;
             for point in side {
@@ -299,7 +298,7 @@ impl Gaussian {
         (sd <= MAX_UNCERTAINTY * width).then_some([width, sd])
     }
 
-    /// Standard deviation of s, in voxels; that of the residuals is at least `scatter`.
+    /// Returns the standard deviation of s, in voxels; that of the residuals is at least `scatter`.
     fn sd_of_sigma(&self, scatter: f64) -> Option<f64> {
         let (residuals, jacobian) = (self.residuals()?, self.jacobian()?);
         let num = residuals.len() as f64;
@@ -391,7 +390,7 @@ mod tests {
         // Values of any size.
         for scale in [1e-30, 1e30] {
             let found = peak_width(&points((0..48).map(|index| scale * gaussian(index, 40.0, 2.0))), VOXEL_MM).unwrap();
-            assert!((found.fwhm_mm - 4.0 * FWHM_OF_SIGMA).abs() < 1e-6, "{found:?}");
+            assert!((found.fwhm_mm - 4.0 * FWHM_PER_SIGMA).abs() < 1e-6, "{found:?}");
         }
     }
 
@@ -423,7 +422,7 @@ mod tests {
     #[test]
     fn two_thirds_of_the_noisy_ones_lie_within_their_standard_deviation() {
         for (height, sigma) in [(10.0, 2.0), (10.0, 4.0), (30.0, 1.0), (30.0, 3.0)] {
-            let expected = FWHM_OF_SIGMA * sigma * VOXEL_MM;
+            let expected = FWHM_PER_SIGMA * sigma * VOXEL_MM;
             let found: Vec<PeakWidth> =
                 (0..200).filter_map(|seed| peak_width(&noisy(seed, height, sigma), VOXEL_MM).ok()).collect();
             let within = found.iter().filter(|width| (width.fwhm_mm - expected).abs() <= width.sd_mm).count();
@@ -449,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_edge_of_a_body_beside_air_has_no_width_however_exactly_it_fits() {
+    fn the_edge_of_a_body_has_no_width() {
         // Of the air nearly all values are 0: four parameters fit the last voxels of the body exactly.
         for edge in [[0.2, 1.0, 0.3], [0.3, 1.0, 0.25]] {
             let mut values = vec![0.0; 74];
@@ -462,14 +461,14 @@ mod tests {
     }
 
     #[test]
-    fn troughs_beside_a_peak_make_no_plateau() {
+    fn troughs_next_to_a_peak_make_no_plateau() {
         // A Gaussian less a wider one, as a filter leaves it; and slabs, seen with a resolution (FWHM) of 10 voxels.
         let filtered = |x: f64| 1.5 * (-0.5 * (x / 5.6).powi(2)).exp() - 0.5 * (-0.5 * (x / 9.0).powi(2)).exp();
         let found = peak_width(&points((0..128).map(|index| filtered(f64::from(index) - 60.0))), VOXEL_MM).unwrap();
         // scipy.optimize.curve_fit: 10.58 voxels.
         assert!((found.fwhm_mm / VOXEL_MM - 10.583).abs() < 0.01, "{found:?}");
         let slab = |width: f64| {
-            let sigma = 10.0 / FWHM_OF_SIGMA;
+            let sigma = 10.0 / FWHM_PER_SIGMA;
             let value = |index: i32| {
                 let blurred = |k: i32| (-0.5 * ((f64::from(index) - 100.0 - 0.1 * f64::from(k)) / sigma).powi(2)).exp();
                 (-(5.0 * width) as i32..=(5.0 * width) as i32).map(blurred).sum::<f64>()
@@ -481,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn what_scatters_as_much_as_it_is_high_has_no_width() {
+    fn noise_as_high_as_a_peak_has_no_width() {
         let height = |seed: u64| match peak_width(&noisy(seed, 2.0, 3.0), VOXEL_MM) {
             Ok(width) => Some(width.height),
             Err(_) => None,
@@ -513,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_width_says_why() {
+    fn profiles_without_a_width_have_reasons() {
         let width = |values: Vec<f64>| peak_width(&points(values), VOXEL_MM);
         assert_eq!(width(vec![1.0, 2.0, 1.0]), Err(NoPeakWidth::TooShort { found: 3 }));
         assert_eq!(width(Vec::new()), Err(NoPeakWidth::TooShort { found: 0 }));

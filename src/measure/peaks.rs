@@ -1,22 +1,22 @@
-//! The peaks of a profile that stand apart, and the width of each.
+//! Separate peaks of a profile, and the width of each.
 //!
 //! A peak reaches at least a fifth as far above the median as the highest, and four times as far as the values scatter below it
-//! (the median less the 16th percentile, a standard deviation of Gaussian noise). Between it and a higher one the profile falls to
-//! half of its height or below. It is fitted between the minima beside it, at last without what the fits of the others add there
-//! (backfitting, Hastie and Tibshirani 1986): of Gaussians less than two and a half widths apart, tails that pass for background would
-//! take more than a hundredth off the widths.
+//! (the median less the 16th percentile, a standard deviation of Gaussian noise). Between it and a higher one the profile falls
+//! to half of its height or below. It is fitted between the minima on both sides, finally after subtraction of the other fits
+//! there (backfitting, Hastie and Tibshirani 1986). Without it, the tails of Gaussians less than two and a half widths apart
+//! count as background and reduce the widths by more than a hundredth.
 
 use super::peak_width::{NoPeakWidth, PeakWidth, peak_width};
-use super::profile::{Between, ProfilePoint, band_profile};
+use super::profile::{ProfileInterpolation, ProfilePoint, band_profile};
 use crate::data::Volume;
 use crate::geometry::Point;
 use crate::statistics::quantiles;
 
 /// Smallest height of a peak in parts of that of the highest.
 const SMALLEST: f64 = 0.2;
-/// Smallest height of a peak in parts of the scatter of what lies below the median.
+/// Smallest height of a peak in parts of the scatter below the median.
 const ABOVE_SCATTER: f64 = 4.0;
-/// How far the profile falls between two peaks, in parts of the height of the lower one.
+/// Depth of the profile between two peaks, in parts of the height of the lower one.
 const SADDLE: f64 = 0.5;
 /// Most fits of each peak without the others: enough for such that lie two widths apart.
 const NUM_FITS_ALONE: usize = 4;
@@ -25,20 +25,20 @@ const SETTLED: f64 = 1e-5;
 /// Most points of a profile whose peaks are fitted.
 const MAX_POINTS: usize = 2000;
 
-/// The width of each peak of an image along a line, averaged over a band about it as in [`band_profile`]; see [`peak_widths`].
-/// Distances are those from the line's start.
+/// Returns the width of each peak of an image along a line, averaged over a band about it as in [`band_profile`]; see
+/// [`peak_widths`]. Distances are those from the line's start.
 pub fn widths_along(volume: &Volume, ends_mm: [Point; 2], width_mm: f64) -> Vec<Result<PeakWidth, NoPeakWidth>> {
     let [from, to] = ends_mm;
     let length = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum::<f64>().sqrt();
-    // One point for each voxel that the line passes through: more would not tell more.
+    // One point for each voxel on the line: more contain no more information.
     let num_voxels = (0..3).map(|a| ((to[a] - from[a]) / volume.grid.voxel_mm[a]).powi(2)).sum::<f64>().sqrt();
     let num_points = (num_voxels.round() as usize + 1).min(MAX_POINTS);
-    let points = band_profile(volume, ends_mm, width_mm, num_points, Between::Cubic);
+    let points = band_profile(volume, ends_mm, width_mm, num_points, ProfileInterpolation::Cubic);
     peak_widths(&points, length / num_voxels)
 }
 
-/// The width of each peak of a profile whose points lie a voxel apart, or why it has none, the highest peak first. Where no peaks stand
-/// apart it is the one of [`peak_width`].
+/// Returns the width of each peak of a profile whose points lie a voxel apart, or why it has none, the highest peak first. Where
+/// no peaks stand apart it is the one of [`peak_width`].
 pub fn peak_widths(points: &[ProfilePoint], voxel_mm: f64) -> Vec<Result<PeakWidth, NoPeakWidth>> {
     let tops = tops(points);
     if tops.len() < 2 {
@@ -72,7 +72,7 @@ pub fn peak_widths(points: &[ProfilePoint], voxel_mm: f64) -> Vec<Result<PeakWid
     by_height.into_iter().map(|(_, width)| width).collect()
 }
 
-/// Whether a further fit of a peak has changed nothing that would be seen: so it is at once where the others lie far away.
+/// Returns true if a further fit of a peak changed nothing visible: at once if the others lie far away.
 fn is_as_before(next: &Result<PeakWidth, NoPeakWidth>, before: &Result<PeakWidth, NoPeakWidth>) -> bool {
     match (next, before) {
         (Ok(next), Ok(before)) => {
@@ -83,7 +83,7 @@ fn is_as_before(next: &Result<PeakWidth, NoPeakWidth>, before: &Result<PeakWidth
     }
 }
 
-/// The places of the peaks among the points, in their order; none where a value is no finite number.
+/// Returns the places of the peaks among the points, in their order; none where a value is no finite number.
 fn tops(points: &[ProfilePoint]) -> Vec<usize> {
     let values = points.iter().map(|point| point.value).collect();
     let Some([low, median]) = quantiles(values, [0.16, 0.5]) else { return Vec::new() };
@@ -92,9 +92,9 @@ fn tops(points: &[ProfilePoint]) -> Vec<usize> {
         return Vec::new();
     }
     let highest = heights.iter().copied().fold(0.0, f64::max);
-    let least = (SMALLEST * highest).max(ABOVE_SCATTER * (median - low)).max(f64::MIN_POSITIVE);
-    // At an end of the profile nobody knows whether it goes on rising.
-    let mut candidates: Vec<usize> = (1..heights.len().saturating_sub(1)).filter(|&at| heights[at] >= least).collect();
+    let min = (SMALLEST * highest).max(ABOVE_SCATTER * (median - low)).max(f64::MIN_POSITIVE);
+    // An end of the profile may be the flank of a peak outside.
+    let mut candidates: Vec<usize> = (1..heights.len().saturating_sub(1)).filter(|&at| heights[at] >= min).collect();
     candidates.sort_by(|&a, &b| heights[b].total_cmp(&heights[a]));
     let mut tops: Vec<usize> = Vec::new();
     for at in candidates {
@@ -114,9 +114,9 @@ fn tops(points: &[ProfilePoint]) -> Vec<usize> {
 mod tests {
     use rand_distr::{Distribution, StandardNormal};
 
-    use super::super::FWHM_OF_SIGMA;
     use super::*;
     use crate::random;
+    use crate::statistics::FWHM_PER_SIGMA;
 
     const VOXEL_MM: f64 = 0.5;
 
@@ -129,7 +129,7 @@ mod tests {
     fn six(fwhm_mm: [f64; 6]) -> Vec<f64> {
         let value = |index: usize| {
             let peak = |(number, fwhm): (usize, &f64)| {
-                let t = (VOXEL_MM * index as f64 - 20.13 - 5.0 * number as f64) * FWHM_OF_SIGMA / fwhm;
+                let t = (VOXEL_MM * index as f64 - 20.13 - 5.0 * number as f64) * FWHM_PER_SIGMA / fwhm;
                 20.0 * (-0.5 * t * t).exp()
             };
             1.0 + fwhm_mm.iter().enumerate().map(peak).sum::<f64>()
@@ -175,13 +175,13 @@ mod tests {
     }
 
     #[test]
-    fn a_small_peak_beside_a_high_one_is_told_and_a_shoulder_is_not() {
+    fn a_small_peak_next_to_a_high_one_is_found_and_a_shoulder_is_not() {
         let of = |small: f64, apart: f64| {
             let gaussian = |index: usize, at: f64| (-0.5 * ((index as f64 - at) / 2.0).powi(2)).exp();
             points((0..80).map(|index| 1.0 + gaussian(index, 25.0) + small * gaussian(index, 25.0 + apart)))
         };
         let widths = peak_widths(&of(0.3, 25.0), VOXEL_MM);
-        assert!(widths.len() == 2 && widths.iter().flatten().all(|w| (w.fwhm_mm - FWHM_OF_SIGMA).abs() < 0.01), "{widths:?}");
+        assert!(widths.len() == 2 && widths.iter().flatten().all(|w| (w.fwhm_mm - FWHM_PER_SIGMA).abs() < 0.01), "{widths:?}");
         assert_eq!(peak_widths(&of(0.1, 25.0), VOXEL_MM).len(), 1);
         assert_eq!(peak_widths(&of(0.7, 5.0), VOXEL_MM).len(), 1);
     }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_peaks_says_why() {
+    fn profiles_without_peaks_have_reasons() {
         let only = |values: Vec<f64>| {
             let found = peak_widths(&points(values), VOXEL_MM);
             assert_eq!(found.len(), 1, "{found:?}");

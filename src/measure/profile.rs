@@ -19,20 +19,26 @@ pub struct ProfilePoint {
 
 /// Values between voxel centres.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Between {
+pub enum ProfileInterpolation {
     /// Linearly interpolated, to be looked at.
     Linear,
     /// By cubic convolution, to be measured.
     Cubic,
 }
 
-/// Values at `num_points` equidistant points from one place to another; points outside the volume are left out.
-pub fn profile(volume: &Volume, from_mm: Point, to_mm: Point, num_points: usize, between: Between) -> Vec<ProfilePoint> {
+/// Returns values at `num_points` equidistant points from one place to another; points outside the volume are left out.
+pub fn profile(
+    volume: &Volume,
+    from_mm: Point,
+    to_mm: Point,
+    num_points: usize,
+    interpolation: ProfileInterpolation,
+) -> Vec<ProfilePoint> {
     let along: Point = std::array::from_fn(|a| to_mm[a] - from_mm[a]);
     let length = along.iter().map(|v| v * v).sum::<f64>().sqrt();
     let point = |index: usize| {
         let t = if num_points > 1 { index as f64 / (num_points - 1) as f64 } else { 0.0 };
-        let value = interpolated(volume, std::array::from_fn(|a| from_mm[a] + t * along[a]), between)?;
+        let value = interpolated(volume, std::array::from_fn(|a| from_mm[a] + t * along[a]), interpolation)?;
         Some(ProfilePoint { distance_mm: t * length, value })
     };
     (0..num_points).filter_map(point).collect()
@@ -50,14 +56,14 @@ pub fn band_profile(
     [from_mm, to_mm]: [Point; 2],
     width_mm: f64,
     num_points: usize,
-    between: Between,
+    interpolation: ProfileInterpolation,
 ) -> Vec<ProfilePoint> {
     let along: Point = std::array::from_fn(|a| to_mm[a] - from_mm[a]);
     let length = along.iter().map(|v| v * v).sum::<f64>().sqrt();
     let finest = volume.grid.voxel_mm.into_iter().fold(f64::INFINITY, f64::min);
     let num_lines = (width_mm / finest).ceil().clamp(1.0, MAX_LINES_ACROSS);
     if num_lines == 1.0 || length == 0.0 {
-        return profile(volume, from_mm, to_mm, num_points, between);
+        return profile(volume, from_mm, to_mm, num_points, interpolation);
     }
     let sides = across(along.map(|v| v / length));
     let place = |k: f64| width_mm * ((k + 0.5) / num_lines - 0.5);
@@ -66,7 +72,7 @@ pub fn band_profile(
         for j in 0..num_lines as usize {
             let shift: Point = std::array::from_fn(|a| place(k as f64) * sides[0][a] + place(j as f64) * sides[1][a]);
             let [from, to] = [from_mm, to_mm].map(|end| std::array::from_fn(|a| end[a] + shift[a]));
-            for point in profile(volume, from, to, num_points, between) {
+            for point in profile(volume, from, to, num_points, interpolation) {
                 let index = (point.distance_mm / length * (num_points as f64 - 1.0)).round() as usize;
                 if let Some((distance, sum, num)) = sums.get_mut(index) {
                     (*distance, *sum, *num) = (point.distance_mm, *sum + point.value, *num + 1);
@@ -78,12 +84,12 @@ pub fn band_profile(
     inside.map(|(distance_mm, sum, num)| ProfilePoint { distance_mm, value: sum / num as f64 }).collect()
 }
 
-/// Two directions across a unit vector and each other. Across a line along an axis, or in a plane of two, one of them is an
+/// Returns two directions across a unit vector and each other. Across a line along an axis, or in a plane of two, one of them is an
 /// axis.
 fn across(along: Point) -> [Point; 2] {
-    let least = (0..3).min_by(|a, b| along[*a].abs().total_cmp(&along[*b].abs())).unwrap_or_default();
+    let across = (0..3).min_by(|a, b| along[*a].abs().total_cmp(&along[*b].abs())).unwrap_or_default();
     let mut axis = [0.0; 3];
-    axis[least] = 1.0;
+    axis[across] = 1.0;
     let product = |a: Point, b: Point| -> Point {
         std::array::from_fn(|k| a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3])
     };
@@ -93,8 +99,8 @@ fn across(along: Point) -> [Point; 2] {
     [first, product(along, first)]
 }
 
-/// The value at a point, interpolated; in the outer half of the outermost voxels theirs. `None` outside.
-fn interpolated(volume: &Volume, point: Point, between: Between) -> Option<f64> {
+/// Returns the value at a point, interpolated; in the outer half of the outermost voxels theirs. `None` outside.
+fn interpolated(volume: &Volume, point: Point, interpolation: ProfileInterpolation) -> Option<f64> {
     let voxel = volume.grid.voxel_from_mm(point);
     // Along each axis the voxels that count, and by how much.
     let mut near = [[(0, 0.0); 4]; 3];
@@ -106,7 +112,7 @@ fn interpolated(volume: &Volume, point: Point, between: Between) -> Option<f64> 
         let at = voxel[a].clamp(0.0, last);
         for (tap, near) in (-1..).zip(&mut near[a]) {
             let place = at.floor() + f64::from(tap);
-            *near = (place.clamp(0.0, last) as usize, between.weight((place - at).abs()));
+            *near = (place.clamp(0.0, last) as usize, interpolation.weight((place - at).abs()));
         }
     }
     let [x, y, z] = near.map(|near| near.into_iter().filter(|(_, weight)| *weight != 0.0));
@@ -119,13 +125,13 @@ fn interpolated(volume: &Volume, point: Point, between: Between) -> Option<f64> 
     finite(sum)
 }
 
-impl Between {
-    /// The weight of a voxel whose centre is so many voxels away.
+impl ProfileInterpolation {
+    /// Returns the weight of a voxel whose centre is `t` voxels away.
     fn weight(self, t: f64) -> f64 {
         match self {
-            Between::Linear => (1.0 - t).max(0.0),
-            Between::Cubic if t <= 1.0 => 1.0 + t * t * (1.5 * t - 2.5),
-            Between::Cubic => (2.0 + t * (-4.0 + t * (2.5 - 0.5 * t))) * f64::from(t < 2.0),
+            ProfileInterpolation::Linear => (1.0 - t).max(0.0),
+            ProfileInterpolation::Cubic if t <= 1.0 => 1.0 + t * t * (1.5 * t - 2.5),
+            ProfileInterpolation::Cubic => (2.0 + t * (-4.0 + t * (2.5 - 0.5 * t))) * f64::from(t < 2.0),
         }
     }
 }
@@ -143,7 +149,7 @@ mod tests {
             let [x, y, z] = grid.mm_from_voxel([x as f64, y as f64, z as f64]);
             *value = (10.0 + x - 2.0 * y + 0.5 * z) as f32;
         }
-        let along = |from, to, num| profile(&volume, from, to, num, Between::Linear);
+        let along = |from, to, num| profile(&volume, from, to, num, ProfileInterpolation::Linear);
         let found = along([-4.0, 4.0, -3.0], [4.0, -4.0, 3.0], 9);
         assert_eq!(found.len(), 9);
         for (index, point) in found.iter().enumerate() {
@@ -168,7 +174,7 @@ mod tests {
             *value = (x * x + 10.0 * y * y + z) as f32;
         }
         let second_moment = |num: f64| 8.0 * 8.0 / 12.0 * (1.0 - 1.0 / (num * num));
-        let of = |ends, width_mm| band_profile(&volume, ends, width_mm, 11, Between::Cubic);
+        let of = |ends, width_mm| band_profile(&volume, ends, width_mm, 11, ProfileInterpolation::Cubic);
         let along_x = of([[-5.0, 2.0, 0.0], [5.0, 2.0, 0.0]], 8.0);
         assert_eq!(along_x.len(), 11);
         for (index, point) in along_x.iter().enumerate() {
@@ -184,7 +190,7 @@ mod tests {
         assert!((middle - expected).abs() < 1e-9, "{middle} is not {expected}");
         // Without a width it is the profile; beside the volume the part inside counts.
         let ends = [[-5.0, 0.0, 0.0], [5.0, 0.0, 0.0]];
-        assert_eq!(of(ends, 0.0), profile(&volume, ends[0], ends[1], 11, Between::Cubic));
+        assert_eq!(of(ends, 0.0), profile(&volume, ends[0], ends[1], 11, ProfileInterpolation::Cubic));
         assert_eq!(of([[-5.0, 20.0, 0.0], [5.0, 20.0, 0.0]], 4.0).len(), 11);
         assert!(of([[-5.0, 30.0, 0.0], [5.0, 30.0, 0.0]], 4.0).is_empty());
     }
@@ -193,7 +199,7 @@ mod tests {
     fn cubic_convolution_gives_squares_back_and_edges_their_own_values() {
         let mut volume = Volume::filled(Grid::centred([9, 1, 1], [1.0; 3]).unwrap(), 0.0);
         (-4..).zip(volume.as_mut_slice()).for_each(|(x, value)| *value = (x * x) as f32);
-        let found = profile(&volume, [-4.5, 0.2, 0.0], [4.5, 0.2, 0.0], 37, Between::Cubic);
+        let found = profile(&volume, [-4.5, 0.2, 0.0], [4.5, 0.2, 0.0], 37, ProfileInterpolation::Cubic);
         assert_eq!(found.len(), 37);
         for point in found {
             let x = point.distance_mm - 4.5;

@@ -1,25 +1,25 @@
-//! Randoms out of delayed coincidences, smoothed.
+//! Randoms from delayed coincidences, smoothed.
 //!
-//! Two crystals that count singles independently have D_ij = d_i d_j expected delayeds, whatever their efficiencies: these are in
-//! the singles already, so that randoms belong to the additive term and no factor is applied to them. Of all pairs in coincidence
-//! one crystal takes part in so many that d_i is known far better than any D_ij. With n_i delayeds of crystal i, Poisson counts have
+//! Two crystals that count singles independently have D_ij = d_i d_j expected delayeds, for any efficiencies: the singles include
+//! them, so that randoms belong to the additive term and no factor is applied to them. One crystal is part of many pairs in
+//! coincidence, so that d_i is far more precise than any D_ij. With n_i delayeds of crystal i, Poisson counts have
 //!
 //! ```text
 //! n_i ~ Poisson(d_i S_i),     S_i = Σ_j∈J(i) d_j,     J(i): the crystals in coincidence with i
 //! ```
 //!
-//! (fan sums: Defrise et al. 1991, Phys Med Biol 36:939; Badawi et al. 1999, Phys Med Biol 44:571). The most likely d_i = n_i / S_i is 0
-//! for every crystal without a delayed. So crystals lend each other what each lacks: d_i has a Gamma prior, whose mean r_i is that of
-//! crystals alike and whose relative variance v is the one that the counts show beyond Poisson's. Then
+//! (fan sums: Defrise et al. 1991, Phys Med Biol 36:939; Badawi et al. 1999, Phys Med Biol 44:571). The most likely d_i = n_i /
+//! S_i is 0 for every crystal without a delayed. So similar crystals share information: d_i has a Gamma prior, whose mean r_i is
+//! that of similar crystals and whose relative variance v is the one of the counts beyond Poisson's. Then
 //!
 //! ```text
 //! d_i = r_i (1 + v n_i) / (1 + v r_i S_i)
 //! ```
 //!
-//! is r_i for few delayeds and n_i / S_i for many. Within a group of crystals alike (a ring) the prompts show which count better: r_i is the
-//! group's mean times 1 + β(q_i − 1), where q_i is the crystal's part of the group's prompts and β is fitted to the delayeds. By this fit the
-//! mean over the prompts' crystals is the delayeds' own and no smaller, although prompts are more where crystals count better. The
-//! estimate has as many randoms as there were delayeds.
+//! is r_i for few delayeds and n_i / S_i for many. Within a group of similar crystals (a ring) the prompts show differences: r_i
+//! is the group's mean times 1 + β(q_i − 1), where q_i is the crystal's part of the group's prompts and β is fitted to the
+//! delayeds. By this fit the mean over the prompts' crystals is the delayeds' own and no smaller, although efficient crystals
+//! have more prompts. The estimate has as many randoms as there were delayeds.
 
 use std::ops::RangeInclusive;
 
@@ -29,30 +29,30 @@ use crate::scanner::{Cylinder, ScanGeometry};
 use crate::task::{Stopped, Task};
 
 /// Iterations end when no d changes by more than this part.
-const ENOUGH: f64 = 1e-7;
-const MOST_ITERATIONS: usize = 500;
+const TOLERANCE: f64 = 1e-7;
+const MAX_ITERATIONS: usize = 500;
 
 /// Which of some places (or crystals) are in coincidence with each other.
 pub trait Partners {
-    /// For each place the sum of the values of those in coincidence with it.
+    /// Returns for each place the sum of the values of those in coincidence with it.
     fn sums(&self, values: &[f64]) -> Vec<f64>;
 }
 
-/// Knowledge of places beside their delayeds.
+/// Information about places in addition to their delayeds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Alike {
+pub struct SimilarPlaces {
     /// Number of each place's group of places alike; `None` where there is no crystal.
     group: Vec<Option<usize>>,
     /// Prompts of each place, and one more, so that one place without any is not excluded by that.
     prompts: Vec<f64>,
 }
 
-impl Alike {
+impl SimilarPlaces {
     /// Delayeds of a group at least, so that its mean is known to 10 %.
     const MIN_COUNTS: f64 = 100.0;
 
-    /// Places with the same key are alike; keys that follow each other are taken together where they have few delayeds. `prompts` has
-    /// the prompts of each place, or nothing.
+    /// Groups places with the same key; keys that follow each other are taken together where they have few delayeds.
+    /// `prompts` has the prompts of each place, or nothing.
     pub fn new<K: Ord>(keys: &[Option<K>], counts: &[f64], prompts: &[f64]) -> Self {
         let mut places: Vec<(&K, usize)> = keys.iter().zip(0..).filter_map(|(key, place)| Some((key.as_ref()?, place))).collect();
         places.sort_unstable();
@@ -70,7 +70,7 @@ impl Alike {
         Self { group, prompts: (0..keys.len()).map(|place| 1.0 + prompts.get(place).copied().unwrap_or(0.0)).collect() }
     }
 
-    /// The prior of each place, given its fan sum: mean of d, and the relative variance.
+    /// Returns the prior of each place, given its fan sum: mean of d, and the relative variance.
     fn prior(&self, counts: &[f64], sums: &[f64]) -> (Vec<f64>, f64) {
         let num_groups = self.group.iter().flatten().max().map_or(0, |last| last + 1);
         // Of each group: delayeds, and fan sums without and with the prompts.
@@ -106,20 +106,25 @@ impl Alike {
     }
 }
 
-/// d of each place, from the delayeds that each took part in. Places without a crystal, and those in coincidence with none, have none.
+/// Returns d of each place, from the delayeds that each took part in. Places without a crystal, and those in coincidence with none, have none.
 ///
 /// # Errors
 /// Stopped.
-pub fn smoothed_singles(counts: &[f64], alike: &Alike, partners: &impl Partners, task: &Task) -> Result<Vec<f64>, Stopped> {
+pub fn smoothed_singles(
+    counts: &[f64],
+    similar: &SimilarPlaces,
+    partners: &impl Partners,
+    task: &Task,
+) -> Result<Vec<f64>, Stopped> {
     // As if all were alike.
-    let ones: Vec<f64> = alike.group.iter().map(|group| f64::from(u8::from(group.is_some()))).collect();
+    let ones: Vec<f64> = similar.group.iter().map(|group| f64::from(u8::from(group.is_some()))).collect();
     let num_partners: f64 = partners.sums(&ones).iter().zip(&ones).map(|(sum, one)| sum * one).sum();
     let mean = (counts.iter().sum::<f64>() / num_partners.max(1.0)).sqrt();
     let mut singles: Vec<f64> = ones.iter().map(|one| mean * one).collect();
-    for _ in 0..MOST_ITERATIONS {
+    for _ in 0..MAX_ITERATIONS {
         task.check()?;
         let sums = partners.sums(&singles);
-        let (means, variance) = alike.prior(counts, &sums);
+        let (means, variance) = similar.prior(counts, &sums);
         let mut change = 0.0f64;
         for (place, single) in singles.iter_mut().enumerate() {
             let wanted = means[place] * (1.0 + variance * counts[place]) / (1.0 + variance * means[place] * sums[place]);
@@ -131,7 +136,7 @@ pub fn smoothed_singles(counts: &[f64], alike: &Alike, partners: &impl Partners,
                 *single = 0.0;
             }
         }
-        if change < ENOUGH {
+        if change < TOLERANCE {
             break;
         }
     }
@@ -148,7 +153,7 @@ pub struct PairPartners {
 }
 
 impl PairPartners {
-    /// Those of `num` for which `is_pair` holds, whichever of the two stands first.
+    /// Returns those of `num` for which `is_pair` holds, in either order.
     pub fn new(num: usize, is_pair: impl Fn(usize, usize) -> bool + Sync) -> Self {
         let words = num.div_ceil(64);
         let mut bits = vec![0u64; num * words];
@@ -158,7 +163,7 @@ impl PairPartners {
         Self { num, bits }
     }
 
-    /// Whether two are a pair.
+    /// Returns true if two are a pair.
     pub fn is_pair(&self, [one, other]: [usize; 2]) -> bool {
         self.bits[one * self.num.div_ceil(64) + other / 64] >> (other % 64) & 1 != 0
     }
@@ -183,7 +188,7 @@ impl Partners for PairPartners {
     }
 }
 
-/// Σ of the values whose bits are set.
+/// Returns Σ of the values whose bits are set.
 fn sum_of_bits(mut word: u64, values: &[f64]) -> f64 {
     let mut sum = 0.0;
     while word != 0 {
@@ -198,7 +203,7 @@ pub struct Fans {
     num_rings: usize,
     num: usize,
     largest_difference: usize,
-    /// How far ahead of a detector the others of its fan are.
+    /// Distances from a detector to the others of its fan.
     ahead: RangeInclusive<usize>,
     /// Pairs of detectors that are in coincidence although the same distance ahead and behind is not wholly: where the number of
     /// tangential positions is even.
@@ -206,7 +211,7 @@ pub struct Fans {
 }
 
 impl Fans {
-    /// Of the bins of this sampling ([`Cylinder::geometry`]).
+    /// Returns the fans of this sampling ([`Cylinder::geometry`]).
     pub fn new(cylinder: &Cylinder, geometry: &ScanGeometry) -> Self {
         let (num, num_tangential) = (cylinder.num_detectors, geometry.num_tangential);
         let largest_difference = geometry.segments.iter().map(|segment| segment.max_ring_difference.unsigned_abs()).max();
@@ -222,7 +227,7 @@ impl Fans {
         }
     }
 
-    /// For each ring and detector the sum over that detector of all rings in coincidence.
+    /// Returns for each ring and detector the sum over that detector of all rings in coincidence.
     fn over_rings(&self, values: &[f64]) -> Vec<f64> {
         let num = self.num;
         let mut sums = vec![0.0; values.len()];
@@ -281,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn fans_hold_what_the_bins_hold() {
+    fn fans_match_the_bins() {
         for (num_tangential, span) in [(61, 1), (60, 1), (60, 3)] {
             let histogram = histogram(num_tangential, span);
             let values: Vec<f64> = (0..768).map(singles).collect();
@@ -290,7 +295,7 @@ mod tests {
                 expected[a] += values[b];
                 expected[b] += values[a];
             });
-            for (found, expected) in Fans::new(histogram.cylinder(), histogram.geometry()).sums(&values).iter().zip(&expected) {
+            for (found, expected) in Fans::new(&histogram.cylinder, &histogram.geometry).sums(&values).iter().zip(&expected) {
                 assert!((found - expected).abs() < 1e-9 * expected, "{num_tangential}: {found}, not {expected}");
             }
         }
@@ -300,7 +305,7 @@ mod tests {
     fn few_delayeds_give_the_randoms_that_many_would() {
         let mut random = crate::random::stream(5, 0);
         let mut delayeds = histogram(61, 1);
-        let (mut expected, mut pairs) = (vec![0.0; delayeds.counts().len()], Vec::new());
+        let (mut expected, mut pairs) = (vec![0.0; delayeds.counts.len()], Vec::new());
         delayeds.for_each_pair(|bin, [a, b]| {
             expected[bin] = 0.1 * singles(a) * singles(b);
             let num = if expected[bin] > 0.0 {
@@ -315,19 +320,19 @@ mod tests {
         // Prompts show which crystal is dead.
         let prompts: Vec<f64> = (0..768).map(|place| (400.0 * singles(place)).round()).collect();
         delayeds.add(&Events { pairs, ..Events::default() });
-        let alike = Alike::new(&rings, delayeds.counts_of_places(), &prompts);
+        let similar = SimilarPlaces::new(&rings, &delayeds.counts_of_places, &prompts);
         let singles = smoothed_singles(
-            delayeds.counts_of_places(),
-            &alike,
-            &Fans::new(delayeds.cylinder(), delayeds.geometry()),
+            &delayeds.counts_of_places,
+            &similar,
+            &Fans::new(&delayeds.cylinder, &delayeds.geometry),
             &Task::new(),
         )
         .unwrap();
         let mut found = vec![0.0; expected.len()];
         delayeds.for_each_pair(|bin, ends| found[bin] += (singles[ends[0]] * singles[ends[1]]) as f32);
-        let cylinder = Arc::clone(delayeds.cylinder());
+        let cylinder = Arc::clone(&delayeds.cylinder);
         let partners = PairPartners::new(768, |a, b| a % 96 != b % 96 && delayeds.bin([a as u32, b as u32]).is_some());
-        let again = smoothed_singles(delayeds.counts_of_places(), &alike, &partners, &Task::new()).unwrap();
+        let again = smoothed_singles(&delayeds.counts_of_places, &similar, &partners, &Task::new()).unwrap();
         assert_eq!(cylinder.num_gaps(), 0);
         assert!(singles.iter().zip(&again).all(|(a, b)| (a - b).abs() <= 1e-5 * a));
         let total: f64 = found.iter().map(|&v| f64::from(v)).sum();
@@ -336,7 +341,7 @@ mod tests {
         let squares = |of: &dyn Fn(usize) -> f64| (0..expected.len()).map(|bin| (of(bin) - expected[bin]).powi(2)).sum::<f64>();
         let size: f64 = expected.iter().map(|v| v * v).sum();
         let (smoothed, raw) =
-            (squares(&|bin| f64::from(found[bin])) / size, squares(&|bin| f64::from(delayeds.counts()[bin])) / size);
+            (squares(&|bin| f64::from(found[bin])) / size, squares(&|bin| f64::from(delayeds.counts[bin])) / size);
         assert!(smoothed.sqrt() < 0.36 && raw.sqrt() > 3.0, "{smoothed} {raw}");
         delayeds.for_each_pair(|bin, [a, b]| assert!((a != 77 && b != 77) || found[bin] < 0.004, "{}", found[bin]));
     }
@@ -367,8 +372,8 @@ mod tests {
     #[test]
     fn a_thousand_delayeds_on_800_crystals_are_unbiased_and_leave_no_prompt_without_randoms() {
         let histogram = histogram(61, 1);
-        let cylinder = Arc::clone(histogram.cylinder());
-        let fans = Fans::new(&cylinder, histogram.geometry());
+        let cylinder = Arc::clone(&histogram.cylinder);
+        let fans = Fans::new(&cylinder, &histogram.geometry);
         let mut pairs = Vec::new();
         histogram.for_each_pair(|_, pair| pairs.push(pair));
         // Crystals count differently well, 16 % (one standard deviation); more singles are in the middle.
@@ -396,8 +401,8 @@ mod tests {
             let [mut sum, mut squares, mut squares_expected] = [0.0; 3];
             for _ in 0..100 {
                 let counts = counts_of(&drawn(1000, &pairs, |[a, b]| single(a) * single(b), &mut random));
-                let alike = Alike::new(&rings, &counts, &of_prompts);
-                let singles = smoothed_singles(&counts, &alike, &fans, &Task::new()).unwrap();
+                let similar = SimilarPlaces::new(&rings, &counts, &of_prompts);
+                let singles = smoothed_singles(&counts, &similar, &fans, &Task::new()).unwrap();
                 let of = |[a, b]: [usize; 2]| singles[a] * singles[b];
                 let total: f64 = pairs.iter().map(|pair| of(*pair)).sum();
                 assert!((total / 1000.0 - 1.0).abs() < 1e-6, "{total}");
@@ -426,12 +431,12 @@ mod tests {
     #[test]
     fn many_delayeds_are_the_most_likely_ones() {
         let histogram = histogram(61, 1);
-        let fans = Fans::new(histogram.cylinder(), histogram.geometry());
+        let fans = Fans::new(&histogram.cylinder, &histogram.geometry);
         let values: Vec<f64> = (0..768).map(|place| 100.0 * singles(place)).collect();
         // As many as expected, so that the most likely singles are these.
         let counts: Vec<f64> = fans.sums(&values).iter().zip(&values).map(|(sum, value)| sum * value).collect();
         let rings: Vec<Option<usize>> = (0..768).map(|place| Some(place / 96)).collect();
-        let found = smoothed_singles(&counts, &Alike::new(&rings, &counts, &[]), &fans, &Task::new()).unwrap();
+        let found = smoothed_singles(&counts, &SimilarPlaces::new(&rings, &counts, &[]), &fans, &Task::new()).unwrap();
         for (place, (found, value)) in found.iter().zip(&values).enumerate() {
             assert!((found - value).abs() <= 1e-3 * value.max(1.0), "{place}: {found}, not {value}");
         }
@@ -440,9 +445,9 @@ mod tests {
     #[test]
     fn few_delayeds_of_a_ring_are_taken_together_with_the_next() {
         let keys: Vec<Option<u8>> = vec![Some(3), Some(1), None, Some(2), Some(1), Some(4)];
-        let alike = Alike::new(&keys, &[50.0, 90.0, 0.0, 80.0, 20.0, 60.0], &[]);
-        assert_eq!(alike.group, [Some(1), Some(0), None, Some(1), Some(0), Some(1)]);
-        let alike = Alike::new(&keys, &[1.0; 6], &[2.0; 6]);
-        assert!(alike.group.iter().flatten().all(|group| *group == 0) && alike.prompts == [3.0; 6]);
+        let similar = SimilarPlaces::new(&keys, &[50.0, 90.0, 0.0, 80.0, 20.0, 60.0], &[]);
+        assert_eq!(similar.group, [Some(1), Some(0), None, Some(1), Some(0), Some(1)]);
+        let similar = SimilarPlaces::new(&keys, &[1.0; 6], &[2.0; 6]);
+        assert!(similar.group.iter().flatten().all(|group| *group == 0) && similar.prompts == [3.0; 6]);
     }
 }

@@ -7,7 +7,7 @@ use super::finite;
 use crate::data::{RoiMask, RoiSums};
 use crate::statistics::weighted_median;
 
-/// What a region of an image holds.
+/// Statistics of a region of an image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoiStats {
     /// Weighted mean.
@@ -25,7 +25,7 @@ pub struct RoiStats {
 }
 
 impl RoiStats {
-    /// The statistics of a region on a grid with voxels of this volume; `None` if it covers no voxel.
+    /// Returns the statistics of a region on a grid with voxels of this volume; `None` if it covers no voxel.
     pub fn of(sums: &RoiSums, voxel_ml: f64) -> Option<Self> {
         if sums.weight <= 0.0 {
             return None;
@@ -42,7 +42,7 @@ impl RoiStats {
     }
 }
 
-/// Weighted standard deviation.
+/// Returns the weighted standard deviation.
 fn sd(sums: &RoiSums) -> Option<f64> {
     if sums.weight <= 1.0 {
         return None;
@@ -52,8 +52,9 @@ fn sd(sums: &RoiSums) -> Option<f64> {
     finite((squares / (sums.weight - 1.0)).sqrt())
 }
 
-/// Weighted median of a region's voxels in an image (`[z, y, x]` order): half of the region's size lies below it; where that is
-/// so of all between two values, their mean. `None` where the region covers nothing, or a value is no finite number.
+/// Returns the weighted median of a region's voxels in an image (`[z, y, x]` order): half of the region's size lies below it;
+/// where that is so of all between two values, their mean. `None` where the region covers nothing, or a value is no finite
+/// number.
 pub fn median(mask: &RoiMask, values: &[f32]) -> Option<f64> {
     let voxels = mask.voxels.iter().filter_map(|&(index, weight)| Some((*values.get(index as usize)?, f64::from(weight))));
     let voxels: Vec<(f32, f64)> = voxels.collect();
@@ -61,21 +62,14 @@ pub fn median(mask: &RoiMask, values: &[f32]) -> Option<f64> {
     weighted_median(voxels).filter(|_| is_finite)
 }
 
-/// Several regions as if they were one.
+/// Returns several regions as if they were one.
 pub fn pooled(regions: &[RoiSums]) -> RoiSums {
-    let nothing =
-        RoiSums { weight: 0.0, sum: 0.0, sum_of_squares: 0.0, min: f32::INFINITY, max: f32::NEG_INFINITY, num_voxels: 0 };
-    regions.iter().fold(nothing, |all, one| RoiSums {
-        weight: all.weight + one.weight,
-        sum: all.sum + one.sum,
-        sum_of_squares: all.sum_of_squares + one.sum_of_squares,
-        min: all.min.min(one.min),
-        max: all.max.max(one.max),
-        num_voxels: all.num_voxels + one.num_voxels,
-    })
+    let mut all = RoiSums::NONE;
+    regions.iter().for_each(|region| all += *region);
+    all
 }
 
-/// Noise-to-signal ratio SD / mean of a region's voxels; `None` where the mean is not positive.
+/// Returns the noise-to-signal ratio SD / mean of a region's voxels; `None` where the mean is not positive.
 pub fn noise_to_signal(sums: &RoiSums) -> Option<f64> {
     if sums.weight <= 0.0 || sums.sum <= 0.0 {
         return None;
@@ -83,12 +77,12 @@ pub fn noise_to_signal(sums: &RoiSums) -> Option<f64> {
     finite(sd(sums)? / (sums.sum / sums.weight))
 }
 
-/// Noise-to-signal ratio over the voxels of all regions together: it also sees how the regions' means differ.
+/// Returns the noise-to-signal ratio over the voxels of all regions together: it also sees how the regions' means differ.
 pub fn pooled_noise_to_signal(regions: &[RoiSums]) -> Option<f64> {
     noise_to_signal(&pooled(regions))
 }
 
-/// Mean of the regions' own noise-to-signal ratios; `None` if any region has none.
+/// Returns the mean of the regions' own noise-to-signal ratios; `None` if any region has none.
 pub fn average_noise_to_signal(regions: &[RoiSums]) -> Option<f64> {
     let ratios: Option<Vec<f64>> = regions.iter().map(noise_to_signal).collect();
     let ratios = ratios?;
@@ -138,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undefined_is_none() {
+    fn undefined_ratios_are_none() {
         assert_eq!(RoiStats::of(&sums(&[], &[]), 1.0), None);
         assert_eq!(RoiStats::of(&sums(&[f32::NAN], &[1.0]), 1.0), None);
         assert_eq!(RoiStats::of(&sums(&[3.0], &[1.0]), 1.0).unwrap().sd, None);

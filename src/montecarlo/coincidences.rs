@@ -1,58 +1,47 @@
 //! Decays between rotating heads, and the crystals that count their two photons.
 //!
-//! A history takes a point on the face of each of two heads that are in coincidence, and a point of annihilation on the line
-//! between them. With the faces' areas A₁, A₂, the cosines of incidence θ₁, θ₂, the points' distance L and the length ℓ of the
-//! line within the object it stands for
+//! A history takes a point on the face of each of two heads in coincidence, and a point of annihilation on the line between them.
+//! With the faces' areas A₁, A₂, the cosines of incidence θ₁, θ₂, the points' distance L and the length ℓ of the line within the
+//! object its weight is
 //!
 //! ```text
 //! w = A₁ A₂ cos θ₁ cos θ₂ ℓ / (2π L²)      (mm³ of decays; dV dΩ = dℓ cos θ₁ cos θ₂ dA₁ dA₂ / L²)
 //! ```
 //!
-//! and its photons are then followed into the heads, so that hardly any history is in vain. The number of decays per mm³ times
-//! the sum of the weights of the histories that are counted, over all histories, is the expected number of counts.
+//! Its photons are then followed into the heads, so that hardly any history is in vain. The number of decays per mm³ times the
+//! sum of the weights of the counted histories, over all histories, is the expected number of counts.
 
 use std::f64::consts::PI;
 
 use rand_philox::Philox;
 
-use super::crystals::{CrystalArray, CrystalHead, HeadError};
+use super::crystals::{CrystalArray, CrystalHead, DetectorError};
 use super::draws::{ELECTRON_KEV, isotropic_below, uniform};
-use super::materials::{Material, MaterialError};
+use super::materials::Material;
 use super::positron::AnnihilationPhysics;
 use super::readout::{Assignment, Readout};
 use super::track::Photon;
-use crate::coded::coded;
 use crate::data::TubeSampling;
 use crate::scanner::{Crystals, HeadPose, Heads, ScanGeometry};
 
 /// Annihilations happen so far outside the field of view at most: decays within it that are farther away hardly exist.
 const MARGIN_MM: f64 = 2.0;
-/// Rings beside a head through which photons come in from the side: the heads' depth at the steepest slope.
+/// Rings next to a head through which photons enter from the side: the heads' depth at the steepest slope.
 const RINGS_BESIDE: usize = 3;
 
 /// A scanner of rotating heads with what happens between a decay and its counting.
 #[derive(Clone, Debug)]
 pub struct Coincidences {
-    geometry: ScanGeometry,
-    heads: Heads,
-    head: CrystalHead,
-    physics: AnnihilationPhysics,
+    /// Sampling of the bins.
+    pub geometry: ScanGeometry,
+    /// Poses of the heads, and the pairs of heads in coincidence.
+    pub heads: Heads,
+    /// Crystals of each head.
+    pub head: CrystalHead,
+    /// Physics between a decay and its photons.
+    pub physics: AnnihilationPhysics,
     largest_cosine: f64,
 }
-
-/// Why a scanner cannot be simulated.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "coincidences.")]
-pub enum CoincidenceError {
-    /// A material that is not known.
-    #[error(transparent)]
-    Material(#[from] MaterialError),
-    /// Crystals that make no head.
-    #[error(transparent)]
-    Head(#[from] HeadError),
-}
-
-coded!(CoincidenceError, Material, Head);
 
 /// The crystal that counts a photon.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +59,7 @@ pub(super) struct Start {
     directions: [[f64; 3]; 2],
     /// Where the decay was, mm, in the frame of the gantry.
     pub decay: [f64; 3],
-    /// What the history stands for, mm³.
+    /// Weight of the history, mm³.
     pub weight_mm3: f64,
 }
 
@@ -90,37 +79,18 @@ pub(super) struct CrystalLine {
 }
 
 impl Coincidences {
-    /// A scanner.
+    /// Returns a scanner.
     ///
     /// # Errors
     /// A material that is not known, crystals that make no head.
-    pub fn new(geometry: ScanGeometry, heads: Heads, physics: AnnihilationPhysics) -> Result<Self, CoincidenceError> {
+    pub fn new(geometry: ScanGeometry, heads: Heads, physics: AnnihilationPhysics) -> Result<Self, DetectorError> {
         let head = crystal_head(&heads.crystals)?;
         let largest_cosine = largest_cosine(&heads, &physics);
         Ok(Self { geometry, heads, head, physics, largest_cosine })
     }
 
-    /// How bins lie.
-    pub fn geometry(&self) -> &ScanGeometry {
-        &self.geometry
-    }
-
-    /// Where the heads stand and which are in coincidence.
-    pub fn heads(&self) -> &Heads {
-        &self.heads
-    }
-
-    /// The crystals of each head.
-    pub fn head(&self) -> &CrystalHead {
-        &self.head
-    }
-
-    /// What happens between a decay and its photons.
-    pub fn physics(&self) -> &AnnihilationPhysics {
-        &self.physics
-    }
-
-    /// The share of all decays that [`Self::count_decay`] draws from: those whose first photon is not too steep for two heads.
+    /// Returns the share of all decays that [`Self::count_decay`] draws from: those whose first photon is not too steep for two
+    /// heads.
     pub(super) fn share_followed(&self) -> f64 {
         self.largest_cosine
     }
@@ -205,7 +175,7 @@ impl Coincidences {
         pairs.filter_map(move |heads| self.count_in(heads, annihilation, directions, random))
     }
 
-    /// The line between the middles of two crystals, at the mean depth of interaction.
+    /// Returns the line between the middles of two crystals, at the mean depth of interaction.
     fn line(&self, hits: [Hit; 2]) -> CrystalLine {
         let crystals = &self.heads.crystals;
         let ends = hits.map(|hit| {
@@ -218,24 +188,24 @@ impl Coincidences {
         CrystalLine { s_mm, normal, along, middle_mm: 0.5 * (one + other), rings }
     }
 
-    /// Rings of a head's face with those beside it, through which photons can come in from the side.
+    /// Returns the number of rings of a head's face with its neighbours, through which photons enter from the side.
     pub fn num_face_rings(&self) -> usize {
         self.heads.crystals.num[1] + 2 * RINGS_BESIDE
     }
 
-    /// Width and height of the faces that histories pass through: those of the heads, and beside them as much as the heads are
-    /// deep.
+    /// Returns the width and height of the faces that histories cross: those of the heads, enlarged on each side by the depth of
+    /// the heads.
     pub fn face_mm(&self) -> [f64; 2] {
         let crystals = &self.heads.crystals;
         [crystals.width_mm()[0] + 2.0 * crystals.size_mm[2], self.num_face_rings() as f64 * crystals.pitch_mm]
     }
 
-    /// How far from the axis annihilations happen.
+    /// Returns the maximum distance of annihilations from the axis, mm.
     pub fn object_radius_mm(&self) -> f64 {
         self.geometry.fov_radius_mm + MARGIN_MM
     }
 
-    /// A weight that none exceeds, mm³.
+    /// Returns a weight that none exceeds, mm³.
     pub(super) fn weight_bound(&self) -> f64 {
         let [width_mm, height_mm] = self.face_mm();
         let num = self.num_face_rings() as f64;
@@ -246,8 +216,8 @@ impl Coincidences {
         self.heads.coincidences.len() as f64 * importance * (width_mm * height_mm).powi(2) / (2.0 * PI * nearest_mm)
     }
 
-    /// For each tangential position of a view how many pairs of crystals (transaxially) fall into it while the gantry turns once
-    /// evenly through all views, up to a factor that all share: what the tube of a bin, a mean, is to be multiplied by.
+    /// Returns for each tangential position of a view the number of crystal pairs (transaxially) that fall into it while the
+    /// gantry turns once evenly through all views, up to a common factor: the factor of the tube of a bin, which is a mean.
     pub fn dwell(&self) -> Vec<f64> {
         let Self { geometry, heads, .. } = self;
         let mut num_pairs = vec![0.0; geometry.num_tangential];
@@ -276,7 +246,7 @@ impl Coincidences {
         num_pairs
     }
 
-    /// How many crystal pairs each tube is the mean over, `[radial][ring difference]`, up to the factor of [`Self::dwell`].
+    /// Returns the number of crystal pairs of each tube, `[radial][ring difference]`, up to the factor of [`Self::dwell`].
     pub fn pairs_of_tubes(&self, sampling: &TubeSampling) -> Vec<f64> {
         let (geometry, dwell) = (&self.geometry, self.dwell());
         let middle = geometry.num_tangential / 2;
@@ -289,8 +259,8 @@ impl Coincidences {
     }
 }
 
-/// A head as the physics needs it. An event goes to the crystal that got most of its energy.
-fn crystal_head(crystals: &Crystals) -> Result<CrystalHead, CoincidenceError> {
+/// Returns a head as the physics needs it. An event goes to the crystal that got most of its energy.
+fn crystal_head(crystals: &Crystals) -> Result<CrystalHead, DetectorError> {
     let array = CrystalArray {
         num: crystals.num,
         pitch_mm: [crystals.pitch_mm; 2],
@@ -305,8 +275,9 @@ fn crystal_head(crystals: &Crystals) -> Result<CrystalHead, CoincidenceError> {
     Ok(CrystalHead::new(array, readout)?)
 }
 
-/// The largest cosine to the axis of a photon that is counted with another: on a line between the opposite ends of the two heads that
-/// are nearest to each other, and steeper by the angle between two photons, which hardly ever exceeds six standard deviations.
+/// Returns the largest cosine to the axis of a photon that is counted with another: on a line between the opposite ends of the
+/// two heads that are nearest to each other, and steeper by the angle between two photons, which hardly ever exceeds six standard
+/// deviations.
 fn largest_cosine(heads: &Heads, physics: &AnnihilationPhysics) -> f64 {
     let crystals = &heads.crystals;
     let [width_mm, height_mm] = crystals.width_mm();
@@ -314,7 +285,7 @@ fn largest_cosine(heads: &Heads, physics: &AnnihilationPhysics) -> f64 {
         let pose = *pose;
         [-0.5, 0.5].into_iter().flat_map(move |part| [0.0, crystals.size_mm[2]].map(|depth| pose.point(part * width_mm, depth)))
     };
-    // How far apart they are along the line between their middles, which they cannot be nearer than.
+    // Distance along the line between their middles, a lower bound of the distance of the heads.
     let gap_mm = |[one, other]: [usize; 2]| {
         let poses = [one, other].map(|head| &heads.poses[head]);
         let (.., along) = in_plane_line(poses.map(|pose| pose.point(0.0, 0.0)));
@@ -328,13 +299,13 @@ fn largest_cosine(heads: &Heads, physics: &AnnihilationPhysics) -> f64 {
     steepest_rad.min(0.5 * PI).sin()
 }
 
-/// A whole number below `num`, each equally often: one draw.
+/// Returns a whole number below `num`, each equally often: one draw.
 fn below(num: usize, random: &mut Philox) -> usize {
     ((uniform(random) * num as f64) as usize).min(num - 1)
 }
 
-/// Signed distance from the axis of the line through two points, the direction that it is measured along, and that of the line:
-/// (cos φ, sin φ) and (sin φ, −cos φ).
+/// Returns the signed distance from the axis of the line through two points, the direction that it is measured along, and that of
+/// the line: (cos φ, sin φ) and (sin φ, −cos φ).
 fn in_plane_line(ends: [[f64; 2]; 2]) -> (f64, [f64; 2], [f64; 2]) {
     let [x, y] = [0, 1].map(|a| ends[1][a] - ends[0][a]);
     let length = x.hypot(y);
@@ -343,7 +314,7 @@ fn in_plane_line(ends: [[f64; 2]; 2]) -> (f64, [f64; 2], [f64; 2]) {
     (ends[0][0] * normal[0] + ends[0][1] * normal[1], normal, along)
 }
 
-/// Where a line, start + t·line, is within a cylinder about the axis, as t.
+/// Returns where a line, start + t·line, is within a cylinder about the axis, as t.
 fn within_cylinder(start: [f64; 3], line: [f64; 3], radius_mm: f64) -> Option<[f64; 2]> {
     let square = line[0] * line[0] + line[1] * line[1];
     let half = -(start[0] * line[0] + start[1] * line[1]) / square;
@@ -351,7 +322,7 @@ fn within_cylinder(start: [f64; 3], line: [f64; 3], radius_mm: f64) -> Option<[f
     (root > 0.0).then(|| [half - root.sqrt(), half + root.sqrt()])
 }
 
-/// A photon of an annihilation in a head's frame: across it, along the axis, in depth.
+/// Returns a photon of an annihilation in a head's frame: across it, along the axis, in depth.
 fn photon_in_head(pose: &HeadPose, annihilation: [f64; 3], direction: [f64; 3]) -> Photon {
     let [towards, across] = pose.axes();
     let along = |axis: [f64; 2], v: [f64; 3]| v[0] * axis[0] + v[1] * axis[1];

@@ -20,11 +20,11 @@ pub struct Scattered {
 /// Scatters a photon of this energy. Three draws for each try.
 pub fn scatter(energy_kev: f64, random: &mut Philox) -> Scattered {
     let alpha = energy_kev / ELECTRON_KEV;
-    let most = 1.0 + 2.0 * alpha;
+    let largest = 1.0 + 2.0 * alpha;
     loop {
         let (branch, place, accept) = (uniform(random), uniform(random), uniform(random));
-        let forward = branch * (most + 8.0) <= most;
-        let eta = if forward { 1.0 + 2.0 * alpha * place } else { most / (1.0 + 2.0 * alpha * place) };
+        let forward = branch * (largest + 8.0) <= largest;
+        let eta = if forward { 1.0 + 2.0 * alpha * place } else { largest / (1.0 + 2.0 * alpha * place) };
         let cosine = 1.0 - (eta - 1.0) / alpha;
         let share = if forward { 4.0 * (1.0 / eta - 1.0 / (eta * eta)) } else { 0.5 * (cosine * cosine + 1.0 / eta) };
         if accept <= share {

@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-use super::materials::Material;
+use super::materials::{Material, MaterialError};
 use super::readout::{Readout, ReadoutError};
 use crate::coded::coded;
 
@@ -19,7 +19,7 @@ pub struct CrystalArray {
     pub pitch_mm: [f64; 2],
     /// Size of one crystal: tangential, axial, depth.
     pub crystal_mm: [f64; 3],
-    /// What the crystals are made of.
+    /// Material of the crystals.
     pub material: &'static Material,
 }
 
@@ -46,22 +46,39 @@ pub enum HeadError {
         /// Distance of the centres.
         pitch_mm: f64,
     },
-    /// A readout that cannot be.
+    /// An invalid readout.
     #[error(transparent)]
     Readout(#[from] ReadoutError),
 }
 
 coded!(HeadError, Readout);
 
+/// Reason for which detectors are not simulated.
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", prefix = "detector.")]
+pub enum DetectorError {
+    /// A material that is not known.
+    #[error(transparent)]
+    Material(#[from] MaterialError),
+    /// Crystals that make no head or layer.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+}
+
+coded!(DetectorError, Material, Head);
+
 /// A detector head: crystals and how they are read out.
 #[derive(Clone, Debug)]
 pub struct CrystalHead {
-    array: CrystalArray,
-    readout: Readout,
-    half_head_mm: [f64; 2],
+    /// Its crystals.
+    pub array: CrystalArray,
+    /// Readout of its crystals.
+    pub readout: Readout,
+    /// Half its width, tangential and axial, gaps included, mm.
+    pub half_head_mm: [f64; 2],
 }
 
-/// How a straight flight through the head ends.
+/// End of a straight flight through the head.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Flight {
     /// The path inside crystals is used up: this far from the start, in this crystal.
@@ -80,13 +97,15 @@ impl CrystalHead {
         if num.iter().any(|num| !(1..=i16::MAX as usize).contains(num)) {
             return Err(HeadError::Number(num[0], num[1]));
         }
-        let lengths =
-            [("tangential pitch", pitch_mm[0]), ("axial pitch", pitch_mm[1]), ("crystals' tangential size", crystal_mm[0])];
-        let lengths = lengths.into_iter().chain([("crystals' axial size", crystal_mm[1]), ("crystals' depth", crystal_mm[2])]);
-        for (what, mm) in lengths {
-            if !(mm > 0.0 && mm.is_finite()) {
-                return Err(HeadError::Length { what, mm });
-            }
+        let lengths = [
+            ("tangential pitch", pitch_mm[0]),
+            ("axial pitch", pitch_mm[1]),
+            ("crystals' tangential size", crystal_mm[0]),
+            ("crystals' axial size", crystal_mm[1]),
+            ("crystals' depth", crystal_mm[2]),
+        ];
+        if let Some((what, mm)) = lengths.into_iter().find(|(_, mm)| !(*mm > 0.0 && mm.is_finite())) {
+            return Err(HeadError::Length { what, mm });
         }
         if let Some(axis) = (0..2).find(|&axis| crystal_mm[axis] > pitch_mm[axis]) {
             return Err(HeadError::Overlap { crystal_mm: crystal_mm[axis], pitch_mm: pitch_mm[axis] });
@@ -96,28 +115,13 @@ impl CrystalHead {
         Ok(Self { array, readout, half_head_mm })
     }
 
-    /// Its crystals.
-    pub fn array(&self) -> &CrystalArray {
-        &self.array
-    }
-
-    /// How they are read out.
-    pub fn readout(&self) -> &Readout {
-        &self.readout
-    }
-
-    /// Half its width, tangential and axial, gaps included.
-    pub fn half_head_mm(&self) -> [f64; 2] {
-        self.half_head_mm
-    }
-
-    /// Centre of a crystal: tangential, axial, depth.
+    /// Returns the centre of a crystal: tangential, axial, depth.
     pub fn crystal_centre_mm(&self, crystal: [usize; 2]) -> [f64; 3] {
         let [tangential, axial] = [0, 1].map(|axis| self.centre_mm(axis, crystal[axis] as i32));
         [tangential, axial, 0.5 * self.array.crystal_mm[2]]
     }
 
-    /// The crystal whose cell holds a point of the front face; beyond an edge the nearest.
+    /// Returns the crystal whose cell holds a point of the front face; beyond an edge the nearest.
     pub(super) fn crystal_at(&self, face_mm: [f64; 2]) -> [usize; 2] {
         [0, 1].map(|axis| self.index_at(axis, face_mm[axis]) as usize)
     }
@@ -131,7 +135,7 @@ impl CrystalHead {
         (f64::from(index) + 0.5) * self.array.pitch_mm[axis] - self.half_head_mm[axis]
     }
 
-    /// Length of the straight line from a point in a direction (a unit vector) inside crystals.
+    /// Returns the length of the straight line from a point in a direction (a unit vector) inside crystals.
     pub fn length_in_crystals_mm(&self, position_mm: [f64; 3], direction: [f64; 3]) -> f64 {
         match self.fly(position_mm, direction, f64::INFINITY) {
             Flight::Leaves { in_crystals_mm } => in_crystals_mm,
@@ -139,14 +143,14 @@ impl CrystalHead {
         }
     }
 
-    /// Whether a line from a point in a direction (a unit vector) meets the head.
+    /// Returns true if a line from a point in a direction (a unit vector) meets the head.
     pub(super) fn is_on_the_way(&self, position_mm: [f64; 3], direction: [f64; 3]) -> bool {
         let [enter, leave] = self.crossing(position_mm, direction.map(inverse));
         enter < leave
     }
 
-    /// Where a line from a point enters and leaves the head as a whole, with the inverse of its direction; enters later than it leaves
-    /// where it passes by.
+    /// Returns where a line from a point enters and leaves the head as a whole, with the inverse of its direction; enters later
+    /// than it leaves where it passes by.
     fn crossing(&self, position_mm: [f64; 3], inverse: [f64; 3]) -> [f64; 2] {
         let lower = [-self.half_head_mm[0], -self.half_head_mm[1], 0.0];
         let upper = [self.half_head_mm[0], self.half_head_mm[1], self.array.crystal_mm[2]];
@@ -160,7 +164,7 @@ impl CrystalHead {
         [enter, leave]
     }
 
-    /// Flies from a point in a direction until so much path lies inside crystals, from cell to cell of the grid.
+    /// Flies from a point in a direction until `path_mm` lies inside crystals, from cell to cell of the grid.
     pub(super) fn fly(&self, position_mm: [f64; 3], direction: [f64; 3], path_mm: f64) -> Flight {
         let CrystalArray { num, pitch_mm, crystal_mm, .. } = &self.array;
         let inverse = direction.map(inverse);
@@ -170,7 +174,7 @@ impl CrystalHead {
             return Flight::Leaves { in_crystals_mm };
         }
 
-        // Of the cell along each axis: where the crystal begins and ends, and where the next cell does.
+        // Cell along each axis: begin and end of its crystal, and begin of the next cell.
         let start = [0, 1].map(|axis| self.index_at(axis, position_mm[axis] + enter * direction[axis]));
         let mut walks = [0, 1].map(|axis| {
             let to_centre_mm = self.centre_mm(axis, start[axis]) - position_mm[axis];
@@ -229,17 +233,17 @@ impl Walk {
     }
 }
 
-/// One over a direction's component.
+/// Returns one over a direction's component.
 fn inverse(component: f64) -> f64 {
     1.0 / if component.abs() < FLATTEST { FLATTEST.copysign(component) } else { component }
 }
 
-/// The larger of two numbers; unlike `f64::max` it does not look for what is not a number.
+/// Returns the larger of two numbers; unlike `f64::max` it does not handle NaN.
 fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// The smaller of two numbers, as `larger`.
+/// Returns the smaller of two numbers, as `larger`.
 fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }

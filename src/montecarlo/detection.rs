@@ -13,7 +13,7 @@ pub struct Detection {
     pub crystal: [usize; 2],
     /// Measured energy.
     pub energy_kev: f64,
-    /// How many photons it stands for.
+    /// Number of photons that it represents.
     pub weight: f64,
 }
 
@@ -27,14 +27,14 @@ impl CrystalHead {
         if track.deposited_kev <= 0.0 {
             return None;
         }
-        let energy_kev = self.readout().measured_kev(track.deposited_kev, random);
-        let [lowest, highest] = self.readout().window_kev;
-        let kept = lowest <= energy_kev && energy_kev <= highest;
-        kept.then(|| Detection { crystal: self.assigned(&track), energy_kev, weight: track.weight })
+        let energy_kev = self.readout.measured_kev(track.deposited_kev, random);
+        let [lowest, highest] = self.readout.window_kev;
+        let is_accepted = lowest <= energy_kev && energy_kev <= highest;
+        is_accepted.then(|| Detection { crystal: self.assigned(&track), energy_kev, weight: track.weight })
     }
 
     fn assigned(&self, track: &Track) -> [usize; 2] {
-        match self.readout().assignment {
+        match self.readout.assignment {
             Assignment::LargestDeposit => {
                 let larger = |a: Deposit, b: Deposit| if b.energy_kev > a.energy_kev { b } else { a };
                 track.deposits().iter().copied().fold(Deposit::default(), larger).crystal

@@ -1,25 +1,51 @@
 //! Random numbers and directions that all processes share.
 
+use std::ops::Range;
+
 use rand_philox::{Philox, u32_to_unit_f64};
+use rayon::prelude::*;
 
 use crate::geometry::Vector;
+use crate::task::{Stopped, Task};
 
 /// Rest energy of the electron, which is an annihilation photon's energy (CODATA 2018).
 pub const ELECTRON_KEV: f64 = 510.998_95;
 
-/// A number inside (0, 1), never at its ends: one draw of 32 bits.
+/// Histories that one task follows.
+const HISTORIES_PER_TASK: u64 = 1 << 12;
+
+/// Follows histories on all threads, in pieces that do not depend on the number of threads; returns the results in order.
+pub(super) fn in_pieces<T: Send, E: From<Stopped> + Send>(
+    histories: Range<u64>,
+    task: &Task,
+    follow: impl Fn(Range<u64>) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let num = (histories.end - histories.start).div_ceil(HISTORIES_PER_TASK);
+    let piece = |number: u64| {
+        task.check()?;
+        let from = histories.start + number * HISTORIES_PER_TASK;
+        let to = (from + HISTORIES_PER_TASK).min(histories.end);
+        let found = follow(from..to)?;
+        task.advance(to - from);
+        Ok(found)
+    };
+    (0..num).into_par_iter().map(piece).collect()
+}
+
+/// Returns a number inside (0, 1), never at its ends: one draw of 32 bits.
 pub(super) fn uniform(random: &mut Philox) -> f64 {
     u32_to_unit_f64(random.next_u32())
 }
 
-/// Two independent numbers of the standard normal distribution (Box and Muller 1958): two draws.
+/// Draws two independent numbers of the standard normal distribution (Box and Muller 1958): two draws.
 pub(super) fn normal_pair(random: &mut Philox) -> [f64; 2] {
     let radius = (-2.0 * uniform(random).ln()).sqrt();
     let (sine, cosine) = (std::f64::consts::TAU * uniform(random)).sin_cos();
     [radius * cosine, radius * sine]
 }
 
-/// Cosine and sine of a uniform angle by arithmetic alone (von Neumann 1951): two draws for each try, 1.27 tries on average.
+/// Returns the cosine and sine of a uniform angle by arithmetic alone (von Neumann 1951): two draws for each try, 1.27 tries on
+/// average.
 fn uniform_angle(random: &mut Philox) -> [f64; 2] {
     loop {
         let (x, y) = (2.0 * uniform(random) - 1.0, 2.0 * uniform(random) - 1.0);
@@ -31,12 +57,12 @@ fn uniform_angle(random: &mut Philox) -> [f64; 2] {
     }
 }
 
-/// A unit vector of uniform direction. Draws: the cosine to the third axis, then the angle about it.
+/// Returns a unit vector of uniform direction. Draws: the cosine to the third axis, then the angle about it.
 pub fn isotropic(random: &mut Philox) -> [f64; 3] {
     isotropic_below(1.0, random)
 }
 
-/// The same among the directions whose cosine to the third axis is no larger than this, which is their share of all.
+/// Returns the same among the directions whose cosine to the third axis is no larger than this, which is their share of all.
 pub(super) fn isotropic_below(largest_cosine: f64, random: &mut Philox) -> [f64; 3] {
     let cosine = largest_cosine * (2.0 * uniform(random) - 1.0);
     let sine = (1.0 - cosine * cosine).sqrt();
@@ -44,7 +70,7 @@ pub(super) fn isotropic_below(largest_cosine: f64, random: &mut Philox) -> [f64;
     [sine * x, sine * y, cosine]
 }
 
-/// Two unit vectors that stand upright on a unit vector and on each other (Duff et al. 2017, JCGT 6(1)).
+/// Returns two unit vectors perpendicular to a unit vector and to each other (Duff et al. 2017, JCGT 6(1)).
 pub(super) fn upright_on(direction: [f64; 3]) -> [[f64; 3]; 2] {
     let [x, y, z] = direction;
     let sign = 1f64.copysign(z);
@@ -53,7 +79,7 @@ pub(super) fn upright_on(direction: [f64; 3]) -> [[f64; 3]; 2] {
     [[1.0 + sign * x * x * a, sign * b, -sign * x], [b, sign + y * y * a, -y]]
 }
 
-/// The unit vector at an angle of this cosine to a unit vector, turned about it by a uniform angle.
+/// Returns the unit vector at an angle of this cosine to a unit vector, turned about it by a uniform angle.
 pub(super) fn deflected(direction: [f64; 3], cosine: f64, random: &mut Philox) -> [f64; 3] {
     let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
     let [u, v] = upright_on(direction);
@@ -61,7 +87,7 @@ pub(super) fn deflected(direction: [f64; 3], cosine: f64, random: &mut Philox) -
     normalised(std::array::from_fn(|i| cosine * direction[i] + sine * (x * u[i] + y * v[i])))
 }
 
-/// The vector at length 1.
+/// Returns the vector at length 1.
 pub(super) fn normalised(vector: [f64; 3]) -> [f64; 3] {
     Vector::from(vector).normalize().into()
 }

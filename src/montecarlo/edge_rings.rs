@@ -1,18 +1,18 @@
-//! How far tubes of response at the edge rings are from those inside.
+//! Deviation of tubes of response at the edge rings from those inside.
 //!
-//! One tube stands for all ring pairs of a ring difference, as if the heads went on for ever along the axis. At their ends they do
-//! not: photons escape that would scatter into a neighbour, and none come from there. Both kinds of ring pairs are counted apart
-//! here: those with an edge ring, and those without. With E and I the mean tubes of a pair of either kind, added up along the line
-//! and over the distances from the axis,
+//! One tube represents all ring pairs of a ring difference, as if the heads were infinitely long. At their ends photons escape
+//! that would scatter into a neighbour, and none enter from there. This file counts both kinds of ring pairs apart: those with an
+//! edge ring, and those without. With E and I the mean tubes of a pair of either kind, added up along the line and over the
+//! distances from the axis,
 //!
 //! ```text
 //! Σ E / Σ I − 1     and     √(Σ (E − I)² / Σ I²)
 //! ```
 //!
-//! are what axial translation makes wrong of how much an edge pair counts, and of where that lies. The axis of E points outwards.
+//! are the errors of axial translation in the counts of an edge pair, and in their positions. The axis of E points outwards.
 //!
-//! *Noise is not called deviation.* The histories are cut into batches, and squares are those of different batches multiplied with
-//! each other: noise has no part in their mean. Standard errors come from leaving out one batch after the other.
+//! *Noise is not part of the deviation.* The histories are divided into batches, and squares are products of different batches:
+//! their mean is free of noise. Standard errors are jackknife estimates over the batches.
 
 use rayon::prelude::*;
 
@@ -26,10 +26,10 @@ use crate::task::{Stopped, Task};
 const NUM_BATCHES: u64 = 64;
 /// Histories between two looks at whether to stop.
 const HISTORIES_PER_LOOK: u64 = 1 << 12;
-/// A value this many standard errors from 0 is told apart from it.
+/// Number of standard errors from 0 of a significant value.
 const SIGNIFICANT: f64 = 2.0;
 
-/// How far tubes of ring pairs with an edge ring are from those of the others, of some ring differences.
+/// Deviation of tubes of ring pairs with an edge ring from those of the others, for some ring differences.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct EdgeDeviation {
     /// First and last |ring difference|.
@@ -41,28 +41,28 @@ pub struct EdgeDeviation {
 }
 
 impl EdgeDeviation {
-    /// √(Σ (E − I)² / Σ I²) and its standard error, %; `None` where it cannot be told from noise.
+    /// Returns √(Σ (E − I)² / Σ I²) and its standard error, %; `None` if it is not significant.
     pub fn rms_percent(&self) -> Option<[f64; 2]> {
         let [square, error] = self.mean_square;
         (square > SIGNIFICANT * error).then(|| [100.0 * square.sqrt(), 100.0 * 0.5 * error / square.sqrt()])
     }
 
-    /// What it is below where it cannot be told from noise, %.
+    /// Returns its upper limit if it is not significant, %.
     pub fn rms_limit_percent(&self) -> f64 {
         let [square, error] = self.mean_square;
         100.0 * (square.max(0.0) + SIGNIFICANT * error).sqrt()
     }
 }
 
-/// What some histories count, in mm³ of decays.
+/// Counts of some histories, in mm³ of decays.
 struct Batch {
     /// `[|ring difference|][across][axial]`, of ring pairs without an edge ring, and of those with one.
     sums: [Vec<f64>; 2],
 }
 
 impl Coincidences {
-    /// How far tubes at the edge rings are from those inside: of direct planes, of each third of the ring differences, and of all.
-    /// Those that no pair of either kind counted are left out. The same for any number of threads.
+    /// Returns the deviation of tubes at the edge rings: for direct planes, for each third of the ring differences, and for all.
+    /// Ring differences without counts of either kind are left out. The result is the same for any number of threads.
     ///
     /// # Errors
     /// Stopped.
@@ -79,13 +79,13 @@ impl Coincidences {
             .into_par_iter()
             .map(|batch| self.batch(sampling, first(batch)..first(batch + 1), seed, task))
             .collect::<Result<_, _>>()?;
-        let of = |differences| deviation(&batches, sampling, self.geometry().num_rings, differences);
-        Ok(groups(self.geometry().num_rings).into_iter().filter_map(of).collect())
+        let of = |differences| deviation(&batches, sampling, self.geometry.num_rings, differences);
+        Ok(groups(self.geometry.num_rings).into_iter().filter_map(of).collect())
     }
 
     fn batch(&self, sampling: &TubeSampling, histories: std::ops::Range<u64>, seed: u64, task: &Task) -> Result<Batch, Stopped> {
         let [_, num_across, num_axial] = sampling.num;
-        let zeros = || vec![0.0; self.geometry().num_rings * num_across * num_axial];
+        let zeros = || vec![0.0; self.geometry.num_rings * num_across * num_axial];
         let mut batch = Batch { sums: [zeros(), zeros()] };
         for history in histories.clone() {
             if (history - histories.start).is_multiple_of(HISTORIES_PER_LOOK) {
@@ -102,7 +102,7 @@ impl Coincidences {
         let start = self.start(&mut random)?;
         let (line, share) = self.count(&start, &mut random)?;
         let Place { ring_difference, offset: [along, across, axial], .. } = Place::of(self, sampling, &line, start.decay)?;
-        let [is_first, is_last] = [0, self.geometry().num_rings - 1].map(|edge| line.rings.contains(&edge));
+        let [is_first, is_last] = [0, self.geometry.num_rings - 1].map(|edge| line.rings.contains(&edge));
         // Positive towards larger z. Inside there is no outwards: half a turn makes both directions alike.
         let upwards = if line.rings[0] < line.rings[1] { -axial } else { axial };
         let axials: &[f64] = match (is_first, is_last) {
@@ -119,7 +119,7 @@ impl Coincidences {
     }
 }
 
-/// Direct planes, each third of the ring differences that have pairs of both kinds, and all of these.
+/// Returns the groups: direct planes, each third of the ring differences that have pairs of both kinds, and all of these.
 fn groups(num_rings: usize) -> Vec<[usize; 2]> {
     let Some(last) = num_rings.checked_sub(3) else { return Vec::new() };
     let [low, high] = [num_rings / 3, 2 * num_rings / 3];
@@ -129,7 +129,7 @@ fn groups(num_rings: usize) -> Vec<[usize; 2]> {
     groups
 }
 
-/// The figures of some ring differences; `None` where nothing was counted.
+/// Returns the figures of some ring differences; `None` where nothing was counted.
 fn deviation(batches: &[Batch], sampling: &TubeSampling, num_rings: usize, differences: [usize; 2]) -> Option<EdgeDeviation> {
     let len = sampling.num[1] * sampling.num[2];
     // The mean tubes of a ring pair inside and at the edge, of each batch.
@@ -160,7 +160,7 @@ fn deviation(batches: &[Batch], sampling: &TubeSampling, num_rings: usize, diffe
     [found.sum_percent, found.mean_square].as_flattened().iter().all(|figure| figure.is_finite()).then_some(found)
 }
 
-/// Σ over cells of the products of a value in different batches, up to a factor: (Σ v)² − Σ v².
+/// Returns Σ over cells of the products of a value in different batches, up to a factor: (Σ v)² − Σ v².
 fn square(batches: &[&[Vec<f64>; 2]], value: impl Fn(&[Vec<f64>; 2], usize) -> f64) -> f64 {
     let num_cells = batches.first().map_or(0, |batch| batch[0].len());
     let of_cell = |cell: usize| {
@@ -170,7 +170,7 @@ fn square(batches: &[&[Vec<f64>; 2]], value: impl Fn(&[Vec<f64>; 2], usize) -> f
     (0..num_cells).map(of_cell).sum()
 }
 
-/// A figure of all batches, and its standard error from leaving out each of them in turn.
+/// Returns a figure of all batches, and its standard error from leaving out each of them in turn.
 fn jackknife<T>(batches: &[T], figure: impl Fn(&[&T]) -> f64) -> [f64; 2] {
     let all: Vec<&T> = batches.iter().collect();
     let without = |left_out: usize| {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn ring_differences_are_told_in_thirds() {
+    fn ring_differences_are_grouped_in_thirds() {
         assert_eq!(groups(30), [[0, 0], [1, 9], [10, 19], [20, 27], [0, 27]]);
         assert_eq!(groups(4), [[0, 0], [1, 1], [0, 1]]);
         assert_eq!(groups(3), [[0, 0]]);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_its_noise_is_no_deviation() {
+    fn noise_is_no_deviation() {
         let of = |mean_square| EdgeDeviation { ring_differences: [0, 0], sum_percent: [0.0, 1.0], mean_square };
         assert_eq!(of([0.01, 0.002]).rms_percent(), Some([10.0, 1.0]));
         assert_eq!(of([0.003, 0.002]).rms_percent(), None);

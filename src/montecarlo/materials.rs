@@ -1,9 +1,9 @@
-//! What crystals are made of: linear attenuation coefficients by process, from the tables in `assets/materials`.
+//! Materials of crystals: linear attenuation coefficients by process, from the tables in `assets/materials`.
 //!
-//! Between the tables' energies (spaced evenly in the logarithm, 1.6 % apart) the logarithms are interpolated linearly,
-//! ln μ = (1 − f) ln μ_k + f ln μ_{k+1}: an absorption edge is smeared over the one step it falls into. This is done once,
-//! for every ¼ keV, and a photon's coefficients are the linear interpolation of those (it adds 0.1 % at 10 keV, less above):
-//! a quarter of the time. Energies outside 10 to 600 keV count as the nearest end.
+//! Between the tables' energies (spaced evenly in the logarithm, 1.6 % apart) the logarithms are interpolated linearly, ln μ = (1
+//! − f) ln μ_k + f ln μ_{k+1}: an absorption edge is smeared over its step. This is done once, for every ¼ keV. The coefficients
+//! of a photon are the linear interpolation of those (it adds 0.1 % at 10 keV, less above): a quarter of the time. Energies
+//! outside 10 to 600 keV count as the nearest end.
 //!
 //! Source of the numbers: Elam, Ravel and Sieber 2002; `assets/materials/make.py` states compositions and mixing.
 
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::rayleigh::FormFactors;
-use crate::coded::Coded;
+use crate::coded::coded;
 
 /// Linear attenuation coefficients at one energy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Attenuation {
 }
 
 impl Attenuation {
-    /// All processes together.
+    /// Returns all processes together.
     pub fn total_per_mm(&self) -> f64 {
         self.photoelectric_per_mm + self.incoherent_per_mm + self.coherent_per_mm
     }
@@ -38,15 +38,16 @@ impl Attenuation {
 pub struct Material {
     /// Its usual short name: LSO, LYSO, BGO, GSO, NaI, water.
     pub name: String,
-    /// What it is, with its chemical formula.
+    /// Description, with its chemical formula.
     pub composition: String,
     /// Density.
     pub density_g_per_cm3: f64,
     /// Where the numbers come from.
     pub source: String,
-    lowest_kev: f64,
-    /// Coefficients [photo-electric, incoherent, coherent] for every ¼ keV from the lowest energy on.
-    per_mm: Vec<[f64; 3]>,
+    /// Lowest energy of the table, keV.
+    pub lowest_kev: f64,
+    /// Coefficients [photo-electric, incoherent, coherent], [`STEPS_PER_KEV`] to a keV from the lowest energy on.
+    pub per_mm: Vec<[f64; 3]>,
     pub(super) form_factors: FormFactors,
 }
 
@@ -74,11 +75,7 @@ pub struct MaterialError {
     known: String,
 }
 
-impl Coded for MaterialError {
-    fn code(&self) -> &'static str {
-        "material.unknown"
-    }
-}
+coded!(MaterialError = "material.unknown");
 
 /// Fineness of the table that a photon looks its coefficients up in.
 pub const STEPS_PER_KEV: f64 = 4.0;
@@ -94,13 +91,13 @@ const FILES: [&str; 6] = [
 
 static CATALOGUE: LazyLock<Vec<Material>> = LazyLock::new(|| FILES.iter().filter_map(|text| parse(text).ok()).collect());
 
-/// All materials of the catalogue. (That each file of it parses is tested.)
+/// Returns all materials of the catalogue. (That each file of it parses is tested.)
 pub fn materials() -> &'static [Material] {
     &CATALOGUE
 }
 
 impl Material {
-    /// The material of this name, whatever the case of its letters; an unknown name is an error that lists the known ones.
+    /// Returns the material of this name in any case; the error of an unknown name lists the known ones.
     pub fn find(name: &str) -> Result<&'static Self, MaterialError> {
         materials().iter().find(|material| material.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
             let known: Vec<_> = materials().iter().map(|material| material.name.as_str()).collect();
@@ -108,18 +105,7 @@ impl Material {
         })
     }
 
-    /// The lowest energy of the table.
-    pub fn lowest_kev(&self) -> f64 {
-        self.lowest_kev
-    }
-
-    /// The table that a photon looks its coefficients up in: [photo-electric, incoherent, coherent], [`STEPS_PER_KEV`] to a keV
-    /// from the lowest energy on.
-    pub fn table_per_mm(&self) -> &[[f64; 3]] {
-        &self.per_mm
-    }
-
-    /// The table of coherent scattering: x² (per Å²) and ∫ F² dx² up to it.
+    /// Returns the table of coherent scattering: x² (per Å²) and ∫ F² dx² up to it.
     pub fn form_factors(&self) -> [&[f64]; 2] {
         self.form_factors.tables()
     }
@@ -135,7 +121,7 @@ impl Material {
     }
 }
 
-/// Interpolates the logarithms of a column, which stands for energies even in the logarithm, and takes the power again.
+/// Interpolates the logarithms of a column with energies even in the logarithm, and returns the power.
 fn interpolated(column: &[f64], ln_lowest_kev: f64, ln_step: f64, energy_kev: f64) -> f64 {
     let place = ((energy_kev.ln() - ln_lowest_kev) / ln_step).clamp(0.0, (column.len() - 1) as f64);
     let step = (place as usize).min(column.len() - 2);
@@ -143,7 +129,7 @@ fn interpolated(column: &[f64], ln_lowest_kev: f64, ln_step: f64, energy_kev: f6
     (below + (place - step as f64) * (above - below)).exp()
 }
 
-/// One file of the catalogue.
+/// Parses a file of the catalogue.
 fn parse(text: &str) -> Result<Material, String> {
     let entry: Entry = toml::from_str(text).map_err(|error| error.to_string())?;
     let columns = [&entry.photoelectric_per_mm, &entry.incoherent_per_mm, &entry.coherent_per_mm];

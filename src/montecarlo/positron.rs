@@ -1,19 +1,19 @@
 //! From decay to the two annihilation photons: positron range and non-collinearity.
 //!
-//! *Range.* C. S. Levin and E. J. Hoffman, Phys. Med. Biol. 44 (1999) 781–799, fitted the
-//! annihilation points in water *projected onto one axis*: p(x) ∝ C e^{−k₁|x|} + (1 − C) e^{−k₂|x|}. This is no density of
-//! the radius (Jødal et al. 2012, Phys. Med. Biol. 57: 3931–3943). An isotropic cloud with that projection has
-//! f(r) = −2 r p′(r) = Σ w_i k_i² r e^{−k_i r} with w_i in proportion to C_i / k_i: with probability w_i the radius is the sum
-//! of two exponential lengths of mean 1/k_i. That is what is sampled; the direction is isotropic.
+//! *Range.* C. S. Levin and E. J. Hoffman, Phys. Med. Biol. 44 (1999) 781–799, fitted the annihilation points in water *projected
+//! onto one axis*: p(x) ∝ C e^{−k₁|x|} + (1 − C) e^{−k₂|x|}. This is no density of the radius (Jødal et al. 2012, Phys. Med.
+//! Biol. 57: 3931–3943). An isotropic cloud with that projection has f(r) = −2 r p′(r) = Σ w_i k_i² r e^{−k_i r} with w_i in
+//! proportion to C_i / k_i: with probability w_i the radius is the sum of two exponential lengths of mean 1/k_i. This radius is
+//! sampled; the direction is isotropic.
 //!
-//! *Non-collinearity.* The deviation from 180°, projected onto a plane through the line, is Gaussian with a FWHM of about
-//! 0.5° in water (De Benedetti et al. 1950, Phys. Rev. 77: 205; Shibuya et al. 2007, Phys. Med. Biol. 52: 5249, measured a
-//! little more in people): the projections onto two planes upright on each other are drawn independently.
+//! *Non-collinearity.* The deviation from 180°, projected onto a plane through the line, is Gaussian with a FWHM of about 0.5° in
+//! water (De Benedetti et al. 1950, Phys. Rev. 77: 205; Shibuya et al. 2007, Phys. Med. Biol. 52: 5249, measured a little more in
+//! people). The projections onto two perpendicular planes are drawn independently.
 
 use rand_philox::Philox;
 
 use super::draws::{isotropic, normal_pair, normalised, uniform, upright_on};
-use super::readout::FWHM_PER_SIGMA;
+use crate::statistics::FWHM_PER_SIGMA;
 
 /// A positron emitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantNames)]
@@ -50,7 +50,7 @@ pub struct RangeProfile {
 }
 
 impl Isotope {
-    /// The profile of its positrons' range in water.
+    /// Returns the profile of its positrons' range in water.
     pub fn profile(self) -> RangeProfile {
         let longer = |factor: f64| {
             let oxygen = Self::O15.profile();
@@ -66,7 +66,7 @@ impl Isotope {
         }
     }
 
-    /// Distance between decay and annihilation in water. Three draws.
+    /// Returns the distance between decay and annihilation in water. Three draws.
     pub fn range_mm(self, random: &mut Philox) -> f64 {
         let RangeProfile { share, per_mm: [short, long] } = self.profile();
         let weights = [share / short, (1.0 - share) / long];
@@ -75,7 +75,7 @@ impl Isotope {
     }
 }
 
-/// What happens between a decay and its two photons; each part can be switched off.
+/// Physics between a decay and its two photons; each part can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnnihilationPhysics {
     /// Whose positron range; `None` where positrons annihilate at once.
@@ -84,17 +84,8 @@ pub struct AnnihilationPhysics {
     pub noncollinearity_fwhm_deg: f64,
 }
 
-/// Two annihilation photons.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AnnihilationPair {
-    /// Where both start.
-    pub position_mm: [f64; 3],
-    /// Unit vectors.
-    pub directions: [[f64; 3]; 2],
-}
-
 impl AnnihilationPhysics {
-    /// Positron range of this isotope, and photons that deviate by 0.5° FWHM.
+    /// Returns the positron range of this isotope, and photons that deviate by 0.5° FWHM.
     pub fn of(isotope: Isotope) -> Self {
         Self { range_of: Some(isotope), noncollinearity_fwhm_deg: 0.5 }
     }
@@ -102,7 +93,7 @@ impl AnnihilationPhysics {
     /// Everything switched off: opposite photons from the decay itself.
     pub const IDEAL: Self = Self { range_of: None, noncollinearity_fwhm_deg: 0.0 };
 
-    /// Where the positron of a decay annihilates. Draws the range, then its direction.
+    /// Returns where the positron of a decay annihilates. Draws the range, then its direction.
     pub fn annihilation_mm(&self, decay_mm: [f64; 3], random: &mut Philox) -> [f64; 3] {
         let Some(isotope) = self.range_of else { return decay_mm };
         let range_mm = isotope.range_mm(random);
@@ -110,12 +101,12 @@ impl AnnihilationPhysics {
         std::array::from_fn(|axis| decay_mm[axis] + range_mm * direction[axis])
     }
 
-    /// Standard deviation of the deviation from 180° as projected onto a plane.
+    /// Returns the standard deviation of the deviation from 180° as projected onto a plane.
     pub fn noncollinearity_rad(&self) -> f64 {
         self.noncollinearity_fwhm_deg.to_radians() / FWHM_PER_SIGMA
     }
 
-    /// Direction of the photon that belongs to one of this direction (a unit vector). Two draws.
+    /// Returns the direction of the photon that belongs to one of this direction (a unit vector). Two draws.
     pub fn opposite(&self, direction: [f64; 3], random: &mut Philox) -> [f64; 3] {
         let back = direction.map(|x| -x);
         if self.noncollinearity_fwhm_deg == 0.0 {
@@ -125,11 +116,5 @@ impl AnnihilationPhysics {
         let [a, b] = normal_pair(random).map(|number| (sigma_rad * number).tan());
         let [u, v] = upright_on(back);
         normalised(std::array::from_fn(|axis| back[axis] + a * u[axis] + b * v[axis]))
-    }
-
-    /// The photons of a decay, the first of which has this direction. Draws the annihilation, then the second direction.
-    pub fn annihilate(&self, decay_mm: [f64; 3], first: [f64; 3], random: &mut Philox) -> AnnihilationPair {
-        let position_mm = self.annihilation_mm(decay_mm, random);
-        AnnihilationPair { position_mm, directions: [first, self.opposite(first, random)] }
     }
 }

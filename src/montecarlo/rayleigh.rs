@@ -21,7 +21,7 @@ pub(super) struct FormFactors {
 }
 
 impl FormFactors {
-    /// From F² on a grid of x that is even in the logarithm, ends included; below its start F² is that of the start.
+    /// Integrates F² on a grid of x that is even in the logarithm, ends included; below its start F² is that of the start.
     pub(super) fn new([first, last]: [f64; 2], squared: &[f64]) -> Self {
         let step = (last / first).ln() / (squared.len().max(2) - 1) as f64;
         let (mut squares, mut cumulative) = (vec![0.0], vec![0.0]);
@@ -36,19 +36,19 @@ impl FormFactors {
         Self { squares, cumulative }
     }
 
-    /// The squares x² and the cumulative ∫ F² dx².
+    /// Returns the squares x² and the cumulative ∫ F² dx².
     pub(super) fn tables(&self) -> [&[f64]; 2] {
         [&self.squares, &self.cumulative]
     }
 
-    /// The y at `x` on the line through the table's points, x ascending; beyond its end that of the end.
+    /// Returns the y at `x` on the line through the table's points, x ascending; beyond its end that of the end.
     fn interpolated(xs: &[f64], ys: &[f64], x: f64) -> f64 {
         let above = xs.partition_point(|&at| at < x).clamp(1, xs.len() - 1);
         let share = ((x - xs[above - 1]) / (xs[above] - xs[above - 1])).clamp(0.0, 1.0);
         ys[above - 1] + share * (ys[above] - ys[above - 1])
     }
 
-    /// Cosine of the angle by which a photon of this energy turns. Two draws for each try.
+    /// Returns the cosine of the angle by which a photon of this energy turns. Two draws for each try.
     pub(super) fn cosine(&self, energy_kev: f64, random: &mut Philox) -> f64 {
         let Self { squares, cumulative } = self;
         let largest_square = (energy_kev / KEV_ANGSTROM).powi(2);

@@ -8,9 +8,7 @@ use thiserror::Error;
 
 use super::draws::{ELECTRON_KEV, normal_pair};
 use crate::coded::coded;
-
-/// Full width at half maximum of a Gaussian of standard deviation 1: 2 √(2 ln 2).
-pub(super) const FWHM_PER_SIGMA: f64 = 2.354_820_045_030_949_3;
+use crate::statistics::FWHM_PER_SIGMA;
 
 /// The rule by which an event with deposits in several crystals goes to one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,18 +20,18 @@ pub enum Assignment {
     Centroid,
 }
 
-/// How a head's crystals are read out.
+/// Readout of a head's crystals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Readout {
     /// FWHM of the photo peak at 511 keV as a share of 511 keV; 0 for a perfect measurement.
     pub energy_resolution: f64,
-    /// Lowest and highest measured energy that is kept, both included.
+    /// Lowest and highest accepted measured energy, both included.
     pub window_kev: [f64; 2],
     /// Which crystal an event goes to.
     pub assignment: Assignment,
 }
 
-/// Why a readout cannot be.
+/// Reason for which a readout is invalid.
 #[derive(Clone, Debug, Error, PartialEq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "readout.")]
 pub enum ReadoutError {
@@ -56,7 +54,7 @@ impl Readout {
         if lowest >= 0.0 && lowest < highest { Ok(()) } else { Err(ReadoutError::Window(lowest, highest)) }
     }
 
-    /// Energy as measured: two draws, none where the measurement is perfect.
+    /// Returns the energy as measured: two draws, none where the measurement is perfect.
     pub(super) fn measured_kev(&self, deposited_kev: f64, random: &mut Philox) -> f64 {
         if self.energy_resolution == 0.0 {
             return deposited_kev;

@@ -1,8 +1,9 @@
-//! How a set of tubes of response is simulated.
+//! Recipe of a simulated set of tubes of response.
 
-use super::coincidences::{CoincidenceError, Coincidences};
+use super::coincidences::Coincidences;
+use super::crystals::DetectorError;
 use super::positron::{AnnihilationPhysics, Isotope};
-use super::tubes::{FollowError, FollowHistories, TubePrecision, TubeTally};
+use super::tubes::{HistoryError, HistorySimulator, TubePrecision, TubeTally};
 use crate::coded::{PassedOn, coded};
 use crate::data::{SharedTubes, SuperLorError, SuperLors, TubeSampling, TubeSet, TubeSetError, TubesMade};
 use crate::scanner::Scanner;
@@ -14,14 +15,14 @@ const NONCOLLINEARITY_FWHM_DEG: f64 = 0.5;
 /// Fewest histories between two looks at how exact the tubes are.
 const HISTORIES_PER_LOOK: u64 = 2_000_000;
 
-/// What is simulated, and how many share a tube.
+/// Recipe of a set of tubes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TubeRecipe {
     /// Whose positrons travel before they annihilate; `None` = they do not.
     pub isotope: Option<Isotope>,
-    /// Whether both photons fly in exactly opposite directions.
+    /// True if both photons fly in exactly opposite directions.
     pub is_collinear: bool,
-    /// How many annihilations are followed.
+    /// Number of simulated annihilations.
     pub amount: Amount,
     /// Seed of the random numbers.
     pub seed: u64,
@@ -29,7 +30,7 @@ pub struct TubeRecipe {
     pub super_lors: SuperLors,
 }
 
-/// How many annihilations are followed.
+/// Number of simulated annihilations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     /// This many.
@@ -41,20 +42,20 @@ pub enum Amount {
 /// Why there are no tubes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "tubes.")]
-pub enum CannotMakeTubes {
+pub enum TubesError {
     /// The scanner has no heads.
     #[error("{0} has no rotating heads; tubes are made for those (vrpet, vrpet-2010)")]
     NoHeads(String),
-    /// The heads cannot be simulated.
+    /// The simulation does not support the heads.
     #[error(transparent)]
-    Coincidences(#[from] CoincidenceError),
+    Coincidences(#[from] DetectorError),
     /// No coincidence.
     #[error("no annihilation was seen by two heads; follow more (--events)")]
     NothingSeen,
-    /// What was simulated are no tubes.
+    /// The simulated values are no valid tubes.
     #[error(transparent)]
     Tubes(#[from] TubeSetError),
-    /// They cannot be shared.
+    /// Invalid sharing.
     #[error(transparent)]
     SuperLors(#[from] SuperLorError),
     /// Stopped.
@@ -65,21 +66,21 @@ pub enum CannotMakeTubes {
     Device(PassedOn),
 }
 
-coded!(CannotMakeTubes, Coincidences, Tubes, SuperLors, Stopped, Device);
+coded!(TubesError, Coincidences, Tubes, SuperLors, Stopped, Device);
 
-impl From<FollowError> for CannotMakeTubes {
-    fn from(error: FollowError) -> Self {
+impl From<HistoryError> for TubesError {
+    fn from(error: HistoryError) -> Self {
         match error {
-            FollowError::Stopped(stopped) => Self::Stopped(stopped),
-            FollowError::Device(error) => Self::Device(error),
+            HistoryError::Stopped(stopped) => Self::Stopped(stopped),
+            HistoryError::Device(error) => Self::Device(error),
             // Tubes have no such tally.
-            FollowError::TallyFull => Self::Device(PassedOn::of(&error)),
+            HistoryError::TallyFull => Self::Device(PassedOn::of(&error)),
         }
     }
 }
 
 impl Default for TubeRecipe {
-    /// Twenty million annihilations of ¹⁸F.
+    /// Returns twenty million annihilations of ¹⁸F.
     fn default() -> Self {
         Self {
             isotope: Some(Isotope::F18),
@@ -92,30 +93,31 @@ impl Default for TubeRecipe {
 }
 
 impl TubeRecipe {
-    /// What happens between decay and photons.
+    /// Returns the physics between decay and photons.
     pub fn physics(&self) -> AnnihilationPhysics {
         let noncollinearity_fwhm_deg = if self.is_collinear { 0.0 } else { NONCOLLINEARITY_FWHM_DEG };
         AnnihilationPhysics { range_of: self.isotope, noncollinearity_fwhm_deg }
     }
 
-    /// What is simulated of a scanner.
+    /// Returns the simulated scanner.
     ///
     /// # Errors
-    /// A scanner without heads, or whose heads cannot be simulated.
-    pub fn coincidences(&self, scanner: &Scanner) -> Result<Coincidences, CannotMakeTubes> {
-        let heads = scanner.heads.clone().ok_or_else(|| CannotMakeTubes::NoHeads(scanner.title.clone()))?;
+    /// A scanner without heads, or with heads that the simulation does not support.
+    pub fn coincidences(&self, scanner: &Scanner) -> Result<Coincidences, TubesError> {
+        let heads = scanner.heads.clone().ok_or_else(|| TubesError::NoHeads(scanner.title.clone()))?;
         Ok(Coincidences::new(scanner.geometry.clone(), heads, self.physics())?)
     }
 
-    /// Simulates the tubes of a scanner. They do not depend on the device, but for the last bits of a few histories.
+    /// Simulates the tubes of a scanner. They are independent of the device, except for the last bits of a few histories.
     ///
     /// # Errors
-    /// A scanner without heads, or whose heads cannot be simulated; nothing seen; stopped, or the device failed.
-    pub fn make(&self, scanner: &Scanner, follower: &mut dyn FollowHistories, task: &Task) -> Result<TubeSet, CannotMakeTubes> {
+    /// A scanner without heads, or with heads that the simulation does not support; no coincidence; stopped, or the device
+    /// failed.
+    pub fn make(&self, scanner: &Scanner, simulator: &mut dyn HistorySimulator, task: &Task) -> Result<TubeSet, TubesError> {
         let geometry = &scanner.geometry;
         let sampling = TubeSampling::of(geometry);
         let mut tally = TubeTally::new(self.coincidences(scanner)?, sampling.clone(), self.seed);
-        let precision = self.simulate(follower, &mut tally, task)?.ok_or(CannotMakeTubes::NothingSeen)?;
+        let precision = self.simulate(simulator, &mut tally, task)?.ok_or(TubesError::NothingSeen)?;
         let single = TubeSet::new(geometry.scanner.clone(), sampling, tally.tubes())?;
         let shared = self.super_lors.share(&single, &tally.num_pairs())?;
         let median_error_percent = || tally.precision(self.super_lors).map(|precision| precision.median_percent);
@@ -123,7 +125,7 @@ impl TubeRecipe {
         let made = TubesMade {
             isotope: self.isotope.map(|isotope| isotope.to_string()),
             is_collinear: self.is_collinear,
-            num_histories: tally.num_histories(),
+            num_histories: tally.num_histories,
             seed: self.seed,
             median_error_percent: precision.median_percent,
             worst_tenth_error_percent: precision.worst_tenth_percent,
@@ -137,29 +139,29 @@ impl TubeRecipe {
         Ok(TubeSet { made: Some(made), ..shared })
     }
 
-    /// Follows annihilations until there are enough; `None` where none was seen. How many these are does not depend on the device.
+    /// Simulates annihilations until they suffice; `None` without a coincidence. Their number is independent of the device.
     fn simulate(
         &self,
-        follower: &mut dyn FollowHistories,
+        simulator: &mut dyn HistorySimulator,
         tally: &mut TubeTally,
         task: &Task,
-    ) -> Result<Option<TubePrecision>, FollowError> {
+    ) -> Result<Option<TubePrecision>, HistoryError> {
         let percent = match self.amount {
             Amount::Precision(percent) => percent,
             Amount::Histories(num) => {
                 task.begin(num);
-                follower.follow(tally, num, task)?;
+                simulator.simulate(tally, num, task)?;
                 return Ok(tally.precision(SuperLors::NONE));
             }
         };
         let mut num = HISTORIES_PER_LOOK;
         loop {
-            follower.follow(tally, num, task)?;
+            simulator.simulate(tally, num, task)?;
             match tally.precision(SuperLors::NONE) {
                 Some(precision) if precision.median_percent > percent => {
                     // Errors fall with the square root of the number.
                     let ratio = (precision.median_percent / percent).powi(2);
-                    let so_far = tally.num_histories();
+                    let so_far = tally.num_histories;
                     let needed = (so_far as f64 * ratio) as u64;
                     task.begin(needed);
                     task.advance(so_far);

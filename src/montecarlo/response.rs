@@ -17,20 +17,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::draws::uniform;
-use super::ring::{RingDetector, Seen};
-use super::tubes::FollowError;
+use super::draws::{in_pieces, uniform};
+use super::ring::{DecayOutcome, RingDetector};
+use super::tubes::HistoryError;
 use crate::data::MatrixElement;
 use crate::geometry::Point;
 use crate::random::stream;
 use crate::scanner::CrystalRing;
 use crate::task::Task;
 
-/// Histories that one task follows.
-const HISTORIES_PER_TASK: u64 = 1 << 12;
 /// Units of a weight of 1, the largest, as an integer: a tally holds 2¹⁸ of them.
 pub const WEIGHT_UNITS: f64 = 16_384.0;
-/// The simulation ends with an error where a tally reaches this: half of what it holds.
+/// Limit of a tally at which the simulation ends with an error: half of its capacity.
 pub const TALLY_LIMIT: u32 = 1 << 31;
 
 /// The functions that are not 0 at a point or, where they have fewer symmetries than the ring, at an image of it.
@@ -52,8 +50,8 @@ pub struct ResponseExtent {
 }
 
 impl ResponseExtent {
-    /// The wedge of a ring in which functions are not 0 that reach so far out and from one height to another. No decay is outside the
-    /// bore, nor below the middle.
+    /// Returns the wedge of a ring in which functions are not 0 that reach so far out and from one height to another. No decay is
+    /// outside the bore, nor below the middle.
     pub fn new(ring: &CrystalRing, reach_mm: f64, heights_mm: [f64; 2]) -> Self {
         let (radius_mm, heights_mm) = (reach_mm.min(ring.radius_mm), heights_mm.map(|mm| mm.max(0.0)));
         let mm2 = 0.5 * PI / ring.num_modules as f64 * radius_mm * radius_mm;
@@ -61,7 +59,7 @@ impl ResponseExtent {
     }
 }
 
-/// What is simulated at once: basic functions that follow on each other, and where decays must happen for them.
+/// Part of a simulation: consecutive basic functions, and the extent of the decays for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResponsePart {
     /// The basic functions.
@@ -71,7 +69,7 @@ pub struct ResponsePart {
 }
 
 impl ResponsePart {
-    /// Bytes of its tallies.
+    /// Returns the bytes of its tallies.
     pub fn bytes(&self, num_lors: usize) -> u64 {
         8 * self.basics.len() as u64 * num_lors as u64
     }
@@ -83,17 +81,17 @@ pub struct ResponseElements {
     pub first: Vec<u64>,
     /// The elements, those of a line in the order of its basic functions.
     pub elements: Vec<MatrixElement>,
-    /// What their values are multiplied by, mm³: a power of two; 0 where there are none.
+    /// Scale of their values, mm³: a power of two; 0 without elements.
     pub scale_mm3: f32,
 }
 
-/// The power of two that is next above the largest of the elements, mm³; 0 of 0.
+/// Returns the power of two that is next above the largest of the elements, mm³; 0 of 0.
 pub fn scale_above(largest_mm3: f64) -> f32 {
     if largest_mm3 > 0.0 { largest_mm3.log2().ceil().exp2() as f32 } else { 0.0 }
 }
 
 impl ResponseElements {
-    /// The elements of several parts as one, which have their basic functions in order.
+    /// Returns the elements of several parts as one, which have their basic functions in order.
     pub fn joined(mut parts: Vec<ResponseElements>) -> Self {
         if parts.len() == 1
             && let Some(only) = parts.pop()
@@ -117,25 +115,25 @@ impl ResponseElements {
     }
 }
 
-/// What simulates a response: which device it is changes nothing but the last bits of a few histories.
+/// Simulation of a response. The device changes only the last bits of a few histories.
 pub trait Response {
     /// Follows `num` more decays.
     ///
     /// # Errors
     /// Stopped, or the device failed.
-    fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError>;
+    fn add(&mut self, num: u64, task: &Task) -> Result<(), HistoryError>;
 
-    /// How it came out so far.
+    /// Returns the statistics so far.
     ///
     /// # Errors
     /// The device failed.
-    fn statistics(&mut self) -> Result<ResponseStatistics, FollowError>;
+    fn statistics(&mut self) -> Result<ResponseStatistics, HistoryError>;
 
-    /// The elements above 0.
+    /// Returns the elements above 0.
     ///
     /// # Errors
     /// Stopped, or the device failed.
-    fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError>;
+    fn elements(&mut self, task: &Task) -> Result<ResponseElements, HistoryError>;
 }
 
 /// The tallies of a response matrix.
@@ -145,15 +143,15 @@ pub struct ResponseTally<'a, F> {
     part: ResponsePart,
     seed: u64,
     /// The image of each crystal under the inverse of each symmetry, `[symmetry][crystal]`.
-    undone: Vec<u32>,
+    inverse_images: Vec<u32>,
     /// Σ w ψ and Σ (w ψ)² of each element, `[basic][line of response]`, [`WEIGHT_UNITS`] of them being 1.
     sums: Vec<AtomicU32>,
     squares: Vec<AtomicU32>,
-    /// Σ w of what was counted, and of what was rejected as multiple, in the same units.
+    /// Σ w of counted decays, and of decays rejected as multiple, in the same units.
     counted: AtomicU64,
     multiple: AtomicU64,
     num_counted: AtomicU64,
-    /// Whether a tally is above [`TALLY_LIMIT`].
+    /// True if a tally is above [`TALLY_LIMIT`].
     is_full: AtomicBool,
     num_histories: u64,
 }
@@ -167,7 +165,7 @@ pub struct ResponseElement {
     pub value: f32,
 }
 
-/// How a simulated response came out.
+/// Statistics of a simulated response.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ResponseStatistics {
     /// Decays that were followed, each in directions that can be counted.
@@ -186,14 +184,14 @@ pub struct ResponseStatistics {
     pub effective_counts: f64,
 }
 
-/// What the statistics of a response are worked out from.
+/// Totals from which the statistics of a response follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ResponseTotals {
     /// Decays that were followed.
     pub num_histories: u64,
     /// Of these, how many were counted.
     pub num_counted: u64,
-    /// Σ w of what was counted, and of what was rejected as multiple, in units of a weight.
+    /// Σ w of counted decays, and of decays rejected as multiple, in units of a weight.
     pub counted: u64,
     /// See `counted`.
     pub multiple: u64,
@@ -204,7 +202,7 @@ pub struct ResponseTotals {
 }
 
 impl ResponseTotals {
-    /// The statistics of a ring with so many symmetries.
+    /// Returns the statistics of a ring with this number of symmetries.
     pub fn statistics(&self, num_symmetries: usize) -> ResponseStatistics {
         let percent = |units: u64| 100.0 * units as f64 / WEIGHT_UNITS / self.num_histories.max(1) as f64;
         ResponseStatistics {
@@ -220,7 +218,7 @@ impl ResponseTotals {
 }
 
 impl ResponseStatistics {
-    /// The statistics of several parts of an object, each with its volume, mm³; the whole has `mm3`.
+    /// Returns the statistics of several parts of an object, each with its volume, mm³; the whole has `mm3`.
     pub fn joined(parts: &[(ResponseStatistics, f64)], mm3: f64) -> Self {
         let sum = |of: fn(&ResponseStatistics) -> f64| parts.iter().map(|(part, _)| of(part)).sum::<f64>();
         let all_mm3: f64 = parts.iter().map(|(_, mm3)| mm3).sum();
@@ -239,9 +237,9 @@ impl ResponseStatistics {
 }
 
 impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
-    /// Nothing simulated yet, of a part of the basic functions and their images.
+    /// Returns an empty tally of a part of the basic functions and their images.
     pub fn new(detector: &'a RingDetector, functions: &'a F, part: ResponsePart, seed: u64) -> Self {
-        let ring = detector.ring();
+        let ring = &detector.ring;
         let zeros = |len: usize| (0..len).map(|_| AtomicU32::new(0)).collect();
         let len = part.basics.len() * ring.num_lors();
         Self {
@@ -249,7 +247,7 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
             functions,
             part,
             seed,
-            undone: ring.undone_crystals(),
+            inverse_images: ring.inverse_images(),
             sums: zeros(len),
             squares: zeros(len),
             counted: AtomicU64::new(0),
@@ -260,28 +258,8 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
         }
     }
 
-    /// Follows `num` more decays on all threads.
-    ///
-    /// # Errors
-    /// Stopped, or a tally is full.
-    pub fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
-        let (first, end) = (self.num_histories, self.num_histories + num);
-        let this = &*self;
-        (0..num.div_ceil(HISTORIES_PER_TASK)).into_par_iter().try_for_each(|some| {
-            task.check()?;
-            this.check_room()?;
-            let from = first + some * HISTORIES_PER_TASK;
-            let to = (from + HISTORIES_PER_TASK).min(end);
-            (from..to).for_each(|history| this.add_history(history));
-            task.advance(to - from);
-            Ok::<(), FollowError>(())
-        })?;
-        self.num_histories = end;
-        self.check_room()
-    }
-
-    fn check_room(&self) -> Result<(), FollowError> {
-        if self.is_full.load(Ordering::Relaxed) { Err(FollowError::TallyFull) } else { Ok(()) }
+    fn check_room(&self) -> Result<(), HistoryError> {
+        if self.is_full.load(Ordering::Relaxed) { Err(HistoryError::TallyFull) } else { Ok(()) }
     }
 
     /// One decay. Draws: its distance from the axis, its angle and its height in the wedge, then those of its photons, and where it is
@@ -290,16 +268,16 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
         let mut random = stream(self.seed, history);
         let ResponseExtent { radius_mm, heights_mm: [low_mm, high_mm], .. } = self.part.extent;
         let radius_mm = radius_mm * uniform(&mut random).sqrt();
-        let angle_rad = uniform(&mut random) * PI / self.detector.ring().num_modules as f64;
+        let angle_rad = uniform(&mut random) * PI / self.detector.ring.num_modules as f64;
         let decay =
             [radius_mm * angle_rad.cos(), radius_mm * angle_rad.sin(), low_mm + uniform(&mut random) * (high_mm - low_mm)];
         let units = WEIGHT_UNITS;
-        match self.detector.see(decay, &mut random) {
-            Seen::Nothing => {}
-            Seen::Multiple { weight } => {
+        match self.detector.outcome(decay, &mut random) {
+            DecayOutcome::Nothing => {}
+            DecayOutcome::Multiple { weight } => {
                 self.multiple.fetch_add((weight * units).round() as u64, Ordering::Relaxed);
             }
-            Seen::Counted { lor, weight } => {
+            DecayOutcome::Counted { lor, weight } => {
                 self.counted.fetch_add((weight * units).round() as u64, Ordering::Relaxed);
                 self.num_counted.fetch_add(1, Ordering::Relaxed);
                 self.count(decay, lor, weight, uniform(&mut random));
@@ -308,14 +286,14 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
     }
 
     fn count(&self, decay: Point, lor: usize, weight: f64, rounding: f64) {
-        let ring = self.detector.ring();
+        let ring = &self.detector.ring;
         let (crystals, units) = (ring.crystals_of(lor), WEIGHT_UNITS);
         let (num_crystals, num_lors) = (ring.num_crystals(), ring.num_lors());
         self.functions.at_images(decay, &mut |basic, symmetry, value| {
             if !self.part.basics.contains(&basic) {
                 return;
             }
-            let [one, other] = crystals.map(|crystal| self.undone[symmetry * num_crystals + crystal] as usize);
+            let [one, other] = crystals.map(|crystal| self.inverse_images[symmetry * num_crystals + crystal] as usize);
             let element = (basic - self.part.basics.start) * num_lors + ring.lor(one, other);
             let share = weight * value;
             let before = self.sums[element].fetch_add((share * units + rounding) as u32, Ordering::Relaxed);
@@ -326,30 +304,42 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
         });
     }
 
-    /// The elements above 0 of a line of response, in the order of the basic functions.
+    /// Returns the elements above 0 of a line of response, in the order of the basic functions.
     pub fn row(&self, lor: usize) -> impl Iterator<Item = ResponseElement> + '_ {
         self.sums_of(lor).map(|(basic, sum)| ResponseElement { basic, value: (f64::from(sum) * self.unit_mm3()) as f32 })
     }
 
-    /// What a unit of a tally stands for.
+    /// Returns the volume of a unit of a tally.
     fn unit_mm3(&self) -> f64 {
         self.part.extent.mm3 / self.num_histories.max(1) as f64 / WEIGHT_UNITS
     }
 
-    /// The basic functions that a line sees, with their tallies.
+    /// Returns the basic functions that a line sees, with their tallies.
     fn sums_of(&self, lor: usize) -> impl Iterator<Item = (usize, u32)> + '_ {
-        let num_lors = self.detector.ring().num_lors();
+        let num_lors = self.detector.ring.num_lors();
         self.part.basics.clone().zip((lor..).step_by(num_lors)).filter_map(|(basic, at)| {
             let sum = self.sums[at].load(Ordering::Relaxed);
             (sum > 0).then_some((basic, sum))
         })
     }
+}
 
-    /// How it came out so far.
-    pub fn statistics(&self) -> ResponseStatistics {
+impl<F: FunctionsAt> Response for ResponseTally<'_, F> {
+    fn add(&mut self, num: u64, task: &Task) -> Result<(), HistoryError> {
+        let (this, end) = (&*self, self.num_histories + num);
+        in_pieces(self.num_histories..end, task, |some| {
+            this.check_room()?;
+            some.for_each(|history| this.add_history(history));
+            Ok::<(), HistoryError>(())
+        })?;
+        self.num_histories = end;
+        self.check_room()
+    }
+
+    fn statistics(&mut self) -> Result<ResponseStatistics, HistoryError> {
         let effective = |(sum, square): (&AtomicU32, &AtomicU32)| {
             let [sum, square] = [sum, square].map(|tally| f64::from(tally.load(Ordering::Relaxed)));
-            // A square may be too small to be told from 0: then it is one count.
+            // A square may round to 0: then it is one count.
             if sum > 0.0 {
                 [1.0, if square > 0.0 { (sum * sum / (square * WEIGHT_UNITS)).max(1.0) } else { 1.0 }]
             } else {
@@ -366,21 +356,11 @@ impl<'a, F: FunctionsAt> ResponseTally<'a, F> {
             num_elements: num as u64,
             effective,
         };
-        totals.statistics(self.detector.ring().num_symmetries())
-    }
-}
-
-impl<F: FunctionsAt> Response for ResponseTally<'_, F> {
-    fn add(&mut self, num: u64, task: &Task) -> Result<(), FollowError> {
-        ResponseTally::add(self, num, task)
+        Ok(totals.statistics(self.detector.ring.num_symmetries()))
     }
 
-    fn statistics(&mut self) -> Result<ResponseStatistics, FollowError> {
-        Ok(ResponseTally::statistics(self))
-    }
-
-    fn elements(&mut self, task: &Task) -> Result<ResponseElements, FollowError> {
-        let lors = 0..self.detector.ring().num_lors();
+    fn elements(&mut self, task: &Task) -> Result<ResponseElements, HistoryError> {
+        let lors = 0..self.detector.ring.num_lors();
         let largest = self.sums.par_iter().map(|sum| sum.load(Ordering::Relaxed)).max().unwrap_or(0);
         let scale_mm3 = scale_above(f64::from(largest) * self.unit_mm3());
         let unit = (self.unit_mm3() / f64::from(scale_mm3)) as f32;
@@ -415,6 +395,6 @@ mod tests {
         let mut tally = ResponseTally::new(&detector, &One, part, 3);
         tally.add(10_000, &Task::new()).unwrap();
         tally.sums.iter().for_each(|sum| sum.store(TALLY_LIMIT, Ordering::Relaxed));
-        assert_eq!(tally.add(10_000, &Task::new()), Err(FollowError::TallyFull));
+        assert_eq!(tally.add(10_000, &Task::new()), Err(HistoryError::TallyFull));
     }
 }

@@ -10,25 +10,27 @@ use std::f64::consts::TAU;
 
 use rand_philox::Philox;
 
-use super::crystals::{CrystalArray, CrystalHead, Flight, HeadError};
+use super::crystals::{CrystalArray, CrystalHead, DetectorError, Flight};
 use super::draws::{ELECTRON_KEV, normal_pair, uniform};
-use super::materials::{Material, MaterialError};
-use super::readout::{Assignment, FWHM_PER_SIGMA, Readout};
+use super::materials::Material;
+use super::readout::{Assignment, Readout};
 use super::track::{Interaction, interact};
-use crate::coded::coded;
 use crate::geometry::Point;
 use crate::scanner::{CrystalPlace, CrystalRing};
+use crate::statistics::FWHM_PER_SIGMA;
 
 /// Layers of modules that a line can meet at most.
-const MOST_MET: usize = 16;
-/// Crystals that the deposits of one decay are told apart in; what comes into further ones is lost.
-const MOST_DEPOSITS: usize = 24;
+const MAX_CROSSED: usize = 16;
+/// Maximum number of crystals with separate deposits of one decay; deposits in further ones are lost.
+const MAX_DEPOSITS: usize = 24;
 
 /// A ring of crystals as photons see it.
 #[derive(Clone, Debug)]
 pub struct RingDetector {
-    ring: CrystalRing,
-    material: &'static Material,
+    /// The ring.
+    pub ring: CrystalRing,
+    /// Material of its crystals.
+    pub material: &'static Material,
     layers: Vec<Layer>,
     /// Cosine and sine of each module's angle.
     turns: Vec<[f64; 2]>,
@@ -42,42 +44,28 @@ struct Layer {
     front_mm: f64,
 }
 
-/// Why a ring cannot be simulated.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "crystal-ring.")]
-pub enum RingDetectorError {
-    /// A material that is not known.
-    #[error(transparent)]
-    Material(#[from] MaterialError),
-    /// Crystals that make no layer.
-    #[error(transparent)]
-    Layer(#[from] HeadError),
-}
-
-coded!(RingDetectorError, Material, Layer);
-
-/// What became of a decay.
+/// Outcome of a decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Seen {
+pub enum DecayOutcome {
     /// Fewer than two crystals report, or both for the same photon.
     Nothing,
     /// Counted on a line of response; `weight` decays of its kind are.
     Counted {
         /// The line of response.
         lor: usize,
-        /// What it stands for, of one decay.
+        /// Its weight in decays.
         weight: f64,
     },
     /// More than two crystals report.
     Multiple {
-        /// What it stands for, of one decay.
+        /// Its weight in decays.
         weight: f64,
     },
 }
 
 /// A layer of a module that a line meets.
 #[derive(Clone, Copy, Debug, Default)]
-struct Met {
+struct CrossedLayer {
     enters_mm: f64,
     module: usize,
     layer: usize,
@@ -93,7 +81,7 @@ struct Deposit {
 /// The deposits of a decay.
 #[derive(Default)]
 struct Deposits {
-    all: [Deposit; MOST_DEPOSITS],
+    all: [Deposit; MAX_DEPOSITS],
     num: usize,
 }
 
@@ -101,7 +89,7 @@ impl Deposits {
     fn add(&mut self, crystal: usize, photon: usize, energy_kev: f64) {
         if let Some(deposit) = self.all[..self.num].iter_mut().find(|deposit| deposit.crystal == crystal) {
             deposit.energy_kev[photon] += energy_kev;
-        } else if self.num < MOST_DEPOSITS {
+        } else if self.num < MAX_DEPOSITS {
             self.all[self.num].crystal = crystal;
             self.all[self.num].energy_kev[photon] = energy_kev;
             self.num += 1;
@@ -110,11 +98,11 @@ impl Deposits {
 }
 
 impl RingDetector {
-    /// A ring.
+    /// Returns a ring.
     ///
     /// # Errors
     /// A material that is not known, crystals that make no layer.
-    pub fn new(ring: CrystalRing) -> Result<Self, RingDetectorError> {
+    pub fn new(ring: CrystalRing) -> Result<Self, DetectorError> {
         let material = Material::find(&ring.material)?;
         let readout = Readout { energy_resolution: 0.0, window_kev: [0.0, f64::MAX], assignment: Assignment::LargestDeposit };
         let (mut layers, mut front_mm) = (Vec::new(), ring.radius_mm);
@@ -128,38 +116,28 @@ impl RingDetector {
         Ok(Self { material, layers, turns: turns.collect(), ring })
     }
 
-    /// What its crystals are made of.
-    pub fn material(&self) -> &'static Material {
-        self.material
-    }
-
-    /// The crystals of each layer of a module, and from the axis to their faces, mm.
+    /// Returns the crystals of each layer of a module, and from the axis to their faces, mm.
     pub fn layers(&self) -> impl Iterator<Item = (&CrystalHead, f64)> {
         self.layers.iter().map(|layer| (&layer.head, layer.front_mm))
     }
 
-    /// What it is made of.
-    pub fn ring(&self) -> &CrystalRing {
-        &self.ring
-    }
-
-    /// What becomes of a decay inside the bore. Draws: the direction's azimuth, its slope, each photon's history, and the noise of
-    /// the energies of the crystals, if they have any.
-    pub fn see(&self, decay: Point, random: &mut Philox) -> Seen {
-        let Some((direction, mut weight)) = self.direction(decay, random) else { return Seen::Nothing };
+    /// Returns the outcome of a decay inside the bore. Draws: the direction's azimuth, its slope, each photon's history, and the
+    /// noise of the energies of the crystals, if they have any.
+    pub fn outcome(&self, decay: Point, random: &mut Philox) -> DecayOutcome {
+        let Some((direction, mut weight)) = self.direction(decay, random) else { return DecayOutcome::Nothing };
         let mut deposits = Deposits::default();
         for photon in 0..2 {
             let direction = if photon == 0 { direction } else { direction.map(|v| -v) };
             weight *= self.track(decay, direction, photon, true, &mut deposits, random);
             if weight <= 0.0 {
-                return Seen::Nothing;
+                return DecayOutcome::Nothing;
             }
         }
         self.read_out(&deposits, weight, random)
     }
 
-    /// The line of response that a decay inside the bore is counted on, if it is: nothing is forced. Draws those of [`Self::see`] and,
-    /// before the photons', one that tells whether its direction is among those that may be counted.
+    /// Returns the line of response that counts a decay inside the bore, if any: nothing is forced. Draws those of [`Self::see`]
+    /// and, before the photons', one for the test of its direction.
     pub fn count(&self, decay: Point, random: &mut Philox) -> Option<usize> {
         let (direction, share) = self.direction(decay, random)?;
         if uniform(random) >= share {
@@ -172,21 +150,21 @@ impl RingDetector {
             }
         }
         match self.read_out(&deposits, 1.0, random) {
-            Seen::Counted { lor, .. } => Some(lor),
-            Seen::Nothing | Seen::Multiple { .. } => None,
+            DecayOutcome::Counted { lor, .. } => Some(lor),
+            DecayOutcome::Nothing | DecayOutcome::Multiple { .. } => None,
         }
     }
 
-    /// A direction with which both photons may reach crystals, and the share of all directions that such ones are.
+    /// Returns a direction with which both photons may reach crystals, and the share of all directions that such ones are.
     fn direction(&self, [x, y, z]: Point, random: &mut Philox) -> Option<([f64; 3], f64)> {
         let (sin, cos) = (TAU * uniform(random)).sin_cos();
-        // How far it is to the bore's wall, either way.
+        // Distances to the bore's wall, forwards and backwards.
         let along = x * cos + y * sin;
         let half_chord = (self.ring.radius_mm.powi(2) - (x * x + y * y - along * along)).max(0.0).sqrt();
-        let [there, back] = [half_chord - along, half_chord + along].map(|mm| mm.max(1e-9));
+        let [forwards, backwards] = [half_chord - along, half_chord + along].map(|mm| mm.max(1e-9));
         let end = self.ring.half_length_mm();
-        let steepest = ((end - z) / there).min((end + z) / back);
-        let flattest = ((-end - z) / there).max((z - end) / back);
+        let steepest = ((end - z) / forwards).min((end + z) / backwards);
+        let flattest = ((-end - z) / forwards).max((z - end) / backwards);
         // Directions are even in the sine of the slope.
         let [low, high] = [flattest, steepest].map(|slope| slope / slope.hypot(1.0));
         let sine = low + uniform(random) * (high - low);
@@ -194,10 +172,10 @@ impl RingDetector {
         (high > low).then_some(([cosine * cos, cosine * sin, sine], 0.5 * (high - low)))
     }
 
-    /// The layers of modules that a line meets, in order.
-    fn met(&self, [x, y, z]: Point, direction: [f64; 3]) -> ([Met; MOST_MET], usize) {
-        let (mut all, mut num) = ([Met::default(); MOST_MET], 0);
-        let half = self.layers[0].head.half_head_mm();
+    /// Returns the layers of modules that a line meets, in order.
+    fn crossed(&self, [x, y, z]: Point, direction: [f64; 3]) -> ([CrossedLayer; MAX_CROSSED], usize) {
+        let (mut all, mut num) = ([CrossedLayer::default(); MAX_CROSSED], 0);
+        let half = self.layers[0].head.half_head_mm;
         let slab = |at: f64, along: f64, low: f64, high: f64| {
             let inverse = 1.0 / if along.abs() < 1e-12 { 1e-12f64.copysign(along) } else { along };
             let [a, b] = [(low - at) * inverse, (high - at) * inverse];
@@ -213,13 +191,13 @@ impl RingDetector {
                 continue;
             }
             for (number, layer) in self.layers.iter().enumerate() {
-                let depth_mm = layer.head.array().crystal_mm[2];
+                let depth_mm = layer.head.array.crystal_mm[2];
                 let [front, rear] = slab(towards - layer.front_mm, goes, 0.0, depth_mm);
                 let enters_mm = enters.max(front);
-                if enters_mm < leaves.min(rear) && num < MOST_MET {
-                    let before = all[..num].partition_point(|met| met.enters_mm <= enters_mm);
+                if enters_mm < leaves.min(rear) && num < MAX_CROSSED {
+                    let before = all[..num].partition_point(|crossed| crossed.enters_mm <= enters_mm);
                     all.copy_within(before..num, before + 1);
-                    all[before] = Met { enters_mm, module, layer: number };
+                    all[before] = CrossedLayer { enters_mm, module, layer: number };
                     num += 1;
                 }
             }
@@ -227,22 +205,22 @@ impl RingDetector {
         (all, num)
     }
 
-    /// A point or a direction in the frame of a module's layer: across, along the axis, in depth.
-    fn in_layer(&self, met: &Met, [x, y, z]: Point, front_mm: f64) -> [f64; 3] {
-        let [cos, sin] = self.turns[met.module];
+    /// Returns a point or a direction in the frame of a module's layer: across, along the axis, in depth.
+    fn in_layer(&self, crossed: &CrossedLayer, [x, y, z]: Point, front_mm: f64) -> [f64; 3] {
+        let [cos, sin] = self.turns[crossed.module];
         [y * cos - x * sin, z, x * cos + y * sin - front_mm]
     }
 
-    /// Flies until so much path lies inside crystals: how far, and into which crystal; else how much path there was.
+    /// Flies until `path_mm` lies inside crystals. Returns the distance and the crystal; else the path inside crystals.
     fn fly(&self, position: Point, direction: [f64; 3], path_mm: f64) -> Result<(f64, usize), f64> {
-        let (met, num) = self.met(position, direction);
+        let (crossed, num) = self.crossed(position, direction);
         let mut in_crystals_mm = 0.0;
-        for met in &met[..num] {
-            let layer = &self.layers[met.layer];
-            let (start, towards) = (self.in_layer(met, position, layer.front_mm), self.in_layer(met, direction, 0.0));
+        for crossed in &crossed[..num] {
+            let layer = &self.layers[crossed.layer];
+            let (start, towards) = (self.in_layer(crossed, position, layer.front_mm), self.in_layer(crossed, direction, 0.0));
             match layer.head.fly(start, towards, path_mm - in_crystals_mm) {
                 Flight::Interacts { distance_mm, crystal } => {
-                    let place = CrystalPlace { module: met.module, layer: met.layer, at: crystal };
+                    let place = CrystalPlace { module: crossed.module, layer: crossed.layer, at: crystal };
                     return Ok((distance_mm, self.ring.crystal(place)));
                 }
                 Flight::Leaves { in_crystals_mm: mm } => in_crystals_mm += mm,
@@ -251,8 +229,8 @@ impl RingDetector {
         Err(in_crystals_mm)
     }
 
-    /// Follows a photon until it is absorbed or has left: how many photons it stands for, 0 if it does not interact. If its first
-    /// interaction is forced, that is the probability of one.
+    /// Follows a photon until it is absorbed or has left. Returns its weight: 1, or for a forced first interaction the
+    /// probability of one; 0 if it does not interact.
     fn track(
         &self,
         mut position: Point,
@@ -289,8 +267,8 @@ impl RingDetector {
         if has_interacted { weight } else { 0.0 }
     }
 
-    /// Which crystals report.
-    fn read_out(&self, deposits: &Deposits, weight: f64, random: &mut Philox) -> Seen {
+    /// Returns the outcome from the crystals that report.
+    fn read_out(&self, deposits: &Deposits, weight: f64, random: &mut Philox) -> DecayOutcome {
         let resolution = self.ring.energy_resolution_percent / 100.0;
         let (mut num, mut reporting) = (0, [Deposit::default(); 2]);
         for deposit in &deposits.all[..deposits.num] {
@@ -309,10 +287,10 @@ impl RingDetector {
         match num {
             2 if photon(&reporting[0]) != photon(&reporting[1]) => {
                 let lor = self.ring.lor(reporting[0].crystal, reporting[1].crystal);
-                Seen::Counted { lor, weight }
+                DecayOutcome::Counted { lor, weight }
             }
-            0..=2 => Seen::Nothing,
-            _ => Seen::Multiple { weight },
+            0..=2 => DecayOutcome::Nothing,
+            _ => DecayOutcome::Multiple { weight },
         }
     }
 }

@@ -16,10 +16,10 @@ use crate::task::{Stopped, Task};
 
 /// Histories that one task follows.
 const HISTORIES_PER_TASK: u64 = 1 << 12;
-/// Histories that are followed before the counts are told.
+/// Histories between two progress reports.
 const HISTORIES_PER_BATCH: u64 = 1 << 18;
-/// Histories of which none is counted where nothing is to be seen.
-const MOST_IN_VAIN: u64 = 1 << 22;
+/// Histories without a count after which nothing is in view.
+const MAX_WITHOUT_COUNT: u64 = 1 << 22;
 
 /// Which bin a line belongs to.
 struct Bins<'a> {
@@ -30,19 +30,19 @@ struct Bins<'a> {
 
 impl<'a> Bins<'a> {
     fn new(geometry: &'a ScanGeometry) -> Self {
-        let most = geometry.num_rings as i32 - 1;
+        let max = geometry.num_rings as i32 - 1;
         let mut first_planes = vec![None; 2 * geometry.num_rings - 1];
         let mut first = 0;
         for segment in &geometry.segments {
             if !segment.is_spanned() {
-                first_planes[(segment.min_ring_difference + most) as usize] = Some(first);
+                first_planes[(segment.min_ring_difference + max) as usize] = Some(first);
             }
             first += segment.num_axial_pos;
         }
         Self { geometry, first_planes }
     }
 
-    /// The bin of a line while the gantry is turned by `turn_rad`, in storage order.
+    /// Returns the bin of a line while the gantry is turned by `turn_rad`, in storage order.
     fn bin_of(&self, line: &CrystalLine, turn_rad: f64) -> Option<u32> {
         let g = self.geometry;
         let phi_rad = line.normal[1].atan2(line.normal[0]) + turn_rad - g.phi_rad(0);
@@ -60,8 +60,9 @@ impl<'a> Bins<'a> {
     }
 }
 
-/// Counts `num_counts` coincidences while the gantry turns about an object evenly and all the way round; `decay` draws the place of a
-/// decay (mm), or none. For each bin of the scanner's geometry, in storage order, how many fell into it; `None` where nothing is seen.
+/// Counts `num_counts` coincidences while the gantry turns about an object evenly and all the way round; `decay` draws
+/// the place of a decay (mm), or none. For each bin of the scanner's geometry, in storage order, how many fell into it; `None`
+/// where nothing is seen.
 ///
 /// The scan ends with its last count: the counts of a bin are as good as Poisson-distributed, their sum is as asked for.
 ///
@@ -74,7 +75,7 @@ pub fn measure(
     seed: u64,
     task: &Task,
 ) -> Result<Option<Vec<f32>>, Stopped> {
-    let bins = Bins::new(coincidences.geometry());
+    let bins = Bins::new(&coincidences.geometry);
     // The bins that a history counts in: none nearly always, several where a photon grazes two heads.
     let follow = |history: u64| -> Vec<u32> {
         let mut random = stream(seed, history);
@@ -86,10 +87,10 @@ pub fn measure(
         let counted = lines.into_iter().filter(|(_, share)| uniform(&mut random) < *share);
         counted.filter_map(|(line, _)| bins.bin_of(&line, turn_rad)).collect()
     };
-    Ok(count_until(num_counts, coincidences.geometry().num_bins(), task, follow)?.map(|(counts, _)| counts))
+    Ok(count_until(num_counts, coincidences.geometry.num_bins(), task, follow)?.map(|(counts, _)| counts))
 }
 
-/// The same for a ring of crystals, whose bins are its lines of response; and how many times a decay was drawn for that.
+/// Returns the same for a ring of crystals, whose bins are its lines of response; and how many times a decay was drawn for that.
 ///
 /// # Errors
 /// Stopped.
@@ -105,11 +106,11 @@ pub fn measure_pairs(
         let place = decay(&mut random)?;
         detector.count(place, &mut random).map(|lor| lor as u32)
     };
-    count_until(num_counts, detector.ring().num_lors(), task, follow)
+    count_until(num_counts, detector.ring.num_lors(), task, follow)
 }
 
-/// Follows histories until so many counts are there; `follow` gives the bins that one counts in. The counts, and how many histories
-/// that took; `None` where nothing is seen.
+/// Simulates histories until `num_counts` counts; `follow` returns the bins that one counts in. Returns the counts, and the
+/// number of histories; `None` if nothing is in view.
 fn count_until<I: IntoIterator<Item = u32>>(
     num_counts: u64,
     num_bins: usize,
@@ -137,10 +138,10 @@ fn count_until<I: IntoIterator<Item = u32>>(
             num_counted += 1;
         }
         task.advance(num_counted - num_before);
-        // Of the last batch only the part that gave the counts still wanted.
+        // Only a part of the last batch gave the missing counts.
         let share = if num_found > 0 { (num_counted - num_before) as f64 / num_found as f64 } else { 1.0 };
         num_used += share * HISTORIES_PER_BATCH as f64;
-        if num_counted == 0 && num_followed >= MOST_IN_VAIN {
+        if num_counted == 0 && num_followed >= MAX_WITHOUT_COUNT {
             return Ok(None);
         }
     }

@@ -20,8 +20,8 @@ use super::materials::{Attenuation, Material};
 /// Energy below which a photon deposits all it has.
 pub const CUTOFF_KEV: f64 = 10.0;
 
-/// Crystals that one photon's deposits are told apart in; what comes into further ones counts in the energy alone.
-const MOST_DEPOSITS: usize = 16;
+/// Maximum number of crystals with separate deposits of one photon; deposits in further ones count in the energy alone.
+const MAX_DEPOSITS: usize = 16;
 
 /// A photon in the frame of a head (tangential, axial, depth).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,10 +43,10 @@ pub struct Deposit {
     pub energy_kev: f64,
 }
 
-/// What a photon did in a head.
+/// History of a photon in a head.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Track {
-    /// How many photons it stands for: 1, or the probability of the first interaction where that was forced.
+    /// Number of photons that it represents: 1, or the probability of a forced first interaction.
     pub weight: f64,
     /// Energy that stayed in the head.
     pub deposited_kev: f64,
@@ -56,7 +56,7 @@ pub struct Track {
     pub num_interactions: u32,
     /// Energy times position, tangential and axial, summed over the deposits.
     pub moment_kev_mm: [f64; 2],
-    deposits: [Deposit; MOST_DEPOSITS],
+    deposits: [Deposit; MAX_DEPOSITS],
     num_deposits: usize,
 }
 
@@ -68,7 +68,7 @@ impl Track {
             escaped_kev: 0.0,
             num_interactions: 0,
             moment_kev_mm: [0.0; 2],
-            deposits: [Deposit::default(); MOST_DEPOSITS],
+            deposits: [Deposit::default(); MAX_DEPOSITS],
             num_deposits: 0,
         }
     }
@@ -84,23 +84,23 @@ impl Track {
         self.moment_kev_mm[1] += energy_kev * position_mm[1];
         if let Some(deposit) = self.deposits[..self.num_deposits].iter_mut().find(|deposit| deposit.crystal == crystal) {
             deposit.energy_kev += energy_kev;
-        } else if self.num_deposits < MOST_DEPOSITS {
+        } else if self.num_deposits < MAX_DEPOSITS {
             self.deposits[self.num_deposits] = Deposit { crystal, energy_kev };
             self.num_deposits += 1;
         }
     }
 }
 
-/// What an interaction gives to the crystal and leaves of the photon.
+/// Result of an interaction for the crystal and the photon.
 pub(super) struct Interaction {
     /// Energy for the crystal.
     pub deposited_kev: f64,
-    /// How the photon goes on, unless it was absorbed.
-    pub left: Option<Left>,
+    /// The photon after the interaction, unless it was absorbed.
+    pub left: Option<ScatteredPhoton>,
 }
 
 /// A photon after an interaction.
-pub(super) struct Left {
+pub(super) struct ScatteredPhoton {
     pub energy_kev: f64,
     pub direction: [f64; 3],
 }
@@ -123,11 +123,11 @@ pub(super) fn interact(
             return Interaction { deposited_kev: energy_kev, left: None };
         }
         let direction = deflected(direction, scattered.cosine, random);
-        let left = Left { energy_kev: scattered.energy_kev, direction };
+        let left = ScatteredPhoton { energy_kev: scattered.energy_kev, direction };
         return Interaction { deposited_kev: energy_kev - scattered.energy_kev, left: Some(left) };
     }
     let cosine = material.form_factors.cosine(energy_kev, random);
-    let left = Left { energy_kev, direction: deflected(direction, cosine, random) };
+    let left = ScatteredPhoton { energy_kev, direction: deflected(direction, cosine, random) };
     Interaction { deposited_kev: 0.0, left: Some(left) }
 }
 
@@ -135,7 +135,7 @@ impl CrystalHead {
     /// Follows a photon from anywhere until it is absorbed or has left; `forced` makes it interact at least once.
     pub fn track(&self, photon: Photon, forced: bool, random: &mut Philox) -> Track {
         let Photon { mut position_mm, mut direction, mut energy_kev } = photon;
-        let material = self.array().material;
+        let material = self.array.material;
         let mut track = Track::new();
         let mut attenuation = material.attenuation(energy_kev);
         let mut per_mm = attenuation.total_per_mm();
@@ -233,7 +233,7 @@ mod tests {
 
     /// Energy in every crystal, and how often the total lies in each 20 keV, against another way to follow photons.
     #[test]
-    fn tracks_deposit_what_another_method_deposits() {
+    fn tracks_deposit_as_another_method_does() {
         const NUM: u64 = 300_000;
         const NUM_CRYSTALS: usize = 63;
         let head = head();
@@ -248,7 +248,7 @@ mod tests {
         };
         for history in 0..NUM {
             let track = head.track(photon, false, &mut crate::random::stream(41, history));
-            let deposits = by_woodcock(head.array(), photon, &mut crate::random::stream(42, history));
+            let deposits = by_woodcock(&head.array, photon, &mut crate::random::stream(42, history));
             for (way, deposits) in [track.deposits(), &deposits].into_iter().enumerate() {
                 let total_kev: f64 = deposits.iter().map(|deposit| deposit.energy_kev).sum();
                 if total_kev > 0.0 {

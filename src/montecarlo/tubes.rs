@@ -1,13 +1,13 @@
-//! Tubes of response: where the decays lie whose photons a bin of rotating heads counts.
+//! Tubes of response: positions of the decays whose photons a bin of rotating heads counts.
 //!
-//! The gantry turns evenly, so that nothing depends on the view: a coincidence is counted in the frame of the bin that its two
-//! crystals belong to. The tube of a bin is the mean over the crystal pairs and gantry angles that fall into it; how many these
-//! are is the bin's [dwell](Coincidences::dwell).
+//! The gantry turns evenly, so that nothing depends on the view: a coincidence is counted in the frame of the bin of its two
+//! crystals. The tube of a bin is the mean over the crystal pairs and gantry angles that fall into it; their number is the bin's
+//! [dwell](Coincidences::dwell).
 //!
-//! Symmetries. Reflections exchange (s, −s) and (δ, −δ) with the offsets across and along the axis turned round; half a turn
-//! gives (a, −a) with the axial offset turned round. All are exact for heads that are their own mirror images. Translation along
-//! the axis is not: near the edge rings photons escape that would scatter into a neighbour ([`super::EdgeDeviation`] tells how much
-//! that is); all ring pairs of a difference are averaged ([Herraiz et al. 2011], section 2.1 and figure 2).
+//! Symmetries. Reflections exchange (s, −s) and (δ, −δ) with the offsets across and along the axis inverted; half a turn gives
+//! (a, −a) with the axial offset inverted. All are exact for heads that are their own mirror images. Translation along the axis
+//! is not: near the edge rings photons escape that would scatter into a neighbour ([`super::EdgeDeviation`] is its size). All
+//! ring pairs of a difference are averaged ([Herraiz et al. 2011], section 2.1 and figure 2).
 //!
 //! Tallies are integers: their sums do not depend on the order, and so not on the number of threads.
 //!
@@ -15,27 +15,27 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use super::coincidences::{Coincidences, CrystalLine};
+use super::draws::in_pieces;
 use crate::coded::{PassedOn, coded};
 use crate::data::{SuperLors, TubeSampling};
 use crate::random::stream;
 use crate::statistics::median;
 use crate::task::{Stopped, Task};
 
-/// Histories that one task follows.
-const HISTORIES_PER_TASK: u64 = 1 << 12;
-/// A weight as an integer has so many bits, so that a tally holds 2²⁴ of the largest.
+/// Number of bits of a weight as an integer: a tally holds 2²⁴ of the largest.
 const WEIGHT_BITS: i32 = 40;
-/// The sums over all coincidences are kept in units that are larger by so many bits: they hold 2⁴⁰ of the largest weight.
+/// Sums over all coincidences have units larger by this number of bits: they hold 2⁴⁰ of the largest weight.
 const TOTAL_BITS: u32 = 16;
 
 /// The tallies of a simulation, to which histories are added until they are exact enough.
 pub struct TubeTally {
-    coincidences: Coincidences,
-    sampling: TubeSampling,
-    seed: u64,
+    /// The scanner that is simulated.
+    pub coincidences: Coincidences,
+    /// Sampling of the tubes.
+    pub sampling: TubeSampling,
+    /// Seed of the histories.
+    pub seed: u64,
     /// Σ w of each coefficient, in units of `unit_mm3`.
     sums: Vec<AtomicU64>,
     /// Σ w² of the coefficients on the axes of the tubes, in units of `unit_mm3` × `largest_mm3`.
@@ -45,9 +45,10 @@ pub struct TubeTally {
     outside: AtomicU64,
     /// No weight is larger, mm³.
     largest_mm3: f64,
-    /// Weight of one unit of a tally, mm³.
+    /// Returns the weight of one unit of a tally, mm³.
     unit_mm3: f64,
-    num_histories: u64,
+    /// Number of histories so far.
+    pub num_histories: u64,
 }
 
 /// The sums of a tally as plain numbers, in its units and order.
@@ -60,19 +61,19 @@ pub struct TallySums {
     pub totals: [u64; 2],
 }
 
-/// What follows the histories of a tally: which device it is changes nothing but the last bits of a few of them.
-pub trait FollowHistories {
-    /// Follows `num` more histories and adds them to the tally.
+/// Simulation of the histories of a tally. The device changes only the last bits of a few histories.
+pub trait HistorySimulator {
+    /// Simulates `num` more histories and adds them to the tally.
     ///
     /// # Errors
-    /// Stopped, or the device failed; what the tally holds by then means nothing.
-    fn follow(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), FollowError>;
+    /// Stopped, or the device failed; the tally is then invalid.
+    fn simulate(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), HistoryError>;
 }
 
 /// Why histories were not followed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "photons.")]
-pub enum FollowError {
+pub enum HistoryError {
     /// Stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -86,18 +87,18 @@ pub enum FollowError {
     TallyFull,
 }
 
-coded!(FollowError, Stopped, Device);
+coded!(HistoryError, Stopped, Device);
 
 /// All threads of the processor.
 pub struct AllThreads;
 
-impl FollowHistories for AllThreads {
-    fn follow(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), FollowError> {
+impl HistorySimulator for AllThreads {
+    fn simulate(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), HistoryError> {
         Ok(tally.add(num, task)?)
     }
 }
 
-/// How exact tubes are, %.
+/// Precision of tubes, %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TubePrecision {
     /// Relative standard error of the coefficients on a tube's axis, ends left out: the median over all tubes' medians.
@@ -118,9 +119,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// That of a coincidence on the line of two crystals; `None` where its distance from the axis has no tube.
+    /// Returns the place of a coincidence on the line of two crystals; `None` if its distance from the axis has no tube.
     pub fn of(coincidences: &Coincidences, sampling: &TubeSampling, line: &CrystalLine, decay: [f64; 3]) -> Option<Self> {
-        let geometry = coincidences.geometry();
+        let geometry = &coincidences.geometry;
         let bin_mm = geometry.central_bin_mm();
         let tangential = (line.s_mm / bin_mm).round();
         let difference = line.rings[0] as f64 - line.rings[1] as f64;
@@ -137,7 +138,7 @@ impl Place {
     }
 }
 
-/// The sample whose cell an offset from the middle lies in.
+/// Returns the sample whose cell an offset from the middle lies in.
 pub(super) fn sample_at(sampling: &TubeSampling, offset: [f64; 3]) -> Option<[usize; 3]> {
     let mut sample = [0; 3];
     for a in 0..3 {
@@ -151,7 +152,7 @@ pub(super) fn sample_at(sampling: &TubeSampling, offset: [f64; 3]) -> Option<[us
 }
 
 impl TubeTally {
-    /// Nothing simulated yet.
+    /// Returns an empty tally.
     pub fn new(coincidences: Coincidences, sampling: TubeSampling, seed: u64) -> Self {
         let zeros = |len: usize| (0..len).map(|_| AtomicU64::new(0)).collect();
         let num_tubes = sampling.num_radial * sampling.num_ring_differences;
@@ -177,23 +178,17 @@ impl TubeTally {
     /// # Errors
     /// Stopped.
     pub fn add(&mut self, num: u64, task: &Task) -> Result<(), Stopped> {
-        let (first, end) = (self.num_histories, self.num_histories + num);
-        let this = &*self;
-        let add_some = |some: u64| {
-            task.check()?;
-            let from = first + some * HISTORIES_PER_TASK;
-            let to = (from + HISTORIES_PER_TASK).min(end);
-            (from..to).for_each(|history| this.add_history(history));
-            task.advance(to - from);
-            Ok(())
-        };
-        (0..num.div_ceil(HISTORIES_PER_TASK)).into_par_iter().try_for_each(add_some)?;
+        let (this, end) = (&*self, self.num_histories + num);
+        in_pieces(self.num_histories..end, task, |some| {
+            some.for_each(|history| this.add_history(history));
+            Ok::<(), Stopped>(())
+        })?;
         self.num_histories = end;
         Ok(())
     }
 
-    /// Takes in the sums of the next `num` histories, which were followed elsewhere.
-    pub fn take_in(&mut self, num: u64, found: &TallySums) {
+    /// Adds the sums of the next `num` histories from another device.
+    pub fn add_sums(&mut self, num: u64, found: &TallySums) {
         let add = |sums: &mut [AtomicU64], found: &[u64]| {
             sums.iter_mut().zip(found).for_each(|(sum, found)| *sum.get_mut() += found);
         };
@@ -204,45 +199,25 @@ impl TubeTally {
         self.num_histories += num;
     }
 
-    /// The sums so far.
+    /// Returns the sums so far.
     pub fn sums(&self) -> TallySums {
         let plain = |sums: &[AtomicU64]| sums.iter().map(|sum| sum.load(Ordering::Relaxed)).collect();
         let totals = [&self.counted, &self.outside].map(|sum| sum.load(Ordering::Relaxed));
         TallySums { sums: plain(&self.sums), squares: plain(&self.squares), totals }
     }
 
-    /// What is simulated.
-    pub fn coincidences(&self) -> &Coincidences {
-        &self.coincidences
-    }
-
-    /// How the tubes are sampled.
-    pub fn sampling(&self) -> &TubeSampling {
-        &self.sampling
-    }
-
-    /// Seed of the histories.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    /// Weight of one unit of the sums of weights, and the largest weight, mm³; one unit of the sums of squares is their product.
+    /// Returns the weight of one unit of the sums of weights, and the largest weight, mm³; one unit of the sums of squares is their product.
     pub fn units_mm3(&self) -> [f64; 2] {
         [self.unit_mm3, self.largest_mm3]
     }
 
-    /// Histories so far.
-    pub fn num_histories(&self) -> u64 {
-        self.num_histories
-    }
-
-    /// Expected counts of one decay in each mm³ of the object, over all bins and a whole turn of the gantry.
+    /// Returns the expected counts of one decay in each mm³ of the object, over all bins and a whole turn of the gantry.
     pub fn counts_per_density_mm3(&self) -> f64 {
         let unit_mm3 = self.unit_mm3 * f64::from(TOTAL_BITS).exp2();
         self.counted.load(Ordering::Relaxed) as f64 * unit_mm3 / self.num_histories as f64
     }
 
-    /// How many crystal pairs each tube is the mean over, `[radial][ring difference]`, up to a common factor.
+    /// Returns the number of crystal pairs of each tube, `[radial][ring difference]`, up to a common factor.
     pub fn num_pairs(&self) -> Vec<f64> {
         self.coincidences.pairs_of_tubes(&self.sampling)
     }
@@ -288,9 +263,9 @@ impl TubeTally {
         }
     }
 
-    /// The tubes: for each bin the mean over the crystal pairs that fall into it, in mm. They are scaled so that the middle one of
-    /// the direct planes adds up to the length that its samples stand for, as a line would; the others are weaker or stronger
-    /// than it by what the detectors make of their slope.
+    /// Returns the tubes: for each bin the mean over its crystal pairs, in mm. They are scaled so that the middle one of the
+    /// direct planes adds up to the length of its samples, as a line would. The others differ from it by the effect of their
+    /// slope on the detectors.
     pub fn tubes(&self) -> Vec<f32> {
         let sampling = &self.sampling;
         let num_pairs = self.num_pairs();
@@ -308,7 +283,7 @@ impl TubeTally {
         tubes.into_iter().flatten().map(|value| (scale * value) as f32).collect()
     }
 
-    /// How exact tubes that are shared so are by now; `None` before any coincidence.
+    /// Returns the present precision of tubes that are shared so; `None` before any coincidence.
     pub fn precision(&self, shared: SuperLors) -> Option<TubePrecision> {
         let TubeSampling { num: [num_along, num_across, num_axial], num_radial, num_ring_differences, .. } = self.sampling;
         let axis = (num_across / 2) * num_axial + num_axial / 2;
@@ -317,7 +292,7 @@ impl TubeTally {
         for group in shared.groups(num_radial, num_ring_differences) {
             let tubes: Vec<usize> =
                 group.members().map(|[radial, difference]| radial * num_ring_differences + difference).collect();
-            // Σ w and Σ w² of what the coefficient of a sample on the axis is the mean of.
+            // Σ w and Σ w² of the coefficient of a sample on the axis, which may be a mean.
             let of_sample = |a: usize| {
                 let near = a.saturating_sub(reach)..(a + reach + 1).min(num_along);
                 let samples = tubes.iter().flat_map(|tube| near.clone().map(move |a| tube * num_along + a));
@@ -327,7 +302,7 @@ impl TubeTally {
                 });
                 (sum > 0.0).then(|| (square * self.largest_mm3 / self.unit_mm3).sqrt() / sum)
             };
-            // The ends may lie outside what is seen.
+            // The ends may lie outside the field of view.
             let of_group = median((num_along / 8..num_along - num_along / 8).filter_map(of_sample).collect());
             errors.extend(of_group.into_iter().flat_map(|error| tubes.iter().map(move |_| error)));
         }

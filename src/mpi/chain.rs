@@ -1,6 +1,6 @@
-//! A sum whose value does not hang on how many processes there are: pieces of it go from each process to the next, which adds its own,
-//! and back when they are whole. All pieces are on their way at the same time, so that all processes add at the same time and both
-//! directions are used.
+//! A sum whose value does not hang on how many processes there are: pieces of it go from each process to the next, which adds its
+//! own, and back when they are whole. All pieces are on their way at the same time, so that all processes add at the same time
+//! and both directions are used.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -21,13 +21,13 @@ const PIECE: usize = 1 << 18;
 /// Most pieces that are on their way at a time: each is held three times.
 const MAX_PIECES: usize = 64;
 
-/// Which values of a sum go on their way together.
+/// Returns the values of a sum that travel together.
 pub fn batches(len: usize) -> impl Iterator<Item = Range<usize>> {
     let batch = PIECE * MAX_PIECES;
     (0..len).step_by(batch).map(move |at| at..(at + batch).min(len))
 }
 
-/// Values of a sum, piece by piece.
+/// Returns the values of a sum, piece by piece.
 pub fn pieces(batch: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     batch.clone().step_by(PIECE).map(move |at| at..(at + PIECE).min(batch.end))
 }
@@ -35,17 +35,17 @@ pub fn pieces(batch: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 /// Pieces that are on their way, in their order.
 type Waiting<'a, S> = VecDeque<Request<'a, [f32], S>>;
 
-/// What the thread of MPI does while pieces are on their way.
+/// Work of the thread of MPI while pieces travel.
 pub struct Carrier {
     lens: Vec<usize>,
-    share: Shard,
+    shard: Shard,
     spare: Spare,
     come: Sender<Vec<f32>>,
     added: Receiver<Vec<f32>>,
     wholes: Sender<Vec<f32>>,
 }
 
-/// What the solver has of it.
+/// Channels of the solver.
 pub struct Ends {
     /// Pieces from the process before, in order.
     pub come: Receiver<Vec<f32>>,
@@ -56,16 +56,16 @@ pub struct Ends {
 }
 
 /// For pieces of one batch.
-pub fn chain(batch: Range<usize>, share: Shard, spare: Spare) -> (Carrier, Ends) {
+pub fn chain(batch: Range<usize>, shard: Shard, spare: Spare) -> (Carrier, Ends) {
     let ((come, has_come), (add, added), (wholes, are_whole)) = (unbounded(), unbounded(), unbounded());
     let lens = pieces(batch).map(|piece| piece.len()).collect();
-    (Carrier { lens, share, spare, come, added, wholes }, Ends { come: has_come, added: add, wholes: are_whole })
+    (Carrier { lens, shard, spare, come, added, wholes }, Ends { come: has_come, added: add, wholes: are_whole })
 }
 
 impl Carrier {
     /// Carries all pieces on.
     pub fn run(self, world: &SimpleCommunicator) {
-        let Self { lens, share: Shard { index, count }, spare, .. } = &self;
+        let Self { lens, shard: Shard { index, count }, spare, .. } = &self;
         let neighbour = |is_there: bool, rank: usize| is_there.then(|| world.process_at_rank(rank as i32));
         let (before, after) = (neighbour(*index > 0, index.wrapping_sub(1)), neighbour(index + 1 < *count, index + 1));
         let places = |is_there: bool| lens.iter().filter(|_| is_there).map(|&len| spare.take(len)).collect::<Vec<_>>();
@@ -78,7 +78,7 @@ impl Carrier {
             let (mut waits_since, mut num_at_solver) = (Instant::now(), if before.is_none() { lens.len() } else { 0 });
             while !(coming.is_empty() && wholes_coming.is_empty() && going.is_empty() && to_add.len() == 0) {
                 let mut has_moved = false;
-                // Whoever gave up no longer listens: the others get what they wait for all the same.
+                // A solver that gave up no longer receives: the other processes still get their pieces.
                 if let Some(piece) = first_done(&mut coming) {
                     let _ = self.come.send(spare.copy(piece));
                     (num_at_solver, has_moved) = (num_at_solver + 1, true);
@@ -121,7 +121,7 @@ fn receive<'a, S: Scope<'a> + Copy, P: Source>(s: S, from: Option<&P>, places: &
     }
 }
 
-/// What the first of these was about, if it is done. They are done in order.
+/// Returns the values of the first request, if it is complete. Requests complete in order.
 fn first_done<'a, S: Scope<'a>>(requests: &mut Waiting<'a, S>) -> Option<&'a [f32]> {
     match requests.pop_front()?.test_with_data() {
         Ok((_, values)) => Some(values),

@@ -1,8 +1,8 @@
 //! Processes that reconstruct together, on one machine or on several, as `mpirun` or `srun` starts them: the only user of MPI.
 //!
-//! Each process has all of the image and a share of the data; they meet ([`Collective`]) where sums over the data are needed. All calls of
-//! MPI are made by a thread of their own: a call waits for the other processes, however long they take or if they are gone, and who
-//! waits for that thread can give up. The sum that has to be the same for any number of processes goes from one to the next (`chain`).
+//! Each process has all of the image and a shard of the data; they meet ([`Collective`]) where sums over the data are needed. One
+//! separate thread makes all calls of MPI: a call waits for the other processes, even for lost ones, and threads that wait for it
+//! can give up. The sum that has to be the same for any number of processes goes from one to the next (`chain`).
 
 mod chain;
 
@@ -19,21 +19,20 @@ use mpi::traits::{Communicator as _, CommunicatorCollectives as _};
 
 use crate::algebra::{BackendError, Collective, PeerGroup, Shard, Summand};
 
-/// Variables of the environment by which a process knows that MPI has started it: Open MPI's, PMIx's, MPICH's and Slurm's with it.
+/// Environment variables of processes that MPI has started: Open MPI's, PMIx's, MPICH's and Slurm's with it.
 const STARTED_BY_MPI: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_LOCALRANKID"];
 
-/// How often who waits looks whether to give up.
+/// Interval at which waiting threads check if they must give up.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Who is to end waits so much longer for the others, which may be ending too: `mpirun` leaves about a second in all.
+/// Time that an ending process waits for the others, which may be ending too: `mpirun` leaves about a second in all.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How long who waits for another process looks without a rest, and how long he rests later.
+/// Time of polling without pauses for another process, and length of the pauses afterwards.
 const SOON: Duration = Duration::from_millis(1);
 const NAP: Duration = Duration::from_micros(50);
 
-/// What a process says when it comes to a meeting: that it takes part, has left a run, or has nothing more to do, with this added to its
-/// exit code.
+/// Message of a process to a meeting: it takes part, has left a run, or has finished, with this added to its exit code.
 const TAKES_PART: i32 = 0;
 const HAS_LEFT: i32 = 1;
 const AT_THE_END: i32 = 2;
@@ -66,31 +65,31 @@ impl Spare {
     }
 }
 
-/// What the thread of MPI is asked to do.
+/// Call that the thread of MPI makes.
 type Call = Box<dyn FnOnce(&SimpleCommunicator) + Send>;
 
-/// The processes of which this is one.
+/// This process among the others.
 pub struct Processes {
     calls: Mutex<Option<Sender<Call>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    share: Shard,
+    shard: Shard,
     on_this_host: Shard,
-    /// The number that the system knows the first process by, where it is on this host.
+    /// Process number of the first process, if it is on this host.
     first_pid: Option<i32>,
     spare: Spare,
-    /// Whether this process has been asked to end.
+    /// Returns true if this process must end.
     is_ending: fn() -> bool,
 }
 
 impl std::fmt::Debug for Processes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Processes").field("share", &self.share).finish_non_exhaustive()
+        f.debug_struct("Processes").field("shard", &self.shard).finish_non_exhaustive()
     }
 }
 
 impl Processes {
-    /// Meets the others, if MPI has started this process with others. `is_ending` tells from then on whether this process was asked to
-    /// end, so that it waits for nobody.
+    /// Meets the others, if MPI has started this process with others. Once `is_ending` returns true this process must end and
+    /// waits for no others.
     ///
     /// # Errors
     /// MPI does not start, as a sentence.
@@ -98,37 +97,37 @@ impl Processes {
         if STARTED_BY_MPI.iter().all(|name| std::env::var_os(name).is_none()) {
             return Ok(None);
         }
-        let (calls, asked) = unbounded::<Call>();
-        let (tell, told) = bounded(1);
+        let (calls, received) = unbounded::<Call>();
+        let (sender, answer) = bounded(1);
         let work = move || {
             let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else { return };
             let world = universe.world();
-            let share_of = |comm: &SimpleCommunicator| Shard { index: comm.rank() as usize, count: comm.size() as usize };
+            let shard_of = |comm: &SimpleCommunicator| Shard { index: comm.rank() as usize, count: comm.size() as usize };
             let host = world.split_shared(world.rank());
             let mut ranks_and_pids = vec![0_i32; 2 * host.size() as usize];
             host.all_gather_into(&[world.rank(), std::process::id() as i32][..], &mut ranks_and_pids[..]);
             let first_pid = ranks_and_pids.chunks(2).find(|process| process[0] == 0).map(|process| process[1]);
-            let _ = tell.send(([share_of(&world), share_of(&host)], first_pid));
-            for call in asked {
+            let _ = sender.send(([shard_of(&world), shard_of(&host)], first_pid));
+            for call in received {
                 call(&world);
             }
         };
         let thread = Builder::new().name("mpi".into()).spawn(work).map_err(|error| {
             format!("the thread of MPI could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)")
         })?;
-        let ([share, on_this_host], first_pid) = told
+        let ([shard, on_this_host], first_pid) = answer
             .recv()
             .map_err(|_| "MPI could not be started; look whether mpirun is of the library that the program was built with")?;
         let processes = Self {
             calls: Mutex::new(Some(calls)),
             thread: Mutex::new(Some(thread)),
-            share,
+            shard,
             on_this_host,
             first_pid,
             spare: Spare::default(),
             is_ending,
         };
-        if share.count == 1 {
+        if shard.count == 1 {
             processes.finalize();
             return Ok(None);
         }
@@ -137,7 +136,7 @@ impl Processes {
 
     /// Which of the processes this one is.
     pub fn shard(&self) -> Shard {
-        self.share
+        self.shard
     }
 
     /// Which of those on this host this one is.
@@ -145,29 +144,29 @@ impl Processes {
         self.on_this_host
     }
 
-    /// Whether this process is the second, and the first was on this host and has ended.
+    /// Returns true if this process is the second, and the first was on this host and has ended.
     pub fn first_is_lost(&self) -> bool {
         let has_ended = |pid: i32| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-            // Its state follows its name, which stands in brackets: Z where nobody has asked yet how it ended.
+            // Its state follows its name, which is in brackets: Z if its exit code has not been read.
             stat.map_or(true, |stat| stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with('Z')))
         };
-        self.share.index == 1 && std::path::Path::new("/proc/self/stat").exists() && self.first_pid.is_some_and(has_ended)
+        self.shard.index == 1 && std::path::Path::new("/proc/self/stat").exists() && self.first_pid.is_some_and(has_ended)
     }
 
-    /// This process's place in the team of all.
-    pub fn team(self: &Arc<Self>) -> PeerGroup {
+    /// This process's place in the group of all.
+    pub fn group(self: &Arc<Self>) -> PeerGroup {
         PeerGroup::of(Arc::clone(self) as Arc<dyn Collective>)
     }
 
     /// Waits for the others at the end of all work: the largest exit code of all. `None` where they are no longer waited for.
     pub fn end(&self, exit_code: u8) -> Option<u8> {
         loop {
-            let said = self.answer(&self.ask(move |world| all_say(world, AT_THE_END + i32::from(exit_code)))).ok()?;
+            let messages = self.answer(&self.ask(move |world| all_say(world, AT_THE_END + i32::from(exit_code)))).ok()?;
             // Who was still at work when this one came has learnt of it, and comes later.
-            if said.least >= AT_THE_END {
+            if messages.min >= AT_THE_END {
                 self.finalize();
-                return u8::try_from(said.largest - AT_THE_END).ok();
+                return u8::try_from(messages.max - AT_THE_END).ok();
             }
         }
     }
@@ -182,22 +181,22 @@ impl Processes {
 
     /// Has something done by the thread of MPI, after all that it was asked before.
     fn ask<T: Send + 'static>(&self, call: impl FnOnce(&SimpleCommunicator) -> T + Send + 'static) -> Receiver<T> {
-        let (tell, told) = bounded(1);
+        let (sender, answer) = bounded(1);
         let call = Box::new(move |world: &SimpleCommunicator| {
             // Nobody may wait for it any more.
-            let _ = tell.send(call(world));
+            let _ = sender.send(call(world));
         });
         if let Some(calls) = &*self.calls.lock().unwrap_or_else(PoisonError::into_inner) {
             let _ = calls.send(call);
         }
-        told
+        answer
     }
 
-    /// Waits for what was asked, but not for long once this process is to end.
-    fn answer<T>(&self, told: &Receiver<T>) -> Result<T, BackendError> {
+    /// Waits for an answer, but not for long once this process must end.
+    fn answer<T>(&self, answer: &Receiver<T>) -> Result<T, BackendError> {
         let mut ending_since: Option<Instant> = None;
         loop {
-            match told.recv_timeout(POLL_INTERVAL) {
+            match answer.recv_timeout(POLL_INTERVAL) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => return Err(BackendError::PeerAborted),
                 Err(RecvTimeoutError::Timeout) if (self.is_ending)() => {
@@ -220,8 +219,8 @@ fn finish<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>) {
     }
 }
 
-/// A moment between two looks at what is waited for since then. A core is left to who can use it meanwhile: MPI's own way to wait would
-/// keep it from the solver, and from other processes where there are more than cores.
+/// Pauses between two polls of a request that waits since then. The core is free meanwhile: MPI's own way to wait would keep it
+/// from the solver, and from other processes if they outnumber the cores.
 fn pause(since: Instant) {
     match since.elapsed() < SOON {
         true => std::thread::yield_now(),
@@ -229,30 +228,30 @@ fn pause(since: Instant) {
     }
 }
 
-/// The least and the largest of what all processes say.
-struct Said {
-    least: i32,
-    largest: i32,
+/// Smallest and largest message of all processes.
+struct Messages {
+    min: i32,
+    max: i32,
 }
 
-fn all_say(world: &SimpleCommunicator, own: i32) -> Said {
-    let (own, mut largest) = ([own, -own], [0; 2]);
-    scope(|s| finish(world.immediate_all_reduce_into(s, &own[..], &mut largest[..], SystemOperation::max())));
-    Said { least: -largest[1], largest: largest[0] }
+fn all_say(world: &SimpleCommunicator, own: i32) -> Messages {
+    let (own, mut max) = ([own, -own], [0; 2]);
+    scope(|s| finish(world.immediate_all_reduce_into(s, &own[..], &mut max[..], SystemOperation::max())));
+    Messages { min: -max[1], max: max[0] }
 }
 
-/// Whether all take part.
+/// Checks that all take part.
 fn all_take_part(world: &SimpleCommunicator) -> Result<(), BackendError> {
-    if all_say(world, TAKES_PART).largest == TAKES_PART { Ok(()) } else { Err(BackendError::PeerAborted) }
+    if all_say(world, TAKES_PART).max == TAKES_PART { Ok(()) } else { Err(BackendError::PeerAborted) }
 }
 
 impl Collective for Processes {
     fn shard(&self) -> Shard {
-        self.share
+        self.shard
     }
 
     fn gather(&self, values: &[f64]) -> Result<Vec<f64>, BackendError> {
-        let (own, count) = (values.to_vec(), self.share.count);
+        let (own, count) = (values.to_vec(), self.shard.count);
         let gathered = self.ask(move |world| -> Result<Vec<f64>, BackendError> {
             all_take_part(world)?;
             let mut all = vec![0.0_f64; own.len() * count];
@@ -266,9 +265,9 @@ impl Collective for Processes {
 
     fn sum_in_order(&self, own: &mut dyn Summand) -> Result<(), BackendError> {
         self.answer(&self.ask(all_take_part))??;
-        let (is_first, is_last) = (self.share.index == 0, self.share.index + 1 == self.share.count);
+        let (is_first, is_last) = (self.shard.index == 0, self.shard.index + 1 == self.shard.count);
         for batch in chain::batches(own.len()) {
-            let (carrier, ends) = chain::chain(batch.clone(), self.share, self.spare.clone());
+            let (carrier, ends) = chain::chain(batch.clone(), self.shard, self.spare.clone());
             let carried = self.ask(move |world| carrier.run(world));
             for range in chain::pieces(batch.clone()) {
                 let mut piece = if is_first { self.spare.zeros(range.len()) } else { self.answer(&ends.come)? };
@@ -276,7 +275,7 @@ impl Collective for Processes {
                 if is_last {
                     own.set(range.start, &piece);
                 }
-                // Where its thread has ended the next answer tells.
+                // If its thread has ended the next answer is an error.
                 let _ = ends.added.send(piece);
             }
             for range in chain::pieces(batch).filter(|_| !is_last) {
@@ -302,7 +301,7 @@ impl Collective for Processes {
     }
 
     fn leave(&self, _: bool) {
-        // Those who are gone will not hear it.
+        // Lost processes do not receive it.
         let _ = self.answer(&self.ask(|world| all_say(world, HAS_LEFT)));
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::sharing::{CHUNK, Sharing, add};
+use super::group_sum::{CHUNK, GroupSum, add};
 use super::{Accumulation, OperatorError};
 use crate::algebra::prefetch;
 use crate::task::Stopped;
@@ -86,7 +86,7 @@ impl ImageSink for SharedRacy<'_> {
     }
 }
 
-/// An image of zeros that threads share.
+/// Returns an image of zeros that threads share.
 pub(super) fn shared_image(len: usize) -> Vec<AtomicU32> {
     (0..len).map(|_| AtomicU32::new(0)).collect()
 }
@@ -96,12 +96,12 @@ pub(super) fn write_shared(image: &[AtomicU32], out: &mut [f32]) {
     out.par_iter_mut().zip(image).for_each(|(value, cell)| *value = f32::from_bits(cell.load(Ordering::Relaxed)));
 }
 
-/// Private images, kept from one backprojection to the next: fresh memory costs as much as a tenth of the work.
+/// Private images, reused by the next backprojection: fresh memory costs as much as a tenth of the work.
 #[derive(Debug, Default)]
 pub(super) struct PrivateImages(Mutex<Vec<Vec<f32>>>);
 
 impl PrivateImages {
-    /// Takes `count` images of `len` values, whatever they hold.
+    /// Takes `count` images of `len` arbitrary values.
     fn take(&self, count: usize, len: usize) -> Vec<Vec<f32>> {
         let mut images = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         images.resize_with(count, Vec::new);
@@ -116,17 +116,17 @@ impl PrivateImages {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = images;
     }
 
-    /// `out` = the sum, in the order of the pieces, of what `add` adds to the image of zeros of each of `num_pieces`; of those who
-    /// share it of the pieces of all members, one member after the other, and only what is seen.
+    /// `out` = the sum, in the order of the pieces, of what `add` adds to the image of zeros of each of `num_pieces`; With a
+    /// group the sum is that of the pieces of all members, one member after the other, in the field of view alone.
     pub fn sum_of_pieces(
         &self,
-        sharing: &Sharing,
+        group_sum: &GroupSum,
         num_pieces: usize,
         out: &mut [f32],
         add: impl Fn(usize, &mut [f32]) -> Result<(), Stopped> + Sync,
     ) -> Result<(), OperatorError> {
         // The first image, with which the sum begins, is `out` itself.
-        let is_first = sharing.is_first();
+        let is_first = group_sum.is_first();
         let mut private = self.take(num_pieces.saturating_sub(usize::from(is_first)), out.len());
         let mut images: Vec<&mut [f32]> = Vec::with_capacity(num_pieces.max(1));
         if is_first {
@@ -139,11 +139,11 @@ impl PrivateImages {
         });
         let summed = match added {
             Err(stopped) => Err(stopped.into()),
-            Ok(()) if sharing.is_alone() => {
+            Ok(()) if group_sum.is_alone() => {
                 add_in_order(out, &private);
                 Ok(())
             }
-            Ok(()) => sharing.sum(out, is_first, &private),
+            Ok(()) => group_sum.sum(out, is_first, &private),
         };
         self.put(private);
         summed
@@ -152,13 +152,13 @@ impl PrivateImages {
     /// The same of pieces that are made one after the other, each by all threads: see [`PrivateImages::num_in_turn`].
     pub fn sum_in_turn(
         &self,
-        sharing: &Sharing,
+        group_sum: &GroupSum,
         num_pieces: usize,
         out: &mut [f32],
         mut add: impl FnMut(usize, &mut [f32]) -> Result<(), Stopped>,
     ) -> Result<(), OperatorError> {
-        let num_in_out = usize::from(sharing.is_first());
-        let mut private = self.take(Self::num_in_turn(sharing, num_pieces), out.len());
+        let num_in_out = usize::from(group_sum.is_first());
+        let mut private = self.take(Self::num_in_turn(group_sum, num_pieces), out.len());
         let mut make = || {
             if num_in_out == 1 {
                 fill_with_zeros(out);
@@ -167,47 +167,47 @@ impl PrivateImages {
                 }
             }
             for piece in num_in_out..num_pieces {
-                let image = if sharing.is_alone() { &mut private[0] } else { &mut private[piece - num_in_out] };
+                let image = if group_sum.is_alone() { &mut private[0] } else { &mut private[piece - num_in_out] };
                 fill_with_zeros(image);
                 add(piece, image)?;
-                if sharing.is_alone() {
+                if group_sum.is_alone() {
                     add_in_order(out, &private);
                 }
             }
             Ok(())
         };
         let made: Result<(), Stopped> = make();
-        let summed = made.map_err(OperatorError::from).and_then(|()| sharing.sum(out, num_in_out == 1, &private));
+        let summed = made.map_err(OperatorError::from).and_then(|()| group_sum.sum(out, num_in_out == 1, &private));
         self.put(private);
         summed
     }
 
-    /// How many images such pieces need beside `out`: one, or one for each piece where they are summed with those of others.
-    pub fn num_in_turn(sharing: &Sharing, num_pieces: usize) -> usize {
-        let num = num_pieces.saturating_sub(usize::from(sharing.is_first()));
-        if sharing.is_alone() { num.min(1) } else { num }
+    /// Returns the number of images of such pieces without `out`: one, or one for each piece that is summed with those of others.
+    pub fn num_in_turn(group_sum: &GroupSum, num_pieces: usize) -> usize {
+        let num = num_pieces.saturating_sub(usize::from(group_sum.is_first()));
+        if group_sum.is_alone() { num.min(1) } else { num }
     }
 }
 
-/// Number of private images for work that is worth so many: a matter of the problem, not of the threads.
+/// Returns the number of private images for work that is worth `worth` of them. It depends on the problem, not on the threads.
 pub(super) fn num_private_images(worth: usize, image_len: usize) -> usize {
     let affordable = (MAX_PRIVATE_VALUES / image_len.max(1)).clamp(1, MAX_PRIVATE_IMAGES);
     worth.clamp(1, affordable)
 }
 
-/// Whether all threads add to one image.
+/// Returns true if all threads add to one image.
 pub(super) fn is_shared(accumulation: Accumulation) -> bool {
     matches!(accumulation, Accumulation::Atomic | Accumulation::NonAtomic)
 }
 
-/// Bytes that [`backproject`] allocates (the first private image is `out` itself).
+/// Returns the bytes that [`backproject`] allocates (the first private image is `out` itself).
 pub(super) fn private_bytes(worth: usize, image_len: usize, accumulation: Accumulation) -> u64 {
     let images = if is_shared(accumulation) { 1 } else { num_private_images(worth, image_len) - 1 };
     4 * (images * image_len) as u64
 }
 
-/// What adds the parts of a backprojection.
-pub(super) trait Parts: Sync {
+/// Backprojection in parts.
+pub(super) trait BackprojectionParts: Sync {
     /// Working memory of a thread.
     type Scratch;
 
@@ -218,13 +218,13 @@ pub(super) trait Parts: Sync {
     fn add<S: ImageSink>(&self, part: Range<usize>, image: &mut S, scratch: &mut Self::Scratch) -> Result<(), Stopped>;
 }
 
-/// `out` = the sum of all parts, also, in what is seen, those of other members of a team. Where it is to be deterministic there are no
-/// more of them than private images.
-pub(super) fn backproject<P: Parts>(
+/// `out` = the sum of all parts; in the field of view also those of other members of a group. A deterministic sum has at most as
+/// many parts as private images.
+pub(super) fn backproject<P: BackprojectionParts>(
     parts: &P,
     ranges: Vec<Range<usize>>,
     private_images: &PrivateImages,
-    sharing: &Sharing,
+    group_sum: &GroupSum,
     accumulation: Accumulation,
     out: &mut [f32],
 ) -> Result<(), OperatorError> {
@@ -241,16 +241,16 @@ pub(super) fn backproject<P: Parts>(
             },
         )?;
         write_shared(&shared, out);
-        return sharing.sum(out, true, &[]);
+        return group_sum.sum(out, true, &[]);
     }
     // Lines know no other way.
-    private_images.sum_of_pieces(sharing, ranges.len(), out, |index, image| {
+    private_images.sum_of_pieces(group_sum, ranges.len(), out, |index, image| {
         let range = ranges.get(index).cloned().unwrap_or_default();
         parts.add(range, &mut Private(image), &mut parts.scratch())
     })
 }
 
-/// What parts that follow each other are together.
+/// Returns the union of contiguous parts.
 pub(super) fn span(parts: &[Range<usize>]) -> Range<usize> {
     match parts {
         [first, .., last] => first.start..last.end,

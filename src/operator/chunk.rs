@@ -1,4 +1,4 @@
-//! Values that are worked on side by side: what the compiler makes one vector register of.
+//! Neighbouring values that the compiler puts into one vector register.
 
 /// Values of a chunk.
 pub const LANES: usize = 8;
@@ -12,7 +12,7 @@ fn multiply_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// The lanes from `at` on. Chunks are loaded whole, worked on as values and stored whole, so that the compiler sees that
+/// Returns the lanes from `at` on. Chunks are loaded whole, worked on as values and stored whole, so that the compiler sees that
 /// nothing overlaps and keeps each in one register.
 #[inline(always)]
 pub fn load(values: &[f32], at: usize) -> Chunk {

@@ -1,4 +1,4 @@
-//! What the data of an operator are, in which order they lie, and which of them belong to a subset.
+//! Data of an operator: their order in arrays, and their division into subsets.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use rayon::prelude::*;
 
 use crate::scanner::ScanGeometry;
 
-/// One of `count` parts of the data: what it holds is a matter of the [`DataSpace`]. Of views those v ≡ `index` (mod `count`).
+/// One of `count` parts of the data, which the [`DataSpace`] defines. A subset of views has those v ≡ `index` (mod `count`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subset {
     /// Which subset.
     pub index: usize,
-    /// How many there are.
+    /// Number of subsets.
     pub count: usize,
 }
 
@@ -20,39 +20,39 @@ impl Subset {
     /// All data in one subset.
     pub const ALL: Subset = Subset { index: 0, count: 1 };
 
-    /// All subsets of so many.
+    /// Returns all of `count` subsets.
     pub fn all(count: usize) -> impl Iterator<Item = Subset> + Clone {
         (0..count).map(move |index| Subset { index, count })
     }
 
-    /// Its views in ascending order, of `num_views`.
+    /// Returns its views in ascending order, of `num_views`.
     pub fn views(self, num_views: usize) -> impl ExactSizeIterator<Item = usize> + Clone {
         (self.index..num_views).step_by(self.count.max(1))
     }
 }
 
-/// The data of an operator. A study has its values in an order of its own; arrays hold them in the order of this space, for a
-/// number of subsets.
+/// The data of an operator. The values of a study have another order than arrays, which hold them in the order of this space for
+/// a number of subsets.
 pub trait DataSpace: Send {
     /// Into how many subsets the data can be divided at most.
     fn max_subsets(&self) -> usize;
 
-    /// Number of values in the data of a subset.
+    /// Returns the number of values in the data of a subset.
     fn len(&self, subset: Subset) -> usize;
 
-    /// Whether a subset has no data.
+    /// Returns true if a subset has no data.
     fn is_empty(&self, subset: Subset) -> bool {
         self.len(subset) == 0
     }
 
-    /// The values of a study, in the order of this space for so many subsets.
+    /// Returns the values of a study, in the order of this space for a number of subsets.
     fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>>;
 
-    /// The reverse of [`DataSpace::arranged`] for all data in one subset.
+    /// Returns the reverse of [`DataSpace::arranged`] for all data in one subset.
     fn in_order(&self, values: Vec<f32>) -> Vec<f32>;
 
-    /// The pieces of arranged values that make up a subset: where each begins in the subset's own array, and where it lies in
-    /// the whole.
+    /// Returns the pieces of arranged values that make up a subset: where each begins in the subset's own array, and where it
+    /// lies in the whole.
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)>;
 }
 
@@ -109,7 +109,7 @@ pub struct Views {
     num_tangential: usize,
     num_planes: usize,
     order: BinOrder,
-    /// Whether the data of the subsets follow each other; else the views do, as in a michelogram.
+    /// True if the data of the subsets follow each other; else the views do, as in a michelogram.
     by_subset: bool,
 }
 
@@ -119,7 +119,7 @@ impl Views {
         Self { by_subset: false, ..Self::by_subset(geometry, BinOrder::Plane) }
     }
 
-    /// The data of each subset in one piece, in this order.
+    /// Makes the data of each subset in one piece, in this order.
     pub fn by_subset(geometry: &ScanGeometry, order: BinOrder) -> Self {
         let ScanGeometry { num_views, num_tangential, .. } = *geometry;
         Self { num_views, num_tangential, num_planes: geometry.num_planes(), order, by_subset: true }
@@ -130,7 +130,7 @@ impl Views {
         Self { order, ..self }
     }
 
-    /// The order of the bins.
+    /// Returns the order of the bins.
     pub fn order(&self) -> BinOrder {
         self.order
     }
@@ -145,22 +145,22 @@ impl Views {
         self.num_planes
     }
 
-    /// Number of bins of a view.
+    /// Returns the number of bins of a view.
     pub fn view_len(&self) -> usize {
         self.num_tangential * self.num_planes
     }
 
-    /// The views of a subset.
+    /// Returns the views of a subset.
     pub fn of(&self, subset: Subset) -> impl ExactSizeIterator<Item = usize> + Clone {
         subset.views(self.num_views)
     }
 
-    /// Number of values in the data of a subset.
+    /// Returns the number of values in the data of a subset.
     pub fn len(&self, subset: Subset) -> usize {
         self.of(subset).len() * self.view_len()
     }
 
-    /// Whether the subset has no view.
+    /// Returns true if the subset has no view.
     pub fn is_empty(&self, subset: Subset) -> bool {
         self.len(subset) == 0
     }

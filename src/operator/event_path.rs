@@ -1,6 +1,6 @@
-//! The fast walk: eight paths at a time, in single precision, side by side in the lanes of the processor's vectors. It begins
-//! where [`starts`](super::siddon::starts) says, in double precision; [`walk_parts`](super::siddon::walk_parts) is what it is tested
-//! against.
+//! The fast walk: eight paths at a time, in single precision, side by side in the lanes of the processor's vectors. Its start is
+//! that of [`starts`](super::siddon::starts), in double precision; tests compare it with
+//! [`walk_parts`](super::siddon::walk_parts).
 
 use super::siddon::Start;
 use super::tof::{TofKernel, TofTerms};
@@ -13,7 +13,7 @@ pub(super) const LANES: usize = 8;
 /// through rounding.
 pub const END_MARGIN: f64 = 4e-7;
 
-/// What voxels weigh beside the length in them.
+/// Weights of voxels in addition to the length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Weights {
     /// Nothing.
@@ -42,8 +42,8 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// The walk from `start` of a line of this length, which counts for a `share` of its event; with the kernel and the interval
-    /// of d where that is known; `kernel` is its number.
+    /// Makes the walk from `start` of a line of this length, which counts for a `share` of its event; with the kernel and the
+    /// interval of d where that is known; `kernel` is its number.
     #[inline(always)]
     pub fn new(start: &Start, length_mm: f64, share: f64, tof: Option<(&TofKernel, [f64; 2])>, kernel: u8) -> Self {
         let leave = (start.leave - start.enter) * length_mm * (1.0 - END_MARGIN);
@@ -60,7 +60,7 @@ impl Path {
         }
         let (mut factor, mut seen, mut weights) = (share * start.share, [0.0; 2], Weights::Whole);
         if let Some((kernel, interval)) = tof {
-            let (ends, per_width) = kernel.seen_from(interval, (start.enter - 0.5) * length_mm);
+            let (ends, per_width) = kernel.in_sigma_from(interval, (start.enter - 0.5) * length_mm);
             factor *= per_width;
             seen = ends;
             weights = if ends[1] > ends[0] { Weights::Interval } else { Weights::Density };
@@ -89,7 +89,7 @@ pub(super) struct Lanes {
     voxel: [i32; LANES],
     leave: [f32; LANES],
     seen: [[f32; LANES]; 2],
-    /// What each path's sum is to be multiplied with.
+    /// Factor of each path's sum.
     pub factor: [f32; LANES],
     /// The event of each path, as its owner numbers it.
     pub event: [usize; LANES],
@@ -100,13 +100,13 @@ pub(super) struct Lanes {
     num_steps: usize,
 }
 
-/// What is done with the pieces of the paths: for each lane the voxel, and its length in mm times its weight.
+/// Use of the pieces of the paths: for each lane the voxel, and its length in mm times its weight.
 pub(super) trait Visit {
     fn visit(&mut self, voxels: &[u32; LANES], lengths: &[f32; LANES]);
 }
 
 impl Lanes {
-    /// Whether a path has a place beside those that are there.
+    /// Returns true if there is room for a further path.
     #[inline(always)]
     pub fn has_room_for(&self, path: &Path) -> bool {
         self.num_paths == 0 || (self.num_paths < LANES && self.weights == path.weights && self.kernel == path.kernel)
@@ -132,7 +132,7 @@ impl Lanes {
         self.num_paths += 1;
     }
 
-    /// Number of paths.
+    /// Returns the number of paths.
     pub fn len(&self) -> usize {
         self.num_paths
     }
@@ -140,7 +140,7 @@ impl Lanes {
     /// Takes all paths out.
     pub fn clear(&mut self) {
         (self.num_paths, self.num_steps) = (0, 0);
-        // What is left of them has no length.
+        // Their remains have no length.
         self.leave = [0.0; LANES];
     }
 
@@ -178,7 +178,7 @@ fn walk_lanes(lanes: &Lanes, terms: &TofTerms, num_voxels: usize, visit: &mut im
     }
 }
 
-/// `weight(lane, middle)` is that of a piece whose middle is so many mm from where its path begins.
+/// `weight(lane, middle)` = weight of a piece whose middle is `middle` mm from the start of its path.
 #[inline(always)]
 fn walk_weighted(lanes: &Lanes, num_voxels: usize, visit: &mut impl Visit, weight: impl Fn(usize, f32) -> f32) {
     let Lanes { first, pitch, stride, leave, .. } = lanes;

@@ -10,41 +10,31 @@ use super::{DataSpace, Subset};
 use crate::algebra::Shard;
 use crate::geometry::{Grid, Line};
 
-/// Which events belong to a subset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EventSplit {
-    /// Event i to subset i modulo their number: each is a sample of the whole scan.
-    #[default]
-    Interleaved,
-    /// Each subset has a piece of the list: it is a part of the scan's time.
-    ByTime,
-}
-
 /// In which order the events of a subset lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventOrder {
-    /// Those whose lines meet the same voxels next to each other: by direction, then by distance from the axis, then by d where it is
-    /// known, else by how steep they are. A permutation of the list, made once.
+    /// Those whose lines meet the same voxels next to each other: by direction, then by distance from the axis, then by d where
+    /// it is known, else by how steep they are. A permutation of the list, made once.
     #[default]
     ByLine,
     /// As they were written.
     AsWritten,
 }
 
-/// Events of a list, or a share of them, in subsets. Values of a subset lie in one piece.
+/// Events of a list, or a shard of them, in subsets: event i belongs to subset i modulo their number. Values of a subset lie
+/// contiguously.
 #[derive(Clone, Debug)]
 pub struct EventSpace {
-    /// Of the list.
+    /// Number of events of the list.
     num_events: usize,
-    split: EventSplit,
     /// In the order in which those of each subset are to lie; `None` = all, as they are numbered.
     sorted: Option<Arc<Vec<u32>>>,
-    known: Arc<Mutex<Option<Known>>>,
+    arrangement: Arc<Mutex<Option<Arrangement>>>,
 }
 
-/// What was asked for last.
+/// Order of the events for the last number of subsets.
 #[derive(Clone, Debug)]
-struct Known {
+struct Arrangement {
     num_subsets: usize,
     order: Arc<Vec<u32>>,
     /// Where the events of each subset begin, and where they end.
@@ -54,20 +44,20 @@ struct Known {
 impl EventSpace {
     /// So many events as they are numbered, interleaved.
     pub fn of(num_events: usize) -> Self {
-        Self::new(num_events, EventSplit::default(), None)
+        Self::new(num_events, None)
     }
 
-    /// So many events, as they are numbered, or sorted by keys and of them a share. A line is of one share with all its events, which
-    /// so lie as they do among all.
-    pub(super) fn new(num_events: usize, split: EventSplit, keys: Option<(&[u32], Shard)>) -> Self {
-        let sorted = keys.map(|(keys, share)| {
-            let owner = |key: u32| ((key >> LINE_BITS).wrapping_mul(0x9e37_79b1) as usize >> 8) % share.count.max(1);
-            Arc::new(sorted(keys.par_iter().copied().enumerate().filter(|(_, key)| owner(*key) == share.index)))
+    /// Makes the space of `num_events` events in their order, or sorted by keys and of them a shard. A line belongs to one shard
+    /// with all its events, in the order that they have among all.
+    pub(super) fn new(num_events: usize, keys: Option<(&[u32], Shard)>) -> Self {
+        let sorted = keys.map(|(keys, shard)| {
+            let owner = |key: u32| ((key >> LINE_BITS).wrapping_mul(0x9e37_79b1) as usize >> 8) % shard.count.max(1);
+            Arc::new(sorted(keys.par_iter().copied().enumerate().filter(|(_, key)| owner(*key) == shard.index)))
         });
-        Self { num_events, split, sorted, known: Arc::default() }
+        Self { num_events, sorted, arrangement: Arc::default() }
     }
 
-    /// Events of the list, of which these may be a share.
+    /// Returns the number of events of the whole list, not of a shard.
     pub fn num_events_of_list(&self) -> usize {
         self.num_events
     }
@@ -76,25 +66,25 @@ impl EventSpace {
         self.sorted.as_ref().is_none_or(|sorted| sorted.len() == self.num_events)
     }
 
-    /// The event of each place where arrays hold so many subsets.
+    /// Returns the event of each place of an array for a number of subsets.
     pub fn order(&self, num_subsets: usize) -> Arc<Vec<u32>> {
-        self.known(num_subsets).order
+        self.arrangement(num_subsets).order
     }
 
-    fn known(&self, num_subsets: usize) -> Known {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.as_ref().filter(|known| known.num_subsets == num_subsets) {
-            return known.clone();
+    fn arrangement(&self, num_subsets: usize) -> Arrangement {
+        let mut arrangement = self.arrangement.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(arrangement) = arrangement.as_ref().filter(|arrangement| arrangement.num_subsets == num_subsets) {
+            return arrangement.clone();
         }
-        known.insert(self.arrangement(num_subsets)).clone()
+        arrangement.insert(self.new_arrangement(num_subsets)).clone()
     }
 
-    fn arrangement(&self, num_subsets: usize) -> Known {
+    fn new_arrangement(&self, num_subsets: usize) -> Arrangement {
         let firsts = self.firsts(num_subsets);
         let mut places = firsts.clone();
         let mut order = vec![0; places.last().copied().unwrap_or_default()];
         let mut put = |event: u32| {
-            let place = &mut places[self.subset_of(event as usize, num_subsets)];
+            let place = &mut places[event as usize % num_subsets];
             order[*place] = event;
             *place += 1;
         };
@@ -109,41 +99,30 @@ impl EventSpace {
                 Arc::new(order)
             }
         };
-        Known { num_subsets, order, firsts: Arc::new(firsts) }
+        Arrangement { num_subsets, order, firsts: Arc::new(firsts) }
     }
 
     fn firsts(&self, num_subsets: usize) -> Vec<usize> {
-        let Some(share) = self.sorted.as_ref().filter(|_| !self.is_whole()) else {
+        let Some(shard) = self.sorted.as_ref().filter(|_| !self.is_whole()) else {
             return (0..=num_subsets).map(|index| self.first_of_list(Subset { index, count: num_subsets })).collect();
         };
         let mut firsts = vec![0; num_subsets + 1];
-        share.iter().for_each(|&event| firsts[self.subset_of(event as usize, num_subsets) + 1] += 1);
+        shard.iter().for_each(|&event| firsts[event as usize % num_subsets + 1] += 1);
         (0..num_subsets).for_each(|index| firsts[index + 1] += firsts[index]);
         firsts
-    }
-
-    /// The subset of an event.
-    fn subset_of(&self, event: usize, num_subsets: usize) -> usize {
-        match self.split {
-            EventSplit::Interleaved => event % num_subsets,
-            EventSplit::ByTime => ((event + 1) * num_subsets - 1) / self.num_events,
-        }
     }
 
     /// Where the events of a subset begin.
     pub(crate) fn first(&self, subset: Subset) -> usize {
         match self.is_whole() {
             true => self.first_of_list(subset),
-            false => self.known(subset.count).firsts[subset.index],
+            false => self.arrangement(subset.count).firsts[subset.index],
         }
     }
 
     fn first_of_list(&self, Subset { index, count }: Subset) -> usize {
-        let num = self.num_events;
-        match self.split {
-            EventSplit::Interleaved => index * (num / count.max(1)) + index.min(num % count.max(1)),
-            EventSplit::ByTime => index * num / count.max(1),
-        }
+        let (num, count) = (self.num_events, count.max(1));
+        index * (num / count) + index.min(num % count)
     }
 
     /// Where they lie.
@@ -154,18 +133,6 @@ impl EventSpace {
     /// Values, event by event in the order of the list, in the order in which they are taken; those of a subset lie together.
     pub fn arranged_values(&self, values: &[f32], num_subsets: usize) -> Arc<Vec<f32>> {
         Arc::new(self.order(num_subsets).par_iter().map(|&event| values[event as usize]).collect())
-    }
-
-    /// A subset's part of what all pairs could have counted: each subset is an equal sample of the scan, or a part of it by time as
-    /// long as its events are many.
-    pub fn share(&self, subset: Subset) -> f64 {
-        match self.split {
-            EventSplit::ByTime if self.num_events > 0 => {
-                let end = self.first_of_list(Subset { index: subset.index + 1, ..subset });
-                (end - self.first_of_list(subset)) as f64 / self.num_events as f64
-            }
-            _ => 1.0 / subset.count.max(1) as f64,
-        }
     }
 }
 
@@ -202,14 +169,14 @@ fn sorted(keys: impl ParallelIterator<Item = (usize, u32)>) -> Vec<u32> {
     pairs.into_par_iter().map(|(_, event)| event).collect()
 }
 
-/// The last bits of a key tell events of the same line, seen along the axis, from each other.
+/// Last bits of a key, which distinguish events of the same transaxial line.
 const LINE_BITS: u32 = 7;
 
-/// The place of a line, and of d on it, among all: lines that are alike meet the same voxels at the same time.
-/// `is_one_way`: of the two directions of a line each has rays of its own.
+/// Returns the place of a line, and of d on it, among all: lines that are alike meet the same voxels at the same time.
+/// `is_one_way`: the two directions of a line have different rays.
 pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid, is_one_way: bool) -> u32 {
     let [dx, dy] = [0, 1].map(|a| line.end[a] - line.start[a]);
-    // Both directions of a line are one, to the last digit; what is measured along it and across it turns with it.
+    // Both directions of a line are one, to the last digit; distances along it and across it turn with it.
     let sign = if dy < 0.0 || (dy == 0.0 && dx < 0.0) { -1.0 } else { 1.0 };
     let begin = if sign < 0.0 { line.end } else { line.start };
     let (dx, dy, length) = (sign * dx, sign * dy, dx.hypot(dy).max(f64::MIN_POSITIVE));
@@ -217,8 +184,8 @@ pub(super) fn key(line: &Line, tof_mm: Option<[f32; 2]>, grid: &Grid, is_one_way
     let direction = |num: u32| ((dy.atan2(dx) / PI * f64::from(num)) as u32).min(num - 1);
     let across = (begin[0] * dy - begin[1] * dx) / (length * grid.voxel_mm[0]);
     match tof_mm {
-        // 512 directions, distances from the axis of half a voxel; among those alike, which have the same line seen along the axis,
-        // and which rise alike, by two voxels in z.
+        // 512 directions, distances from the axis of half a voxel; among those alike, which have the same line seen along the
+        // axis, and which rise alike, by two voxels in z.
         None => {
             let (direction, across) = (direction(4096), cell(16.0 * across, 8192));
             let rise = ((line.end[2] - line.start[2]).abs() / (2.0 * grid.voxel_mm[2])).round().min(63.0) as u32;
@@ -242,34 +209,24 @@ mod tests {
     fn each_event_is_in_the_subset_that_it_belongs_to_and_comes_back() {
         let values: Arc<Vec<f32>> = Arc::new((0..103).map(|event| event as f32).collect());
         let keys: Vec<u32> = (0..103).map(|event| event * 37 % 103).collect();
-        for split in [EventSplit::Interleaved, EventSplit::ByTime] {
-            for keys in [None, Some(keys.clone())] {
-                let space = EventSpace::new(values.len(), split, keys.as_deref().map(|keys| (keys, Shard::WHOLE)));
-                for num_subsets in [1, 2, 7, 103] {
-                    let arranged = space.arranged(&values, num_subsets);
-                    let mut share = 0.0;
-                    for subset in Subset::all(num_subsets) {
-                        let pieces = space.pieces(subset);
-                        assert_eq!((pieces.len(), pieces[0].0, pieces[0].1.len()), (1, 0, space.len(subset)));
-                        let found: Vec<usize> = arranged[pieces[0].1.clone()].iter().map(|value| *value as usize).collect();
-                        let mut expected: Vec<usize> = match split {
-                            EventSplit::Interleaved => (subset.index..103).step_by(num_subsets).collect(),
-                            EventSplit::ByTime => {
-                                (subset.index * 103 / num_subsets..(subset.index + 1) * 103 / num_subsets).collect()
-                            }
-                        };
-                        if let Some(keys) = &keys {
-                            expected.sort_by_key(|event| keys[*event]);
-                        }
-                        assert_eq!(found, expected, "{split:?} {subset:?}");
-                        share += space.share(subset);
+        for keys in [None, Some(keys)] {
+            let space = EventSpace::new(values.len(), keys.as_deref().map(|keys| (keys, Shard::WHOLE)));
+            for num_subsets in [1, 2, 7, 103] {
+                let arranged = space.arranged(&values, num_subsets);
+                for subset in Subset::all(num_subsets) {
+                    let pieces = space.pieces(subset);
+                    assert_eq!((pieces.len(), pieces[0].0, pieces[0].1.len()), (1, 0, space.len(subset)));
+                    let found: Vec<usize> = arranged[pieces[0].1.clone()].iter().map(|value| *value as usize).collect();
+                    let mut expected: Vec<usize> = (subset.index..103).step_by(num_subsets).collect();
+                    if let Some(keys) = &keys {
+                        expected.sort_by_key(|event| keys[*event]);
                     }
-                    assert!((share - 1.0).abs() < 1e-12);
+                    assert_eq!(found, expected, "{subset:?}");
                 }
-                assert_eq!(space.in_order(space.arranged(&values, 1).to_vec()), *values);
             }
+            assert_eq!(space.in_order(space.arranged(&values, 1).to_vec()), *values);
         }
-        assert_eq!(EventSpace::new(0, EventSplit::ByTime, None).len(Subset::ALL), 0);
+        assert_eq!(EventSpace::new(0, None).len(Subset::ALL), 0);
     }
 
     #[test]
@@ -277,30 +234,28 @@ mod tests {
         let num = 5000;
         let keys: Vec<u32> = (0..num as u32).map(|event| ((event * 37 % 997) << LINE_BITS) | (event % 13)).collect();
         let line = |event: u32| keys[event as usize] >> LINE_BITS;
-        for split in [EventSplit::Interleaved, EventSplit::ByTime] {
-            let whole = EventSpace::new(num, split, Some((&keys, Shard::WHOLE)));
-            for (count, num_subsets) in [(1, 1), (2, 1), (2, 7), (3, 4)] {
-                let all = Subset::all(num_subsets);
-                let shares: Vec<EventSpace> =
-                    (0..count).map(|index| EventSpace::new(num, split, Some((&keys, Shard { index, count })))).collect();
-                for subset in all {
-                    let of = |space: &EventSpace| space.order(num_subsets)[space.range(subset)].to_vec();
-                    let mut joined = Vec::new();
-                    for share in &shares {
-                        let own = of(share);
-                        let lines: std::collections::HashSet<u32> = own.iter().map(|&event| line(event)).collect();
-                        let among_all: Vec<u32> = of(&whole).into_iter().filter(|&event| lines.contains(&line(event))).collect();
-                        assert_eq!(own, among_all);
-                        assert!(own.len() * count * 10 > 8 * whole.len(subset), "{} of {}", own.len(), whole.len(subset));
-                        assert_eq!((share.len(subset), share.share(subset)), (own.len(), whole.share(subset)));
-                        joined.extend(own);
-                    }
-                    let sorted = |mut events: Vec<u32>| {
-                        events.sort_unstable();
-                        events
-                    };
-                    assert_eq!(sorted(joined), sorted(of(&whole)));
+        let whole = EventSpace::new(num, Some((&keys, Shard::WHOLE)));
+        for (count, num_subsets) in [(1, 1), (2, 1), (2, 7), (3, 4)] {
+            let all = Subset::all(num_subsets);
+            let shards: Vec<EventSpace> =
+                (0..count).map(|index| EventSpace::new(num, Some((&keys, Shard { index, count })))).collect();
+            for subset in all {
+                let of = |space: &EventSpace| space.order(num_subsets)[space.range(subset)].to_vec();
+                let mut joined = Vec::new();
+                for shard in &shards {
+                    let own = of(shard);
+                    let lines: std::collections::HashSet<u32> = own.iter().map(|&event| line(event)).collect();
+                    let among_all: Vec<u32> = of(&whole).into_iter().filter(|&event| lines.contains(&line(event))).collect();
+                    assert_eq!(own, among_all);
+                    assert!(own.len() * count * 10 > 8 * whole.len(subset), "{} of {}", own.len(), whole.len(subset));
+                    assert_eq!(shard.len(subset), own.len());
+                    joined.extend(own);
                 }
+                let sorted = |mut events: Vec<u32>| {
+                    events.sort_unstable();
+                    events
+                };
+                assert_eq!(sorted(joined), sorted(of(&whole)));
             }
         }
     }

@@ -1,27 +1,29 @@
-//! Projection onto events: a row for each event of a list, whatever the arrangement of the scanner's crystals.
+//! Projection onto events: a row for each event of a list, for any arrangement of the scanner's crystals.
 //!
-//! a_ij is the length in mm of the line between the crystals of event i inside voxel j, times the weight of that piece of the line
-//! where the time of flight is known ([`TofKernel`], taken at the middle of the piece; only the part of the line within its reach is
-//! walked). Several rays between the boxes of the crystals are averaged. [`EventLines::plain`] is the definition, which walks as
-//! [`Siddon`](super::Siddon) does; the fast walk is the same in single precision.
+//! a_ij is the length in mm of the line between the crystals of event i inside voxel j, times the weight of that piece of the
+//! line where the time of flight is known ([`TofKernel`], taken at the middle of the piece; only the part of the line within its
+//! reach is walked). Several rays between the boxes of the crystals are averaged. [`EventLines::plain`] is the definition, which
+//! walks as [`Siddon`](super::Siddon) does; the fast walk is the same in single precision.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes, span};
+use super::accumulate::{
+    BackprojectionParts, ImageSink, PrivateImages, backproject, is_shared, num_private_images, private_bytes, span,
+};
 use super::event_path::{LANES, Lanes, Path, Visit};
-use super::event_space::{EventOrder, EventSpace, EventSplit, key};
-use super::of_share::AmongAll;
-use super::sharing::Sharing;
+use super::event_space::{EventOrder, EventSpace, key};
+use super::group_sum::GroupSum;
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
 use super::{
-    Accumulation, Boxed, DataSpace, EventProjector, LinearOperator, OperatorError, OperatorLimit, OwnShare, Subset, check_lengths,
+    Accumulation, DataSpace, EventProjector, LinearOperator, OperatorError, OperatorLimit, ShardOperator, Subset, check_lengths,
+    shard_of_ranges,
 };
 use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, PeerGroup, Shard, Simd, Voxels};
-use crate::data::{Events, TofFacts};
+use crate::data::{Events, TofMeasurement};
 use crate::geometry::{Grid, Line, Point};
 use crate::scanner::{Detectors, PairRays};
 use crate::task::{Stopped, Task};
@@ -47,19 +49,19 @@ pub struct EventRays {
 }
 
 impl EventRays {
-    /// `rays` for each event of a share of a list; with time of flight where both the scanner and its events tell it. The order of
-    /// the events suits images of a grid. Those of a line, seen along the axis, are all in one share.
+    /// `rays` for each event of a shard of a list; with time of flight if both the scanner and its events have it. The order of
+    /// the events suits images of a grid. Those of a line, seen along the axis, are all in one shard.
     ///
     /// # Errors
     /// An event of a crystal that the scanner has not, more events than can be numbered, a time of flight without resolution.
     pub fn new(
         events: Arc<Events>,
         detectors: &Detectors,
-        tof: Option<&TofFacts>,
+        tof: Option<&TofMeasurement>,
         grid: &Grid,
         rays: PairRays,
-        subsets: EventSubsets,
-        share: Shard,
+        order: EventOrder,
+        shard: Shard,
     ) -> Result<Self, OperatorError> {
         let (num_crystals, num_rays) = (detectors.crystals().len(), rays.num());
         if u32::try_from(events.len()).is_err() {
@@ -79,12 +81,12 @@ impl EventRays {
             })
             .collect()
         });
-        let mut new =
-            Self { events, points, num_crystals, num_rays, kernels, kernel_of, space: EventSpace::new(0, subsets.split, None) };
-        let (num, split) = (new.events.len(), subsets.split);
-        // A share is one of lines.
-        let keys = (share != Shard::WHOLE || subsets.order == EventOrder::ByLine).then(|| new.keys(grid));
-        new.space = EventSpace::new(num, split, keys.as_deref().map(|keys| (keys, share)));
+        let space = EventSpace::of(events.len());
+        let mut new = Self { events, points, num_crystals, num_rays, kernels, kernel_of, space };
+        // Shards divide lines.
+        if shard != Shard::WHOLE || order == EventOrder::ByLine {
+            new.space = EventSpace::new(new.events.len(), Some((&new.keys(grid), shard)));
+        }
         Ok(new)
     }
 
@@ -114,7 +116,7 @@ impl EventRays {
         &self.points
     }
 
-    /// The events.
+    /// Returns the events.
     pub fn events(&self) -> &Events {
         &self.events
     }
@@ -124,31 +126,31 @@ impl EventRays {
         Line { start: self.points[0][first], end: self.points[1][second] }
     }
 
-    /// The interval of d, where it is used.
+    /// Returns the interval of d, where it is used.
     fn tof_mm(&self, event: usize) -> Option<[f32; 2]> {
         (!self.kernels.is_empty()).then(|| self.events.tof_mm[event])
     }
 
-    /// Number of an event's kernel.
+    /// Returns the number of an event's kernel.
     fn kernel_of(&self, event: usize) -> u8 {
         self.kernel_of.get(event).copied().unwrap_or(0)
     }
 
-    /// An event's kernel and interval of d, where it is used.
+    /// Returns an event's kernel and interval of d, where it is used.
     fn tof(&self, event: usize) -> Option<(&TofKernel, [f64; 2])> {
         let kernel = self.kernels.get(usize::from(self.kernel_of(event)))?;
         Some((kernel, self.events.tof_mm[event].map(f64::from)))
     }
 }
 
-/// The kernels of events, and which of them is of each; the latter without values where there is one.
+/// Returns the kernels of events, and which of them is of each; the latter without values where there is one.
 ///
 /// # Errors
 /// A resolution that is no positive length, or too many of them.
-fn kernels_of(events: &Events, tof: Option<&TofFacts>) -> Result<(Vec<TofKernel>, Vec<u8>), OperatorError> {
+fn kernels_of(events: &Events, tof: Option<&TofMeasurement>) -> Result<(Vec<TofKernel>, Vec<u8>), OperatorError> {
     let Some(tof) = tof else { return Ok((Vec::new(), Vec::new())) };
     let mut fwhms_mm: Vec<f64> = Vec::new();
-    for (fwhm_mm, _) in tof.ways() {
+    for (fwhm_mm, _) in tof.resolutions() {
         if !fwhms_mm.contains(&fwhm_mm) {
             fwhms_mm.push(fwhm_mm);
         }
@@ -167,15 +169,6 @@ fn kernels_of(events: &Events, tof: Option<&TofFacts>) -> Result<(Vec<TofKernel>
     Ok((fwhms_mm.into_iter().map(TofKernel::new).collect(), kernel_of))
 }
 
-/// How events are divided into subsets, and in which order those of a subset are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EventSubsets {
-    /// Which events belong to a subset.
-    pub split: EventSplit,
-    /// Their order.
-    pub order: EventOrder,
-}
-
 /// Projection onto events on the host. Images are `[y][x][z]`, zero outside the field of view: lines that lie one above the other
 /// meet voxels that are neighbours.
 pub struct EventLines {
@@ -186,25 +179,26 @@ pub struct EventLines {
     simd: Simd,
     is_plain: bool,
     private_images: PrivateImages,
-    /// With whom the events are shared.
-    sharing: Sharing,
+    /// Sum over the members that divide the events.
+    group_sum: GroupSum,
 }
 
 impl EventLines {
-    /// The operator between a grid and the events of a scanner, of the voxels whose centres are within a radius of the axis.
+    /// Makes the operator between a grid and the events of a scanner, of the voxels whose centres are within a radius of the
+    /// axis.
     ///
     /// # Errors
     /// As [`EventRays::new`].
     pub fn new(
         events: Arc<Events>,
         detectors: &Detectors,
-        tof: Option<&TofFacts>,
+        tof: Option<&TofMeasurement>,
         grid: Grid,
         fov_radius_mm: f64,
         rays: PairRays,
-        subsets: EventSubsets,
+        order: EventOrder,
     ) -> Result<Self, OperatorError> {
-        let rays = EventRays::new(events, detectors, tof, &grid, rays, subsets, Shard::WHOLE)?;
+        let rays = EventRays::new(events, detectors, tof, &grid, rays, order, Shard::WHOLE)?;
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let terms = match rays.kernels() {
             [] => vec![TofTerms::default()],
@@ -212,7 +206,7 @@ impl EventLines {
         };
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
         let (voxels, private_images) = (Voxels::in_columns(grid, fov, columns), PrivateImages::default());
-        Ok(Self { rays, voxels, terms, simd: Simd::fastest(), is_plain: false, private_images, sharing: Sharing::ALONE })
+        Ok(Self { rays, voxels, terms, simd: Simd::fastest(), is_plain: false, private_images, group_sum: GroupSum::ALONE })
     }
 
     /// The same by the definition: one line after the other in double precision, and images `[z, y, x]`.
@@ -227,22 +221,22 @@ impl EventLines {
         self
     }
 
-    /// Of what a deterministic backprojection of a subset adds to one image after the other, whoever does it, the own parts: places
-    /// among the subset's events.
+    /// Returns this member's parts of a deterministic backprojection of a subset, as ranges of the subset's events. For any
+    /// number of members the parts are the same.
     fn own_parts(&self, subset: Subset) -> Vec<Range<usize>> {
         let num = self.space().len(subset);
         let num_parts = num_private_images(num.div_ceil(EVENTS_PER_IMAGE), self.voxels.len());
         let each = num.div_ceil(num_parts);
         let part = |part: usize| (part * each).min(num)..((part + 1) * each).min(num);
-        self.sharing.team.shard().of(num_parts).map(part).collect()
+        self.group_sum.group.shard().of(num_parts).map(part).collect()
     }
 
-    /// The places of all own parts.
+    /// Returns the places of all own parts.
     fn own_places(&self, subset: Subset) -> Range<usize> {
         span(&self.own_parts(subset))
     }
 
-    /// Walks events, given by their places in a subset and their numbers, and hands what has been walked to `done`.
+    /// Walks events, given by their places in a subset and their numbers, and calls `done` with full lanes.
     #[inline(always)]
     fn walk(&self, events: impl Iterator<Item = (usize, u32)>, mut done: impl FnMut(&Lanes)) {
         let [nx, _, nz] = self.voxels.grid().size.map(|n| n as isize);
@@ -288,7 +282,7 @@ impl EventLines {
     }
 }
 
-/// The parts of a line between which an event can have been.
+/// Returns the parts of a line between which an event can have been.
 fn within(tof: Option<(&TofKernel, [f64; 2])>, length_mm: f64) -> [f64; 2] {
     tof.map_or([0.0, 1.0], |(kernel, interval)| kernel.reach_mm(interval).map(|l| (0.5 + l / length_mm).clamp(0.0, 1.0)))
 }
@@ -343,7 +337,7 @@ struct EventParts<'a> {
     task: &'a Task,
 }
 
-impl Parts for EventParts<'_> {
+impl BackprojectionParts for EventParts<'_> {
     type Scratch = ();
 
     fn scratch(&self) {}
@@ -372,13 +366,11 @@ impl Parts for EventParts<'_> {
 }
 
 impl EventProjector<Host> for EventLines {
-    /// A share has whole parts of the sum that a deterministic backprojection is, so that its bits do not depend on the number of members.
-    fn for_team(mut self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<Host>, OperatorError> {
-        self.sharing = Sharing::with(team.clone(), &self.voxels);
-        let lines = Arc::new(*self);
-        let (all, among) = (lines.space().clone(), Arc::clone(&lines));
-        let own = move |subset| vec![among.own_places(subset)];
-        Ok((Boxed(Box::new(Boxed(lines))), Box::new(AmongAll { all, own })))
+    /// A shard has whole parts of the sum of a deterministic backprojection: its bits do not depend on the number of members.
+    fn for_group(mut self: Box<Self>, group: &PeerGroup) -> Result<ShardOperator<Host>, OperatorError> {
+        self.group_sum = GroupSum::with(group.clone(), &self.voxels);
+        let all = self.space().clone();
+        Ok(shard_of_ranges(*self, all, |own: &Self, subset| vec![own.own_places(subset)], false))
     }
 
     fn voxels(&self) -> &Voxels {
@@ -448,8 +440,8 @@ impl LinearOperator<Host> for EventLines {
             self.own_parts(subset)
         };
         let parts = EventParts { operator: self, events, q, task };
-        backproject(&parts, ranges, &self.private_images, &self.sharing, accumulation, out)?;
-        self.voxels.zero_unseen(out);
+        backproject(&parts, ranges, &self.private_images, &self.group_sum, accumulation, out)?;
+        self.voxels.zero_outside_fov(out);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// The sides of a LOR on a grid.
+    /// Makes the sides of a LOR on a grid.
     pub fn new(grid: &Grid, lor: &TransaxialLor) -> Self {
         let voxel = |point: [f64; 2], a: usize| (point[a] - grid.origin_mm[a]) / grid.voxel_mm[a] + 0.5;
         let u0 = [voxel(lor.start, 0), voxel(lor.start, 1)];
@@ -22,12 +22,12 @@ impl Sides {
         Self { rows: std::array::from_fn(|a| perpendicular_rows(u0[a], u1[a])), u0, u1 }
     }
 
-    /// Number of paths that the LOR splits into, each with an equal share.
+    /// Returns the number of paths that the LOR splits into, each with an equal share.
     pub fn num_paths(&self) -> usize {
         self.rows.iter().flatten().map(|(_, n)| *n).product()
     }
 
-    /// The row that path number `path` stays in along an axis.
+    /// Returns the row that path number `path` stays in along an axis.
     fn fixed(&self, axis: usize, path: usize) -> Option<isize> {
         // A LOR runs along one axis at most, so the path number chooses the side there.
         self.rows[axis].map(|(rows, _)| rows[path])
@@ -43,7 +43,7 @@ pub struct InPlanePath {
     pub next: [f64; 2],
     /// Distance between crossings along x and along y; 0 along an axis on which none is crossed.
     pub pitch: [f64; 2],
-    /// What a crossing adds to the column.
+    /// Increment of the column at a crossing.
     pub stride: [isize; 2],
     /// Where the path begins on the LOR, mm from the LOR's start.
     pub start_mm: f64,

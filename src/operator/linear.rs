@@ -1,14 +1,13 @@
 //! A linear operator between images and data, by subsets.
 
-use std::ops::{Deref, Range};
+use std::ops::Range;
 
-use super::event_space::EventSpace;
-use super::{DataSpace, Misfit, OperatorLimit, Subset, Views};
-use crate::algebra::{Backend, BackendError, Data, Image, PeerGroup, Voxels};
+use super::{Misfit, OperatorLimit, Subset};
+use crate::algebra::{Backend, BackendError, Data, Image};
 use crate::coded::coded;
 use crate::task::{Stopped, Task};
 
-/// How the backprojection adds to the image when several threads meet in a voxel.
+/// Accumulation of a backprojection when several threads meet in a voxel.
 ///
 /// A menu shows the variants in this order; the command line and files have their names.
 ///
@@ -44,9 +43,10 @@ pub enum Accumulation {
     NonAtomic,
     /// Every addition arrives in a fixed order: the same bits on every run and for any number of threads.
     Deterministic,
-    /// A stored matrix in a second order, so that each function gathers its own sum (Cabello et al. 2012, section 3.1).
+    /// A second order of the system matrix, in which each function gathers its sum (Cabello et al. 2012, section 3.1).
     Reload,
-    /// Lines in random order, atomic additions in the two central slices and others without protection (ibid.): it races a little.
+    /// Lines in random order, atomic additions in the two central slices and others without protection (ibid.): it races a
+    /// little.
     RandomCentralAtomic,
 }
 
@@ -54,7 +54,7 @@ impl Accumulation {
     /// The ways that projectors along lines know.
     pub const OF_LINES: &'static [Accumulation] = &[Accumulation::Atomic, Accumulation::NonAtomic, Accumulation::Deterministic];
 
-    /// The ways that stored matrices know.
+    /// Accumulations of system matrices.
     pub const OF_MATRICES: &'static [Accumulation] = &[
         Accumulation::Deterministic,
         Accumulation::Atomic,
@@ -63,12 +63,12 @@ impl Accumulation {
         Accumulation::RandomCentralAtomic,
     ];
 
-    /// Whether additions may be lost.
+    /// Returns true if additions may be lost.
     pub fn has_race(self) -> bool {
         matches!(self, Accumulation::NonAtomic | Accumulation::RandomCentralAtomic)
     }
 
-    /// Its name on the command line and in files.
+    /// Returns its name on the command line and in files.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -110,7 +110,7 @@ pub enum OperatorError {
 
 coded!(OperatorError, Stopped, Backend);
 
-/// What was measured of the data of a subset.
+/// Measured data of a subset.
 pub struct Measured<'a, B: Backend> {
     /// All data.
     pub values: &'a B::Array<Data>,
@@ -165,94 +165,9 @@ pub trait LinearOperator<B: Backend>: Send {
         task: &Task,
     ) -> Result<(), OperatorError>;
 
-    /// The ways in which `adjoint` can add.
+    /// Returns the ways in which `adjoint` can add.
     fn accumulations(&self) -> &'static [Accumulation];
 
-    /// Bytes that one call needs beside its arguments, for the estimate before a run.
+    /// Returns the bytes of one call without its arguments, for the forecast of a run.
     fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64;
-}
-
-/// An operator for the share of a member of a team, and its data.
-pub type OwnShare<B> = (AnyOperator<B>, Box<dyn DataSpace>);
-
-/// Whatever operator it is.
-pub type AnyOperator<B> = Boxed<Box<dyn LinearOperator<B>>>;
-
-/// A projector between voxels and the views of a scan.
-pub trait ViewProjector<B: Backend>: LinearOperator<B> {
-    /// The same for the share of a member of a team: it projects onto its own part of each subset, and its backprojection is that of
-    /// all members together.
-    ///
-    /// # Errors
-    /// It cannot be shared.
-    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<B>, OperatorError>;
-
-    /// Its images.
-    fn voxels(&self) -> &Voxels;
-
-    /// Its data.
-    fn views(&self) -> &Views;
-}
-
-/// A projector between voxels and single events.
-pub trait EventProjector<B: Backend>: LinearOperator<B> {
-    /// Returns the same for the share of a member of a team ([`ViewProjector::for_team`]).
-    ///
-    /// # Errors
-    /// It cannot be shared.
-    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<B>, OperatorError>;
-
-    /// Returns its images.
-    fn voxels(&self) -> &Voxels;
-
-    /// Returns the events of all members.
-    fn space(&self) -> &EventSpace;
-}
-
-/// An operator behind a pointer of some kind.
-pub struct Boxed<P>(pub P);
-
-impl<B: Backend, P: Deref<Target: LinearOperator<B>> + Send> LinearOperator<B> for Boxed<P> {
-    fn apply(
-        &self,
-        backend: &mut B,
-        subset: Subset,
-        x: &B::Array<Image>,
-        out: &mut B::Array<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.0.apply(backend, subset, x, out, task)
-    }
-
-    fn expect(
-        &self,
-        backend: &mut B,
-        subset: Subset,
-        x: &B::Array<Image>,
-        measured: &Measured<'_, B>,
-        out: &mut B::Array<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.0.expect(backend, subset, x, measured, out, task)
-    }
-
-    fn adjoint(
-        &self,
-        backend: &mut B,
-        subset: Subset,
-        q: &B::Array<Data>,
-        accumulation: Accumulation,
-        out: &mut B::Array<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.0.adjoint(backend, subset, q, accumulation, out, task)
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        self.0.accumulations()
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        self.0.scratch_bytes(subset, accumulation)
-    }
 }

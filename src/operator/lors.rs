@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::accumulate::{ImageSink, Parts, PrivateImages, backproject, is_shared, num_private_images, private_bytes, span};
-use super::of_share::AmongAll;
-use super::sharing::Sharing;
+use super::accumulate::{
+    BackprojectionParts, ImageSink, PrivateImages, backproject, is_shared, num_private_images, private_bytes, span,
+};
+use super::group_sum::GroupSum;
 use super::{
-    Accumulation, Boxed, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, OperatorError, OwnShare, Subset, ViewProjector,
-    Views, check_lengths,
+    Accumulation, LinearOperator, LorRuns, Measured, MirrorSets, Mirrored, OperatorError, ShardOperator, Subset, ViewProjector,
+    Views, check_lengths, shard_of_ranges,
 };
 use crate::algebra::{Data, Host, HostArray, Image, PeerGroup, Shard, Voxels};
 use crate::task::{Stopped, Task};
@@ -19,7 +20,7 @@ use crate::task::{Stopped, Task};
 /// Views that are worth a private image.
 const VIEWS_PER_IMAGE: usize = 5;
 
-/// What was measured of a transaxial LOR.
+/// Measured data of a transaxial LOR.
 #[derive(Clone, Copy)]
 pub(super) struct MeasuredLor<'a> {
     /// Its view and tangential position.
@@ -28,7 +29,7 @@ pub(super) struct MeasuredLor<'a> {
     pub counts: &'a [f32],
 }
 
-/// A projector that knows the transaxial LORs (all planes) of one set.
+/// Projector of the transaxial LORs (all planes) of one set.
 pub(super) trait LorProjector: Send + Sync {
     /// Working memory of a thread.
     type Scratch;
@@ -40,13 +41,13 @@ pub(super) trait LorProjector: Send + Sync {
 
     fn views(&self) -> &Views;
 
-    /// What is kept from one call to the next.
-    fn kept(&self) -> &ProjectorCache;
+    /// Returns its memory between calls.
+    fn cache(&self) -> &ProjectorCache;
 
     /// The same, to be changed.
-    fn kept_mut(&mut self) -> &mut ProjectorCache;
+    fn cache_mut(&mut self) -> &mut ProjectorCache;
 
-    /// The LORs of these views, in the sets that it takes at a time.
+    /// Returns the LORs of these views, in the sets that it takes at a time.
     fn mirror_sets(&self, views: &[usize]) -> MirrorSets;
 
     /// New working memory.
@@ -55,7 +56,7 @@ pub(super) trait LorProjector: Send + Sync {
     /// `bins` = A x for each LOR of a set, whose first is (view, tangential position) `first`.
     fn project_set(&self, first: [usize; 2], set: &[Mirrored], x: &[f32], bins: &mut [&mut [f32]], scratch: &mut Self::Scratch);
 
-    /// The same for what was measured of each LOR ([`LinearOperator::expect`]).
+    /// Does the same with the measured data of each LOR ([`LinearOperator::expect`]).
     fn expect_set(
         &self,
         first: [usize; 2],
@@ -72,26 +73,26 @@ pub(super) trait LorProjector: Send + Sync {
     fn add_set<S: ImageSink>(&self, first: [usize; 2], set: &[Mirrored], q: &[f32], image: &mut S, scratch: &mut Self::Scratch);
 }
 
-/// What a projector keeps from one call to the next.
+/// Memory of a projector between calls.
 #[derive(Debug, Default)]
 pub(super) struct ProjectorCache {
     /// Images that backprojections work in.
     pub private_images: PrivateImages,
-    /// With whom the LORs are shared.
-    pub sharing: Sharing,
+    /// Sum over the members that divide the LORs.
+    pub group_sum: GroupSum,
     /// By number and count of the subset.
     sets: Mutex<HashMap<[usize; 2], Arc<LorSets>>>,
 }
 
 impl ProjectorCache {
-    /// The sets of a subset, made when first needed.
+    /// Returns the sets of a subset, made on first use.
     fn sets<P: LorProjector>(&self, projector: &P, subset: Subset) -> Arc<LorSets> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             let views: Vec<usize> = projector.views().of(subset).collect();
             let mirrored = projector.mirror_sets(&views);
             let (num_tangential, image_len) = (projector.views().num_tangential(), projector.voxels().len());
-            Arc::new(LorSets::new(mirrored, views, num_tangential, image_len, self.sharing.team.shard()))
+            Arc::new(LorSets::new(mirrored, views, num_tangential, image_len, self.group_sum.group.shard()))
         };
         Arc::clone(sets.entry([subset.index, subset.count]).or_insert_with(new))
     }
@@ -104,32 +105,33 @@ pub(super) struct LorSets {
     /// The views of the subset.
     views: Vec<usize>,
     num_tangential: usize,
-    /// What a deterministic backprojection adds to one image after the other, whoever does it: sets as they follow each other.
+    /// This member's parts of a deterministic backprojection, as ranges of sets. For any number of members the parts are the
+    /// same.
     own_parts: Vec<Range<usize>>,
     /// The LORs of these, in their order in the subset.
     own_lors: LorRuns,
 }
 
 impl LorSets {
-    /// Those that a member of a team projects.
-    fn new(mirrored: MirrorSets, views: Vec<usize>, num_tangential: usize, image_len: usize, share: Shard) -> Self {
+    /// Those that a member of a group projects.
+    fn new(mirrored: MirrorSets, views: Vec<usize>, num_tangential: usize, image_len: usize, shard: Shard) -> Self {
         let num_views = views.len();
         let whole = 0..mirrored.len();
         let own_lors = mirrored.runs(0..0);
         let mut new = Self { mirrored, views, num_tangential, own_parts: Vec::new(), own_lors };
         let num_images = num_private_images(num_views.div_ceil(VIEWS_PER_IMAGE), image_len);
         let mut parts = new.pieces(whole, num_views.div_ceil(num_images));
-        new.own_parts = parts.drain(share.of(parts.len())).collect();
+        new.own_parts = parts.drain(shard.of(parts.len())).collect();
         new.own_lors = new.mirrored.runs(new.own_sets());
         new
     }
 
-    /// The sets of the own parts.
+    /// Returns the sets of the own parts.
     fn own_sets(&self) -> Range<usize> {
         span(&self.own_parts)
     }
 
-    /// A set, and the view and tangential position of its first LOR.
+    /// Returns a set, and the view and tangential position of its first LOR.
     fn set(&self, index: usize) -> ([usize; 2], &[Mirrored]) {
         let set = self.mirrored.set(index);
         (self.place(set[0].lor), set)
@@ -140,7 +142,7 @@ impl LorSets {
         [self.views[lor / self.num_tangential], lor % self.num_tangential]
     }
 
-    /// Sets, as they follow each other, in pieces of as many LORs as so many views have, give or take a set.
+    /// Divides contiguous sets into pieces of about as many LORs as `num_views` views have.
     fn pieces(&self, sets: Range<usize>, num_views: usize) -> Vec<Range<usize>> {
         let lors_per_piece = (num_views * self.num_tangential).max(1);
         let mut pieces = Vec::new();
@@ -155,7 +157,7 @@ impl LorSets {
         pieces
     }
 
-    /// The bins of each LOR, set by set.
+    /// Returns the bins of each LOR, set by set.
     fn split<'a>(&self, bins: &'a mut [f32], num_planes: usize) -> Vec<Vec<&'a mut [f32]>> {
         let mut of_lors: Vec<&mut [f32]> = bins.chunks_exact_mut(num_planes).collect();
         let of_set = |index| self.mirrored.set(index).iter().map(|member| std::mem::take(&mut of_lors[member.lor])).collect();
@@ -171,7 +173,7 @@ struct LorParts<'a, P> {
     task: &'a Task,
 }
 
-impl<P: LorProjector> Parts for LorParts<'_, P> {
+impl<P: LorProjector> BackprojectionParts for LorParts<'_, P> {
     type Scratch = P::Scratch;
 
     fn scratch(&self) -> P::Scratch {
@@ -199,7 +201,7 @@ fn for_each_set<P: LorProjector>(
 ) -> Result<(), OperatorError> {
     let space = projector.views();
     check_lengths([x.len(), projector.voxels().len()], [out.len(), space.len(subset)])?;
-    let sets = projector.kept().sets(projector, subset);
+    let sets = projector.cache().sets(projector, subset);
     let bins = sets.split(&mut out.values_mut()[..space.len(subset)], space.num_planes());
     let own = sets.own_sets();
     let bins = bins.into_par_iter().enumerate().skip(own.start).take(own.len());
@@ -235,7 +237,7 @@ impl<P: LorProjector> LinearOperator<Host> for P {
         out: &mut HostArray<Data>,
         task: &Task,
     ) -> Result<(), OperatorError> {
-        let (num_planes, sets) = (self.views().num_planes(), self.kept().sets(self, subset));
+        let (num_planes, sets) = (self.views().num_planes(), self.cache().sets(self, subset));
         // A piece holds whole LORs.
         let of_lor = |lor: usize| {
             let bin = lor * num_planes;
@@ -258,13 +260,13 @@ impl<P: LorProjector> LinearOperator<Host> for P {
         task: &Task,
     ) -> Result<(), OperatorError> {
         check_lengths([out.len(), self.voxels().len()], [q.len(), self.views().len(subset)])?;
-        let sets = self.kept().sets(self, subset);
+        let sets = self.cache().sets(self, subset);
         let out = out.values_mut();
         let ranges = if is_shared(accumulation) { sets.pieces(sets.own_sets(), 1) } else { sets.own_parts.clone() };
         let parts = LorParts { projector: self, sets: &sets, q, task };
-        let ProjectorCache { private_images, sharing, .. } = self.kept();
-        backproject(&parts, ranges, private_images, sharing, accumulation, out)?;
-        self.voxels().zero_unseen(out);
+        let ProjectorCache { private_images, group_sum, .. } = self.cache();
+        backproject(&parts, ranges, private_images, group_sum, accumulation, out)?;
+        self.voxels().zero_outside_fov(out);
         Ok(())
     }
 
@@ -279,15 +281,11 @@ impl<P: LorProjector> LinearOperator<Host> for P {
 
 impl<P: LorProjector + 'static> ViewProjector<Host> for P {
     /// Whole parts of the sum that a deterministic backprojection is: its bits do not depend on how many members there are.
-    fn for_team(mut self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<Host>, OperatorError> {
-        self.kept_mut().sharing = Sharing::with(team.clone(), self.voxels());
-        let projector = Arc::new(*self);
-        let (all, among) = (projector.views().clone(), Arc::clone(&projector));
-        let own = move |subset| {
-            let (num_planes, sets) = (among.views().num_planes(), among.kept().sets(&*among, subset));
-            sets.own_lors.runs().iter().map(|lors| lors.start * num_planes..lors.end * num_planes).collect()
-        };
-        Ok((Boxed(Box::new(Boxed(projector))), Box::new(AmongAll { all, own })))
+    fn for_group(mut self: Box<Self>, group: &PeerGroup) -> Result<ShardOperator<Host>, OperatorError> {
+        self.cache_mut().group_sum = GroupSum::with(group.clone(), self.voxels());
+        let all = self.views().clone();
+        let bins = |own: &Self, subset| own.cache().sets(own, subset).own_lors.bins(own.views().num_planes());
+        Ok(shard_of_ranges(*self, all, bins, false))
     }
 
     fn voxels(&self) -> &Voxels {

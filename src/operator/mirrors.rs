@@ -15,20 +15,20 @@ use crate::scanner::ScanGeometry;
 
 /// Most LORs of a set.
 pub const MAX_MIRRORED: usize = 8;
-/// How far grids and the directions of views may be from being images of each other, in voxels and radians: rounding.
+/// Tolerance of grids and directions of views that are images of each other, in voxels and radians: rounding.
 const TOLERANCE: f64 = 1e-10;
 
 /// A symmetry of the plane about the scanner's axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mirror {
-    /// Whether x and y are exchanged, before either is turned round.
+    /// True if x and y are exchanged, before either changes its sign.
     swaps: bool,
-    /// Whether x and y are turned round.
+    /// True for each of x and y that changes its sign.
     flips: [bool; 2],
 }
 
 impl Mirror {
-    /// All eight; the first one leaves everything where it is.
+    /// Returns all eight; the first one leaves everything where it is.
     fn all() -> impl Iterator<Item = Self> {
         (0..MAX_MIRRORED).map(|bits| Self { swaps: bits & 4 != 0, flips: [bits & 1 != 0, bits & 2 != 0] })
     }
@@ -39,7 +39,7 @@ impl Mirror {
         [if self.flips[0] { -a } else { a }, if self.flips[1] { -b } else { b }]
     }
 
-    /// Whether its determinant is −1.
+    /// Returns true if its determinant is −1.
     fn turns_round(self) -> bool {
         self.swaps ^ self.flips[0] ^ self.flips[1]
     }
@@ -49,12 +49,12 @@ impl Mirror {
         let strides = [1, nx as isize];
         let last = [nx as isize - 1, (ny as isize - 1) * strides[1]];
         let first = (0..2).filter(|&a| self.flips[a]).map(|a| last[a]).sum();
-        // What one voxel along x adds: the sign of the axis that x becomes, and its stride.
+        // Increment of one voxel along x: the sign of the axis that x becomes, and its stride.
         let signed: [isize; 2] = std::array::from_fn(|a| if self.flips[a] { -strides[a] } else { strides[a] });
         MirroredColumns { first, strides: if self.swaps { [signed[1], signed[0]] } else { signed } }
     }
 
-    /// Whether a grid and the voxels that are seen of it are their own image.
+    /// Returns true if a grid and its field of view are their own image.
     fn keeps(self, grid: &Grid, fov: &FieldOfView) -> bool {
         let ([nx, ny, _], [dx, dy, _]) = (grid.size, grid.voxel_mm);
         if self.swaps && (nx != ny || dx != dy) {
@@ -78,12 +78,12 @@ impl Mirror {
 pub struct MirroredColumns {
     /// The image of (0, 0).
     pub first: isize,
-    /// What one more along x, and along y, adds.
+    /// Increments of a step along x, and along y.
     pub strides: [isize; 2],
 }
 
 impl MirroredColumns {
-    /// The image of the column (x, y).
+    /// Returns the image of the column (x, y).
     pub fn column(&self, [x, y]: [usize; 2]) -> usize {
         (self.first + x as isize * self.strides[0] + y as isize * self.strides[1]) as usize
     }
@@ -94,9 +94,9 @@ impl MirroredColumns {
 pub struct Mirrored {
     /// Its number among the LORs of the views: view by view, tangential position by tangential position.
     pub lor: usize,
-    /// What the first one becomes it by.
+    /// Mirror that maps the first LOR to this one.
     pub mirror: Mirror,
-    /// Whether the image runs from this LOR's end to its start.
+    /// True if the image runs from this LOR's end to its start.
     pub is_reversed: bool,
 }
 
@@ -109,7 +109,7 @@ pub struct MirrorSets {
 }
 
 impl MirrorSets {
-    /// The LORs of these views in sets.
+    /// Makes the LORs of these views in sets.
     pub fn new(geometry: &ScanGeometry, grid: &Grid, fov: &FieldOfView, views: &[usize]) -> Self {
         let num_tangential = geometry.num_tangential;
         let mirrors: Vec<Mirror> = Mirror::all().filter(|mirror| mirror.keeps(grid, fov)).collect();
@@ -137,7 +137,7 @@ impl MirrorSets {
                 for &(mirror, k, ViewImage { is_opposite, is_reversed, .. }) in images {
                     let position = if is_opposite { opposite[tangential_pos] } else { Some(tangential_pos) };
                     let Some(lor) = position.map(|position| k * num_tangential + position) else { continue };
-                    // A LOR that is its own image is there already.
+                    // A LOR that is its own image is already in the set.
                     if !std::mem::replace(&mut is_taken[lor], true) {
                         members.push(Mirrored { lor, mirror, is_reversed });
                     }
@@ -154,37 +154,37 @@ impl MirrorSets {
         Self { members: (0..num_lors).map(alone).collect(), ends: (1..=num_lors).collect() }
     }
 
-    /// Number of sets.
+    /// Returns the number of sets.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no LOR.
+    /// Returns true without LORs.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// A set, with the LOR first that the others are images of; together the sets hold every LOR once.
+    /// Returns a set, with the LOR first that the others are images of; together the sets hold every LOR once.
     pub fn set(&self, index: usize) -> &[Mirrored] {
         let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.members[begin..self.ends[index]]
     }
 
     /// LORs of the largest set.
-    pub fn most(&self) -> usize {
+    pub fn max_len(&self) -> usize {
         (0..self.len()).map(|index| self.set(index).len()).max().unwrap_or(0)
     }
 }
 
 impl MirrorSets {
-    /// The sets of a member of a team: whole ones, since what a LOR gives hangs in the last digits on the first of its set. Shares have as
-    /// many LORs as each other, give or take a set.
-    pub fn of_share(&self, Shard { index, count }: Shard) -> Range<usize> {
+    /// Returns the sets of a member of a group: whole ones, since the last digits of a LOR's data depend on the first of its set.
+    /// Shards have equal numbers of LORs up to a set.
+    pub fn of_shard(&self, Shard { index, count }: Shard) -> Range<usize> {
         let num_lors = self.members.len();
-        // Sets begin with so many LORs before them.
-        let first = |share: usize| {
+        // LORs before each set.
+        let first = |shard: usize| {
             let before = |set: usize| set.checked_sub(1).map_or(0, |set| self.ends[set]);
-            (0..self.len()).find(|&set| before(set) * count >= share * num_lors).unwrap_or(self.len())
+            (0..self.len()).find(|&set| before(set) * count >= shard * num_lors).unwrap_or(self.len())
         };
         first(index)..first(index + 1)
     }
@@ -208,17 +208,17 @@ pub struct LorRuns {
 }
 
 impl LorRuns {
-    /// Their numbers, in runs.
-    pub fn runs(&self) -> &[Range<usize>] {
-        &self.runs
+    /// Returns the ranges of their bins in the data of the subset.
+    pub fn bins(&self, num_planes: usize) -> Vec<Range<usize>> {
+        self.runs.iter().map(|lors| lors.start * num_planes..lors.end * num_planes).collect()
     }
 
-    /// How many there are.
+    /// Returns the number of LORs.
     pub fn num_lors(&self) -> usize {
         self.runs.iter().map(Range::len).sum()
     }
 
-    /// Where one of them stands among them.
+    /// Returns the index of a LOR among them.
     pub fn place(&self, lor: usize) -> usize {
         let run = self.runs.partition_point(|run| run.end <= lor);
         self.before.get(run).map_or(0, |before| before + lor - self.runs[run].start)
@@ -250,7 +250,7 @@ struct ViewImage {
 }
 
 impl ViewImage {
-    /// The image of a view's lines at a tangential position; `None` where the scan has no such view.
+    /// Returns the image of a view's lines at a tangential position; `None` where the scan has no such view.
     ///
     /// The LOR (φ, s) runs along −(−sin φ, cos φ) at the distance s along (cos φ, sin φ). A mirror M takes the latter to
     /// (cos φ′, sin φ′), and the former to its counterpart at φ′ times det M. Where φ′ is the angle of no view, φ′ − π may be,
@@ -271,7 +271,7 @@ impl ViewImage {
     }
 }
 
-/// The tangential position on the other side of the axis, if there is one.
+/// Returns the tangential position on the other side of the axis, if there is one.
 fn opposite(geometry: &ScanGeometry, tangential_pos: usize) -> Option<usize> {
     let other = (2 * (geometry.num_tangential / 2)).checked_sub(tangential_pos).filter(|t| *t < geometry.num_tangential)?;
     (geometry.s_mm(other) == -geometry.s_mm(tangential_pos)).then_some(other)
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
     use crate::scanner::{Cylinder, find};
 
-    /// A scanner's sampling; "pairs" = that of the small one's detectors.
+    /// Returns a scanner's sampling; "pairs" = that of the small one's detectors.
     fn geometry_of(scanner: &str) -> ScanGeometry {
         match scanner {
             "pairs" => Cylinder::of(&find("small").unwrap().geometry).geometry("pairs", 61, 7, 1, 60.0).unwrap(),
@@ -342,13 +342,13 @@ mod tests {
             let mut next = 0;
             let mut lors = Vec::new();
             for index in 0..count {
-                let own = sets.of_share(Shard { index, count });
+                let own = sets.of_shard(Shard { index, count });
                 assert_eq!(own.start, next);
                 next = own.end;
                 let runs = sets.runs(own.clone());
                 let equal = geometry.num_transaxial() as f64 / count as f64;
                 assert!((runs.num_lors() as f64 - equal).abs() <= MAX_MIRRORED as f64);
-                let found: Vec<usize> = runs.runs().iter().flat_map(Clone::clone).collect();
+                let found: Vec<usize> = runs.runs.iter().flat_map(Clone::clone).collect();
                 assert!(found.iter().enumerate().all(|(place, lor)| runs.place(*lor) == place));
                 lors.extend(found);
             }
@@ -376,17 +376,17 @@ mod tests {
 
     #[test]
     fn sets_are_as_large_as_the_symmetry_allows() {
-        let most = |grid: &Grid, views: &[usize]| sets_of("discovery-ste", grid, views).1.most();
+        let max_len = |grid: &Grid, views: &[usize]| sets_of("discovery-ste", grid, views).1.max_len();
         let all: Vec<usize> = (0..280).collect();
         let small = Grid::centred([32, 32, 3], [20.0, 20.0, 3.0]).unwrap();
-        assert_eq!(most(&small, &all), 8);
+        assert_eq!(max_len(&small, &all), 8);
         // A subset of 14 has the views a quarter turn apart, but not their reflections.
-        assert_eq!(most(&small, &(1..280).step_by(14).collect::<Vec<_>>()), 4);
+        assert_eq!(max_len(&small, &(1..280).step_by(14).collect::<Vec<_>>()), 4);
         let oblong = Grid::centred([32, 30, 3], [20.0, 20.0, 3.0]).unwrap();
-        assert_eq!(most(&oblong, &all), 4);
+        assert_eq!(max_len(&oblong, &all), 4);
         let [x, y, z] = small.origin_mm;
         let beside = Grid { origin_mm: [x + 1.0, y, z], ..small };
-        assert_eq!(most(&beside, &all), 1);
+        assert_eq!(max_len(&beside, &all), 1);
         let (geometry, sets) = sets_of("discovery-ste", &square(16), &all);
         let mean = geometry.num_transaxial() as f64 / sets.len() as f64;
         assert!(mean > 7.8, "{mean}");

@@ -1,49 +1,47 @@
 //! Operators: from the coefficients of an image to data and back.
 //!
-//! [`LinearOperator`] is A and Aᵀ; a [`DataSpace`] says what the data are and which of them belong to a subset. Operators compose:
-//! [`Composed`] is A G with a map G from images to images.
-//! The CPU code is the definition of every operator: `siddon` is the plain one, a line at a time; `axial_runs` is the
-//! fast one, equal to it up to rounding. `tubes` has both for tubes of response, `events` for lists of events; `stored_matrix` takes a matrix as it is.
+//! [`LinearOperator`] is A and Aᵀ; a [`DataSpace`] is its data and their subsets. The CPU code is the definition of every
+//! operator: `siddon` is the plain one, a line at a time; `axial_runs` is the fast one, equal to it up to rounding. `tubes` has
+//! both for tubes of response, `events` for list-mode data; `stored_matrix` is a system matrix.
 
 mod accumulate;
 mod axial_runs;
 mod chunk;
-mod composed;
 mod data_space;
 mod event_path;
 mod event_space;
 mod events;
+mod group_sum;
 mod in_plane;
 mod linear;
 mod lors;
 mod mirrors;
-mod of_share;
 mod planes;
 mod problem;
-mod sharing;
+mod projector;
+mod shard;
 mod siddon;
 mod stored_matrix;
 mod tof;
 mod tubes;
 
 pub use axial_runs::{AxialRuns, AxialTable, Family, Group, Layout};
-pub use composed::{Composed, ImageMap};
 pub(crate) use data_space::one_after_the_other;
 pub use data_space::{BinOrder, DataSpace, Subset, Views};
 pub use event_path::END_MARGIN;
-pub use event_space::{EventOrder, EventSpace, EventSplit};
-pub use events::{EventLines, EventRays, EventSubsets};
+pub use event_space::{EventOrder, EventSpace};
+pub use events::{EventLines, EventRays};
 pub use in_plane::{InPlanePath, Sides};
-pub use linear::{
-    Accumulation, AnyOperator, Boxed, EventProjector, LinearOperator, Measured, OperatorError, OwnShare, ViewProjector,
-};
+pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
-pub use of_share::OfShare;
 pub use planes::{
     FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
     backproject_plain, grid_about_zero,
 };
 pub use problem::{Misfit, OperatorLimit, STORED_SYMMETRIES};
+pub use projector::{EventProjector, ViewProjector};
+pub(crate) use shard::shard_of_ranges;
+pub use shard::{AnyOperator, Boxed, ShardData, ShardOperator};
 pub use siddon::Siddon;
 pub use stored_matrix::{CrystalPairs, MatrixColumns, MatrixOrder, Residence, StoredMatrix, check_symmetries};
 pub use tof::{REACH_SIGMAS, TofKernel, TofTerms};

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::data::MichelogramError;
 
-/// Numbers of symmetries that stored matrices are used with: all of a ring of 18 modules, and those of squares.
+/// Numbers of symmetries of system matrices: all of a ring of 18 modules, and those of squares.
 pub const STORED_SYMMETRIES: [usize; 2] = [72, 8];
 
 /// Why a projector does not fit a geometry or an image.

@@ -1,9 +1,9 @@
 //! The projector one LOR at a time: the definition of the geometric system matrix on the CPU.
 //!
-//! a_ij is the length in mm of LOR i inside voxel j (Siddon 1985, Med Phys 12:252), walked incrementally (Jacobs et al.
-//! 1998, J Comput Inf Technol 6:89), as in Belzunce et al. 2012, section 1.1.1. With u(α) = u₀ + α Δu the voxel
-//! coordinates along the line, the next crossing of each axis is kept, the nearest one taken, and moved on by 1/|Δu|.
-//! A line that runs in a voxel face gives half of its length to each neighbour. Several lines per bin are averaged.
+//! a_ij is the length in mm of LOR i inside voxel j (Siddon 1985, Med Phys 12:252), walked incrementally (Jacobs et al. 1998, J
+//! Comput Inf Technol 6:89), as in Belzunce et al. 2012, section 1.1.1. With u(α) = u₀ + α Δu the voxel coordinates along the
+//! line, the next crossing of each axis is stored, the nearest one taken, and moved by 1/|Δu|. A line that runs in a voxel face
+//! gives half of its length to each neighbour. Several rays per LOR are averaged.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ pub struct Siddon {
     /// For each axial ray of a bin, all planes.
     planes: Vec<Vec<Plane>>,
     num_tangential_rays: usize,
-    kept: ProjectorCache,
+    cache: ProjectorCache,
 }
 
 impl Siddon {
-    /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial.
+    /// Makes the projector between a grid and a scan; `rays` = rays per LOR, tangential and axial.
     pub fn new(geometry: Arc<ScanGeometry>, grid: Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Self {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let (voxels, views) = (Voxels::new(grid, fov), Views::in_place(&geometry));
         let planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
-        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), kept: ProjectorCache::default() }
+        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), cache: ProjectorCache::default() }
     }
 
     /// Calls `visit(voxel index, length in mm)` for each voxel that a line crosses.
@@ -40,7 +40,7 @@ impl Siddon {
         walk_parts(&self.voxels, line, |voxel, [from, to], share| visit(voxel, share * length_mm * (to - from)));
     }
 
-    /// All lines of a bin with their weight.
+    /// Returns all lines of a bin with their weight.
     fn rays(&self, view: usize, tangential_pos: usize, plane: usize) -> impl Iterator<Item = (Line, f64)> + '_ {
         let weight = 1.0 / (self.num_tangential_rays * self.planes.len()) as f64;
         (0..self.num_tangential_rays).flat_map(move |ray| {
@@ -50,8 +50,8 @@ impl Siddon {
     }
 }
 
-/// Calls `visit(voxel index, [from, to], share)` for each voxel of a `[z, y, x]` image that a line crosses, between these parts of
-/// the line's length; of a line in voxel faces each voxel has a share.
+/// Calls `visit(voxel index, [from, to], share)` for each voxel of a `[z, y, x]` image that a line crosses, between these parts
+/// of the line's length; of a line in voxel faces each voxel has a share.
 #[inline(always)]
 pub(super) fn walk_parts(voxels: &Voxels, line: &Line, mut visit: impl FnMut(usize, [f64; 2], f64)) {
     let size = voxels.grid().size.map(|n| n as isize);
@@ -88,11 +88,11 @@ pub(super) struct Start {
     pub next: [f64; 3],
     /// From each face to the next one.
     pub pitch: [f64; 3],
-    /// What a crossing adds to the index.
+    /// Increment of the index at a crossing.
     pub stride: [isize; 3],
     /// The first voxel.
     pub index: isize,
-    /// Of the line's length.
+    /// Part of the line's length.
     pub share: f64,
 }
 
@@ -127,7 +127,7 @@ pub(super) fn starts(voxels: &Voxels, strides: [isize; 3], line: &Line, within: 
     }
 }
 
-/// The walk itself: rows given in `fixed` stay, along the other axes the line crosses voxel faces.
+/// Returns the walk itself: rows given in `fixed` stay, along the other axes the line crosses voxel faces.
 #[inline(always)]
 fn start_between(
     grid: &Grid,
@@ -189,12 +189,12 @@ impl LorProjector for Siddon {
         &self.views
     }
 
-    fn kept(&self) -> &ProjectorCache {
-        &self.kept
+    fn cache(&self) -> &ProjectorCache {
+        &self.cache
     }
 
-    fn kept_mut(&mut self) -> &mut ProjectorCache {
-        &mut self.kept
+    fn cache_mut(&mut self) -> &mut ProjectorCache {
+        &mut self.cache
     }
 
     fn mirror_sets(&self, views: &[usize]) -> MirrorSets {

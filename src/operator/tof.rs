@@ -1,7 +1,7 @@
-//! Where on its line an event happened, as far as its time of flight tells: a Gaussian about the measured d, cut off where it is
-//! nearly nothing and divided by what is left, so that it sums to 1.
+//! Distribution of an event on its line by its time of flight: a Gaussian about the measured d, truncated where it is nearly
+//! nothing and normalised to the sum 1.
 //!
-//! With Φ the cumulative Gaussian between ±[`REACH_SIGMAS`] σ, an event whose d lies between a and b weighs what is at l (mm from
+//! With Φ the cumulative Gaussian between ±[`REACH_SIGMAS`] σ, an event whose d lies between a and b weighs a point l (mm from
 //! the line's middle towards the second crystal, as d is) by (Φ((b − l)/σ) − Φ((a − l)/σ)) / (b − a), 1/mm; without width by the
 //! density itself.
 
@@ -25,14 +25,14 @@ pub struct TofKernel {
 
 impl TofKernel {
     /// An interval of less, in σ, counts as its middle: the error is of the size of single precision's in the difference of Φ.
-    pub const LEAST_WIDTH: f64 = 0.01;
+    pub const MIN_WIDTH: f64 = 0.01;
 
-    /// Of a full width at half maximum, mm.
+    /// Makes the kernel of a full width at half maximum, mm.
     pub fn new(fwhm_mm: f64) -> Self {
         Self { sigma_mm: SIGMA_PER_FWHM * fwhm_mm, reach: REACH_SIGMAS }
     }
 
-    /// The same up to so many σ; only [`TofKernel::weight`] is made for others than [`REACH_SIGMAS`].
+    /// Truncates it at `reach` σ; only [`TofKernel::weight`] supports others than [`REACH_SIGMAS`].
     pub fn with_reach(self, reach: f64) -> Self {
         Self { reach, ..self }
     }
@@ -42,13 +42,13 @@ impl TofKernel {
         self.sigma_mm
     }
 
-    /// The l, mm, from which an event with d in this interval can come.
+    /// Returns the l, mm, from which an event with d in this interval can come.
     pub fn reach_mm(&self, [low, high]: [f64; 2]) -> [f64; 2] {
         let reach_mm = self.reach * self.sigma_mm;
         [low - reach_mm, high + reach_mm]
     }
 
-    /// How much what is at `l` weighs for an event with d in this interval, 1/mm.
+    /// Returns the weight of the point `l` for an event with d in this interval, 1/mm.
     pub fn weight(&self, [low, high]: [f64; 2], l: f64) -> f64 {
         let t = |d: f64| (d - l) / self.sigma_mm;
         if high > low {
@@ -60,21 +60,21 @@ impl TofKernel {
         }
     }
 
-    /// Part of a Gaussian that is kept.
-    fn kept(&self) -> f64 {
+    /// Returns the part of a Gaussian within the truncation.
+    fn normalisation(&self) -> f64 {
         libm::erf(self.reach / SQRT_2)
     }
 
     /// Φ(t) − ½ within the reach.
     fn cumulative(&self, t: f64) -> f64 {
-        0.5 * libm::erf(t / SQRT_2) / self.kept()
+        0.5 * libm::erf(t / SQRT_2) / self.normalisation()
     }
 
     fn density(&self, t: f64) -> f64 {
-        (-0.5 * t * t).exp() / ((2.0 * PI).sqrt() * self.kept())
+        (-0.5 * t * t).exp() / ((2.0 * PI).sqrt() * self.normalisation())
     }
 
-    /// The kernel in single precision.
+    /// Returns the kernel in single precision.
     pub fn terms(&self) -> TofTerms {
         let t_of = |v: f64| self.reach * (0.5 * (v + 1.0)).max(0.0).sqrt();
         let slope = |v: f64| if t_of(v) > 1e-6 { self.cumulative(t_of(v)) / t_of(v) } else { self.density(0.0) };
@@ -87,11 +87,11 @@ impl TofKernel {
         }
     }
 
-    /// How an event with d in this interval looks from the point `l`, in σ; and what its weights are to be multiplied with. An
-    /// interval that is as good as none has both the same.
-    pub fn seen_from(&self, [low, high]: [f64; 2], l: f64) -> ([f32; 2], f64) {
+    /// Returns the ends of an interval of d relative to the point `l`, in σ, and the factor of its weights. The ends of a
+    /// negligible interval are equal.
+    pub fn in_sigma_from(&self, [low, high]: [f64; 2], l: f64) -> ([f32; 2], f64) {
         let width = high - low;
-        let is_wide = width > Self::LEAST_WIDTH * self.sigma_mm;
+        let is_wide = width > Self::MIN_WIDTH * self.sigma_mm;
         let [low, high] = if is_wide { [low, high] } else { [0.5 * (low + high); 2] };
         ([low, high].map(|d| ((d - l) / self.sigma_mm) as f32), if is_wide { 1.0 / width } else { 1.0 })
     }
@@ -121,7 +121,7 @@ impl TofTerms {
         t * value(&self.cumulative, t * t * self.scale - 1.0)
     }
 
-    /// The density at t, which is within reach, 1/mm.
+    /// Returns the density at t, which is within reach, 1/mm.
     #[inline(always)]
     pub fn density(&self, t: f32) -> f32 {
         value(&self.density, t * t * self.scale - 1.0)
@@ -196,7 +196,7 @@ mod tests {
         let largest = kernel.weight([0.0, 0.0], 0.0);
         for l in (-76..=76).map(f64::from) {
             for interval in [[0.0, 0.0], [0.0, 0.2], [-3.0, 2.0], [-30.0, 30.0], [10.0, 70.0]] {
-                let (seen, factor) = kernel.seen_from(interval, l);
+                let (seen, factor) = kernel.in_sigma_from(interval, l);
                 let fast = if seen[1] > seen[0] {
                     f64::from(terms.cumulative(seen[1]) - terms.cumulative(seen[0])) * factor
                 } else {

@@ -20,7 +20,7 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// A background of `counts` in all, for trues that sum to `trues` over the planes of each transaxial LOR.
+    /// Returns a background of `counts` in all, for trues that sum to `trues` over the planes of each transaxial LOR.
     pub(super) fn new(geometry: &ScanGeometry, trues: &[f64], counts: f64) -> Self {
         let mut scatter: Vec<f64> = trues.chunks(geometry.num_tangential).flat_map(|view| blurred(geometry, view)).collect();
         let length = geometry.axial_length_mm();
@@ -34,13 +34,13 @@ impl Background {
         Self { scatter, axial, randoms: (1.0 - share) * counts / geometry.num_bins() as f64 }
     }
 
-    /// Expected background of a bin.
+    /// Returns the expected background of a bin.
     pub(super) fn expected(&self, transaxial: usize, plane: usize) -> f64 {
         self.scatter[transaxial] * self.axial[plane] + self.randoms
     }
 }
 
-/// A view's tangential profile, blurred over the distances between its bins.
+/// Returns a view's tangential profile, blurred over the distances between its bins.
 fn blurred(geometry: &ScanGeometry, view: &[f64]) -> Vec<f64> {
     let sigma_mm = BLUR_FWHM * geometry.fov_radius_mm / (8.0 * std::f64::consts::LN_2).sqrt();
     let s_mm: Vec<f64> = (0..view.len()).map(|tangential_pos| geometry.s_mm(tangential_pos)).collect();

@@ -1,6 +1,6 @@
 //! The phantoms by name, each made to fit a scanner.
 
-use super::draft::{Draft, PhantomInfo, WATER};
+use super::draft::{Draft, Entry, PhantomInfo, WATER, find_entry};
 use super::object::{Material, Phantom};
 use super::solid::Solid;
 use super::{nema, nema_nu4};
@@ -17,15 +17,17 @@ const BONE: Material = Material { activity: 0.0, mu_per_mm: 0.0172 };
 #[strum(serialize_all = "kebab-case", prefix = "phantom.")]
 pub enum PhantomError {
     /// The name is not in the catalogue.
-    #[error("there is no phantom '{name}'; known are {}", names())]
+    #[error("there is no phantom '{name}'; known are {known}")]
     Unknown {
-        /// What was asked for.
+        /// Requested name.
         name: String,
+        /// Those that there are.
+        known: String,
     },
     /// The name is not in the catalogue of phantoms for rings of crystals.
     #[error("there is no phantom '{name}' for rings of crystals; known are {known}")]
     UnknownOfRings {
-        /// What was asked for.
+        /// Requested name.
         name: String,
         /// Those that there are.
         known: String,
@@ -33,7 +35,7 @@ pub enum PhantomError {
     /// The name is not in the catalogue of EPRI phantoms.
     #[error("there is no EPRI phantom '{name}'; known are {known}")]
     UnknownEpri {
-        /// What was asked for.
+        /// Requested name.
         name: String,
         /// Those that there are.
         known: String,
@@ -42,41 +44,33 @@ pub enum PhantomError {
 
 coded!(PhantomError);
 
-/// A phantom, and how it is made in its usual size for a scanner.
-type Entry = (PhantomInfo, fn(PhantomInfo, &ScanGeometry) -> Draft);
+/// Makes a phantom in its usual size for a scanner.
+type Make = fn(PhantomInfo, &ScanGeometry) -> Draft;
 
-const fn info(name: &'static str, title: &'static str) -> PhantomInfo {
-    PhantomInfo { name, title }
-}
-
-const CATALOGUE: [Entry; 11] = [
-    (info("nema-iq-2001", "NEMA image quality (NU 2-2001: four spheres hot, two cold)"), |info, geometry| {
+const CATALOGUE: [Entry<Make>; 11] = [
+    (PhantomInfo::new("nema-iq-2001", "NEMA image quality (NU 2-2001: four spheres hot, two cold)"), |info, geometry| {
         nema::image_quality(info, geometry, 25.0)
     }),
-    (info("nema-iq-2018", "NEMA image quality (NU 2-2018: six spheres hot)"), |info, geometry| {
+    (PhantomInfo::new("nema-iq-2018", "NEMA image quality (NU 2-2018: six spheres hot)"), |info, geometry| {
         nema::image_quality(info, geometry, f64::INFINITY)
     }),
-    (info("nema-nu4", "NEMA image quality for small animals (NU 4-2008)"), nema_nu4::small_animal),
-    (info("cylinder", "Uniform cylinder"), cylinder),
-    (info("derenzo", "Derenzo (hot rods in six sectors)"), derenzo),
-    (info("points", "Point sources"), points),
-    (info("rods", "Line sources"), rods),
-    (info("brain-like", "Brain-like (ellipsoids)"), brain_like),
-    (info("rat-like", "Rat-like (ellipsoids where a rat has its organs; no anatomical atlas)"), rat_like),
-    (info("line-source", "Line source (on the axis and off it)"), line_source),
-    (info("ellipsoid", "Uniform ellipsoid"), ellipsoid),
+    (PhantomInfo::new("nema-nu4", "NEMA image quality for small animals (NU 4-2008)"), nema_nu4::small_animal),
+    (PhantomInfo::new("cylinder", "Uniform cylinder"), cylinder),
+    (PhantomInfo::new("derenzo", "Derenzo (hot rods in six sectors)"), derenzo),
+    (PhantomInfo::new("points", "Point sources"), points),
+    (PhantomInfo::new("rods", "Line sources"), rods),
+    (PhantomInfo::new("brain-like", "Brain-like (ellipsoids)"), brain_like),
+    (PhantomInfo::new("rat-like", "Rat-like (ellipsoids where a rat has its organs; no anatomical atlas)"), rat_like),
+    (PhantomInfo::new("line-source", "Line source (on the axis and off it)"), line_source),
+    (PhantomInfo::new("ellipsoid", "Uniform ellipsoid"), ellipsoid),
 ];
 
-/// All phantoms.
+/// Returns all phantoms.
 pub fn catalogue() -> impl Iterator<Item = PhantomInfo> {
     CATALOGUE.into_iter().map(|(info, _)| info)
 }
 
-fn names() -> String {
-    CATALOGUE.map(|(info, _)| info.name).join(", ")
-}
-
-/// The entry of this name in the catalogue.
+/// Returns the entry of this name in the catalogue.
 ///
 /// # Errors
 /// No phantom has this name; the sentence lists those that there are.
@@ -84,13 +78,11 @@ pub fn find(name: &str) -> Result<PhantomInfo, PhantomError> {
     Ok(entry(name)?.0)
 }
 
-fn entry(name: &str) -> Result<Entry, PhantomError> {
-    let unknown = || PhantomError::Unknown { name: name.to_owned() };
-    CATALOGUE.into_iter().find(|(info, _)| info.name.eq_ignore_ascii_case(name)).ok_or_else(unknown)
+fn entry(name: &str) -> Result<Entry<Make>, PhantomError> {
+    find_entry(&CATALOGUE, name, |name, known| PhantomError::Unknown { name, known })
 }
 
-/// The phantom of this name, made smaller where its usual size does not fit the scanner's field of view (a notice says
-/// so).
+/// Returns the phantom of this name, scaled down if its usual size does not fit the scanner's field of view (with a notice).
 ///
 /// # Errors
 /// No phantom has this name.
@@ -99,7 +91,7 @@ pub fn by_name(name: &str, geometry: &ScanGeometry) -> Result<Phantom, PhantomEr
     Ok(make(info, geometry).fitted(geometry))
 }
 
-/// Water with activity, 200 mm wide and 190 mm long.
+/// Returns water with activity, 200 mm wide and 190 mm long.
 fn cylinder(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let mut draft = Draft::new(info, 100.0, 50.0, geometry);
     draft.part(Solid::cylinder([0.0, 0.0], 100.0, [-95.0, 95.0]), 1.0, WATER);
@@ -107,7 +99,7 @@ fn cylinder(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     draft
 }
 
-/// One ellipsoid of water with activity.
+/// Returns one ellipsoid of water with activity.
 fn ellipsoid(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let mut draft = Draft::new(info, 90.0, 110.0, geometry);
     draft.part(Solid::ellipsoid([0.0; 3], [90.0, 60.0, 50.0], 0.0), 1.0, WATER);
@@ -145,13 +137,13 @@ fn derenzo(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     draft
 }
 
-/// Radius of a thin source that no view misses: three quarters of the wider of bin and plane distance, mm. Given for
+/// Returns the radius of a thin source that no view misses: three quarters of the wider of bin and plane distance, mm. Given for
 /// the usual size of a phantom that is to be made `size` times as large.
 fn thin_mm(geometry: &ScanGeometry, size: f64) -> f64 {
     0.75 * geometry.central_bin_mm().max(0.5 * geometry.ring_spacing_mm) / size
 }
 
-/// Small balls in air at the places of NEMA NU 2's resolution test: 10 mm and 100 mm from the axis, in the middle and a
+/// Returns small balls in air at the places of NEMA NU 2's resolution test: 10 mm and 100 mm from the axis, in the middle and a
 /// quarter of the axial length from it.
 fn points(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let axial_mm = geometry.axial_length_mm();
@@ -169,7 +161,7 @@ fn points(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     draft
 }
 
-/// Thin rods in air: two along z, one along x, one along y and an oblique one.
+/// Returns thin rods in air: two along z, one along x, one along y and an oblique one.
 fn rods(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let axial_mm = geometry.axial_length_mm();
     let mut draft = Draft::new(info, 120.0, axial_mm, geometry);
@@ -242,7 +234,7 @@ fn rat_like(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     draft
 }
 
-/// Two thin lines along z in air, one on the axis and one 20 mm off it.
+/// Returns two thin lines along z in air, one on the axis and one 20 mm off it.
 fn line_source(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let axial_mm = geometry.axial_length_mm();
     let mut draft = Draft::new(info, 22.0, axial_mm, geometry);
@@ -261,7 +253,7 @@ mod tests {
     use crate::task::Task;
 
     #[test]
-    fn the_ellipsoids_of_the_rat_like_phantom_hold_what_their_volumes_say() {
+    fn the_ellipsoids_of_the_rat_like_phantom_match_their_volumes() {
         let phantom = by_name("rat-like", &crate::scanner::find("vrpet").unwrap().geometry).unwrap();
         assert_eq!(phantom.size, 1.0);
         let grid = Grid::centred([120, 120, 120], [0.4; 3]).unwrap();
@@ -293,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn every_phantom_fits_every_scanner_and_says_when_it_was_made_smaller() {
+    fn every_phantom_fits_every_scanner_and_reports_its_scale() {
         for scanner in crate::scanner::catalogue() {
             let geometry = &scanner.geometry;
             for info in catalogue() {

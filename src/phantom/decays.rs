@@ -1,7 +1,7 @@
-//! Where the decays of a phantom happen, one by one.
+//! Positions of the decays of a phantom, one by one.
 //!
-//! A part is drawn in proportion to its activity times the volume of a box about it, then a place in the box evenly. It is a decay
-//! where the part is what is there: inside its solid and outside all later ones. Decays are then as dense as the activity, and a
+//! A part is drawn in proportion to its activity times the volume of a box about it, then a point in the box evenly. It is a
+//! decay if it lies inside the solid of the part and outside all later ones. Decays are then as dense as the activity, and a
 //! small source takes no longer than a large one.
 
 use rand_philox::{Philox, u32_to_unit_f64};
@@ -27,7 +27,7 @@ struct Source<'a> {
 }
 
 impl<'a> Decays<'a> {
-    /// Those of a phantom between two heights.
+    /// Returns the decays of a phantom between two heights.
     pub fn new(phantom: &'a Phantom, z_mm: [f64; 2]) -> Self {
         let boxes: Vec<Option<SolidBox>> = phantom.parts.iter().map(|part| part.solid.within(z_mm)).collect();
         let (mut sources, mut sums, mut sum) = (Vec::new(), Vec::new(), 0.0);
@@ -47,7 +47,8 @@ impl<'a> Decays<'a> {
         self.sums.last().map_or(0.0, |sum| 1.0 / sum)
     }
 
-    /// The place of a decay; `None` where the place drawn is none, or nothing is active. Four draws: the part, and the place.
+    /// Returns the place of a decay; `None` where the place drawn is none, or nothing is active. Four draws: the part, and the
+    /// place.
     pub fn draw(&self, random: &mut Philox) -> Option<Point> {
         let mut uniform = || u32_to_unit_f64(random.next_u32());
         let drawn = uniform() * self.sums.last()?;

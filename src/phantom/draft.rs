@@ -2,7 +2,7 @@
 
 use super::object::{Material, Part, Phantom};
 use super::solid::Solid;
-use crate::data::{Notice, Roi, RoiPlane, RoiRole, RoiShape};
+use crate::data::{Notice, Roi, RoiRole};
 use crate::geometry::Point;
 use crate::scanner::ScanGeometry;
 
@@ -18,6 +18,29 @@ pub struct PhantomInfo {
     pub title: &'static str,
 }
 
+impl PhantomInfo {
+    pub(super) const fn new(name: &'static str, title: &'static str) -> Self {
+        Self { name, title }
+    }
+}
+
+/// Entry of a catalogue of phantoms: a phantom that can be asked for, and what makes it.
+pub(super) type Entry<M> = (PhantomInfo, M);
+
+/// Returns the entry of this name.
+///
+/// # Errors
+/// No phantom has this name: the error that `unknown` makes of the name and of those that exist.
+pub(super) fn find_entry<M: Copy, E>(
+    catalogue: &[Entry<M>],
+    name: &str,
+    unknown: impl FnOnce(String, String) -> E,
+) -> Result<Entry<M>, E> {
+    let names = || catalogue.iter().map(|(info, _)| info.name).collect::<Vec<_>>().join(", ");
+    let found = catalogue.iter().find(|(info, _)| info.name.eq_ignore_ascii_case(name));
+    found.copied().ok_or_else(|| unknown(name.to_owned(), names()))
+}
+
 /// A phantom of its usual size, to be made as large as a field of view allows.
 pub(super) struct Draft {
     pub(super) name: &'static str,
@@ -28,14 +51,14 @@ pub(super) struct Draft {
     pub(super) size: f64,
 }
 
-/// How much smaller than usual something must be to fit a scanner.
+/// Returns the scale at which something fits a scanner, at most 1.
 fn fitting_size(geometry: &ScanGeometry, radius_mm: f64, axial_mm: f64) -> f64 {
     (geometry.fov_radius_mm / radius_mm).min(geometry.axial_length_mm() / axial_mm).min(1.0)
 }
 
 impl Draft {
-    /// An empty one; nothing of it lies farther from the axis than `radius_mm`, and `axial_mm` about z = 0 must be seen (what is
-    /// longer may stick out).
+    /// Returns an empty one; nothing of it lies farther from the axis than `radius_mm`, and `axial_mm` about z = 0 must be in
+    /// view (longer parts may exceed it).
     pub(super) fn new(info: PhantomInfo, radius_mm: f64, axial_mm: f64, geometry: &ScanGeometry) -> Self {
         let size = fitting_size(geometry, radius_mm, axial_mm);
         Self { name: info.name, title: info.title, parts: Vec::new(), rois: Vec::new(), size }
@@ -62,11 +85,10 @@ impl Draft {
         role: RoiRole,
         ratio: Option<f64>,
     ) {
-        let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
-        self.rois.push(Roi { role, activity_ratio: ratio, ..Roi::new(name, shape, centre_mm) });
+        self.rois.push(Roi { activity_ratio: ratio, ..Roi::circle(name, centre_mm, radius_mm, role) });
     }
 
-    /// The phantom, scaled down until it fits.
+    /// Returns the phantom, scaled down until it fits.
     pub(super) fn fitted(self, geometry: &ScanGeometry) -> Phantom {
         let size = self.size;
         let notice = || {

@@ -1,8 +1,8 @@
 //! A simulated scan of a phantom, event by event.
 //!
-//! The counts of the pairs of a cylinder's detectors are drawn from exact line integrals as those of a michelogram; each becomes an event
-//! at a time of its own. Where time of flight is asked for, the annihilation is drawn along the line in proportion to the activity, and
-//! its d with a Gaussian error. Randoms are alike for all pairs; as many delayed coincidences are expected as there are of them.
+//! The counts of the pairs of a cylinder's detectors are drawn from exact line integrals as those of a michelogram; each becomes
+//! an event with its own time. With time of flight, the annihilation is drawn along the line in proportion to the activity, and
+//! its d with a Gaussian error. Randoms are equal for all pairs, with the same expected number of delayed coincidences.
 
 use std::sync::Arc;
 
@@ -11,25 +11,23 @@ use rand_philox::{Philox, u32_to_unit_f64};
 
 use super::object::Phantom;
 use super::simulate::{Noise, SimulationError, SimulationOptions, simulate};
-use crate::data::{EventChunk, Events, ListMetadata, ListSampling, Study, TofFacts};
+use crate::data::{EventChunk, Events, ListMetadata, ListSampling, Study, TofMeasurement};
 use crate::geometry::Line;
 use crate::random;
 use crate::scanner::{Cylinder, Detectors, ScanGeometry};
+use crate::statistics::FWHM_PER_SIGMA;
 use crate::task::Task;
 
-/// σ of a Gaussian's full width at half maximum.
-const SIGMA_OF_FWHM: f64 = 1.0 / 2.354_820_045_030_949_3;
-
-/// How events are simulated.
+/// Settings of the simulation of events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSimulation {
     /// Expected trues, of those that the phantom does not take away.
     pub counts: f64,
-    /// Whether the phantom attenuates.
+    /// True if the phantom attenuates.
     pub attenuation: bool,
     /// Seed of all that is drawn.
     pub seed: u64,
-    /// How long the scan takes, s.
+    /// Duration of the scan, s.
     pub duration_secs: f64,
     /// Uncertainty of d, FWHM, mm; `None` = no time of flight.
     pub tof_fwhm_mm: Option<f64>,
@@ -39,7 +37,7 @@ pub struct ListSimulation {
 
 /// Events that were simulated, in the order of their times.
 pub struct SimulatedList {
-    /// What is known beside them.
+    /// Their metadata.
     pub facts: Arc<ListMetadata>,
     /// Prompts and delayeds.
     pub events: EventChunk,
@@ -47,7 +45,7 @@ pub struct SimulatedList {
     pub randoms_per_pair: f64,
 }
 
-/// Simulates a list of events of the cylinder of a scanner's detectors: of all pairs in its field of view and its ring differences.
+/// Simulates list-mode data of the cylinder of a scanner's detectors: of all pairs in its field of view and its ring differences.
 /// The study has the truth and the regions of the phantom.
 ///
 /// # Errors
@@ -111,7 +109,12 @@ pub fn simulate_list(
     background(&mut prompts);
     background(&mut delayeds);
     let window_mm = [-half_window_mm, half_window_mm];
-    let tof = options.tof_fwhm_mm.map(|fwhm_mm| TofFacts { fwhm_mm, window_mm, edges_mm: Vec::new(), ..TofFacts::default() });
+    let tof = options.tof_fwhm_mm.map(|fwhm_mm| TofMeasurement {
+        fwhm_mm,
+        window_mm,
+        edges_mm: Vec::new(),
+        ..TofMeasurement::default()
+    });
     let facts = ListMetadata {
         tof,
         sampling: Some(sampling),
@@ -125,7 +128,7 @@ pub fn simulate_list(
     Ok(study.map(|_| SimulatedList { facts: Arc::new(facts), events, randoms_per_pair }))
 }
 
-/// The pairs of detectors that see the field of view.
+/// Returns the pairs of detectors that see the field of view.
 fn sampling(scanner: &ScanGeometry) -> ListSampling {
     let part = (scanner.fov_radius_mm / scanner.radius_mm()).min(1.0).asin() / std::f64::consts::PI;
     let reach = (part * scanner.num_detectors_per_ring as f64).ceil() as usize;
@@ -174,7 +177,7 @@ impl Draw<'_> {
         (1e3 * self.options.duration_secs * self.uniform()) as u32
     }
 
-    /// Either crystal may stand first.
+    /// Returns a pair in either order.
     fn either_way(&mut self, [a, b]: [u32; 2]) -> [u32; 2] {
         if self.random.next_u32() & 1 == 0 { [a, b] } else { [b, a] }
     }
@@ -185,7 +188,8 @@ impl Draw<'_> {
             None => 0.0,
             Some(fwhm_mm) => {
                 let line = self.detectors.line(pair);
-                let error = Normal::new(0.0, SIGMA_OF_FWHM * fwhm_mm).map_or(0.0, |normal| normal.sample(&mut self.random));
+                let error =
+                    Normal::new(0.0, 1.0 / FWHM_PER_SIGMA * fwhm_mm).map_or(0.0, |normal| normal.sample(&mut self.random));
                 self.place(&line) + error
             }
         };
@@ -198,7 +202,7 @@ impl Draw<'_> {
         (pair, self.time_ms(), d_mm as f32)
     }
 
-    /// Where on a line an annihilation was, mm from its middle towards its end.
+    /// Returns where on a line an annihilation was, mm from its middle towards its end.
     fn place(&mut self, line: &Line) -> f64 {
         let stretches = self.phantom.stretches(line);
         let weight = |t: [f64; 2], activity: f64| (t[1] - t[0]) * activity;

@@ -5,12 +5,12 @@
 //! the lid (at −z) of the 180 mm long cavity. Linear attenuation at 511 keV from mass attenuation and density.
 
 use super::draft::{Draft, PhantomInfo, WATER};
-use super::object::{Material, Part};
+use super::object::Material;
 use super::solid::Solid;
 use crate::data::nema::{
     BODY_BACK_MM, BODY_FRONT_MM, BODY_MIDDLE_MM, BODY_SHOULDER_MM, LUNG_RADIUS_MM, SPHERE_DIAMETERS_MM, SPHERE_RING_MM,
 };
-use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
+use crate::data::{Roi, RoiRole};
 use crate::scanner::ScanGeometry;
 
 /// Angles of the centres of the spheres, smallest first, from +x towards up, degrees.
@@ -41,38 +41,28 @@ const BACKGROUND_MM: [[f64; 2]; 12] = [
     [102.8, -63.5],
 ];
 
-/// The phantom with the spheres above `cold_from_mm` in diameter cold and the others hot.
+/// Returns the phantom with the spheres above `cold_from_mm` in diameter cold and the others hot.
 pub(super) fn image_quality(info: PhantomInfo, geometry: &ScanGeometry, cold_from_mm: f64) -> Draft {
     let radius_mm = BODY_SHOULDER_MM.hypot(BODY_MIDDLE_MM) + BODY_BACK_MM + WALL_MM;
-    let draft = Draft::new(info, radius_mm, 60.0, geometry);
-    let fill = |solids: Vec<Solid>, material: Material| solids.into_iter().map(move |solid| Part { solid, material });
+    let mut draft = Draft::new(info, radius_mm, 60.0, geometry);
     let [low, high] = CAVITY_Z_MM;
-    let mut parts: Vec<Part> = fill(torso(WALL_MM, [low - WALL_MM, high + WALL_MM]), PMMA).collect();
-    parts.extend(fill(torso(0.0, CAVITY_Z_MM), Material { activity: 1.0, ..WATER }));
-    parts.push(Part { solid: Solid::cylinder([0.0, 0.0], LUNG_RADIUS_MM, CAVITY_Z_MM), material: LUNG });
-    let mut rois = Vec::new();
+    torso(WALL_MM, [low - WALL_MM, high + WALL_MM]).into_iter().for_each(|solid| draft.part(solid, 0.0, PMMA));
+    torso(0.0, CAVITY_Z_MM).into_iter().for_each(|solid| draft.part(solid, 1.0, WATER));
+    draft.part(Solid::cylinder([0.0, 0.0], LUNG_RADIUS_MM, CAVITY_Z_MM), 0.0, LUNG);
     for (diameter, angle_deg) in SPHERE_DIAMETERS_MM.into_iter().zip(SPHERE_ANGLES_DEG) {
         let (sin, cos) = f64::to_radians(angle_deg).sin_cos();
         let centre_mm = [SPHERE_RING_MM * cos, -SPHERE_RING_MM * sin, 0.0];
         let hot = diameter < cold_from_mm;
-        let material = Material { activity: if hot { HOT } else { 0.0 }, ..WATER };
-        parts.push(Part { solid: Solid::ball(centre_mm, 0.5 * diameter), material });
-        rois.push(Roi {
-            role: if hot { RoiRole::Hot } else { RoiRole::Cold },
-            activity_ratio: hot.then_some(HOT),
-            ..Roi::new(
-                format!("sphere {}", draft.made_mm(diameter)),
-                RoiShape::Circle { radius_mm: 0.5 * diameter, plane: RoiPlane::Transaxial },
-                centre_mm,
-            )
-        });
+        draft.part(Solid::ball(centre_mm, 0.5 * diameter), if hot { HOT } else { 0.0 }, WATER);
+        let role = if hot { RoiRole::Hot } else { RoiRole::Cold };
+        draft.circle(format!("sphere {}", draft.made_mm(diameter)), centre_mm, 0.5 * diameter, role, hot.then_some(HOT));
     }
-    rois.extend((1..).zip(BACKGROUND_MM).map(|(n, at)| background(format!("background {n}"), at, 18.5, 0.0)));
-    rois.push(Roi { role: RoiRole::None, ..background("lung".into(), [0.0, 0.0], 15.0, 0.0) });
-    Draft { parts, rois, ..draft }
+    draft.rois.extend((1..).zip(BACKGROUND_MM).map(|(n, at)| background(n, at, 18.5)));
+    draft.circle("lung", [0.0, -0.0, 0.0], 15.0, RoiRole::None, None);
+    draft
 }
 
-/// The torso's outline, `margin_mm` larger all around, between two heights.
+/// Returns the torso's outline, `margin_mm` larger all around, between two heights.
 fn torso(margin_mm: f64, z_mm: [f64; 2]) -> Vec<Solid> {
     let [large, small] = [BODY_FRONT_MM + margin_mm, BODY_BACK_MM + margin_mm];
     let (y, side) = (-BODY_MIDDLE_MM, BODY_SHOULDER_MM);
@@ -85,24 +75,22 @@ fn torso(margin_mm: f64, z_mm: [f64; 2]) -> Vec<Solid> {
     ]
 }
 
-/// A circular background ROI at (x, up).
-fn background(name: String, [x, up]: [f64; 2], radius_mm: f64, z_mm: f64) -> Roi {
-    Roi {
-        role: RoiRole::Background,
-        ..Roi::new(name, RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial }, [x, -up, z_mm])
-    }
+/// Returns the background region number `n`, a circle at (x, up) in the central slice.
+fn background(n: usize, [x, up]: [f64; 2], radius_mm: f64) -> Roi {
+    Roi::circle(format!("background {n}"), [x, -up, 0.0], radius_mm, RoiRole::Background)
 }
 
-/// Eight circles of 15 mm radius in the background of the central slice (Belzunce et al. 2012, figure 5, which gives
+/// Returns eight circles of 15 mm radius in the background of the central slice (Belzunce et al. 2012, figure 5, which gives
 /// their number and size; the places are eight of the standard's twelve). `size` is the phantom's.
 pub fn eight_background_rois(size: f64) -> Vec<Roi> {
     let at = [0, 1, 2, 4, 5, 6, 8, 10].map(|n| BACKGROUND_MM[n].map(|v| v * size));
-    (1..).zip(at).map(|(n, at)| background(format!("background {n}"), at, 15.0 * size, 0.0)).collect()
+    (1..).zip(at).map(|(n, at)| background(n, at, 15.0 * size)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::RoiShape;
 
     #[test]
     fn background_circles_lie_in_the_background() {

@@ -5,12 +5,12 @@
 
 use super::draft::{Draft, PhantomInfo, WATER};
 use super::nema::PMMA;
-use super::object::{Material, Part};
+use super::object::Material;
 use super::solid::Solid;
+use crate::data::RoiRole;
 use crate::data::nema_nu4::{
     CHAMBER_LENGTH_MM, CHAMBER_RADIUS_MM, COLD_OFFSET_MM, COLD_RADIUS_MM, ROD_DIAMETERS_MM, ROD_LENGTH_MM, ROD_RING_MM,
 };
-use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
 use crate::scanner::ScanGeometry;
 
 /// Outer radius of the phantom, mm.
@@ -20,15 +20,15 @@ const COLD_WALL_MM: f64 = 1.0;
 /// Air without activity (0.087 cm²/g × 0.0012 g/cm³).
 const AIR: Material = Material { activity: 0.0, mu_per_mm: 0.00001 };
 
-/// The phantom.
+/// Returns the phantom.
 pub(super) fn small_animal(info: PhantomInfo, geometry: &ScanGeometry) -> Draft {
     let half_mm = 0.5 * (ROD_LENGTH_MM + CHAMBER_LENGTH_MM);
     let chamber_mm = [half_mm - CHAMBER_LENGTH_MM, half_mm];
     let cold_mm = [half_mm - 0.5 * CHAMBER_LENGTH_MM, half_mm];
     let active = Material { activity: 1.0, ..WATER };
     let mut draft = Draft::new(info, OUTER_RADIUS_MM, 2.0 * half_mm, geometry);
-    let mut put = |axis_mm, radius_mm, z_mm, material| {
-        draft.parts.push(Part { solid: Solid::cylinder(axis_mm, radius_mm, z_mm), material });
+    let mut put = |axis_mm, radius_mm, z_mm, material: Material| {
+        draft.part(Solid::cylinder(axis_mm, radius_mm, z_mm), material.activity, material);
     };
     put([0.0; 2], OUTER_RADIUS_MM, [-half_mm, half_mm], PMMA);
     put([0.0; 2], CHAMBER_RADIUS_MM, chamber_mm, active);
@@ -43,19 +43,15 @@ pub(super) fn small_animal(info: PhantomInfo, geometry: &ScanGeometry) -> Draft 
     for (index, diameter) in ROD_DIAMETERS_MM.into_iter().enumerate() {
         put(rod_axis(index), 0.5 * diameter, [-half_mm, chamber_mm[0]], active);
     }
-    let circle = |name: String, [x, y]: [f64; 2], z, radius_mm, role| {
-        let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
-        Roi { role, ..Roi::new(name, shape, [x, y, z]) }
-    };
     let middle = |[from, to]: [f64; 2]| 0.5 * (from + to);
-    draft.rois.push(circle("uniform".into(), [0.0; 2], middle([chamber_mm[0], cold_mm[0]]), 11.25, RoiRole::Background));
+    draft.circle("uniform", [0.0, 0.0, middle([chamber_mm[0], cold_mm[0]])], 11.25, RoiRole::Background, None);
     for (name, side) in [("cold, water", -1.0), ("cold, air", 1.0)] {
-        draft.rois.push(circle(name.into(), [side * COLD_OFFSET_MM, 0.0], middle(cold_mm), 2.0, RoiRole::Cold));
+        draft.circle(name, [side * COLD_OFFSET_MM, 0.0, middle(cold_mm)], 2.0, RoiRole::Cold, None);
     }
     for (index, diameter) in ROD_DIAMETERS_MM.into_iter().enumerate() {
-        let z = middle([-half_mm, chamber_mm[0]]);
-        let name = format!("rod {}", draft.made_mm(diameter));
-        draft.rois.push(circle(name, rod_axis(index), z, 0.5 * diameter, RoiRole::None));
+        let [x, y] = rod_axis(index);
+        let centre_mm = [x, y, middle([-half_mm, chamber_mm[0]])];
+        draft.circle(format!("rod {}", draft.made_mm(diameter)), centre_mm, 0.5 * diameter, RoiRole::None, None);
     }
     draft
 }

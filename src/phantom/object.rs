@@ -8,7 +8,7 @@ use crate::data::{Notice, Roi, Unit, Volume};
 use crate::geometry::{Grid, Line};
 use crate::task::{Stopped, Task};
 
-/// What fills a solid.
+/// Content of a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Material {
     /// Activity, relative to the phantom's background (1).
@@ -22,12 +22,12 @@ pub struct Material {
 pub struct Part {
     /// Where it is.
     pub solid: Solid,
-    /// What it is.
+    /// Its material.
     pub material: Material,
 }
 
 /// A phantom.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phantom {
     /// Name on the command line.
     pub name: String,
@@ -37,7 +37,7 @@ pub struct Phantom {
     pub parts: Vec<Part>,
     /// Regions in which it is measured.
     pub rois: Vec<Roi>,
-    /// What the user should know about it.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
     /// Its size relative to the usual one: below 1 where it was made smaller to fit a scanner.
     pub size: f64,
@@ -46,9 +46,9 @@ pub struct Phantom {
 /// Integrals along one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LineIntegrals {
-    /// Of the activity, mm.
+    /// Integral of the activity, mm.
     pub activity_mm: f64,
-    /// Of the attenuation coefficient: the line keeps exp(−attenuation) of its photon pairs.
+    /// Integral of the attenuation coefficient: the line keeps exp(−attenuation) of its photon pairs.
     pub attenuation: f64,
 }
 
@@ -57,7 +57,7 @@ pub struct LineIntegrals {
 pub(super) struct Stretch {
     /// From and to, as fractions of the line.
     pub(super) t: Interval,
-    /// What is there.
+    /// Its material.
     pub(super) material: Material,
 }
 
@@ -88,7 +88,7 @@ const LINES_PER_VOXEL_SIDE: usize = 4;
 const MM_PER_CM: f64 = 10.0;
 
 impl Phantom {
-    /// The stretches of a line through the phantom, in the line's order.
+    /// Returns the stretches of a line through the phantom, in the line's order.
     pub(super) fn stretches(&self, line: &Line) -> Vec<Stretch> {
         let stretch = |part: &Part| part.solid.interval(line).map(|t| Stretch { t, material: part.material });
         let stack: Vec<Stretch> = self.parts.iter().filter_map(stretch).collect();
@@ -97,7 +97,7 @@ impl Phantom {
         flat
     }
 
-    /// Exact integrals along a line segment.
+    /// Returns the exact integrals along a line segment.
     pub fn line_integrals(&self, line: &Line) -> LineIntegrals {
         let length = line.length_mm();
         self.stretches(line).iter().fold(LineIntegrals::default(), |sum, stretch| {
@@ -109,19 +109,19 @@ impl Phantom {
         })
     }
 
-    /// The phantom with its regions farther along z, as on a bed that was moved.
+    /// Returns the phantom with its regions farther along z, as on a bed that was moved.
     pub fn raised(mut self, by_mm: f64) -> Self {
         self.parts = self.parts.into_iter().map(|part| Part { solid: part.solid.raised(by_mm), ..part }).collect();
         self.rois.iter_mut().for_each(|roi| roi.centre_mm[2] += by_mm);
         self
     }
 
-    /// What is at a point.
+    /// Returns the material at a point.
     pub fn material_at(&self, point: crate::geometry::Point) -> Material {
         self.parts.iter().rev().find(|part| part.solid.contains(point)).map(|part| part.material).unwrap_or_default()
     }
 
-    /// The activity times `scale` on a grid: every voxel the mean over 4 × 4 lines along x through it, exact along each.
+    /// Returns the activity times `scale` on a grid: every voxel the mean over 4 × 4 lines along x through it, exact along each.
     /// On all cores.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl Phantom {
         self.sampled(grid, Unit::CountsPerMm, |material| scale * material.activity, task)
     }
 
-    /// Its linear attenuation coefficients, 1/cm, on a grid, likewise.
+    /// Returns its linear attenuation coefficients, 1/cm, on a grid, likewise.
     ///
     /// # Errors
     /// Stopped.

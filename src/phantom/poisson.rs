@@ -1,8 +1,8 @@
-//! Poisson-distributed counts, fast where the mean is small.
+//! Poisson-distributed counts, fast for small means.
 //!
-//! Most bins of a scan hold few counts. Below a mean of 16 the distribution function is inverted by going up through its
-//! terms from one uniform number of 32 bits (Devroye 1986, Non-uniform random variate generation, ch. X.3); what is
-//! rarer than 2⁻³³ is never drawn. Above, the rejection method of `rand_distr` (Ahrens and Dieter 1982).
+//! Most bins of a scan hold few counts. Below a mean of 16 the distribution function is inverted by a sum of its terms from one
+//! uniform number of 32 bits (Devroye 1986, Non-uniform random variate generation, ch. X.3); events rarer than 2⁻³³ are never
+//! drawn. Above, the rejection method of `rand_distr` (Ahrens and Dieter 1982).
 
 use rand_distr::Distribution;
 use rand_philox::{Philox, u32_to_unit_f64};
@@ -21,7 +21,7 @@ const RECIPROCALS: [f64; 80] = {
     table
 };
 
-/// A Poisson-distributed number of this mean; 0 where the mean is not positive or not a number.
+/// Returns a Poisson-distributed number of this mean; 0 where the mean is not positive or not a number.
 pub fn poisson(mean: f64, random: &mut Philox) -> f32 {
     if mean < INVERSION_BELOW {
         if mean > 0.0 { inversion(mean, (-mean).exp(), random) } else { 0.0 }
@@ -35,7 +35,7 @@ pub fn poisson(mean: f64, random: &mut Philox) -> f32 {
     }
 }
 
-/// Draws from the terms exp(−mean) mean^k / k!, the first of which is given.
+/// Draws from the terms exp(−mean) mean^k / k!; `first_term` is the first.
 fn inversion(mean: f64, first_term: f64, random: &mut Philox) -> f32 {
     let mut left = u32_to_unit_f64(random.next_u32());
     let mut term = first_term;
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_mean_gives_nothing() {
+    fn invalid_means_give_zero() {
         let mut random = crate::random::stream(1, 1);
         for mean in [0.0, -3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(poisson(mean, &mut random), 0.0);

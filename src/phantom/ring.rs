@@ -1,47 +1,35 @@
-//! The phantoms of Cabello et al. 2012 for rings of crystals, in their own size, and a mouse of ellipsoids in place of theirs.
+//! The phantoms of Cabello et al. 2012 for crystal rings, in their own size, and a mouse of ellipsoids in place of theirs.
 //!
-//! Places that the paper does not give are derived or chosen and named as such beside them.
+//! Positions that the paper lacks are derived or chosen; their comments name them.
 
 use super::catalogue::PhantomError;
-use super::draft::{PhantomInfo, WATER};
+use super::draft::{Entry, PhantomInfo, WATER, find_entry};
 use super::object::{Material, Part, Phantom};
 use super::solid::Solid;
 use crate::data::{Roi, RoiPlane, RoiRole, RoiShape};
 use crate::geometry::Point;
 
-const fn info(name: &'static str, title: &'static str) -> PhantomInfo {
-    PhantomInfo { name, title }
-}
-
-type Entry = (PhantomInfo, fn(&mut Phantom));
-
-const CATALOGUE: [Entry; 3] = [
-    (info("rods", "Warm cylinder with a hot and a cold rod (Cabello et al. 2012)"), rods),
-    (info("ellipsoid", "Warm ellipsoid with six point sources and six cold spheres (Cabello et al. 2012)"), ellipsoid),
-    (info("mouse-like", "Mouse-like (ellipsoids where a mouse has its organs; no anatomical atlas)"), mouse_like),
+const CATALOGUE: [Entry<fn(&mut Phantom)>; 3] = [
+    (PhantomInfo::new("rods", "Warm cylinder with a hot and a cold rod (Cabello et al. 2012)"), rods),
+    (
+        PhantomInfo::new("ellipsoid", "Warm ellipsoid with six point sources and six cold spheres (Cabello et al. 2012)"),
+        ellipsoid,
+    ),
+    (PhantomInfo::new("mouse-like", "Mouse-like (ellipsoids where a mouse has its organs; no anatomical atlas)"), mouse_like),
 ];
 
-/// All phantoms of rings.
+/// Returns all phantoms of rings.
 pub fn catalogue() -> impl Iterator<Item = PhantomInfo> {
     CATALOGUE.into_iter().map(|(info, _)| info)
 }
 
-/// The phantom of this name.
+/// Returns the phantom of this name.
 ///
 /// # Errors
 /// No phantom of rings has this name; the sentence lists those that there are.
 pub fn by_name(name: &str) -> Result<Phantom, PhantomError> {
-    let found = CATALOGUE.into_iter().find(|(info, _)| info.name.eq_ignore_ascii_case(name));
-    let known = || CATALOGUE.map(|(info, _)| info.name).join(", ");
-    let (info, build) = found.ok_or_else(|| PhantomError::UnknownOfRings { name: name.to_owned(), known: known() })?;
-    let mut phantom = Phantom {
-        name: info.name.into(),
-        title: info.title.into(),
-        parts: Vec::new(),
-        rois: Vec::new(),
-        notices: Vec::new(),
-        size: 1.0,
-    };
+    let (info, build) = find_entry(&CATALOGUE, name, |name, known| PhantomError::UnknownOfRings { name, known })?;
+    let mut phantom = Phantom { name: info.name.into(), title: info.title.into(), size: 1.0, ..Phantom::default() };
     build(&mut phantom);
     Ok(phantom)
 }
@@ -68,8 +56,8 @@ fn rods(phantom: &mut Phantom) {
     rectangle(phantom, "cold", [-15.0, 0.0, SLICE_MM], RoiRole::Cold, None);
 }
 
-/// 35 × 20 × 2 mm, 12.5 mm off the axis; points of 0.5 mm at 0, 5, … 25 mm (derived), 200 : 1; cold spheres of 1.5 mm beside them
-/// (their distance of 4 mm is chosen).
+/// 35 × 20 × 2 mm, 12.5 mm off the axis; points of 0.5 mm at 0, 5, … 25 mm (derived), 200 : 1; cold spheres of 1.5 mm next to
+/// them (their distance of 4 mm is chosen).
 fn ellipsoid(phantom: &mut Phantom) {
     part(phantom, Solid::ellipsoid([12.5, 0.0, 0.0], [17.5, 10.0, 1.0], 0.0), 1.0);
     for number in 0..6 {
@@ -80,13 +68,10 @@ fn ellipsoid(phantom: &mut Phantom) {
         let name = format!("point {}", number + 1);
         phantom.rois.push(Roi::new(name, shape, [x, 0.0, 0.0]));
     }
-    let shape = RoiShape::Circle { radius_mm: 2.0, plane: RoiPlane::Transaxial };
-    let centre_mm = [12.5, 5.0, 0.0];
-    let role = RoiRole::Background;
-    phantom.rois.push(Roi { role, ..Roi::new("warm", shape, centre_mm) });
+    phantom.rois.push(Roi::circle("warm", [12.5, 5.0, 0.0], 2.0, RoiRole::Background));
 }
 
-/// A mouse of 76 mm from nose to rump, along z, of which a ring sees 18 mm at a time. Activities are chosen.
+/// A mouse of 76 mm from nose to rump, along z; a ring sees 18 mm at a time. Activities are chosen.
 fn mouse_like(phantom: &mut Phantom) {
     let organs: [(&str, Point, [f64; 3], f64); 9] = [
         ("body", [0.0, 0.0, 6.0], [11.0, 10.0, 29.0], 1.0),

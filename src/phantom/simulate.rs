@@ -15,7 +15,7 @@ use crate::random;
 use crate::scanner::{DetectorsError, ScanGeometry, ScanGeometryError};
 use crate::task::{Stopped, Task};
 
-/// What is drawn for each bin.
+/// Noise of each bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_noise)]
 pub enum Noise {
@@ -30,7 +30,7 @@ fn not_a_noise(text: &str) -> String {
     format!("unknown noise '{text}'; use none or poisson")
 }
 
-/// How a phantom is scanned.
+/// Settings of the scan of a phantom.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -53,7 +53,7 @@ pub struct SimulationOptions {
     pub noise: Noise,
     /// Seed of the noise; the same seed gives the same counts, however many threads there are.
     pub seed: u64,
-    /// Whether the phantom attenuates; its factors then become the study's multiplicative sinogram.
+    /// True if the phantom attenuates; its factors then become the study's multiplicative sinogram.
     pub attenuation: bool,
     /// Share of the smooth background (scatter and randoms) in all expected counts, 0 … 1 (1 excluded); above 0 it
     /// becomes the study's additive sinogram.
@@ -86,13 +86,13 @@ pub enum SimulationError {
         /// The scanner.
         scanner: String,
     },
-    /// The true image cannot be made.
+    /// Invalid grid of the true image.
     #[error("true image: {0}")]
     Grid(#[from] GridError),
     /// The pairs of detectors have no bins.
     #[error(transparent)]
     Geometry(#[from] ScanGeometryError),
-    /// The detectors cannot be.
+    /// Invalid detectors.
     #[error(transparent)]
     Detectors(#[from] DetectorsError),
     /// The parts do not fit together.
@@ -150,7 +150,7 @@ pub fn simulate(
     })
 }
 
-/// What is expected at scale 1.
+/// Expected values at scale 1.
 struct Expected {
     /// Trues of each bin.
     bins: Vec<f32>,
@@ -160,9 +160,9 @@ struct Expected {
     per_transaxial: Vec<f64>,
 }
 
-/// Expected trues and attenuation factors of every bin. The bins of LORs that miss the phantom are never touched.
+/// Returns the expected trues and attenuation factors of every bin. The bins of LORs that miss the phantom are never touched.
 fn expected(phantom: &Phantom, geometry: &ScanGeometry, attenuation: bool, task: &Task) -> Result<Expected, Stopped> {
-    // What lies lowest and is not active only attenuates.
+    // Lowest parts without activity only attenuate.
     let idle = |part: &&Part| !attenuation && part.material.activity == 0.0;
     let num_idle = phantom.parts.iter().take_while(idle).count();
     let tracer = Tracer::new(&phantom.parts[num_idle..], geometry);
@@ -201,7 +201,7 @@ fn plain_row(tracer: &Tracer, lor: crate::scanner::TransaxialLor, scratch: &mut 
     sum
 }
 
-/// The same with attenuation, whose factors it writes as well.
+/// Returns the same with attenuation, whose factors it writes as well.
 fn attenuated_row(
     tracer: &Tracer,
     lor: crate::scanner::TransaxialLor,

@@ -1,16 +1,16 @@
 //! Convex solids whose crossing with a line is one interval, in closed form.
 //!
 //! Every curved or flat boundary is one formula: the points p with |M (p − c)| ≤ 1. Three independent rows of M make an
-//! ellipsoid, two a cylinder, one a slab. On the line p(t) = start + t (end − start), with o = M (start − c),
-//! d = M (end − start) and t₀ = −o·d / |d|², the crossing is |t − t₀| ≤ √(1 − |o + t₀ d|²) / |d|. A solid is the
-//! intersection of such quadrics with a range of z; what is not convex is put together from several solids.
+//! ellipsoid, two a cylinder, one a slab. On the line p(t) = start + t (end − start), with o = M (start − c), d = M (end − start)
+//! and t₀ = −o·d / |d|², the crossing is |t − t₀| ≤ √(1 − |o + t₀ d|²) / |d|. A solid is the intersection of such quadrics with a
+//! range of z; several solids make a shape that is not convex.
 
 use crate::geometry::{Line, Point, Vector, dot};
 
 /// From and to along a line, as fractions of its length.
 pub(super) type Interval = [f64; 2];
 
-/// What two intervals share, if it has a length.
+/// Returns the intersection of two intervals, if it has a length.
 pub(super) fn intersection(a: Interval, b: Interval) -> Option<Interval> {
     let shared = [a[0].max(b[0]), a[1].min(b[1])];
     (shared[0] < shared[1]).then_some(shared)
@@ -26,22 +26,22 @@ pub(super) struct Quadric {
 }
 
 impl Quadric {
-    /// M v for a direction v.
+    /// Returns M v for a direction v.
     pub(super) fn turned(&self, v: Point) -> Point {
         self.rows.map(|row| dot(row, v))
     }
 
-    /// M (p − c) for a point p.
+    /// Returns M (p − c) for a point p.
     pub(super) fn placed(&self, p: Point) -> Point {
         self.turned(std::array::from_fn(|a| p[a] - self.centre_mm[a]))
     }
 
-    /// Whether it is the same at every z.
+    /// Returns true if it is the same at every z.
     pub(super) fn is_upright(&self) -> bool {
         self.rows.iter().all(|row| row[2] == 0.0)
     }
 
-    /// Where a line lies inside; unbounded where the line stays inside for ever.
+    /// Returns where a line lies inside; unbounded where the line stays inside for ever.
     pub(super) fn interval(&self, line: &Line) -> Option<Interval> {
         let o = self.placed(line.start);
         let d = self.turned(line.way().into());
@@ -76,7 +76,8 @@ pub(super) struct SolidBox {
 }
 
 impl SolidBox {
-    /// The box that three pairs of parallel planes bound, |row · (p − c)| ≤ 1 each, with row · c given; `None` where they bound none.
+    /// Returns the box that three pairs of parallel planes bound, |row · (p − c)| ≤ 1 each, with row · c given; `None` where they
+    /// bound none.
     fn between(planes: [&(Point, f64); 3]) -> Option<Self> {
         let rows = planes.map(|(row, _)| Vector::from(*row));
         let determinant = rows[0].dot(&rows[1].cross(&rows[2]));
@@ -92,19 +93,19 @@ impl SolidBox {
         8.0 * a.dot(&b.cross(&c)).abs()
     }
 
-    /// The point at three parts, 0 to 1, of the box's sides.
+    /// Returns the point at three parts, 0 to 1, of the box's sides.
     pub(super) fn point(&self, parts: [f64; 3]) -> Point {
         std::array::from_fn(|axis| {
             self.middle_mm[axis] + (0..3).map(|a| (2.0 * parts[a] - 1.0) * self.halves_mm[a][axis]).sum::<f64>()
         })
     }
 
-    /// How far it reaches from its middle along x, y or z.
+    /// Returns its extent from its middle along x, y or z, mm.
     fn reach_mm(&self, axis: usize) -> f64 {
         self.halves_mm.iter().map(|half| half[axis].abs()).sum()
     }
 
-    /// Whether it may share a point with another: whether their ranges of x, y and z overlap.
+    /// Returns true if it may share a point with another: if their ranges of x, y and z overlap.
     pub(super) fn may_meet(&self, other: &Self) -> bool {
         (0..3).all(|axis| (self.middle_mm[axis] - other.middle_mm[axis]).abs() <= self.reach_mm(axis) + other.reach_mm(axis))
     }
@@ -113,31 +114,31 @@ impl SolidBox {
 const ANY_Z: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 impl Solid {
-    /// A ball.
+    /// Returns a ball.
     pub fn ball(centre_mm: Point, radius_mm: f64) -> Self {
         Self::ellipsoid(centre_mm, [radius_mm; 3], 0.0)
     }
 
-    /// An ellipsoid whose first two semi-axes are turned about z, from +x towards +y, by `turn_rad`.
+    /// Returns an ellipsoid whose first two semi-axes are turned about z, from +x towards +y, by `turn_rad`.
     pub fn ellipsoid(centre_mm: Point, semi_axes_mm: [f64; 3], turn_rad: f64) -> Self {
         let [first, second] = turned_rows([semi_axes_mm[0], semi_axes_mm[1]], turn_rad);
         let rows = [first, second, [0.0, 0.0, 1.0 / semi_axes_mm[2]]];
         Self { quadrics: vec![Quadric { centre_mm, rows }], z_mm: ANY_Z }
     }
 
-    /// A circular cylinder along z between two heights.
+    /// Returns a circular cylinder along z between two heights.
     pub fn cylinder(centre_mm: [f64; 2], radius_mm: f64, z_mm: [f64; 2]) -> Self {
         Self::elliptic_cylinder(centre_mm, [radius_mm; 2], 0.0, z_mm)
     }
 
-    /// An elliptic cylinder along z between two heights, its semi-axes turned about z by `turn_rad`.
+    /// Returns an elliptic cylinder along z between two heights, its semi-axes turned about z by `turn_rad`.
     pub fn elliptic_cylinder(centre_mm: [f64; 2], semi_axes_mm: [f64; 2], turn_rad: f64, z_mm: [f64; 2]) -> Self {
         let [first, second] = turned_rows(semi_axes_mm, turn_rad);
         let centre_mm = [centre_mm[0], centre_mm[1], 0.0];
         Self { quadrics: vec![Quadric { centre_mm, rows: [first, second, [0.0; 3]] }], z_mm }
     }
 
-    /// A rod with flat ends from one point to another, in any direction.
+    /// Returns a rod with flat ends from one point to another, in any direction.
     pub fn rod(from_mm: Point, to_mm: Point, radius_mm: f64) -> Self {
         let [from, to] = [from_mm, to_mm].map(Vector::from);
         let length = (to - from).norm();
@@ -152,7 +153,7 @@ impl Solid {
         Self { quadrics: vec![side, ends], z_mm: ANY_Z }
     }
 
-    /// A box with faces normal to the axes, from its lowest to its highest corner.
+    /// Returns a box with faces normal to the axes, from its lowest to its highest corner.
     pub fn cuboid(low_mm: Point, high_mm: Point) -> Self {
         let slab = |a: usize| {
             let mut row = [0.0; 3];
@@ -163,14 +164,14 @@ impl Solid {
         Self { quadrics: vec![slab(0), slab(1)], z_mm: [low_mm[2], high_mm[2]] }
     }
 
-    /// What this solid and another share.
+    /// Returns the intersection of this solid and another.
     pub fn and(mut self, other: Self) -> Self {
         self.quadrics.extend(other.quadrics);
         self.z_mm = [self.z_mm[0].max(other.z_mm[0]), self.z_mm[1].min(other.z_mm[1])];
         self
     }
 
-    /// The solid `factor` times as large, about the world's origin.
+    /// Returns the solid `factor` times as large, about the world's origin.
     pub fn scaled(mut self, factor: f64) -> Self {
         for quadric in &mut self.quadrics {
             quadric.centre_mm = quadric.centre_mm.map(|v| v * factor);
@@ -180,14 +181,14 @@ impl Solid {
         self
     }
 
-    /// The solid farther along z.
+    /// Returns the solid farther along z.
     pub fn raised(mut self, by_mm: f64) -> Self {
         self.quadrics.iter_mut().for_each(|quadric| quadric.centre_mm[2] += by_mm);
         self.z_mm = self.z_mm.map(|z| z + by_mm);
         self
     }
 
-    /// Where a line segment lies inside, as fractions of it in 0 … 1.
+    /// Returns where a line segment lies inside, as fractions of it in 0 … 1.
     pub(super) fn interval(&self, line: &Line) -> Option<Interval> {
         let mut inside = intersection([0.0, 1.0], z_interval(self.z_mm, line.start[2], line.end[2] - line.start[2])?)?;
         for quadric in &self.quadrics {
@@ -196,13 +197,13 @@ impl Solid {
         Some(inside)
     }
 
-    /// Length of a line segment inside, mm.
+    /// Returns the length of a line segment inside, mm.
     pub fn chord_mm(&self, line: &Line) -> f64 {
         self.interval(line).map_or(0.0, |[from, to]| (to - from) * line.length_mm())
     }
 
-    /// A box that holds what of the solid lies between two heights: the smallest between planes that its quadrics touch. `None` where
-    /// nothing lies there.
+    /// Returns a box that holds what of the solid lies between two heights: the smallest between planes that its quadrics touch.
+    /// `None` where nothing lies there.
     pub(super) fn within(&self, z_mm: [f64; 2]) -> Option<SolidBox> {
         let [low, high] = intersection(self.z_mm, z_mm)?;
         // Each as row and row · c.
@@ -213,12 +214,12 @@ impl Solid {
         let triples = (0..num).flat_map(|a| (a + 1..num).flat_map(move |b| (b + 1..num).map(move |c| [a, b, c])));
         let boxes = triples.filter_map(|triple| SolidBox::between(triple.map(|plane| &planes[plane])));
         let smallest = boxes.min_by(|a, b| a.volume_mm3().total_cmp(&b.volume_mm3()))?;
-        // Where the heights are none of its faces it may lie beside them.
+        // If the heights are none of its faces it may lie outside them.
         let is_between = (smallest.middle_mm[2] - 0.5 * (low + high)).abs() < smallest.reach_mm(2) + 0.5 * (high - low);
         is_between.then_some(smallest)
     }
 
-    /// Whether a point lies inside or on the boundary.
+    /// Returns true if a point lies inside or on the boundary.
     pub fn contains(&self, point: Point) -> bool {
         (self.z_mm[0]..=self.z_mm[1]).contains(&point[2])
             && self.quadrics.iter().all(|quadric| {
@@ -228,7 +229,7 @@ impl Solid {
     }
 }
 
-/// Where z = start + t·rise lies within limits.
+/// Returns where z = start + t·rise lies within limits.
 pub(super) fn z_interval(z_mm: [f64; 2], start: f64, rise: f64) -> Option<Interval> {
     if rise == 0.0 {
         return (z_mm[0] <= start && start <= z_mm[1]).then_some(ANY_Z);
@@ -237,7 +238,7 @@ pub(super) fn z_interval(z_mm: [f64; 2], start: f64, rise: f64) -> Option<Interv
     Some([a.min(b), a.max(b)])
 }
 
-/// The two rows of M of an ellipse in x and y.
+/// Returns the two rows of M of an ellipse in x and y.
 fn turned_rows(semi_axes_mm: [f64; 2], turn_rad: f64) -> [Point; 2] {
     let (sin, cos) = turn_rad.sin_cos();
     let [a, b] = semi_axes_mm;

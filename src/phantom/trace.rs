@@ -1,16 +1,16 @@
-//! The exact integrals of all planes of one transaxial LOR, at a price of nanoseconds each.
+//! The exact integrals of all planes of one transaxial LOR, in nanoseconds each.
 //!
-//! All planes of a transaxial LOR run over the same line in x and y: with α from 0 at its start to 1 at its end, a plane
-//! is z = z_start + α·rise in the upright (α, z) half-plane above it. Work that does not depend on the plane is done
-//! once per transaxial LOR:
+//! All planes of a transaxial LOR run over the same line in x and y: with α from 0 at its start to 1 at its end, a plane is z =
+//! z_start + α·rise in the upright (α, z) half-plane above it. Work that does not depend on the plane is done once per transaxial
+//! LOR:
 //!
 //! * upright parts (cylinders along z, boxes) are intervals of α, the same in every plane. Neighbours in the list of
-//!   parts that share their range of z become one layer of disjoint stretches with a known total, which is all that a
-//!   plane needs unless something covers it or the range of z cuts it;
+//!   parts with the same range of z become one layer of disjoint stretches with a known total. A plane needs only this
+//!   total unless something covers it or the range of z cuts it;
 //! * every other quadric |M (p − c)| ≤ 1 becomes a conic in (α, z) of six scalar products; those whose shadow the line
 //!   in x and y misses are left out, the others cost a plane one discriminant.
 //!
-//! A plane goes through the layers from the top down and keeps what is already covered, so any overlap is right.
+//! A plane goes through the layers from the top down and records its covered intervals, so any overlap is right.
 
 use super::object::{LineIntegrals, Material, Part, Stretch, flatten};
 use super::solid::{Interval, Quadric, intersection, z_interval};
@@ -65,7 +65,7 @@ impl Conic {
         Self { nearest, oo: dot(o, o), ou: dot(o, u), om: dot(o, m), uu: dot(u, u), um: dot(u, m), mm: dot(m, m) }
     }
 
-    /// Whether the half-plane misses it for certain: its shadow, with the best z at each α, stays above 1.
+    /// Returns true if the half-plane misses it for certain: its shadow, with the best z at each α, stays above 1.
     fn is_missed(&self) -> bool {
         let speed = self.uu - self.um * self.um / self.mm;
         let along = self.ou - self.om * self.um / self.mm;
@@ -73,7 +73,7 @@ impl Conic {
         speed > 1e-9 * self.uu && offset - along * along / speed > 1.0 + 1e-6
     }
 
-    /// Where the line from `z_start` that gains `rise` lies inside.
+    /// Returns where the line from `z_start` that gains `rise` lies inside.
     fn interval(&self, z_start: f64, rise: f64) -> Option<Interval> {
         let z = z_start + rise * self.nearest;
         let speed = self.uu + rise * (2.0 * self.um + rise * self.mm);
@@ -91,7 +91,7 @@ impl Conic {
 }
 
 impl Tracer {
-    /// For these parts (the later ones replace the earlier ones) and all planes of a scanner.
+    /// Returns a tracer for these parts (the later ones replace the earlier ones) and all planes of a scanner.
     pub(super) fn new(parts: &[Part], geometry: &ScanGeometry) -> Self {
         let mut layers: Vec<Layer> = Vec::new();
         for part in parts {
@@ -138,7 +138,7 @@ impl Tracer {
     }
 }
 
-/// What a thread needs while it traces.
+/// Buffers of a thread for tracing.
 #[derive(Default)]
 pub(super) struct Scratch {
     crossings: Vec<Crossing>,
@@ -154,7 +154,7 @@ fn add(sum: &mut LineIntegrals, fraction: f64, material: Material) {
 }
 
 impl Scratch {
-    /// Finds what a transaxial LOR crosses.
+    /// Finds the crossings of a transaxial LOR.
     fn cross(&mut self, layers: &[Layer], lor: TransaxialLor) {
         self.crossings.clear();
         for layer in layers {
@@ -180,7 +180,7 @@ impl Scratch {
         Some(Crossing::Upright { z_mm, stretches, extent, total })
     }
 
-    /// The integrals along one plane, as fractions of its length.
+    /// Returns the integrals along one plane, as fractions of its length.
     fn plane(&mut self, z_start: f64, rise: f64) -> LineIntegrals {
         let mut sum = LineIntegrals::default();
         self.covered.clear();
@@ -221,7 +221,7 @@ impl Scratch {
     }
 }
 
-/// The crossing of a part that is not upright, unless the half-plane above the LOR misses it.
+/// Returns the crossing of a part that is not upright, unless the half-plane above the LOR misses it.
 fn cross_other(part: &Part, lor: TransaxialLor) -> Option<Crossing> {
     let (upright, other): (Vec<Quadric>, Vec<Quadric>) = part.solid.quadrics.iter().cloned().partition(Quadric::is_upright);
     let upright = upright_interval(&upright, lor)?;
@@ -232,13 +232,13 @@ fn cross_other(part: &Part, lor: TransaxialLor) -> Option<Crossing> {
     Some(Crossing::Other { z_mm: part.solid.z_mm, upright, conics, material: part.material })
 }
 
-/// Where a LOR lies inside upright quadrics, in any plane.
+/// Returns where a LOR lies inside upright quadrics, in any plane.
 fn upright_interval(quadrics: &[Quadric], lor: TransaxialLor) -> Option<Interval> {
     let line = crate::geometry::Line { start: [lor.start[0], lor.start[1], 0.0], end: [lor.end[0], lor.end[1], 0.0] };
     quadrics.iter().try_fold([0.0, 1.0], |inside, quadric| intersection(inside, quadric.interval(&line)?))
 }
 
-/// Length of `t` outside the disjoint intervals of `covered`.
+/// Returns the length of `t` outside the disjoint intervals of `covered`.
 fn uncovered(covered: &[Interval], t: Interval) -> f64 {
     let hidden = |c: &Interval| intersection(*c, t).map_or(0.0, |[from, to]| to - from);
     t[1] - t[0] - covered.iter().map(hidden).sum::<f64>()

@@ -1,4 +1,4 @@
-//! Why a run cannot begin, and why the events of a list cannot be used.
+//! Reasons for which a run does not start, and for which list-mode data are not usable.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::coded::coded;
 use crate::data::MatrixError;
 use crate::geometry::GridError;
 use crate::io::IoError;
-use crate::montecarlo::{CannotMakeTubes, FollowError, RingDetectorError};
+use crate::montecarlo::{DetectorError, HistoryError, TubesError};
 use crate::operator::OperatorError;
 use crate::recon::ReconError;
 use crate::scanner::ScanGeometryError;
@@ -31,28 +31,28 @@ pub enum SetupError {
     /// A matrix that is invalid, or that of another ring.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
-    /// A ring of crystals that cannot be simulated.
+    /// A crystal ring that the simulation does not support.
     #[error(transparent)]
-    Ring(#[from] RingDetectorError),
-    /// Photons that cannot be followed.
+    Ring(#[from] DetectorError),
+    /// Photons that the simulation does not follow.
     #[error(transparent)]
-    Photons(FollowError),
-    /// Tubes of response that cannot be made.
+    Photons(HistoryError),
+    /// Tubes of response that the simulation does not make.
     #[error(transparent)]
-    Tubes(CannotMakeTubes),
+    Tubes(TubesError),
     /// More memory is needed than there is.
     #[error(
         "about {} of memory are needed{} and {} are free; {}",
         bytes(*needed_bytes), place(gpu.as_deref()), bytes(*free_bytes), way_out(gpu.is_some(), *has_subsets)
     )]
     Memory {
-        /// What is needed.
+        /// Memory needed, bytes.
         needed_bytes: u64,
-        /// What is free.
+        /// Free memory, bytes.
         free_bytes: u64,
         /// The GPU whose memory it is; `None` = the computer's own.
         gpu: Option<String>,
-        /// Whether fewer subsets would do with less.
+        /// True if fewer subsets need less memory.
         has_subsets: bool,
     },
 }
@@ -71,29 +71,29 @@ impl From<BackendError> for SetupError {
     }
 }
 
-// A stop and a device that failed are the same error wherever they come from: `is_of_a_gpu` looks for it.
-impl From<FollowError> for SetupError {
-    fn from(error: FollowError) -> Self {
+// A stop and a failed device become the same errors from every source: `is_of_a_gpu` looks for them.
+impl From<HistoryError> for SetupError {
+    fn from(error: HistoryError) -> Self {
         match error {
-            FollowError::Stopped(stopped) => OperatorError::from(stopped).into(),
-            FollowError::Device(error) => BackendError::Device(error).into(),
-            FollowError::TallyFull => Self::Photons(error),
+            HistoryError::Stopped(stopped) => OperatorError::from(stopped).into(),
+            HistoryError::Device(error) => BackendError::Device(error).into(),
+            HistoryError::TallyFull => Self::Photons(error),
         }
     }
 }
 
-impl From<CannotMakeTubes> for SetupError {
-    fn from(error: CannotMakeTubes) -> Self {
+impl From<TubesError> for SetupError {
+    fn from(error: TubesError) -> Self {
         match error {
-            CannotMakeTubes::Stopped(stopped) => OperatorError::from(stopped).into(),
-            CannotMakeTubes::Device(error) => BackendError::Device(error).into(),
+            TubesError::Stopped(stopped) => OperatorError::from(stopped).into(),
+            TubesError::Device(error) => BackendError::Device(error).into(),
             error => Self::Tubes(error),
         }
     }
 }
 
 impl SetupError {
-    /// The same of a run with so many subsets: each has a sensitivity image.
+    /// Returns the error of a run with this number of subsets: each subset has a sensitivity image.
     pub(in crate::plan) fn of_subsets(mut self, num_subsets: usize) -> Self {
         if let SetupError::Memory { has_subsets, .. } = &mut self {
             *has_subsets = num_subsets > 1;
@@ -101,7 +101,7 @@ impl SetupError {
         self
     }
 
-    /// Whether it is the GPU's, so that the processor may still do.
+    /// Returns true if the error is the GPU's, so that the processor may succeed.
     pub(super) fn is_of_a_gpu(&self) -> bool {
         match self {
             SetupError::Memory { gpu, .. } => gpu.is_some(),
@@ -124,11 +124,11 @@ fn way_out(on_gpu: bool, has_subsets: bool) -> &'static str {
     }
 }
 
-/// Why the events of a list cannot be used.
+/// Reason for which list-mode data are not usable.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "list-mode.")]
 pub enum ListError {
-    /// The list cannot be read.
+    /// The list-mode file is not readable.
     #[error(transparent)]
     Io(#[from] IoError),
     /// The scanner has no bins.
@@ -145,7 +145,7 @@ pub enum ListError {
     /// There is not enough memory for the bins.
     #[error("{num_bins} bins take {} of memory and {} are free; take a larger --span, fewer tangential positions or a smaller ring difference", bytes(*needed), bytes(*free))]
     Memory {
-        /// How many there are.
+        /// Number of bins.
         num_bins: usize,
         /// Bytes that they take.
         needed: u64,
@@ -155,7 +155,7 @@ pub enum ListError {
     /// There is not enough memory for the events.
     #[error("{num_events} events read; the next step needs {} of memory, {} are free; select a frame (--frame), or histogram the events (tomoscope histogram)", bytes(*needed), bytes(*free))]
     ListMemory {
-        /// How many were read.
+        /// Number of events read.
         num_events: u64,
         /// Bytes that are needed.
         needed: u64,

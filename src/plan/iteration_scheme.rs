@@ -1,24 +1,24 @@
-//! The course of a run: what its steps are called and counted by, and what they give.
+//! Iteration scheme of a run: names and counts of its steps, and their results.
 
 use crate::data::{IterateId, Unit};
 use crate::text::counted;
 
-/// What differs between runs that iterate over the same data and runs that add data to their image.
+/// Differences between runs that iterate over the same data and runs that add data to their image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationScheme {
-    /// What curves, the history and progress count: "iteration" or "projection".
+    /// Unit that curves, the history and progress count: "iteration" or "projection".
     pub counted: &'static str,
-    /// Whether that are full iterations, each of one or more steps; else every step stands for itself.
+    /// True if the unit is a full iteration of one or more steps; else each step is a unit.
     pub by_iteration: bool,
     /// Unit of the image.
     pub unit: Unit,
-    /// Whether data may still come while the run goes on.
+    /// True if data may arrive during the run.
     pub can_grow: bool,
-    /// Whether steps have a likelihood.
+    /// True if steps have a likelihood.
     pub has_likelihood: bool,
-    /// What a datum is, and what is said of those with counts that the model cannot explain.
+    /// Name of a datum, and a clause about data with counts that the model does not explain.
     pub unexplained: [&'static str; 2],
-    /// Whether further iterations can follow when all that were asked for are done.
+    /// True if further iterations can follow the requested ones.
     pub can_continue: bool,
 }
 
@@ -53,7 +53,7 @@ impl IterationScheme {
         ..IterationScheme::ITERATIONS
     };
 
-    /// Of a list of events that is still being written: every step makes an image of those that have arrived.
+    /// Scheme of list-mode data that are still being written: every step makes an image of the events that have arrived.
     pub const ARRIVING_EVENTS: IterationScheme = IterationScheme {
         counted: "update",
         by_iteration: false,
@@ -63,7 +63,7 @@ impl IterationScheme {
         ..IterationScheme::EVENTS
     };
 
-    /// Of a sweep: each block of projections is added to the image once.
+    /// Scheme of a sweep: each block of projections is added to the image once.
     pub const PROJECTIONS: IterationScheme = IterationScheme {
         counted: "projection",
         by_iteration: false,
@@ -74,7 +74,7 @@ impl IterationScheme {
         can_continue: false,
     };
 
-    /// The number by which an image is known, after so many full iterations and steps in all.
+    /// Returns the number that identifies an image, from its full iterations and its steps in total.
     pub fn number(&self, iteration: usize, subiteration: usize) -> usize {
         if self.by_iteration { iteration } else { subiteration }
     }
@@ -90,7 +90,7 @@ impl IterationScheme {
         }
     }
 
-    /// So many of what is counted, in words.
+    /// Returns a number with its unit: "3 iterations".
     pub fn text(&self, number: usize) -> String {
         counted(number, self.counted)
     }

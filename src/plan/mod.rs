@@ -1,11 +1,11 @@
-//! From data and settings to an algorithm that is ready to step: jobs, defaults, the choice of a device and a projector, the
-//! estimate of what a run needs, and the record of what made an image.
+//! Turns data and settings into an algorithm that is ready to step: jobs, defaults, the choice of a device and a projector, the
+//! memory forecast of a run, and the provenance record of an image.
 //!
-//! Folders and files stand in rows as the modules of the crate do: one imports only from lower rows.
+//! Folders and files form rows, as the modules of the crate do: each imports only from lower rows.
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
-//! row 1: algorithms course
+//! row 1: algorithms iteration_scheme
 //! row 2: problem
 //! row 3: error
 //! row 4: device
@@ -74,13 +74,13 @@ pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
 pub use setup::prepared::Prepared;
 pub use setup::{forecast, prepare, prepare_with};
 pub use simulation::cache::Cache;
-pub use simulation::histories::DeviceResult;
+pub use simulation::default_matrix::default_matrix_recipe;
+pub use simulation::device_result::DeviceResult;
 pub use simulation::matrix::{
-    MatrixForecast, MatrixRecipe, SimulationBudget, check_basis, crystal_pairs, forecast_matrix, make_matrix, response_part,
-    ring_basis, shown_grid, usual_basis,
+    MatrixForecast, MatrixRecipe, SimulationBudget, check_basis, crystal_pairs, default_basis, display_grid, forecast_matrix,
+    make_matrix, response_part, ring_basis,
 };
 pub use simulation::matrix_times::{MatrixLayout, MatrixTimes, MatrixTiming, matrix_times};
 pub use simulation::photon_scan::{PhotonScanError, scan_pairs, scan_photons};
-pub use simulation::quick_matrix::quick_matrix_recipe;
 pub use simulation::tubes::{MadeTubes, make_tubes, scanner_of_tubes};
 pub use study_files::{ListFiles, ScanFiles, ScanWithNeighbours, StudyError, StudyFiles, SweepFiles, data_kind_of};

@@ -11,14 +11,14 @@ use crate::text::{bytes, counted, either};
 #[strum(serialize_all = "kebab-case", prefix = "setup.")]
 pub enum SetupProblem {
     // Devices.
-    /// GPUs that were asked for cannot be used.
+    /// Requested GPUs that are not usable.
     #[error("{}", unusable(*number, reason, *names_the_cpu))]
     Device {
         /// Number of the GPU; `None` = all that were asked for.
         number: Option<usize>,
         /// Why, as the driver's error puts it.
         reason: String,
-        /// Whether that already advises to use the CPU.
+        /// True if the reason already advises to use the CPU.
         names_the_cpu: bool,
     },
     /// A device, by its name, that lacks something.
@@ -26,7 +26,7 @@ pub enum SetupProblem {
     Lacks {
         /// Name of the device.
         device: String,
-        /// What it lacks.
+        /// The missing capability.
         what: &'static str,
     },
     /// Several GPUs for work that is not shared out.
@@ -35,12 +35,12 @@ pub enum SetupProblem {
 
     // Image.
     /// An image with too many voxels along a side.
-    #[error("the image has a side of {side} voxels; at most {most} can be handled: choose fewer or larger voxels")]
+    #[error("the image has a side of {side} voxels; at most {max} can be handled: choose fewer or larger voxels")]
     ImageSize {
         /// Voxels along that side.
         side: usize,
         /// Voxels along a side at most.
-        most: usize,
+        max: usize,
     },
     /// Voxels so small that their number has no end.
     #[error(
@@ -97,18 +97,18 @@ pub enum SetupProblem {
     #[error("0 iterations leave the start image as it is; choose at least 1")]
     Iterations,
     /// No subset, or more than there are data.
-    #[error("{num_subsets} subsets of {} are not possible; choose between 1 and {most} subsets", counted(*most, of))]
+    #[error("{num_subsets} subsets of {} are not possible; choose between 1 and {max} subsets", counted(*max, of))]
     Subsets {
         /// Subsets that were asked for.
         num_subsets: usize,
         /// Subsets at most, one of each datum.
-        most: usize,
-        /// What is divided into subsets: `view` or `event`.
+        max: usize,
+        /// Name of a datum that subsets divide: `view` or `event`.
         of: &'static str,
     },
     /// More subsets than a device has views.
     #[error(
-        "{num_subsets} subsets are too many for {num_devices} devices: each device needs one view per subset; choose at most {most} \
+        "{num_subsets} subsets are too many for {num_devices} devices: each device needs one view per subset; choose at most {max} \
          subsets, or fewer devices"
     )]
     DeviceSubsets {
@@ -117,21 +117,21 @@ pub enum SetupProblem {
         /// Devices that share the views.
         num_devices: usize,
         /// Subsets at most.
-        most: usize,
+        max: usize,
     },
 
     // Projectors.
     /// A projector, by its name, that the device does not have.
     #[error("the projector {0} is not available on this device; use another one")]
     Projector(&'static str),
-    /// No projector fits the geometry and the image; this is why the fastest one does not.
+    /// No projector fits the geometry and the image; contains the reason of the fastest one.
     #[error("the projector {projector} does not fit: {misfit}. {advice}")]
     ProjectorMisfit {
         /// Its name.
         projector: &'static str,
         /// Why it does not fit.
         misfit: Box<Misfit>,
-        /// What makes it fit, as a sentence.
+        /// Change that makes it fit, as a sentence.
         advice: &'static str,
     },
     /// The device has no projector.
@@ -222,7 +222,7 @@ pub enum SetupProblem {
 
 coded!(SetupProblem);
 
-/// Why GPUs cannot be used, with the way out.
+/// Returns the reason for which GPUs are not usable, with the remedy.
 fn unusable(number: Option<usize>, reason: &str, names_the_cpu: bool) -> String {
     let device = number.map_or(String::new(), |number| format!("CUDA device {number} is not usable: "));
     let way_out = if names_the_cpu { "" } else { "; use the CPU (--device cpu)" };

@@ -1,5 +1,5 @@
-//! The files of a study: measured data and its corrections, a list and its map of attenuation, or projections and their reference
-//! spectrum, chosen by the user or found beside it.
+//! The files of a study: measured data and corrections, a list-mode file and its attenuation map, or projections and their
+//! reference spectrum. The user chooses them, or they are found in the same folder.
 
 use std::path::{Path, PathBuf};
 
@@ -19,11 +19,11 @@ use crate::task::Task;
 /// The files of a study of any kind that a window can reconstruct on another machine too.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum StudyFiles {
-    /// One file, with what lies beside it.
+    /// One file, with related files of its folder.
     File(PathBuf),
     /// Counts and their corrections.
     Counts(ScanFiles),
-    /// A list of events.
+    /// List-mode data.
     Events(ListFiles),
     /// An EPRI sweep.
     Sweep(SweepFiles),
@@ -65,10 +65,11 @@ pub fn data_kind_of(path: &Path) -> Option<DataKind> {
 }
 
 impl StudyFiles {
-    /// Reads them, and returns the study with the files that it was read from. (A file that is still being written is taken as it is.)
+    /// Reads them, and returns the study with the files that it was read from. (A file that is still being written is read as it
+    /// is.)
     ///
     /// # Errors
-    /// They cannot be read, or do not go together.
+    /// A file is not readable, or the files do not match.
     pub fn read(&self, task: &Task) -> Result<(Study<Data>, StudyFiles), StudyError> {
         let study = match self {
             Self::File(path) => match data_kind_of(path) {
@@ -100,7 +101,7 @@ impl StudyFiles {
         }
     }
 
-    /// Whether they are still being written.
+    /// Returns true if they are still being written.
     pub fn are_followed(&self) -> bool {
         match self {
             Self::File(_) | Self::Counts(_) => false,
@@ -109,7 +110,7 @@ impl StudyFiles {
         }
     }
 
-    /// The file with the measured data.
+    /// Returns the file with the measured data.
     pub fn measured(&self) -> &Path {
         match self {
             Self::File(path)
@@ -130,36 +131,36 @@ pub struct ScanFiles {
     pub multiplicative: Option<PathBuf>,
     /// Background.
     pub additive: Option<PathBuf>,
-    /// Whether the background is added before the factors are applied (STIR's convention).
+    /// True if the background is added before the factors are applied (STIR's convention).
     pub additive_inside: bool,
 }
 
 impl ScanFiles {
-    /// Data without corrections.
+    /// Returns data without corrections.
     pub fn uncorrected(measured: &Path) -> Self {
         Self { measured: measured.to_owned(), multiplicative: None, additive: None, additive_inside: false }
     }
 
-    /// The same with the corrections that lie beside the data under their usual names; one that is named already stays.
+    /// Returns the same files with the corrections of the same folder under their usual names; a named correction stays.
     pub fn with_neighbours(self) -> ScanWithNeighbours {
         let (mut files, mut found) = (self, Vec::new());
         for &which in Correction::VARIANTS {
-            let beside = which.path_beside(&files.measured);
+            let neighbour = which.path_beside(&files.measured);
             let correction = files.correction_mut(which);
-            if correction.is_none() && beside.is_file() {
-                found.push(file_name(&beside));
-                *correction = Some(beside);
+            if correction.is_none() && neighbour.is_file() {
+                found.push(file_name(&neighbour));
+                *correction = Some(neighbour);
             }
         }
         ScanWithNeighbours { files, found }
     }
 
-    /// The same with nothing that lies beside the data.
+    /// Returns the same files without other files of the folder.
     pub fn alone(self) -> ScanWithNeighbours {
         ScanWithNeighbours { files: self, found: Vec::new() }
     }
 
-    /// The file of a correction.
+    /// Returns the file of a correction.
     pub fn correction(&self, which: Correction) -> Option<&Path> {
         match which {
             Correction::Multiplicative => self.multiplicative.as_deref(),
@@ -167,7 +168,7 @@ impl ScanFiles {
         }
     }
 
-    /// The file of a correction, to be changed.
+    /// Returns the file of a correction, to be changed.
     pub fn correction_mut(&mut self, which: Correction) -> &mut Option<PathBuf> {
         match which {
             Correction::Multiplicative => &mut self.multiplicative,
@@ -175,46 +176,46 @@ impl ScanFiles {
         }
     }
 
-    /// Whether both corrections are there, so that it matters how they go together.
+    /// Returns true if both corrections exist, so that their order matters.
     pub fn is_fully_corrected(&self) -> bool {
         Correction::VARIANTS.iter().all(|which| self.correction(*which).is_some())
     }
 
-    /// The corrections of these counts in words.
+    /// Returns the corrections of these counts in words.
     pub fn corrections(&self, counts: &Counts) -> String {
         let named = |path: &PathBuf, what: &str| format!("{what}: {}", file_name(path));
         let inside = if self.additive_inside && self.is_fully_corrected() { " (inside the factors)" } else { "" };
         let factors = self.multiplicative.as_ref().map(|path| named(path, "multiplicative"));
-        let own = || counts.additive.as_ref().map(|_| "additive: the scan's own randoms".to_owned());
-        let background = self.additive.as_ref().map(|path| named(path, "additive") + inside).or_else(own);
-        let words: Vec<String> = [factors, background].into_iter().flatten().collect();
-        if words.is_empty() { "none".into() } else { words.join("; ") }
+        let included = || counts.additive.as_ref().map(|_| "additive: the scan's own randoms".to_owned());
+        let background = self.additive.as_ref().map(|path| named(path, "additive") + inside).or_else(included);
+        let parts: Vec<String> = [factors, background].into_iter().flatten().collect();
+        if parts.is_empty() { "none".into() } else { parts.join("; ") }
     }
 
     /// Reads them.
     ///
     /// # Errors
-    /// A file cannot be read, or a correction is sampled differently from the data.
+    /// A file is not readable, or a correction is sampled differently from the data.
     pub fn read(&self) -> Result<Study<Counts>, IoError> {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
         io::read_study(&self.measured, factors, background, self.additive_inside)
     }
 }
 
-/// A scan with the corrections that lie beside it: the rule of the window and of the command line.
+/// A scan with the corrections of its folder: the rule of the window and of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanWithNeighbours {
     /// The scan and all its corrections.
     pub files: ScanFiles,
-    /// Names of those that were found beside it.
+    /// Names of the corrections found in the folder.
     found: Vec<String>,
 }
 
 impl ScanWithNeighbours {
-    /// Reads them; a notice names the corrections that were found beside the scan.
+    /// Reads them; a notice names the corrections found in the folder of the scan.
     ///
     /// # Errors
-    /// As [`ScanFiles::read`]; where a correction was found beside the scan, with the way to do without.
+    /// As [`ScanFiles::read`]; for a correction found in the folder, with the remedy.
     pub fn read(&self) -> Result<Study<Counts>, StudyError> {
         let read = self.files.read();
         if self.found.is_empty() {
@@ -224,7 +225,7 @@ impl ScanWithNeighbours {
         let mut study = match read {
             Ok(study) => study,
             Err(source) => {
-                // Without corrections the scan itself tells its own error.
+                // Without corrections the scan reports its own error.
                 ScanFiles::uncorrected(&self.files.measured).read()?;
                 return Err(StudyError::Correction { found, scan, source: Box::new(source) });
             }
@@ -240,16 +241,16 @@ impl ScanWithNeighbours {
 pub struct SweepFiles {
     /// The projections.
     pub projections: PathBuf,
-    /// The reference spectrum; `None` = the one that lies beside them, if one does.
+    /// The reference spectrum; `None` = the one of the same folder, if it exists.
     pub reference: Option<PathBuf>,
     /// The phase that complex projections are turned back by, degrees; `None` = their own.
     pub phase: Option<f64>,
-    /// Whether the file is still being written.
+    /// True if the file is still being written.
     pub is_followed: bool,
 }
 
 impl SweepFiles {
-    /// A finished sweep, with what lies beside it.
+    /// Returns a finished sweep with the reference of its folder.
     pub fn of(projections: &Path) -> Self {
         Self { projections: projections.to_owned(), reference: None, phase: None, is_followed: false }
     }
@@ -257,13 +258,13 @@ impl SweepFiles {
     /// Reads them.
     ///
     /// # Errors
-    /// One of them cannot be read, or they do not go together.
+    /// A file is not readable, or the files do not match.
     pub fn read(&self) -> Result<Study<Sweep>, IoError> {
         read_sweep_at_phase(&self.projections, self.reference.as_deref(), self.phase)
     }
 }
 
-/// A list of events, and what its own files do not tell.
+/// A list-mode file, and information that its own files lack.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListFiles {
@@ -274,32 +275,25 @@ pub struct ListFiles {
     /// The table of the scanner's crystals.
     #[serde(default)]
     pub crystals: Option<PathBuf>,
-    /// CASToR: how well all pairs count.
+    /// CASToR: detection efficiencies of all crystal pairs.
     #[serde(default)]
     pub normalization: Option<PathBuf>,
     /// YRT-PET: what its events hold.
     #[serde(default)]
     pub yrt: YrtFields,
-    /// Whether the list is still being written.
+    /// True if the file is still being written.
     #[serde(default)]
     pub is_followed: bool,
 }
 
 impl ListFiles {
-    /// A list that tells enough.
+    /// Returns a list-mode file that needs no further information.
     pub fn of(list: &Path) -> Self {
         let (list, yrt) = (list.to_owned(), YrtFields::default());
         Self { list, attenuation: None, crystals: None, normalization: None, yrt, is_followed: false }
     }
 
-    /// The same with every file named as `named` says.
-    pub fn map_paths(&self, named: impl Fn(&PathBuf) -> PathBuf) -> Self {
-        let [attenuation, crystals, normalization] =
-            [&self.attenuation, &self.crystals, &self.normalization].map(|path| path.as_ref().map(&named));
-        Self { list: named(&self.list), attenuation, crystals, normalization, ..*self }
-    }
-
-    /// What the list itself does not tell.
+    /// Returns the information that the list-mode file lacks.
     pub fn options(&self) -> ListOptions {
         ListOptions {
             scanner: self.crystals.clone(),
@@ -312,7 +306,7 @@ impl ListFiles {
     /// Reads them.
     ///
     /// # Errors
-    /// One of them cannot be read, or they do not go together.
+    /// A file is not readable, or the files do not match.
     pub fn read(&self, task: &Task) -> Result<Study<EventList>, ListError> {
         list_study(&self.list, &self.options(), &ListSelection::default(), task)
     }

@@ -1,5 +1,4 @@
-//! What MLEM and OSEM do on arrays beside the algebra, and the host's way of doing it. On CUDA: `kernels/em_update.cu`,
-//! `kernels/reductions.cu`.
+//! Kernels of MLEM and OSEM, and their implementation on the host. On CUDA: `kernels/em_update.cu`, `kernels/reductions.cu`.
 
 use std::ops::Range;
 
@@ -7,16 +6,16 @@ use rayon::prelude::*;
 
 use crate::algebra::{Backend, BackendError, CHUNK, ColumnLayout, Data, Host, HostArray, Image, Simd};
 
-/// No ratio of measured to expected data is above 2⁴⁰. A single count's ratio is as large as there are bins for each count, 5·10⁶ for
-/// ten counts on a large scanner; beyond 2⁴⁰ sums of 62 bits in fixed point would have less than 22 left for a ratio of 1, and
-/// products of f32 could overflow.
+/// No ratio of measured to expected data is above 2⁴⁰. A single count's ratio is as large as there are bins for each count, 5·10⁶
+/// for ten counts on a large scanner; beyond 2⁴⁰ sums of 62 bits in fixed point would have less than 22 left for a ratio of 1,
+/// and products of f32 could overflow.
 pub const MAX_RATIO: f32 = (1u64 << 40) as f32;
 
-/// A sensitivity up to 2⁻²⁰ of its column's largest counts as none: axial runs add and subtract along z, and where no line passes only
-/// the rounding of the column's other values is left.
-pub const LEAST_SEEN: f32 = 1.0 / (1 << 20) as f32;
+/// A sensitivity up to 2⁻²⁰ of its column's largest counts as none: axial runs add and subtract along z, and where no line passes
+/// only the rounding of the column's other values is left.
+pub const MIN_SENSITIVITY: f32 = 1.0 / (1 << 20) as f32;
 
-/// What the ratio of measured to estimated data gives besides the ratio.
+/// Sums over the bins of the ratio of measured to estimated data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PoissonTerms {
     /// Σ (y ln ȳ − ȳ) over bins where something is expected.
@@ -24,26 +23,26 @@ pub struct PoissonTerms {
     /// Σ y over the same bins.
     pub counts: f64,
     /// Bins with y > 0 where nothing is expected, left out of the likelihood.
-    pub num_impossible_bins: usize,
+    pub num_unexplained_bins: usize,
     /// Bins whose ratio was above [`MAX_RATIO`] and is held there.
     pub num_limited_bins: usize,
-    /// How far all bins are from what is expected.
+    /// Distance of all bins from the expected values.
     pub residual: DataResidual,
 }
 
-/// How far data y are from the ȳ that an image makes expect.
+/// Distance of data y from the values ȳ expected of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DataResidual {
     /// Σ (y − ȳ)².
     pub squares: f64,
-    /// Σ ȳ: what `squares` is on the average, where the y are Poisson's and the ȳ their means.
+    /// Σ ȳ: the mean of `squares` if the y are Poisson-distributed with the means ȳ.
     pub expected: f64,
 }
 
 impl DataResidual {
-    /// Σ (y − ȳ)² / Σ ȳ: about 1 where the data differ from the model by their noise alone, less where the image fits noise, and 0
-    /// of data without noise. Unlike Pearson's sum of (y − ȳ)² / ȳ it does not hang on the bins where next to nothing is expected,
-    /// and unlike the deviance it has the mean 1 however few counts there are. `None` where nothing is expected.
+    /// Σ (y − ȳ)² / Σ ȳ: about 1 where the data differ from the model by their noise alone, less where the image fits noise, and
+    /// 0 of data without noise. Unlike Pearson's sum of (y − ȳ)² / ȳ it does not hang on the bins where next to nothing is
+    /// expected, and unlike the deviance it has the mean 1 however few counts there are. `None` where nothing is expected.
     pub fn ratio(self) -> Option<f64> {
         (self.expected > 0.0).then(|| self.squares / self.expected)
     }
@@ -60,17 +59,17 @@ impl std::ops::AddAssign for PoissonTerms {
     fn add_assign(&mut self, other: Self) {
         self.log_likelihood += other.log_likelihood;
         self.counts += other.counts;
-        self.num_impossible_bins += other.num_impossible_bins;
+        self.num_unexplained_bins += other.num_unexplained_bins;
         self.num_limited_bins += other.num_limited_bins;
         self.residual += other.residual;
     }
 }
 
-/// For sums over a team.
+/// For sums over a group.
 impl From<PoissonTerms> for [f64; 6] {
     fn from(terms: PoissonTerms) -> Self {
-        let PoissonTerms { log_likelihood, counts, num_impossible_bins, num_limited_bins, residual } = terms;
-        [log_likelihood, counts, num_impossible_bins as f64, num_limited_bins as f64, residual.squares, residual.expected]
+        let PoissonTerms { log_likelihood, counts, num_unexplained_bins, num_limited_bins, residual } = terms;
+        [log_likelihood, counts, num_unexplained_bins as f64, num_limited_bins as f64, residual.squares, residual.expected]
     }
 }
 
@@ -79,7 +78,7 @@ impl From<[f64; 6]> for PoissonTerms {
         Self {
             log_likelihood,
             counts,
-            num_impossible_bins: impossible as usize,
+            num_unexplained_bins: impossible as usize,
             num_limited_bins: limited as usize,
             residual: DataResidual { squares, expected },
         }
@@ -88,8 +87,8 @@ impl From<[f64; 6]> for PoissonTerms {
 
 /// The kernels of EM on a back end.
 pub trait EmKernels: Backend {
-    /// estimate\[at..\] = y\[range\] / estimate\[at..\], at most [`MAX_RATIO`], where the estimate is above 0, else 0; with the terms
-    /// of the Poisson likelihood (Belzunce et al. 2012, eq. 3, the ratio b/p).
+    /// estimate\[at..\] = y\[range\] / estimate\[at..\], at most [`MAX_RATIO`], where the estimate is above 0, else 0; with the
+    /// terms of the Poisson likelihood (Belzunce et al. 2012, eq. 3, the ratio b/p).
     ///
     /// # Errors
     /// Ranges outside the arrays, device failure.
@@ -101,7 +100,7 @@ pub trait EmKernels: Backend {
         at: usize,
     ) -> Result<PoissonTerms, BackendError>;
 
-    /// x = x · correction / sensitivity where the sensitivity is above 0, else x (Belzunce et al. 2012, eq. 4). A correction
+    /// x = x · backprojected_ratio / sensitivity where the sensitivity is above 0, else x (Belzunce et al. 2012, eq. 4). A ratio
     /// below 0, which only rounding makes, counts as 0.
     ///
     /// # Errors
@@ -109,11 +108,11 @@ pub trait EmKernels: Backend {
     fn em_update(
         &mut self,
         x: &mut Self::Array<Image>,
-        correction: &Self::Array<Image>,
+        backprojected_ratio: &Self::Array<Image>,
         sensitivity: &Self::Array<Image>,
     ) -> Result<(), BackendError>;
 
-    /// Sets to 0 the values of a sensitivity that are at most [`LEAST_SEEN`] of the largest of their column.
+    /// Sets to 0 the values of a sensitivity that are at most [`MIN_SENSITIVITY`] of the largest of their column.
     ///
     /// # Errors
     /// Columns that reach beyond the array, device failure.
@@ -123,15 +122,15 @@ pub trait EmKernels: Backend {
     ///
     /// # Errors
     /// Different lengths, device failure.
-    fn seen(
+    fn masked(
         &mut self,
         out: &mut Self::Array<Image>,
         x: &Self::Array<Image>,
         sensitivity: &Self::Array<Image>,
     ) -> Result<(), BackendError>;
 
-    /// Data of pairs, which need not be copied to the device: table\[r₀ + c₀\] · table\[r₁ + c₁\] for each row r and each column c,
-    /// `[row][column]`.
+    /// Data of pairs, which need not be copied to the device: table\[r₀ + c₀\] · table\[r₁ + c₁\] for each row r and each column
+    /// c, `[row][column]`.
     ///
     /// # Errors
     /// A place outside the table, too little memory, device failure.
@@ -183,15 +182,15 @@ impl EmKernels for Host {
     fn em_update(
         &mut self,
         x: &mut HostArray<Image>,
-        correction: &HostArray<Image>,
+        backprojected_ratio: &HostArray<Image>,
         sensitivity: &HostArray<Image>,
     ) -> Result<(), BackendError> {
-        same_length(x, correction)?;
+        same_length(x, backprojected_ratio)?;
         same_length(x, sensitivity)?;
         x.values_mut()
             .par_chunks_mut(CHUNK)
-            .zip(correction.par_chunks(CHUNK).zip(sensitivity.par_chunks(CHUNK)))
-            .for_each(|(x, (correction, sensitivity))| em_update(x, correction, sensitivity));
+            .zip(backprojected_ratio.par_chunks(CHUNK).zip(sensitivity.par_chunks(CHUNK)))
+            .for_each(|(x, (backprojected_ratio, sensitivity))| em_update(x, backprojected_ratio, sensitivity));
         Ok(())
     }
 
@@ -202,14 +201,14 @@ impl EmKernels for Host {
         values.par_chunks_mut(block_len.max(1)).for_each(|block| {
             for column in 0..width {
                 let values = || block.iter().skip(column).step_by(width);
-                let least = LEAST_SEEN * values().fold(0.0f32, |largest, value| largest.max(*value));
+                let least = MIN_SENSITIVITY * values().fold(0.0f32, |largest, value| largest.max(*value));
                 block.iter_mut().skip(column).step_by(width).filter(|value| **value <= least).for_each(|value| *value = 0.0);
             }
         });
         Ok(())
     }
 
-    fn seen(
+    fn masked(
         &mut self,
         out: &mut HostArray<Image>,
         x: &HostArray<Image>,
@@ -278,7 +277,7 @@ fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
     let mut sum = PoissonTerms {
         log_likelihood,
         counts,
-        num_impossible_bins: impossible.iter().sum::<u32>() as usize,
+        num_unexplained_bins: impossible.iter().sum::<u32>() as usize,
         num_limited_bins: limited.iter().sum::<u32>() as usize,
         residual: DataResidual { squares, expected },
     };
@@ -288,13 +287,13 @@ fn poisson_ratio_lanes(y: &[f32], estimate: &mut [f32]) -> PoissonTerms {
         *estimate = bin.ratio;
         sum.log_likelihood += f64::from(bin.term);
         sum.counts += f64::from(bin.counts);
-        sum.num_impossible_bins += bin.impossible as usize;
+        sum.num_unexplained_bins += bin.impossible as usize;
         sum.num_limited_bins += bin.limited as usize;
     }
     sum
 }
 
-/// What one bin gives.
+/// Ratio and terms of one bin.
 struct PoissonBin {
     ratio: f32,
     /// Its term of the likelihood.
@@ -308,7 +307,7 @@ struct PoissonBin {
 }
 
 impl PoissonBin {
-    /// Without branches. What is no number stays none.
+    /// Computes without branches. NaN propagates.
     #[inline(always)]
     fn new(y: f32, estimate: f32) -> Self {
         let is_nothing = estimate <= 0.0;
@@ -326,8 +325,8 @@ impl PoissonBin {
     }
 }
 
-/// Natural logarithm of a positive normal number to 1e-7, in arithmetic that the compiler vectorises (the library's
-/// cannot be). ln(2ᵉ m) = e ln 2 + 2 artanh(t), t = (m − 1)/(m + 1), m in [√½, √2).
+/// Natural logarithm of a positive normal number to 1e-7, in arithmetic that the compiler vectorises (unlike the library's).
+/// ln(2ᵉ m) = e ln 2 + 2 artanh(t), t = (m − 1)/(m + 1), m in [√½, √2).
 #[inline(always)]
 fn ln(x: f32) -> f32 {
     const SQRT_HALF_BITS: u32 = 0x3f35_04f3;
@@ -341,11 +340,11 @@ fn ln(x: f32) -> f32 {
 }
 
 /// One chunk of [`EmKernels::em_update`].
-fn em_update(x: &mut [f32], correction: &[f32], sensitivity: &[f32]) {
-    for ((x, c), s) in x.iter_mut().zip(correction).zip(sensitivity) {
+fn em_update(x: &mut [f32], backprojected_ratio: &[f32], sensitivity: &[f32]) {
+    for ((x, c), s) in x.iter_mut().zip(backprojected_ratio).zip(sensitivity) {
         let seen = *s > 0.0;
         let safe = if seen { *s } else { 1.0 };
-        // What is no number stays none.
+        // NaN propagates.
         let c = if *c < 0.0 { 0.0 } else { *c };
         *x = if seen { *x * c / safe } else { *x };
     }
@@ -372,7 +371,7 @@ mod tests {
         let mut estimate = vec![1.5, 0.0, 0.0, 5.0].into();
         let terms = host.poisson_ratio(&y, 0..4, &mut estimate, 0).unwrap();
         assert_eq!(*estimate, [2.0, 0.0, 0.0, 1.0]);
-        assert_eq!(terms.num_impossible_bins, 1);
+        assert_eq!(terms.num_unexplained_bins, 1);
         assert_eq!(terms.counts, 8.0);
         let exact = 3.0 * 1.5f64.ln() - 1.5 + 5.0 * 5.0f64.ln() - 5.0;
         assert!((terms.log_likelihood - exact).abs() < 1e-5);
@@ -394,7 +393,7 @@ mod tests {
                 }
             }
             assert_eq!(terms.num_limited_bins, (0..len).filter(|place| matches!(place % 4, 1 | 2)).count());
-            assert_eq!(terms.num_impossible_bins, 0);
+            assert_eq!(terms.num_unexplained_bins, 0);
         }
     }
 
@@ -404,11 +403,11 @@ mod tests {
         Host.em_update(&mut x, &vec![2.0, -1e-3, 5.0].into(), &vec![4.0, 1.0, 0.0].into()).unwrap();
         assert_eq!(*x, [1.5, 0.0, 3.0]);
         let mut out = vec![7.0; 3].into();
-        Host.seen(&mut out, &x, &vec![1.0, 1.0, 0.0].into()).unwrap();
+        Host.masked(&mut out, &x, &vec![1.0, 1.0, 0.0].into()).unwrap();
         assert_eq!(*out, [1.5, 0.0, 0.0]);
         // Two columns side by side, then two in the next block; one of each is faint as a whole.
-        let (faint, rounding) = (1e-9f32, 1e-9 * LEAST_SEEN);
-        let mut s = vec![1.0, faint, LEAST_SEEN, rounding, -1e-3, 2.0 * rounding, 0.0, 1.0, 0.0, 0.5, 0.0, 0.25, 9.0].into();
+        let (faint, rounding) = (1e-9f32, 1e-9 * MIN_SENSITIVITY);
+        let mut s = vec![1.0, faint, MIN_SENSITIVITY, rounding, -1e-3, 2.0 * rounding, 0.0, 1.0, 0.0, 0.5, 0.0, 0.25, 9.0].into();
         Host.drop_rounding(&mut s, ColumnLayout { count: 4, len: 3, width: 2 }).unwrap();
         assert_eq!(*s, [1.0, faint, 0.0, 0.0, 0.0, 2.0 * rounding, 0.0, 1.0, 0.0, 0.5, 0.0, 0.25, 9.0]);
         assert!(Host.drop_rounding(&mut s, ColumnLayout { count: 5, len: 3, width: 5 }).is_err());

@@ -1,4 +1,4 @@
-//! How much of the measured counts an image explains: a check that no data were lost on the way.
+//! Part of the measured counts that an image explains: a check for lost data.
 
 use super::CountTotals;
 
@@ -17,7 +17,8 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// Of counts y with background a and an image that makes `image` counts expect; `None` where the background of all is not known.
+    /// Of counts y with background a and an image that makes `image` counts expect; `None` where the background of all is not
+    /// known.
     pub fn new(image: f64, CountTotals { measured, additive }: CountTotals) -> Option<Self> {
         Some(Self { image, additive: additive?, measured })
     }
@@ -27,8 +28,8 @@ impl Explained {
         (self.image + self.additive) / self.measured
     }
 
-    /// ⟨s, x⟩ / (Σ y − Σ a), where that is more than three standard deviations of Σ y: a background of 95 % hides in
-    /// [`Explained::ratio`] what an image lacks.
+    /// ⟨s, x⟩ / (Σ y − Σ a), where that is more than three standard deviations of Σ y: behind a background of 95 %
+    /// [`Explained::ratio`] hides missing counts of the image.
     pub fn net_ratio(self) -> Option<f64> {
         let net = self.measured - self.additive;
         (self.additive > 0.0 && net > 3.0 * self.measured.sqrt()).then(|| self.image / net)
@@ -40,14 +41,14 @@ impl Explained {
         self.net_ratio().filter(|net| far(*net) > far(self.ratio())).unwrap_or(self.ratio())
     }
 
-    /// Whether it is between 95 and 105 %.
+    /// Returns true between 95 and 105 %.
     pub fn is_usual(self) -> bool {
         (self.worse() - 1.0).abs() <= 0.05
     }
 
-    /// Whether the image holds so little that it must not pass for a result: nothing at all, or less than a half of what was measured.
+    /// Returns true if the image contains too few counts for a result: none, or less than half of the measured ones.
     pub fn lacks_data(self) -> bool {
-        // (Also what is no number.)
+        // (True of NaN, too.)
         !(self.image > 0.0 && self.worse() >= 0.5)
     }
 

@@ -1,25 +1,24 @@
-//! MLEM or OSEM of a list of events that is still being written.
+//! MLEM or OSEM of list-mode data that are still being written.
 //!
-//! A step reconstructs all events that have arrived, from the beginning: its image is the one that they would give if no others came, as
-//! smooth as that of a list of so many events is. (Going on from the image before would be quicker, and add up iterations until it is
-//! all noise.)
+//! A step reconstructs all events that have arrived, from the beginning: its image is that of these events alone, as smooth as
+//! any of as many events. (To continue from the image before would be quicker, and add up iterations until all is noise.)
 
 use std::time::{Duration, Instant};
 
-use super::{Algorithm, ReconError, SettingsProblem, Stage, StageTimes, StepReport};
+use super::{Algorithm, EmReport, ReconError, SettingsProblem, Stage, StageTimes, StepReport};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::Accumulation;
 use crate::task::Task;
 
 /// An image of fewer events shows nothing.
-pub const LEAST_EVENTS: usize = 1000;
+pub const MIN_EVENTS: usize = 1000;
 /// Events are worth another image when they are more by this part, or when the last one is so old.
 const WORTH_AN_IMAGE: usize = 16;
 const OLD: Duration = Duration::from_secs(1);
 
 /// Events that arrive, and what reconstructs them.
 pub trait ArrivingEvents: Send {
-    /// How many have arrived.
+    /// Returns the number of events that have arrived.
     fn num_arrived(&self) -> usize;
 
     /// MLEM or OSEM of all that have arrived, at its start image, and how many these are.
@@ -75,15 +74,14 @@ impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
         algorithm.volume_into(&mut self.image)?;
         (self.num_events, self.made) = (num_events, Instant::now());
         self.num_steps += 1;
-        // Each step stands for itself: the likelihoods of different events have nothing to do with each other.
+        // Likelihoods of different events do not compare.
         Ok(StepReport {
             iteration: 0,
             subiteration: self.num_steps,
             completes_iteration: false,
-            log_likelihood: None,
-            residual: None,
             num_events: Some(num_events),
             stages,
+            em: last.em.map(|em| EmReport { log_likelihood: None, residual: None, ..em }),
             ..last
         })
     }
@@ -96,7 +94,7 @@ impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
         let num_arrived = self.events.num_arrived();
         let is_more = num_arrived > self.num_events + self.num_events / WORTH_AN_IMAGE;
         let is_due = is_more || (num_arrived > self.num_events && self.made.elapsed() > OLD);
-        num_arrived < LEAST_EVENTS || !is_due
+        num_arrived < MIN_EVENTS || !is_due
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
@@ -149,15 +147,17 @@ mod tests {
                 subiteration: self.num_steps,
                 subset: self.num_steps % 2,
                 completes_iteration: self.num_steps.is_multiple_of(2),
-                log_likelihood: Some(1.0),
-                residual: None,
                 num_events: None,
-                num_impossible_bins: 0,
-                num_limited_bins: 0,
-                explained: None,
-                accumulation: Accumulation::Atomic,
-                race: None,
                 stages: StageTimes::default(),
+                em: Some(EmReport {
+                    log_likelihood: Some(1.0),
+                    residual: None,
+                    num_unexplained_bins: 0,
+                    num_limited_bins: 0,
+                    explained: None,
+                    accumulation: Accumulation::Atomic,
+                    race: None,
+                }),
             })
         }
 
@@ -207,14 +207,14 @@ mod tests {
         let mut volume = Volume::filled(grid, 7.0);
         growing.volume_into(&mut volume).unwrap();
         assert!(growing.is_waiting() && volume.sum() == 0.0, "nothing has arrived");
-        events.0.store(LEAST_EVENTS - 1, Ordering::Relaxed);
+        events.0.store(MIN_EVENTS - 1, Ordering::Relaxed);
         assert!(growing.is_waiting());
         for (step, num) in (1..).zip([1600, 3200, 3400]) {
             events.0.store(num, Ordering::Relaxed);
             assert!(!growing.is_waiting() || num == 3400, "it is not worth another image at once");
             let report = growing.step(&task).unwrap();
             assert_eq!((report.iteration, report.subiteration, report.num_events), (0, step, Some(num)));
-            assert!(report.log_likelihood.is_none() && growing.is_waiting());
+            assert!(report.em.unwrap().log_likelihood.is_none() && growing.is_waiting());
             growing.volume_into(&mut volume).unwrap();
             assert_eq!(volume.as_slice()[0], 6.0 * num as f32);
         }

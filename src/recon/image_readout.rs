@@ -1,4 +1,4 @@
-//! What is measured and shown of an algorithm's image, whatever its coefficients are.
+//! Measurements and copies of an algorithm's image in any basis.
 
 use crate::algebra::{Backend, BackendError, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
@@ -18,7 +18,7 @@ impl<B: Backend, S: ImageSpace<B>> ImageReadout<B, S> {
         Self { space, evaluated: None, masks: None, display: None }
     }
 
-    /// What the image's coefficients are.
+    /// Returns the basis of the image.
     pub fn space(&self) -> &S {
         &self.space
     }
@@ -48,7 +48,7 @@ impl<B: Backend, S: ImageSpace<B>> ImageReadout<B, S> {
         backend.read(voxels, |voxels| self.space.write(voxels, scale, volume))
     }
 
-    /// Begins to copy `scale` times the image while the device goes on. `None` where that gains nothing.
+    /// Begins to copy `scale` times the image while the device continues. `None` if that gains nothing.
     pub fn begin_volume(
         &mut self,
         backend: &mut B,
@@ -65,7 +65,7 @@ impl<B: Backend, S: ImageSpace<B>> ImageReadout<B, S> {
     }
 }
 
-/// The voxels of the image x.
+/// Returns the voxels of the image x.
 fn voxels<'a, B: Backend>(
     space: &impl ImageSpace<B>,
     evaluated: &'a mut Option<B::Array<Image>>,

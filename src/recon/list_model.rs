@@ -1,18 +1,17 @@
-//! The forward model of a list of events.
+//! Forward model of list-mode data.
 //!
-//! A list has no bins: each event is a datum of one count, and what was never counted is told by the sensitivity alone, which is of
-//! all pairs that could have counted (Barrett, White & Parra 1997, J Opt Soc Am A 14:2914). The likelihood is
-//! Σ_i ln ȳ_i − (Σ_j s_j x_j + Σ b), with s and b those of all pairs.
+//! A list has no bins: each event is a datum of one count. Pairs that counted nothing enter through the sensitivity alone, which
+//! is that of all pairs that could have counted (Barrett, White & Parra 1997, J Opt Soc Am A 14:2914). The likelihood is Σ_i ln
+//! ȳ_i − (Σ_j s_j x_j + Σ b), with s and b those of all pairs.
 
 use std::sync::Arc;
 
 use super::em_kernels::{DataResidual, EmKernels, PoissonTerms};
-use super::model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel};
+use super::model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel, Step};
 use crate::algebra::{Backend, Data, Image, PeerGroup};
 use crate::operator::{Accumulation, DataSpace, EventSpace, LinearOperator, OperatorError, Subset};
-use crate::task::Task;
 
-/// What is known of a list beside its lines, event by event in the order of the list.
+/// Factors and background of events, in the order of the list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventTerms<'a> {
     /// m; `None` = 1.
@@ -26,21 +25,20 @@ pub struct EventTerms<'a> {
 /// An operator with the events of a list.
 pub struct ListModel<B: Backend, A, D = EventSpace> {
     model: ProjectionModel<B, A, D>,
-    space: EventSpace,
     num_subsets: usize,
     sensitivity: B::Array<Image>,
     image_len: usize,
     total_additive: f64,
-    /// Whether events have a background.
+    /// True if events have a background.
     has_additive: bool,
     /// Counts of a subset that the last image makes expect.
     expected: f64,
 }
 
 impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
-    /// The model of the events of `space` under an operator. `data` = where its values lie: the space itself, or this member's among
-    /// those of all ([`crate::operator::EventProjector::for_team`]). `sensitivity` = Σ over all pairs that could have counted of m_p a_pj,
-    /// coefficients of the operator's images; with time of flight Σ over all d as well.
+    /// Makes the model of the events of `space` under an operator. `data` = where its values lie: the space itself, or this
+    /// member's among those of all ([`crate::operator::EventProjector::for_group`]). `sensitivity` = Σ over all pairs that could
+    /// have counted of m_p a_pj, coefficients of the operator's images; with time of flight Σ over all d as well.
     ///
     /// # Errors
     /// Values of another number than events, the device cannot hold them.
@@ -68,16 +66,17 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
         let model = ProjectionModel::of_arranged(backend, operator, data, counts, num_subsets)?;
         let image_len = sensitivity.len();
         let sensitivity = backend.upload(sensitivity)?;
-        Ok(Self { model, space, num_subsets, sensitivity, image_len, total_additive, has_additive, expected: 0.0 })
+        Ok(Self { model, num_subsets, sensitivity, image_len, total_additive, has_additive, expected: 0.0 })
     }
 
-    /// The same for a member of a team: the data are its share of the list, the sensitivity is that of all.
-    pub fn of_team(self, team: PeerGroup) -> Self {
-        Self { model: self.model.of_team(team), ..self }
+    /// The same for a member of a group: the data are its shard of the list, the sensitivity is that of all.
+    pub fn of_group(self, group: PeerGroup) -> Self {
+        Self { model: self.model.of_group(group), ..self }
     }
 
-    fn share_of_list(&self, subset: usize) -> f64 {
-        self.space.share(Subset { index: subset, count: self.num_subsets })
+    /// Returns the part of all that pairs could have counted that belongs to a subset: each is an equal sample of the scan.
+    fn share_of_subset(&self) -> f64 {
+        1.0 / self.num_subsets as f64
     }
 }
 
@@ -90,76 +89,50 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ListM
         self.model.data_len(subset)
     }
 
-    fn project(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        x: &B::Array<Image>,
-        out: &mut B::Array<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.model.project(backend, subset, x, out, task)
+    fn project(&mut self, step: &mut Step<'_, B>, x: &B::Array<Image>, out: &mut B::Array<Data>) -> Result<(), OperatorError> {
+        self.model.project(step, x, out)
     }
 
-    fn forward(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        x: &B::Array<Image>,
-        out: &mut B::Array<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        let of_image = backend.dot(x, 0, &self.sensitivity, 0..self.image_len)?;
-        self.expected = self.share_of_list(subset) * (of_image + self.total_additive);
-        self.model.forward(backend, subset, x, out, task)
+    fn forward(&mut self, step: &mut Step<'_, B>, x: &B::Array<Image>, out: &mut B::Array<Data>) -> Result<(), OperatorError> {
+        let of_image = step.backend.dot(x, 0, &self.sensitivity, 0..self.image_len)?;
+        self.expected = self.share_of_subset() * (of_image + self.total_additive);
+        self.model.forward(step, x, out)
     }
 
-    /// The likelihood is that of the image of the last [`ForwardModel::forward`]. Events say nothing of how far data are from what
-    /// is expected.
-    fn poisson_ratio(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        estimate: &mut B::Array<Data>,
-    ) -> Result<PoissonTerms, OperatorError> {
-        let terms = self.model.poisson_ratio(backend, subset, estimate)?;
-        // Σ (ln ȳ − ȳ) over events; what is expected of all pairs takes the place of their ȳ.
+    /// The likelihood is that of the image of the last [`ForwardModel::forward`]. Events have no residual.
+    fn poisson_ratio(&mut self, step: &mut Step<'_, B>, estimate: &mut B::Array<Data>) -> Result<PoissonTerms, OperatorError> {
+        let terms = self.model.poisson_ratio(step, estimate)?;
+        // Σ (ln ȳ − ȳ) over events; the expected counts of all pairs replace their ȳ.
         let log_likelihood = terms.log_likelihood + terms.residual.expected - self.expected;
         Ok(PoissonTerms { log_likelihood, residual: DataResidual::default(), ..terms })
     }
 
-    fn dot(&mut self, backend: &mut B, subset: usize, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError> {
-        self.model.dot(backend, subset, p, q)
+    fn dot(&mut self, step: &mut Step<'_, B>, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError> {
+        self.model.dot(step, p, q)
     }
 
-    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {
-        self.model.additive_counts(backend, subset, ratio)
+    fn additive_counts(&mut self, step: &mut Step<'_, B>, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {
+        self.model.additive_counts(step, ratio)
     }
 
     fn adjoint(
         &mut self,
-        backend: &mut B,
-        subset: usize,
+        step: &mut Step<'_, B>,
         q: &mut B::Array<Data>,
-        accumulation: Accumulation,
         out: &mut B::Array<Image>,
-        task: &Task,
     ) -> Result<(), OperatorError> {
-        self.model.adjoint(backend, subset, q, accumulation, out, task)
+        self.model.adjoint(step, q, out)
     }
 
     /// The subset's share of the sensitivity of all pairs.
     fn sensitivity(
         &mut self,
-        backend: &mut B,
-        subset: usize,
-        _: Accumulation,
+        step: &mut Step<'_, B>,
         _: &mut B::Array<Data>,
         out: &mut B::Array<Image>,
-        _: &Task,
     ) -> Result<(), OperatorError> {
-        backend.fill(out, 0.0)?;
-        Ok(backend.add_scaled(out, 0, self.share_of_list(subset) as f32, &self.sensitivity, 0..self.image_len)?)
+        step.backend.fill(out, 0.0)?;
+        Ok(step.backend.add_scaled(out, 0, self.share_of_subset() as f32, &self.sensitivity, 0..self.image_len)?)
     }
 
     fn totals(&mut self) -> Result<CountTotals, OperatorError> {
@@ -167,8 +140,8 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ListM
         Ok(CountTotals { additive: is_known.then_some(self.total_additive), ..self.model.totals()? })
     }
 
-    fn share(&mut self, subset: usize) -> Result<f64, OperatorError> {
-        Ok(self.share_of_list(subset))
+    fn share(&mut self, _: usize) -> Result<f64, OperatorError> {
+        Ok(self.share_of_subset())
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {

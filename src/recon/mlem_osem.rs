@@ -4,18 +4,18 @@
 //! x ← x / s_S · Aᵀ_S (m ⊙ y / ȳ),   ȳ = m ⊙ (A_S x) + a,   s_S = Aᵀ_S m
 //! ```
 //!
-//! Shepp & Vardi 1982, IEEE Trans Med Imaging 1:113; Hudson & Larkin 1994, IEEE Trans Med Imaging 13:601; in the form
-//! of Belzunce et al. 2012, eqs. 1–5. MLEM is OSEM with one subset. A voxel that no line of the subset crosses keeps its value; it is 0
-//! where none of any subset does.
+//! Shepp & Vardi 1982, IEEE Trans Med Imaging 1:113; Hudson & Larkin 1994, IEEE Trans Med Imaging 13:601; in the form of Belzunce
+//! et al. 2012, eqs. 1–5. MLEM is OSEM with one subset. A voxel that no line of the subset crosses keeps its value; it is 0 where
+//! none of any subset does.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::image_readout::ImageReadout;
-use super::race::Race;
+use super::model::Step;
+use super::watched::Watched;
 use super::{
-    Algorithm, CountTotals, DataProblem, EmKernels, Explained, ForwardModel, ReconError, SettingsProblem, Stage, StageTimes,
-    StepReport,
+    Algorithm, CountTotals, DataProblem, EmKernels, EmReport, Explained, ForwardModel, PoissonTerms, ReconError, SettingsProblem,
+    Stage, StageTimes, StepReport,
 };
 use crate::algebra::{Data, Image, ImageSpace, PendingVolume};
 use crate::data::{Counts, RoiMask, RoiSums, Volume};
@@ -51,7 +51,7 @@ fn not_an_order(text: &str) -> String {
 }
 
 impl SubsetOrder {
-    /// The order of `count` subsets. Spaced: each next one has the largest smallest circular distance to the ones
+    /// Returns the order of `count` subsets. Spaced: each next one has the largest smallest circular distance to the ones
     /// already used (later ones weigh more on ties).
     pub fn order(self, count: usize) -> Vec<usize> {
         match self {
@@ -80,33 +80,32 @@ impl SubsetOrder {
 pub struct EmSettings {
     /// Order of the subsets.
     pub subset_order: SubsetOrder,
-    /// How the backprojection adds.
+    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
-    /// How the backprojection of the sensitivity adds: free of races.
+    /// Accumulation of the sensitivity: free of race conditions.
     pub sensitivity_accumulation: Accumulation,
-    /// Whether steps with a race divide by a sensitivity that was made with it too.
+    /// True if steps with a race condition divide by a sensitivity that was made with it too.
     pub racy_sensitivity: bool,
 }
 
 /// MLEM / OSEM of any image under any forward model on any back end.
 pub struct MlemOsem<B: EmKernels, M, S> {
     backend: B,
-    model: M,
+    model: Watched<B, M>,
     settings: EmSettings,
     order: Vec<usize>,
     num_steps: usize,
     x: B::Array<Image>,
     estimate: B::Array<Data>,
-    correction: B::Array<Image>,
+    backprojected_ratio: B::Array<Image>,
     /// One for each subset, made when first needed.
     sensitivity: Vec<Option<B::Array<Image>>>,
     /// Their sum over the subsets that have been used; `None` before the first, and where one subset is all.
     total: Option<B::Array<Image>>,
     is_included: Vec<bool>,
-    /// Whether the start image still is 1 wherever it can be seen, not yet of the right number of counts.
+    /// True while the start image is 1 in the field of view, not yet scaled to the number of counts.
     is_unscaled: bool,
     totals: Option<CountTotals>,
-    race: Race<B>,
     shown: ImageReadout<B, S>,
 }
 
@@ -124,7 +123,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         let start = init.map_or_else(|| space.uniform(), |init| space.coefficients(init));
         let x = backend.upload(Arc::new(start))?;
         let estimate = backend.zeros(data_len)?;
-        let correction = backend.zeros(space.len())?;
+        let backprojected_ratio = backend.zeros(space.len())?;
         Ok(Self {
             backend,
             order: settings.subset_order.order(num_subsets),
@@ -133,14 +132,13 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             is_included: vec![false; num_subsets],
             is_unscaled: init.is_none(),
             totals: None,
-            race: Race::new(num_subsets),
+            model: Watched::new(model, space.len(), settings.racy_sensitivity),
             shown: ImageReadout::new(space),
-            model,
             settings,
             num_steps: 0,
             x,
             estimate,
-            correction,
+            backprojected_ratio,
         })
     }
 
@@ -150,7 +148,8 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             let len = self.shown.space().len();
             let mut image = self.backend.zeros(len)?;
             let accumulation = self.settings.sensitivity_accumulation;
-            self.model.sensitivity(&mut self.backend, subset, accumulation, &mut self.estimate, &mut image, task)?;
+            let mut step = Step { backend: &mut self.backend, subset, accumulation, task };
+            self.model.sensitivity(&mut step, &mut self.estimate, &mut image)?;
             if let Some(columns) = self.shown.space().column_layout() {
                 self.backend.drop_rounding(&mut image, columns)?;
             }
@@ -159,7 +158,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         Ok(())
     }
 
-    /// Counts what a subset sees as seen, once its step is done. What none of all subsets sees is 0 from then on.
+    /// Adds the sensitivity of a subset to the total, after its step. Voxels outside the total of all subsets are 0 from then on.
     fn include(&mut self, subset: usize) -> Result<(), ReconError> {
         let Some(sensitivity) = self.sensitivity[subset].as_ref().filter(|_| !self.is_included[subset]) else { return Ok(()) };
         if self.is_included.len() > 1 {
@@ -174,13 +173,13 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         if self.is_whole()
             && let Some(total) = total(&self.total, &self.sensitivity)
         {
-            self.backend.seen(&mut self.correction, &self.x, total)?;
-            std::mem::swap(&mut self.x, &mut self.correction);
+            self.backend.masked(&mut self.backprojected_ratio, &self.x, total)?;
+            std::mem::swap(&mut self.x, &mut self.backprojected_ratio);
         }
         Ok(())
     }
 
-    /// Whether every subset has been used, so that the total sensitivity is known.
+    /// Returns true once every subset has been used: the total sensitivity is then known.
     fn is_whole(&self) -> bool {
         self.is_included.iter().all(|is_included| *is_included)
     }
@@ -190,22 +189,22 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     fn scale_start(&mut self, subset: usize) -> Result<(), ReconError> {
         let len = self.shown.space().len();
         let Some(sensitivity) = self.sensitivity[subset].as_ref().filter(|_| self.is_unscaled) else { return Ok(()) };
-        let CountTotals { measured, additive } = totals(&mut self.totals, &mut self.model)?;
+        let CountTotals { measured, additive } = totals(&mut self.totals, &mut *self.model)?;
         let counts = (measured - additive.unwrap_or(0.0)).max(3.0 * measured.sqrt()).min(measured) * self.model.share(subset)?;
         let of_ones = self.backend.dot(&self.x, 0, sensitivity, 0..len)?;
         let level = (counts / of_ones) as f32;
         if of_ones > 0.0 && level.is_normal() {
-            // Rounded to 16 bits: members of a team of another size add up Σ a in another order.
+            // Rounded to 16 bits: members of a group of another size add up Σ a in another order.
             let level = f32::from_bits(level.to_bits() & 0xffff_ff00);
-            self.backend.fill(&mut self.correction, 0.0)?;
-            self.backend.add_scaled(&mut self.correction, 0, level, &self.x, 0..len)?;
-            std::mem::swap(&mut self.x, &mut self.correction);
+            self.backend.fill(&mut self.backprojected_ratio, 0.0)?;
+            self.backend.add_scaled(&mut self.backprojected_ratio, 0, level, &self.x, 0..len)?;
+            std::mem::swap(&mut self.x, &mut self.backprojected_ratio);
             self.is_unscaled = false;
         }
         Ok(())
     }
 
-    /// How much of the data the image explains; `None` while a sensitivity is missing.
+    /// Returns the part of the data that the image explains; `None` while a sensitivity is missing.
     fn explained_now(&mut self) -> Result<Option<Explained>, ReconError> {
         let len = self.shown.space().len();
         if !self.is_whole() {
@@ -213,38 +212,20 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         }
         let Some(total) = total(&self.total, &self.sensitivity) else { return Ok(None) };
         let image = self.backend.dot(&self.x, 0, total, 0..len)?;
-        let totals = totals(&mut self.totals, &mut self.model)?;
+        let totals = totals(&mut self.totals, &mut *self.model)?;
         Ok(Explained::new(image, totals))
     }
 
-    /// Brings the image as it is shown into [`Self::correction`], where it differs from x: from the first step until every subset has
-    /// been used, what none of those used so far sees is not known yet and shown as 0.
+    /// Brings the image as it is shown into [`Self::backprojected_ratio`], where it differs from x: from the first step until
+    /// every subset has been used, what none of those used so far sees is not known yet and shown as 0.
     fn prepare_shown(&mut self) -> Result<bool, ReconError> {
         let Some(total) = self.total.as_ref().filter(|_| !self.is_whole()) else { return Ok(false) };
-        self.backend.seen(&mut self.correction, &self.x, total)?;
+        self.backend.masked(&mut self.backprojected_ratio, &self.x, total)?;
         Ok(true)
-    }
-
-    /// What exact backprojections of a subset would give, on the first use of a race.
-    fn prepare_race(&mut self, subset: usize, task: &Task) -> Result<(), ReconError> {
-        let EmSettings { accumulation, racy_sensitivity, .. } = self.settings;
-        self.race.watch(accumulation);
-        let (backend, model) = (&mut self.backend, &mut self.model);
-        self.race.prepare(
-            backend,
-            model,
-            subset,
-            self.shown.space(),
-            racy_sensitivity,
-            &mut self.estimate,
-            &mut self.correction,
-            task,
-        )?;
-        Ok(())
     }
 }
 
-/// Counts of all data, asked for once: members of a team meet for it.
+/// Counts of all data, asked for once: members of a group meet for it.
 fn totals<B: EmKernels>(known: &mut Option<CountTotals>, model: &mut impl ForwardModel<B>) -> Result<CountTotals, OperatorError> {
     match known {
         Some(totals) => Ok(*totals),
@@ -252,7 +233,7 @@ fn totals<B: EmKernels>(known: &mut Option<CountTotals>, model: &mut impl Forwar
     }
 }
 
-/// The sensitivity of all data, once every subset has its own.
+/// Returns the sensitivity of all data, once every subset has its own.
 fn total<'a, A>(total: &'a Option<A>, sensitivity: &'a [Option<A>]) -> Option<&'a A> {
     match sensitivity {
         [one] => one.as_ref(),
@@ -282,75 +263,58 @@ pub fn check_poisson_data(counts: &Counts) -> Result<(), ReconError> {
     Ok(())
 }
 
-/// Runs `f` and adds its time.
-fn timed<T>(time: &mut Duration, f: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
-    let result = f();
-    *time += start.elapsed();
-    result
-}
-
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<B, M, S> {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         let num_subsets = self.order.len();
         let subset = self.order[self.num_steps % num_subsets];
-        let accumulation = self.settings.accumulation;
         let mut stages = StageTimes::default();
-        timed(&mut stages[Stage::Sensitivity], || {
+        stages.time(Stage::Sensitivity, || {
             self.prepare_sensitivity(subset, task)?;
             self.scale_start(subset)
         })?;
-        timed(&mut stages[Stage::Race], || self.prepare_race(subset, task))?;
+        let Self { backend, model, shown, x, estimate, backprojected_ratio, .. } = self;
+        let accumulation = self.settings.accumulation;
+        let step = &mut Step { backend, subset, accumulation, task };
+        if accumulation.has_race() {
+            stages.time(Stage::Race, || model.prepare(step, shown.space(), estimate, backprojected_ratio))?;
+        }
         let Some(sensitivity) = &self.sensitivity[subset] else {
             return Err(SettingsProblem::NoSensitivity.into());
         };
-        let (backend, model) = (&mut self.backend, &mut self.model);
-        timed(&mut stages[Stage::Forward], || {
-            model.forward(backend, subset, &self.x, &mut self.estimate, task)?;
-            Ok::<_, OperatorError>(backend.finish()?)
+        stages.time(Stage::Forward, || {
+            model.forward(step, x, estimate)?;
+            Ok::<_, OperatorError>(step.backend.finish()?)
         })?;
-        let terms = timed(&mut stages[Stage::Ratio], || model.poisson_ratio(backend, subset, &mut self.estimate))?;
-        let exact = timed(&mut stages[Stage::Race], || self.race.expect(backend, model, subset, &self.estimate, terms.counts))?;
-        timed(&mut stages[Stage::Backprojection], || {
-            model.adjoint(backend, subset, &mut self.estimate, accumulation, &mut self.correction, task)?;
-            Ok::<_, OperatorError>(backend.finish()?)
-        })?;
-        timed(&mut stages[Stage::Update], || {
-            let divisor = self.race.racy_sensitivity(subset).unwrap_or(sensitivity);
-            backend.em_update(&mut self.x, &self.correction, divisor)?;
-            // What comes of a race has a time of its own.
-            if exact.is_some() { backend.finish() } else { Ok(()) }
-        })?;
-        let race = timed(&mut stages[Stage::Race], || {
-            let Some(exact) = exact else { return Ok(None) };
-            self.race.report(backend, subset, exact, &self.correction, sensitivity, &self.x, self.shown.space().len())
-        })?;
-        if race.is_none() {
-            // Only the clock itself.
-            stages[Stage::Race] = Duration::ZERO;
-        }
+        let terms = stages.time(Stage::Ratio, || model.poisson_ratio(step, estimate))?;
+        model.backproject(step, estimate, &terms, backprojected_ratio, &mut stages)?;
+        let divisor = model.racy_sensitivity(subset).unwrap_or(sensitivity);
+        stages.time(Stage::Update, || step.backend.em_update(x, backprojected_ratio, divisor))?;
+        let race = model.report(step, sensitivity, x, &mut stages)?;
         self.num_steps += 1;
         let completes_iteration = self.num_steps.is_multiple_of(num_subsets);
-        let explained = timed(&mut stages[Stage::Update], || {
+        let explained = stages.time(Stage::Update, || {
             self.include(subset)?;
             let explained = if completes_iteration { self.explained_now()? } else { None };
             self.backend.finish()?;
             Ok::<_, ReconError>(explained)
         })?;
+        let PoissonTerms { log_likelihood, residual, num_unexplained_bins, num_limited_bins, .. } = terms;
         Ok(StepReport {
-            num_events: None,
             iteration: self.num_steps / num_subsets,
             subiteration: self.num_steps,
             subset,
             completes_iteration,
-            log_likelihood: Some(terms.log_likelihood),
-            residual: Some(terms.residual),
-            num_impossible_bins: terms.num_impossible_bins,
-            num_limited_bins: terms.num_limited_bins,
-            explained,
-            accumulation,
-            race,
+            num_events: None,
             stages,
+            em: Some(EmReport {
+                log_likelihood: Some(log_likelihood),
+                residual: Some(residual),
+                num_unexplained_bins,
+                num_limited_bins,
+                explained,
+                accumulation,
+                race,
+            }),
         })
     }
 
@@ -359,12 +323,12 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        let image = if self.prepare_shown()? { &self.correction } else { &self.x };
+        let image = if self.prepare_shown()? { &self.backprojected_ratio } else { &self.x };
         Ok(self.shown.volume_into(&mut self.backend, image, 1.0, volume)?)
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        let image = if self.prepare_shown()? { &self.correction } else { &self.x };
+        let image = if self.prepare_shown()? { &self.backprojected_ratio } else { &self.x };
         Ok(self.shown.begin_volume(&mut self.backend, image, 1.0)?)
     }
 
@@ -373,7 +337,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        let image = if self.prepare_shown()? { &self.correction } else { &self.x };
+        let image = if self.prepare_shown()? { &self.backprojected_ratio } else { &self.x };
         Ok(self.shown.roi_sums(&mut self.backend, image)?)
     }
 

@@ -10,12 +10,12 @@ mod mlem_osem;
 mod model;
 mod post_filter;
 mod problem;
-mod race;
 mod shared;
 mod slabs;
 mod spec;
 mod stage;
 mod stitch;
+mod watched;
 
 use crate::algebra::{BackendError, PendingVolume};
 use crate::coded::{PassedOn, coded};
@@ -24,66 +24,73 @@ use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 #[cfg(feature = "cuda")]
 pub(crate) use em_kernels::check_places;
-pub use em_kernels::{DataResidual, EmKernels, LEAST_SEEN, MAX_RATIO, PoissonTerms};
+pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
 pub use explained::Explained;
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resample_to_equal_angles,
 };
-pub use growing::{ArrivingEvents, GrowingEm, LEAST_EVENTS};
+pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
-pub use model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel};
+pub use model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel, Step};
 pub use post_filter::gaussian_filter;
 pub use problem::{DataProblem, ProjectionProblem, ReferenceProblem, SettingsProblem};
-pub use race::RaceReport;
 pub use shared::SharedAlgorithm;
 pub use slabs::{SlabAlgorithm, slabs};
 pub use spec::{Additions, AlgorithmSpec, algorithm};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
+pub use watched::RaceReport;
 
-/// What one step did.
+/// Report of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepReport {
     /// Full iterations complete after this step.
     pub iteration: usize,
-    /// Steps done in all (subiterations), this one included. Of a sweep: projections in the image.
+    /// Number of steps (subiterations), this one included. For an EPRI acquisition: projections in the image.
     pub subiteration: usize,
     /// The subset used.
     pub subset: usize,
-    /// Whether the step completed an iteration.
+    /// True if the step completed an iteration.
     pub completes_iteration: bool,
-    /// Σ (y ln ȳ − ȳ) over the subset's bins at the image *before* the step (terms without x left out), where the
-    /// algorithm has a likelihood.
-    pub log_likelihood: Option<f64>,
-    /// How far the subset's data are from what the image *before* the step makes expect, where the algorithm projects it.
-    pub residual: Option<DataResidual>,
-    /// Bins with counts where the model expects none: their ratio was set to 0 and they are left out of the likelihood.
-    pub num_impossible_bins: usize,
-    /// Bins whose ratio of measured to expected counts was held at [`MAX_RATIO`].
-    pub num_limited_bins: usize,
-    /// How much of the data the image after the step explains, where the step completed an iteration of an algorithm of counts.
-    pub explained: Option<Explained>,
-    /// Events that the image is of, where further ones arrive.
+    /// Number of events of the image, where further ones arrive.
     pub num_events: Option<usize>,
-    /// Accumulation that the step used.
-    pub accumulation: Accumulation,
-    /// What the race lost, where the backprojection had one.
-    pub race: Option<RaceReport>,
-    /// Where the time went.
+    /// Time of each stage.
     pub stages: StageTimes,
+    /// Report of expectation maximisation; `None` of other algorithms.
+    pub em: Option<EmReport>,
 }
 
-/// What a run will need, told before anything is allocated.
+/// Report of one step of expectation maximisation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EmReport {
+    /// Σ (y ln ȳ − ȳ) over the subset's bins at the image *before* the step (terms without x left out); `None` if likelihoods of
+    /// steps do not compare.
+    pub log_likelihood: Option<f64>,
+    /// Distance of the subset's data from those expected of the image *before* the step; `None` if steps do not compare.
+    pub residual: Option<DataResidual>,
+    /// Bins with counts where the model expects none: their ratio was set to 0 and they are left out of the likelihood.
+    pub num_unexplained_bins: usize,
+    /// Bins whose ratio of measured to expected counts was limited to [`MAX_RATIO`].
+    pub num_limited_bins: usize,
+    /// Part of the data that the image after the step explains, if the step completed an iteration.
+    pub explained: Option<Explained>,
+    /// Accumulation of the backprojection.
+    pub accumulation: Accumulation,
+    /// Losses of a race, if the backprojection had one.
+    pub race: Option<RaceReport>,
+}
+
+/// Forecast of the memory and time of a run, made before its memory is reserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Estimate {
-    /// Bytes beside the measured data.
+    /// Bytes without the measured data.
     pub memory_bytes: u64,
     /// Seconds per full iteration, from a trial of a few views; `None` where not tried.
     pub secs_per_iteration: Option<f64>,
 }
 
-/// Why a reconstruction cannot go on.
+/// Reason of the failure of a reconstruction.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "reconstruction.")]
 pub enum ReconError {
@@ -96,7 +103,7 @@ pub enum ReconError {
     /// The settings do not suit the data.
     #[error(transparent)]
     UnsuitableSettings(#[from] SettingsProblem),
-    /// What further data need is refused by the preparation of a run.
+    /// The preparation of a run refuses further data.
     #[error(transparent)]
     Setup(#[from] PassedOn),
     /// The system started no thread, with its message.
@@ -144,15 +151,15 @@ pub trait Algorithm: Send {
     /// Subiterations of a full iteration, as far as it is known.
     fn num_subsets(&self) -> usize;
 
-    /// Takes projections that have arrived meanwhile; they wait for the next steps. `is_last` tells that no others follow.
+    /// Takes projections that have arrived meanwhile; they wait for the next steps. After `is_last` no others follow.
     ///
     /// # Errors
-    /// One cannot be used (then none of them is taken), or the algorithm works on whole data only.
+    /// One is unusable (then none of them is taken), or the algorithm works on whole data only.
     fn append(&mut self, _projections: Vec<Projection>, _is_last: bool) -> Result<(), ReconError> {
         Err(SettingsProblem::WholeData.into())
     }
 
-    /// Whether there is nothing to do before more data come.
+    /// Returns true if no step is possible before more data arrive.
     fn is_waiting(&self) -> bool {
         false
     }
@@ -163,7 +170,7 @@ pub trait Algorithm: Send {
     /// Device failure.
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError>;
 
-    /// Begins to copy the current image to the host while the device goes on; `None` where `volume_into` is as good.
+    /// Begins to copy the current image to the host while the device continues; `None` if `volume_into` is as good.
     ///
     /// # Errors
     /// Device failure.
@@ -183,7 +190,8 @@ pub trait Algorithm: Send {
     /// Device failure.
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError>;
 
-    /// How much of the data the current image explains, where the algorithm knows; what it needs for that and has not yet, it makes.
+    /// Returns the part of the data that the current image explains; `None` of algorithms without this figure. Computes missing
+    /// sensitivities.
     ///
     /// # Errors
     /// Stopped, device failure.
@@ -194,6 +202,6 @@ pub trait Algorithm: Send {
     /// Changes how the backprojection adds, from the next step on. Ways not in [`Algorithm::accumulations`] are ignored.
     fn set_accumulation(&mut self, accumulation: Accumulation);
 
-    /// The ways in which the backprojection can add.
+    /// Returns the ways in which the backprojection can add.
     fn accumulations(&self) -> &'static [Accumulation];
 }

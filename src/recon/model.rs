@@ -20,76 +20,62 @@ pub struct CountTotals {
     pub additive: Option<f64>,
 }
 
+/// One step of an algorithm: its subset, how its backprojection adds, where it computes, and its stop flag.
+pub struct Step<'a, B> {
+    /// Back end of all arrays.
+    pub backend: &'a mut B,
+    /// Number of the subset.
+    pub subset: usize,
+    /// Accumulation of backprojections.
+    pub accumulation: Accumulation,
+    /// Stop flag and progress.
+    pub task: &'a Task,
+}
+
 /// A model of measured data, split into subsets. Data arrays passed in have at least `data_len(subset)` values.
 pub trait ForwardModel<B: Backend>: Send {
-    /// Number of subsets.
+    /// Returns the number of subsets.
     fn num_subsets(&self) -> usize;
 
-    /// Number of values in the data of a subset.
+    /// Returns the number of values in the data of a subset.
     fn data_len(&self, subset: usize) -> usize;
 
     /// `out` = m ⊙ (A x).
     ///
     /// # Errors
     /// Stopped, device failure.
-    fn project(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        x: &B::Array<Image>,
-        out: &mut B::Array<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError>;
+    fn project(&mut self, step: &mut Step<'_, B>, x: &B::Array<Image>, out: &mut B::Array<Data>) -> Result<(), OperatorError>;
 
     /// `out` = m ⊙ (A x) + a, of an image without negative values ([`LinearOperator::expect`]).
     ///
     /// # Errors
     /// Stopped, device failure.
-    fn forward(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        x: &B::Array<Image>,
-        out: &mut B::Array<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError>;
+    fn forward(&mut self, step: &mut Step<'_, B>, x: &B::Array<Image>, out: &mut B::Array<Data>) -> Result<(), OperatorError>;
 
     /// Replaces the estimate by measured / estimated.
     ///
     /// # Errors
     /// Device failure.
-    fn poisson_ratio(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        estimate: &mut B::Array<Data>,
-    ) -> Result<PoissonTerms, OperatorError>;
+    fn poisson_ratio(&mut self, step: &mut Step<'_, B>, estimate: &mut B::Array<Data>) -> Result<PoissonTerms, OperatorError>;
 
     /// Σ p ⊙ q over the data of a subset.
     ///
     /// # Errors
     /// Device failure.
-    fn dot(&mut self, backend: &mut B, subset: usize, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError>;
+    fn dot(&mut self, step: &mut Step<'_, B>, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError>;
 
     /// Σ q ⊙ a: the part of the counts that a ratio q explains by the additive term. Zero without one.
     ///
     /// # Errors
     /// Device failure.
-    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array<Data>) -> Result<f64, OperatorError>;
+    fn additive_counts(&mut self, step: &mut Step<'_, B>, ratio: &B::Array<Data>) -> Result<f64, OperatorError>;
 
     /// `out` = Aᵀ (m ⊙ q); `q` is used up.
     ///
     /// # Errors
     /// Stopped, device failure.
-    fn adjoint(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        q: &mut B::Array<Data>,
-        accumulation: Accumulation,
-        out: &mut B::Array<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError>;
+    fn adjoint(&mut self, step: &mut Step<'_, B>, q: &mut B::Array<Data>, out: &mut B::Array<Image>)
+    -> Result<(), OperatorError>;
 
     /// `out` = the subset's part of Aᵀ m over everything that could have been measured; `scratch` may be used up. Here: over the
     /// subset's own data, which is everything where every bin is a datum, counts or not.
@@ -98,34 +84,31 @@ pub trait ForwardModel<B: Backend>: Send {
     /// Stopped, device failure.
     fn sensitivity(
         &mut self,
-        backend: &mut B,
-        subset: usize,
-        accumulation: Accumulation,
+        step: &mut Step<'_, B>,
         scratch: &mut B::Array<Data>,
         out: &mut B::Array<Image>,
-        task: &Task,
     ) -> Result<(), OperatorError> {
-        backend.fill(scratch, 1.0)?;
-        self.adjoint(backend, subset, scratch, accumulation, out, task)
+        step.backend.fill(scratch, 1.0)?;
+        self.adjoint(step, scratch, out)
     }
 
     /// Counts of all data of all members.
     ///
     /// # Errors
-    /// A member of the team has left.
+    /// A member of the group has left.
     fn totals(&mut self) -> Result<CountTotals, OperatorError>;
 
-    /// The part of all counts that belongs to a subset, about.
+    /// Returns the part of all counts that belongs to a subset, about.
     ///
     /// # Errors
-    /// A member of the team has left.
+    /// A member of the group has left.
     fn share(&mut self, subset: usize) -> Result<f64, OperatorError>;
 
-    /// The ways in which `adjoint` can add.
+    /// Returns the ways in which `adjoint` can add.
     fn accumulations(&self) -> &'static [Accumulation];
 }
 
-/// What was measured with its corrections, datum by datum in the order of a study.
+/// Measured data with their corrections, datum by datum in the order of a study.
 #[derive(Clone, Debug)]
 pub struct MeasuredValues {
     /// Counts.
@@ -137,7 +120,7 @@ pub struct MeasuredValues {
 }
 
 impl MeasuredValues {
-    /// How many corrections there are.
+    /// Returns the number of corrections.
     pub fn num_corrections(&self) -> usize {
         [&self.multiplicative, &self.additive].into_iter().flatten().count()
     }
@@ -166,8 +149,8 @@ pub struct ProjectionModel<B: Backend, A, D> {
     operator: A,
     space: D,
     num_subsets: usize,
-    /// With whom the data are shared.
-    team: PeerGroup,
+    /// Members that divide the data.
+    group: PeerGroup,
     measured: B::Array<Data>,
     multiplicative: Option<B::Array<Data>>,
     additive: Option<B::Array<Data>>,
@@ -176,7 +159,7 @@ pub struct ProjectionModel<B: Backend, A, D> {
 }
 
 impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
-    /// The model of counts, which lie in `space`, under an operator.
+    /// Makes the model of counts, which lie in `space`, under an operator.
     ///
     /// # Errors
     /// The device cannot hold the data.
@@ -217,12 +200,13 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         let measured = backend.upload(counts.prompts)?;
         let multiplicative = counts.multiplicative.map(|values| backend.upload(values)).transpose()?;
         let additive = counts.additive.map(|values| backend.upload(values)).transpose()?;
-        Ok(Self { operator, space, num_subsets, team: PeerGroup::ALONE, measured, multiplicative, additive, own_totals })
+        Ok(Self { operator, space, num_subsets, group: PeerGroup::ALONE, measured, multiplicative, additive, own_totals })
     }
 
-    /// The same for a member of a team: operator and space are those of its share ([`crate::operator::ViewProjector::for_team`]).
-    pub fn of_team(self, team: PeerGroup) -> Self {
-        Self { team, ..self }
+    /// The same for a member of a group: operator and space are those of its shard
+    /// ([`crate::operator::ViewProjector::for_group`]).
+    pub fn of_group(self, group: PeerGroup) -> Self {
+        Self { group, ..self }
     }
 
     fn subset(&self, index: usize) -> Subset {
@@ -259,86 +243,65 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         self.space.len(self.subset(subset))
     }
 
-    fn project(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        x: &B::Array<Image>,
-        out: &mut B::Array<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.operator.apply(backend, self.subset(subset), x, out, task)?;
-        self.multiply(backend, subset, out)
+    fn project(&mut self, step: &mut Step<'_, B>, x: &B::Array<Image>, out: &mut B::Array<Data>) -> Result<(), OperatorError> {
+        self.operator.apply(step.backend, self.subset(step.subset), x, out, step.task)?;
+        self.multiply(step.backend, step.subset, out)
     }
 
-    fn forward(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        x: &B::Array<Image>,
-        out: &mut B::Array<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        let pieces = self.pieces(subset);
+    fn forward(&mut self, step: &mut Step<'_, B>, x: &B::Array<Image>, out: &mut B::Array<Data>) -> Result<(), OperatorError> {
+        let Step { backend, subset, task, .. } = step;
+        let pieces = self.pieces(*subset);
         let measured = Measured { values: &self.measured, pieces: &pieces };
-        self.operator.expect(backend, self.subset(subset), x, &measured, out, task)?;
-        self.multiply(backend, subset, out)?;
+        self.operator.expect(backend, self.subset(*subset), x, &measured, out, task)?;
+        self.multiply(backend, *subset, out)?;
         if let Some(additive) = &self.additive {
-            for (at, range) in self.pieces(subset) {
+            for (at, range) in pieces {
                 backend.add_scaled(out, at, 1.0, additive, range)?;
             }
         }
         Ok(())
     }
 
-    fn poisson_ratio(
-        &mut self,
-        backend: &mut B,
-        subset: usize,
-        estimate: &mut B::Array<Data>,
-    ) -> Result<PoissonTerms, OperatorError> {
+    fn poisson_ratio(&mut self, step: &mut Step<'_, B>, estimate: &mut B::Array<Data>) -> Result<PoissonTerms, OperatorError> {
         let mut sum = PoissonTerms::default();
-        for (at, range) in self.pieces(subset) {
-            sum += backend.poisson_ratio(&self.measured, range, estimate, at)?;
+        for (at, range) in self.pieces(step.subset) {
+            sum += step.backend.poisson_ratio(&self.measured, range, estimate, at)?;
         }
-        Ok(self.team.sums(sum.into())?.into())
+        Ok(self.group.sums(sum.into())?.into())
     }
 
-    fn dot(&mut self, backend: &mut B, subset: usize, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError> {
+    fn dot(&mut self, step: &mut Step<'_, B>, p: &B::Array<Data>, q: &B::Array<Data>) -> Result<f64, OperatorError> {
         let mut sum = 0.0;
-        for (at, range) in self.pieces(subset) {
-            sum += backend.dot(p, at, q, at..at + range.len())?;
+        for (at, range) in self.pieces(step.subset) {
+            sum += step.backend.dot(p, at, q, at..at + range.len())?;
         }
-        let [sum] = self.team.sums([sum])?;
+        let [sum] = self.group.sums([sum])?;
         Ok(sum)
     }
 
-    fn additive_counts(&mut self, backend: &mut B, subset: usize, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {
+    fn additive_counts(&mut self, step: &mut Step<'_, B>, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {
         let mut sum = 0.0;
         if let Some(additive) = &self.additive {
-            for (at, range) in self.pieces(subset) {
-                sum += backend.dot(ratio, at, additive, range)?;
+            for (at, range) in self.pieces(step.subset) {
+                sum += step.backend.dot(ratio, at, additive, range)?;
             }
         }
-        let [sum] = self.team.sums([sum])?;
+        let [sum] = self.group.sums([sum])?;
         Ok(sum)
     }
 
     fn adjoint(
         &mut self,
-        backend: &mut B,
-        subset: usize,
+        step: &mut Step<'_, B>,
         q: &mut B::Array<Data>,
-        accumulation: Accumulation,
         out: &mut B::Array<Image>,
-        task: &Task,
     ) -> Result<(), OperatorError> {
-        self.multiply(backend, subset, q)?;
-        self.operator.adjoint(backend, self.subset(subset), q, accumulation, out, task)
+        self.multiply(step.backend, step.subset, q)?;
+        self.operator.adjoint(step.backend, self.subset(step.subset), q, step.accumulation, out, step.task)
     }
 
     fn totals(&mut self) -> Result<CountTotals, OperatorError> {
-        let [measured, additive] = self.team.sums(self.own_totals)?;
+        let [measured, additive] = self.group.sums(self.own_totals)?;
         Ok(CountTotals { measured, additive: Some(additive) })
     }
 
@@ -346,7 +309,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
     fn share(&mut self, subset: usize) -> Result<f64, OperatorError> {
         let own_len = |subset| -> f64 { self.space.pieces(subset).iter().map(|(_, range)| range.len() as f64).sum() };
         let all = Subset::all(self.num_subsets).map(own_len).sum();
-        let [own, all] = self.team.sums([own_len(self.subset(subset)), all])?;
+        let [own, all] = self.group.sums([own_len(self.subset(subset)), all])?;
         Ok(own / all)
     }
 

@@ -11,7 +11,7 @@ use crate::data::Volume;
 /// Reach of the kernel in standard deviations.
 const REACH_SIGMAS: f64 = 4.0;
 
-/// The image convolved with a Gaussian of this full width at half maximum, mm. A width that is not positive gives the
+/// Returns the image convolved with a Gaussian of this full width at half maximum, mm. A width that is not positive gives the
 /// image as it is. On all cores of the pool that calls it.
 pub fn gaussian_filter(volume: &Volume, fwhm_mm: f64) -> Volume {
     if !(fwhm_mm.is_finite() && fwhm_mm > 0.0) {
@@ -46,7 +46,7 @@ fn half_kernel(sigma: f64) -> Vec<f32> {
     std::iter::once(1.0).chain(rest).collect()
 }
 
-/// The filtered value at x of one row.
+/// Returns the filtered value at x of one row.
 fn along_row(row: &[f32], x: usize, kernel: &[f32]) -> f32 {
     let (mut sum, mut weight) = (0.0f64, 0.0f64);
     let first = x.saturating_sub(kernel.len() - 1);

@@ -1,6 +1,6 @@
 //! Why data or settings do not suit an algorithm, one variant for each reason.
 
-use crate::data::{FrameTime, frame_words};
+use crate::data::{FrameTime, frame_text};
 
 /// Why data do not suit an algorithm.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -80,7 +80,7 @@ pub enum DataProblem {
     Reference(ReferenceProblem),
 }
 
-/// Why a projection cannot be used.
+/// Reason of the refusal of a projection.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProjectionProblem {
     /// Another number of samples than the sweep has.
@@ -113,7 +113,7 @@ pub enum ProjectionProblem {
     Weight(f64),
 }
 
-/// Why a reference spectrum cannot be used.
+/// Reason of the refusal of a reference spectrum.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReferenceProblem {
     /// No distance of its samples.
@@ -165,7 +165,7 @@ pub enum SettingsProblem {
 /// Returns the place of events that are missing: " in the frame 1–2 s".
 fn in_frame(frame: &FrameTime) -> String {
     match frame.limits_ms.is_empty() {
-        true => format!(" in the frame {}, which holds no time block", frame_words(&frame.requested_ms)),
+        true => format!(" in the frame {}, which holds no time block", frame_text(&frame.requested_ms)),
         false => format!(" in the frame {}", frame.text()),
     }
 }

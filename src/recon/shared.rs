@@ -1,9 +1,9 @@
-//! One algorithm by a team: each member has the whole image and its share of the data, and takes the same steps.
+//! One algorithm of a group: each member has the whole image and its shard of the data, and takes the same steps.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::{Algorithm, Explained, ReconError, StepReport};
 use crate::algebra::{BackendError, PeerGroup, PendingVolume};
@@ -11,84 +11,65 @@ use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 
-/// What a member is asked.
-enum Ask {
-    Together(Work, Task),
-    SetAccumulation(Accumulation),
-}
+/// Work that all members do at the same time.
+type Work<T> = fn(&mut dyn Algorithm, &Task) -> Result<T, ReconError>;
 
-/// What all members do at the same time.
-#[derive(Clone, Copy)]
-enum Work {
-    Step,
-    Explain,
-}
+/// Call of a member's algorithm.
+type Call = Box<dyn FnOnce(&mut dyn Algorithm) + Send>;
 
-/// What came of it.
-enum Answer {
-    Step(Box<StepReport>),
-    Explained(Option<Explained>),
-}
-
-type Outcome = Result<Answer, ReconError>;
-
-/// A member on a thread of its own; all but the first have one.
+/// Member on its thread; all but the first have one.
 struct Helper {
-    asks: Option<Sender<Ask>>,
-    outcomes: Receiver<Outcome>,
+    calls: Option<Sender<Call>>,
+    group: PeerGroup,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Helper {
-    fn start(mut algorithm: Box<dyn Algorithm>, team: PeerGroup) -> Result<Self, ReconError> {
-        let (asks, asked) = unbounded();
-        let (sender, outcomes) = unbounded();
-        let work = move || {
-            for ask in asked {
-                match ask {
-                    Ask::SetAccumulation(accumulation) => algorithm.set_accumulation(accumulation),
-                    Ask::Together(work, task) => _ = sender.send(together(work, &mut *algorithm, &team, &task)),
-                }
-            }
-        };
+    fn start(mut algorithm: Box<dyn Algorithm>, group: PeerGroup) -> Result<Self, ReconError> {
+        let (calls, received) = unbounded::<Call>();
+        let work = move || received.into_iter().for_each(|call| call(&mut *algorithm));
         let thread = Builder::new().name("member".into()).spawn(work);
         let thread = thread.map_err(|error| ReconError::Thread(error.to_string()))?;
-        Ok(Self { asks: Some(asks), outcomes, thread: Some(thread) })
+        Ok(Self { calls: Some(calls), group, thread: Some(thread) })
     }
 
-    fn ask(&self, ask: Ask) {
-        // A thread that is gone shows when its outcome is awaited.
-        if let Some(asks) = &self.asks {
-            let _ = asks.send(ask);
+    fn call(&self, call: impl FnOnce(&mut dyn Algorithm) + Send + 'static) {
+        // A thread that has ended shows in the outcome.
+        if let Some(calls) = &self.calls {
+            let _ = calls.send(Box::new(call));
         }
+    }
+
+    /// Begins work; its outcome arrives later.
+    fn begin<T: Send + 'static>(&self, work: Work<T>, task: &Task) -> Receiver<Result<T, ReconError>> {
+        let (sender, outcome) = bounded(1);
+        let (group, task) = (self.group.clone(), task.clone());
+        self.call(move |algorithm| _ = sender.send(together(work, algorithm, &group, &task)));
+        outcome
     }
 }
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        self.asks = None;
+        self.calls = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// A member's part of what all do; where it fails the others are let go.
-fn together(work: Work, algorithm: &mut dyn Algorithm, team: &PeerGroup, task: &Task) -> Outcome {
-    let outcome = catch_unwind(AssertUnwindSafe(|| match work {
-        Work::Step => algorithm.step(task).map(|report| Answer::Step(Box::new(report))),
-        Work::Explain => algorithm.explained(task).map(Answer::Explained),
-    }));
-    let outcome = outcome.unwrap_or(Err(ReconError::Panicked));
-    // All have done it, or none may go on.
-    let outcome = outcome.and_then(|report| Ok(team.meet().map(|()| report)?));
+/// Does a member's part of common work. If it fails the others are released.
+fn together<T>(work: Work<T>, algorithm: &mut dyn Algorithm, group: &PeerGroup, task: &Task) -> Result<T, ReconError> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(algorithm, task))).unwrap_or(Err(ReconError::Panicked));
+    // All have done it, or none may continue.
+    let outcome = outcome.and_then(|result| Ok(group.meet().map(|()| result)?));
     if outcome.as_ref().is_err_and(is_of_another)
         && let Err(stopped) = task.check()
     {
-        // Who is to stop need not be told that others have.
+        // A stopped member reports its own stop, not that of its peers.
         return Err(OperatorError::from(stopped).into());
     }
-    if let (Err(error), Some(meeting)) = (&outcome, team.meeting())
+    if let (Err(error), Some(meeting)) = (&outcome, group.meeting())
         && !is_of_another(error)
     {
         meeting.leave(!matches!(error, ReconError::Operator(OperatorError::Stopped(_))));
@@ -96,45 +77,43 @@ fn together(work: Work, algorithm: &mut dyn Algorithm, team: &PeerGroup, task: &
     outcome
 }
 
-/// Whether a member only says that another one has left.
+/// Returns true if a member only reports that another one has left.
 fn is_of_another(error: &ReconError) -> bool {
     matches!(error, ReconError::Operator(OperatorError::Backend(BackendError::PeerAborted)))
 }
 
-/// The members of a team, each with its back end, in step. The first one's image is shown.
+/// Members of a group, each with its back end, in step. The image of the first one is displayed.
 pub struct SharedAlgorithm {
     first: Box<dyn Algorithm>,
-    team: PeerGroup,
+    group: PeerGroup,
     helpers: Vec<Helper>,
 }
 
 impl SharedAlgorithm {
-    /// The algorithms of all members with their places, in the order of the shares.
+    /// Joins the algorithms of all members with their places, in the order of the shards.
     ///
     /// # Errors
     /// No member; the system refuses threads.
     pub fn new(members: impl IntoIterator<Item = (Box<dyn Algorithm>, PeerGroup)>) -> Result<Self, ReconError> {
         let mut members = members.into_iter();
-        let Some((first, team)) = members.next() else {
+        let Some((first, group)) = members.next() else {
             return Err(ReconError::NoDevice);
         };
-        team.assemble();
-        let start = |(algorithm, team): (Box<dyn Algorithm>, PeerGroup)| {
-            team.assemble();
-            Helper::start(algorithm, team)
+        group.assemble();
+        let start = |(algorithm, group): (Box<dyn Algorithm>, PeerGroup)| {
+            group.assemble();
+            Helper::start(algorithm, group)
         };
         let helpers = members.map(start).collect::<Result<_, ReconError>>()?;
-        Ok(Self { first, team, helpers })
+        Ok(Self { first, group, helpers })
     }
 
-    fn together(&mut self, work: Work, task: &Task) -> Outcome {
-        self.helpers.iter().for_each(|helper| helper.ask(Ask::Together(work, task.clone())));
-        let mut outcome = together(work, &mut *self.first, &self.team, task);
-        for helper in &self.helpers {
-            let gone = || Err(ReconError::Panicked);
-            let other = helper.outcomes.recv().unwrap_or_else(|_| gone());
-            // What went wrong is said by the one to whom it happened.
-            if let Err(error) = other
+    fn together<T: Send + 'static>(&mut self, task: &Task, work: Work<T>) -> Result<T, ReconError> {
+        let others: Vec<Receiver<Result<T, ReconError>>> = self.helpers.iter().map(|helper| helper.begin(work, task)).collect();
+        let mut outcome = together(work, &mut *self.first, &self.group, task);
+        for other in others {
+            // An error is reported by the member that has it.
+            if let Err(error) = other.recv().unwrap_or(Err(ReconError::Panicked))
                 && !is_of_another(&error)
                 && outcome.as_ref().map_or_else(is_of_another, |_| true)
             {
@@ -142,7 +121,7 @@ impl SharedAlgorithm {
             }
         }
         if outcome.is_err()
-            && let Some(meeting) = self.team.meeting()
+            && let Some(meeting) = self.group.meeting()
         {
             meeting.begin_again();
         }
@@ -152,17 +131,11 @@ impl SharedAlgorithm {
 
 impl Algorithm for SharedAlgorithm {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
-        match self.together(Work::Step, task)? {
-            Answer::Step(report) => Ok(*report),
-            Answer::Explained(_) => Err(ReconError::Panicked),
-        }
+        self.together(task, |algorithm, task| algorithm.step(task))
     }
 
     fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {
-        match self.together(Work::Explain, task)? {
-            Answer::Explained(explained) => Ok(explained),
-            Answer::Step(_) => Err(ReconError::Panicked),
-        }
+        self.together(task, |algorithm, task| algorithm.explained(task))
     }
 
     fn num_subsets(&self) -> usize {
@@ -186,7 +159,7 @@ impl Algorithm for SharedAlgorithm {
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {
-        self.helpers.iter().for_each(|helper| helper.ask(Ask::SetAccumulation(accumulation)));
+        self.helpers.iter().for_each(|helper| helper.call(move |algorithm| algorithm.set_accumulation(accumulation)));
         self.first.set_accumulation(accumulation);
     }
 

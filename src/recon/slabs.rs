@@ -1,4 +1,4 @@
-//! One algorithm for each slab of a volume, on several devices: for images of which every voxel stands for itself.
+//! One algorithm for each slab of a volume, on several devices: for images whose voxels are independent.
 
 use std::ops::Range;
 use std::thread;
@@ -10,7 +10,7 @@ use crate::geometry::{Grid, GridError};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 
-/// The grid cut across z into so many slabs of as equal heights as can be; fewer where it has fewer slices.
+/// Cuts a grid across z into `count` slabs of nearly equal heights; into fewer if it has fewer slices.
 ///
 /// # Errors
 /// As [`Grid::new`].
@@ -55,7 +55,7 @@ impl SlabAlgorithm {
 }
 
 impl Algorithm for SlabAlgorithm {
-    /// (A stop is obeyed before the step: inside it some slabs would have taken it and others not.)
+    /// A stop takes effect before the step: inside it some slabs would have done the step and others not.
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         task.check().map_err(OperatorError::from)?;
         let outcomes: Vec<Result<StepReport, ReconError>> = thread::scope(|scope| {

@@ -15,19 +15,19 @@ pub enum AlgorithmSpec {
     },
 }
 
-/// How the backprojections of a run add.
+/// Accumulation of the backprojections of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Additions {
-    /// Of the steps, at first.
+    /// Initial accumulation of the steps.
     pub accumulation: Accumulation,
-    /// Of the sensitivity: free of races.
+    /// Accumulation of the sensitivity: free of race conditions.
     pub sensitivity_accumulation: Accumulation,
-    /// Whether steps with a race divide by a sensitivity that was made with it, too.
+    /// True if steps with a race condition divide by a sensitivity that was made with it, too.
     pub racy_sensitivity: bool,
 }
 
-/// Makes an algorithm that starts at `init`, a volume of the space's grid, else at the uniform image with the number of counts of the
-/// data.
+/// Makes an algorithm that starts at `init`, a volume of the space's grid, else at the uniform image with the number of counts of
+/// the data.
 ///
 /// # Errors
 /// A start image with negative values, too little memory on the device.

@@ -1,7 +1,7 @@
 //! The stages of a step, and where its time went (Belzunce et al. 2012, Table 4 and Figure 6).
 
 use std::ops::{AddAssign, Div, Index, IndexMut};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use strum::{EnumCount as _, VariantArray as _};
 
@@ -21,26 +21,26 @@ pub enum Stage {
     Update,
     /// Sensitivity image (first pass through the subsets only).
     Sensitivity,
-    /// Measuring what a race loses (only while there is one).
+    /// Measuring the losses of a race condition, if the steps have one.
     Race,
-    /// Copying the volume to the host, where it was copied; it may go on beside the next step.
+    /// Copying the volume to the host, if it was copied; it may continue during the next step.
     Copy,
     /// Measuring the ROIs.
     Measure,
 }
 
 impl Stage {
-    /// Its name in files, tables and the window.
+    /// Returns its name in files, tables and the window.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Its place among the colours of stages.
+    /// Returns its place among the colours of stages.
     pub fn colour(self) -> usize {
         self as usize
     }
 
-    /// What it is, for people.
+    /// Returns its description for users.
     pub fn text(self) -> &'static str {
         match self {
             Stage::Filter => "Filtering of the projections",
@@ -57,7 +57,7 @@ impl Stage {
         }
     }
 
-    /// Whether the algorithm's step itself has it; the others are done with its image afterwards.
+    /// Returns true for stages of the algorithm's step; the others follow with its image.
     pub fn is_of_algorithm(self) -> bool {
         !matches!(self, Stage::Copy | Stage::Measure)
     }
@@ -68,7 +68,7 @@ impl Stage {
 pub struct StageTimes([Duration; Stage::COUNT]);
 
 impl StageTimes {
-    /// The stages and their times, in order.
+    /// Returns the stages and their times, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Stage, Duration)> {
         Stage::VARIANTS.iter().map(|&stage| (stage, self[stage]))
     }
@@ -76,6 +76,14 @@ impl StageTimes {
     /// Sum of all stages.
     pub fn total(&self) -> Duration {
         self.0.iter().sum()
+    }
+
+    /// Does work and adds its time to a stage.
+    pub fn time<T>(&mut self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self[stage] += start.elapsed();
+        result
     }
 }
 

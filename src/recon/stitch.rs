@@ -1,8 +1,9 @@
 //! Images of several bed positions as one.
 //!
-//! A bed counts at the height z of its own image with the weight w(z) = max(0, r − |z|), r being how far the scanner sees from its
-//! middle along the axis: beyond that it has no sensitivity. The stitched image is Σ w f / Σ w. Where two beds overlap the weight
-//! goes over from one to the other linearly, as their sensitivities do; where one bed sees alone its image is as it was.
+//! A bed counts at the height z of its image with the weight w(z) = max(0, r − |z|), where r is the reach of the scanner from its
+//! middle along the axis: beyond r it has no sensitivity. The stitched image is Σ w f / Σ w. Where two beds overlap the weight
+//! goes over from one to the other linearly, as their sensitivities do; where one bed alone has sensitivity its image is
+//! unchanged.
 
 use rayon::prelude::*;
 
@@ -19,7 +20,7 @@ pub struct Bed<'a> {
     pub middle_mm: f64,
 }
 
-/// Why beds cannot be stitched.
+/// Reason of the refusal to stitch beds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "stitch.")]
 pub enum StitchError {
@@ -29,18 +30,18 @@ pub enum StitchError {
     /// Their grids differ.
     #[error("bed {0} has other voxels than the first one; reconstruct all beds on one grid")]
     Grids(usize),
-    /// The whole image cannot be.
+    /// The whole image is invalid.
     #[error(transparent)]
     Grid(#[from] GridError),
 }
 
 coded!(StitchError, Grid);
 
-/// The image of all beds, from the lowest end to the highest; 0 where no bed sees. `reach_mm` is how far the scanner sees from its
-/// middle along the axis. Between the slices of a bed its image is interpolated linearly.
+/// Returns the image of all beds, from the lowest end to the highest; 0 where no bed sees. `reach_mm` is how far the scanner sees
+/// from its middle along the axis. Between the slices of a bed its image is interpolated linearly.
 ///
 /// # Errors
-/// No bed, grids that differ, an image that cannot be.
+/// No bed, grids that differ, an invalid image.
 pub fn stitched(beds: &[Bed], reach_mm: f64) -> Result<Volume, StitchError> {
     let first = beds.first().ok_or(StitchError::NoBed)?;
     let grid = &first.image.grid;

@@ -1,9 +1,9 @@
-//! What is asked of a graphics adapter, and what kind it is.
+//! Requests to a graphics adapter, and its description.
 
 /// PCI vendor number of NVIDIA.
 const NVIDIA: u32 = 0x10de;
 
-/// The device to ask an adapter for: the defaults of its kind, with textures as large as it can hold.
+/// Returns the device to request from an adapter: the default limits of its kind, with its largest textures.
 pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
     let base = if adapter.get_info().backend == wgpu::Backend::Gl {
         wgpu::Limits::downlevel_webgl2_defaults()
@@ -22,7 +22,7 @@ pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'sta
     }
 }
 
-/// Whether the adapter draws on the processor (llvmpipe and the like).
+/// Returns true for a software renderer (llvmpipe and similar).
 pub fn is_software(adapter: &wgpu::Adapter) -> bool {
     adapter.get_info().device_type == wgpu::DeviceType::Cpu
 }
@@ -36,11 +36,11 @@ pub struct AdapterSummary {
     pub backend: String,
     /// Driver and its version.
     pub driver: String,
-    /// Whether it draws on the processor.
+    /// True for a software renderer.
     pub is_software: bool,
-    /// Whether it is a GPU of NVIDIA.
+    /// True for a GPU of NVIDIA.
     pub is_nvidia: bool,
-    /// Whether the window would take it.
+    /// True if the window uses it.
     pub is_of_window: bool,
     /// Longest side of a 2D texture, texels.
     pub max_texture_2d: u32,

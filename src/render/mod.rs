@@ -1,7 +1,7 @@
 //! Pictures of volumes on the graphics adapter: textures and pipelines made from a borrowed device and queue.
 //!
-//! A volume is one R32Float 3D texture, of which a few are held side by side ([`VolumeSlot`]); a slice is a rectangle in its
-//! viewport, whose fragments read one or two of them with `textureLoad` (shaders/slice.wgsl). Nothing here knows a window.
+//! A volume is one R32Float 3D texture in a [`VolumeSlot`]. A slice is a rectangle in its viewport; its fragments read one or two
+//! volumes with `textureLoad` (shaders/slice.wgsl). This module is independent of windows.
 
 mod adapter;
 mod dicom_palettes;

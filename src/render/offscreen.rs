@@ -1,51 +1,44 @@
-//! A texture to draw to in place of the window, and its pixels.
+//! Texture as a target in place of the window, and its pixels.
 
+use super::pipeline::texture_descriptor;
 use super::{RenderError, TargetFormat};
 
-/// A picture that is drawn on the graphics adapter and read back.
+/// Picture that the graphics adapter draws, and that is read back.
 pub struct Offscreen {
     texture: wgpu::Texture,
 }
 
-/// Bytes of a pixel.
+/// Bytes per pixel.
 const PIXEL_BYTES: u32 = 4;
 
 impl Offscreen {
-    /// Format of what is drawn to it.
+    /// Format of the texture.
     pub const FORMAT: TargetFormat = wgpu::TextureFormat::Rgba8Unorm;
 
-    /// One of `size` pixels (width, height).
+    /// Returns a picture of `size` pixels (width, height).
     ///
     /// # Errors
-    /// A side is longer than the adapter's textures.
+    /// A side exceeds the limit of the adapter.
     pub fn new(device: &wgpu::Device, size: [u32; 2]) -> Result<Self, RenderError> {
         let limit = device.limits().max_texture_dimension_2d;
         if size.iter().any(|side| *side > limit) {
             return Err(RenderError::PictureTooLarge { size, limit });
         }
         let [width, height] = size.map(|side| side.max(1));
-        let texture = device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("off screen"),
-            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: Self::FORMAT,
-            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
-            view_formats: &[],
-        });
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
+        let texture = device.create_texture(&texture_descriptor("off screen", [width, height], Self::FORMAT, usage));
         Ok(Self { texture })
     }
 
-    /// What is drawn to.
+    /// Returns the target of drawing.
     pub fn view(&self) -> wgpu::TextureView {
         self.texture.create_view(&wgpu::TextureViewDescriptor::default())
     }
 
-    /// The pixels, red, green, blue, alpha, row by row from the top, once all that was submitted is drawn.
+    /// Returns the pixels (red, green, blue, alpha, row by row from the top) after all submitted work.
     ///
     /// # Errors
-    /// The adapter did not hand them over.
+    /// Reading from the adapter failed.
     pub fn read(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Vec<u8>, RenderError> {
         let row_bytes = PIXEL_BYTES * self.texture.width();
         let padded_bytes = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);

@@ -1,11 +1,11 @@
-//! Palettes: the colour of a value between the bottom and the top of the window.
+//! Palettes: colours of the values between bottom and top of the window.
 //!
 //! Hot iron, PET, hot metal blue and PET 20 step are the tables of DICOM PS3.6, annex B. Grey values, NIH and the signed ramp are
 //! piecewise linear in sRGB and computed here; viridis and inferno come from the `colorous` crate (assets/SOURCES.md).
 
 use super::dicom_palettes::{HOT_IRON, HOT_METAL_BLUE, NUM_COLOURS, PET, PET_20_STEP};
 
-/// A palette. The order of the menu is that of the rows in the texture.
+/// Palette. The menu has the order of the rows in the texture.
 #[derive(
     Clone,
     Copy,
@@ -21,7 +21,7 @@ use super::dicom_palettes::{HOT_IRON, HOT_METAL_BLUE, NUM_COLOURS, PET, PET_20_S
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Palette {
-    /// White at the bottom, black at the top: how PET is read.
+    /// White at the bottom, black at the top: common for PET.
     #[default]
     #[strum(serialize = "Inverted grey")]
     InvertedGrey,
@@ -36,11 +36,11 @@ pub enum Palette {
     /// DICOM's: black, blue, red, orange, white.
     #[strum(serialize = "Hot metal blue")]
     HotMetalBlue,
-    /// DICOM's: twenty colours without any between.
+    /// DICOM's: twenty separate colours.
     #[strum(serialize = "PET 20 step")]
     #[serde(rename = "pet-20-step")]
     Pet20Step,
-    /// Black, violet, blue, green, yellow, red: the spectrum that NIH Image made common.
+    /// Black, violet, blue, green, yellow, red: the spectrum of NIH Image.
     #[strum(serialize = "NIH")]
     Nih,
     /// Perceptually uniform, dark blue to yellow.
@@ -53,17 +53,17 @@ pub enum Palette {
 }
 
 impl Palette {
-    /// Name for people.
+    /// Returns its displayed name.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Row in the palette texture.
+    /// Returns its row in the palette texture.
     pub fn row(self) -> u32 {
         self as u32
     }
 
-    /// sRGB colour at `t` in 0..=1.
+    /// Returns the sRGB colour at `t` in 0..=1.
     pub fn colour(self, t: f64) -> [u8; 3] {
         let t = t.clamp(0.0, 1.0);
         match self {
@@ -80,7 +80,7 @@ impl Palette {
         }
     }
 
-    /// The colours of equal steps, as RGBA.
+    /// Returns the colours of equal steps, as RGBA.
     pub fn table(self) -> Vec<[u8; 4]> {
         (0..NUM_COLOURS)
             .map(|i| {
@@ -91,7 +91,7 @@ impl Palette {
     }
 }
 
-/// Where NIH's colours are, in steps of 255.
+/// Stops of the NIH palette: position 0..=1 at multiples of 1/255, colour.
 const NIH: [(f64, [u8; 3]); 13] = [
     (0.0, [0, 0, 0]),
     (15.0 / 255.0, [85, 0, 170]),
@@ -111,13 +111,13 @@ const NIH: [(f64, [u8; 3]); 13] = [
 const SIGNED: [(f64, [u8; 3]); 5] =
     [(0.0, [8, 32, 110]), (0.25, [70, 140, 215]), (0.5, [250, 250, 250]), (0.75, [225, 100, 70]), (1.0, [105, 0, 25])];
 
-/// The entry of a table of equal steps.
+/// Returns the entry of a table of equal steps.
 fn entry(table: &[u32; NUM_COLOURS], t: f64) -> [u8; 3] {
     let [_, r, g, b] = table[(t * (NUM_COLOURS - 1) as f64).round() as usize].to_be_bytes();
     [r, g, b]
 }
 
-/// Piecewise linear colour between stops in ascending order.
+/// Returns the piecewise linear colour between stops in ascending order.
 fn ramp(stops: &[(f64, [u8; 3])], t: f64) -> [u8; 3] {
     let upper = stops.partition_point(|(at, _)| *at < t).clamp(1, stops.len() - 1);
     let ((t0, from), (t1, to)) = (stops[upper - 1], stops[upper]);

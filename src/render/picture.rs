@@ -1,16 +1,16 @@
-//! Pictures of views that are kept until something changes, because they are too costly to be drawn in each frame.
+//! Stored pictures of views that are too costly for a drawing in each frame.
 
 use super::SliceView;
-use super::pipeline::{TargetFormat, pipeline};
+use super::pipeline::{TargetFormat, pipeline, texture_descriptor};
 
-/// What a picture was made of: the view and how often each of its two volumes had been sent.
+/// Input of a picture: the view and the generations of its two volumes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Made {
     pub(super) view: SliceView,
     pub(super) generations: [u64; 2],
 }
 
-/// A picture.
+/// Stored picture.
 pub(super) struct Picture {
     texture: wgpu::Texture,
     group: wgpu::BindGroup,
@@ -18,18 +18,18 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// The texture to draw into, if the picture was made of something else.
+    /// Returns the texture to draw into if the input has changed.
     pub(super) fn outdated(&mut self, made: Made) -> Option<wgpu::TextureView> {
         (self.made.replace(made) != Some(made)).then(|| self.texture.create_view(&wgpu::TextureViewDescriptor::default()))
     }
 
-    /// Width and height in pixels.
+    /// Returns width and height in pixels.
     pub(super) fn size(&self) -> [u32; 2] {
         [self.texture.width(), self.texture.height()]
     }
 }
 
-/// Makes pictures and draws them.
+/// Painter of stored pictures.
 pub(super) struct PicturePainter {
     target: TargetFormat,
     layout: wgpu::BindGroupLayout,
@@ -64,18 +64,10 @@ impl PicturePainter {
         Self { target, pipeline, layout, sampler }
     }
 
-    /// An empty picture.
+    /// Returns an empty picture.
     pub(super) fn picture(&self, device: &wgpu::Device, [width, height]: [u32; 2]) -> Picture {
-        let texture = device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("picture"),
-            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: self.target,
-            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::RENDER_ATTACHMENT,
-            view_formats: &[],
-        });
+        let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::RENDER_ATTACHMENT;
+        let texture = device.create_texture(&texture_descriptor("picture", [width, height], self.target, usage));
         let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("picture"),

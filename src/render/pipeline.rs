@@ -1,7 +1,27 @@
-//! Pipelines that draw into a texture with the entry points `vertex` and `fragment` of a shader, without depth or vertex buffers.
+//! Textures without mip levels, and pipelines that draw into a texture with the entry points `vertex` and `fragment` of a shader,
+//! without depth or vertex buffers.
 
-/// Format of the texture that is drawn to.
+/// Format of the target texture.
 pub type TargetFormat = wgpu::TextureFormat;
+
+/// Returns the description of a two-dimensional texture, width × height.
+pub(super) fn texture_descriptor(
+    label: &'static str,
+    [width, height]: [u32; 2],
+    format: TargetFormat,
+    usage: wgpu::TextureUsages,
+) -> wgpu::TextureDescriptor<'static> {
+    wgpu::TextureDescriptor {
+        label: Some(label),
+        size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage,
+        view_formats: &[],
+    }
+}
 
 /// Returns a pipeline with one group of bindings; `constants` are those of the fragment shader.
 pub(super) fn pipeline(

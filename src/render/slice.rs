@@ -6,20 +6,18 @@ use strum::VariantArray as _;
 use wgpu::util::DeviceExt as _;
 
 use super::picture::{Made, Picture, PicturePainter};
-use super::pipeline::{TargetFormat, pipeline};
+use super::pipeline::{TargetFormat, pipeline, texture_descriptor};
 use super::slice_view::SliceUniforms;
 use super::volume::Volumes;
 use super::{Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, SliceView, VolumeSlot};
 
-/// Slices that can be on the screen at once; each has its own place in the uniform buffer, because all are written
-/// before any is drawn.
+/// Maximum number of displayed slices. Each has its own part of the uniform buffer, because all are written before drawing.
 pub const NUM_VIEWS: usize = 16;
 
-/// Distance between the uniforms of two views in bytes: the largest alignment of dynamic offsets that wgpu's default limits
-/// allow.
+/// Distance between the uniforms of two views, bytes: the largest alignment of dynamic offsets in wgpu's default limits.
 const VIEW_BYTES: u64 = 256;
 
-/// Draws slices of volumes.
+/// Renderer of slices of volumes.
 pub struct SliceRenderer {
     module: wgpu::ShaderModule,
     target: TargetFormat,
@@ -28,23 +26,23 @@ pub struct SliceRenderer {
     uniforms: wgpu::Buffer,
     palettes: wgpu::TextureView,
     volumes: Volumes,
-    /// By the volume and what is subtracted from it.
+    /// By the volume and the subtracted volume.
     bind_groups: HashMap<[VolumeSlot; 2], wgpu::BindGroup>,
     views: [Option<View>; NUM_VIEWS],
-    /// Pictures of views that are kept, and what draws them.
+    /// Stored pictures of costly views.
     pictures: [Option<Picture>; NUM_VIEWS],
     painter: PicturePainter,
 }
 
-/// How a view is drawn.
+/// Drawing of a view.
 #[derive(Clone, Copy)]
 struct View {
     variant: Variant,
     volumes: [VolumeSlot; 2],
-    is_kept: bool,
+    is_cached: bool,
 }
 
-/// What the shader is compiled for.
+/// Variant of the compiled shader.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Variant {
     sampling: Sampling,
@@ -52,7 +50,7 @@ struct Variant {
     is_difference: bool,
 }
 
-/// How values between voxel centres are read, as the shader numbers it.
+/// Interpolation between voxel centres, with the numbers of the shader.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Sampling {
     Nearest = 0,
@@ -79,7 +77,7 @@ impl Variant {
 }
 
 impl SliceRenderer {
-    /// Draws to a target of this format, without a volume yet.
+    /// Returns a renderer without volumes for a target format.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue, target: TargetFormat) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("slice"),
@@ -106,10 +104,10 @@ impl SliceRenderer {
         }
     }
 
-    /// Sends a volume (`[z, y, x]` order, x fastest; `size` is x, y, z). Its texture is made anew only when the size changes.
+    /// Uploads a volume (`[z, y, x]` order, x fastest; `size` is x, y, z). Only another size needs a new texture.
     ///
     /// # Errors
-    /// Larger than the adapter can hold; another number of values than voxels.
+    /// The volume exceeds the limits of the adapter, or the numbers of values and voxels differ.
     pub fn upload(
         &mut self,
         device: &wgpu::Device,
@@ -133,13 +131,7 @@ impl SliceRenderer {
         Ok(())
     }
 
-    /// Lets a volume go: nothing that needs it is drawn any more.
-    pub fn remove(&mut self, slot: VolumeSlot) {
-        self.volumes.remove(slot);
-        self.bind_groups.retain(|pair, _| !pair.contains(&slot));
-    }
-
-    /// What the shader reads of a volume and of what is subtracted from it; `None` unless both are there and of one size.
+    /// Returns the bindings of a volume and a subtracted volume; `None` unless both exist with the same size.
     fn bind_group(&self, device: &wgpu::Device, [of, minus]: [VolumeSlot; 2]) -> Option<wgpu::BindGroup> {
         let (of, minus) = (self.volumes.get(of)?, self.volumes.get(minus)?);
         if of.size() != minus.size() {
@@ -164,15 +156,15 @@ impl SliceRenderer {
         }))
     }
 
-    /// Sets what a view shows; takes effect for draws of the same submission. Views from [`NUM_VIEWS`] on are ignored.
+    /// Sets the content of a view for the draws of the same submission. Views from [`NUM_VIEWS`] on are ignored.
     pub fn set_view(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, index: usize, view: &SliceView) {
-        let Some(place) = self.views.get_mut(index) else { return };
+        let Some(stored) = self.views.get_mut(index) else { return };
         let volumes = match view.content {
             Content::Volume(slot) => [slot; 2],
             Content::Difference { of, minus, .. } => [of, minus],
         };
         let variant = Variant::of(view);
-        *place = Some(View { variant, volumes, is_kept: false });
+        *stored = Some(View { variant, volumes, is_cached: false });
         let constants = [
             ("SAMPLING", f64::from(variant.sampling as u32)),
             ("COMBINATION", f64::from(variant.combination)),
@@ -184,9 +176,9 @@ impl SliceRenderer {
         queue.write_buffer(&self.uniforms, index as u64 * VIEW_BYTES, bytemuck::bytes_of(&SliceUniforms::new(view)));
     }
 
-    /// The same of a view that is costly: it is drawn, by `encoder`, into a picture of `size` pixels (width, height) of which
-    /// [`SliceRenderer::draw`] then makes a copy, and again only when view, volume or size have changed.
-    pub fn set_kept_view(
+    /// Sets the content of a costly view: `encoder` draws it into a picture of `size` pixels (width, height) if view, volume or
+    /// size have changed. [`SliceRenderer::draw`] then copies the picture.
+    pub fn set_cached_view(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -196,15 +188,15 @@ impl SliceRenderer {
         size: [u32; 2],
     ) {
         self.set_view(device, queue, index, view);
-        let (Some(Some(set)), Some(place)) = (self.views.get_mut(index), self.pictures.get_mut(index)) else { return };
+        let (Some(Some(set)), Some(stored)) = (self.views.get_mut(index), self.pictures.get_mut(index)) else { return };
         let limit = device.limits().max_texture_dimension_2d;
         let size = size.map(|side| side.clamp(1, limit));
-        if place.as_ref().is_none_or(|picture| picture.size() != size) {
-            *place = Some(self.painter.picture(device, size));
+        if stored.as_ref().is_none_or(|picture| picture.size() != size) {
+            *stored = Some(self.painter.picture(device, size));
         }
         let made = Made { view: *view, generations: set.volumes.map(|slot| self.volumes.generation(slot)) };
-        let outdated = place.as_mut().and_then(|picture| picture.outdated(made));
-        set.is_kept = true;
+        let outdated = stored.as_mut().and_then(|picture| picture.outdated(made));
+        set.is_cached = true;
         let set = *set;
         if let Some(target) = outdated {
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -221,10 +213,10 @@ impl SliceRenderer {
         }
     }
 
-    /// Draws a view into the pass's viewport; nothing where it has not been set or a volume that it needs is not there.
+    /// Draws a view into the viewport of the pass; nothing without its content or its volumes.
     pub fn draw(&self, pass: &mut wgpu::RenderPass<'_>, index: usize) {
         let Some(view) = self.views.get(index).copied().flatten() else { return };
-        match self.pictures[index].as_ref().filter(|_| view.is_kept) {
+        match self.pictures[index].as_ref().filter(|_| view.is_cached) {
             Some(picture) if self.bind_groups.contains_key(&view.volumes) => self.painter.draw(pass, picture),
             Some(_) => {}
             None => self.draw_slice(pass, index, view),
@@ -265,21 +257,13 @@ fn bind_group_layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     })
 }
 
-/// All palettes, one per row.
+/// Returns a texture of all palettes, one per row.
 fn palette_texture(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::TextureView {
     let colours: Vec<[u8; 4]> = Palette::VARIANTS.iter().flat_map(|palette| palette.table()).collect();
+    let size = [NUM_COLOURS as u32, Palette::VARIANTS.len() as u32];
     let texture = device.create_texture_with_data(
         queue,
-        &wgpu::TextureDescriptor {
-            label: Some("palettes"),
-            size: wgpu::Extent3d { width: NUM_COLOURS as u32, height: Palette::VARIANTS.len() as u32, depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: wgpu::TextureFormat::Rgba8Unorm,
-            usage: wgpu::TextureUsages::TEXTURE_BINDING,
-            view_formats: &[],
-        },
+        &texture_descriptor("palettes", size, wgpu::TextureFormat::Rgba8Unorm, wgpu::TextureUsages::TEXTURE_BINDING),
         wgpu::util::TextureDataOrder::LayerMajor,
         bytemuck::cast_slice(&colours),
     );

@@ -1,92 +1,91 @@
-//! What a slice shows, and how the shader is told.
+//! Content of a slice, and its uniforms for the shader.
 
 use super::{Palette, VolumeSlot};
 
-/// How values between voxel centres are made.
+/// Interpolation between voxel centres.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interpolation {
-    /// The nearest voxel's.
+    /// Nearest voxel.
     #[default]
     Nearest,
-    /// Linear between the voxels around.
+    /// Linear between the surrounding voxels.
     Linear,
 }
 
-/// Which values a slice shows.
+/// Values of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Content {
-    /// Those of one volume.
+    /// Values of a volume.
     Volume(VolumeSlot),
-    /// `factor` × those of one volume − those of another, which has as many voxels along each side; else nothing is drawn.
+    /// `factor` × one volume − another. Volumes of different size are not drawn.
     Difference {
-        /// What is multiplied.
+        /// Multiplied volume.
         of: VolumeSlot,
-        /// By how much.
+        /// Factor.
         factor: f32,
-        /// What is subtracted.
+        /// Subtracted volume.
         minus: VolumeSlot,
     },
 }
 
-/// What becomes of the values behind each other.
+/// Combination of the values of a slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combination {
-    /// Their mean.
+    /// Mean.
     Mean,
-    /// The largest.
+    /// Maximum.
     Maximum,
 }
 
-/// Samples behind each other, as many before the plane as behind it. Those outside the volume are left out.
+/// Samples along the normal, symmetric about the plane. Samples outside the volume are omitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slab {
-    /// From a sample to the next, in voxel coordinates.
+    /// Step between samples, in voxel coordinates.
     pub step: [f32; 3],
-    /// How many there are.
+    /// Number of samples.
     pub num_samples: u32,
-    /// What becomes of them.
+    /// Combination of the samples.
     pub combination: Combination,
 }
 
-/// The part of the viewport's width that a slice covers if nothing is to be beside it.
+/// Full width of the viewport.
 pub const WHOLE_WIDTH: [f32; 2] = [0.0, 1.0];
 
-/// What a slice shows. All triples are x, y, z in voxel coordinates of its volume (voxel i spans i ± ½).
+/// Content of a slice. All triples are x, y, z in voxel coordinates of its volume (voxel i spans i ± ½).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SliceView {
-    /// The values.
+    /// Values.
     pub content: Content,
-    /// Between voxel centres.
+    /// Interpolation between voxel centres.
     pub interpolation: Interpolation,
     /// Top left corner of the viewport.
     pub corner: [f32; 3],
-    /// From there to the top right corner.
+    /// Vector from there to the top right corner.
     pub across: [f32; 3],
-    /// From there to the bottom left corner.
+    /// Vector from there to the bottom left corner.
     pub down: [f32; 3],
-    /// A slab around the plane; else the plane alone.
+    /// Slab around the plane; `None`: the plane alone.
     pub slab: Option<Slab>,
-    /// Values shown as the first and the last colour.
+    /// Values of the first and the last colour.
     pub window: [f32; 2],
     /// Palette.
     pub palette: Palette,
     /// sRGB colour outside the volume, 0..=1.
     pub outside: [f32; 3],
-    /// The part of the viewport's width that is drawn to, from and to, 0..=1: two slices with parts beside each other are a
-    /// curtain that is drawn over one by the other.
+    /// Drawn part of the width of the viewport, from and to, 0..=1; two slices with adjacent parts are a curtain.
     pub part: [f32; 2],
 }
 
 impl SliceView {
-    /// The one axis that a way runs along, if it does.
+    /// Returns the axis of a vector along one axis.
     fn axis(way: [f32; 3]) -> Option<usize> {
         let mut axes = (0..3).filter(|&a| way[a] != 0.0);
         axes.next().filter(|_| axes.next().is_none())
     }
 
-    /// Whether all samples lie in planes of voxel centres, so that values are interpolated along two axes only.
+    /// Returns true if all samples lie in planes of voxel centres, which need interpolation along two axes only.
     pub(super) fn lies_in_voxel_centres(&self) -> bool {
         let (Some(a), Some(b)) = (Self::axis(self.across), Self::axis(self.down)) else { return false };
         let Some(normal) = (0..3).find(|&axis| axis != a && axis != b).filter(|_| a != b) else { return false };
@@ -95,14 +94,14 @@ impl SliceView {
         steps && is_whole(self.first_corner()[normal])
     }
 
-    /// The first sample at the top left corner.
+    /// Returns the first sample at the top left corner.
     fn first_corner(&self) -> [f32; 3] {
         let before = self.slab.map_or([0.0; 3], |slab| slab.step.map(|s| 0.5 * (slab.num_samples as f32 - 1.0) * s));
         std::array::from_fn(|a| self.corner[a] - before[a])
     }
 }
 
-/// The uniforms as `struct Slice` of the shader lays them out.
+/// Uniforms with the layout of `struct Slice` in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 pub(super) struct SliceUniforms {

@@ -1,9 +1,9 @@
-//! Columns of known widths, for lines that are printed as they come; [`TextTable`](super::TextTable) finds the widths from all of
-//! its rows.
+//! Columns with given widths, for lines that are printed one by one. [`TextTable`](super::TextTable) finds the widths from all
+//! of its rows.
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width};
 
-/// A column.
+/// Column.
 pub struct Column {
     title: &'static str,
     width: u16,
@@ -11,32 +11,32 @@ pub struct Column {
 }
 
 impl Column {
-    /// Words, at the left; at least `width` characters with the space after them.
+    /// Returns a left-aligned column of at least `width` characters, including a space after them.
     pub const fn words(title: &'static str, width: u16) -> Self {
         Self { title, width, alignment: CellAlignment::Left }
     }
 
-    /// Numbers, at the right; at least `width` characters with the two spaces after them.
+    /// Returns a right-aligned column of at least `width` characters, including two spaces after them.
     pub const fn numbers(title: &'static str, width: u16) -> Self {
         Self { title, width, alignment: CellAlignment::Right }
     }
 
-    /// Spaces before and after its cells.
+    /// Returns the spaces before and after its cells.
     fn padding(&self) -> (u16, u16) {
         if self.alignment == CellAlignment::Right { (0, 2) } else { (0, 1) }
     }
 }
 
-/// Columns from left to right. A cell that is longer than its column moves what follows it.
+/// Columns from left to right. A cell that is longer than its column moves the following ones.
 pub struct Columns<const N: usize>(pub [Column; N]);
 
 impl<const N: usize> Columns<N> {
-    /// The line of the titles.
+    /// Returns the line of the titles.
     pub fn titles(&self) -> String {
         self.line(self.0.each_ref().map(|column| column.title.to_owned()))
     }
 
-    /// A line of cells.
+    /// Returns a line of cells.
     pub fn line(&self, cells: [String; N]) -> String {
         let mut table = Table::new();
         table.load_style(comfy_table::presets::NOTHING);
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stand_left_and_numbers_right_in_their_widths() {
+    fn texts_are_left_and_numbers_right_aligned_in_their_widths() {
         let columns =
             Columns([Column::words("what", 8), Column::numbers("s", 7), Column::numbers("ms", 0), Column::words("views", 0)]);
         let line = |cells: [&str; 4]| columns.line(cells.map(String::from));

@@ -1,7 +1,7 @@
-//! How results look on paper: columns of text, tables of published beside measured numbers, line plots as SVG, and reports as PDF.
+//! Results as documents: columns of text, tables of published and measured numbers, line plots as SVG, and reports as PDF.
 //!
-//! Columns, tables and plots know nothing of what was measured: those of papers, benchmarks and the command line's lists are
-//! printed with them, and so can be what the window exports. A report ([`nema_pdf`]) is made of plain data, for both.
+//! Columns, tables and plots are independent of their content: papers, benchmarks, the command line and the window use them. A
+//! report ([`nema_pdf`]) has plain data as input.
 
 mod columns;
 mod nema;
@@ -21,4 +21,4 @@ pub use page::PdfError;
 pub use plot::{Axes, Plot, Series};
 pub use tables::Tables;
 pub use text_table::TextTable;
-pub use value::Value;
+pub use value::{Value, distinct};

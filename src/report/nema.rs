@@ -1,17 +1,19 @@
-//! The report of NEMA NU 2 image quality: figures as a table, as rows of measured numbers, and as a document of two pages.
+//! Report of NEMA NU 2 image quality: as a table, as rows of measured numbers, and as a document of two pages.
 
-use super::nema_page::{NemaReport, SliceDrawing, colour, definitions, digits, framed, image_facts, percent, plot, tenths};
+use super::nema_page::{
+    NemaReport, SliceDrawing, colour, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
+};
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
-use super::plot::{Axes, Plot, Series};
+use super::plot::{Plot, Series};
 use super::text_table::TextTable;
 use crate::data::{Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::nema::{NemaAnalysis, SphereFigures};
 
-/// How columns of figures are called, in the table and in the document.
+/// Titles of the columns.
 const COLUMNS: [&str; 7] =
     ["diameter, mm", "mean", "background", "contrast, %", "variability, %", "voxel SD, %", "contrast / noise"];
-/// What the figures are.
+/// Definitions of the values.
 const DEFINITIONS: [&str; 6] = [
     "Contrast of hot spheres (mean / background − 1) / (ratio − 1), of cold ones 1 − mean / background; circles of the inner diameter.",
     "Background: mean of 60 circles of the sphere's size, twelve in each of the slices at 0, ±10 and ±20 mm.",
@@ -20,11 +22,11 @@ const DEFINITIONS: [&str; 6] = [
     "Contrast / noise: (mean − background) over the SD of voxels, √((SD² in the sphere's circle + SD² in the 60 circles) / 2).",
     "Lung residual: mean in a circle of 30 mm in the insert over the mean of the slice's twelve background circles of 37 mm.",
 ];
-/// What of the slice is shown about the middle of the body: its width and height, mm.
+/// Width and height of the displayed part of a slice about the middle of the body, mm.
 const SHOWN_MM: [f64; 2] = [320.0, 250.0];
-/// Points for a mm of it.
+/// Scale of the slice, points per mm.
 const POINTS_PER_MM: f64 = 0.95;
-/// What the document is called.
+/// Title of the document.
 const NAME: &str = "NEMA NU 2 image quality";
 
 fn cells(sphere: &SphereFigures) -> [String; 7] {
@@ -43,16 +45,16 @@ fn kind(sphere: &SphereFigures) -> &'static str {
     if sphere.is_hot { "hot" } else { "cold" }
 }
 
-/// What the ratio of activities was, in words.
-fn ratio_words(analysis: &NemaAnalysis) -> String {
+/// Describes the activity ratio.
+fn ratio_text(analysis: &NemaAnalysis) -> String {
     match analysis.activity_ratio {
         Some(ratio) => format!("activity of hot spheres : background {ratio} : 1"),
         None => "activity of hot spheres : background not given, so that they have no contrast recovery".into(),
     }
 }
 
-/// Where the phantom was found, in words.
-fn placement_words(analysis: &NemaAnalysis) -> String {
+/// Describes the position of the phantom.
+fn placement_text(analysis: &NemaAnalysis) -> String {
     let placement = &analysis.placement;
     let [x, y, z] = placement.centre_mm.map(tenths);
     format!(
@@ -63,8 +65,8 @@ fn placement_words(analysis: &NemaAnalysis) -> String {
     )
 }
 
-/// Where the circles lie, in words.
-fn circles_words(analysis: &NemaAnalysis) -> String {
+/// Describes the position of the circles.
+fn circles_text(analysis: &NemaAnalysis) -> String {
     match analysis.placement.moved_mm {
         None => "Circles: where they were found.".into(),
         Some(mm) => format!(
@@ -75,7 +77,7 @@ fn circles_words(analysis: &NemaAnalysis) -> String {
     }
 }
 
-/// The figures as a table of text.
+/// Returns the table of the values.
 pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
     let rows = analysis.spheres.iter().map(|sphere| [vec![kind(sphere).to_owned()], cells(sphere).to_vec()].concat());
     TextTable {
@@ -85,24 +87,16 @@ pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
         rows: rows.collect(),
         remarks: vec![
             format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual)),
-            format!("Found: {}.", placement_words(analysis)),
-            circles_words(analysis),
-            format!("Given: {}.", ratio_words(analysis)),
+            format!("Found: {}.", placement_text(analysis)),
+            circles_text(analysis),
+            format!("Given: {}.", ratio_text(analysis)),
         ],
     }
 }
 
-/// The figures as rows of measured numbers of an image with so many iterations.
+/// Returns the values as rows of measured numbers of an iterate.
 pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) -> Vec<Measurement> {
-    let row = |roi: String, quantity: &str, value: f64, unit: &str| Measurement {
-        run: 1,
-        iteration,
-        subset: 0,
-        roi,
-        quantity: quantity.into(),
-        value,
-        unit: unit.into(),
-    };
+    let row = |roi: &str, quantity: &str, value: f64, unit: &str| measurement(iteration, roi, quantity, value, unit);
     let of_sphere = |sphere: &SphereFigures| {
         let figures = [
             ("mean", Some(sphere.mean), unit.label()),
@@ -113,34 +107,34 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
             ("contrast_to_noise", sphere.contrast_to_noise, ""),
         ];
         let name = format!("{} sphere {} mm", kind(sphere), sphere.diameter_mm);
-        figures.into_iter().filter_map(move |(quantity, value, unit)| Some(row(name.clone(), quantity, value?, unit)))
+        figures.into_iter().filter_map(move |(quantity, value, unit)| Some(row(&name, quantity, value?, unit)))
     };
     let lung =
-        analysis.lung.iter().map(|slice| row(format!("lung, z = {:.2} mm", slice.z_mm), "lung_residual", slice.residual, ""));
-    let mean = analysis.mean_lung_residual.map(|mean| row("lung".into(), "mean_lung_residual", mean, ""));
+        analysis.lung.iter().map(|slice| row(&format!("lung, z = {:.2} mm", slice.z_mm), "lung_residual", slice.residual, ""));
+    let mean = analysis.mean_lung_residual.map(|mean| row("lung", "mean_lung_residual", mean, ""));
     analysis.spheres.iter().flat_map(of_sphere).chain(lung).chain(mean).collect()
 }
 
-/// The report as a PDF document (A4).
+/// Returns the report as a PDF document (A4).
 ///
 /// # Errors
-/// A page cannot be drawn.
+/// Drawing a page failed.
 pub fn nema_pdf(report: &NemaReport<NemaAnalysis>) -> Result<Vec<u8>, PdfError> {
     pdf(&format!("{NAME}: {}", report.title), &[first_page(report)?, second_page(report)])
 }
 
-/// Figures, the slice with its circles, and what they are over the diameters.
+/// Draws the values, the slice with its circles, and the plot over the diameters.
 fn first_page(report: &NemaReport<NemaAnalysis>) -> Result<Page, PdfError> {
     let mut page = framed(report, NAME, [1, 2]);
     let analysis = report.analysis;
     page.heading(104.0, "Spheres");
-    let lines = table(&mut page, 122.0, report);
+    let lines = sphere_table(&mut page, 122.0, report);
     page.small(
         [MARGIN, lines + 14.0],
         Anchor::Start,
-        &format!("Image in {}; {}.", report.volume.unit.label(), ratio_words(analysis)),
+        &format!("Image in {}; {}.", report.volume.unit.label(), ratio_text(analysis)),
     );
-    page.small([MARGIN, lines + 26.0], Anchor::Start, &circles_words(analysis));
+    page.small([MARGIN, lines + 26.0], Anchor::Start, &circles_text(analysis));
     let residual = format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual));
     page.text([MARGIN, lines + 44.0], 10.0, Anchor::Start, &residual);
     let top = lines + 68.0;
@@ -151,37 +145,24 @@ fn first_page(report: &NemaReport<NemaAnalysis>) -> Result<Page, PdfError> {
     Ok(page)
 }
 
-fn table(page: &mut Page, top: f64, report: &NemaReport<NemaAnalysis>) -> f64 {
-    let right = PAGE[0] - MARGIN;
-    let step = (right - MARGIN - 40.0) / COLUMNS.len() as f64;
-    let column = |index: usize| MARGIN + 40.0 + step * (index + 1) as f64;
-    for (index, title) in COLUMNS.into_iter().enumerate() {
-        page.text([column(index), top], 9.0, Anchor::End, title);
-    }
-    page.rule(top + 4.0, [MARGIN, right], 0.5);
-    let mut y = top;
-    for sphere in &report.analysis.spheres {
-        y += 15.0;
-        page.text([MARGIN, y], 10.0, Anchor::Start, kind(sphere));
-        for (index, cell) in cells(sphere).into_iter().enumerate() {
-            page.text([column(index), y], 10.0, Anchor::End, &cell);
-        }
-    }
-    page.rule(y + 5.0, [MARGIN, right], 0.5);
-    y + 5.0
+fn sphere_table(page: &mut Page, top: f64, report: &NemaReport<NemaAnalysis>) -> f64 {
+    let step = (PAGE[0] - MARGIN - MARGIN - 40.0) / COLUMNS.len() as f64;
+    let columns = std::array::from_fn(|index| MARGIN + 40.0 + step * (index + 1) as f64);
+    let rows = report.analysis.spheres.iter().map(|sphere| (kind(sphere).to_owned(), cells(sphere)));
+    table(page, top, columns, COLUMNS, rows)
 }
 
 fn slice_z_mm(report: &NemaReport<NemaAnalysis>) -> f64 {
     report.volume.grid.mm_from_voxel([0.0, 0.0, (report.analysis.slice - 1) as f64])[2]
 }
 
-/// The spheres' slice with its circles, and what they are.
+/// Draws the slice of the spheres with its circles and their legend.
 fn slice(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysis>) -> Result<(), PdfError> {
     let placement = &report.analysis.placement;
     let [x, y, z] = placement.centre_mm;
     let slice = report.analysis.slice - 1;
     let drawing = SliceDrawing { slice, middle_mm: [x, y], shown_mm: SHOWN_MM, points_per_mm: POINTS_PER_MM };
-    // Circles that were moved along z need not be in it.
+    // Circles that were moved along z may lie in another slice.
     let reach = 0.5 * report.volume.grid.voxel_mm[2];
     let rois: Vec<Roi> = placement.rois(None).into_iter().filter(|roi| (roi.centre_mm[2] - z).abs() <= reach).collect();
     let largest = drawing.draw(page, [left, top], report.volume, &rois)?;
@@ -189,7 +170,7 @@ fn slice(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysi
     Ok(())
 }
 
-/// What the circles are, and where the phantom was found.
+/// Draws the legend of the circles and the position of the phantom.
 fn legend(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysis>, (rois, largest): (&[Roi], f32)) {
     let roles = [
         (RoiRole::Hot, "hot sphere"),
@@ -218,28 +199,23 @@ fn legend(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalys
     }
 }
 
-/// Contrast and noise over the spheres' diameters.
+/// Returns the plot of contrast and noise over the diameters of the spheres.
 fn over_diameters(analysis: &NemaAnalysis) -> Plot {
     let series = |name: &str, colour: usize, value: &dyn Fn(&SphereFigures) -> Option<f64>| {
         let points = analysis.spheres.iter().filter_map(|sphere| Some([sphere.diameter_mm, 100.0 * value(sphere)?]));
-        Series { name: name.into(), colour, is_published: false, points: points.collect() }
+        Series::measured(name, colour, points.collect())
     };
-    let lines = vec![
+    let lines = [
         series("contrast, hot", 4, &|sphere| sphere.contrast.filter(|_| sphere.is_hot)),
         series("contrast, cold", 2, &|sphere| sphere.contrast.filter(|_| !sphere.is_hot)),
         series("background variability", 5, &|sphere| sphere.variability),
     ];
-    Plot {
-        axes: Axes::Linear,
-        title: "Contrast recovery and background variability".into(),
-        x_title: "inner diameter, mm".into(),
-        y_title: "%".into(),
-        x_ticks: analysis.spheres.iter().map(|sphere| (sphere.diameter_mm, sphere.diameter_mm.to_string())).collect(),
-        lines: lines.into_iter().filter(|line| !line.points.is_empty()).collect(),
-    }
+    let x_ticks = analysis.spheres.iter().map(|sphere| (sphere.diameter_mm, sphere.diameter_mm.to_string())).collect();
+    let titles = ["Contrast recovery and background variability", "inner diameter, mm", "%"];
+    Plot::linear(titles, x_ticks, lines.into_iter().filter(|line| !line.points.is_empty()).collect())
 }
 
-/// The lung insert slice by slice, what made the image, and what the figures are.
+/// Draws the lung insert slice by slice, the provenance of the image, and the definitions.
 fn second_page(report: &NemaReport<NemaAnalysis>) -> Page {
     let mut page = framed(report, NAME, [2, 2]);
     let mut top = 104.0;
@@ -255,7 +231,7 @@ fn second_page(report: &NemaReport<NemaAnalysis>) -> Page {
     page
 }
 
-/// Residuals slice by slice in columns, and as a curve; where they end.
+/// Draws the residuals slice by slice in columns and as a curve; returns the lower edge.
 fn lung(page: &mut Page, top: f64, analysis: &NemaAnalysis) -> f64 {
     const NUM_COLUMNS: usize = 6;
     const LINE: f64 = 11.0;
@@ -274,14 +250,7 @@ fn lung(page: &mut Page, top: f64, analysis: &NemaAnalysis) -> f64 {
     }
     let top = top + LINE * (num_rows + 1) as f64;
     let points = analysis.lung.iter().map(|slice| [slice.z_mm, 100.0 * slice.residual]).collect();
-    let lines = vec![Series { name: "lung residual".into(), colour: 6, is_published: false, points }];
-    let curve = Plot {
-        axes: Axes::Linear,
-        title: "Lung residual".into(),
-        x_title: "z, mm".into(),
-        y_title: "%".into(),
-        x_ticks: Vec::new(),
-        lines,
-    };
+    let lines = vec![Series::measured("lung residual", 6, points)];
+    let curve = Plot::linear(["Lung residual", "z, mm", "%"], Vec::new(), lines);
     plot(page, [top, PAGE[1] - MARGIN], curve)
 }

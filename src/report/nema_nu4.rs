@@ -1,8 +1,10 @@
-//! The report of NEMA NU 4 image quality: figures as a table, as rows of measured numbers, and as a document of one page.
+//! Report of NEMA NU 4 image quality: as a table, as rows of measured numbers, and as a document of one page.
 
-use super::nema_page::{NemaReport, SliceDrawing, definitions, digits, framed, image_facts, percent, plot, tenths};
+use super::nema_page::{
+    NemaReport, SliceDrawing, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
+};
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
-use super::plot::{Axes, Plot, Series};
+use super::plot::{Plot, Series};
 use super::text_table::TextTable;
 use crate::data::Unit;
 use crate::data::nema_nu4::{CHAMBER_RADIUS_MM, ROD_DIAMETERS_MM};
@@ -10,7 +12,7 @@ use crate::data::{Roi, Volume};
 use crate::io::measurements::Measurement;
 use crate::measure::nema_nu4::{Nu4Analysis, Nu4Ratio};
 
-/// The rods and the cold cylinders by name, with their ratios and how these are called.
+/// Returns names, kinds and values of the ratios of rods and cold cylinders.
 fn ratios(analysis: &Nu4Analysis) -> impl Iterator<Item = (String, &'static str, &Nu4Ratio)> {
     let rods =
         ROD_DIAMETERS_MM.iter().zip(&analysis.rods).map(|(diameter, ratio)| (format!("rod {diameter} mm"), "recovery", ratio));
@@ -18,15 +20,15 @@ fn ratios(analysis: &Nu4Analysis) -> impl Iterator<Item = (String, &'static str,
     rods.chain(cold.map(|([x, y], ratio)| (format!("cold at ({}, {}) mm", tenths(*x), tenths(*y)), "spill_over", ratio)))
 }
 
-/// The uniform part, in words.
-fn uniform_words(analysis: &Nu4Analysis) -> String {
+/// Describes the uniform part.
+fn uniform_text(analysis: &Nu4Analysis) -> String {
     let [low, high] = analysis.uniform_range.map(|value| digits(f64::from(value)));
     let (mean, sd) = (digits(analysis.uniform_mean), percent(analysis.uniform_sd));
     format!("Uniform part: mean {mean}, SD {sd} %, from {low} to {high}")
 }
 
-/// Where the phantom lies, in words.
-fn placement_words(analysis: &Nu4Analysis) -> Vec<String> {
+/// Describes the position of the phantom.
+fn placement_text(analysis: &Nu4Analysis) -> Vec<String> {
     let [x, y] = analysis.placement.axis_mm.map(tenths);
     let [rods, cold] = analysis.placement.chamber_z_mm.map(tenths);
     let found = format!("Found: axis at ({x}, {y}) mm, chamber from z = {rods} mm (rods) to {cold} mm (cold cylinders).");
@@ -36,7 +38,7 @@ fn placement_words(analysis: &Nu4Analysis) -> Vec<String> {
     std::iter::once(found).chain(moved).collect()
 }
 
-/// The figures as a table of text.
+/// Returns the table of the values.
 pub fn nema_nu4_table(title: &str, analysis: &Nu4Analysis) -> TextTable {
     let rows = ratios(analysis).map(|(name, quantity, ratio)| {
         vec![name, quantity.replace('_', "-"), format!("{:.3}", ratio.ratio), percent(ratio.relative_sd)]
@@ -46,15 +48,14 @@ pub fn nema_nu4_table(title: &str, analysis: &Nu4Analysis) -> TextTable {
         words: vec!["where".into(), "what".into()],
         groups: vec![(String::new(), vec!["ratio".into(), "SD, %".into()])],
         rows: rows.collect(),
-        remarks: [uniform_words(analysis)].into_iter().chain(placement_words(analysis)).collect(),
+        remarks: [uniform_text(analysis)].into_iter().chain(placement_text(analysis)).collect(),
     }
 }
 
-/// The figures as rows of measured numbers of an image with so many iterations.
+/// Returns the values as rows of measured numbers of an iterate.
 pub fn nema_nu4_measurements(analysis: &Nu4Analysis, unit: Unit, iteration: usize) -> Vec<Measurement> {
     let row = |roi: &str, quantity: &str, value: Option<f64>, unit: &str| {
-        let (roi, quantity, unit) = (roi.to_owned(), quantity.to_owned(), unit.to_owned());
-        value.map(|value| Measurement { run: 1, iteration, subset: 0, roi, quantity, value, unit })
+        value.map(|value| measurement(iteration, roi, quantity, value, unit))
     };
     let [low, high] = analysis.uniform_range.map(|value| Some(f64::from(value)));
     let label = unit.label();
@@ -70,9 +71,9 @@ pub fn nema_nu4_measurements(analysis: &Nu4Analysis, unit: Unit, iteration: usiz
     uniform.into_iter().chain(others).flatten().collect()
 }
 
-/// What the document is called.
+/// Title of the document.
 const NAME: &str = "NEMA NU 4 image quality";
-/// What the figures are.
+/// Definitions of the values.
 const DEFINITIONS: [&str; 5] = [
     "Uniformity: mean, standard deviation over the mean, smallest and largest voxel of a cylinder of 22.5 mm × 10 mm in the uniform part.",
     "Recovery: mean along a rod over the uniform mean, along the 10 mm in its middle through the pixel that is largest in the mean over them",
@@ -80,25 +81,25 @@ const DEFINITIONS: [&str; 5] = [
     "Spill-over: mean of a cylinder of 4 mm × 7.5 mm in a cold cylinder over the uniform mean.",
     "SD of a ratio: √((SD / mean)² + (SD / mean of the uniform part)²).",
 ];
-/// Width and height of what is shown of a slice, mm.
+/// Width and height of the displayed part of a slice, mm.
 const SHOWN_MM: f64 = 2.0 * CHAMBER_RADIUS_MM + 6.0;
-/// Where the plot ends, points.
+/// Lower edge of the plot, points.
 const PLOT_BOTTOM: f64 = 650.0;
 /// Width of a slice on the page, points.
 const SLICE_WIDTH: f64 = 160.0;
 
-/// The report as a PDF document (A4).
+/// Returns the report as a PDF document (A4).
 ///
 /// # Errors
-/// The page cannot be drawn.
+/// Drawing the page failed.
 pub fn nema_nu4_pdf(report: &NemaReport<Nu4Analysis>) -> Result<Vec<u8>, PdfError> {
     let mut page = framed(report, NAME, [1, 1]);
     page.heading(104.0, "Recovery and spill-over");
-    let mut top = table(&mut page, 122.0, report.analysis);
+    let mut top = ratio_table(&mut page, 122.0, report.analysis);
     let unit = format!("Image in {}.", report.volume.unit.label());
-    page.text([MARGIN, top + 16.0], 10.0, Anchor::Start, &uniform_words(report.analysis));
+    page.text([MARGIN, top + 16.0], 10.0, Anchor::Start, &uniform_text(report.analysis));
     top += 30.0;
-    for line in placement_words(report.analysis).iter().chain([&unit]) {
+    for line in placement_text(report.analysis).iter().chain([&unit]) {
         page.small([MARGIN, top], Anchor::Start, line);
         top += 12.0;
     }
@@ -109,28 +110,15 @@ pub fn nema_nu4_pdf(report: &NemaReport<Nu4Analysis>) -> Result<Vec<u8>, PdfErro
     pdf(&format!("{NAME}: {}", report.title), &[page])
 }
 
-/// The ratios with their standard deviations; where the table ends.
-fn table(page: &mut Page, top: f64, analysis: &Nu4Analysis) -> f64 {
-    let right = PAGE[0] - MARGIN;
-    let columns = [MARGIN + 200.0, MARGIN + 300.0, MARGIN + 380.0];
-    for (at, title) in columns.into_iter().zip(["what", "ratio", "SD, %"]) {
-        page.text([at, top], 9.0, Anchor::End, title);
-    }
-    page.rule(top + 4.0, [MARGIN, right], 0.5);
-    let mut y = top;
-    for (name, quantity, ratio) in ratios(analysis) {
-        y += 15.0;
-        page.text([MARGIN, y], 10.0, Anchor::Start, &name);
-        let cells = [quantity.replace('_', "-"), format!("{:.3}", ratio.ratio), percent(ratio.relative_sd)];
-        for (at, cell) in columns.into_iter().zip(cells) {
-            page.text([at, y], 10.0, Anchor::End, &cell);
-        }
-    }
-    page.rule(y + 5.0, [MARGIN, right], 0.5);
-    y + 5.0
+/// Draws the table of the ratios with their standard deviations; returns the lower edge.
+fn ratio_table(page: &mut Page, top: f64, analysis: &Nu4Analysis) -> f64 {
+    let rows = ratios(analysis).map(|(name, quantity, ratio)| {
+        (name, [quantity.replace('_', "-"), format!("{:.3}", ratio.ratio), percent(ratio.relative_sd)])
+    });
+    table(page, top, [200.0, 300.0, 380.0].map(|x| MARGIN + x), ["what", "ratio", "SD, %"], rows)
 }
 
-/// The slices in the middle of the uniform part, the cold part and the rods, with what is measured there; where they end.
+/// Draws the middle slices of the uniform part, the cold part and the rods with their regions; returns the lower edge.
 fn slices(page: &mut Page, top: f64, report: &NemaReport<Nu4Analysis>) -> Result<f64, PdfError> {
     let placement = &report.analysis.placement;
     let volume: &Volume = report.volume;
@@ -149,15 +137,9 @@ fn slices(page: &mut Page, top: f64, report: &NemaReport<Nu4Analysis>) -> Result
     Ok(top + 6.0 + SLICE_WIDTH)
 }
 
-/// Recovery over the rods' diameters.
+/// Returns the plot of the recovery over the diameters of the rods.
 fn over_diameters(analysis: &Nu4Analysis) -> Plot {
     let points = ROD_DIAMETERS_MM.iter().zip(&analysis.rods).map(|(diameter, rod)| [*diameter, rod.ratio]).collect();
-    Plot {
-        axes: Axes::Linear,
-        title: "Recovery of the rods".into(),
-        x_title: "diameter, mm".into(),
-        y_title: "recovery".into(),
-        x_ticks: ROD_DIAMETERS_MM.iter().map(|diameter| (*diameter, diameter.to_string())).collect(),
-        lines: vec![Series { name: "recovery".into(), colour: 4, is_published: false, points }],
-    }
+    let x_ticks = ROD_DIAMETERS_MM.iter().map(|diameter| (*diameter, diameter.to_string())).collect();
+    Plot::linear(["Recovery of the rods", "diameter, mm", "recovery"], x_ticks, vec![Series::measured("recovery", 4, points)])
 }

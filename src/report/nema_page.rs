@@ -1,4 +1,4 @@
-//! What reports of both standards of NEMA have in common: frame, slices with circles, plots, what made the image.
+//! Common parts of the reports of both NEMA standards: frame, slices with circles, plots, provenance of the image.
 
 use base64::Engine as _;
 use image::{DynamicImage, GrayImage};
@@ -6,39 +6,46 @@ use image::{DynamicImage, GrayImage};
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError};
 use super::plot::{PLOT_SIZE, Plot};
 use crate::data::{Roi, RoiRole, RoiShape, Volume};
+use crate::io::measurements::Measurement;
 use crate::plan::Provenance;
 
-/// What a report is about.
+/// Input of a report.
 pub struct NemaReport<'a, A> {
     /// Name of the image.
     pub title: &'a str,
-    /// The image.
+    /// Image.
     pub volume: &'a Volume,
-    /// What was measured in it.
+    /// Analysis of the image.
     pub analysis: &'a A,
-    /// What made the image, where that is known.
+    /// Provenance of the image, if known.
     pub provenance: Option<&'a Provenance>,
-    /// Day and time, in words.
+    /// Day and time.
     pub date: &'a str,
 }
 
-/// A fraction as %.
+/// Returns a measured number of an iterate.
+pub(super) fn measurement(iteration: usize, roi: &str, quantity: &str, value: f64, unit: &str) -> Measurement {
+    let (roi, quantity, unit) = (roi.to_owned(), quantity.to_owned(), unit.to_owned());
+    Measurement { run: 1, iteration, subset: 0, roi, quantity, value, unit }
+}
+
+/// Returns a fraction in %.
 pub(super) fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "–".into(), |value| format!("{:.1}", 100.0 * value))
 }
 
-/// A value with one digit after the point, and without a sign where that leaves nothing of it.
+/// Returns a value with one decimal, without a sign of 0.
 pub(super) fn tenths(value: f64) -> String {
     format!("{:.1}", (10.0 * value).round() / 10.0 + 0.0)
 }
 
-/// A value with five digits, in whatever unit.
+/// Returns a value with five digits.
 pub(super) fn digits(value: f64) -> String {
     let before = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
     format!("{value:.*}", (4.0 - before).clamp(0.0, 12.0) as usize)
 }
 
-/// Title at the top, number and program at the bottom.
+/// Returns a page with the title at the top, number and program at the bottom.
 pub(super) fn framed<A>(report: &NemaReport<A>, name: &str, [number, of]: [usize; 2]) -> Page {
     let mut page = Page::default();
     let right = PAGE[0] - MARGIN;
@@ -56,20 +63,20 @@ pub(super) fn framed<A>(report: &NemaReport<A>, name: &str, [number, of]: [usize
     page
 }
 
-/// A transaxial slice, inverted grey from 0 to its largest value, with circles.
+/// Transaxial slice, inverted grey from 0 to its largest value, with circles.
 pub(super) struct SliceDrawing {
-    /// Its index.
+    /// Index of the slice.
     pub slice: usize,
-    /// What is in the middle (x, y), mm.
+    /// Position of the middle (x, y), mm.
     pub middle_mm: [f64; 2],
-    /// Width and height of what is shown, mm.
+    /// Width and height of the displayed part, mm.
     pub shown_mm: [f64; 2],
-    /// Points for a mm.
+    /// Scale, points per mm.
     pub points_per_mm: f64,
 }
 
 impl SliceDrawing {
-    /// Draws it with its upper left corner there; its largest value comes back.
+    /// Draws the slice with its upper left corner at a position; returns its largest value.
     pub(super) fn draw(&self, page: &mut Page, [left, top]: [f64; 2], volume: &Volume, rois: &[Roi]) -> Result<f32, PdfError> {
         let Self { middle_mm: [x, y], shown_mm, points_per_mm: scale, .. } = *self;
         let grid = &volume.grid;
@@ -109,7 +116,7 @@ impl SliceDrawing {
     }
 }
 
-/// Colour of a region's circle.
+/// Returns the colour of the circle of a region.
 pub(super) fn colour(role: RoiRole) -> &'static str {
     match role {
         RoiRole::Hot => "#d55e00",
@@ -128,7 +135,32 @@ fn circle(page: &mut Page, [cx, cy]: [f64; 2], roi: &Roi, scale: f64) {
     }
 }
 
-/// A plot, where it has points, as wide as the page or as high as there is room from one height to the other; where it ends.
+/// Draws a table with right-aligned columns at horizontal positions after the names of the rows; returns the lower edge.
+pub(super) fn table<const N: usize>(
+    page: &mut Page,
+    top: f64,
+    columns: [f64; N],
+    titles: [&str; N],
+    rows: impl IntoIterator<Item = (String, [String; N])>,
+) -> f64 {
+    let width = [MARGIN, PAGE[0] - MARGIN];
+    for (x, title) in columns.into_iter().zip(titles) {
+        page.text([x, top], 9.0, Anchor::End, title);
+    }
+    page.rule(top + 4.0, width, 0.5);
+    let mut y = top;
+    for (name, cells) in rows {
+        y += 15.0;
+        page.text([MARGIN, y], 10.0, Anchor::Start, &name);
+        for (x, cell) in columns.into_iter().zip(cells) {
+            page.text([x, y], 10.0, Anchor::End, &cell);
+        }
+    }
+    page.rule(y + 5.0, width, 0.5);
+    y + 5.0
+}
+
+/// Draws a plot with points, as large as the page and the range of heights allow; returns the lower edge.
 pub(super) fn plot(page: &mut Page, [top, bottom]: [f64; 2], plot: Plot) -> f64 {
     let [width, height] = PLOT_SIZE;
     let scale = ((PAGE[0] - 2.0 * MARGIN) / width).min((bottom - top) / height);
@@ -138,7 +170,7 @@ pub(super) fn plot(page: &mut Page, [top, bottom]: [f64; 2], plot: Plot) -> f64 
     top + scale * height
 }
 
-/// What is known of the image, with its heading; where it ends.
+/// Draws the facts about the image with their heading; returns the lower edge.
 pub(super) fn image_facts<A>(page: &mut Page, top: f64, report: &NemaReport<A>) -> f64 {
     page.heading(top, "Image");
     let mut top = top + 16.0;
@@ -150,7 +182,7 @@ pub(super) fn image_facts<A>(page: &mut Page, top: f64, report: &NemaReport<A>) 
     top
 }
 
-/// What the figures are, with their heading.
+/// Draws the definitions of the values with their heading.
 pub(super) fn definitions(page: &mut Page, top: f64, lines: &[&str]) {
     page.heading(top, "Definitions of the values");
     for (number, line) in (0..).zip(lines) {
@@ -158,7 +190,7 @@ pub(super) fn definitions(page: &mut Page, top: f64, lines: &[&str]) {
     }
 }
 
-/// What is known of the image, as names and words.
+/// Returns names and texts of the facts about the image.
 fn provenance<A>(report: &NemaReport<A>) -> Vec<(&'static str, String)> {
     let grid = &report.volume.grid;
     let [nx, ny, nz] = grid.size;

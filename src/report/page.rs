@@ -1,4 +1,4 @@
-//! Pages of a report: drawn as SVG, written as PDF with text that can be searched and copied.
+//! Pages of a report: drawn as SVG, written as PDF with searchable text.
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
@@ -15,33 +15,33 @@ use crate::coded::coded;
 
 /// Width and height of a page (A4), points.
 pub(super) const PAGE: [f64; 2] = [595.0, 842.0];
-/// Its margins, points.
+/// Margins of a page, points.
 pub(super) const MARGIN: f64 = 42.0;
-/// The family of the font that the window has too (Ubuntu Light).
+/// Family of the font, the same as in the window (Ubuntu Light).
 const FAMILY: &str = "Ubuntu";
-/// Colour of what stands in the background: rules, small print.
+/// Colour of rules and small print.
 const GREY: &str = "#666666";
 
-/// Why a report cannot be written as PDF.
+/// Failure of writing a report as PDF.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "pdf.")]
 pub enum PdfError {
-    /// A page that is no SVG.
+    /// Invalid SVG of a page.
     #[error("drawing page {page} of the report failed: {source}")]
     Page {
         /// Number of the page, from 1.
         page: usize,
-        /// What is wrong with it.
+        /// Cause.
         source: usvg::Error,
     },
-    /// Size or content that PDF does not take.
+    /// Invalid size or content of the document.
     #[error("writing the report as PDF failed: {0}")]
     Document(String),
 }
 
 coded!(PdfError);
 
-/// Where a text stands about its place.
+/// Alignment of a text relative to its position.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -49,7 +49,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A page that is being drawn; places are in points from its upper left corner.
+/// Page that is being drawn; positions are in points from its upper left corner.
 #[derive(Default)]
 pub(super) struct Page {
     elements: String,
@@ -62,12 +62,12 @@ impl Page {
         let _ = writeln!(self.elements, "{element}");
     }
 
-    /// A line of text on a base line.
+    /// Draws a line of text on a base line.
     pub(super) fn text(&mut self, [x, y]: [f64; 2], size: f64, anchor: Anchor, text: &str) {
         self.coloured_text([x, y], size, anchor, "black", text);
     }
 
-    /// A line of small print.
+    /// Draws a line of small print.
     pub(super) fn small(&mut self, at: [f64; 2], anchor: Anchor, text: &str) {
         self.coloured_text(at, 8.0, anchor, GREY, text);
     }
@@ -84,26 +84,26 @@ impl Page {
         ));
     }
 
-    /// The heading of a part of the page, with a rule below it.
+    /// Draws the heading of a part of the page, with a rule below it.
     pub(super) fn heading(&mut self, y: f64, text: &str) {
         self.text([MARGIN, y], 12.0, Anchor::Start, text);
         self.rule(y + 4.0, [MARGIN, PAGE[0] - MARGIN], 0.8);
     }
 
-    /// A level line.
+    /// Draws a horizontal line.
     pub(super) fn rule(&mut self, y: f64, [from, to]: [f64; 2], width: f64) {
         self.put(&format!(
             r#"<line x1="{from:.1}" y1="{y:.1}" x2="{to:.1}" y2="{y:.1}" stroke="{GREY}" stroke-width="{width}"/>"#
         ));
     }
 
-    /// A drawing that is an SVG document of its own, in a box of the page.
+    /// Draws an SVG document in a box of the page.
     pub(super) fn drawing(&mut self, [x, y]: [f64; 2], [width, height]: [f64; 2], svg: &str) {
         let placed = format!(r#"<svg x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" "#);
         self.put(&svg.replacen("<svg ", &placed, 1));
     }
 
-    /// The page as an SVG document.
+    /// Returns the page as an SVG document.
     fn svg(&self) -> String {
         let [width, height] = PAGE;
         format!(
@@ -115,7 +115,7 @@ impl Page {
     }
 }
 
-/// The font of reports; the system's are left alone, so that a report is the same everywhere.
+/// Font of reports. Fonts of the system are not used, so that reports are the same everywhere.
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
@@ -123,10 +123,10 @@ static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Pages as a PDF document with this title.
+/// Returns pages as a PDF document with a title.
 ///
 /// # Errors
-/// A page cannot be drawn.
+/// Drawing a page failed.
 pub(super) fn pdf(title: &str, pages: &[Page]) -> Result<Vec<u8>, PdfError> {
     let options = usvg::Options { fontdb: FONTS.clone(), font_family: FAMILY.into(), ..usvg::Options::default() };
     let no_size = || PdfError::Document("it has pages without a size".into());

@@ -2,35 +2,35 @@
 
 use std::fmt::Write;
 
-/// A plot.
+/// Plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// How values lie along the axes.
+    /// Scale of the axes.
     pub axes: Axes,
-    /// The title above it.
+    /// Title above the plot.
     pub title: String,
-    /// What lies along x.
+    /// Title of the x axis.
     pub x_title: String,
-    /// What lies along y.
+    /// Title of the y axis.
     pub y_title: String,
-    /// Where the x axis is marked, and with what; linear axes are marked by themselves where nothing is given.
+    /// Marks of the x axis and their labels; for linear axes optional.
     pub x_ticks: Vec<(f64, String)>,
-    /// What is drawn.
+    /// Series of the plot.
     pub lines: Vec<Series>,
 }
 
-/// How values lie along both axes of a plot.
+/// Scale of both axes of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axes {
-    /// By their logarithms: what is proportional to a power lies on a straight line. Values are positive.
+    /// Logarithmic: a power law is a straight line. Values are positive.
     Logarithmic,
-    /// Evenly.
+    /// Linear.
     Linear,
 }
 
 impl Axes {
-    /// Where a value lies, before it is scaled to pixels.
-    fn place(self, value: f64) -> f64 {
+    /// Returns the position of a value before the scaling to pixels.
+    fn position(self, value: f64) -> f64 {
         match self {
             Axes::Logarithmic => value.log10(),
             Axes::Linear => value,
@@ -41,52 +41,52 @@ impl Axes {
 /// Points joined by straight lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name beside the axes.
+    /// Name in the legend.
     pub name: String,
-    /// Place in the palette: what belongs together has the same.
+    /// Index in the palette; related series have the same.
     pub colour: usize,
-    /// Whether it stands for published numbers, or for those of an earlier run.
+    /// True for published numbers or those of an earlier run.
     pub is_published: bool,
-    /// x and y, by rising x.
+    /// Points (x, y) by increasing x.
     pub points: Vec<[f64; 2]>,
 }
 
-/// Okabe and Ito's colours, which colour-blind people tell apart.
+/// Palette of Okabe and Ito for colour-blind readers.
 const COLOURS: [&str; 8] = ["#000000", "#e69f00", "#0072b2", "#56b4e9", "#d55e00", "#009e73", "#cc79a7", "#999999"];
 /// Width and height of the plot.
 pub(super) const PLOT_SIZE: [f64; 2] = [860.0, 460.0];
 /// Left, top, right and bottom edge of the axes.
 const BOX: [f64; 4] = [70.0, 40.0, 540.0, 400.0];
 
-/// Series of more points are drawn without marks.
-const MOST_MARKS: usize = 70;
-/// Marks of a linear axis, about.
+/// Maximum number of points with marks.
+const MAX_MARKS: usize = 70;
+/// Approximate number of marks of a linear axis.
 const NUM_TICKS: f64 = 6.0;
 
-/// Places to pixels: linear from one interval to the other.
+/// Linear map of positions to pixels.
 struct Scale {
     axes: Axes,
-    places: [f64; 2],
+    positions: [f64; 2],
     pixels: [f64; 2],
 }
 
 impl Scale {
     fn pixel(&self, value: f64) -> f64 {
-        let part = (self.axes.place(value) - self.places[0]) / (self.places[1] - self.places[0]);
+        let part = (self.axes.position(value) - self.positions[0]) / (self.positions[1] - self.positions[0]);
         self.pixels[0] + part * (self.pixels[1] - self.pixels[0])
     }
 }
 
-/// Smallest and largest place along an axis; `None` where there is no point.
+/// Returns the smallest and the largest position along an axis; `None` without points.
 fn range(plot: &Plot, axis: usize) -> Option<[f64; 2]> {
-    let places = plot.lines.iter().flat_map(|line| &line.points).map(|point| plot.axes.place(point[axis]));
-    places.fold(None, |range: Option<[f64; 2]>, place| {
-        let [low, high] = range.unwrap_or([place; 2]);
-        Some([low.min(place), high.max(place)])
+    let positions = plot.lines.iter().flat_map(|line| &line.points).map(|point| plot.axes.position(point[axis]));
+    positions.fold(None, |range: Option<[f64; 2]>, position| {
+        let [low, high] = range.unwrap_or([position; 2]);
+        Some([low.min(position), high.max(position)])
     })
 }
 
-/// Round numbers, the multiples of 1, 2 or 5 times a power of ten, from below an interval to above it, with their labels.
+/// Returns multiples of 1, 2 or 5 times a power of ten that enclose an interval, with their labels.
 fn round_numbers([low, high]: [f64; 2]) -> Vec<(f64, String)> {
     let width = if high > low { high - low } else { low.abs().max(1.0) };
     let power = (width / NUM_TICKS).log10().floor();
@@ -98,13 +98,19 @@ fn round_numbers([low, high]: [f64; 2]) -> Vec<(f64, String)> {
     (first..=last).map(|k| k as f64 * step).map(|value| (value, format!("{value:.digits$}"))).collect()
 }
 
-/// Text that is no markup.
+/// Returns a text with escaped markup.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 impl Plot {
-    /// Its points as a table in CSV: the curve, x and y; `None` where it has none.
+    /// Returns a plot with linear axes; the titles are those of the plot, the x axis and the y axis.
+    pub fn linear(titles: [&str; 3], x_ticks: Vec<(f64, String)>, lines: Vec<Series>) -> Self {
+        let [title, x_title, y_title] = titles.map(str::to_owned);
+        Self { axes: Axes::Linear, title, x_title, y_title, x_ticks, lines }
+    }
+
+    /// Returns its points as a table in CSV (curve, x, y); `None` without points.
     pub fn csv(&self) -> Option<String> {
         let mut table = csv::Writer::from_writer(Vec::new());
         table.write_record(["curve", &self.x_title, &self.y_title]).ok()?;
@@ -118,7 +124,7 @@ impl Plot {
         String::from_utf8(table.into_inner().ok()?).ok()
     }
 
-    /// The plot as an SVG document; `None` where it has no point.
+    /// Returns the plot as an SVG document; `None` without points.
     pub fn svg(&self) -> Option<String> {
         let ([x_low, x_high], [y_low, y_high]) = (range(self, 0)?, range(self, 1)?);
         let [left, top, right, bottom] = BOX;
@@ -134,10 +140,10 @@ impl Plot {
         };
         let margin = (0.04 * (x_high - x_low)).max(if axes == Axes::Logarithmic { 0.02 } else { 0.0 });
         let ends =
-            |ticks: &[(f64, String)]| [ticks.first(), ticks.last()].map(|tick| tick.map_or(0.0, |(at, _)| axes.place(*at)));
+            |ticks: &[(f64, String)]| [ticks.first(), ticks.last()].map(|tick| tick.map_or(0.0, |(at, _)| axes.position(*at)));
         let x_places = if is_given { [x_low - margin, x_high + margin] } else { ends(&x_ticks) };
-        let x = Scale { axes, places: x_places, pixels: [left, right] };
-        let y = Scale { axes, places: ends(&y_ticks), pixels: [bottom, top] };
+        let x = Scale { axes, positions: x_places, pixels: [left, right] };
+        let y = Scale { axes, positions: ends(&y_ticks), pixels: [bottom, top] };
         let [width, height] = PLOT_SIZE;
         let mut svg = format!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">
@@ -181,21 +187,26 @@ impl Plot {
 }
 
 impl Series {
-    /// The line through some pixels, with a mark at each if they are few.
+    /// Returns a series of measured numbers.
+    pub fn measured(name: &str, colour: usize, points: Vec<[f64; 2]>) -> Self {
+        Self { name: name.to_owned(), colour, is_published: false, points }
+    }
+
+    /// Returns the line through pixels, with marks at few of them.
     fn drawn(&self, pixels: &[[f64; 2]]) -> String {
         let colour = COLOURS[self.colour % COLOURS.len()];
         let (fill, dashes) = if self.is_published { ("white", r#" stroke-dasharray="5 4""#) } else { (colour, "") };
         let path: Vec<String> = pixels.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
         let path = path.join(" ");
         let mut drawn = format!(r#"<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"{dashes}/>"#);
-        for [x, y] in pixels.iter().filter(|_| pixels.len() <= MOST_MARKS) {
+        for [x, y] in pixels.iter().filter(|_| pixels.len() <= MAX_MARKS) {
             drawn += &format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="3.5" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>"#);
         }
         drawn
     }
 }
 
-/// A power of ten in few characters.
+/// Returns a power of ten in few characters.
 fn decade(exponent: i32) -> String {
     match exponent {
         0..=4 => format!("{}", 10f64.powi(exponent)),

@@ -1,16 +1,16 @@
-//! The tables of a paper as they are made: their values, how they are printed, and the file of all values.
+//! Tables of a paper: their values, their text, and the file of all values.
 
 use super::text_table::TextTable;
 use super::value::{Value, text_table};
 
-/// Tables as they are made: their values, and how they are printed.
+/// Tables of a paper: their values and their text.
 #[derive(Default)]
 pub struct Tables {
     /// All values, table by table.
     pub values: Vec<Value>,
-    /// The tables, ready to be printed.
+    /// Printable tables.
     pub text: Vec<TextTable>,
-    /// Leaves the paper's numbers out: they do not belong beside those of other sizes.
+    /// True without the numbers of the paper, if other sizes were measured.
     pub without_paper: bool,
 }
 
@@ -34,7 +34,7 @@ impl Tables {
         }
     }
 
-    /// The whole text: the heading, the tables, how many measurements are missing for more of them, and what the figures show.
+    /// Returns the whole text: heading, tables, number of missing measurements, and descriptions of the figures.
     pub fn page(&self, heading: &str, num_missing: usize, figures: &[String]) -> String {
         let mut text = heading.to_owned();
         for table in &self.text {
@@ -50,10 +50,10 @@ impl Tables {
         text
     }
 
-    /// The values as the bytes of a CSV file, one a line.
+    /// Returns the values as the bytes of a CSV file, one per line.
     ///
     /// # Errors
-    /// A value cannot be written down.
+    /// Writing a value failed.
     pub fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for value in &self.values {

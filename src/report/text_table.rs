@@ -4,13 +4,13 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
-/// A table.
+/// Table.
 pub struct TextTable {
-    /// The title above it.
+    /// Title above the table.
     pub title: String,
     /// Titles of the columns of words.
     pub words: Vec<String>,
-    /// Titles of groups of numbers, and of the columns of each.
+    /// Titles of the groups of numbers and of their columns.
     pub groups: Vec<(String, Vec<String>)>,
     /// Cells of each row: words, then numbers.
     pub rows: Vec<Vec<String>>,
@@ -18,18 +18,18 @@ pub struct TextTable {
     pub remarks: Vec<String>,
 }
 
-/// Characters of a text, each of which takes one place on a terminal.
+/// Returns the width of a text on a terminal, characters.
 fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Between columns, and between groups of them.
+/// Gap between columns and between groups.
 const GAP: usize = 2;
-/// Characters of a line of a remark.
+/// Characters per line of a remark.
 const REMARK_WIDTH: usize = 116;
 
 impl TextTable {
-    /// The lines of titles and cells with the widths of the columns, each with the gap before it.
+    /// Returns the lines of titles and cells, and the widths of the columns with the gap before each.
     fn lines(&self) -> (Vec<String>, Vec<usize>) {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
@@ -51,7 +51,7 @@ impl TextTable {
         (table.lines().map(|line| line.trim_end().to_owned()).collect(), widths)
     }
 
-    /// The titles of the groups, each at the right end of its columns.
+    /// Returns the line of group titles, each at the right end of its columns.
     fn group_line(&self, widths: &[usize]) -> String {
         let (words, mut numbers) = widths.split_at(self.words.len());
         let mut line = " ".repeat(words.iter().sum());
@@ -88,7 +88,7 @@ impl fmt::Display for TextTable {
     }
 }
 
-/// A sentence in lines of at most `REMARK_WIDTH` characters, but for longer words.
+/// Splits a sentence into lines of at most `REMARK_WIDTH` characters, except for longer words.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_left_and_numbers_right_under_their_titles() {
+    fn texts_are_left_and_numbers_right_aligned_under_titles() {
         let cells = |row: [&str; 4]| row.map(String::from).to_vec();
         let table = TextTable {
             title: "Table".into(),

@@ -1,66 +1,66 @@
-//! One number of a table, as published and as measured here; papers' tables are made of these.
+//! Number of a table in a paper, as published and as measured here.
 
 use serde::Serialize;
 
 use super::text_table::TextTable;
 
-/// A cell of a table.
+/// Cell of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Value {
-    /// The paper's table, such as `2`.
+    /// Table of the paper, such as `2`.
     pub table: &'static str,
-    /// What was scanned, where a table is made for several.
+    /// Scan, for tables of several scans.
     pub scan: &'static str,
-    /// What was used: the row.
+    /// Row: method or device.
     pub row: String,
-    /// What the paper used in its place.
+    /// Method or device of the paper.
     pub paper_row: String,
-    /// What was measured: the column.
+    /// Column: measured quantity.
     pub column: String,
     /// Unit of both numbers; `%` and `x` for percentages and ratios.
     pub unit: &'static str,
-    /// As published.
+    /// Published value.
     pub paper: Option<f64>,
-    /// As measured here.
+    /// Value measured here.
     pub here: Option<f64>,
-    /// Half of the interquartile range of what was measured here.
+    /// Half of the interquartile range of the value measured here.
     pub spread: Option<f64>,
-    /// Refers from our number to a remark below the table.
+    /// Mark of a remark on the value measured here.
     pub mark: &'static str,
-    /// Refers from the published one.
+    /// Mark of a remark on the published value.
     pub paper_mark: &'static str,
-    /// Digits after the point, where they are not to follow from the number.
+    /// Decimals; `None`: by the size of the number.
     #[serde(skip)]
     pub digits: Option<usize>,
 }
 
 impl Value {
-    /// A cell without numbers.
+    /// Returns a cell without numbers.
     pub fn new(table: &'static str, row: impl Into<String>, column: impl Into<String>, unit: &'static str) -> Self {
         Self { table, row: row.into(), column: column.into(), unit, ..Self::default() }
     }
 
-    /// With the number that was measured here.
+    /// Sets the value measured here.
     pub fn here(self, here: impl Into<Option<f64>>) -> Self {
         Self { here: here.into(), ..self }
     }
 
-    /// With the number that was published.
+    /// Sets the published value.
     pub fn paper(self, paper: impl Into<Option<f64>>) -> Self {
         Self { paper: paper.into(), ..self }
     }
 
-    /// With so many digits after the point.
+    /// Sets the number of decimals.
     pub fn digits(self, digits: usize) -> Self {
         Self { digits: Some(digits), ..self }
     }
 
-    /// With another column.
+    /// Returns a copy for another column.
     pub fn column(&self, column: impl Into<String>, unit: &'static str) -> Self {
         Self { column: column.into(), unit, ..self.clone() }
     }
 
-    /// A number in a table: three digits; one after the point for percentages and ratios.
+    /// Formats a number: three digits; one decimal for percentages and ratios.
     fn number(&self, value: f64) -> String {
         let digits = match (self.digits, self.unit) {
             (Some(digits), _) => digits,
@@ -69,7 +69,7 @@ impl Value {
             _ => (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize,
         };
         let text = format!("{value:.digits$}");
-        // Rounding leaves a sign on what is zero.
+        // Rounding leaves a sign on zero.
         let is_zero = text.chars().all(|c| "-0.".contains(c));
         if is_zero { text.replace('-', "") } else { text }
     }
@@ -83,13 +83,13 @@ impl Value {
     }
 }
 
-/// Our name of a row and the paper's.
+/// Names of a row, here and in the paper.
 type Row = (String, String);
 /// Name and unit of a column.
 type Column = (String, &'static str);
 
-/// The items that differ, in the order in which they come first.
-fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+/// Returns the distinct items in the order of their first occurrence.
+pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for item in items {
         if !found.contains(&item) {
@@ -99,8 +99,8 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// Values as a table: a line for each row, and for each column the published number and ours; one number where no cell
-/// has both.
+/// Returns values as a table: for each column the published number and the one measured here; a single number if no cell has
+/// both.
 pub(super) fn text_table(title: String, values: &[&Value], remarks: Vec<String>) -> TextTable {
     let rows = distinct(values.iter().map(|value| (value.row.clone(), value.paper_row.clone())));
     let columns = distinct(values.iter().map(|value| (value.column.clone(), value.unit)));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_split_where_both_numbers_are_there() {
+    fn a_column_with_both_numbers_is_split() {
         let value = |row: &str, column: &str, paper, here| Value {
             row: row.into(),
             column: column.into(),

@@ -1,4 +1,4 @@
-//! Data that several measurements need, made when the first one asks for them.
+//! Data that several measurements need, made when the first one requests them.
 
 use std::cell::RefCell;
 
@@ -31,7 +31,7 @@ impl<K: Copy + PartialEq, V: Clone> Cache<K, V> {
         Ok(value)
     }
 
-    /// The same, without all values of other keys.
+    /// Returns the value of a key, made if it is missing. Values of other keys are dropped before.
     pub fn only(&self, key: K, make: impl FnOnce() -> Result<V, ReproduceError>) -> Result<V, ReproduceError> {
         self.get(key, |of| *of == key, make)
     }

@@ -1,19 +1,20 @@
-//! Devices: names, limits, and the threads of the processor.
+//! Devices: names, limits, and the threads of the CPU.
 
 use serde::{Deserialize, Serialize};
 
 use super::ReproduceError;
 use crate::algebra::GpuLimits;
 use crate::plan::{DeviceChoice, available_devices};
+use crate::session::{num_cores, thread_pool};
 
-/// Registers of a thread are allocated in pieces of this many.
+/// Granularity of the allocation of registers to a thread.
 const REGISTER_PIECE: u32 = 8;
 
 /// A device and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Limits {
     pub name: String,
-    /// `None` for a processor.
+    /// `None` for a CPU.
     pub gpu: Option<Gpu>,
 }
 
@@ -27,12 +28,12 @@ pub(super) struct Gpu {
 }
 
 impl Gpu {
-    /// Threads that are resident at a time.
+    /// Returns the maximum number of resident threads.
     pub fn resident_threads(&self) -> u32 {
         self.limits.num_multiprocessors * self.limits.max_threads_per_multiprocessor
     }
 
-    /// The same for a kernel that needs so many registers a thread, in blocks of so many threads.
+    /// Returns the number of resident threads of a kernel with `registers` registers a thread, in blocks of `block` threads.
     pub fn resident_threads_of(&self, registers: u32, block: u32) -> u32 {
         let registers = registers.div_ceil(REGISTER_PIECE) * REGISTER_PIECE;
         let by_registers = self.limits.registers_per_multiprocessor / (registers * block);
@@ -40,24 +41,24 @@ impl Gpu {
         self.limits.num_multiprocessors * blocks * block
     }
 
-    /// Blocks of so many threads that a multiprocessor holds at a time, by the numbers of blocks and threads.
+    /// Returns the number of blocks of `block` threads that a multiprocessor holds, by its limits of blocks and threads.
     pub fn resident_blocks(&self, block: u32) -> u32 {
         self.limits.max_blocks_per_multiprocessor.min(self.limits.max_threads_per_multiprocessor / block)
     }
 
-    /// The same where a block takes whole warps, the last of which may be partly empty.
+    /// Returns the same if blocks consist of whole warps; the last warp may be partly empty.
     pub fn resident_blocks_of_warps(&self, block: u32) -> u32 {
         self.resident_blocks(block.next_multiple_of(self.limits.warp_size))
     }
 
-    /// Bytes to and from memory, GB/s.
+    /// Returns the memory bandwidth, GB/s.
     pub fn bandwidth_gb_per_s(&self) -> Option<f64> {
         let gb_per_s = 2.0 * f64::from(self.limits.memory_clock_khz) * 1e3 * f64::from(self.limits.memory_bus_bits) / 8.0 * 1e-9;
-        // Newer drivers do not tell the clock.
+        // Newer drivers do not report the clock.
         (gb_per_s > 0.0).then_some(gb_per_s)
     }
 
-    /// Units that do one 32-bit addition at a time, as far as it is known for the architecture.
+    /// Returns the number of units for 32-bit additions, if it is known for the architecture.
     pub fn num_cores(&self) -> Option<u32> {
         let per_multiprocessor = match self.compute_capability {
             (7, _) | (8, 0) => 64,
@@ -72,7 +73,7 @@ impl Gpu {
 pub(super) fn limits(device: DeviceChoice) -> Limits {
     match device {
         DeviceChoice::Cuda(number) => gpu(number),
-        _ => Limits { name: format!("processor, {} threads", num_processors()), gpu: None },
+        _ => Limits { name: format!("processor, {} threads", num_cores()), gpu: None },
     }
 }
 
@@ -90,7 +91,7 @@ fn gpu(number: usize) -> Limits {
     Limits { name: format!("cuda:{number}"), gpu: None }
 }
 
-/// Returns the device that `auto` stands for: the first GPU that can reconstruct, else the processor.
+/// Returns the device of `auto`: the first GPU that can reconstruct, else the CPU.
 pub(super) fn concrete(device: DeviceChoice) -> DeviceChoice {
     if device != DeviceChoice::Auto {
         return device;
@@ -123,25 +124,17 @@ pub(super) fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
     distinct.join("; ")
 }
 
-/// Does `work` on so many threads of the processor; `None` = all.
+/// Runs `work` on a number of threads of the CPU; `None` = all.
 pub(super) fn on_threads<T: Send>(
     num_threads: Option<usize>,
     work: impl FnOnce() -> Result<T, ReproduceError> + Send,
 ) -> Result<T, ReproduceError> {
-    let count = num_threads.unwrap_or(0);
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    threads.map_err(|error| ReproduceError::Threads { count, reason: error.to_string() })?.install(work)
+    thread_pool(num_threads).map_err(|problem| ReproduceError::Threads(problem.text))?.install(work)
 }
 
-/// Returns the numbers of threads that are timed: 1, 2, 4 and 8, as far as the processor has them.
+/// Returns the timed numbers of threads: 1, 2, 4 and 8, as far as the CPU has them.
 pub(super) fn timed_threads() -> Vec<usize> {
-    let all = num_processors();
-    [1, 2, 4, 8].into_iter().filter(|threads| *threads <= all).collect()
-}
-
-/// Returns the number of threads of the processor.
-pub(super) fn num_processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    [1, 2, 4, 8].into_iter().filter(|threads| *threads <= num_cores()).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::coded::coded;
 use crate::geometry::GridError;
 use crate::io::IoError;
-use crate::montecarlo::{CannotMakeTubes, RingDetectorError};
+use crate::montecarlo::{DetectorError, TubesError};
 use crate::operator::OperatorError;
 use crate::phantom::epri::SweepError;
 use crate::phantom::{PhantomError, SimulationError};
@@ -16,28 +16,28 @@ use crate::recon::{ReconError, StitchError};
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "reproduce.")]
 pub enum ReproduceError {
-    /// A reconstruction cannot begin.
+    /// A reconstruction failed to start.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// A reconstruction cannot go on.
+    /// A reconstruction failed.
     #[error(transparent)]
     Recon(#[from] ReconError),
-    /// A scan cannot be simulated.
+    /// The simulation of a scan failed.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// A sweep cannot be simulated.
+    /// The simulation of an EPRI acquisition failed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
-    /// There is no such phantom.
+    /// Unknown phantom.
     #[error(transparent)]
     Phantom(#[from] PhantomError),
-    /// An image grid cannot be made.
+    /// Invalid image grid.
     #[error(transparent)]
     Grid(#[from] GridError),
-    /// An image cannot be read or written.
+    /// Reading or writing an image failed.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// Something cannot be written or read in the folder.
+    /// Reading or writing in the folder failed.
     #[error("{}: not {doing}: {reason}", path.display())]
     File {
         /// The file or folder.
@@ -47,38 +47,33 @@ pub enum ReproduceError {
         /// Reason.
         reason: String,
     },
-    /// The folder holds measurements of something else.
+    /// The folder contains measurements of another plan.
     #[error("{} holds measurements that were made with other settings (with or without --quick, or by another version of the program); choose another folder with -o, or remove it", .0.display())]
     OtherPlan(PathBuf),
-    /// The folder holds the matrix of something else.
+    /// The folder contains the matrix of another plan.
     #[error("{} is the matrix of another ring or of other functions; remove it, so that the right one is made", .0.display())]
     OtherMatrix(PathBuf),
-    /// The beds make no image.
+    /// The images of the beds do not fit together.
     #[error(transparent)]
     Stitch(#[from] StitchError),
-    /// A scanner of the catalogue is missing.
+    /// The catalogue lacks a scanner.
     #[error("the scanner '{0}' is not in the catalogue")]
     Scanner(&'static str),
-    /// A scan cannot be simulated photon by photon.
+    /// The photon-by-photon simulation of a scan failed.
     #[error(transparent)]
     PhotonScan(#[from] PhotonScanError),
-    /// The scanner's heads cannot be simulated.
+    /// The simulation of the scanner's heads failed.
     #[error(transparent)]
-    Tubes(#[from] CannotMakeTubes),
-    /// The scanner's ring cannot be simulated.
+    Tubes(#[from] TubesError),
+    /// The simulation of the scanner's ring failed.
     #[error(transparent)]
-    Ring(#[from] RingDetectorError),
+    Ring(#[from] DetectorError),
     /// A reconstruction gave no image.
     #[error("there is no image")]
     NoImage,
-    /// The threads cannot be started.
-    #[error("{count} threads could not be started: {reason}")]
-    Threads {
-        /// Number of threads (0 = as many as cores).
-        count: usize,
-        /// Reason.
-        reason: String,
-    },
+    /// The system refused the threads.
+    #[error("{0}")]
+    Threads(String),
 }
 
 coded!(ReproduceError, Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch, PhotonScan, Tubes, Ring);

@@ -1,4 +1,4 @@
-//! The tables and figures of papers, measured again with this program and printed beside the published values.
+//! The tables and figures of papers, measured again with this program and printed next to the published values.
 //!
 //! Each paper is a folder and a row of [`PAPERS`]; the trait `Paper` is their common shape, with the run that makes one.
 
@@ -21,11 +21,12 @@ use cabello_2012::Cabello;
 use herraiz::Edition;
 use qiao_2015::Qiao;
 
-/// The names that most files of a paper need.
+/// Names that most files of a paper need.
 mod prelude {
     pub(super) use std::sync::Arc;
 
     pub(super) use serde::{Deserialize, Serialize};
+    pub(super) use serde_json::json;
 
     pub(super) use super::ReproduceError;
     pub(super) use super::cache::Cache;

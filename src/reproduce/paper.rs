@@ -1,7 +1,7 @@
-//! The shape of all papers: a plan, measurements in stages, tables and figures; and the run that makes them in a folder.
+//! The common form of all papers: a plan, measurements in stages, tables and figures; and the run that makes them in a folder.
 //!
-//! Each measurement is stored as soon as it is made, and what is stored is not measured again: a run that was cut short resumes,
-//! and tables are printed again without measuring.
+//! Each measurement is stored as soon as it is made, and not repeated. An interrupted run resumes, and tables are printed again
+//! without measuring.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -49,13 +49,13 @@ pub(super) type Stage<P> = (&'static str, fn(&Context<P>) -> Vec<<P as Paper>::W
 
 /// A measurement of a paper.
 pub(super) trait Measurement<P: Paper> {
-    /// Key in the folder, and title in messages.
+    /// Returns the key in the folder and the title in messages.
     fn names(&self) -> (String, String);
 
     /// Makes and stores it; returns a remark for the message.
     fn make(&self, context: &Context<P>) -> Result<&'static str, ReproduceError>;
 
-    /// Key in the folder.
+    /// Returns the key in the folder.
     fn key(&self) -> String {
         self.names().0
     }
@@ -75,19 +75,19 @@ pub(super) trait Paper: Copy + Sync + 'static {
     /// The stages, in the order in which they run.
     const STAGES: &'static [Stage<Self>];
 
-    /// Name, source and subject.
+    /// Returns name, source and subject.
     fn info(self) -> PaperInfo;
 
-    /// The plan of the paper, or a quick one.
+    /// Returns the plan of the paper, or a quick one.
     fn plan(self, quick: bool, options: &Self::Options) -> Self::Plan;
 
-    /// First lines of the text.
+    /// Returns the first lines of the text.
     fn heading(context: &Context<Self>) -> Result<String, ReproduceError>;
 
     /// Adds all tables, those of a quick run without the paper's numbers, and writes the figures; returns a description of each.
     fn add_tables(context: &Context<Self>, tables: &mut Tables) -> Result<Vec<String>, ReproduceError>;
 
-    /// Measurements for the JSON file, after the values of the tables.
+    /// Returns measurements for the JSON file, after the values of the tables.
     fn details(_: &Context<Self>) -> Result<impl Serialize, ReproduceError> {
         Ok(None::<()>)
     }
@@ -117,7 +117,7 @@ struct Report<'a, P, D> {
 }
 
 impl<P: Paper> Context<P> {
-    /// All measurements on this device.
+    /// Returns all measurements on this device.
     pub fn all_work(&self) -> Vec<P::Work> {
         P::STAGES.iter().flat_map(|(_, work)| work(self)).collect()
     }
@@ -127,34 +127,47 @@ impl<P: Paper> Context<P> {
         self.folder.load(&work.key())
     }
 
+    /// Returns a stored measurement, if it was made; `None` also if the device does not offer it.
+    pub fn load_offered<T: DeserializeOwned>(&self, work: &P::Work) -> Result<Option<T>, ReproduceError> {
+        Ok(self.load::<Option<T>>(work)?.flatten())
+    }
+
+    /// Returns all stored measurements of some kinds of work that the device offers.
+    pub fn load_all<T: DeserializeOwned>(&self, is_of_kind: fn(&P::Work) -> bool) -> Result<Vec<T>, ReproduceError> {
+        let work = self.all_work().into_iter().filter(is_of_kind);
+        work.filter_map(|work| self.load_offered(&work).transpose()).collect()
+    }
+
     /// Returns the stored image of a measurement, if it was made.
     pub fn load_image(&self, work: &P::Work) -> Result<Option<Volume>, ReproduceError> {
         self.folder.load_image(&work.key())
     }
 
     /// Makes the missing measurements of some stages; returns whether the time was enough for all.
-    fn measure_missing(&self, settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<bool, ReproduceError> {
+    fn measure_missing(&self, settings: &Settings, report: &mut dyn FnMut(&str)) -> Result<bool, ReproduceError> {
         let (begin, mut longest_secs) = (Instant::now(), 0.0f64);
         let named = |wanted: &String| P::STAGES.iter().find(|(name, _)| name == wanted);
         let selected: Vec<&Stage<P>> = settings.stages.iter().filter_map(named).collect();
         for (stage, work) in if selected.is_empty() { P::STAGES.iter().collect() } else { selected } {
             let (stage_begin, all) = (Instant::now(), work(self));
             let missing: Vec<&P::Work> = all.iter().filter(|work| !self.folder.has(&work.key())).collect();
-            say(&format!("stage {stage}: {} of {} measurements done", all.len() - missing.len(), all.len()));
+            report(&format!("stage {stage}: {} of {} measurements done", all.len() - missing.len(), all.len()));
             for (number, work) in (1..).zip(&missing) {
                 let elapsed_secs = begin.elapsed().as_secs_f64();
                 if settings.budget_secs.is_some_and(|budget| elapsed_secs + longest_secs > budget) {
-                    say(&format!("stopped after {elapsed_secs:.0} s at the time limit; run the same command again to continue"));
+                    report(&format!(
+                        "stopped after {elapsed_secs:.0} s at the time limit; run the same command again to continue"
+                    ));
                     return Ok(false);
                 }
                 let work_begin = Instant::now();
                 let remark = work.make(self)?;
                 let secs = work_begin.elapsed().as_secs_f64();
                 longest_secs = longest_secs.max(secs);
-                say(&format!("  {number} of {}: {}: {remark}{secs:.1} s", missing.len(), work.names().1));
+                report(&format!("  {number} of {}: {}: {remark}{secs:.1} s", missing.len(), work.names().1));
             }
             if !missing.is_empty() {
-                say(&format!("stage {stage} took {:.1} s", stage_begin.elapsed().as_secs_f64()));
+                report(&format!("stage {stage} took {:.1} s", stage_begin.elapsed().as_secs_f64()));
             }
         }
         Ok(true)
@@ -190,10 +203,10 @@ pub type Job = Box<dyn FnOnce(&Settings, &mut dyn FnMut(&str)) -> Result<String,
 
 /// A paper of the list.
 pub trait AnyPaper: Sync {
-    /// Name, source and subject.
+    /// Returns name, source and subject.
     fn info(&self) -> PaperInfo;
 
-    /// Names of its stages, in the order in which they run.
+    /// Returns the names of its stages, in the order in which they run.
     fn stage_names(&self) -> Vec<&'static str>;
 
     /// Adds its options to its command.
@@ -221,12 +234,12 @@ impl<P: Paper> AnyPaper for P {
 
     fn job(&self, options: &ArgMatches) -> Result<Job, clap::Error> {
         let (paper, options) = (*self, P::Options::from_arg_matches(options)?);
-        Ok(Box::new(move |settings, say| {
+        Ok(Box::new(move |settings, report| {
             let plan = paper.plan(settings.quick, &options);
             let folder = Folder::open(&settings.folder, &plan)?;
             let (quick, device) = (settings.quick, device::concrete(settings.device));
             let context = Context { paper, quick, options, plan, device, folder, cache: P::Cache::default() };
-            let complete = context.measure_missing(settings, say)?;
+            let complete = context.measure_missing(settings, report)?;
             context.write(complete)
         }))
     }

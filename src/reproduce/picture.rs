@@ -6,7 +6,7 @@ use image::{GrayImage, ImageFormat, Luma};
 use ndarray::{ArrayView1, s};
 
 use super::ReproduceError;
-use super::folder::Folder;
+use super::folder::{Folder, failed};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::report::Plot;
@@ -27,17 +27,15 @@ const GAP: usize = 4;
 /// Writes the transverse slices `z` of some images, from left to right; +y points down.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Writing the file failed.
 pub(super) fn write_slices(folder: &Folder, file: &str, panels: &[Panel], z: usize) -> Result<(), ReproduceError> {
-    let failed =
-        |error: image::ImageError| ReproduceError::File { path: folder.path(file), doing: "written", reason: error.to_string() };
-    folder.write(file, &slices(panels, z).map_err(failed)?)
+    folder.write(file, &slices(panels, z).map_err(failed(&folder.path(file), "written"))?)
 }
 
-/// Writes plots as SVG files, but for those without points; returns a description of each.
+/// Writes plots as SVG files, except those without points; returns a description of each.
 ///
 /// # Errors
-/// A file cannot be written.
+/// Writing a file failed.
 pub(super) fn write_plots<'a>(
     folder: &Folder,
     plots: impl IntoIterator<Item = (&'a str, Plot)>,
@@ -52,15 +50,15 @@ pub(super) fn write_plots<'a>(
     Ok(written)
 }
 
-/// Returns the middle values along y of an image as seen along y; see [`coronal`].
+/// Returns the central values along y of an image, in a view along y; see [`coronal`].
 ///
 /// # Errors
-/// The grid cannot be.
+/// Invalid grid.
 pub(super) fn middle_coronal(volume: &Volume) -> Result<Volume, ReproduceError> {
     coronal(volume, |along_y| along_y[along_y.len() / 2])
 }
 
-/// The transverse slices `z` of some images, from left to right, as the bytes of a PNG file.
+/// Returns the transverse slices `z` of several images, from left to right, as the bytes of a PNG file.
 fn slices(panels: &[Panel], z: usize) -> Result<Vec<u8>, image::ImageError> {
     let width: usize = panels.iter().map(|panel| panel.volume.grid.size[0] + GAP).sum();
     let height = panels.iter().map(|panel| panel.volume.grid.size[1]).max().unwrap_or(0);
@@ -82,16 +80,16 @@ fn slices(panels: &[Panel], z: usize) -> Result<Vec<u8>, image::ImageError> {
     Ok(bytes.into_inner())
 }
 
-/// An image as seen along y, as a volume of one slice with +z up: of the values along a line, what `seen` makes of them.
+/// Returns a view of an image along y, as a volume of one slice with +z up. `project` reduces the values of each line to one.
 ///
 /// # Errors
-/// The grid cannot be.
-pub(super) fn coronal(volume: &Volume, seen: impl Fn(ArrayView1<f32>) -> f32) -> Result<Volume, ReproduceError> {
+/// Invalid grid.
+pub(super) fn coronal(volume: &Volume, project: impl Fn(ArrayView1<f32>) -> f32) -> Result<Volume, ReproduceError> {
     let [nx, _, nz] = volume.grid.size;
     let [dx, dy, dz] = volume.grid.voxel_mm;
     let mut slice = Volume::filled(Grid::centred([nx, nz, 1], [dx, dz, dy])?, 0.0);
     for (z, x) in (0..nz).flat_map(|z| (0..nx).map(move |x| (z, x))) {
-        slice.values[[0, nz - 1 - z, x]] = seen(volume.values.slice(s![z, .., x]));
+        slice.values[[0, nz - 1 - z, x]] = project(volume.values.slice(s![z, .., x]));
     }
     Ok(slice)
 }
@@ -101,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_seen_along_y_stands_upright() {
+    fn views_along_y_are_upright() {
         let mut volume = Volume::filled(Grid::centred([3, 5, 4], [1.0, 2.0, 3.0]).unwrap(), 0.0);
         volume.values[[3, 2, 1]] = 1.0;
         volume.values[[0, 4, 2]] = 2.0;
@@ -113,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn panels_stand_side_by_side_in_their_windows() {
+    fn panels_are_side_by_side_in_their_windows() {
         let mut volume = Volume::filled(Grid::centred([3, 2, 1], [1.0; 3]).unwrap(), 1.0);
         volume.values[[0, 1, 2]] = 3.0;
         let same = volume.clone();

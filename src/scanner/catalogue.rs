@@ -1,10 +1,10 @@
-//! The scanners that the program knows, as TOML in `assets/scanners`.
+//! The built-in scanners, as TOML in `assets/scanners`.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::heads::{Crystals, HeadPose, Heads};
+use super::heads::Heads;
 use super::{InPlane, ScanGeometry, Segment};
 
 /// A scanner of the catalogue.
@@ -57,16 +57,7 @@ struct Entry {
     /// `[min, max]` ring difference of each segment that is not negative; the negative ones mirror them.
     ring_differences: Vec<[i32; 2]>,
     /// Rotating heads; left out where the detectors are a cylinder.
-    heads: Option<HeadsEntry>,
-}
-
-/// The heads of an entry.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HeadsEntry {
-    poses: Vec<HeadPose>,
-    coincidences: Vec<[usize; 2]>,
-    crystals: Crystals,
+    heads: Option<Heads>,
 }
 
 const FILES: [&str; 8] = [
@@ -82,24 +73,24 @@ const FILES: [&str; 8] = [
 
 static CATALOGUE: LazyLock<Vec<Scanner>> = LazyLock::new(|| FILES.iter().filter_map(|text| parse(text).ok()).collect());
 
-/// All scanners of the catalogue. (That each file of it parses is tested.)
+/// Returns all scanners of the catalogue. (That each file of it parses is tested.)
 pub fn catalogue() -> &'static [Scanner] {
     &CATALOGUE
 }
 
-/// The scanner of this command-line name.
+/// Returns the scanner of this command-line name.
 pub fn find(name: &str) -> Option<&'static Scanner> {
     catalogue().iter().find(|scanner| scanner.name.eq_ignore_ascii_case(name))
 }
 
-/// The scanner that a file names as its originating system, ignoring case, spaces, `-` and `_`.
+/// Returns the scanner that a file names as its originating system, ignoring case, spaces, `-` and `_`.
 pub fn find_by_originating_system(system: &str) -> Option<&'static Scanner> {
     let plain = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase() };
     let wanted = plain(system);
     catalogue().iter().find(|scanner| scanner.originating_systems.iter().any(|name| plain(name) == wanted))
 }
 
-/// One file of the catalogue.
+/// Parses a file of the catalogue.
 fn parse(text: &str) -> Result<Scanner, String> {
     let entry: Entry = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut segments: Vec<Segment> = Vec::new();
@@ -128,8 +119,7 @@ fn parse(text: &str) -> Result<Scanner, String> {
         segments,
         fov_radius_mm: entry.fov_radius_mm,
     };
-    let heads = entry.heads.map(|HeadsEntry { poses, coincidences, crystals }| Heads { poses, coincidences, crystals });
-    let heads = heads.map(|heads| heads.validate(&entry.name)).transpose().map_err(|error| error.to_string())?;
+    let heads = entry.heads.map(|heads| heads.validate(&entry.name)).transpose().map_err(|error| error.to_string())?;
     Ok(Scanner {
         heads,
         name: entry.name,

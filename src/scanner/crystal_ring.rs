@@ -1,17 +1,17 @@
-//! A ring of modules whose crystals are read out one by one: any two crystals are a line of response.
+//! A ring of modules with individual readout of crystals: any two crystals are a line of response.
 //!
-//! Module m stands at the angle 2π m / modules; with its crystals counted across it along (−sin, cos), then along z, and its
-//! layers from the bore outwards, crystal numbers are `[module][layer][axial][across]`.
+//! Module m is at the angle 2π m / modules. Its crystals are counted across it along (−sin, cos), then along z, and its layers
+//! from the bore outwards: crystal numbers are `[module][layer][axial][across]`.
 //!
-//! Symmetries. The ring is its own image under turns by a module, under the mirror y → −y and under the mirror z → −z: 4 × modules
-//! elements g = (turn k, mirrored m, flipped f), which first mirror, then flip, then turn. They permute crystals, and with them the
-//! pairs of crystals.
+//! Symmetries. The ring is its own image under turns by a module, under the mirror y → −y and under the mirror z → −z: 4 ×
+//! modules elements g = (turn k, mirrored m, flipped f), which first mirror, then flip, then turn. They permute crystals, and
+//! with them the crystal pairs.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::coded::Coded;
+use crate::coded::coded;
 use crate::geometry::LENGTHS_MM;
 
 /// A ring of modules.
@@ -38,13 +38,13 @@ pub struct CrystalRing {
     pub size_mm: [f64; 2],
     /// Depth of the crystals of each layer, from the bore outwards, mm.
     pub layer_depths_mm: Vec<f64>,
-    /// What the crystals are made of, as the tables of materials call it.
+    /// Material of the crystals, by its name in the tables.
     pub material: String,
     /// Energy resolution at 511 keV, FWHM, %.
     pub energy_resolution_percent: f64,
     /// Least energy that a crystal reports, keV.
     pub threshold_kev: f64,
-    /// How far apart the functions of its images are, mm.
+    /// Spacing of the functions of its images, mm.
     pub image_spacing_mm: f64,
     /// From the middle to either end of its images, mm.
     pub image_half_length_mm: f64,
@@ -52,21 +52,17 @@ pub struct CrystalRing {
     pub cubes_half_side_mm: f64,
 }
 
-/// What a ring cannot be.
+/// Reason for which a ring is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("invalid ring of scanner {scanner}: {problem}")]
 pub struct RingError {
     /// The scanner's name.
     pub scanner: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: &'static str,
 }
 
-impl Coded for RingError {
-    fn code(&self) -> &'static str {
-        "scanner.ring"
-    }
-}
+coded!(RingError = "scanner.ring");
 
 /// Largest number of crystals: pairs then have numbers below 2³².
 const MAX_CRYSTALS: usize = 1 << 16;
@@ -74,11 +70,11 @@ const MAX_CRYSTALS: usize = 1 << 16;
 /// An element of the group of symmetries of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
-    /// Turn by so many modules.
+    /// Turn, in modules.
     pub turn: usize,
-    /// Whether y is mirrored before that.
+    /// True if y is mirrored before that.
     pub is_mirrored: bool,
-    /// Whether z is.
+    /// True if z is mirrored.
     pub is_flipped: bool,
 }
 
@@ -94,10 +90,10 @@ pub struct CrystalPlace {
 }
 
 impl CrystalRing {
-    /// Checks every figure.
+    /// Checks every value.
     ///
     /// # Errors
-    /// The first figure that cannot be.
+    /// The first invalid value.
     pub fn validate(self) -> Result<Self, RingError> {
         let is_length = |mm: &f64| LENGTHS_MM.contains(mm);
         let lengths = [&self.pitch_mm[..], &self.size_mm, &self.layer_depths_mm].concat();
@@ -124,29 +120,29 @@ impl CrystalRing {
         factors.into_iter().try_fold(1usize, usize::checked_mul)
     }
 
-    /// Number of layers.
+    /// Returns the number of layers.
     pub fn num_layers(&self) -> usize {
         self.layer_depths_mm.len()
     }
 
-    /// Number of crystals.
+    /// Returns the number of crystals.
     pub fn num_crystals(&self) -> usize {
         self.num_modules * self.num_layers() * self.num[0] * self.num[1]
     }
 
-    /// Number of lines of response: pairs of different crystals.
+    /// Returns the number of lines of response: pairs of different crystals.
     pub fn num_lors(&self) -> usize {
         let num = self.num_crystals();
         num * (num - 1) / 2
     }
 
-    /// The number of a crystal.
+    /// Returns the number of a crystal.
     pub fn crystal(&self, place: CrystalPlace) -> usize {
         let CrystalPlace { module, layer, at: [across, axial] } = place;
         ((module * self.num_layers() + layer) * self.num[1] + axial) * self.num[0] + across
     }
 
-    /// Where a crystal is.
+    /// Returns where a crystal is.
     pub fn place(&self, crystal: usize) -> CrystalPlace {
         let [num_across, num_axial] = self.num;
         let (across, rest) = (crystal % num_across, crystal / num_across);
@@ -154,13 +150,13 @@ impl CrystalRing {
         CrystalPlace { module: rest / self.num_layers(), layer: rest % self.num_layers(), at: [across, axial] }
     }
 
-    /// The line of response of two different crystals, whichever comes first.
+    /// Returns the line of response of two different crystals, in either order.
     pub fn lor(&self, one: usize, other: usize) -> usize {
         let (low, high) = (one.min(other), one.max(other));
         high * (high - 1) / 2 + low
     }
 
-    /// The crystals of a line of response, the lower number first.
+    /// Returns the crystals of a line of response, the lower number first.
     pub fn crystals_of(&self, lor: usize) -> [usize; 2] {
         // high (high − 1) / 2 ≤ lor, from the root of that and one step for its rounding.
         let root = ((8.0 * lor as f64 + 1.0).sqrt() + 1.0) / 2.0;
@@ -174,12 +170,12 @@ impl CrystalRing {
         [lor - high * (high - 1) / 2, high]
     }
 
-    /// From the middle to either end of the crystals along the axis, mm.
+    /// Returns the distance from the middle to either end of the crystals along the axis, mm.
     pub fn half_length_mm(&self) -> f64 {
         0.5 * ((self.num[1] - 1) as f64 * self.pitch_mm[1] + self.size_mm[1])
     }
 
-    /// Middle of a crystal, mm.
+    /// Returns the middle of a crystal, mm.
     pub fn middle_mm(&self, crystal: usize) -> [f64; 3] {
         let CrystalPlace { module, layer, at } = self.place(crystal);
         let depths = &self.layer_depths_mm;
@@ -189,28 +185,28 @@ impl CrystalRing {
         [towards * cos - across * sin, towards * sin + across * cos, z]
     }
 
-    /// Direction from the axis to a module.
+    /// Returns the direction from the axis to a module.
     pub fn module_angle_rad(&self, module: usize) -> f64 {
         std::f64::consts::TAU * module as f64 / self.num_modules as f64
     }
 
-    /// Number of symmetries.
+    /// Returns the number of symmetries.
     pub fn num_symmetries(&self) -> usize {
         4 * self.num_modules
     }
 
-    /// The symmetry of this number, 0 being the one that changes nothing: `[flipped][mirrored][turn]`.
+    /// Returns the symmetry of this number, 0 being the one that changes nothing: `[flipped][mirrored][turn]`.
     pub fn symmetry(&self, number: usize) -> Symmetry {
         let (turn, rest) = (number % self.num_modules, number / self.num_modules);
         Symmetry { turn, is_mirrored: rest % 2 == 1, is_flipped: rest / 2 == 1 }
     }
 
-    /// All symmetries, by their numbers.
+    /// Returns all symmetries, by their numbers.
     pub fn symmetries(&self) -> Vec<Symmetry> {
         (0..self.num_symmetries()).map(|number| self.symmetry(number)).collect()
     }
 
-    /// Those that carry a grid of cubes about the middle into itself, `[flipped][mirrored][half turn]`; `None` where the ring is not its own
+    /// Returns the symmetries of a grid of cubes about the middle, `[flipped][mirrored][half turn]`; `None` where the ring is not its own
     /// image after half a turn.
     pub fn symmetries_of_cubes(&self) -> Option<Vec<Symmetry>> {
         let half = self.num_modules / 2;
@@ -218,15 +214,9 @@ impl CrystalRing {
         self.num_modules.is_multiple_of(2).then(|| self.symmetries().into_iter().filter(keeps).collect())
     }
 
-    /// The number of a symmetry.
-    pub fn symmetry_number(&self, symmetry: Symmetry) -> usize {
-        let Symmetry { turn, is_mirrored, is_flipped } = symmetry;
-        (2 * usize::from(is_flipped) + usize::from(is_mirrored)) * self.num_modules + turn
-    }
-
-    /// The symmetry that does `second` after `first`.
+    /// Returns the symmetry that does `second` after `first`.
     pub fn composed(&self, second: Symmetry, first: Symmetry) -> Symmetry {
-        // A mirror turns what was turned before it the other way.
+        // A mirror reverses an earlier turn.
         let before = if second.is_mirrored { self.num_modules - first.turn } else { first.turn };
         Symmetry {
             turn: (second.turn + before) % self.num_modules,
@@ -235,13 +225,13 @@ impl CrystalRing {
         }
     }
 
-    /// The symmetry that undoes one.
+    /// Returns the symmetry that undoes one.
     pub fn inverse(&self, symmetry: Symmetry) -> Symmetry {
         let turn = if symmetry.is_mirrored { symmetry.turn } else { (self.num_modules - symmetry.turn) % self.num_modules };
         Symmetry { turn, ..symmetry }
     }
 
-    /// The image of a crystal.
+    /// Returns the image of a crystal.
     pub fn image_of_crystal(&self, symmetry: Symmetry, crystal: usize) -> usize {
         let CrystalPlace { module, layer, at: [across, axial] } = self.place(crystal);
         let [num_across, num_axial] = self.num;
@@ -251,8 +241,8 @@ impl CrystalRing {
         self.crystal(CrystalPlace { module: (module + symmetry.turn) % self.num_modules, layer, at: [across, axial] })
     }
 
-    /// The image of each crystal under the inverse of each symmetry, `[symmetry][crystal]`.
-    pub fn undone_crystals(&self) -> Vec<u32> {
+    /// Returns the image of each crystal under the inverse of each symmetry, `[symmetry][crystal]`.
+    pub fn inverse_images(&self) -> Vec<u32> {
         let of = |number: usize| {
             let inverse = self.inverse(self.symmetry(number));
             (0..self.num_crystals()).map(move |crystal| self.image_of_crystal(inverse, crystal) as u32)
@@ -260,13 +250,13 @@ impl CrystalRing {
         (0..self.num_symmetries()).flat_map(of).collect()
     }
 
-    /// The image of a line of response.
+    /// Returns the image of a line of response.
     pub fn image_of_lor(&self, symmetry: Symmetry, lor: usize) -> usize {
         let [one, other] = self.crystals_of(lor).map(|crystal| self.image_of_crystal(symmetry, crystal));
         self.lor(one, other)
     }
 
-    /// The image of a point, mm.
+    /// Returns the image of a point, mm.
     pub fn image_of_point(&self, symmetry: Symmetry, [x, y, z]: [f64; 3]) -> [f64; 3] {
         let (y, z) = (if symmetry.is_mirrored { -y } else { y }, if symmetry.is_flipped { -z } else { z });
         let (sin, cos) = self.module_angle_rad(symmetry.turn).sin_cos();
@@ -279,12 +269,12 @@ const FILES: [&str; 2] =
 
 static RINGS: LazyLock<Vec<CrystalRing>> = LazyLock::new(|| FILES.iter().filter_map(|text| parse(text).ok()).collect());
 
-/// All rings that the program knows. (That each file of them parses is tested.)
+/// Returns all built-in rings. (A test parses each of their files.)
 pub fn rings() -> &'static [CrystalRing] {
     &RINGS
 }
 
-/// The ring of this name.
+/// Returns the ring of this name.
 pub fn find_ring(name: &str) -> Option<&'static CrystalRing> {
     rings().iter().find(|ring| ring.name.eq_ignore_ascii_case(name))
 }
@@ -326,7 +316,8 @@ mod tests {
         for ring in rings() {
             let group = ring.symmetries();
             for (number, &a) in group.iter().enumerate() {
-                assert_eq!(ring.symmetry_number(a), number);
+                let Symmetry { turn, is_mirrored, is_flipped } = a;
+                assert_eq!((2 * usize::from(is_flipped) + usize::from(is_mirrored)) * ring.num_modules + turn, number);
                 assert_eq!(ring.composed(a, ring.inverse(a)), group[0]);
                 assert_eq!(ring.composed(ring.inverse(a), a), group[0]);
                 let mut images: Vec<usize> = (0..ring.num_crystals()).map(|c| ring.image_of_crystal(a, c)).collect();

@@ -6,16 +6,16 @@ use std::f64::consts::PI;
 use super::{Crystal, Detectors, InPlane, ScanGeometry, ScanGeometryError, Segment};
 use crate::geometry::Vector;
 
-/// How far a crystal may be from its place, in parts of the distance between neighbouring places.
-const MOST_OFF: f64 = 0.5;
+/// Maximum distance of a crystal from its place, in parts of the distance between neighbouring places.
+const MAX_DEVIATION: f64 = 0.5;
 /// Places of a ring that are tried at most, in parts of its crystals: a gap of one in two.
-const MOST_PLACES: f64 = 1.5;
+const MAX_PLACES: f64 = 1.5;
 /// A number of places whose crystals are off by this much more of a place than with the best number is as good.
-const AS_GOOD: f64 = 0.02;
+const TIE_TOLERANCE: f64 = 0.02;
 /// Heights that differ by less are those of one ring, mm.
 const SAME_HEIGHT_MM: f64 = 1e-2;
 /// Most places along the axis, in parts of the heights at which there are crystals.
-const MOST_RINGS: usize = 4;
+const MAX_RINGS: usize = 4;
 
 /// A cylinder of places, some of them with a crystal. Detector n of a ring is at the angle 2πn / detectors from −y towards +x,
 /// turned by the offset; rings are counted from −z.
@@ -53,12 +53,12 @@ pub struct CylinderBin {
     pub ring1: u32,
     /// Ring of the one at its start.
     pub ring2: u32,
-    /// Whether the pair's second crystal is at the line's end.
+    /// True if the pair's second crystal is at the line's end.
     pub is_swapped: bool,
 }
 
 impl Cylinder {
-    /// The cylinder that the crystals of a scanner lie on.
+    /// Returns the cylinder that the crystals of a scanner lie on.
     ///
     /// # Errors
     /// In words why there is none.
@@ -100,10 +100,10 @@ impl Cylinder {
             cylinder.deviation_mm = cylinder.deviation_mm.max(off);
         }
         let middle_mm = first_mm + 0.5 * (num_rings as f64 - 1.0) * ring_spacing_mm;
-        if middle_mm.abs() > MOST_OFF * ring_spacing_mm {
+        if middle_mm.abs() > MAX_DEVIATION * ring_spacing_mm {
             return Err(format!("the middle of its rings lies {middle_mm:.2} mm from the scanner's middle"));
         }
-        let most_mm = MOST_OFF * radius_mm * step;
+        let most_mm = MAX_DEVIATION * radius_mm * step;
         if cylinder.deviation_mm > most_mm {
             let off = cylinder.deviation_mm;
             return Err(format!(
@@ -114,7 +114,7 @@ impl Cylinder {
         Ok(cylinder)
     }
 
-    /// The cylinder of a michelogram's detectors ([`Detectors::of_cylinder`]), none of them missing.
+    /// Returns the cylinder of a michelogram's detectors ([`Detectors::of_cylinder`]), none of them missing.
     pub fn of(geometry: &ScanGeometry) -> Self {
         let (num_rings, num_detectors) = (geometry.num_rings, geometry.num_detectors_per_ring);
         let num = num_rings * num_detectors;
@@ -130,52 +130,52 @@ impl Cylinder {
         }
     }
 
-    /// The crystal at a place.
+    /// Returns the crystal at a place.
     pub fn crystal(&self, ring: usize, detector: usize) -> Option<u32> {
         self.crystals.get(ring * self.num_detectors + detector).copied().filter(|&crystal| crystal != EMPTY)
     }
 
-    /// The place of a crystal: ring · detectors + detector. (The number must be that of a crystal.)
+    /// Returns the place of a crystal: ring · detectors + detector. (The number must be that of a crystal.)
     pub fn place(&self, crystal: u32) -> usize {
         let [ring, detector] = self.places[crystal as usize];
         ring as usize * self.num_detectors + detector as usize
     }
 
-    /// Number of places without a crystal.
+    /// Returns the number of places without a crystal.
     pub fn num_gaps(&self) -> usize {
         self.crystals.len() - self.places.len()
     }
 
-    /// Where a pair is counted. (Numbers must be those of crystals.)
+    /// Returns where a pair is counted. (Numbers must be those of crystals.)
     pub fn bin(&self, [first, second]: [u32; 2]) -> CylinderBin {
         let ([ring_a, a], [ring_b, b]) = (self.places[first as usize], self.places[second as usize]);
         let (num, half) = (self.num_detectors as i32, self.num_detectors as i32 / 2);
         // Detectors v + ⌊t/2⌋ and v − ⌈t/2⌉ + n/2 of a ring of n see view v at the tangential position t.
-        let seen = |a: i32, b: i32| {
+        let view_of = |a: i32, b: i32| {
             let tangential = (a - b + half + half).rem_euclid(num) - half;
             ((a - (tangential >> 1)).rem_euclid(num), tangential)
         };
-        let (view, tangential) = seen(a as i32, b as i32);
+        let (view, tangential) = view_of(a as i32, b as i32);
         if view < half {
             return CylinderBin { view: view as usize, tangential, ring1: ring_a, ring2: ring_b, is_swapped: false };
         }
-        let (view, tangential) = seen(b as i32, a as i32);
+        let (view, tangential) = view_of(b as i32, a as i32);
         CylinderBin { view: (view % half) as usize, tangential, ring1: ring_b, ring2: ring_a, is_swapped: true }
     }
 
-    /// The two detectors of a view at a tangential position: those at the end and at the start of its line.
+    /// Returns the two detectors of a view at a tangential position: those at the end and at the start of its line.
     pub fn detectors(&self, view: usize, tangential: i32) -> [usize; 2] {
         let (num, half) = (self.num_detectors as i32, self.num_detectors as i32 / 2);
         let view = view as i32;
         [view + (tangential >> 1), view - ((tangential + 1) >> 1) + half].map(|n| n.rem_euclid(num) as usize)
     }
 
-    /// The sampling that has every pair of detectors within so many tangential positions and ring differences in a bin, with the
-    /// lines between the very detectors. Segments hold `span` ring differences (the last ones fewer, where they do not fit): 1 gives
-    /// each pair of rings a plane of its own; an even span counts as the next smaller one.
+    /// Returns the sampling with a bin for every detector pair within `num_tangential` tangential positions and the largest ring
+    /// difference, along the line between the two detectors. Segments hold `span` ring differences (the last ones fewer, if they
+    /// do not fit): 1 gives each pair of rings its own plane; an even span counts as the next smaller one.
     ///
     /// # Errors
-    /// More bins than can be.
+    /// More bins than the limit.
     pub fn geometry(
         &self,
         scanner: &str,
@@ -207,13 +207,13 @@ impl Cylinder {
     }
 }
 
-/// The angle of a crystal from −y towards +x.
+/// Returns the angle of a crystal from −y towards +x.
 fn angle(crystal: &Crystal) -> f64 {
     let [x, y, _] = crystal.centre_mm;
     x.atan2(-y)
 }
 
-/// First height, distance and number of the equidistant heights that these are.
+/// Returns the first height, distance and number of the equidistant heights that these are.
 fn rings(heights: &[f64]) -> Result<(f64, f64, usize), String> {
     let mut sorted = heights.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -223,7 +223,7 @@ fn rings(heights: &[f64]) -> Result<(f64, f64, usize), String> {
         return Err("its crystals are all at one height, and a michelogram needs the distance between rings".into());
     };
     let num = ((last - first) / nearest).round() as usize + 1;
-    if num > MOST_RINGS * sorted.len() {
+    if num > MAX_RINGS * sorted.len() {
         return Err("its rings are not equally far apart".into());
     }
     let spacing = (last - first) / (num - 1) as f64;
@@ -237,13 +237,13 @@ fn rings(heights: &[f64]) -> Result<(f64, f64, usize), String> {
     Ok((first, spacing, num))
 }
 
-/// How many places a ring has whose crystals are at these angles, and the angle of the first place.
+/// Returns the number of places of a ring with crystals at these angles, and the angle of the first place.
 fn detectors_of_a_ring(angles: Vec<f64>) -> Result<(usize, f64), String> {
-    let least = angles.len();
-    if least < 4 {
+    let min = angles.len();
+    if min < 4 {
         return Err("a ring has fewer than four crystals".into());
     }
-    let most = (MOST_PLACES * least as f64) as usize;
+    let max = (MAX_PLACES * min as f64) as usize;
     let offset = |num: usize| {
         let num = num as f64;
         let (sin, cos) =
@@ -256,12 +256,11 @@ fn detectors_of_a_ring(angles: Vec<f64>) -> Result<(usize, f64), String> {
         places.map(|place| (place - place.round()).abs()).fold(0.0, f64::max)
     };
     // A view has a detector at either end.
-    let found: Vec<(usize, f64)> =
-        (least.next_multiple_of(2)..=most.max(least + 1)).step_by(2).map(|num| (num, off(num))).collect();
+    let found: Vec<(usize, f64)> = (min.next_multiple_of(2)..=max.max(min + 1)).step_by(2).map(|num| (num, off(num))).collect();
     let best = found.iter().map(|(_, off)| *off).fold(f64::INFINITY, f64::min);
-    match found.into_iter().find(|(_, off)| *off <= best + AS_GOOD) {
-        Some((num, off)) if off < MOST_OFF => {
-            // Of the angles that are as good the smallest one.
+    match found.into_iter().find(|(_, off)| *off <= best + TIE_TOLERANCE) {
+        Some((num, off)) if off < MAX_DEVIATION => {
+            // The smallest of the equally good angles.
             let step = 2.0 * PI / num as f64;
             let offset = offset(num);
             Ok((num, offset - step * (offset / step).round()))

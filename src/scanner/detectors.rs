@@ -6,7 +6,7 @@ use super::ScanGeometry;
 use crate::coded::coded;
 use crate::geometry::{LENGTHS_MM, Line, Point, Vector};
 
-/// Most crystals of a scanner: 2²⁴, so that a crystal and what is told of it fit into 32 bits.
+/// Maximum number of crystals: 2²⁴, so that a crystal and its flags fit into 32 bits.
 const MAX_CRYSTALS: usize = 1 << 24;
 
 /// A crystal: a box.
@@ -20,7 +20,7 @@ pub struct Crystal {
     pub size_mm: [f64; 3],
 }
 
-/// Why crystals cannot be a scanner.
+/// Reason for which crystals are no valid scanner.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "detectors.")]
 pub enum DetectorsError {
@@ -32,14 +32,14 @@ pub enum DetectorsError {
         /// Its crystals.
         found: usize,
     },
-    /// One that is nowhere, or out of all proportion.
+    /// A crystal without a valid position or size.
     #[error("invalid crystal {crystal} of scanner {scanner}: {problem}")]
     Crystal {
         /// The scanner.
         scanner: String,
         /// Its number.
         crystal: usize,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
 }
@@ -54,10 +54,10 @@ pub struct Detectors {
 }
 
 impl Detectors {
-    /// A scanner of these crystals, which events call by their number here.
+    /// Returns a scanner of these crystals, which events identify by their index.
     ///
     /// # Errors
-    /// Fewer than two, more than 2²⁴, one that cannot be.
+    /// Fewer than two, more than 2²⁴, an invalid crystal.
     pub fn new(name: impl Into<String>, crystals: Vec<Crystal>) -> Result<Self, DetectorsError> {
         let (scanner, found) = (name.into(), crystals.len());
         if !(2..=MAX_CRYSTALS).contains(&found) {
@@ -80,8 +80,8 @@ impl Detectors {
         }
     }
 
-    /// The detectors of a cylinder as its michelogram numbers them: detector n of ring r is crystal r·detectors + n, at the
-    /// angle 2πn / detectors from −y towards +x (turned by the view offset), rings from −z on. Their depth is not known.
+    /// Returns the detectors of a cylinder as its michelogram numbers them: detector n of ring r is crystal r·detectors + n, at
+    /// the angle 2πn / detectors from −y towards +x (turned by the view offset), rings from −z on. Their depth is not known.
     ///
     /// # Errors
     /// More than 2²⁴ detectors.
@@ -106,22 +106,22 @@ impl Detectors {
         Self::new(geometry.scanner.clone(), (0..found).map(crystal).collect())
     }
 
-    /// Name of the scanner.
+    /// Returns the name of the scanner.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The crystals by their numbers.
+    /// Returns the crystals by their numbers.
     pub fn crystals(&self) -> &[Crystal] {
         &self.crystals
     }
 
-    /// The line between the middles of two crystals. (Numbers must be those of crystals.)
+    /// Returns the line between the middles of two crystals. (Numbers must be those of crystals.)
     pub fn line(&self, [first, second]: [u32; 2]) -> Line {
         Line { start: self.crystals[first as usize].centre_mm, end: self.crystals[second as usize].centre_mm }
     }
 
-    /// Ray number `ray` of those between two crystals.
+    /// Returns ray number `ray` of those between two crystals.
     pub fn ray(&self, [first, second]: [u32; 2], ray: usize, rays: PairRays) -> Line {
         let [across, along] = rays.offsets(ray);
         let point = |crystal: u32, across: f64| {
@@ -133,19 +133,19 @@ impl Detectors {
         Line { start: point(first, across), end: point(second, -across) }
     }
 
-    /// From the middle to the crystal farthest from the axis, and to the one farthest along it, mm.
+    /// Returns the largest distances of crystals from the axis, and along it from the middle, mm.
     pub fn extent_mm(&self) -> [f64; 2] {
         let largest = |of: fn(&Point) -> f64| self.crystals.iter().map(|crystal| of(&crystal.centre_mm)).fold(0.0, f64::max);
         [largest(|p| p[0].hypot(p[1])), largest(|p| p[2].abs())]
     }
 
-    /// From the axis to the nearest crystal's middle, mm.
+    /// Returns the distance from the axis to the nearest crystal's middle, mm.
     pub fn bore_mm(&self) -> f64 {
         self.crystals.iter().map(|crystal| crystal.centre_mm[0].hypot(crystal.centre_mm[1])).fold(f64::INFINITY, f64::min)
     }
 }
 
-/// Depth, tangential and axial side of a crystal of this depth: the axial one is as near to z as can be.
+/// Returns the depth, tangential and axial side of a crystal of this depth: the axial one is as near to z as can be.
 pub fn axes_of_depth(depth: Point) -> [Point; 3] {
     let depth = Vector::from(depth);
     // Along the axis there is no side that is nearer to it.
@@ -154,8 +154,8 @@ pub fn axes_of_depth(depth: Point) -> [Point; 3] {
     [depth, axial.cross(&depth).normalize(), axial].map(Point::from)
 }
 
-/// The rays of a pair of crystals, evenly side by side: as those of a bin of a michelogram, whose lines they are where the crystals are
-/// those of a cylinder. They are the same whichever crystal is named first.
+/// Rays of a crystal pair, evenly side by side, like those of a michelogram's bin: for crystals on a cylinder they are the same
+/// lines. They are the same for either order of the crystals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairRays {
     /// Across the crystals.
@@ -170,12 +170,12 @@ impl PairRays {
     /// The line between the middles.
     pub const ONE: PairRays = PairRays { tangential: 1, axial: 1, axial_mm: None };
 
-    /// How many there are.
+    /// Returns the number of rays.
     pub fn num(self) -> usize {
         self.tangential * self.axial
     }
 
-    /// Where a ray is, across and along, in parts of the sides from the middle: −½ to ½.
+    /// Returns where a ray is, across and along, in parts of the sides from the middle: −½ to ½.
     fn offsets(self, ray: usize) -> [f64; 2] {
         let offset = |number: usize, num: usize| (number as f64 + 0.5) / num as f64 - 0.5;
         [offset(ray % self.tangential, self.tangential), offset(ray / self.tangential, self.axial)]
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scanner_is_refused() {
+    fn invalid_scanners_are_refused() {
         let crystal =
             Crystal { centre_mm: [1.0, 2.0, 3.0], axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], size_mm: [1.0; 3] };
         assert!(Detectors::new("a", vec![crystal; 2]).is_ok());

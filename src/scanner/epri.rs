@@ -12,10 +12,10 @@
 //! and add up to π. Source: Qiao et al. 2015.
 
 mod half_circle;
-mod queue;
+mod order;
 
 pub use half_circle::half_circle_weights;
-pub use queue::Queue;
+pub use order::{Order, Queue};
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::fmt;
@@ -29,14 +29,10 @@ use crate::geometry::{Directions, Point};
 /// Most directions of a scheme: far more than anyone waits for.
 const MAX_DIRECTIONS: usize = 1 << 17;
 
-/// Directions that are spread one after the other, each as far as can be from those before; further ones follow in a fixed
-/// scattered order.
-const MAX_SPREAD: usize = 2048;
-
-/// How the directions lie on the half sphere.
+/// Arrangement of the directions on the half sphere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Each direction stands for about the same solid angle.
+    /// Each direction has about the same solid angle.
     EqualSolidAngle {
         /// Number of polar bands N.
         num_bands: usize,
@@ -55,12 +51,12 @@ pub enum Scheme {
     },
 }
 
-/// What a direction counts in the sum over all of them.
+/// Weight of a direction in the sum over all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_weights)]
 pub enum Weighting {
-    /// Its part of the half sphere: the solid angle of its polar band, shared equally. They add up to 2π. Of a half circle its
-    /// part of that; they add up to π.
+    /// Its part of the half sphere: the solid angle of its polar band, shared equally. The weights add up to 2π. On a half circle
+    /// its part of that; they add up to π.
     #[default]
     SolidAngle,
     /// As Qiao et al. print it, for comparison with their images; they do not quite add up to 2π.
@@ -76,7 +72,7 @@ fn not_weights(text: &str) -> String {
 pub struct WeightedDirection {
     /// Unit vector.
     pub unit: Point,
-    /// Solid angle, on a half circle angle, that it stands for.
+    /// Its solid angle, on a half circle its angle.
     pub weight: f64,
 }
 
@@ -97,7 +93,7 @@ pub enum SchemeError {
 coded!(SchemeError);
 
 impl Scheme {
-    /// The smallest equal-solid-angle scheme of at least this many directions.
+    /// Returns the smallest equal-solid-angle scheme of at least this many directions.
     ///
     /// # Errors
     /// None or too many directions.
@@ -111,7 +107,7 @@ impl Scheme {
         schemes.into_iter().find(|s| s.num_directions() >= num_directions).ok_or(SchemeError::Count(num_directions))
     }
 
-    /// Number of directions.
+    /// Returns the number of directions.
     pub fn num_directions(&self) -> usize {
         match *self {
             Scheme::EqualSolidAngle { num_bands } => bands(num_bands).map(|band| band.num_azimuth).sum(),
@@ -120,12 +116,12 @@ impl Scheme {
         }
     }
 
-    /// Whether it is for an image of one slice.
+    /// Returns true for an image of one slice.
     pub fn is_slice(&self) -> bool {
         matches!(self, Scheme::HalfCircle { .. })
     }
 
-    /// The directions in the order of acquisition: band by band, azimuths fastest.
+    /// Returns the directions in the order of acquisition: band by band, azimuths fastest.
     pub fn directions(&self, weighting: Weighting) -> Vec<WeightedDirection> {
         match *self {
             Scheme::EqualSolidAngle { num_bands } => bands(num_bands).flat_map(|band| band.directions(weighting)).collect(),
@@ -220,13 +216,14 @@ impl Band {
     }
 }
 
-/// Solid angle between two polar angles (negative ones count like positive ones) over half a turn of azimuth: π ∫ |sin θ| dθ.
+/// Returns the solid angle between two polar angles (negative ones count like positive ones) over half a turn of azimuth: π ∫
+/// |sin θ| dθ.
 fn half_turn_angle(from: f64, to: f64) -> f64 {
     let below = |theta: f64| theta.signum() * (1.0 - theta.cos());
     PI * (below(to) - below(from))
 }
 
-/// The unit vector of polar angle θ and azimuth φ.
+/// Returns the unit vector of polar angle θ and azimuth φ.
 pub fn unit_vector(theta: f64, phi: f64) -> Point {
     [theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()]
 }
@@ -274,44 +271,6 @@ fn equal_directions(directions: &[Point]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = order.chunk_by(|(a, _), (b, _)| a == b).map(group).collect();
     groups.sort_unstable_by_key(|group| group[0]);
     groups
-}
-
-/// In which order projections are taken or used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::Display, strum::EnumString)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
-pub enum Order {
-    /// As they were acquired.
-    #[default]
-    AsAcquired,
-    /// Every beginning of the sequence spreads over the half sphere: each direction is the one farthest from those before.
-    Spaced,
-}
-
-fn not_an_order(text: &str) -> String {
-    format!("'{text}' is not an order; use as-acquired or spaced")
-}
-
-impl Order {
-    /// Which of these directions comes first, second, …: every index once.
-    pub fn indices(self, directions: &[Point]) -> Vec<usize> {
-        match self {
-            Order::AsAcquired => (0..directions.len()).collect(),
-            Order::Spaced => spaced(directions),
-        }
-    }
-}
-
-fn spaced(directions: &[Point]) -> Vec<usize> {
-    let mut queue = Queue::new(Order::Spaced);
-    directions.iter().for_each(|direction| queue.push(*direction));
-    let mut order = queue.take(MAX_SPREAD);
-    // Multiples of the golden ratio scatter what is left.
-    let scattered = |i: usize| (i as f64 * 0.618_033_988_749_894_9).fract();
-    let mut rest = queue.into_waiting();
-    rest.sort_by(|&a, &b| scattered(a).total_cmp(&scattered(b)));
-    order.extend(rest);
-    order
 }
 
 #[cfg(test)]
@@ -474,7 +433,7 @@ mod tests {
                 assert!(loneliest(&prefix) > loneliest(&directions[..num]));
             }
         }
-        let many: Vec<Point> = (0..MAX_SPREAD + 500).map(|i| unit_vector(i as f64 * 1e-3, i as f64)).collect();
+        let many: Vec<Point> = (0..order::MAX_SPREAD + 500).map(|i| unit_vector(i as f64 * 1e-3, i as f64)).collect();
         let mut order = Order::Spaced.indices(&many);
         order.sort_unstable();
         assert_eq!(order, (0..many.len()).collect::<Vec<_>>());

@@ -8,7 +8,7 @@ use crate::geometry::{Grid, GridError, LENGTHS_MM, Line};
 /// Largest number of bins that a michelogram may have (2³²: 16 GiB of counts).
 const MAX_BINS: u64 = 1 << 32;
 
-/// How tangential position maps to the signed distance s from the axis. With i = index − floor(num_tangential / 2):
+/// Map of a tangential position to the signed distance s from the axis. With i = index − floor(num_tangential / 2):
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum InPlane {
     /// Equidistant bins, s = i·bin_mm (arc-corrected data).
@@ -30,7 +30,7 @@ pub enum InPlane {
 }
 
 impl InPlane {
-    /// Distance between bins, mm, where they are equidistant.
+    /// Returns the distance between bins, mm, where they are equidistant.
     pub fn bin_mm(&self) -> Option<f64> {
         match self {
             InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => Some(*bin_mm),
@@ -51,8 +51,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The segment of ring differences `min ..= max` with all the axial positions that a scanner of `num_rings` gives
-    /// it: one per ring pair where min = max, else one per half ring spacing that any of its ring pairs reaches.
+    /// Returns the segment of ring differences `min ..= max` with all the axial positions that a scanner of `num_rings` gives it:
+    /// one per ring pair where min = max, else one per half ring spacing that any of its ring pairs reaches.
     pub fn full(min_ring_difference: i32, max_ring_difference: i32, num_rings: usize) -> Self {
         let smallest = if min_ring_difference <= 0 && max_ring_difference >= 0 {
             0
@@ -64,18 +64,18 @@ impl Segment {
         Self { min_ring_difference, max_ring_difference, num_axial_pos }
     }
 
-    /// Rings at the end and at the start of the lines of each plane, where the segment has one ring difference.
+    /// Returns the rings at the end and at the start of the lines of each plane, where the segment has one ring difference.
     pub fn ring_pairs(&self) -> impl Iterator<Item = [usize; 2]> + use<> {
         let [down, up] = [-self.min_ring_difference, self.min_ring_difference].map(|shift| shift.max(0) as usize);
         (0..self.num_axial_pos).map(move |axial_pos| [axial_pos + down, axial_pos + up])
     }
 
-    /// Mean ring difference δ = (min + max) / 2.
+    /// Returns the mean ring difference δ = (min + max) / 2.
     pub fn mean_ring_difference(&self) -> f64 {
         0.5 * (f64::from(self.min_ring_difference) + f64::from(self.max_ring_difference))
     }
 
-    /// Whether several ring differences are added (span above 1): planes then lie half a ring spacing apart.
+    /// Returns true if several ring differences are added (span above 1): planes then lie half a ring spacing apart.
     pub fn is_spanned(&self) -> bool {
         self.min_ring_difference != self.max_ring_difference
     }
@@ -144,7 +144,7 @@ pub struct ScanGeometry {
     pub fov_radius_mm: f64,
 }
 
-/// Why a sampling cannot be.
+/// Reason for which a sampling is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "scanner.")]
 pub enum ScanGeometryError {
@@ -153,15 +153,15 @@ pub enum ScanGeometryError {
     Zero {
         /// Which count.
         what: &'static str,
-        /// What was found.
+        /// The value.
         found: usize,
     },
-    /// A length is not positive, or out of all proportion.
+    /// A length is not positive, or out of range.
     #[error("{what} is {found} mm; it must be a positive length, from 0.000001 to 1000000 mm")]
     Length {
         /// Which length.
         what: &'static str,
-        /// What was found.
+        /// The value.
         found: f64,
     },
     /// An angle is not finite.
@@ -210,10 +210,10 @@ pub enum ScanGeometryError {
 coded!(ScanGeometryError);
 
 impl ScanGeometry {
-    /// Checks every figure; call once after filling the fields in.
+    /// Checks every value; call once after setting the fields.
     ///
     /// # Errors
-    /// The first figure that cannot be, as a sentence.
+    /// The first invalid value.
     pub fn validate(self) -> Result<Self, ScanGeometryError> {
         let counts = [
             ("the number of rings", self.num_rings),
@@ -222,10 +222,8 @@ impl ScanGeometry {
             ("the number of tangential positions", self.num_tangential),
             ("the number of segments", self.segments.len()),
         ];
-        for (what, found) in counts {
-            if found == 0 {
-                return Err(ScanGeometryError::Zero { what, found });
-            }
+        if let Some((what, found)) = counts.into_iter().find(|(_, found)| *found == 0) {
+            return Err(ScanGeometryError::Zero { what, found });
         }
         let mut lengths = vec![
             ("the distance between rings", self.ring_spacing_mm),
@@ -236,10 +234,8 @@ impl ScanGeometry {
         if let Some(bin_mm) = self.in_plane.bin_mm() {
             lengths.push(("the tangential bin size", bin_mm));
         }
-        for (what, found) in lengths {
-            if !LENGTHS_MM.contains(&found) {
-                return Err(ScanGeometryError::Length { what, found });
-            }
+        if let Some((what, found)) = lengths.into_iter().find(|(_, mm)| !LENGTHS_MM.contains(mm)) {
+            return Err(ScanGeometryError::Length { what, found });
         }
         if !(0.0..=*LENGTHS_MM.end()).contains(&self.depth_of_interaction_mm) {
             let found = self.depth_of_interaction_mm;
@@ -278,34 +274,34 @@ impl ScanGeometry {
         Ok(self)
     }
 
-    /// Effective ring radius R, mm.
+    /// Returns the effective ring radius R, mm.
     pub fn radius_mm(&self) -> f64 {
         self.inner_radius_mm + self.depth_of_interaction_mm
     }
 
-    /// Number of transaxial LORs.
+    /// Returns the number of transaxial LORs.
     pub fn num_transaxial(&self) -> usize {
         self.num_views * self.num_tangential
     }
 
-    /// Number of planes over all segments.
+    /// Returns the number of planes over all segments.
     pub fn num_planes(&self) -> usize {
         self.segments.iter().map(|s| s.num_axial_pos).sum()
     }
 
-    /// Number of bins.
+    /// Returns the number of bins.
     pub fn num_bins(&self) -> usize {
         self.num_transaxial() * self.num_planes()
     }
 
-    /// Axial length of the scanner, mm.
+    /// Returns the axial length of the scanner, mm.
     pub fn axial_length_mm(&self) -> f64 {
         self.num_rings as f64 * self.ring_spacing_mm
     }
 
-    /// The image grid for data of this scanner where nothing else is asked for: transaxial voxels as wide as the
-    /// middle bins, an odd number of them that reaches across the field of view but not past the bins; 2·rings − 1
-    /// slices half a ring spacing apart, so that every direct and every cross plane lies in the middle of a slice.
+    /// Returns the image grid for data of this scanner where nothing else is asked for: transaxial voxels as wide as the middle
+    /// bins, an odd number of them that reaches across the field of view but not past the bins; 2·rings − 1 slices half a ring
+    /// spacing apart, so that every direct and every cross plane lies in the middle of a slice.
     ///
     /// # Errors
     /// The grid would be too large.
@@ -316,12 +312,12 @@ impl ScanGeometry {
         Grid::centred([side, side, 2 * self.num_rings - 1], [side_mm, side_mm, 0.5 * self.ring_spacing_mm])
     }
 
-    /// Signed tangential index i, zero in the middle.
+    /// Returns the signed tangential index i, zero in the middle.
     pub fn tangential_index(&self, tangential_pos: usize) -> isize {
         tangential_pos as isize - (self.num_tangential / 2) as isize
     }
 
-    /// Signed distance s of fractional tangential index i from the axis, mm.
+    /// Returns the signed distance s of fractional tangential index i from the axis, mm.
     fn s_mm_of_index(&self, i: f64) -> f64 {
         match self.in_plane {
             InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => i * bin_mm,
@@ -329,18 +325,18 @@ impl ScanGeometry {
         }
     }
 
-    /// Signed distance s of a tangential position from the axis, mm.
+    /// Returns the signed distance s of a tangential position from the axis, mm.
     pub fn s_mm(&self, tangential_pos: usize) -> f64 {
         self.s_mm_of_index(self.tangential_index(tangential_pos) as f64)
     }
 
-    /// Distance between the middle tangential positions, mm.
+    /// Returns the distance between the middle tangential positions, mm.
     pub fn central_bin_mm(&self) -> f64 {
         self.s_mm_of_index(0.5) - self.s_mm_of_index(-0.5)
     }
 
-    /// Largest distance between neighbouring lines of a view inside a circle about the axis, mm. Lines between pairs of
-    /// detectors open by a further π / num_detectors, as they take turns.
+    /// Returns the largest distance between neighbouring lines of a view inside a circle about the axis, mm. Lines between pairs
+    /// of detectors open by a further π / num_detectors, as they take turns.
     pub fn largest_line_gap_mm(&self, radius_mm: f64) -> f64 {
         let positions: Vec<f64> = (0..self.num_tangential).map(|tangential_pos| self.s_mm(tangential_pos)).collect();
         let reaches = |pair: &&[f64]| pair[0].abs().min(pair[1].abs()) <= radius_mm;
@@ -352,7 +348,7 @@ impl ScanGeometry {
         }
     }
 
-    /// Angle φ of a view, radians: v π / num_views, plus the intrinsic tilt, plus the shift to the middle of the
+    /// Returns the angle φ of a view, radians: v π / num_views, plus the intrinsic tilt, plus the shift to the middle of the
     /// detector pairs that view mashing adds together.
     pub fn phi_rad(&self, view: usize) -> f64 {
         let num_detectors = self.num_detectors_per_ring as f64;
@@ -360,14 +356,15 @@ impl ScanGeometry {
         view as f64 * PI / self.num_views as f64 + self.view_offset_deg.to_radians() + (mashing - 1.0) * PI / num_detectors
     }
 
-    /// Angle of the lines of a view at a tangential position, radians: that of the view, but where detectors take turns.
+    /// Returns the angle of the lines of a view at a tangential position, radians: that of the view, but where detectors take
+    /// turns.
     pub fn line_phi_rad(&self, view: usize, tangential_pos: usize) -> f64 {
         let takes_turns = self.in_plane == InPlane::DetectorPairs && self.tangential_index(tangential_pos) % 2 != 0;
         self.phi_rad(view) - if takes_turns { PI / self.num_detectors_per_ring as f64 } else { 0.0 }
     }
 
-    /// The in-plane LOR of a view at a tangential position. `ray` of `num_rays` lines spread evenly over the bin's
-    /// width; `(0, 1)` is the line through the bin's middle.
+    /// Returns the in-plane LOR of a view at a tangential position. `ray` of `num_rays` lines spread evenly over the bin's width;
+    /// `(0, 1)` is the line through the bin's middle.
     pub fn transaxial_lor(&self, view: usize, tangential_pos: usize, ray: usize, num_rays: usize) -> TransaxialLor {
         let offset = (ray as f64 - 0.5 * (num_rays as f64 - 1.0)) / num_rays as f64;
         let s = self.s_mm_of_index(self.tangential_index(tangential_pos) as f64 + offset);
@@ -380,12 +377,12 @@ impl ScanGeometry {
         TransaxialLor { start: [s * cos - half * sin, s * sin + half * cos], end: [s * cos + half * sin, s * sin - half * cos] }
     }
 
-    /// Distance between neighbouring planes of a segment, mm.
+    /// Returns the distance between neighbouring planes of a segment, mm.
     pub fn axial_sampling_mm(&self, segment: &Segment) -> f64 {
         if segment.is_spanned() { 0.5 * self.ring_spacing_mm } else { self.ring_spacing_mm }
     }
 
-    /// All planes in order, with the z of their ends.
+    /// Returns all planes in order, with the z of their ends.
     pub fn planes(&self) -> Vec<Plane> {
         let mut planes = Vec::with_capacity(self.num_planes());
         for (index, segment) in self.segments.iter().enumerate() {
@@ -399,7 +396,7 @@ impl ScanGeometry {
         planes
     }
 
-    /// The planes, each moved to ray `ray` of `num_rays` lines spread evenly over its axial sampling; `(0, 1)` is the
+    /// Returns the planes, each moved to ray `ray` of `num_rays` lines spread evenly over its axial sampling; `(0, 1)` is the
     /// planes themselves.
     pub fn ray_planes(&self, ray: usize, num_rays: usize) -> Vec<Plane> {
         let offset = (ray as f64 - 0.5 * (num_rays as f64 - 1.0)) / num_rays as f64;
@@ -412,7 +409,7 @@ impl ScanGeometry {
         planes
     }
 
-    /// The line of response of a transaxial LOR and a plane.
+    /// Returns the line of response of a transaxial LOR and a plane.
     pub fn lor(&self, transaxial: TransaxialLor, plane: Plane) -> Line {
         Line {
             start: [transaxial.start[0], transaxial.start[1], plane.z_start_mm],

@@ -1,16 +1,17 @@
-//! Detector heads: flat boxes of crystals, turned about the axis together.
+//! Detector heads: flat boxes of crystals that turn about the axis together.
 //!
-//! With the gantry at angle 0 a head stands at an angle θ: its front face is the plane (cos θ, sin θ) · (x, y) = distance, and
-//! its crystals are counted along (−sin θ, cos θ), then along z. Turned by γ the whole gantry has its angles increased by γ;
-//! it turns evenly and all the way round, so that only differences of angles matter.
+//! With the gantry at angle 0 a head is at an angle θ: its front face is the plane (cos θ, sin θ) · (x, y) = distance, and its
+//! crystals are counted along (−sin θ, cos θ), then along z. A turn of the gantry by γ increases all angles by γ. It turns evenly
+//! through full circles, so that only differences of angles matter.
 
-use crate::coded::Coded;
+use crate::coded::coded;
 use serde::Deserialize;
 
-/// The heads of a scanner and what they consist of.
-#[derive(Clone, Debug, PartialEq)]
+/// Heads of a scanner.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Heads {
-    /// Where each stands while the gantry is at angle 0.
+    /// Pose of each at gantry angle 0.
     pub poses: Vec<HeadPose>,
     /// Heads that are in coincidence, as numbers among the poses.
     pub coincidences: Vec<[usize; 2]>,
@@ -18,7 +19,7 @@ pub struct Heads {
     pub crystals: Crystals,
 }
 
-/// Where a head stands.
+/// Pose of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeadPose {
@@ -38,7 +39,7 @@ pub struct Crystals {
     pub pitch_mm: f64,
     /// Size of one across, along the axis and in depth, mm.
     pub size_mm: [f64; 3],
-    /// What they are made of, as the tables of materials call it.
+    /// Their material, by its name in the tables.
     pub material: String,
     /// Energy resolution at 511 keV, FWHM, %.
     pub energy_resolution_percent: f64,
@@ -46,30 +47,26 @@ pub struct Crystals {
     pub energy_window_kev: [f64; 2],
 }
 
-/// What a detector of heads cannot be.
+/// Reason for which heads are invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("invalid heads of scanner {scanner}: {problem}")]
 pub struct HeadsError {
     /// The scanner's name.
     pub scanner: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: &'static str,
 }
 
-impl Coded for HeadsError {
-    fn code(&self) -> &'static str {
-        "scanner.heads"
-    }
-}
+coded!(HeadsError = "scanner.heads");
 
 impl HeadPose {
-    /// Directions of a head, in the plane: from the axis to it, and across it.
+    /// Returns directions of a head, in the plane: from the axis to it, and across it.
     pub fn axes(&self) -> [[f64; 2]; 2] {
         let (sin, cos) = self.angle_deg.to_radians().sin_cos();
         [[cos, sin], [-sin, cos]]
     }
 
-    /// The point of the head `across` its middle and `depth` behind its front face, mm.
+    /// Returns the point of the head `across` its middle and `depth` behind its front face, mm.
     pub fn point(&self, across_mm: f64, depth_mm: f64) -> [f64; 2] {
         let [towards, across] = self.axes();
         let distance = self.distance_mm + depth_mm;
@@ -78,22 +75,23 @@ impl HeadPose {
 }
 
 impl Crystals {
-    /// The middle of crystal number `index` of `axis` (0 across, 1 along the scanner's axis), from the middle of the head, mm.
+    /// Returns the middle of crystal number `index` of `axis` (0 across, 1 along the scanner's axis), from the middle of the
+    /// head, mm.
     pub fn position_mm(&self, axis: usize, index: usize) -> f64 {
         (index as f64 - 0.5 * (self.num[axis] as f64 - 1.0)) * self.pitch_mm
     }
 
-    /// Width of the head across and along the axis, mm.
+    /// Returns the width of the head across and along the axis, mm.
     pub fn width_mm(&self) -> [f64; 2] {
         self.num.map(|num| num as f64 * self.pitch_mm)
     }
 }
 
 impl Heads {
-    /// Checks every figure.
+    /// Checks every value.
     ///
     /// # Errors
-    /// The first figure that cannot be.
+    /// The first invalid value.
     pub fn validate(self, scanner: &str) -> Result<Self, HeadsError> {
         let crystals = &self.crystals;
         let is_length = |mm: f64| crate::geometry::LENGTHS_MM.contains(&mm);

@@ -1,5 +1,5 @@
-//! Where the data of a growing acquisition come from: a file that is still being written, or a finished sweep that is played
-//! again at the scanner's pace or another.
+//! Sources of a growing acquisition: a file that is still being written, or a complete sweep that is replayed at the scanner's
+//! pace or another.
 
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,41 +12,41 @@ use crate::io::list_mode::ListFollower;
 use crate::plan::{Acquisition, EventAccumulator, ListAcquisition};
 use crate::task::Task;
 
-/// How often a file is looked at.
+/// Interval at which a file is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// When a list does not grow any more for now.
+/// Time without events after which a list is idle.
 const QUIET: Duration = Duration::from_millis(1500);
-/// Longest sleep of a player, so that it is never far behind.
+/// Maximum pause of a replay.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
-/// A thread that adds to an acquisition. Dropping it ends the thread and with it the acquisition.
+/// Thread that adds to an acquisition. Dropping it ends the thread and the acquisition.
 #[derive(Debug)]
 pub struct Feed {
-    /// The pace of a player. The thread ends when this is dropped.
+    /// Pace of a replay, per second. Dropping it ends the thread.
     pace: Option<Sender<f64>>,
     notices: Receiver<Notice>,
-    whole: Receiver<EventList>,
+    list: Receiver<EventList>,
     task: Task,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a feed's thread works with.
+/// State of a feed's thread.
 struct Work<A> {
     arrived: A,
     paces: Receiver<f64>,
     notices: Sender<Notice>,
-    whole: Sender<EventList>,
+    list: Sender<EventList>,
     task: Task,
 }
 
 impl<A> Work<A> {
-    /// Waits until the next look at a file; whether there is to be one.
+    /// Waits until the next check of a file. Returns false if the feed ends.
     fn wait(&self, time: Duration) -> bool {
         self.paces.recv_timeout(time) != Err(RecvTimeoutError::Disconnected)
     }
 
-    /// Whoever does not listen any more has no need to know.
-    fn tell(&self, notices: Vec<Notice>) {
+    /// Sends notices, if the feed still exists.
+    fn notify(&self, notices: Vec<Notice>) {
         notices.into_iter().for_each(|notice| _ = self.notices.send(notice));
     }
 }
@@ -69,7 +69,7 @@ impl Feed {
                     acquisition.set_phase(phase);
                 }
                 acquisition.append(update.projections);
-                work.tell(update.notices);
+                work.notify(update.notices);
                 if is_new {
                     (work.arrived)();
                 }
@@ -77,12 +77,12 @@ impl Feed {
                     break;
                 }
             }
-            work.tell(follower.unmeasured().into_iter().collect());
+            work.notify(follower.unmeasured().into_iter().collect());
         })
     }
 
-    /// Follows the file of a list; whole events are added within a second. `arrived` is called after each change. When nothing more
-    /// comes, or [`Feed::end`] has asked for it, the whole list is made of them ([`Feed::take_whole`]).
+    /// Follows a list-mode file; complete events are added within a second. `arrived` is called after each change. At the end of the
+    /// file, or after [`Feed::end`], the complete list is made ([`Feed::take_list`]).
     ///
     /// # Errors
     /// The system refuses the thread.
@@ -100,30 +100,30 @@ impl Feed {
                 if update.has_events {
                     last = Some(Instant::now());
                 }
-                // The last ones are told of again when no others have come for a while: they may have been too few for an image.
+                // The last events are reported again after an idle time: they may have been too few for an image.
                 let is_quiet = last.take_if(|last| last.elapsed() > QUIET).is_some();
                 let is_new = update.has_events || is_quiet || !update.notices.is_empty();
-                work.tell(update.notices);
+                work.notify(update.notices);
                 if is_new {
                     (work.arrived)();
                 }
                 if let Err(error) = added {
-                    work.tell(vec![Notice::warning(format!("{error}. The list is not followed further"))]);
+                    work.notify(vec![Notice::warning(format!("{error}. The list is not followed further"))]);
                     break;
                 }
                 if !work.wait(if update.has_events { Duration::ZERO } else { POLL_INTERVAL }) {
                     break;
                 }
             }
-            work.tell(follower.last_words());
+            work.notify(follower.final_notices());
             if let Ok((list, notices)) = acquisition.look(EventAccumulator::clone).finish(&work.task) {
-                work.tell(notices);
-                let _ = work.whole.send(list);
+                work.notify(notices);
+                let _ = work.list.send(list);
             }
         })
     }
 
-    /// Plays projections again, so many per second (infinity: all at once). `arrived` is called after each.
+    /// Replays projections at this rate per second (infinity: all at once). `arrived` is called after each.
     ///
     /// # Errors
     /// The system refuses the thread.
@@ -139,13 +139,13 @@ impl Feed {
             for projection in projections {
                 loop {
                     match work.paces.recv_deadline(last + pause) {
-                        // The one that is waited for comes as the new pace would have it.
+                        // The next projection follows the new pace.
                         Ok(per_sec) => pause = interval(per_sec),
                         Err(RecvTimeoutError::Timeout) => break,
                         Err(RecvTimeoutError::Disconnected) => return,
                     }
                 }
-                // What came late is not made up for: the scanner would not do so either.
+                // Delays are not compensated: a scanner does not compensate them either.
                 last = Instant::now();
                 acquisition.append(vec![projection]);
                 (work.arrived)();
@@ -153,41 +153,41 @@ impl Feed {
         })
     }
 
-    /// Starts a thread that does `work` until it is done or the paces are disconnected; then the acquisition is over.
+    /// Starts a thread that does `work`, and ends the acquisition after it.
     fn start<T: Send + 'static, A: Fn() + Send + 'static>(
         acquisition: Acquisition<T>,
         arrived: A,
         work: impl FnOnce(&Acquisition<T>, &Work<A>) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let ((pace, paces), (told, notices), (made, whole)) = (unbounded(), unbounded(), unbounded());
+        let ((pace, paces), (notice_sender, notices), (list_sender, list)) = (unbounded(), unbounded(), unbounded());
         let task = Task::new();
-        let with = Work { arrived, paces, notices: told, whole: made, task: task.clone() };
+        let state = Work { arrived, paces, notices: notice_sender, list: list_sender, task: task.clone() };
         let thread = Builder::new().name("feed".into()).spawn(move || {
-            work(&acquisition, &with);
+            work(&acquisition, &state);
             acquisition.end();
-            (with.arrived)();
+            (state.arrived)();
         })?;
-        Ok(Self { pace: Some(pace), notices, whole, task, thread: Some(thread) })
+        Ok(Self { pace: Some(pace), notices, list, task, thread: Some(thread) })
     }
 
-    /// Plays at another pace from now on.
+    /// Sets the pace of a replay.
     pub fn set_pace(&self, per_sec: f64) {
         if let Some(pace) = &self.pace {
             let _ = pace.send(per_sec);
         }
     }
 
-    /// Takes what has arrived for all there is. The thread ends soon.
+    /// Treats the data that have arrived as complete. The thread ends soon.
     pub fn end(&mut self) {
         self.pace = None;
     }
 
-    /// The whole of a list that was followed, once, when nothing more comes.
-    pub fn take_whole(&self) -> Option<EventList> {
-        self.whole.try_recv().ok()
+    /// Returns the complete list of a followed file, once.
+    pub fn take_list(&self) -> Option<EventList> {
+        self.list.try_recv().ok()
     }
 
-    /// Ends the thread and with it the acquisition; gives what is still to be told about the file.
+    /// Ends the thread and the acquisition, and returns the last notices about the file.
     pub fn stop(mut self) -> Vec<Notice> {
         self.join();
         self.notices.try_iter().collect()
@@ -197,12 +197,12 @@ impl Feed {
         self.pace = None;
         self.task.stop();
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread itself was already printed.
+            // The panic of a thread was already printed.
             let _ = thread.join();
         }
     }
 
-    /// What there is to know about the file.
+    /// Returns the channel of notices about the file.
     pub fn notices(&self) -> &Receiver<Notice> {
         &self.notices
     }

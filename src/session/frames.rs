@@ -1,7 +1,6 @@
-//! How volumes reach the watcher: a channel on which the newest replaces an unread one, and a second channel on which buffers
-//! come back, also from the history. An unread volume is taken back only when the newer one is there, so that there is always
-//! one to read. Beside the volumes that the history keeps, three suffice (one shown, one unread, one being filled), and one
-//! more for each that is under way.
+//! Channels that carry images from the solver to the watcher. A new image replaces an unread one, and buffers return through a
+//! second channel, also from the history. The sender takes an unread image back only after it has sent the newer one. Besides
+//! the images in the history, three buffers suffice (displayed, unread, being filled), plus one for each image in flight.
 
 use std::sync::Arc;
 
@@ -11,60 +10,75 @@ use super::IterateUpdate;
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 
-/// The solver's end; clones share the channels.
+/// Channel on which the newest image replaces an unread one.
 #[derive(Clone)]
-pub(super) struct FrameSender {
-    frames: Sender<IterateUpdate>,
-    /// The same channel's other end, to take an unread frame back.
+struct Newest {
+    images: Sender<IterateUpdate>,
+    /// Receiver of the same channel, which takes an unread image back.
     unread: Receiver<IterateUpdate>,
+}
+
+/// Solver's end of the channels; clones share them.
+#[derive(Clone)]
+pub struct FrameSender {
+    whole: Newest,
+    /// Partial images: their slices have arrived from a server.
+    slices: Newest,
     give_back: Sender<Arc<Volume>>,
     returned: Receiver<Arc<Volume>>,
 }
 
-/// The watcher's end.
-pub(super) struct FrameReceiver {
-    frames: Receiver<IterateUpdate>,
+/// Watcher's end of the channels.
+pub struct FrameReceiver {
+    /// Receivers of whole images and of slices, in the order in which they are taken.
+    images: [Receiver<IterateUpdate>; 2],
     returned: Sender<Arc<Volume>>,
 }
 
-/// Both ends.
-pub(super) fn frame_channel() -> (FrameSender, FrameReceiver) {
-    let (frames, receiver) = bounded(2);
+/// Returns both ends of new channels.
+pub fn frame_channel() -> (FrameSender, FrameReceiver) {
+    let newest = || {
+        let (images, unread) = bounded(2);
+        Newest { images, unread }
+    };
+    let (whole, slices) = (newest(), newest());
     let (give_back, returned) = unbounded();
-    let sender = FrameSender { frames, unread: receiver.clone(), give_back: give_back.clone(), returned };
-    (sender, FrameReceiver { frames: receiver, returned: give_back })
+    let images = [whole.unread.clone(), slices.unread.clone()];
+    let receiver = FrameReceiver { images, returned: give_back.clone() };
+    (FrameSender { whole, slices, give_back, returned }, receiver)
 }
 
 impl FrameSender {
-    /// Whether no frame waits to be read.
+    /// Returns true if no whole image is unread.
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.whole.images.is_empty()
     }
 
-    /// A volume to fill: one that came back from everywhere if it fits, else a new one.
+    /// Returns a volume to fill: a returned one of this grid, or a new one.
     pub fn buffer(&self, grid: &Grid, unit: Unit) -> Volume {
         let mut returned = self.returned.try_iter().filter_map(Arc::into_inner);
         let volume = returned.find(|volume| volume.grid == *grid).unwrap_or_else(|| Volume::filled(grid.clone(), 0.0));
         Volume { unit, ..volume }
     }
 
-    /// Takes a volume back that nobody looks at any more.
+    /// Returns a volume to the buffers.
     pub fn give_back(&self, volume: Arc<Volume>) {
-        // The other end is here: it cannot be closed.
+        // The receiver is a field of this value: the channel is open.
         let _ = self.give_back.send(volume);
     }
 
-    /// Sends a frame in place of an unread one, whose buffer comes back.
+    /// Sends an image and takes an unread one back.
     pub fn send(&self, frame: IterateUpdate) {
+        let Newest { images, unread } = if frame.slices.is_some() { &self.slices } else { &self.whole };
         let newest = Arc::as_ptr(&frame.volume);
         let mut next = Some(frame);
         while let Some(frame) = next.take() {
-            // There is room for two: this one, and the one before.
-            let _ = self.frames.try_send(frame);
-            if self.frames.len() > 1
-                && let Ok(old) = self.unread.try_recv()
+            // The channel has room for this image and the one before.
+            let _ = images.try_send(frame);
+            if images.len() > 1
+                && let Ok(old) = unread.try_recv()
             {
-                // Where the watcher took the older one in between, this is the newest.
+                // If the watcher took the older image meanwhile, this is the newest.
                 if Arc::as_ptr(&old.volume) == newest { next = Some(old) } else { self.give_back(old.volume) }
             }
         }
@@ -72,20 +86,22 @@ impl FrameSender {
 }
 
 impl FrameReceiver {
-    /// The newest volume, if one has come since the last call.
+    /// Returns the newest whole image since the last call, else the newest slices.
     pub fn take(&self) -> Option<IterateUpdate> {
-        let mut newest = None;
-        for frame in self.frames.try_iter() {
-            if let Some(old) = newest.replace(frame) {
-                self.give_back(old);
+        self.images.iter().find_map(|images| {
+            let mut newest = None;
+            for frame in images.try_iter() {
+                if let Some(old) = newest.replace(frame) {
+                    self.give_back(old);
+                }
             }
-        }
-        newest
+            newest
+        })
     }
 
-    /// Gives a buffer back.
+    /// Returns a buffer to the solver.
     pub fn give_back(&self, frame: IterateUpdate) {
-        // The solver may be gone; then the buffer is freed here.
+        // Without a solver the buffer is freed here.
         let _ = self.returned.send(frame.volume);
     }
 }

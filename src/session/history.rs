@@ -1,200 +1,203 @@
-//! The iterates of the past, of each run its own, within a byte budget for all: every full iteration (of a sweep every block
-//! of projections), thinned to every 2nd, 4th, … when full, first those of the run that holds most.
+//! Stored iterates of all runs within one memory limit: every full iteration (for a sweep every block of projections), thinned
+//! to every 2nd, 4th, … when the limit is reached, first those of the run that uses most memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{RunId, StoredIterate};
-use crate::data::Volume;
+use crate::data::{IterateId, Volume};
 
-/// Images of the past; clones share the same.
+/// Change of the history.
+#[derive(Clone, Copy, Debug)]
+pub enum HistoryChange {
+    /// Stores the iterates of a run also after another run begins.
+    Retain(RunId),
+    /// Discards the iterates of a run: at once, or for the latest run when another begins.
+    Release(RunId),
+    /// Protects an iterate (run, steps done) from thinning, or no longer.
+    Pin(RunId, usize, bool),
+    /// Sets the memory limit, bytes.
+    SetBudget(u64),
+}
+
+/// Stored iterates; clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct History {
-    /// Whether anything is kept at all.
-    is_kept: bool,
+pub struct History {
+    /// True if iterates are stored at all.
+    is_enabled: bool,
     runs: Arc<Mutex<Runs>>,
 }
 
 #[derive(Debug, Default)]
 struct Runs {
     budget_bytes: u64,
-    /// The run begun last.
+    /// Run begun last.
     latest: RunId,
-    /// Runs whose images stay when another begins.
-    kept: BTreeSet<RunId>,
-    pasts: BTreeMap<RunId, HistoryOfRuns>,
+    /// Runs whose iterates stay when another begins.
+    retained: BTreeSet<RunId>,
+    histories: BTreeMap<RunId, RunHistory>,
 }
 
-/// The images of a run.
+/// Iterates of a run.
 #[derive(Debug)]
-struct HistoryOfRuns {
-    /// Images whose number is a multiple of this stay.
+struct RunHistory {
+    /// Iterates whose number is a multiple of this stay.
     stride: usize,
-    /// Images pushed so far; they are numbered from 1.
+    /// Number of iterates pushed; they are numbered from 1.
     num_pushed: usize,
-    /// With their numbers, oldest first.
+    /// Iterates with their numbers, oldest first.
     images: Vec<(usize, StoredIterate)>,
-    /// Steps done of the images that are never thinned out.
+    /// Steps done of the iterates that are never thinned.
     pinned: BTreeSet<usize>,
 }
 
-impl HistoryOfRuns {
-    const NONE: Self = Self { stride: 1, num_pushed: 0, images: Vec::new(), pinned: BTreeSet::new() };
+impl RunHistory {
+    const EMPTY: Self = Self { stride: 1, num_pushed: 0, images: Vec::new(), pinned: BTreeSet::new() };
 
     fn bytes(&self) -> u64 {
-        self.images.iter().map(|(_, image)| bytes(&image.volume)).sum()
+        self.images.iter().map(|(_, image)| 4 * image.volume.values.len() as u64).sum()
     }
 
-    /// Adds an image, which is the newest now. What stayed only for being the newest is returned.
+    /// Adds the newest iterate. Returns the one that stayed only as the newest.
     fn push(&mut self, image: StoredIterate) -> Vec<Arc<Volume>> {
         self.num_pushed += 1;
-        let gone = self.drop_between();
+        let discarded = self.discard_off_stride();
         self.images.push((self.num_pushed, image));
-        gone
+        discarded
     }
 
-    /// Keeps every second image of those that are there, and the newest. What went is returned.
+    /// Discards every second iterate except the newest, and returns them.
     fn thin(&mut self) -> Vec<Arc<Volume>> {
         self.stride *= 2;
-        self.drop_between()
+        self.discard_off_stride()
     }
 
-    /// Whether there is something that can be thinned out.
-    fn can_be_thinned(&self) -> bool {
+    /// Returns true if an iterate could be discarded.
+    fn is_thinnable(&self) -> bool {
         self.images.iter().rev().skip(1).any(|(_, image)| !self.pinned.contains(&image.id.subiteration))
     }
 
-    /// Drops what the stride does not hit, but neither the newest nor what is pinned.
-    fn drop_between(&mut self) -> Vec<Arc<Volume>> {
+    /// Discards the iterates between strides, except the newest and pinned ones.
+    fn discard_off_stride(&mut self) -> Vec<Arc<Volume>> {
         let Self { stride, num_pushed, images, pinned } = self;
-        let is_between = |number: &usize| !number.is_multiple_of(*stride) && number != num_pushed;
-        let gone = images.extract_if(.., |(number, image)| is_between(number) && !pinned.contains(&image.id.subiteration));
-        gone.map(|(_, image)| image.volume).collect()
+        let is_off = |number: &usize| !number.is_multiple_of(*stride) && number != num_pushed;
+        let discarded = images.extract_if(.., |(number, image)| is_off(number) && !pinned.contains(&image.id.subiteration));
+        discarded.map(|(_, image)| image.volume).collect()
     }
 }
 
 impl Runs {
     fn bytes(&self) -> u64 {
-        self.pasts.values().map(HistoryOfRuns::bytes).sum()
+        self.histories.values().map(RunHistory::bytes).sum()
     }
 
-    /// Thins the images out until they fit, first those of the run that holds most. What went is returned.
+    /// Thins the iterates until they fit, first those of the run that uses most memory. Returns the discarded ones.
     fn fit(&mut self) -> Vec<Arc<Volume>> {
-        let mut gone = Vec::new();
+        let mut discarded = Vec::new();
         while self.bytes() > self.budget_bytes {
-            // Of two that hold as much, the older.
-            let thinnable = self.pasts.values_mut().rev().filter(|past| past.can_be_thinned());
-            let Some(largest) = thinnable.max_by_key(|past| past.bytes()) else { break };
-            gone.extend(largest.thin());
+            // Of two equal runs, the older.
+            let thinnable = self.histories.values_mut().rev().filter(|run| run.is_thinnable());
+            let Some(largest) = thinnable.max_by_key(|run| run.bytes()) else { break };
+            discarded.extend(largest.thin());
         }
-        gone
+        discarded
     }
 }
 
 impl History {
-    /// An empty history that holds at most so many bytes, or the newest image of each run if that is more. A budget of zero
-    /// keeps none.
+    /// Returns an empty history with a memory limit in bytes. The newest iterate of each run is stored beyond the limit; a
+    /// limit of zero stores none.
     pub fn new(budget_bytes: u64) -> Self {
         let runs = Runs { budget_bytes, ..Runs::default() };
-        Self { is_kept: budget_bytes > 0, runs: Arc::new(Mutex::new(runs)) }
+        Self { is_enabled: budget_bytes > 0, runs: Arc::new(Mutex::new(runs)) }
     }
 
     fn runs(&self) -> MutexGuard<'_, Runs> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anything is kept at all.
-    pub fn is_kept(&self) -> bool {
-        self.is_kept
+    /// Returns true if iterates are stored at all.
+    pub fn is_enabled(&self) -> bool {
+        self.is_enabled
     }
 
-    /// A new run begins: the images of the others go, except of those that are to be kept.
+    /// Begins a run: discards the iterates of all others that are not retained.
     pub fn begin(&self, run: RunId) {
-        let Runs { latest, kept, pasts, .. } = &mut *self.runs();
+        let Runs { latest, retained, histories, .. } = &mut *self.runs();
         *latest = run;
-        pasts.retain(|run, _| kept.contains(run));
+        histories.retain(|run, _| retained.contains(run));
     }
 
-    /// The images of this run stay when another begins.
-    pub fn keep(&self, run: RunId) {
-        self.runs().kept.insert(run);
-    }
-
-    /// The images of this run go: at once, or if it is the latest when another begins.
-    pub fn let_go(&self, run: RunId) {
-        let Runs { latest, kept, pasts, .. } = &mut *self.runs();
-        kept.remove(&run);
-        if run != *latest {
-            pasts.remove(&run);
+    /// Applies a change.
+    pub fn apply(&self, change: HistoryChange) {
+        let runs = &mut *self.runs();
+        let Runs { budget_bytes, latest, retained, histories } = runs;
+        match change {
+            HistoryChange::Retain(run) => _ = retained.insert(run),
+            HistoryChange::Release(run) => {
+                retained.remove(&run);
+                histories.retain(|other, _| *other != run || run == *latest);
+            }
+            HistoryChange::Pin(run, subiteration, is_pinned) => {
+                let pinned = histories.get_mut(&run).map(|run| &mut run.pinned);
+                pinned.map(|pinned| if is_pinned { pinned.insert(subiteration) } else { pinned.remove(&subiteration) });
+            }
+            HistoryChange::SetBudget(bytes) => {
+                *budget_bytes = bytes;
+                runs.fit();
+            }
         }
     }
 
-    /// Whether there are images of this run, or may come to be.
+    /// Returns true if iterates of this run are or may be stored.
     pub fn has(&self, run: RunId) -> bool {
         let runs = self.runs();
-        run >= runs.latest || runs.kept.contains(&run)
+        run >= runs.latest || runs.retained.contains(&run)
     }
 
-    /// The run begun last.
+    /// Returns the run begun last.
     pub fn latest(&self) -> RunId {
         self.runs().latest
     }
 
-    /// Adds an image, which becomes the newest of its run, and thins what is there until it fits. What was thinned out is
-    /// returned.
+    /// Adds the newest iterate of a run and thins the others until they fit. Returns the discarded ones.
     pub fn push(&self, image: StoredIterate) -> Vec<Arc<Volume>> {
         let runs = &mut *self.runs();
-        let mut gone = runs.pasts.entry(image.id.run).or_insert(HistoryOfRuns::NONE).push(image);
-        gone.extend(runs.fit());
-        gone
+        let mut discarded = runs.histories.entry(image.id.run).or_insert(RunHistory::EMPTY).push(image);
+        discarded.extend(runs.fit());
+        discarded
     }
 
-    /// Bytes of all images, and how many they may be.
+    /// Returns the bytes of all iterates and their limit.
     pub fn bytes(&self) -> [u64; 2] {
         let runs = self.runs();
         [runs.bytes(), runs.budget_bytes]
     }
 
-    /// Holds at most so many bytes from now on. What was thinned out is returned.
-    pub fn set_budget(&self, bytes: u64) -> Vec<Arc<Volume>> {
-        let runs = &mut *self.runs();
-        runs.budget_bytes = bytes;
-        runs.fit()
+    /// Returns the last stored iterate of a run for which `is_wanted` holds, else its first one.
+    pub fn last(&self, run: RunId, is_wanted: impl Fn(IterateId) -> bool) -> Option<StoredIterate> {
+        let runs = self.runs();
+        let images = &runs.histories.get(&run)?.images;
+        images.iter().rfind(|(_, image)| is_wanted(image.id)).or(images.first()).map(|(_, image)| image.clone())
     }
 
-    /// Never thins this image out, or does so again.
-    pub fn pin(&self, run: RunId, subiteration: usize, is_pinned: bool) {
-        if let Some(past) = self.runs().pasts.get_mut(&run) {
-            if is_pinned {
-                past.pinned.insert(subiteration)
-            } else {
-                past.pinned.remove(&subiteration)
-            };
-        }
-    }
-
-    /// The images of a run that are kept, oldest first, the newest always among them.
+    /// Returns the stored iterates of a run, oldest first, including the newest.
     pub fn entries(&self, run: RunId) -> Vec<StoredIterate> {
         let runs = self.runs();
-        runs.pasts.get(&run).into_iter().flat_map(|past| &past.images).map(|(_, image)| image.clone()).collect()
+        runs.histories.get(&run).into_iter().flat_map(|run| &run.images).map(|(_, image)| image.clone()).collect()
     }
-}
-
-fn bytes(volume: &Volume) -> u64 {
-    4 * volume.values.len() as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::IterateId;
     use crate::geometry::Grid;
 
     fn grid() -> Grid {
         Grid::centred([4, 4, 2], [1.0; 3]).unwrap()
     }
 
-    /// A history that holds so many images of this grid.
+    /// Returns a history with room for this number of images.
     fn history(budget_volumes: u64) -> History {
         History::new(budget_volumes * 4 * 32)
     }
@@ -207,51 +210,51 @@ mod tests {
 
     fn iterations(history: &History, run: RunId) -> Vec<usize> {
         let entries = history.entries(run);
-        assert!(entries.iter().all(|kept| kept.id.run == run && kept.volume.as_slice()[0] == kept.id.iteration as f32));
-        entries.iter().map(|kept| kept.id.iteration).collect()
+        assert!(entries.iter().all(|image| image.id.run == run && image.volume.as_slice()[0] == image.id.iteration as f32));
+        entries.iter().map(|image| image.id.iteration).collect()
     }
 
-    fn iterations_kept(budget_volumes: u64, count: usize) -> Vec<usize> {
+    fn stored_iterations(budget_volumes: u64, count: usize) -> Vec<usize> {
         let history = history(budget_volumes);
         history.begin(1);
         for iteration in 1..=count {
             history.push(image(1, iteration));
-            let kept = iterations(&history, 1);
-            assert!(kept.len() as u64 <= budget_volumes.max(1), "{} of {budget_volumes}", kept.len());
-            assert_eq!(kept.last(), Some(&iteration));
+            let stored = iterations(&history, 1);
+            assert!(stored.len() as u64 <= budget_volumes.max(1), "{} of {budget_volumes}", stored.len());
+            assert_eq!(stored.last(), Some(&iteration));
         }
         iterations(&history, 1)
     }
 
     #[test]
-    fn the_past_is_thinned_and_the_newest_always_kept() {
-        assert_eq!(iterations_kept(8, 8), [1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(iterations_kept(8, 9), [2, 4, 6, 8, 9]);
-        assert_eq!(iterations_kept(8, 10), [2, 4, 6, 8, 10]);
-        assert_eq!(iterations_kept(8, 17), [4, 8, 12, 16, 17]);
-        assert_eq!(iterations_kept(1, 5), [5]);
-        assert_eq!(iterations_kept(2, 100).len(), 2);
+    fn the_history_is_thinned_and_the_newest_iterate_always_stored() {
+        assert_eq!(stored_iterations(8, 8), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(stored_iterations(8, 9), [2, 4, 6, 8, 9]);
+        assert_eq!(stored_iterations(8, 10), [2, 4, 6, 8, 10]);
+        assert_eq!(stored_iterations(8, 17), [4, 8, 12, 16, 17]);
+        assert_eq!(stored_iterations(1, 5), [5]);
+        assert_eq!(stored_iterations(2, 100).len(), 2);
     }
 
     #[test]
-    fn what_is_pinned_is_not_thinned_out_and_a_smaller_budget_thins_at_once() {
+    fn pinned_iterates_are_not_thinned_and_a_smaller_budget_thins_at_once() {
         let history = history(8);
         history.begin(1);
         (1..=8).for_each(|iteration| _ = history.push(image(1, iteration)));
-        history.pin(1, 3 * 3, true);
-        assert_eq!(history.set_budget(5 * 4 * 32).len(), 3);
+        history.apply(HistoryChange::Pin(1, 3 * 3, true));
+        history.apply(HistoryChange::SetBudget(5 * 4 * 32));
         assert_eq!(iterations(&history, 1), [2, 3, 4, 6, 8]);
         assert_eq!(history.bytes(), [5 * 4 * 32; 2]);
         // However small the budget is, the pinned image and the newest stay.
-        history.set_budget(1);
+        history.apply(HistoryChange::SetBudget(1));
         assert_eq!(iterations(&history, 1), [3, 8]);
-        history.pin(1, 3 * 3, false);
+        history.apply(HistoryChange::Pin(1, 3 * 3, false));
         history.push(image(1, 9));
         assert_eq!(iterations(&history, 1), [9]);
     }
 
     #[test]
-    fn an_image_larger_than_the_budget_is_kept_alone() {
+    fn an_image_larger_than_the_budget_is_stored_alone() {
         let history = History::new(1);
         history.begin(1);
         history.push(image(1, 1));
@@ -262,50 +265,54 @@ mod tests {
     }
 
     #[test]
-    fn a_run_stays_until_it_is_let_go() {
+    fn a_retained_run_stays_until_it_is_released() {
         let history = history(100);
         for run in 1..=3 {
             history.begin(run);
             (1..=4).for_each(|iteration| _ = history.push(image(run, iteration)));
             if run == 1 {
-                history.keep(run);
+                history.apply(HistoryChange::Retain(run));
             }
         }
-        // Nobody has kept the second.
+        // The second was not retained.
         let lengths = || [1, 2, 3].map(|run| history.entries(run).len());
         assert_eq!((lengths(), [1, 2, 3, 4].map(|run| history.has(run))), ([4, 0, 4], [true, false, true, true]));
         let volume = Arc::downgrade(&history.entries(1)[0].volume);
-        history.let_go(1);
+        history.apply(HistoryChange::Release(1));
         assert_eq!((lengths(), history.has(1), volume.upgrade()), ([0, 0, 4], false, None));
-        // The latest stays until another begins, whether it was kept or not.
-        history.keep(3);
-        history.let_go(3);
+        // The latest stays until another begins, retained or not.
+        history.apply(HistoryChange::Retain(3));
+        history.apply(HistoryChange::Release(3));
         assert_eq!(lengths(), [0, 0, 4]);
         history.begin(4);
         assert_eq!(lengths(), [0, 0, 0]);
     }
 
     #[test]
-    fn the_run_that_holds_most_is_thinned_first() {
+    fn the_run_that_uses_most_memory_is_thinned_first() {
         let history = history(8);
         history.begin(1);
-        history.keep(1);
+        history.apply(HistoryChange::Retain(1));
         (1..=8).for_each(|iteration| _ = history.push(image(1, iteration)));
         history.begin(2);
         let mut lengths = Vec::new();
         for iteration in 1..=5 {
             let before = history.entries(1).len() + history.entries(2).len();
-            let gone = history.push(image(2, iteration)).len();
+            let discarded = history.push(image(2, iteration)).len();
             lengths.push([1, 2].map(|run| history.entries(run).len()));
-            assert_eq!(lengths.last().map(|both| both[0] + both[1] + gone), Some(before + 1), "what went comes back");
+            assert_eq!(
+                lengths.last().map(|both| both[0] + both[1] + discarded),
+                Some(before + 1),
+                "discarded images are returned"
+            );
         }
         assert_eq!(lengths, [[4, 1], [4, 2], [4, 3], [4, 4], [4, 3]]);
         assert_eq!((iterations(&history, 1), iterations(&history, 2)), (vec![2, 4, 6, 8], vec![2, 4, 5]));
-        // However many runs are kept, each has its newest image.
+        // Each retained run has its newest image.
         let history = History::new(2 * 4 * 32);
         for run in 1..=3 {
             history.begin(run);
-            history.keep(run);
+            history.apply(HistoryChange::Retain(run));
             (1..=7).for_each(|iteration| _ = history.push(image(run, iteration)));
         }
         assert_eq!([1, 2, 3].map(|run| iterations(&history, run)), [[7], [7], [7]]);

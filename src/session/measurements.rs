@@ -1,14 +1,15 @@
-//! The numbers of a run, and the rows of the table that they become: the same for the window, the command line and
-//! whatever else writes them.
+//! Numbers of a run, and the rows of the measurement table, which window and command line write.
 //!
-//! Rows stand in the order in which their numbers come, so that the table can grow while the run goes on. First the width
-//! of the filter of the images that are measured, which is 0: always those of the reconstruction itself. Then of each step
-//! `log_likelihood_of_subset`, with a step that completes an iteration `log_likelihood` (the sum of the iteration's terms) and
-//! `residual` (how far the data are from what is expected, Σ (y − ȳ)² / Σ ȳ over the same terms), `explained` and `explained_net` (how much of the data the image explains,
-//! [`Explained`]), what a race lost, and the numbers of each ROI; last how much the image is like that of a reference (`correlation`,
-//! `relative_difference`, and where it is one of another run `reference_iteration` or `reference_projections`). Every row bears the number of the image that it tells of: terms of the
-//! likelihood are those of the image *before* a step, their sum stands beside the image that the iteration began with, and
-//! all else is of the image after the step.
+//! Rows are in the order in which their numbers arrive, so that the table can grow during the run:
+//! 1. the width of the filter of the measured images, which is 0: they are those of the reconstruction;
+//! 2. for each step `log_likelihood_of_subset`; for a step that completes an iteration also `log_likelihood` (sum of the terms of
+//!    the iteration), `residual` (Σ (y − ȳ)² / Σ ȳ over the same terms), `explained` and `explained_net` ([`Explained`]);
+//! 3. the losses of a race condition, and the numbers of each ROI;
+//! 4. the similarity to a reference (`correlation`, `relative_difference`, and for a reference run `reference_iteration` or
+//!    `reference_projections`).
+//!
+//! Each row has the number of its image. Terms of the likelihood belong to the image *before* a step, their sum to the image
+//! before the iteration, and all other numbers to the image after the step.
 
 use super::{Comparison, IterateReport, RunId};
 use crate::data::{Roi, RoiRole, RoiSums, ValueScale, Volume};
@@ -21,19 +22,19 @@ use crate::statistics;
 /// Numbers of one ROI on one image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoiNumbers {
-    /// Mean, in the image's unit; `None` where it covers nothing.
+    /// Mean in the image's unit; `None` if the ROI covers nothing.
     pub mean: Option<f64>,
     /// Standard deviation between voxels.
     pub sd: Option<f64>,
-    /// Smallest value.
+    /// Minimum.
     pub min: f32,
-    /// Largest value.
+    /// Maximum.
     pub max: f32,
-    /// Voxels touched.
+    /// Number of voxels touched.
     pub num_voxels: usize,
     /// Volume covered, mL.
     pub volume_ml: f64,
-    /// Noise-to-signal ratio SD / mean, which is also called the coefficient of variation (CV).
+    /// Noise-to-signal ratio SD / mean, also called coefficient of variation (CV).
     pub nsr: Option<f64>,
     /// Contrast recovery against the background ROIs.
     pub recovery: Option<f64>,
@@ -42,7 +43,7 @@ pub struct RoiNumbers {
 }
 
 impl RoiNumbers {
-    /// Those that are defined, with their names and units; values of the image on this scale.
+    /// Returns the defined numbers with their names and units; image values are on this scale.
     fn quantities(&self, scale: ValueScale) -> impl Iterator<Item = (&'static str, f64, &'static str)> {
         let unit = scale.label();
         let scaled = |value: Option<f64>| value.map(|value| scale.value(value));
@@ -61,28 +62,28 @@ impl RoiNumbers {
     }
 }
 
-/// The numbers of all ROIs of a set from their sums; `None` where a ROI was not measured.
+/// Returns the numbers of all ROIs of a set from their sums; `None` for a ROI that was not measured.
 pub fn roi_numbers(rois: &[Roi], sums: &[Option<RoiSums>], voxel_ml: f64) -> Vec<Option<RoiNumbers>> {
     let background = background(rois, sums).and_then(|all| RoiStats::of(&all, voxel_ml));
     rois.iter().zip(sums).map(|(roi, sums)| Some(one(roi, sums.as_ref()?, background.as_ref(), voxel_ml))).collect()
 }
 
-/// All background ROIs as one; `None` where there is none or one was not measured.
+/// Returns the pooled background ROIs; `None` if there is none, or one was not measured.
 fn background(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<RoiSums> {
     let of_role = rois.iter().zip(sums).filter(|(roi, _)| roi.role == RoiRole::Background);
     let regions: Option<Vec<RoiSums>> = of_role.map(|(_, sums)| *sums).collect();
     regions.filter(|regions| !regions.is_empty()).map(|regions| pooled(&regions))
 }
 
-/// The background ROIs' noise-to-signal ratios on one iterate. Those that cover nothing of the image are left out; `None` where one
-/// of the others has no value on this iterate: the mean of the rest would be that of another background.
+/// Returns the noise-to-signal ratios of the background ROIs on one iterate, without those that cover nothing of the image. `None`
+/// if one of the others has no value: the mean of the rest would be that of another background.
 pub fn background_nsr(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<Vec<f64>> {
     let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background).map(|(_, numbers)| numbers);
     let covering = of_role.filter(|numbers| numbers.is_none_or(|n| n.num_voxels > 0));
     covering.map(|numbers| numbers.as_ref()?.nsr).collect()
 }
 
-/// Their mean; `None` where there is none or it is not known.
+/// Returns the mean of the background ROIs' noise-to-signal ratios; `None` if there is none or it is unknown.
 pub(super) fn background_noise(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<f64> {
     statistics::mean(&background_nsr(rois, numbers)?)
 }
@@ -111,22 +112,22 @@ fn one(roi: &Roi, sums: &RoiSums, background: Option<&RoiStats>, voxel_ml: f64) 
     }
 }
 
-/// What a step tells of the whole image.
+/// Numbers of a step for the whole image.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepFigures {
-    /// Full iterations complete.
+    /// Number of completed full iterations.
     pub iteration: usize,
-    /// Steps done in all; of a sweep projections in the image.
+    /// Total number of steps; for a sweep number of projections in the image.
     pub subiteration: usize,
     /// Log-likelihood of the subset's data at the image before the step.
     pub log_likelihood_of_subset: Option<f64>,
-    /// Of a step that completes an iteration: the sum of its terms.
+    /// Sum of the terms of a completed iteration.
     pub log_likelihood: Option<f64>,
-    /// Of the same step: how far the data are from what is expected, Σ (y − ȳ)² / Σ ȳ.
+    /// Residual of the same step, Σ (y − ȳ)² / Σ ȳ.
     pub residual: Option<f64>,
-    /// Of the same step: how much of the data the image explains.
+    /// Part of the data that the image of the same step explains.
     pub explained: Option<Explained>,
-    /// What the race lost, where the step had one.
+    /// Losses of the race condition, if the step had one.
     pub race: Option<RaceReport>,
 }
 
@@ -139,44 +140,49 @@ impl From<&IterateReport> for StepFigures {
     }
 }
 
-/// How the numbers of a run become rows.
+/// Converter from the numbers of a run to rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunTable {
     run: RunId,
-    /// Steps of a full iteration; `None` of a sweep, whose steps are counted in projections.
+    /// Number of steps of a full iteration; `None` for a sweep, whose steps are counted in projections.
     num_subsets: Option<usize>,
     scale: ValueScale,
     voxel_ml: f64,
 }
 
 impl RunTable {
-    /// The table of a run, from what was told when it started.
+    /// Returns the table of a run from its set-up.
     pub fn of(run: RunId, info: &StartInfo) -> Self {
-        let num_subsets = info.job.course().by_iteration.then_some(info.num_subsets.max(1));
-        Self { run, num_subsets, scale: ValueScale::new(info.job.course().unit, None), voxel_ml: info.job.grid().voxel_ml() }
+        let num_subsets = info.job.iteration_scheme().by_iteration.then_some(info.num_subsets.max(1));
+        Self {
+            run,
+            num_subsets,
+            scale: ValueScale::new(info.job.iteration_scheme().unit, None),
+            voxel_ml: info.job.grid().voxel_ml(),
+        }
     }
 
-    /// The table of an image, of a run with so many steps an iteration; `None` of a sweep, or where nobody knows.
+    /// Returns the table of an image of a run; `num_subsets` is `None` for a sweep, or if unknown.
     pub fn of_image(volume: &Volume, num_subsets: Option<usize>) -> Self {
         Self { run: 1, num_subsets, scale: ValueScale::new(volume.unit, None), voxel_ml: volume.grid.voxel_ml() }
     }
 
-    /// Returns the same table in Bq/mL, where it is known what 1 count/mm stands for.
+    /// Returns the same table in Bq/mL, if the calibration of 1 count/mm is known.
     pub fn calibrated(self, bq_per_ml: Option<f64>) -> Self {
         Self { scale: ValueScale::new(self.scale.unit, bq_per_ml), ..self }
     }
 
-    /// The row of the width of the filter of an image.
+    /// Returns the row of the filter width of an image.
     pub fn filter_row(&self, fwhm_mm: f64) -> Measurement {
         self.row([0, 0], "", ("post_filter_fwhm", fwhm_mm, "mm"))
     }
 
-    /// The rows before those of the first step.
+    /// Returns the rows before those of the first step.
     pub fn first_rows(&self) -> Vec<Measurement> {
         vec![self.filter_row(0.0)]
     }
 
-    /// Rows of what a step tells of the whole image.
+    /// Returns the rows of a step for the whole image.
     pub fn step_rows(&self, step: &StepFigures) -> Vec<Measurement> {
         let before = |steps: usize| self.number(0, step.subiteration.saturating_sub(steps));
         let mut rows = Vec::new();
@@ -199,7 +205,7 @@ impl RunTable {
         rows
     }
 
-    /// Rows of ROIs measured on the image after so many iterations and steps; quantities that are undefined have none.
+    /// Returns the rows of ROIs measured on the image of this number; undefined quantities have none.
     pub fn roi_rows(&self, iteration: usize, subiteration: usize, rois: &[Roi], sums: &[Option<RoiSums>]) -> Vec<Measurement> {
         let at = self.number(iteration, subiteration);
         let numbers = roi_numbers(rois, sums, self.voxel_ml);
@@ -209,14 +215,14 @@ impl RunTable {
             .collect()
     }
 
-    /// Rows of the medians of the ROIs of an image, which the solver does not measure.
+    /// Returns the rows of the medians of ROIs, which the solver does not measure.
     pub fn median_rows(&self, iteration: usize, subiteration: usize, rois: &[Roi], medians: &[Option<f64>]) -> Vec<Measurement> {
         let at = self.number(iteration, subiteration);
         let known = rois.iter().zip(medians).filter_map(|(roi, median)| Some((roi, (*median)?)));
         known.map(|(roi, median)| self.row(at, &roi.name, ("median", self.scale.value(median), self.scale.label()))).collect()
     }
 
-    /// Rows of how much an image is like another.
+    /// Returns the rows of a comparison.
     pub fn comparison_rows(&self, comparison: &Comparison) -> Vec<Measurement> {
         let at = self.number(comparison.iteration, comparison.subiteration);
         let name = if self.num_subsets.is_some() { "reference_iteration" } else { "reference_projections" };
@@ -226,7 +232,7 @@ impl RunTable {
         quantities.into_iter().filter_map(|(quantity, value)| Some(self.row(at, "", (quantity, value?, "")))).collect()
     }
 
-    /// All rows of a step whose ROIs are these.
+    /// Returns all rows of a step with these ROIs.
     pub fn rows(&self, report: &IterateReport, rois: &[Roi]) -> Vec<Measurement> {
         let sums: Vec<Option<RoiSums>> = report.roi_sums.iter().copied().map(Some).collect();
         let mut rows = self.step_rows(&report.into());
@@ -234,7 +240,7 @@ impl RunTable {
         rows
     }
 
-    /// Iterations complete, and steps (of a sweep projections) of the one that is under way.
+    /// Returns the number of completed iterations, and of steps (for a sweep projections) of the current one.
     fn number(&self, iteration: usize, subiteration: usize) -> [usize; 2] {
         match self.num_subsets {
             Some(num_subsets) => [subiteration / num_subsets, subiteration % num_subsets],
@@ -296,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_bears_the_number_of_the_image_that_it_tells_of() {
+    fn every_row_has_the_number_of_its_image() {
         let race = Some(RaceReport { lost: 0.25, lost_of_ones: 0.5, level: 0.75 });
         let (log_likelihood_of_subset, log_likelihood) = (Some(-2.0), Some(-9.0));
         let residual = Some(1.5);
@@ -325,7 +331,7 @@ mod tests {
         let expected = [("correlation", 0.5), ("relative_difference", 0.25), ("reference_iteration", 1.0)];
         assert_eq!(numbers(of_run), expected.map(|(name, value)| (name.to_owned(), 2, 0, value)));
         assert_eq!(numbers(table(Some(4)).comparison_rows(&comparison(None))).len(), 2);
-        // Of a sweep the second number counts projections, however many were known of when the run began.
+        // For a sweep the second number counts projections, also those that arrived after the start of the run.
         let rois = [roi("a", RoiRole::None, None)];
         let numbers = |iteration, done| {
             let rows = table(None).roi_rows(iteration, done, &rois, &[sums(&[1.0])]);

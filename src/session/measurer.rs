@@ -1,5 +1,5 @@
-//! Measures the kept images beside the solver: the curve of a region that is dragged follows it while the solver steps, and images
-//! are compared with those of a reference run, and their peaks measured along a line.
+//! Measures the stored iterates in parallel with the solver: the curve of a dragged region, comparisons with a reference, and
+//! peaks along a line.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -8,210 +8,199 @@ use std::thread::{Builder, JoinHandle};
 use crossbeam_channel::{Receiver, Sender};
 
 use super::history::History;
+use super::outgoing::EventSender;
 use super::protocol::number;
-use super::publisher::EventSender;
+use super::transport::Query;
 use super::{CompareWith, Comparison, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, StoredIterate};
 use crate::data::{Roi, RoiMask, RoiSums};
 use crate::measure::{correlation, relative_difference, widths_along};
 
-/// What the measurer is asked for.
-pub(super) enum Query {
-    /// Measure these regions on the images of a run.
-    Rois(RunId, RoiSet),
-    /// The solver measures the regions asked for last by itself from here on: measure what has been kept until now.
+/// Message to the measurer.
+pub(super) enum Input {
+    Query(Query),
+    /// Reports that the solver measures the current regions from here on: iterates stored before remain to be measured.
     CatchUp,
-    /// Compare the images of the run begun last with these, or with none.
-    Compare(Option<CompareWith>),
-    /// Measure the peaks along a line through the images of a run, or no longer.
-    Peaks(RunId, Option<PeakLine>),
-    /// An image was kept.
-    StoredIterate,
-    /// End.
+    /// Reports a new stored iterate.
+    Stored,
     Quit,
 }
 
-/// The thread that measures. It ends when dropped.
+/// Thread that measures. Dropping it ends the thread.
 pub(super) struct Measurer {
-    asks: Sender<Query>,
+    inputs: Sender<Input>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Measurer {
-    /// Starts the thread, which says what it measured through `outlet`.
+    /// Starts the thread, which sends its results through `events`.
     ///
     /// # Errors
     /// The system refuses the thread.
-    pub fn start(asks: Sender<Query>, inbox: Receiver<Query>, history: History, outlet: EventSender) -> io::Result<Self> {
-        let thread = Builder::new().name("measurer".into()).spawn(move || run(&inbox, &history, &outlet))?;
-        Ok(Self { asks, thread: Some(thread) })
+    pub fn start(inputs: Sender<Input>, inbox: Receiver<Input>, history: History, events: EventSender) -> io::Result<Self> {
+        let thread = Builder::new().name("measurer".into()).spawn(move || run(&inbox, &history, &events))?;
+        Ok(Self { inputs, thread: Some(thread) })
     }
 }
 
 impl Drop for Measurer {
     fn drop(&mut self) {
-        let _ = self.asks.send(Query::Quit);
+        let _ = self.inputs.send(Input::Quit);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-fn run(inbox: &Receiver<Query>, history: &History, outlet: &EventSender) {
+fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
     let mut edits: BTreeMap<RunId, Edit> = BTreeMap::new();
     let mut lines: BTreeMap<RunId, Along> = BTreeMap::new();
-    let mut likeness: Option<Similarity> = None;
-    while let Ok(ask) = inbox.recv() {
+    let mut similarity: Option<Similarity> = None;
+    while let Ok(input) = inbox.recv() {
         let mut edited: BTreeMap<RunId, RoiSet> = BTreeMap::new();
-        let mut regions_are_behind = false;
-        // While a region is dragged edits come faster than they can be measured: only the last of a row counts.
-        for ask in std::iter::once(ask).chain(inbox.try_iter()) {
-            match ask {
-                Query::Rois(run, rois) => _ = edited.insert(run, rois),
-                Query::CatchUp => regions_are_behind = true,
-                Query::Compare(reference) => {
-                    likeness = reference.map(|with| Similarity { with, run: 0, compared: HashSet::new() });
+        let mut is_behind = false;
+        // Edits of a dragged region arrive faster than they can be measured: only the last of a series counts.
+        for input in std::iter::once(input).chain(inbox.try_iter()) {
+            match input {
+                Input::Query(Query::Rois(run, rois)) => _ = edited.insert(run, rois),
+                Input::Query(Query::Compare(reference)) => {
+                    similarity = reference.map(|reference| Similarity { reference, run: 0, compared: HashSet::new() });
                 }
-                Query::Peaks(run, Some(line)) => _ = lines.insert(run, Along { line, measured: HashSet::new() }),
-                Query::Peaks(run, None) => _ = lines.remove(&run),
-                Query::StoredIterate => {}
-                Query::Quit => return,
+                Input::Query(Query::Peaks(run, Some(line))) => _ = lines.insert(run, Along { line, measured: HashSet::new() }),
+                Input::Query(Query::Peaks(run, None)) => _ = lines.remove(&run),
+                Input::CatchUp => is_behind = true,
+                Input::Stored => {}
+                Input::Quit => return,
             }
         }
-        regions_are_behind |= !edited.is_empty();
+        is_behind |= !edited.is_empty();
         for (run, rois) in edited {
             let edit = Edit::after(edits.remove(&run), rois);
             edits.insert(run, edit);
         }
-        if regions_are_behind {
+        if is_behind {
             edits.retain(|run, _| history.has(*run));
             for (run, edit) in &mut edits {
                 let points = edit.measure(history.entries(*run));
                 if !points.is_empty() {
-                    outlet.say(Event { run: *run, kind: EventKind::Remeasured { branch: edit.rois.branch, points } });
+                    events.send(Event { run: *run, kind: EventKind::Remeasured { branch: edit.rois.branch, points } });
                 }
             }
         }
-        // What takes longer is left where something else is asked for, and taken up again after that.
-        let nobody_asks = || inbox.is_empty();
-        if let Some(likeness) = &mut likeness {
-            let points = likeness.compare(history, nobody_asks);
+        // Longer work is interrupted by another input, and resumed after it.
+        let is_idle = || inbox.is_empty();
+        if let Some(similarity) = &mut similarity {
+            let points = similarity.compare(history, is_idle);
             if !points.is_empty() {
-                let reference = likeness.with.id();
-                outlet.say(Event { run: likeness.run, kind: EventKind::Compared { reference, points } });
+                let reference = similarity.reference.id();
+                events.send(Event { run: similarity.run, kind: EventKind::Compared { reference, points } });
             }
         }
         lines.retain(|run, _| history.has(*run));
         for (run, along) in &mut lines {
-            let points = along.measure(history.entries(*run), nobody_asks);
+            let points = along.measure(history.entries(*run), is_idle);
             if !points.is_empty() {
-                outlet.say(Event { run: *run, kind: EventKind::Profiled { line: along.line, points } });
+                events.send(Event { run: *run, kind: EventKind::Profiled { line: along.line, points } });
             }
         }
     }
 }
 
-/// Those of the images that are not done yet (by the steps done), while there is time; the first in any case, or asks without a pause
-/// would keep them waiting for ever.
-fn in_time(
+/// Returns the images that are not done (by steps), while `is_idle`. The first is returned always, or frequent inputs would
+/// delay it forever.
+fn pending(
     images: Vec<StoredIterate>,
     done: &mut HashSet<usize>,
-    is_time: impl Fn() -> bool,
+    is_idle: impl Fn() -> bool,
 ) -> impl Iterator<Item = StoredIterate> {
     let mut is_first = true;
-    let new = images.into_iter().map_while(move |kept| {
-        if done.contains(&kept.id.subiteration) {
-            return Some(None);
-        }
-        let goes_on = std::mem::take(&mut is_first) || is_time();
-        goes_on.then(|| {
-            done.insert(kept.id.subiteration);
-            Some(kept)
-        })
-    });
-    new.flatten()
+    let new: Vec<_> = images.into_iter().filter(|image| !done.contains(&image.id.subiteration)).collect();
+    new.into_iter().take_while(move |image| {
+        let continues = std::mem::take(&mut is_first) || is_idle();
+        continues && done.insert(image.id.subiteration)
+    })
 }
 
-/// A reference, and the images of a run that were compared with it.
+/// Reference, and the iterates of a run that were compared with it.
 struct Similarity {
-    with: CompareWith,
+    reference: CompareWith,
     run: RunId,
-    /// By the steps done.
+    /// Steps done of the compared iterates.
     compared: HashSet<usize>,
 }
 
 impl Similarity {
-    /// Compares those of the images of the run begun last that were not compared yet, in their order, while there is time.
-    fn compare(&mut self, history: &History, is_time: impl Fn() -> bool) -> Vec<Comparison> {
+    /// Compares iterates of the latest run that were not compared yet, in their order, while `is_idle`.
+    fn compare(&mut self, history: &History, is_idle: impl Fn() -> bool) -> Vec<Comparison> {
         let run = history.latest();
         if run != self.run {
             (self.run, self.compared) = (run, HashSet::new());
         }
-        let of_reference = match &self.with {
+        let references = match &self.reference {
             CompareWith::Run(reference) if *reference == run => return Vec::new(),
             CompareWith::Run(reference) => history.entries(*reference),
             CompareWith::Image(_) => Vec::new(),
         };
-        let new = in_time(history.entries(run), &mut self.compared, is_time);
-        let found = |kept: StoredIterate| match &self.with {
-            CompareWith::Run(_) => compared(&kept, partner(&kept, &of_reference)?, false),
-            CompareWith::Image(image) => compared(&kept, image, true),
+        let new = pending(history.entries(run), &mut self.compared, is_idle);
+        let found = |image: StoredIterate| match &self.reference {
+            CompareWith::Run(_) => compared(&image, partner(&image, &references)?, false),
+            CompareWith::Image(reference) => compared(&image, reference, true),
         };
         new.filter_map(found).collect()
     }
 }
 
-/// The image of the reference with the same number, or where the image is past the reference's last one that. `None` where the
-/// reference's was thinned out.
-fn partner<'a>(kept: &StoredIterate, of_reference: &'a [StoredIterate]) -> Option<&'a StoredIterate> {
-    let number = |kept: &StoredIterate| number([kept.id.iteration, kept.id.subiteration]);
-    let last = of_reference.last().filter(|last| number(last) < number(kept));
-    of_reference.iter().find(|reference| number(reference) == number(kept)).or(last)
+/// Returns the reference image with the same number, or beyond the last reference that one. `None` if it was thinned.
+fn partner<'a>(image: &StoredIterate, references: &'a [StoredIterate]) -> Option<&'a StoredIterate> {
+    let number = |image: &StoredIterate| number([image.id.iteration, image.id.subiteration]);
+    let last = references.last().filter(|last| number(last) < number(image));
+    references.iter().find(|reference| number(reference) == number(image)).or(last)
 }
 
-/// An image beside another. `None` where grids differ, or one image has a single value everywhere.
-fn compared(kept: &StoredIterate, reference: &StoredIterate, is_fixed: bool) -> Option<Comparison> {
-    if !reference.volume.grid.same_as(&kept.volume.grid) {
+/// Compares two images. `None` if the grids differ, or an image is constant.
+fn compared(image: &StoredIterate, reference: &StoredIterate, is_fixed: bool) -> Option<Comparison> {
+    if !reference.volume.grid.same_as(&image.volume.grid) {
         return None;
     }
     Some(Comparison {
-        iteration: kept.id.iteration,
-        subiteration: kept.id.subiteration,
+        iteration: image.id.iteration,
+        subiteration: image.id.subiteration,
         reference: Some([reference.id.iteration, reference.id.subiteration]),
         is_fixed,
-        correlation: correlation(kept.volume.as_slice(), reference.volume.as_slice())?,
-        relative_difference: relative_difference(kept.volume.as_slice(), reference.volume.as_slice()),
+        correlation: correlation(image.volume.as_slice(), reference.volume.as_slice())?,
+        relative_difference: relative_difference(image.volume.as_slice(), reference.volume.as_slice()),
     })
 }
 
-/// Regions, and their sums on the images of a run.
+/// Regions, and their sums on the iterates of a run.
 struct Edit {
     rois: RoiSet,
-    /// By the steps done.
+    /// Sums by the steps done.
     sums: HashMap<usize, Vec<RoiSums>>,
-    /// The sums of the regions before, and for each region the place of the one there that covers the same.
+    /// Sums of the previous regions.
     before: HashMap<usize, Vec<RoiSums>>,
-    stayed: Vec<Option<usize>>,
+    /// Index of the previous region that covers the same voxels, for each region.
+    unmoved: Vec<Option<usize>>,
 }
 
 impl Edit {
-    /// Regions after others of the same run: of those that have not moved the sums are known.
+    /// Returns the edit that follows another of the same run; sums of unmoved regions are reused.
     fn after(before: Option<Edit>, rois: RoiSet) -> Self {
-        let place = |roi: &Roi| before.as_ref()?.rois.rois.iter().position(|other| other.covers_same(roi));
-        let stayed = rois.rois.iter().map(place).collect();
-        Self { rois, sums: HashMap::new(), stayed, before: before.map(|before| before.sums).unwrap_or_default() }
+        let index = |roi: &Roi| before.as_ref()?.rois.rois.iter().position(|other| other.covers_same(roi));
+        let unmoved = rois.rois.iter().map(index).collect();
+        Self { rois, sums: HashMap::new(), unmoved, before: before.map(|before| before.sums).unwrap_or_default() }
     }
 
-    /// (iteration, subiteration, sums of each region) of those of the images that were not measured yet, in their order.
+    /// Returns (iteration, subiteration, sums of each region) of the images that were not measured yet, in their order.
     fn measure(&mut self, images: Vec<StoredIterate>) -> Vec<(usize, usize, Vec<RoiSums>)> {
-        let Self { rois, sums, before, stayed } = self;
-        let new = images.into_iter().filter(|kept| !sums.contains_key(&kept.id.subiteration)).map(|kept| {
-            let masks = rois.rois.masks(&kept.volume.grid);
-            let known = before.get(&kept.id.subiteration);
-            let of = |(mask, place): (&RoiMask, &Option<usize>)| {
-                let known = place.and_then(|place| known?.get(place).copied());
-                known.unwrap_or_else(|| mask.sums(kept.volume.as_slice()))
+        let Self { rois, sums, before, unmoved } = self;
+        let new = images.into_iter().filter(|image| !sums.contains_key(&image.id.subiteration)).map(|image| {
+            let masks = rois.rois.masks(&image.volume.grid);
+            let known = before.get(&image.id.subiteration);
+            let of = |(mask, index): (&RoiMask, &Option<usize>)| {
+                let known = index.and_then(|index| known?.get(index).copied());
+                known.unwrap_or_else(|| mask.sums(image.volume.as_slice()))
             };
-            (kept.id.iteration, kept.id.subiteration, masks.iter().zip(&*stayed).map(of).collect())
+            (image.id.iteration, image.id.subiteration, masks.iter().zip(&*unmoved).map(of).collect())
         });
         let new: Vec<(usize, usize, Vec<RoiSums>)> = new.collect();
         sums.extend(new.iter().map(|(_, subiteration, sums)| (*subiteration, sums.clone())));
@@ -219,18 +208,18 @@ impl Edit {
     }
 }
 
-/// A line, and the images of a run that were measured along it.
+/// Line, and the iterates of a run that were measured along it.
 struct Along {
     line: PeakLine,
-    /// By the steps done.
+    /// Steps done of the measured iterates.
     measured: HashSet<usize>,
 }
 
 impl Along {
-    /// The peaks of those of the images that were not measured yet, in their order, while there is time.
-    fn measure(&mut self, images: Vec<StoredIterate>, is_time: impl Fn() -> bool) -> Vec<PeaksPoint> {
+    /// Returns the peaks of the images that were not measured yet, in their order, while `is_idle`.
+    fn measure(&mut self, images: Vec<StoredIterate>, is_idle: impl Fn() -> bool) -> Vec<PeaksPoint> {
         let Self { line, measured } = self;
-        let points = in_time(images, measured, is_time).map(|StoredIterate { id, volume, .. }| PeaksPoint {
+        let points = pending(images, measured, is_idle).map(|StoredIterate { id, volume, .. }| PeaksPoint {
             iteration: id.iteration,
             subiteration: id.subiteration,
             widths: widths_along(&volume, line.ends_mm, line.width_mm),
@@ -247,7 +236,7 @@ mod tests {
     use crate::data::{IterateId, RoiPlane, RoiShape, Volume};
     use crate::geometry::Grid;
 
-    /// An image of these values after so many iterations of two steps.
+    /// Returns an image of these values after this number of iterations of two steps.
     fn image(iteration: usize, values: [f32; 3], voxel_mm: f64) -> StoredIterate {
         let mut volume = Volume::filled(Grid::centred([3, 1, 1], [voxel_mm; 3]).unwrap(), 0.0);
         volume.as_mut_slice().copy_from_slice(&values);
@@ -265,7 +254,7 @@ mod tests {
         };
         let mut edit = Edit::after(None, set(1, &[-1.0, 0.0]));
         assert_eq!(sums(&mut edit, &images[..1]), [[1.0, 2.0]]);
-        // Other images under the same numbers show which sums were known: of the one that stayed, on the image that was measured.
+        // Other images under the same numbers show which sums were reused: those of the unmoved region on the measured image.
         let others = [image(1, [10.0, 20.0, 30.0], 1.0), image(2, [40.0, 50.0, 60.0], 1.0)];
         let mut moved = Edit::after(Some(edit), set(2, &[1.0, 0.0]));
         assert_eq!(sums(&mut moved, &others), [[30.0, 2.0], [60.0, 50.0]]);
@@ -285,7 +274,7 @@ mod tests {
         let images = vec![blob(1, 4.0), blob(2, 3.0)];
         let line = PeakLine { ends_mm: [[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]], width_mm: 0.0 };
         let mut along = Along { line, measured: HashSet::new() };
-        // However much else is asked for, one is measured at a time.
+        // At least one is measured each time.
         let mut found = along.measure(images.clone(), || false);
         assert_eq!(found.len(), 1);
         found.extend(along.measure(images.clone(), || true));
@@ -298,27 +287,28 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_compared_with_the_one_of_the_same_number_or_past_all_with_the_last() {
+    fn an_image_is_compared_with_the_one_of_the_same_number_or_beyond_all_with_the_last() {
         let reference = [image(2, [1.0, 2.0, 3.0], 1.0), image(4, [1.0, 3.0, 2.0], 1.0)];
-        let beside = |kept: &StoredIterate, reference: &[StoredIterate]| compared(kept, partner(kept, reference)?, false);
-        let with = |kept: &StoredIterate| beside(kept, &reference).map(|found| (found.reference.unwrap()[0], found.correlation));
+        let against = |image: &StoredIterate, reference: &[StoredIterate]| compared(image, partner(image, reference)?, false);
+        let with =
+            |image: &StoredIterate| against(image, &reference).map(|found| (found.reference.unwrap()[0], found.correlation));
         assert_eq!(with(&image(2, [2.0, 4.0, 6.0], 1.0)), Some((2, 1.0)));
-        assert_eq!(beside(&image(2, [2.0, 4.0, 6.0], 1.0), &reference).unwrap().relative_difference, 1.0);
+        assert_eq!(against(&image(2, [2.0, 4.0, 6.0], 1.0), &reference).unwrap().relative_difference, 1.0);
         let (iteration, correlation) = with(&image(5, [1.0, 2.0, 3.0], 1.0)).unwrap();
         assert!(iteration == 4 && (correlation - 0.5).abs() < 1e-12, "{correlation}");
-        // Thinned out; another grid; nothing to correlate; nothing to compare with.
+        // Thinned; another grid; a constant image; no reference.
         assert_eq!(with(&image(3, [1.0, 2.0, 3.0], 1.0)), None);
         assert_eq!(with(&image(2, [1.0, 2.0, 3.0], 2.0)), None);
         assert_eq!(with(&image(2, [1.0; 3], 1.0)), None);
-        assert_eq!(beside(&image(2, [1.0, 2.0, 3.0], 1.0), &[]), None);
-        // The subsets of both may be others; of a sweep the steps are the number.
-        let numbered = |iteration, subiteration| {
+        assert_eq!(against(&image(2, [1.0, 2.0, 3.0], 1.0), &[]), None);
+        // The numbers of subsets may differ; for a sweep the number counts steps.
+        let other = |iteration, subiteration| {
             let id = IterateId { run: 1, iteration, subiteration };
             StoredIterate { id, ..image(2, [1.0, 2.0, 3.0], 1.0) }
         };
-        assert!(with(&numbered(2, 7)).is_some());
-        let projections = |subiteration| numbered(0, subiteration);
-        let found = |steps| beside(&projections(steps), &[projections(16), projections(32)]).map(|found| found.reference);
+        assert!(with(&other(2, 7)).is_some());
+        let projections = |subiteration| other(0, subiteration);
+        let found = |steps| against(&projections(steps), &[projections(16), projections(32)]).map(|found| found.reference);
         assert_eq!([16, 24, 40].map(found), [Some(Some([0, 16])), None, Some(Some([0, 32]))]);
     }
 
@@ -329,7 +319,7 @@ mod tests {
         let images = [[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [3.0, 2.0, 1.0]];
         let images: Vec<StoredIterate> = (1..).zip(images).map(|(iteration, values)| image(iteration, values, 1.0)).collect();
         images.iter().for_each(|image| _ = history.push(image.clone()));
-        let compared = |with| Similarity { with, run: 0, compared: HashSet::new() }.compare(&history, || true);
+        let compared = |with| Similarity { reference: with, run: 0, compared: HashSet::new() }.compare(&history, || true);
         assert_eq!(compared(CompareWith::Run(1)), [], "a run is not compared with itself");
         let found = compared(CompareWith::Image(images[1].clone()));
         assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([2, 4])), "{found:?}");

@@ -1,15 +1,17 @@
-//! The live session: a solver thread, and the protocol between it and whoever watches.
+//! Live session: a solver thread, and the messages between it and the watcher.
 //!
-//! The solver never waits for the screen and no measured point is lost: commands and events travel on unbounded
-//! channels of small messages, volumes on a channel of capacity one where the newest wins. What goes out is handed over
-//! by a thread of its own, so that the solver steps on while a device copies a volume.
+//! The solver never waits for the screen, and no measurement is lost: commands and events travel through unbounded channels of
+//! small messages, images through a channel of capacity one, in which the newest wins. A separate thread publishes them, so that
+//! the solver continues while a device copies an image. The solver may run on a server: see [`Transport`].
 
 mod feed;
 mod frames;
 mod handle;
 mod history;
+mod local;
 mod measurements;
 mod measurer;
+mod outgoing;
 mod producer;
 mod protocol;
 mod publisher;
@@ -19,10 +21,13 @@ mod solver;
 mod stop_rule;
 mod threads;
 pub mod trace;
-pub mod wire;
+mod transport;
 
+pub use crate::data::{IterateId, RunId};
 pub use feed::Feed;
+pub use frames::{FrameReceiver, FrameSender, frame_channel};
 pub use handle::{Session, SessionOptions, Setup};
+pub use history::{History, HistoryChange};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
 pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
 pub use protocol::{
@@ -31,6 +36,6 @@ pub use protocol::{
 };
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;
-pub use crate::data::{IterateId, RunId};
 pub use threads::{num_cores, start_workers, thread_pool};
 pub use trace::Trace;
+pub use transport::{Message, Query, SolverChannels, Transport, report_refused};

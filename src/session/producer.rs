@@ -1,5 +1,5 @@
-//! What takes a while to come, beside whatever a session reconstructs: tubes of response that are simulated, found in a cache or read
-//! from a file, and stored matrices out of files; on threads that let those of the solver and of the window go first.
+//! Data that are made or read in parallel with a session, on threads of low priority: tubes of response from a simulation, a cache
+//! or a file, and system matrices from files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,25 +13,25 @@ use crate::plan::{Cache, DeviceChoice};
 use crate::scanner::Scanner;
 use crate::task::{BackgroundTask, Task};
 
-/// Where something comes from.
+/// Source of a product.
 pub trait Source: Clone + Send + 'static {
-    /// What comes.
+    /// Product.
     type Product: Send + 'static;
 
-    /// That there is none, as the beginning of a sentence.
+    /// Text for a missing product, as the beginning of a sentence.
     const NONE: &'static str;
 
-    /// Makes or reads it.
+    /// Makes or reads the product.
     ///
     /// # Errors
-    /// Why there is none, as a sentence.
-    fn bring(&self, task: &Task) -> Outcome<Self::Product>;
+    /// Reason of the failure, as a sentence.
+    fn produce(&self, task: &Task) -> Outcome<Self::Product>;
 }
 
-/// What has come, and what the user should know; or why there is none.
+/// Product with notices to the user, or the reason of the failure.
 pub type Outcome<T> = Result<(T, Vec<Notice>), String>;
 
-/// Work in the background that makes or reads something. Dropping this ends it.
+/// Background work that makes or reads a product. Dropping it ends the work.
 #[derive(Debug)]
 pub struct Producer<S: Source> {
     source: S,
@@ -39,48 +39,48 @@ pub struct Producer<S: Source> {
 }
 
 impl<S: Source> Producer<S> {
-    /// Starts; `wake` is called when it is over.
+    /// Starts the work; `wake` is called at its end.
     pub fn start(source: S, wake: impl FnOnce() + Send + 'static) -> Self {
         let of = source.clone();
-        Self { source, work: BackgroundTask::start("maker", wake, move |task| of.bring(task)) }
+        Self { source, work: BackgroundTask::start("maker", wake, move |task| of.produce(task)) }
     }
 
-    /// Returns what has come, or why there is none; `None` while it is under way.
+    /// Returns the outcome; `None` during the work.
     pub fn poll(&self) -> Option<Outcome<S::Product>> {
         Some(self.work.poll()?.unwrap_or_else(|failure| Err(format!("{}: {failure}", S::NONE))))
     }
 
-    /// Where it comes from.
+    /// Returns the source.
     pub fn source(&self) -> &S {
         &self.source
     }
 
-    /// The part that is done, where it is known.
+    /// Returns the completed fraction, if known.
     pub fn fraction(&self) -> Option<f32> {
         self.work.fraction()
     }
 
-    /// How long it will take still, where that can be told.
+    /// Returns the remaining time, if known.
     pub fn remaining(&self) -> Option<Duration> {
         self.work.remaining()
     }
 }
 
-/// Where tubes of response come from.
+/// Source of tubes of response.
 #[derive(Clone, Debug)]
 pub enum TubeSource {
-    /// A simulation, unless the cache has its outcome already.
+    /// Simulation, unless the cache has its result.
     Simulation {
-        /// The scanner.
+        /// Scanner.
         scanner: &'static Scanner,
-        /// What is simulated.
+        /// Parameters.
         recipe: TubeRecipe,
-        /// Where.
+        /// Device.
         device: DeviceChoice,
-        /// Where its outcome is kept.
+        /// Cache of the result.
         cache: Cache,
     },
-    /// A file.
+    /// File.
     File(PathBuf),
 }
 
@@ -89,7 +89,7 @@ impl Source for TubeSource {
 
     const NONE: &'static str = "there are no tubes of response";
 
-    fn bring(&self, task: &Task) -> Outcome<TubeSet> {
+    fn produce(&self, task: &Task) -> Outcome<TubeSet> {
         match self {
             TubeSource::Simulation { scanner, recipe, device, cache } => {
                 let pool = Threads::new(true).pool(None).map_err(|problem| problem.text)?;
@@ -103,7 +103,7 @@ impl Source for TubeSource {
     }
 }
 
-/// A stored matrix in a file.
+/// File of a system matrix.
 #[derive(Clone, Debug)]
 pub struct MatrixFile(pub PathBuf);
 
@@ -112,7 +112,7 @@ impl Source for MatrixFile {
 
     const NONE: &'static str = "there is no matrix";
 
-    fn bring(&self, _: &Task) -> Outcome<ResponseMatrix> {
+    fn produce(&self, _: &Task) -> Outcome<ResponseMatrix> {
         let matrix = read_matrix(&self.0).map_err(|error| error.to_string())?;
         Ok((matrix, vec![from_file("the matrix", &self.0)]))
     }

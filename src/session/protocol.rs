@@ -1,4 +1,4 @@
-//! The messages between a session's solver thread and whoever watches it.
+//! Messages between a session's solver and the watcher.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,77 +12,77 @@ use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{Explained, RaceReport, StageTimes};
 
-/// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows where its ROI changed.
+/// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows the changes of its ROI.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoiSet {
     /// Number of the edit.
     pub branch: u64,
-    /// The regions. Watcher, solver and measurer share their masks.
+    /// Regions. Watcher, solver and measurer share their masks.
     pub rois: MaskedRois,
 }
 
-/// A line through images whose peaks are measured.
+/// Line through images along which peaks are measured.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PeakLine {
-    /// Where it begins and ends, mm.
+    /// Start and end, mm.
     pub ends_mm: [Point; 2],
-    /// Side of the square about the line over which is averaged, mm; 0 = the line alone.
+    /// Side of the averaging square around the line, mm; 0 = the line alone.
     pub width_mm: f64,
 }
 
-/// The peaks of an image along a line.
+/// Peaks of an image along a line.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PeaksPoint {
-    /// Full iterations complete.
+    /// Number of completed full iterations.
     pub iteration: usize,
-    /// Steps done in all; of a sweep projections in the image.
+    /// Total number of steps; for a sweep number of projections in the image.
     pub subiteration: usize,
-    /// Width of each, the highest first, or why it has none ([`crate::measure::widths_along`]).
+    /// Width of each peak, the highest first, or the reason why it has none ([`crate::measure::widths_along`]).
     pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
 }
 
-/// What the watcher asks of the solver.
+/// Command of the watcher to the solver.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Ends any run and starts another; runs count up from 1 in the order of these commands.
+    /// Ends any run and starts another; runs are numbered from 1 in the order of these commands.
     Start {
-        /// What to do.
+        /// Study and settings.
         job: Job,
-        /// Measure these from the first iterate on.
+        /// Regions to measure from the first iterate on.
         rois: RoiSet,
-        /// Start paused (for a single step at a time).
+        /// True to start paused (for single steps).
         paused: bool,
     },
     /// Controls the run.
     Control(Control),
-    /// Measures these from now on; what is kept is measured again at once, beside the solver, and so is the current iterate.
+    /// Measures these regions from now on. The measurer measures the stored iterates again, the solver the current one.
     SetRois(RoiSet),
-    /// Takes other names, roles and true ratios for ROIs that have not moved.
+    /// Replaces names, roles and true ratios of ROIs that have not moved.
     RenameRois(MaskedRois),
-    /// The acquisition has grown, or is over.
+    /// Reports that the acquisition has grown or is complete.
     DataArrived,
     /// Ends the thread.
     Quit,
 }
 
-/// Controls of a run, the same for a solver on another machine.
+/// Control of a run, which is also sent to a server.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Control {
-    /// Holds after the current step.
+    /// Pauses after the current step.
     Pause,
-    /// Goes on.
+    /// Resumes.
     Resume,
-    /// Does one step, then holds (also after the run had finished: with a further iteration where it needs one).
+    /// Does one step, then pauses. A completed run begins a further iteration if necessary.
     StepOnce,
-    /// Ends the run after the current step and keeps its image ("Done"). Of a run in one step it is [`Control::Cancel`].
+    /// Ends the run after the current step with its image ("Done"). For a run in one step it is [`Control::Cancel`].
     Stop,
-    /// Ends the run at once; the image before the interrupted step stays.
+    /// Ends the run at once; the image before the interrupted step remains.
     Cancel,
-    /// Sets how backprojections add, from the next step on.
+    /// Sets the accumulation of backprojections, from the next step on.
     SetAccumulation(Accumulation),
-    /// Goes by these rules from now on, in this run and those after it.
+    /// Sets the stopping rules of this run and later ones.
     SetStopRules(Vec<StopRule>),
-    /// Goes on to this number of full iterations (also after the run had finished).
+    /// Sets the number of full iterations; a completed run continues.
     SetIterations(usize),
 }
 
@@ -92,124 +92,124 @@ impl From<Control> for Command {
     }
 }
 
-/// What the solver says, in order; nothing of it is ever dropped.
+/// Event of the solver. Events arrive in order, and none is lost.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Event {
     /// Run of the event, by which late events of an earlier run are recognised.
     pub run: RunId,
-    /// What happened.
+    /// Kind of the event.
     pub kind: EventKind,
 }
 
-/// What happened in a run.
+/// Kind of an event.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum EventKind {
-    /// A step is done and measured.
+    /// Measured step.
     Iterate(Box<IterateReport>),
-    /// Iterates of the past measured again after an edit of the ROIs, also in several parts: at once those that are kept, as
-    /// soon as the solver knows of the edit the current one and what was kept meanwhile.
+    /// Iterates measured again after an edit of the ROIs, in one or more parts: first the stored ones, then the current one and
+    /// those stored meanwhile.
     Remeasured {
-        /// The edit.
+        /// Number of the edit.
         branch: u64,
         /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
         points: Vec<(usize, usize, Vec<RoiSums>)>,
     },
-    /// Images of the run, compared with the reference as they are kept.
+    /// Stored iterates of the run, compared with the reference.
     Compared {
-        /// What they were compared with.
+        /// Reference.
         reference: ReferenceId,
-        /// In the order of the images; one that was compared before takes the place of what was said then.
+        /// Comparisons in the order of the images; one of the same image replaces the one before.
         points: Vec<Comparison>,
     },
-    /// Widths of the peaks along a line through images of the run, as they are kept.
+    /// Widths of the peaks along a line through stored iterates of the run.
     Profiled {
-        /// The line.
+        /// Line.
         line: PeakLine,
-        /// Those of the images that were not measured along this line before, in their order.
+        /// Points of images that were not measured along this line before, in their order.
         points: Vec<PeaksPoint>,
     },
-    /// The run holds.
+    /// The run pauses.
     Paused,
-    /// The run goes on.
+    /// The run resumes.
     Resumed,
-    /// How much of the data the image of a run explains that ends inside an iteration.
+    /// Part of the data that the last image of a run explains, if the run ends inside an iteration.
     Explained {
-        /// Steps done in all.
+        /// Total number of steps.
         subiteration: usize,
-        /// What it explains.
+        /// Explained part.
         explained: Explained,
     },
-    /// A stop rule is met: what it says, as a sentence; the run ends.
+    /// A stopping rule is met, as a sentence; the run ends.
     RuleMet(String),
-    /// Something to know.
+    /// Notice to the user.
     Notice(Notice),
-    /// The run is over; its last volume was published before this.
+    /// The run has ended; its last image was published before.
     Ended(EndReason),
-    /// The run cannot go on; the text says why and what to do. The last good volume stays.
+    /// The run has failed; the text has the reason and the remedy. The last good image remains.
     Failed(Problem),
-    /// The run was set up. (It stands last: what does not travel must not change the numbers of what does.)
+    /// The run was set up. (This variant is last: it is not serialised, and must not change the numbers of the others.)
     #[serde(skip)]
     Started(Box<StartInfo>),
 }
 
-/// Why a run is over.
+/// Reason of the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum EndReason {
-    /// All iterations are done.
+    /// All iterations are complete.
     Completed,
-    /// Stopped and kept.
+    /// Stopped with its image.
     Stopped,
     /// Cancelled, or replaced by another run.
     Cancelled,
 }
 
-/// One step, measured.
+/// Measured step.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct IterateReport {
-    /// Full iterations complete.
+    /// Number of completed full iterations.
     pub iteration: usize,
-    /// Steps done in all; of a sweep projections in the image.
+    /// Total number of steps; for a sweep number of projections in the image.
     pub subiteration: usize,
     /// Subset of the step.
     pub subset: usize,
-    /// Whether the step completed an iteration.
+    /// True if the step completed an iteration.
     pub completes_iteration: bool,
     /// Log-likelihood of the subset's data at the image before the step.
     pub log_likelihood_of_subset: Option<f64>,
-    /// Of a step that completes an iteration: the sum of the terms of all its steps, at the images before the steps.
+    /// Sum of the terms of all steps of a completed iteration, at the images before the steps.
     pub log_likelihood: Option<f64>,
-    /// Of a step that completes an iteration: how far the data are from what the images before its steps make expect,
-    /// Σ (y − ȳ)² / Σ ȳ ([`crate::recon::DataResidual::ratio`]).
+    /// Residual of the data of a completed iteration, at the images before its steps: Σ (y − ȳ)² / Σ ȳ
+    /// ([`crate::recon::DataResidual::ratio`]).
     pub residual: Option<f64>,
-    /// Of a step that completes an iteration: how much of the data the image explains.
+    /// Part of the data that the image of a completed iteration explains.
     pub explained: Option<Explained>,
-    /// Events that the image is of, where further ones arrive.
+    /// Number of events of the image, for a growing list.
     pub num_events: Option<usize>,
     /// Accumulation of the step.
     pub accumulation: Accumulation,
-    /// What the race lost, where the step had one.
+    /// Losses of the race condition, if the step had one.
     pub race: Option<RaceReport>,
-    /// Where the time went.
+    /// Times of the stages.
     pub stages: StageTimes,
-    /// Since the run's start, pauses left out.
+    /// Time since the run's start, without pauses.
     pub elapsed: Duration,
-    /// The ROI edit that the sums belong to.
+    /// Number of the edit of the ROIs.
     pub branch: u64,
     /// Sums of each ROI on this iterate.
     pub roi_sums: Vec<RoiSums>,
 }
 
-/// What images of a run are compared with.
+/// Reference of a comparison.
 #[derive(Clone, Debug)]
 pub enum CompareWith {
-    /// Each with the image of the same number of this run, past its last one with that.
+    /// Image of the same number of this run; beyond its last image that one.
     Run(RunId),
-    /// All with this one.
+    /// One image for all.
     Image(StoredIterate),
 }
 
 impl CompareWith {
-    /// By its numbers.
+    /// Returns the numbers of the reference.
     pub fn id(&self) -> ReferenceId {
         match self {
             CompareWith::Run(run) => ReferenceId { run: *run, subiteration: None },
@@ -218,25 +218,25 @@ impl CompareWith {
     }
 }
 
-/// Which images others are compared with.
+/// Numbers of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ReferenceId {
-    /// Whose they are.
+    /// Run of the reference.
     pub run: RunId,
-    /// Steps done of the one image that all others are compared with.
+    /// Number of steps of the image, if it is one image.
     pub subiteration: Option<usize>,
 }
 
-/// How much an image is like another of the same grid.
+/// Similarity of two images on the same grid.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Comparison {
-    /// Full iterations complete.
+    /// Number of completed full iterations.
     pub iteration: usize,
-    /// Steps done in all; of a sweep projections in the image.
+    /// Total number of steps; for a sweep number of projections in the image.
     pub subiteration: usize,
-    /// Full iterations and steps of the reference run's image; `None` where it is compared with an image of a file.
+    /// Full iterations and steps of the reference image; `None` for an image of a file.
     pub reference: Option<[usize; 2]>,
-    /// Whether all images of the run are compared with that one.
+    /// True if all images of the run are compared with that image.
     pub is_fixed: bool,
     /// Correlation coefficient ([`crate::measure::correlation`]).
     pub correlation: f64,
@@ -245,38 +245,38 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether both images have the same number of iterations, of a sweep of projections.
+    /// Returns true if both images have the same number of iterations, for a sweep of projections.
     pub fn is_of_same_number(&self) -> bool {
         self.reference.is_none_or(|reference| number(reference) == number([self.iteration, self.subiteration]))
     }
 }
 
-/// What images are counted by: iterations, before the first is complete (as in a sweep before its end) steps.
+/// Returns the number of an image: iterations, and before the first complete one (as in an incomplete sweep) steps.
 pub(super) fn number([iteration, subiteration]: [usize; 2]) -> [usize; 2] {
     [iteration, if iteration == 0 { subiteration } else { 0 }]
 }
 
-/// A volume on its way to the screen.
+/// Image on its way to the screen.
 #[derive(Clone, Debug)]
 pub struct IterateUpdate {
     /// Numbers of the iterate.
     pub id: IterateId,
-    /// The image; the history may hold it too.
+    /// Image, which the history may share.
     pub volume: Arc<Volume>,
-    /// Its smallest and largest value.
+    /// Smallest and largest value.
     pub extremes: Extremes,
-    /// Where only three slices have come of it as yet, from a solver elsewhere: their voxels along x, y and z. All others are of an
-    /// earlier iterate, or 0. `None` = it is whole.
+    /// Voxel (x, y, z) whose slices have arrived from a server; the other values are of an earlier iterate, or 0. `None` = whole
+    /// image.
     pub slices: Option<[usize; 3]>,
 }
 
-/// An image of the past: after a full iteration, or after each block of projections.
+/// Stored iterate: after a full iteration, or after a block of projections.
 #[derive(Clone, Debug)]
 pub struct StoredIterate {
     /// Numbers of the iterate.
     pub id: IterateId,
-    /// The image.
+    /// Image.
     pub volume: Arc<Volume>,
-    /// Its smallest and largest value.
+    /// Smallest and largest value.
     pub extremes: Extremes,
 }

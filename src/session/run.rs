@@ -1,4 +1,4 @@
-//! One run on the solver thread: an algorithm with the threads that it works in, and how far it is.
+//! Run on the solver thread: an algorithm with its thread pool and progress.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,13 +18,13 @@ use crate::plan::{Acquisition, IterationScheme, Job, ListAcquisition, Prepared, 
 use crate::recon::{Algorithm, DataResidual, Explained, ReconError, StepReport};
 use crate::task::Task;
 
-/// Why work on a run was not completed.
+/// Reason of incomplete work on a run.
 pub(super) enum Failure {
-    /// It was stopped.
+    /// Stop by the user.
     Stopped,
-    /// A problem for the user.
+    /// Problem to report.
     Problem(Problem),
-    /// The same about a panic, which leaves the algorithm in any state.
+    /// Panic, which leaves the algorithm in an undefined state.
     Panic(Problem),
 }
 
@@ -46,60 +46,64 @@ impl From<SetupError> for Failure {
     }
 }
 
-/// What a run is doing.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Running,
     Paused,
-    /// Over, but still there to be measured or continued.
+    /// Ended, but it can still be measured or continued.
     Ended(EndReason),
 }
 
-/// An algorithm on its way.
+/// Algorithm with its state.
 pub(super) struct Run {
     pub id: RunId,
     pub state: State,
     pub grid: Grid,
     pub course: IterationScheme,
-    /// Full iterations to reach.
+    /// Number of full iterations to reach.
     pub target: usize,
-    /// Full iterations complete.
+    /// Number of completed full iterations.
     pub iteration: usize,
-    /// Steps done in all.
+    /// Total number of steps.
     pub subiteration: usize,
-    /// Step whose image was published last.
+    /// Step of the image published last.
     pub published: Option<usize>,
-    /// Step whose image the history was given last.
-    pub kept: usize,
-    /// Whether the image is that of a full iteration.
+    /// Step of the image stored last.
+    pub stored: usize,
+    /// True if the last step completed an iteration.
     pub completes_iteration: bool,
-    /// Log-likelihood of the subsets done of the iteration that is under way, and how far their data are from it.
+    /// Log-likelihood of the completed subsets of the current iteration.
     log_likelihood: f64,
+    /// Residual of the same subsets.
     residual: DataResidual,
-    /// Time spent on steps and what follows them.
+    /// Time of the steps with their measurements.
     pub elapsed: Duration,
-    /// Whether the user knows of bins that the model cannot explain, of limited ratios, of an image that lacks data.
-    pub impossible_told: bool,
-    pub limited_told: bool,
-    pub explained_told: bool,
-    /// How much of the data the image explains, once that is known of it.
+    /// True after a warning about bins that the model cannot explain.
+    pub has_reported_impossible: bool,
+    /// True after a warning about limited ratios.
+    pub has_reported_limited: bool,
+    /// True after a warning about the explained part of the data.
+    pub has_reported_explained: bool,
+    /// Part of the data that the image explains, if known.
     pub explained: Option<Explained>,
-    /// Whether the last step had a race.
+    /// True if the last step had a race.
     pub has_race: bool,
     pub rois: RoiSet,
     pub stop_watch: StopWatch,
     algorithm: Box<dyn Algorithm>,
     pool: Arc<ThreadPool>,
     task: Task,
-    /// Where further projections come from, and how many of them the algorithm has taken.
+    /// Source of further projections.
     acquisition: Option<Acquisition>,
-    num_taken: usize,
-    /// What further events are added to.
-    arriving: Option<ListAcquisition>,
+    /// Number of projections that the algorithm has received.
+    num_received: usize,
+    /// Source of further events.
+    growing_list: Option<ListAcquisition>,
 }
 
 impl Run {
-    /// Makes the algorithm that the settings ask for.
+    /// Makes the algorithm of a job.
     pub fn set_up(
         id: RunId,
         task: Task,
@@ -108,24 +112,24 @@ impl Run {
         job: &Job,
         rois: RoiSet,
     ) -> Result<(Self, StartInfo, Vec<Notice>), Failure> {
-        let Prepared { algorithm, info, notices, num_taken } = guarded(&pool, || setup(job, &task))?;
+        let Prepared { algorithm, info, notices, num_taken: num_received } = guarded(&pool, || setup(job, &task))?;
         let mut run = Self {
             id,
             state: State::Paused,
             grid: info.job.grid().clone(),
-            course: info.job.course(),
+            course: info.job.iteration_scheme(),
             target: info.job.num_iterations(),
             iteration: 0,
             subiteration: 0,
             published: None,
-            kept: 0,
+            stored: 0,
             completes_iteration: false,
             log_likelihood: 0.0,
             residual: DataResidual::default(),
             elapsed: Duration::ZERO,
-            impossible_told: false,
-            limited_told: false,
-            explained_told: false,
+            has_reported_impossible: false,
+            has_reported_limited: false,
+            has_reported_explained: false,
             explained: None,
             has_race: false,
             rois: RoiSet::default(),
@@ -134,11 +138,11 @@ impl Run {
             pool,
             task,
             acquisition: info.job.data().sweep().cloned(),
-            num_taken,
-            arriving: info.job.data().growing_list().cloned(),
+            num_received,
+            growing_list: info.job.data().growing_list().cloned(),
         };
         run.set_rois(rois)?;
-        // Events that have all arrived by now are told of no more.
+        // A list that is complete by now reports no further events.
         run.end_with_list();
         Ok((run, info, notices))
     }
@@ -147,121 +151,113 @@ impl Run {
         self.state == State::Running
     }
 
-    /// Whether nothing can be done before more data come.
+    /// Returns true if the run waits for data.
     pub fn is_waiting(&self) -> bool {
         self.iteration < self.target && self.algorithm.is_waiting()
     }
 
-    /// Whether the algorithm has nothing left to do, whatever it is asked for.
+    /// Returns true if the algorithm can do no further step.
     pub fn is_exhausted(&self) -> bool {
         self.algorithm.is_waiting()
     }
 
-    /// Hands the algorithm what has arrived meanwhile.
-    pub fn take_in(&mut self) -> Result<(), Failure> {
+    /// Passes new data to the algorithm.
+    pub fn receive_data(&mut self) -> Result<(), Failure> {
         self.end_with_list();
         let Some(acquisition) = &self.acquisition else { return Ok(()) };
-        let (projections, is_over) = acquisition.since(self.num_taken);
-        self.num_taken += projections.len();
-        let algorithm = &mut self.algorithm;
-        guarded(&self.pool, || algorithm.append(projections, is_over))?;
+        let (projections, is_over) = acquisition.since(self.num_received);
+        self.num_received += projections.len();
+        self.guarded(|algorithm, _| algorithm.append(projections, is_over))?;
         if !is_over {
             return Ok(());
         }
         self.acquisition = None;
-        if self.num_taken == 0 {
+        if self.num_received == 0 {
             return Err(SetupError::from(SetupProblem::NoProjections).into());
         }
-        // Where everything is in the image already no step is left that could complete it.
+        // If the image has all projections, no step remains that could complete it.
         if self.algorithm.is_waiting() {
             self.iteration = self.target;
         }
         Ok(())
     }
 
-    /// Leaves nothing to do when no further events arrive: the whole list is then to be reconstructed. (The algorithm looks for
-    /// events itself.)
+    /// Ends the run of a growing list that is complete: the whole list is reconstructed then. (The algorithm fetches events.)
     fn end_with_list(&mut self) {
-        if self.arriving.as_ref().is_some_and(ListAcquisition::is_over) {
+        if self.growing_list.as_ref().is_some_and(ListAcquisition::is_over) {
             self.iteration = self.target;
         }
     }
 
-    /// One step of the algorithm in the run's threads.
+    /// Does one step of the algorithm in the run's threads.
     pub fn step(&mut self) -> Result<StepReport, Failure> {
         if self.task.is_stopped() {
             return Err(Failure::Stopped);
         }
-        let (algorithm, task) = (&mut self.algorithm, &self.task);
-        let report = guarded(&self.pool, || algorithm.step(task))?;
+        let report = self.guarded(|algorithm, task| algorithm.step(task))?;
         self.iteration = report.iteration;
         self.subiteration = report.subiteration;
         self.completes_iteration = report.completes_iteration;
-        self.explained = report.explained;
-        self.has_race = report.race.is_some();
+        self.explained = report.em.and_then(|em| em.explained);
+        self.has_race = report.em.is_some_and(|em| em.race.is_some());
         Ok(report)
     }
 
-    /// Finds how much of the data the current image explains, where the last step left that open.
+    /// Computes the part of the data that the current image explains, unless the last step did.
     pub fn explain(&mut self) -> Result<(), Failure> {
         if self.explained.is_none() && self.subiteration > 0 && !self.task.is_stopped() {
-            let (algorithm, task) = (&mut self.algorithm, &self.task);
-            self.explained = guarded(&self.pool, || algorithm.explained(task))?;
+            self.explained = self.guarded(|algorithm, task| algorithm.explained(task))?;
         }
         Ok(())
     }
 
-    /// Adds a step's term to the log-likelihood of its iteration; what that is, if the step completes it.
+    /// Adds a step's term to the log-likelihood of its iteration, and returns the sum after the last step.
     pub fn add_term(&mut self, report: &StepReport) -> Option<f64> {
-        self.log_likelihood += report.log_likelihood?;
+        self.log_likelihood += report.em?.log_likelihood?;
         report.completes_iteration.then(|| std::mem::take(&mut self.log_likelihood))
     }
 
-    /// The same for how far the data are from what is expected.
+    /// Adds a step's residual to that of its iteration, and returns the ratio after the last step.
     pub fn add_residual(&mut self, report: &StepReport) -> Option<f64> {
-        self.residual += report.residual?;
+        self.residual += report.em?.residual?;
         if report.completes_iteration { std::mem::take(&mut self.residual).ratio() } else { None }
     }
 
-    /// Sums of each ROI on the current image.
+    /// Returns the sums of each ROI on the current image.
     pub fn measure(&mut self) -> Result<Vec<RoiSums>, Failure> {
-        let algorithm = &mut self.algorithm;
-        guarded(&self.pool, || algorithm.roi_sums())
+        self.guarded(|algorithm, _| algorithm.roi_sums())
     }
 
-    /// Begins to copy the current image from the device, where that is better than [`Run::read_volume`].
+    /// Begins to copy the current image from the device, if that is better than [`Run::read_volume`].
     pub fn begin_volume(&mut self) -> Result<Option<PendingVolume>, Failure> {
-        let algorithm = &mut self.algorithm;
-        guarded(&self.pool, || algorithm.begin_volume())
+        self.guarded(|algorithm, _| algorithm.begin_volume())
     }
 
     /// Copies the current image.
     pub fn read_volume(&mut self, volume: &mut Volume) -> Result<(), Failure> {
-        let algorithm = &mut self.algorithm;
-        guarded(&self.pool, || algorithm.volume_into(volume))
+        self.guarded(|algorithm, _| algorithm.volume_into(volume))
     }
 
     /// Measures these ROIs from now on.
     pub fn set_rois(&mut self, rois: RoiSet) -> Result<(), Failure> {
         let masks = rois.rois.masks(&self.grid);
-        let algorithm = &mut self.algorithm;
-        guarded(&self.pool, || algorithm.set_rois(&masks))?;
+        self.guarded(|algorithm, _| algorithm.set_rois(&masks))?;
         self.rois = rois;
         Ok(())
     }
 
-    /// (iteration, subiteration, sums of each ROI) of the current image, unless the history was given it.
-    pub fn measure_unkept(&mut self) -> Result<Option<(usize, usize, Vec<RoiSums>)>, Failure> {
-        if self.subiteration == 0 || self.subiteration == self.kept {
+    /// Returns (iteration, subiteration, sums of each ROI) of the current image, unless the history stores it.
+    pub fn measure_unstored(&mut self) -> Result<Option<(usize, usize, Vec<RoiSums>)>, Failure> {
+        if self.subiteration == 0 || self.subiteration == self.stored {
             return Ok(None);
         }
         Ok(Some((self.iteration, self.subiteration, self.measure()?)))
     }
 
-    /// Sets how backprojections add, from the next step on.
+    /// Sets the accumulation of backprojections, from the next step on.
     ///
     /// # Errors
-    /// The operator cannot add in this way; the error is a sentence.
+    /// The operator does not support it; the error is a sentence.
     pub fn set_accumulation(&mut self, accumulation: Accumulation) -> Result<(), String> {
         let known = self.algorithm.accumulations();
         if !known.contains(&accumulation) {
@@ -271,9 +267,18 @@ impl Run {
         self.algorithm.set_accumulation(accumulation);
         Ok(())
     }
+
+    /// Calls the algorithm in the run's threads.
+    fn guarded<T: Send, E: Into<Failure> + Send>(
+        &mut self,
+        work: impl FnOnce(&mut dyn Algorithm, &Task) -> Result<T, E> + Send,
+    ) -> Result<T, Failure> {
+        let (algorithm, task) = (&mut *self.algorithm, &self.task);
+        guarded(&self.pool, || work(algorithm, task))
+    }
 }
 
-/// Does work in the run's threads; a panic in it becomes a sentence.
+/// Does work in a pool's threads; a panic becomes a sentence.
 fn guarded<T: Send, E: Into<Failure> + Send>(
     pool: &ThreadPool,
     work: impl FnOnce() -> Result<T, E> + Send,
@@ -284,7 +289,7 @@ fn guarded<T: Send, E: Into<Failure> + Send>(
     }
 }
 
-/// What to tell about a panic.
+/// Returns the text of a panic.
 pub(super) fn panic_sentence(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());

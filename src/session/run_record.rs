@@ -1,5 +1,5 @@
-//! What is remembered of a run, so that each of its images can be told what made it: an iterate of the past as well as the
-//! newest, and the one that stays on the screen while the next run is set up.
+//! Record of a run, from which the provenance of each of its images is made: of stored iterates, of the newest image, and of the
+//! image that is displayed during the set-up of the next run.
 
 use std::time::Duration;
 
@@ -14,33 +14,33 @@ use crate::plan::{
 };
 use crate::recon::{Explained, RaceReport};
 
-/// A run as it was set up, and what its steps did.
+/// Set-up of a run, and the results of its steps.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     info: StartInfo,
     start: Start,
-    /// Steps done and time since the start, after each step.
+    /// Number of steps and time since the start, after each step.
     times: Vec<(usize, Duration)>,
-    /// Steps done and events of the image, of those that arrive.
+    /// Number of steps and of events of the image, for a growing list.
     events: Vec<(usize, usize)>,
-    /// How steps added, from each step on at which it changed.
+    /// Accumulations, from each step at which they changed.
     accumulations: Vec<AccumulationSpan>,
-    /// What steps with a race lost.
+    /// Losses of steps with a race condition.
     races: Vec<(usize, RaceReport)>,
-    /// How much of the data images explain, where that is known.
+    /// Parts of the data that images explain, if known.
     explained: Vec<(usize, Explained)>,
-    /// Steps done when a stop rule was met, and what it said.
+    /// Number of steps and text of each stopping rule that was met.
     rules: Vec<(usize, String)>,
 }
 
 impl RunRecord {
-    /// Of a run that has just been set up.
+    /// Returns the record of a new run.
     pub fn new(info: StartInfo) -> Self {
         let (times, events, accumulations, races) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { info, start: Start::now(), times, events, accumulations, races, explained: Vec::new(), rules: Vec::new() }
     }
 
-    /// Remembers a step.
+    /// Adds a step.
     pub fn add(&mut self, report: &IterateReport) {
         let IterateReport { subiteration, accumulation, .. } = *report;
         self.times.push((subiteration, report.elapsed));
@@ -52,35 +52,35 @@ impl RunRecord {
         self.explained.extend(report.explained.map(|explained| (subiteration, explained)));
     }
 
-    /// Remembers how much of the data the image after the last step explains.
+    /// Adds the part of the data that the image after the last step explains.
     pub fn explained(&mut self, subiteration: usize, explained: Explained) {
         self.explained.push((subiteration, explained));
     }
 
-    /// How much of the data the image after so many steps explains, where that is known.
+    /// Returns the part of the data that the image after this number of steps explains, if known.
     pub fn explained_by(&self, subiteration: usize) -> Option<Explained> {
         self.explained.iter().rev().find(|(step, _)| *step == subiteration).map(|(_, explained)| *explained)
     }
 
-    /// Remembers that a stop rule was met after the last step.
+    /// Adds a stopping rule that was met after the last step.
     pub fn stopped_by(&mut self, rule: &str) {
         let done = self.times.last().map_or(0, |(step, _)| *step);
         self.rules.push((done, rule.to_owned()));
     }
 
-    /// How the step added that made this image; that of the start image is how the first one does.
+    /// Returns the accumulation of the step of this image; for the start image that of the first step.
     pub fn accumulation_of(&self, subiteration: usize) -> Accumulation {
         let span = self.accumulations.iter().rfind(|span| span.from_subiteration <= subiteration);
         span.map_or(self.info.accumulation, |span| span.accumulation)
     }
 
-    /// What the race of a step lost, if it had one.
+    /// Returns the losses of the race condition of a step, if it had one.
     pub fn race_at(&self, subiteration: usize) -> Option<RaceReport> {
         self.races.binary_search_by_key(&subiteration, |(step, _)| *step).ok().map(|index| self.races[index].1)
     }
 
-    /// How far the run was after so many steps (of a sweep projections), of so many full iterations that were asked for.
-    pub fn progress(&self, subiteration: usize, iterations_asked: usize) -> Progress {
+    /// Returns the progress of the run after this number of steps (for a sweep projections).
+    pub fn progress(&self, subiteration: usize, iterations_requested: usize) -> Progress {
         let data = self.info.job.data();
         if data.growing_list().is_some() {
             let num_done = self.events.partition_point(|(step, _)| *step <= subiteration);
@@ -89,11 +89,11 @@ impl RunRecord {
         }
         let Some(acquisition) = data.sweep() else {
             let iteration = subiteration / self.info.num_subsets.max(1);
-            let complete = iteration >= iterations_asked;
-            return Progress::Iterations { iteration, iterations_asked, subiteration, complete };
+            let complete = iteration >= iterations_requested;
+            return Progress::Iterations { iteration, iterations_requested, subiteration, complete };
         };
         let (num_complete, expected) = acquisition.look(|sweep| (sweep.num_complete(), sweep.num_expected));
-        // Two stages take the whole sweep in one step, at the directions that they need.
+        // Two-stage FBP takes the whole sweep in one step, at its own directions.
         let is_resampled = self.info.job.is_one_step() && subiteration > 0 && subiteration != num_complete;
         let projections = if is_resampled { num_complete } else { subiteration };
         Progress::Projections {
@@ -104,8 +104,8 @@ impl RunRecord {
         }
     }
 
-    /// What made the image after so many steps, of so many full iterations that were asked for.
-    pub fn provenance(&self, subiteration: usize, iterations_asked: usize, post_filter_fwhm_mm: Option<f64>) -> Provenance {
+    /// Returns the provenance of the image after this number of steps.
+    pub fn provenance(&self, subiteration: usize, iterations_requested: usize, post_filter_fwhm_mm: Option<f64>) -> Provenance {
         let info = &self.info;
         let num_done = self.times.partition_point(|(step, _)| *step <= subiteration);
         let times = self.start.times_of(self.times[..num_done].last().map_or(Duration::ZERO, |(_, elapsed)| *elapsed));
@@ -114,9 +114,9 @@ impl RunRecord {
         let Study { origin, measured, .. } = &*info.job.study;
         let settings = &info.job.settings;
         let data = DataRecord::of_job(&info.job);
-        let image = ImageRecord::new(info.job.grid(), info.job.course().unit);
+        let image = ImageRecord::new(info.job.grid(), info.job.iteration_scheme().unit);
         let mut provenance = Provenance::new(ImageKind::Reconstruction, data, image, device, times);
-        provenance.progress = Some(self.progress(subiteration, iterations_asked));
+        provenance.progress = Some(self.progress(subiteration, iterations_requested));
         provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());
         provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;
         provenance.algorithm = Some(self.algorithm_record(subiteration));

@@ -1,5 +1,5 @@
-//! The solver thread: takes commands, steps the algorithm, and after each step, in this order, measures the ROIs on
-//! this very iterate, hands the volume to the publisher, then the event. Idle or held it sleeps.
+//! Solver thread: handles commands and steps the algorithm. After each step it measures the ROIs on this iterate, then passes
+//! the image to the publisher, then the event. It sleeps while idle or paused.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -7,27 +7,21 @@ use std::time::Instant;
 use crossbeam_channel::Receiver;
 
 use super::history::History;
-use super::publisher::{Image, Parcel, Publisher};
+use super::outgoing::{Image, Outgoing, Parcel};
+use super::publisher::Publisher;
 use super::run::{Failure, Run, State};
 use super::threads::Threads;
-use super::{Command, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule};
+use super::transport::Message;
+use super::{Command, Control, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule};
 use crate::coded::Problem;
 use crate::data::{IterateId, MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{IterationScheme, Job};
 use crate::recon::{Explained, Stage, StepReport};
-use crate::session::Control;
 use crate::task::Task;
 use crate::text::counted;
 
-/// A command with the run that it is about and that run's stop flag.
-pub(super) struct Message {
-    pub command: Command,
-    pub run: RunId,
-    pub task: Task,
-}
-
-/// Everything that the solver thread owns.
+/// State of the solver thread.
 pub(super) struct Solver {
     setup: Setup,
     options: SessionOptions,
@@ -47,7 +41,7 @@ impl Solver {
         Self { setup, options, inbox, waiting, publisher, history, threads, stop_rules, run: None }
     }
 
-    /// Runs until `Quit` is received, or until the handle is gone.
+    /// Runs until `Quit` is received or the handle is dropped.
     pub fn run(mut self) {
         if self.options.lower_priority {
             super::threads::lower_priority();
@@ -69,22 +63,22 @@ impl Solver {
             if matches!(message.command, Command::Quit) {
                 return;
             }
-            self.obey(message);
+            self.handle_message(message);
         }
     }
 
-    fn obey(&mut self, message: Message) {
+    fn handle_message(&mut self, message: Message) {
         match message.command {
             Command::Start { job, rois, paused } => {
                 self.end(EndReason::Cancelled);
                 self.begin(message.run, message.task, &job, rois, paused);
             }
             Command::Control(control) => self.control(control),
-            // While a ROI is dragged edits come faster than they can be measured: only the last of a row counts.
+            // Edits of a dragged ROI arrive faster than they can be measured: only the last of a series counts.
             Command::SetRois(_) if self.waiting.front().is_some_and(|m| matches!(m.command, Command::SetRois(_))) => {}
             Command::SetRois(rois) => self.set_rois(rois),
             Command::RenameRois(rois) => self.rename_rois(rois),
-            Command::DataArrived => self.take_in(),
+            Command::DataArrived => self.receive_data(),
             Command::Quit => {}
         }
     }
@@ -103,14 +97,14 @@ impl Solver {
     }
 
     /// Sends an event of the current run and wakes the watcher.
-    fn say(&self, kind: EventKind) {
+    fn send(&self, kind: EventKind) {
         let Some(run) = &self.run else { return };
-        self.publisher.send_event(Event { run: run.id, kind });
+        self.publisher.send(Outgoing::Event(Event { run: run.id, kind }));
     }
 
-    /// Sets a run up. A set-up that was stopped ends as cancelled, one that failed says why.
+    /// Sets up a run. A stopped set-up ends as cancelled, a failed one with its reason.
     fn begin(&mut self, id: RunId, task: Task, job: &Job, rois: RoiSet, paused: bool) {
-        // The old run's memory is given back before the new one's need is looked at.
+        // The memory of the old run is freed before the new one is forecast.
         self.run = None;
         self.history.begin(id);
         let made = match self.threads.pool(job.settings.num_threads) {
@@ -124,29 +118,29 @@ impl Solver {
                     Failure::Stopped => EventKind::Ended(EndReason::Cancelled),
                     Failure::Problem(problem) | Failure::Panic(problem) => EventKind::Failed(problem),
                 };
-                return self.publisher.send_event(Event { run: id, kind });
+                return self.publisher.send(Outgoing::Event(Event { run: id, kind }));
             }
         };
         run.state = if paused { State::Paused } else { State::Running };
         run.stop_watch.set(&self.stop_rules);
         self.run = Some(run);
-        self.say(EventKind::Started(Box::new(info)));
+        self.send(EventKind::Started(Box::new(info)));
         for notice in notices {
-            self.say(EventKind::Notice(notice));
+            self.send(EventKind::Notice(notice));
         }
         if paused {
             if self.publish_last() {
-                self.say(EventKind::Paused);
+                self.send(EventKind::Paused);
             }
         } else if self.options.is_watched
             && let Err(failure) = self.publish()
         {
-            self.give_up(failure);
+            self.end_failed(failure);
         }
-        self.publisher.wake();
+        self.publisher.send(Outgoing::Wake);
     }
 
-    /// One step of the current run with all that follows from it, or its end when nothing is left to do.
+    /// Does one step of the current run with its consequences, or ends the run after its last step.
     fn advance(&mut self) {
         let Some(run) = &mut self.run else { return };
         if run.iteration >= run.target {
@@ -157,11 +151,11 @@ impl Solver {
         }
         let start = Instant::now();
         if let Err(failure) = run.step().and_then(|report| self.follow_up(report, start)) {
-            self.give_up(failure);
+            self.end_failed(failure);
         }
     }
 
-    /// Measures, hands the volume over, then the event.
+    /// Measures, then publishes the image, then the event.
     fn follow_up(&mut self, report: StepReport, start: Instant) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let measure_start = Instant::now();
@@ -181,57 +175,57 @@ impl Solver {
         }
         let Some(run) = &mut self.run else { return Ok(()) };
         run.elapsed += start.elapsed();
+        let em = report.em;
         let (log_likelihood, residual) = (run.add_term(&report), run.add_residual(&report));
         let iterate = IterateReport {
             iteration: report.iteration,
             subiteration: report.subiteration,
             subset: report.subset,
             completes_iteration: report.completes_iteration,
-            log_likelihood_of_subset: report.log_likelihood,
+            log_likelihood_of_subset: em.and_then(|em| em.log_likelihood),
             log_likelihood,
             residual,
-            explained: report.explained,
+            explained: em.and_then(|em| em.explained),
             num_events: report.num_events,
-            accumulation: report.accumulation,
-            race: report.race,
+            accumulation: em.map_or(Accumulation::Deterministic, |em| em.accumulation),
+            race: em.and_then(|em| em.race),
             stages,
             elapsed: run.elapsed,
             branch: run.rois.branch,
             roi_sums,
         };
-        let tell_impossible = report.num_impossible_bins > 0 && !run.impossible_told;
-        run.impossible_told |= tell_impossible;
-        let tell_limited = report.num_limited_bins > 0 && !run.limited_told;
-        run.limited_told |= tell_limited;
+        let [num_unexplained, num_limited] = em.map_or([0; 2], |em| [em.num_unexplained_bins, em.num_limited_bins]);
+        let is_new_impossible = num_unexplained > 0 && !std::mem::replace(&mut run.has_reported_impossible, true);
+        let is_new_limited = num_limited > 0 && !std::mem::replace(&mut run.has_reported_limited, true);
         let (course, is_first_iteration) = (run.course, run.iteration == 0 || run.subiteration == 1);
-        let rule_met = run.stop_watch.look(&iterate, &run.rois.rois);
-        self.say(EventKind::Iterate(Box::new(iterate)));
-        if tell_impossible {
-            self.say(EventKind::Notice(impossible_bins(report.num_impossible_bins, course, is_first_iteration)));
+        let rule_met = run.stop_watch.add(&iterate, &run.rois.rois);
+        self.send(EventKind::Iterate(Box::new(iterate)));
+        if is_new_impossible {
+            self.send(EventKind::Notice(impossible_bins(num_unexplained, course, is_first_iteration)));
         }
-        if tell_limited {
-            self.say(EventKind::Notice(limited_bins(report.num_limited_bins, course)));
+        if is_new_limited {
+            self.send(EventKind::Notice(limited_bins(num_limited, course)));
         }
-        if let Some(words) = rule_met {
-            self.say(EventKind::RuleMet(words));
+        if let Some(text) = rule_met {
+            self.send(EventKind::RuleMet(text));
             self.end(EndReason::Stopped);
         }
         Ok(())
     }
 
-    /// Whether the volume after a step goes out. A whole iteration (or a block of projections) does, if anybody looks; it
-    /// replaces an unread one. An iterate between fills an empty channel, or replaces what is older than this run's first
-    /// step; it is never waited for.
+    /// Returns true if the image after a step is published. A full iteration (or a block of projections) is, if it is displayed
+    /// or stored; it replaces an unread image. A subset iterate fills an empty channel, or replaces an image from before the
+    /// first step of this run; the solver never waits for it.
     fn is_wanted(&self, report: &StepReport) -> bool {
         if report.completes_iteration || self.run.as_ref().is_some_and(|run| !run.course.by_iteration) {
-            return self.options.is_watched || self.history.is_kept();
+            return self.options.is_watched || self.history.is_enabled();
         }
         let is_first = self.run.as_ref().and_then(|run| run.published).is_none_or(|last| last == 0);
         self.options.is_watched && (is_first || self.publisher.is_idle())
     }
 
-    /// Hands the current image over; when it completes an iteration, the history keeps it too. The back end goes on
-    /// while it is copied, where it can.
+    /// Publishes the current image; the history stores it if it completes an iteration. The back end continues during the
+    /// copy where possible.
     fn publish(&mut self) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let slot = self.publisher.slot();
@@ -245,36 +239,37 @@ impl Solver {
             }
         };
         let is_milestone = run.completes_iteration || (!run.course.by_iteration && run.subiteration > 0);
-        let is_kept = is_milestone && self.history.is_kept() && run.kept != run.subiteration;
-        if is_kept {
-            run.kept = run.subiteration;
+        let is_stored = is_milestone && self.history.is_enabled() && run.stored != run.subiteration;
+        if is_stored {
+            run.stored = run.subiteration;
         }
         run.published = Some(run.subiteration);
         let id = IterateId { run: run.id, iteration: run.iteration, subiteration: run.subiteration };
-        self.publisher.send_volume(Parcel { id, is_kept, image, slot });
+        let parcel = Parcel { id, is_stored, image, slot };
+        self.publisher.send(Outgoing::Volume(Box::new(parcel)));
         Ok(())
     }
 
-    /// Publishes the current image unless that was done, and waits until it has arrived. Whether the run is still good.
+    /// Publishes the current image unless it was, and waits until it has arrived. Returns false after a failure.
     fn publish_last(&mut self) -> bool {
         let Some(run) = &self.run else { return false };
         let published = if run.published == Some(run.subiteration) { Ok(()) } else { self.publish() };
         match published.and_then(|()| self.arrived()) {
             Ok(()) => true,
             Err(failure) => {
-                self.give_up(failure);
+                self.end_failed(failure);
                 false
             }
         }
     }
 
-    /// Waits until all volumes have arrived.
+    /// Waits until all images have arrived.
     fn arrived(&self) -> Result<(), Failure> {
         self.publisher.flush();
         self.publisher.failure().map_or(Ok(()), |problem| Err(Failure::Problem(problem)))
     }
 
-    /// Holds the run, or ends it when the step was its last.
+    /// Pauses the run, or ends it if the step was its last.
     fn pause(&mut self) {
         let Some(run) = &mut self.run else { return };
         if !run.is_running() {
@@ -285,23 +280,22 @@ impl Solver {
         }
         run.state = State::Paused;
         if self.publish_last() {
-            self.say(EventKind::Paused);
+            self.send(EventKind::Paused);
         }
     }
 
-    /// Goes on from a pause.
+    /// Resumes a paused run.
     fn resume(&mut self) {
         if let Some(run) = self.run.as_mut().filter(|run| run.state == State::Paused) {
             run.state = State::Running;
-            self.say(EventKind::Resumed);
+            self.send(EventKind::Resumed);
         }
     }
 
-    /// One step, and a pause: as many steps as there are commands, however fast they come. A run that is completed or
-    /// was stopped begins another iteration if it has to.
+    /// Does one step for each command, then pauses. A completed or stopped run begins another iteration if necessary.
     fn step_once(&mut self) {
-        let goes_on = |state: State| !matches!(state, State::Ended(EndReason::Cancelled));
-        if let Some(run) = self.run.as_mut().filter(|run| goes_on(run.state) && !run.is_exhausted()) {
+        let continues = |state: State| !matches!(state, State::Ended(EndReason::Cancelled));
+        if let Some(run) = self.run.as_mut().filter(|run| continues(run.state) && !run.is_exhausted()) {
             if matches!(run.state, State::Ended(_)) {
                 run.target = run.target.max(run.iteration + 1);
             }
@@ -311,7 +305,7 @@ impl Solver {
         }
     }
 
-    /// Ends a run that has not ended. Its last image is published first.
+    /// Ends a run that has not ended, after publishing its last image.
     fn end(&mut self, reason: EndReason) {
         let Some(run) = &mut self.run else { return };
         if matches!(run.state, State::Ended(_)) {
@@ -321,39 +315,38 @@ impl Solver {
         if !self.publish_last() {
             return;
         }
-        // Where it is stopped meanwhile, or other processes have gone, the image is good all the same.
+        // If it is stopped meanwhile, or other processes have ended, the image is still good.
         if reason != EndReason::Cancelled
             && let Err(failure @ Failure::Panic(_)) = self.explain()
         {
-            return self.give_up(failure);
+            return self.end_failed(failure);
         }
-        self.say(EventKind::Ended(reason));
+        self.send(EventKind::Ended(reason));
     }
 
-    /// Says how much of the data the image of a run that ends explains, where no step has, and what it lacks.
+    /// Reports which part of the data the last image of a run explains, unless a step has, and warns of an unusual one.
     fn explain(&mut self) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let is_open = run.explained.is_none();
         run.explain()?;
         let Some(explained) = run.explained else { return Ok(()) };
         let (subiteration, has_race) = (run.subiteration, run.has_race);
-        let tell = !explained.is_usual() && !run.explained_told;
-        run.explained_told |= tell;
+        let is_new = !explained.is_usual() && !std::mem::replace(&mut run.has_reported_explained, true);
         if is_open {
-            self.say(EventKind::Explained { subiteration, explained });
+            self.send(EventKind::Explained { subiteration, explained });
         }
-        if tell {
-            self.say(EventKind::Notice(unusually_explained(explained, has_race)));
+        if is_new {
+            self.send(EventKind::Notice(unusually_explained(explained, has_race)));
         }
         Ok(())
     }
 
-    /// Ends the run as its failure requires.
-    fn give_up(&mut self, failure: Failure) {
+    /// Ends the run according to its failure.
+    fn end_failed(&mut self, failure: Failure) {
         match failure {
             Failure::Stopped => self.end(EndReason::Cancelled),
             Failure::Problem(problem) => {
-                // Where nobody looked, the image before the step that failed is still to be handed over, if it can be.
+                // An image that was not displayed before the failed step is published now, if possible.
                 if self.run.as_ref().is_some_and(|run| run.published != Some(run.subiteration)) {
                     let _ = self.publish();
                 }
@@ -363,46 +356,46 @@ impl Solver {
         }
     }
 
-    /// Says why a run is given up. Its history stays, its algorithm may be in any state and goes, once nothing of it is
-    /// under way.
+    /// Reports the failure of a run. Its history stays; its algorithm, in an undefined state, is dropped after the images in
+    /// flight.
     fn fail(&mut self, problem: Problem) {
         self.publisher.flush();
         let _ = self.publisher.failure();
-        self.say(EventKind::Failed(problem));
+        self.send(EventKind::Failed(problem));
         self.run = None;
     }
 
-    /// Hands what has arrived to the run that waits for it.
-    fn take_in(&mut self) {
-        if let Some(Err(failure)) = self.run.as_mut().map(Run::take_in) {
-            self.give_up(failure);
+    /// Passes new data to the run that waits for them.
+    fn receive_data(&mut self) {
+        if let Some(Err(failure)) = self.run.as_mut().map(Run::receive_data) {
+            self.end_failed(failure);
         }
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {
         let Some(run) = &mut self.run else { return };
         if let Err(text) = run.set_accumulation(accumulation) {
-            self.say(EventKind::Notice(Notice::warning(text)));
+            self.send(EventKind::Notice(Notice::warning(text)));
         }
     }
 
-    /// Measures an edited set of ROIs from the next step on, and on the current image where that is not kept. What is kept is
-    /// measured beside the solver.
+    /// Measures an edited set of ROIs from the next step on, and on the current image if the history does not store it. The
+    /// measurer measures the stored iterates.
     fn set_rois(&mut self, rois: RoiSet) {
         let Some(run) = &mut self.run else { return };
         let branch = rois.branch;
-        match run.set_rois(rois).and_then(|()| run.measure_unkept()) {
+        match run.set_rois(rois).and_then(|()| run.measure_unstored()) {
             Ok(point) => {
                 if let Some(point) = point {
-                    self.say(EventKind::Remeasured { branch, points: vec![point] });
+                    self.send(EventKind::Remeasured { branch, points: vec![point] });
                 }
-                self.publisher.catch_up();
+                self.publisher.send(Outgoing::CatchUp);
             }
-            Err(failure) => self.give_up(failure),
+            Err(failure) => self.end_failed(failure),
         }
     }
 
-    /// Takes other names and roles for the ROIs of the run, whose places stay.
+    /// Replaces names and roles of the ROIs of the run, which have not moved.
     fn rename_rois(&mut self, rois: MaskedRois) {
         let Some(run) = &mut self.run else { return };
         let before = &run.rois.rois;
@@ -418,27 +411,27 @@ impl Solver {
         self.stop_rules = rules;
     }
 
-    /// Moves the end; a run that had reached it goes on.
+    /// Sets the number of iterations; a run that had reached the old one continues.
     fn set_iterations(&mut self, target: usize) {
         let Some(run) = &mut self.run else { return };
         run.target = target;
         let finished = matches!(run.state, State::Ended(EndReason::Completed | EndReason::Stopped));
         if finished && run.iteration < target && !run.is_exhausted() {
             run.state = State::Running;
-            self.say(EventKind::Resumed);
+            self.send(EventKind::Resumed);
         }
     }
 }
 
-/// A warning about counts that the model cannot explain. In the first iteration no voxel is 0 that any line crosses.
+/// Returns a warning about counts that the model cannot explain. In the first iteration every crossed voxel is positive.
 fn impossible_bins(count: usize, course: IterationScheme, is_first_iteration: bool) -> Notice {
-    let [datum, words] = course.unexplained;
+    let [datum, text] = course.unexplained;
     let cause =
-        if is_first_iteration { words } else { "whose line crosses only voxels that are 0 by now; fewer subsets keep them" };
+        if is_first_iteration { text } else { "whose line crosses only voxels that are 0 by now; fewer subsets keep them" };
     Notice::warning(format!("a subset left out {} with counts {cause}", counted(count, datum)))
 }
 
-/// A warning about ratios of measured to expected counts that single precision cannot hold.
+/// Returns a warning about ratios of measured to expected counts beyond single precision.
 fn limited_bins(count: usize, course: IterationScheme) -> Notice {
     let [datum, _] = course.unexplained;
     let counted = counted(count, datum);
@@ -447,7 +440,7 @@ fn limited_bins(count: usize, course: IterationScheme) -> Notice {
     ))
 }
 
-/// A warning about an image that explains too little or too much of the data.
+/// Returns a warning about an image that explains too little or too much of the data.
 fn unusually_explained(explained: Explained, has_race: bool) -> Notice {
     let causes = match explained.worse() {
         _ if has_race => "The non-atomic accumulation lost additions (race condition)",

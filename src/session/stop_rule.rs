@@ -1,56 +1,55 @@
-//! Rules by which a run stops by itself and keeps its image: the solver looks at them after each full iteration, so that the image is
-//! the very one that met the rule.
+//! Stopping rules of a run. The solver checks them after each full iteration, so that the last image is the one that met the rule.
 
 use super::measurements::{background_noise, roi_numbers};
 use super::{IterateReport, RoiNumbers};
 use crate::data::Roi;
 
-/// When a run stops by itself. All parts are fractions.
+/// Stopping rule. All parts are fractions.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum StopRule {
     /// The mean noise-to-signal ratio of the background ROIs is above this.
     Noise {
-        /// The largest that is wanted.
+        /// Maximum.
         nsr: f64,
     },
-    /// The contrast recovery of a ROI lies within a band over some iterations.
+    /// The contrast recovery of a ROI is within a band over some iterations.
     SteadyRecovery {
-        /// Its name.
+        /// Name of the ROI.
         roi: String,
-        /// Largest minus smallest recovery, at most.
+        /// Maximum difference of the largest and smallest recovery.
         band: f64,
-        /// Iterations that it spans.
+        /// Number of iterations.
         iterations: usize,
     },
-    /// The last iteration added at most this part of what all have added to the log-likelihood.
+    /// The last iteration added at most this part of the increase of the log-likelihood by all iterations.
     Plateau {
-        /// The part.
+        /// Part of the increase.
         part: f64,
     },
 }
 
-/// The rules as they apply to one run.
+/// Stopping rules of one run.
 #[derive(Debug, Default)]
 pub(super) struct StopWatch {
-    /// Each with whether it was met: then it does not stop the run a second time.
+    /// Rules, and true for those that were met: they do not stop the run again.
     rules: Vec<(StopRule, bool)>,
     /// Log-likelihood of each iteration.
     likelihoods: Vec<f64>,
-    /// Numbers of the ROIs after each iteration since they were edited last: names and contrast recovery.
+    /// Names and contrast recoveries of the ROIs after each iteration since their last edit.
     recoveries: Vec<Vec<(String, Option<f64>)>>,
-    /// The ROIs that these are of.
+    /// ROIs of these numbers.
     rois: Vec<Roi>,
 }
 
 impl StopWatch {
-    /// Goes by these rules from now on; one that was met already stays so.
+    /// Sets the rules; one that was met remains so.
     pub fn set(&mut self, rules: &[StopRule]) {
         let was_met = |rule: &StopRule| self.rules.iter().any(|(other, met)| other == rule && *met);
         self.rules = rules.iter().map(|rule| (rule.clone(), was_met(rule))).collect();
     }
 
-    /// Takes a step in; the first rule that it meets, as a sentence.
-    pub fn look(&mut self, report: &IterateReport, rois: &[Roi]) -> Option<String> {
+    /// Adds a step, and returns the first rule that it meets, as a sentence.
+    pub fn add(&mut self, report: &IterateReport, rois: &[Roi]) -> Option<String> {
         if !report.completes_iteration {
             return None;
         }
@@ -59,8 +58,8 @@ impl StopWatch {
         let recovery = |(roi, numbers): (&Roi, &Option<RoiNumbers>)| {
             (roi.name.clone(), numbers.as_ref().and_then(|numbers| numbers.recovery))
         };
-        // Numbers of other regions under the same name would pass for a change, or for none.
-        if !are_measured_alike(&self.rois, rois) {
+        // Numbers of another region under the same name are not comparable.
+        if !have_equal_numbers(&self.rois, rois) {
             self.rois = rois.to_vec();
             self.recoveries.clear();
         }
@@ -69,9 +68,9 @@ impl StopWatch {
         let noise = background_noise(rois, &numbers);
         let Self { rules, likelihoods, recoveries, .. } = self;
         let met = rules.iter_mut().filter(|(_, met)| !met).find_map(|(rule, met)| {
-            let words = rule.words_if_met(noise, likelihoods, recoveries)?;
+            let reason = rule.reason_if_met(noise, likelihoods, recoveries)?;
             *met = true;
-            Some(words)
+            Some(reason)
         })?;
         Some(format!("stopped after iteration {}: {met}", report.iteration))
     }
@@ -89,8 +88,13 @@ impl StopRule {
         }
     }
 
-    /// What met it.
-    fn words_if_met(&self, noise: Option<f64>, likelihoods: &[f64], recoveries: &[Vec<(String, Option<f64>)>]) -> Option<String> {
+    /// Returns the reason if the rule is met.
+    fn reason_if_met(
+        &self,
+        noise: Option<f64>,
+        likelihoods: &[f64],
+        recoveries: &[Vec<(String, Option<f64>)>],
+    ) -> Option<String> {
         match self {
             StopRule::Noise { nsr } => {
                 let found = noise.filter(|found| found > nsr)?;
@@ -122,16 +126,16 @@ impl StopRule {
     }
 }
 
-/// Whether regions have the same numbers on an image: only their colours may differ.
-fn are_measured_alike(rois: &[Roi], others: &[Roi]) -> bool {
-    let is_alike = |(roi, other): (&Roi, &Roi)| {
+/// Returns true if regions have the same numbers on an image: only their colours may differ.
+fn have_equal_numbers(rois: &[Roi], others: &[Roi]) -> bool {
+    let is_equal = |(roi, other): (&Roi, &Roi)| {
         let facts = |roi: &Roi| (roi.name.clone(), roi.role, roi.activity_ratio);
         roi.covers_same(other) && facts(roi) == facts(other)
     };
-    rois.len() == others.len() && rois.iter().zip(others).all(is_alike)
+    rois.len() == others.len() && rois.iter().zip(others).all(is_equal)
 }
 
-/// A fraction in per cent with up to three decimals.
+/// Returns a fraction in % with up to three decimals.
 fn percent(fraction: f64) -> f64 {
     (1e5 * fraction).round() / 1e3
 }
@@ -147,7 +151,7 @@ mod tests {
 
     fn met(rule: &StopRule, noise: Option<f64>, likelihoods: &[f64], recoveries: &[f64]) -> bool {
         let recoveries: Vec<_> = recoveries.iter().map(|value| vec![("A".to_owned(), Some(*value))]).collect();
-        rule.words_if_met(noise, likelihoods, &recoveries).is_some()
+        rule.reason_if_met(noise, likelihoods, &recoveries).is_some()
     }
 
     #[test]
@@ -157,7 +161,7 @@ mod tests {
             [Some(0.09), Some(0.1), Some(0.11), None].map(|noise| met(&rule, noise, &[], &[])),
             [false, false, true, false]
         );
-        assert_eq!(rule.words_if_met(Some(0.125), &[], &[]).unwrap(), "the background's NSR of 12.5 % passed 10.0 %");
+        assert_eq!(rule.reason_if_met(Some(0.125), &[], &[]).unwrap(), "the background's NSR of 12.5 % passed 10.0 %");
     }
 
     #[test]
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_is_not_steady_with_what_it_was_before_an_edit() {
+    fn a_recovery_is_not_compared_with_those_before_an_edit() {
         let roi = |name: &str, role, radius_mm| {
             let shape = crate::data::RoiShape::Sphere { radius_mm };
             Roi { role, activity_ratio: Some(4.0), ..Roi::new(name, shape, [0.0; 3]) }
@@ -198,7 +202,7 @@ mod tests {
         watch.set(&[StopRule::SteadyRecovery { roi: "H".into(), band: 0.01, iterations: 2 }]);
         // The region is edited after the second iteration: the numbers are the same by chance, of another region.
         let met: Vec<bool> = (1..=5)
-            .map(|iteration| watch.look(&report(iteration), &rois(if iteration <= 2 { 2.0 } else { 3.0 })).is_some())
+            .map(|iteration| watch.add(&report(iteration), &rois(if iteration <= 2 { 2.0 } else { 3.0 })).is_some())
             .collect();
         assert_eq!(met, [false, false, false, false, true]);
     }

@@ -1,4 +1,4 @@
-//! Threads: the solver's own pool, made again when a run asks for another number of them, and the one that everything else uses.
+//! Thread pools: the solver's pool, which is made again for a run with another number of threads, and the global one.
 
 use std::error::Error as _;
 use std::num::NonZero;
@@ -10,11 +10,11 @@ use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_pr
 use crate::coded::Problem;
 use crate::text::counted;
 
-/// On the scale 0 to 99 of the thread-priority package, on which 50 is usual: niceness 10 on Linux, which leaves the
-/// solver about a tenth of a core that a window wants for itself and all of one that nobody wants.
+/// Low priority on the scale 0 to 99 of the thread-priority package, on which 50 is normal: niceness 10 on Linux. The solver gets
+/// about a tenth of a core that the window needs, and all of an idle one.
 const LOW_PRIORITY: u8 = 22;
 
-/// Maker and keeper of the pool.
+/// Owner of the solver's pool.
 pub(super) struct Threads {
     low_priority: bool,
     pool: Option<Arc<ThreadPool>>,
@@ -25,7 +25,7 @@ impl Threads {
         Self { low_priority, pool: None }
     }
 
-    /// A pool of so many threads; all cores by default.
+    /// Returns a pool with this number of threads; all cores by default.
     ///
     /// # Errors
     /// The system refuses the threads, as a sentence.
@@ -46,7 +46,7 @@ impl Threads {
     }
 }
 
-/// A pool of so many threads; all cores by default.
+/// Returns a pool with this number of threads; all cores by default.
 ///
 /// # Errors
 /// The system refuses the threads, as a sentence.
@@ -54,15 +54,15 @@ pub fn thread_pool(num_threads: Option<usize>) -> Result<ThreadPool, Problem> {
     build(ThreadPoolBuilder::new(), num_threads.unwrap_or_else(num_cores).max(1))
 }
 
-/// Starts the pool that files are read and written with: a thread for each core, or for fewer where the system grants no more.
-/// To be called once, before any of that is done: rayon would start it by itself, and panic where it cannot.
+/// Starts the global pool, which reads and writes files: one thread for each core, or fewer if the system refuses them. Call this
+/// once, before any file is read: rayon would start the pool automatically, and panic after a refusal.
 ///
 /// # Errors
 /// The system refuses even one thread, as a sentence.
 pub fn start_workers() -> Result<(), Problem> {
     let mut count = num_cores();
     loop {
-        // A refused attempt to start the pool is final: each is tried with a pool of its own first.
+        // A refused start of the global pool is final: each number is tried with another pool first.
         match thread_pool(Some(count)) {
             Ok(_) => break,
             Err(problem) if count == 1 => return Err(problem),
@@ -70,9 +70,9 @@ pub fn start_workers() -> Result<(), Problem> {
         }
     }
     match ThreadPoolBuilder::new().num_threads(count).build_global() {
-        // The threads of the trial may still hold what these need.
+        // The threads of the trial may still use the resources.
         Err(error) if error.source().is_some() => Err(refused(count, &error)),
-        // Any other error is that the pool is there already.
+        // Any other error means that the pool was started before.
         _ => Ok(()),
     }
 }
@@ -90,15 +90,15 @@ fn refused(count: usize, error: &ThreadPoolBuildError) -> Problem {
     Problem::new("threads", text)
 }
 
-/// Number of cores that this process may use.
+/// Returns the number of cores that this process may use.
 pub fn num_cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Lets other threads go before the current one, where the system allows it.
+/// Lowers the priority of the current thread, if the system allows it.
 pub(super) fn lower_priority() {
     if let Ok(value) = ThreadPriorityValue::try_from(LOW_PRIORITY) {
-        // Without it the solver works all the same, only less politely.
+        // Without it only the window is less fluid.
         let _ = set_current_thread_priority(ThreadPriority::Crossplatform(value));
     }
 }

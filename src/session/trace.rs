@@ -1,10 +1,10 @@
-//! A time line of what happened when, as JSON lines: every figure about start-up, latency or frames comes from it.
+//! Time line as JSON lines: the source of every figure about start-up, latency or frames.
 //!
 //! ```text
 //! {"iteration":2,"run":1,"subiteration":28,"t":1.234567,"what":"iterate_published"}
 //! ```
 //!
-//! `t` is in seconds since the start of the process, on a clock that never goes back. The solver writes
+//! `t` is in seconds since the start of the process, on a monotonic clock. The solver writes
 //! `run_started`, `iterate_measured`, `iterate_published` and `run_ended`; the command line and the window write theirs.
 
 use std::fs::File;
@@ -15,44 +15,44 @@ use std::time::{Duration, Instant};
 
 static PROCESS_START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Notes the time as the start of the process when called first; the first line of `main` calls it.
+/// Records the start of the process at the first call; the first line of `main` calls it.
 pub fn mark_process_start() {
     LazyLock::force(&PROCESS_START);
 }
 
-/// Time since the start of the process.
+/// Returns the time since the start of the process.
 pub fn since_process_start() -> Duration {
     PROCESS_START.elapsed()
 }
 
-/// Where the time line goes; clones write to the same file. The default is off and costs nothing.
+/// Writer of the time line; clones write to the same file. The default is off and costs nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     file: Option<Arc<Mutex<BufWriter<File>>>>,
 }
 
 impl Trace {
-    /// A time line that nobody writes down.
+    /// Returns a time line without a file.
     pub fn off() -> Self {
         Self::default()
     }
 
-    /// A time line in a new file; its first line says that the process started at 0.
+    /// Returns a time line in a new file; its first line is the start of the process at 0.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// Creating the file failed.
     pub fn to_file(path: &Path) -> io::Result<Self> {
         let trace = Self { file: Some(Arc::new(Mutex::new(BufWriter::new(File::create(path)?)))) };
         trace.write_line(0.0, "process_start", &[]);
         Ok(trace)
     }
 
-    /// Whether lines are written.
+    /// Returns true if lines are written.
     pub fn is_on(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Writes one line: what happened now, with its figures. A disk that is full does not stop the work.
+    /// Writes one line: an occurrence with its figures. A full disk does not stop the work.
     pub fn record(&self, what: &str, figures: &[(&str, f64)]) {
         if self.is_on() {
             self.write_line(since_process_start().as_secs_f64(), what, figures);
@@ -68,7 +68,7 @@ impl Trace {
             line.insert(name.into(), number(value));
         }
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        // Each line is flushed, so that a program that is killed leaves its whole time line.
+        // Each line is flushed, so that a killed program leaves its complete time line.
         let _ = serde_json::to_writer(&mut *file, &line).map_err(io::Error::from).and_then(|()| {
             file.write_all(b"\n")?;
             file.flush()
@@ -76,7 +76,7 @@ impl Trace {
     }
 }
 
-/// A whole number without ".0"; what is not a number becomes null.
+/// Returns a whole number without ".0", and null for a value that is not finite.
 fn number(value: f64) -> serde_json::Value {
     if value.fract() == 0.0 && value.abs() < 1e15 { (value as i64).into() } else { value.into() }
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_json_with_a_time_that_never_goes_back() {
+    fn every_line_is_json_with_a_monotonic_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace.jsonl");
         let trace = Trace::to_file(&path).unwrap();

@@ -1,11 +1,13 @@
 //! The window: the only user of egui.
 //!
-//! Every panel is a function that draws a read-only view and pushes actions; the window applies them after drawing.
-//! A frame drains the session's events (at most 10 ms), takes the newest volume, sends it to the graphics adapter if it
-//! is on the screen, and draws. It sleeps until something wakes it.
+//! Every panel is a function that draws a read-only view and pushes actions; the window applies them after drawing. A frame
+//! drains the session's events (at most 10 ms), takes the newest volume, sends it to the graphics adapter if it is displayed, and
+//! draws. The window sleeps until an input or another thread wakes it. Nothing is computed for closed or unchanged parts; work
+//! that grows with the data runs in background tasks.
 //!
-//! Each folder owns its state, its panels and its actions; the workspace sums the actions up and applies what crosses
-//! folders. Folders stand in rows as the modules of the crate do: one imports only from lower rows.
+//! Each folder owns its state, its panels and its actions. The workspace collects the actions and applies those that concern
+//! several folders. Folders are in rows as the modules of the crate: each imports only from lower rows, and no files import each
+//! other in a circle.
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
@@ -36,10 +38,10 @@ pub use run::live::{LiveRun, Mark, RunState};
 pub use run::reference::{Reference, ReferenceChoice};
 pub use slices::tool::Tool;
 pub use slices::view::ViewState;
-pub use start::{StartError, has_display, run, run_elsewhere, settings_folder, show_error};
-pub use study::loader::{BUILT_IN, BuiltIn, Measured, Source};
+pub use start::{StartError, has_display, run, run_remote, settings_folder, show_error};
 pub use study::open::open_tubes::OpenTubes;
+pub use study::source::{BUILT_IN, BuiltIn, Measured, Source};
 pub use widgets::colour_scale::ColourScale;
 pub use widgets::notices::Notices;
 pub use workspace::app::{App, AppOptions};
-pub use workspace::keeping::saved_session::SavedSession;
+pub use workspace::persistence::saved_session::SavedSession;

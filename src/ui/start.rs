@@ -10,10 +10,10 @@ use eframe::egui_wgpu::{SurfaceConfig, WgpuError};
 
 use crate::coded::coded;
 use crate::plan::{Cache, DeviceChoice, StudyFiles};
-use crate::session::wire::Dial;
-use crate::session::{Session, SessionOptions, Trace};
+use crate::remote::{self, Dialer};
+use crate::session::{SessionOptions, Trace};
 use crate::ui::graphics::{DRIVER_ADVICE, wgpu_setup};
-use crate::ui::study::loader::{BUILT_IN, Source};
+use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::workspace::app::{App, AppOptions};
 use crate::ui::workspace::wake::waker;
 
@@ -90,8 +90,8 @@ pub fn settings_folder() -> Option<PathBuf> {
     eframe::storage_dir(APP_ID)
 }
 
-/// Shows the error in a native message box and returns when the user closes it. Does nothing without a display or without a program
-/// that draws the box (Linux: zenity).
+/// Shows the error in a native message box and returns when the user closes it. Does nothing without a display or without a
+/// program that draws the box (Linux: zenity).
 pub fn show_error(error: &StartError) {
     if !has_display() || matches!(error, StartError::NoDisplay { .. }) {
         return;
@@ -109,17 +109,17 @@ pub fn run(study: Option<Source>, trace: Trace) -> Result<(), StartError> {
     open(study.unwrap_or(Source::BuiltIn(built_in)), None, trace)
 }
 
-/// Opens the window on a scan of another machine, by its path there: the session is at the end of the lines that `dial` begins, on what
-/// is called `host` until it has said its name.
+/// Opens the window on a scan of a remote host, by its path there. The session is at the end of the connections that `dial`
+/// begins, on the host that is called `host` until it has sent its name.
 ///
 /// # Errors
 /// No display, no graphics adapter; the sentence names the command that works without.
-pub fn run_elsewhere(host: String, dial: Dial, path: String, trace: Trace) -> Result<(), StartError> {
-    open(Source::Elsewhere(StudyFiles::File(path.into())), Some((host, dial)), trace)
+pub fn run_remote(host: String, dialer: Dialer, path: String, trace: Trace) -> Result<(), StartError> {
+    open(Source::Elsewhere(StudyFiles::File(path.into())), Some((host, dialer)), trace)
 }
 
-/// Opens the window, with its session elsewhere where a line to it is told.
-fn open(start: Source, elsewhere: Option<(String, Dial)>, trace: Trace) -> Result<(), StartError> {
+/// Opens the window, with a remote session if there is a connection to one.
+fn open(start: Source, server: Option<(String, Dialer)>, trace: Trace) -> Result<(), StartError> {
     let device = DeviceChoice::Auto;
     let options = AppOptions {
         start,
@@ -142,7 +142,7 @@ fn open(start: Source, elsewhere: Option<(String, Dial)>, trace: Trace) -> Resul
         {
             *seen = Some(info.to_string());
         } else {
-            // Where standard error is gone there is nobody to tell.
+            // Without standard error there is no other output.
             let _ = writeln!(std::io::stderr(), "{info}");
         }
     }));
@@ -151,11 +151,11 @@ fn open(start: Source, elsewhere: Option<(String, Dial)>, trace: Trace) -> Resul
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let create = move |creation: &eframe::CreationContext<'_>| {
             opened.store(true, Ordering::Relaxed);
-            let app = match elsewhere {
-                Some((host, dial)) => {
+            let app = match server {
+                Some((host, dialer)) => {
                     let session_options = SessionOptions { trace: options.trace.clone(), ..SessionOptions::default() };
-                    let session = Session::elsewhere(&host, dial, &session_options, waker(&creation.egui_ctx));
-                    App::with_session(creation, options, session)
+                    let (session, remote) = remote::connect(&host, dialer, &session_options, waker(&creation.egui_ctx));
+                    App::with_session(creation, options, session, Some(remote))
                 }
                 None => App::new(creation, options),
             };

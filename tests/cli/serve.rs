@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tomoscope::data::{Counts, Study};
 use tomoscope::plan::{DeviceChoice, Job, RunSettings, StudyFiles, default_settings};
-use tomoscope::session::wire::{Line, LineState};
+use tomoscope::remote::{Connection, ConnectionState, Remote, connect};
 use tomoscope::session::{Command, EventKind, IterateUpdate, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
@@ -29,20 +29,20 @@ fn scan(name: &str) -> PathBuf {
 }
 
 /// A session whose server says its process's number in `FOLDER/NAME.pid`.
-fn session(folder: &Path, name: &str, linger: &str) -> (Session, PathBuf) {
+fn session(folder: &Path, name: &str, linger: &str) -> ((Session, Remote), PathBuf) {
     let pid = folder.join(name).with_extension("pid");
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let script = "echo $$ > \"$0\"; exec \"$1\" serve --stdio --linger \"$2\"";
     let kept = format!("XDG_CACHE_HOME={}", text(&cache(folder)));
     let program = env!("CARGO_BIN_EXE_tomoscope");
     let words = ["env", &kept, "XDG_RUNTIME_DIR=", "sh", "-c", script, &text(&pid), program, linger].map(Into::into);
-    let dial = Box::new(move || Line::through(&words));
-    (Session::elsewhere("there", dial, &SessionOptions::default(), || {}), pid)
+    let dial = Box::new(move || Connection::through(&words));
+    (connect("there", dial, &SessionOptions::default(), || {}), pid)
 }
 
-fn open(session: &Session, folder: &Path) -> Arc<Study<Counts>> {
+fn open(remote: &Remote, folder: &Path) -> Arc<Study<Counts>> {
     let files = StudyFiles::File(folder.join("small.hs"));
-    let head = session.remote().unwrap().open(&files, &Task::new()).unwrap();
+    let head = remote.open(&files, &Task::new()).unwrap();
     Arc::new(head.study().unwrap().study.map(|data| data.counts().unwrap().clone()))
 }
 
@@ -80,8 +80,8 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
     let folder = scan("serve-killed");
     let num_images = AtomicUsize::new(0);
     let one = |moment: u64| {
-        let (session, pid) = session(&folder, &format!("server-{moment}"), "30");
-        start(&session, open(&session, &folder), 100_000);
+        let ((session, remote), pid) = session(&folder, &format!("server-{moment}"), "30");
+        start(&session, open(&remote, &folder), 100_000);
         let number = std::fs::read_to_string(&pid).unwrap().trim().to_owned();
         let (mut image, mut problem, mut is_killed) = (None::<IterateUpdate>, None, false);
         let (begun, mut num_steps) = (Instant::now(), 0);
@@ -104,8 +104,8 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
         });
         let problem = problem.unwrap();
         assert!(is_killed && problem.code == "remote.lost", "{problem:?}");
-        let over = session.remote().unwrap().line();
-        assert!(matches!(over, LineState::Over { .. }), "{over:?}");
+        let over = remote.connection();
+        assert!(matches!(over, ConnectionState::Closed { .. }), "{over:?}");
         // The image of the first step may still have been on its way.
         assert!(image.as_ref().is_none_or(|image| image.volume.sum() > 0.0));
         num_images.fetch_add(usize::from(num_steps > 0 && image.is_some()), Ordering::Relaxed);
@@ -120,8 +120,8 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
     });
     assert!(num_images.into_inner() > 0, "images are kept");
     // What those who were killed left goes when the next begins; that leaves nothing.
-    let (session, pid) = session(&folder, "last", "30");
-    open(&session, &folder);
+    let ((session, remote), pid) = session(&folder, "last", "30");
+    open(&remote, &folder);
     assert_eq!(sockets(&folder).len(), 1);
     drop(session);
     assert!(!is_alive(std::fs::read_to_string(&pid).unwrap().trim()));

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use tomoscope::data::{Events, LIGHT_MM_PER_PS, ListMetadata, TofFacts};
+use tomoscope::data::{Events, LIGHT_MM_PER_PS, ListMetadata, TofMeasurement};
 use tomoscope::io::list_mode::castor::Writer;
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::scanner::find;
@@ -136,7 +136,7 @@ fn a_simulated_list_is_what_another_reader_finds() {
 fn factors_and_background_are_found_in_castors_units() {
     let scanner = &find("small").unwrap().geometry;
     let detectors = Arc::new(tomoscope::scanner::Detectors::of_cylinder(scanner).unwrap());
-    let tof = TofFacts { fwhm_mm: 30.0, window_mm: [-75.0, 75.0], ..TofFacts::default() };
+    let tof = TofMeasurement { fwhm_mm: 30.0, window_mm: [-75.0, 75.0], ..TofMeasurement::default() };
     let facts = ListMetadata { tof: Some(tof), duration_ms: Some(4000), ..ListMetadata::new("test", detectors) };
     let events = Events {
         pairs: vec![[1, 50], [96, 40]],

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use tomoscope::data::{Events, ListMetadata, TofFacts};
+use tomoscope::data::{Events, ListMetadata, TofMeasurement};
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::list_mode::castor::Writer;
 use tomoscope::io::{Unsupported, open_list_mode};
@@ -79,7 +79,8 @@ fn what_is_known_of_events_is_written_and_no_more() {
     let mut facts = ListMetadata::new("test", square());
     facts.duration_ms = Some(30_000);
     facts.isotope = Some("O-15".into());
-    facts.tof = Some(TofFacts { fwhm_mm: 30.0, window_mm: [-25.0, 40.0], edges_mm: Vec::new(), ..TofFacts::default() });
+    facts.tof =
+        Some(TofMeasurement { fwhm_mm: 30.0, window_mm: [-25.0, 40.0], edges_mm: Vec::new(), ..TofMeasurement::default() });
     let (_folder, list) = written(facts, std::slice::from_ref(&told));
     assert_near(&list.prompts.multiplicative, &told.multiplicative);
     assert_near(&list.prompts.additive, &told.additive);
@@ -109,7 +110,7 @@ fn what_cannot_be_written_is_refused_and_leaves_what_was_there() {
     assert_unsupported!(refusal(&background, &events), Unsupported::NoDuration);
     assert_unsupported!(refusal(&events, &background), Unsupported::OtherFields);
     let beyond = Events { pairs: vec![[0, 2]], ..events.clone() };
-    assert_unsupported!(refusal(&events, &beyond), Unsupported::EventCrystals { first: 0, second: 2, last: 1 });
+    assert_unsupported!(refusal(&events, &beyond), Unsupported::EventCrystals([0, 2], 1));
     let tof = Events { tof_mm: vec![[0.0, 1.0]], ..events.clone() };
     assert_unsupported!(refusal(&tof, &events), Unsupported::NoTofResolution);
     for name in ["a/b", "", "..", "x\ny"] {

@@ -221,7 +221,7 @@ fn sizes_are_checked_before_anything_is_allocated() {
     let too_many = |source: &ScanGeometryError| {
         matches!(source, ScanGeometryError::TooManyBins { num_views: 200_000, num_tangential: 800_001, .. })
     };
-    assert!(matches!(&error, IoError::Geometry { source, .. } if too_many(source)), "{error:?}");
+    assert!(matches!(&error, IoError::Geometry(_, source) if too_many(source)), "{error:?}");
     let large = larger("matrix size [3] := 4", "matrix size [3] := 20000000")
         .replace("detectors per ring := 24", "detectors per ring := 40000000");
     let error = read_projections(&put(folder.path(), "b.hs", large, 100)).unwrap_err();

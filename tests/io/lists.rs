@@ -66,7 +66,7 @@ pub(super) struct Whole {
 
 /// Bytes that were read of a file, and bytes that it has.
 pub(super) fn progress(reader: &mut dyn EventReader) -> [u64; 2] {
-    [reader.stream().place(), reader.stream().len().unwrap()]
+    [reader.stream().position(), reader.stream().len().unwrap()]
 }
 
 /// Reads to the end, which must be one.

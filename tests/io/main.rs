@@ -103,24 +103,24 @@ fn brief(error: &IoError) -> String {
             (path, format!(" {found}/{expected}"))
         }
         IoError::TextTooLong { path, limit, .. } => (path, format!(" {limit}")),
-        IoError::Events { path, place, .. } => (path, format!(" {place}")),
-        IoError::Geometry { path, source } => (path, format!(" {}", source.code())),
-        IoError::Grid { path, source } => (path, format!(" {}", source.code())),
-        IoError::Detectors { path, source } => (path, format!(" {}", source.code())),
+        IoError::Events { path, position, .. } => (path, format!(" {position}")),
+        IoError::Geometry(path, source) => (path, format!(" {}", source.code())),
+        IoError::Grid(path, source) => (path, format!(" {}", source.code())),
+        IoError::Detectors(path, source) => (path, format!(" {}", source.code())),
         IoError::NotAPair { header, data, .. } | IoError::DataFileMissing { header, data, .. } => {
             (header, format!(" {}", named(data)))
         }
-        IoError::Open { path, .. }
-        | IoError::Read { path, .. }
-        | IoError::Write { path, .. }
-        | IoError::NotAFile { path }
-        | IoError::NotOurs { path }
+        IoError::Open(path, _)
+        | IoError::Read(path, _)
+        | IoError::Write(path, _)
+        | IoError::NotAFile(path)
+        | IoError::NotOurs(path)
         | IoError::Extension { path, .. }
-        | IoError::NotInterfile { path, .. }
-        | IoError::Memory { path, .. }
-        | IoError::Unsupported { path, .. }
-        | IoError::Rois { path, .. }
-        | IoError::Csv { path, .. } => (path, String::new()),
+        | IoError::NotInterfile(path, _)
+        | IoError::Memory(path, _)
+        | IoError::Unsupported(path, _)
+        | IoError::Rois(path, _)
+        | IoError::Csv(path, _) => (path, String::new()),
         IoError::Counts(_) => return error.code().to_owned(),
     };
     format!("{} {}{more}", error.code(), named(path))
@@ -136,7 +136,7 @@ fn assert_brief(error: &IoError, expected: &str) {
 macro_rules! assert_unsupported {
     ($error:expr, $($problem:tt)+) => {{
         let error = $error;
-        let tomoscope::io::IoError::Unsupported { problem, .. } = &error else { panic!("{error:?}") };
+        let tomoscope::io::IoError::Unsupported(_, problem) = &error else { panic!("{error:?}") };
         assert!(matches!(problem, $($problem)+), "{problem:?}");
     }};
 }
@@ -145,8 +145,8 @@ use assert_unsupported;
 /// Checks where an event is that cannot be, and its problem with all data (as text, since NaN does not equal itself).
 #[track_caller]
 fn assert_event(error: &IoError, file: &str, at: usize, expected: impl Into<EventProblem>) {
-    let IoError::Events { path, place, problem } = error else { panic!("{error:?}") };
-    assert!(path.ends_with(file) && *place == at as u64, "{error:?}");
+    let IoError::Events { path, position, problem } = error else { panic!("{error:?}") };
+    assert!(path.ends_with(file) && *position == at as u64, "{error:?}");
     assert_eq!(format!("{problem:?}"), format!("{:?}", expected.into()));
 }
 

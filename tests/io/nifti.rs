@@ -340,7 +340,7 @@ fn the_images_of_a_series_are_read_one_by_one() {
         assert_unsupported!(read_volume(&path).unwrap_err(), Unsupported::SeveralImages(3));
         for k in [0, 4] {
             let error = read_frame(&path, k).unwrap_err();
-            assert_unsupported!(error, Unsupported::NoSuchImage { frame, num_frames: 3 } if *frame == k);
+            assert_unsupported!(error, Unsupported::NoSuchImage(frame, 3) if *frame == k);
         }
         // Cut short in its last image.
         let bytes = fs::read(&path).unwrap();

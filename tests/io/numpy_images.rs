@@ -6,7 +6,7 @@ use serde_json::json;
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::numpy_image::read_image_of_voxels;
-use tomoscope::io::{FileKind, Unsupported, provenance, read_volume, write_volume};
+use tomoscope::io::{FileKind, Mismatch, Unsupported, provenance, read_volume, write_volume};
 use tomoscope::plan::ImageRecord;
 
 use super::sweep_forms::npy;
@@ -77,7 +77,7 @@ fn an_array_never_gets_the_grid_of_another_image_of_its_name() {
     put_earlier_record(folder.path(), "a.nii.gz", &other);
     assert_unsupported!(
         read_volume(&path).unwrap_err(),
-        Unsupported::NoRecord { record, image } if record.ends_with("a.npy.json") && image.ends_with("a.npy")
+        Unsupported::NoRecord(record, image) if record.ends_with("a.npy.json") && image.ends_with("a.npy")
     );
     // ... which counts where it names the array, until there is one of its own.
     put_earlier_record(folder.path(), "a.npy", &other);
@@ -94,7 +94,7 @@ fn an_array_is_an_image_only_with_its_grid() {
     let path = npy(folder.path(), "a.npy", "<f4", false, "(2, 3, 4)", (0..24).map(f64::from));
     assert_unsupported!(
         read_volume(&path).unwrap_err(),
-        Unsupported::NoRecord { record, image } if record.ends_with("a.npy.json") && image.ends_with("a.npy")
+        Unsupported::NoRecord(record, image) if record.ends_with("a.npy.json") && image.ends_with("a.npy")
     );
     put_record(&path, "b.npy", &grid());
     let (volume, notices) = read_volume(&path).unwrap();
@@ -103,12 +103,12 @@ fn an_array_is_an_image_only_with_its_grid() {
     put_record(&path, "a.npy", &Grid::centred([4, 2, 3], [1.0; 3]).unwrap());
     assert_unsupported!(
         read_volume(&path).unwrap_err(),
-        Unsupported::OtherRecord { found: [4, 3, 2], expected: [4, 2, 3], record } if record.ends_with("a.npy.json")
+        Unsupported::OtherRecord(record, Mismatch { found: [4, 3, 2], expected: [4, 2, 3] }) if record.ends_with("a.npy.json")
     );
     std::fs::write(folder.path().join("a.npy.json"), "{\"image\": 1}").unwrap();
     assert_brief(&read_volume(&path).unwrap_err(), "io.unsupported.no-record a.npy");
     let flat = npy(folder.path(), "a.npy", "<f4", false, "(6, 4)", (0..24).map(f64::from));
-    assert_unsupported!(read_image_of_voxels(&flat, [1.0; 3]).unwrap_err(), Unsupported::NumpyShape { shape, .. } if *shape == [6, 4]);
+    assert_unsupported!(read_image_of_voxels(&flat, [1.0; 3]).unwrap_err(), Unsupported::NumpyShape(shape, _) if *shape == [6, 4]);
     let short = npy(folder.path(), "a.npy", "<f4", false, "(2, 3, 4)", (0..23).map(f64::from));
     assert_brief(&read_image_of_voxels(&short, [1.0; 3]).unwrap_err(), "io.truncated a.npy 220/224");
 }

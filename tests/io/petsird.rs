@@ -8,10 +8,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use tomoscope::coded::Coded as _;
-use tomoscope::data::{EventChunk, Events, Fingerprint, ListMetadata, ListSampling, Notice, PairEfficiency, TofFacts};
+use tomoscope::data::{EventChunk, Events, Fingerprint, ListMetadata, ListSampling, Notice, PairEfficiency, TofMeasurement};
 use tomoscope::io::list_mode::petsird::PetsirdWriter;
 use tomoscope::io::list_mode::{EventReader, ListOptions};
-use tomoscope::io::{IoError, PetsirdProblem, open_list_mode};
+use tomoscope::io::{IoError, Mismatch, PetsirdProblem, open_list_mode};
 use tomoscope::scanner::{Crystal, Detectors, find};
 
 use super::data::data_file;
@@ -105,7 +105,10 @@ fn a_list_of_the_formats_own_package() {
     let facts = reader.facts();
     assert_eq!((facts.format.as_str(), facts.detectors.name()), ("PETSIRD 0.12", "TEST_RING_8x96"));
     let edges_mm = vec![-150.0, -90.0, -30.0, 30.0, 90.0, 150.0];
-    assert_eq!(facts.tof, Some(TofFacts { fwhm_mm: 60.0, window_mm: [-150.0, 150.0], edges_mm, ..TofFacts::default() }));
+    assert_eq!(
+        facts.tof,
+        Some(TofMeasurement { fwhm_mm: 60.0, window_mm: [-150.0, 150.0], edges_mm, ..TofMeasurement::default() })
+    );
     let ids = ids(&facts.detectors, &table);
     check_list(&events.prompts, &facts.detectors, &ids, &truth["prompts"]);
     check_list(&events.delayeds, &facts.detectors, &ids, &truth["delayeds"]);
@@ -212,11 +215,11 @@ fn small_facts() -> ListMetadata {
     };
     let detectors = Detectors::new("a ring of six", (0..6).map(crystal).collect()).unwrap();
     let mut facts = ListMetadata::new("", Arc::new(detectors));
-    facts.tof = Some(TofFacts {
+    facts.tof = Some(TofMeasurement {
         fwhm_mm: 60.0,
         window_mm: [-100.0, 100.0],
         edges_mm: vec![-100.0, -20.0, 20.0, 100.0],
-        ..TofFacts::default()
+        ..TofMeasurement::default()
     });
     facts.efficiency = Some(Arc::new(OfSum));
     facts
@@ -321,7 +324,8 @@ fn a_cylinders_list_without_bins_of_time_of_flight() {
     let path = folder.path().join("a.petsird");
     let mut facts = ListMetadata::new("", Arc::new(detectors.clone()));
     facts.sampling = Some(ListSampling { num_tangential: 49, max_ring_difference: 2 });
-    facts.tof = Some(TofFacts { fwhm_mm: 60.0, window_mm: [-200.0, 200.0], edges_mm: Vec::new(), ..TofFacts::default() });
+    facts.tof =
+        Some(TofMeasurement { fwhm_mm: 60.0, window_mm: [-200.0, 200.0], edges_mm: Vec::new(), ..TofMeasurement::default() });
     let prompts = Events {
         pairs: vec![[50, 2], [300, 250], [96 * 3 + 50, 0]],
         times_ms: vec![5, 5, 7],
@@ -595,15 +599,15 @@ fn what_blocks_hold_that_cannot_be_is_refused_with_its_place() {
     };
     let with_end = |block: Vec<u8>| [block, vec![0]].concat();
     assert_eq!(of(with_end(block(&[1, 5, 4, 2]))).0.unwrap().0.prompts.len(), 1);
-    refused(with_end(block(&[2, 5, 4, 2, 6, 1, 0])), 11, PetsirdProblem::DetectionBin { bin: 6, num_bins: 6 });
-    refused(with_end(block(&[2, 5, 4, 2, 5, 9, 0])), 11, PetsirdProblem::DetectionBin { bin: 9, num_bins: 6 });
-    refused(with_end(block(&[1, 5, 4, 3])), 8, PetsirdProblem::TofBin { bin: 3, num_bins: 3 });
+    refused(with_end(block(&[2, 5, 4, 2, 6, 1, 0])), 11, PetsirdProblem::DetectionBin(6, 6));
+    refused(with_end(block(&[2, 5, 4, 2, 5, 9, 0])), 11, PetsirdProblem::DetectionBin(9, 6));
+    refused(with_end(block(&[1, 5, 4, 3])), 8, PetsirdProblem::TofBin(3, 3));
     refused(vec![1, 0, 3, 4, 0, 2, 1, 0, 1, 1, 5, 4, 2], 10, PetsirdProblem::ModuleTypes([1, 0]));
-    refused(vec![1, 9], 1, PetsirdProblem::NoKind { kind: 9, num_kinds: 6 });
+    refused(vec![1, 9], 1, PetsirdProblem::NoKind(9, 6));
     refused(with_end(vec![0]), 1, PetsirdProblem::Excess(1));
-    refused(vec![1], 1, PetsirdProblem::Cut { place: "without the end of its list" });
-    refused([block(&[1, 5, 4, 2]), vec![1]].concat(), 17, PetsirdProblem::Cut { place: "without the end of its list" });
-    refused(block(&[1, 5, 4, 2]), 16, PetsirdProblem::Cut { place: "without the end of its list" });
+    refused(vec![1], 1, PetsirdProblem::Cut("without the end of its list"));
+    refused([block(&[1, 5, 4, 2]), vec![1]].concat(), 17, PetsirdProblem::Cut("without the end of its list"));
+    refused(block(&[1, 5, 4, 2]), 16, PetsirdProblem::Cut("without the end of its list"));
     // Claims of 2⁶⁰ of anything end where the file does.
     let huge = varint(1 << 60);
     for before in [vec![], vec![1, 0, 3, 4], vec![1, 0, 3, 4, 0], vec![1, 0, 3, 4, 0, 1, 1], vec![1, 1, 3, 4, 0]] {
@@ -639,7 +643,7 @@ fn what_is_no_such_file_is_refused() {
         open(&put(folder.path(), &bytes)).err().unwrap()
     };
     assert_event(&refused(0, b'Y'), "a.petsird", 0, PetsirdProblem::NotYardl);
-    assert_event(&refused(5, 2), "a.petsird", 5, PetsirdProblem::BinaryVersion { found: 2, supported: 1 });
+    assert_event(&refused(5, 2), "a.petsird", 5, PetsirdProblem::BinaryVersion(Mismatch { found: 2, expected: 1 }));
     assert_event(&refused(12, 0xff), "a.petsird", 11, PetsirdProblem::SchemaText);
     let claim = [b"yardl\x01\0\0\0", varint(1 << 60).as_slice(), b"{}"].concat();
     let error = open(&put(folder.path(), &claim)).err().unwrap();

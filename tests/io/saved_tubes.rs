@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tomoscope::data::{TubeSampling, TubeSet, TubesMade};
 use tomoscope::io::saved_tubes::{data_file, read_tubes, write_tubes};
-use tomoscope::io::{FormProblem, IoError, Unsupported};
+use tomoscope::io::{FormProblem, IoError, Mismatch, Unsupported};
 
 use super::{assert_brief, assert_unsupported, folder};
 
@@ -74,6 +74,6 @@ fn what_are_no_tubes_is_refused() {
     fs::write(data_file(&path), &bytes).unwrap();
     assert_unsupported!(
         read_tubes(&path).unwrap_err(),
-        Unsupported::OwnForm { problem: FormProblem::DataSize { found: 100, expected: 1080, .. }, .. }
+        Unsupported::OwnForm(_, FormProblem::DataSize(_, Mismatch { found: 100, expected: 1080 }))
     );
 }

@@ -95,7 +95,7 @@ fn the_fragments_events_belong_to_the_tag_before_them() {
 fn the_fragments_segments_have_their_counts() {
     let Some(list) = fragment() else { return };
     let differences: Vec<i32> = list.prompts.pairs.iter().map(|&[a, b]| (b / 504) as i32 - (a / 504) as i32).collect();
-    let within = |most: i32| differences.iter().filter(|difference| difference.abs() <= most).count();
+    let within = |max: i32| differences.iter().filter(|difference| difference.abs() <= max).count();
     assert_eq!([within(0), within(1), within(2)], [2740, 8019, 13_243]);
     let mut spanned = [0; 11];
     differences.iter().for_each(|&difference| spanned[((difference + 5).div_euclid(11) + 5) as usize] += 1);

@@ -182,10 +182,10 @@ fn what_cannot_be_read_is_refused() {
     fs::write(path.with_extension("DTA"), bytes_of(samples, "float 8", true)).unwrap();
     assert_unsupported!(
         read_sweep(&path, None).unwrap_err(),
-        Unsupported::NotFinite { sample: 3, what, value } if what == "projection 2" && value.is_nan()
+        Unsupported::NotFinite(3, what, value) if what == "projection 2" && value.is_nan()
     );
     fs::remove_file(path.with_extension("DTA")).unwrap();
-    assert!(matches!(read_sweep(&path, None), Err(IoError::Open { .. })));
+    assert!(matches!(read_sweep(&path, None), Err(IoError::Open(..))));
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn complex_files_that_cannot_be_are_refused() {
     fs::write(&data, &broken).unwrap();
     assert_unsupported!(
         read_sweep(&path, None).unwrap_err(),
-        Unsupported::NotFinite { sample: 3, what, value } if what == "projection 2" && value.is_nan()
+        Unsupported::NotFinite(3, what, value) if what == "projection 2" && value.is_nan()
     );
 }
 

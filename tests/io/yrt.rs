@@ -79,14 +79,14 @@ fn every_field_of_an_event_has_its_place() {
         &refusal(randoms, &[Word::U(0), Word::U(0), Word::U(1), Word::F(-1.0)]),
         "a.lmDat",
         0,
-        EventProblem::Rate { name: "random", rate: -1.0 },
+        EventProblem::Rate("random", -1.0),
     );
     assert_event(&refusal(randoms, &words[..7]), "a.lmDat", 16, EventProblem::CutEvent { found: 12, size: 16 });
     assert_event(
         &refusal(YrtFields::default(), &[Word::U(0), Word::U(0), Word::U(4)]),
         "a.lmDat",
         0,
-        EventProblem::UnknownCrystal { found: 4, num_crystals: 4 },
+        EventProblem::UnknownCrystal(4, 4),
     );
     let without_width = YrtFields { tof_ps: Some([0.0, 0.0]), ..YrtFields::default() };
     assert_brief(&refusal(without_width, &words), "io.unsupported.yrt-tof a.lmDat");

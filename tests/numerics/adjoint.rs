@@ -7,7 +7,7 @@ use tomoscope::algebra::{Backend, Host, HostArray, Image, Simd};
 use tomoscope::data::{Counts, Michelogram};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, AxialRuns, Siddon, Subset, ViewProjector};
-use tomoscope::recon::{ForwardModel, ProjectionModel};
+use tomoscope::recon::{ForwardModel, ProjectionModel, Step};
 use tomoscope::task::Task;
 
 use super::support::{backward, dot, forward, geometry, noise, random_volume, relative};
@@ -64,15 +64,16 @@ fn the_model_with_corrections_is_the_adjoint_of_its_backprojection() {
         let len = ForwardModel::<Host>::data_len(&model, subset);
         let mut of_x = Host.zeros(len).unwrap();
         let mut of_nothing = Host.zeros(len).unwrap();
-        model.forward(&mut Host, subset, &x, &mut of_x, &task).unwrap();
-        model.forward(&mut Host, subset, &nothing, &mut of_nothing, &task).unwrap();
+        let step = &mut Step { backend: &mut Host, subset, accumulation: Accumulation::Deterministic, task: &task };
+        model.forward(step, &x, &mut of_x).unwrap();
+        model.forward(step, &nothing, &mut of_nothing).unwrap();
         assert!(of_nothing.iter().any(|&a| a > 0.0), "the additive term is there without activity");
         let linear: Vec<f32> = of_x.iter().zip(of_nothing.iter()).map(|(a, b)| a - b).collect();
         let y = noise(9, linear.len());
         let there = dot(&linear, &y);
         let mut q = y.clone().into();
         let mut image = Host.zeros(voxels.len()).unwrap();
-        model.adjoint(&mut Host, subset, &mut q, Accumulation::Deterministic, &mut image, &task).unwrap();
+        model.adjoint(step, &mut q, &mut image).unwrap();
         let error = (there - dot(&x, &image)).abs() / there;
         assert!(error <= 1e-5, "subset {subset}: {error:.1e}");
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand_philox::{Philox, u32_to_unit_f64};
 use tomoscope::data::{SuperLors, TubeSampling, TubeSet, Volume};
 use tomoscope::montecarlo::{
-    AllThreads, AnnihilationPhysics, Coincidences, EdgeDeviation, FollowHistories, Isotope, Material, TallySums, TubeTally,
+    AllThreads, AnnihilationPhysics, Coincidences, EdgeDeviation, HistorySimulator, Isotope, Material, TallySums, TubeTally,
     measure,
 };
 use tomoscope::operator::{Subset, Tubes};
@@ -122,7 +122,7 @@ fn histories_taken_in_count_as_if_followed_here() {
     let followed = |num: u64| {
         let coincidences = Coincidences::new(geometry.clone(), heads.clone(), AnnihilationPhysics::of(Isotope::F18)).unwrap();
         let mut tally = TubeTally::new(coincidences, TubeSampling::of(&geometry), 1);
-        AllThreads.follow(&mut tally, num, &Task::new()).unwrap();
+        AllThreads.simulate(&mut tally, num, &Task::new()).unwrap();
         tally
     };
     let (mut tally, all) = (followed(20_000), followed(50_000));
@@ -131,7 +131,7 @@ fn histories_taken_in_count_as_if_followed_here() {
     let totals = [0, 1].map(|i| sums.totals[i] - before.totals[i]);
     let rest = TallySums { sums: rest(&sums.sums, &before.sums), squares: rest(&sums.squares, &before.squares), totals };
     assert!(totals.iter().all(|total| *total > 0));
-    tally.take_in(30_000, &rest);
+    tally.add_sums(30_000, &rest);
     assert_eq!((tally.tubes(), tally.precision(SuperLors::NONE)), (all.tubes(), all.precision(SuperLors::NONE)));
     assert_eq!(tally.counts_per_density_mm3(), all.counts_per_density_mm3());
 }

@@ -76,7 +76,7 @@ fn array_operations_are_those_of_the_host() {
     let expected = Host.dot(&host_x, 5, &host_y, 100..len - 5).unwrap();
     assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} {expected}");
     assert_eq!(device.dot(&x, 5, &y, 100..len - 5).unwrap().to_bits(), found.to_bits(), "the same bits on every run");
-    assert_eq!(device.max(&x, 5..x.len()).unwrap(), Host.max(&host_x, 5..host_x.len()).unwrap());
+    assert_eq!(device.max(&x, 5..x.len()).unwrap(), host_x[5..].iter().copied().fold(f32::NEG_INFINITY, f32::max));
     device.fill(&mut x, -2.5).unwrap();
     assert_eq!(device.max(&x, 0..x.len()).unwrap(), -2.5);
     assert!(read(&mut device, &x).iter().all(|&v| v == -2.5));
@@ -95,8 +95,8 @@ fn the_ratio_and_the_likelihood_are_those_of_the_host() {
     let found = device.poisson_ratio(&measured, range.clone(), &mut estimate, 3).unwrap();
     let expected = Host.poisson_ratio(&y.into(), range, &mut host_estimate, 3).unwrap();
     assert_same_bits(&read(&mut device, &estimate), &host_estimate);
-    assert!(expected.num_impossible_bins > 1000 && expected.counts > 0.0);
-    assert_eq!(found.num_impossible_bins, expected.num_impossible_bins);
+    assert!(expected.num_unexplained_bins > 1000 && expected.counts > 0.0);
+    assert_eq!(found.num_unexplained_bins, expected.num_unexplained_bins);
     assert_eq!(found.counts, expected.counts);
     assert!((found.log_likelihood - expected.log_likelihood).abs() <= 1e-6 * expected.log_likelihood.abs());
     let sums = [[found.residual.squares, expected.residual.squares], [found.residual.expected, expected.residual.expected]];
@@ -312,7 +312,7 @@ fn reconstruct<B: EmKernels, A: ViewProjector<B>>(
     let mut algorithm = MlemOsem::new(backend, voxels, model, settings, None).unwrap();
     let mut lost = 0.0;
     for _ in 0..10 {
-        lost = algorithm.step(&Task::new()).unwrap().race.map_or(0.0, |race| race.lost);
+        lost = algorithm.step(&Task::new()).unwrap().em.unwrap().race.map_or(0.0, |race| race.lost);
     }
     let mut volume = Volume::filled(grid.clone(), 0.0);
     algorithm.volume_into(&mut volume).unwrap();

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
 use tomoscope::cuda::{self, CudaArray, CudaBackend};
-use tomoscope::data::{Events, ListMetadata, TofFacts, Volume};
+use tomoscope::data::{Events, ListMetadata, TofMeasurement, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{
-    Accumulation, DataSpace, EventLines, EventOrder, EventProjector, EventSplit, EventSubsets, LinearOperator, Subset,
-};
+use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, Subset};
 use tomoscope::plan::{DeviceChoice, SensitivitySettings, list_sensitivity};
 use tomoscope::recon::EmKernels;
 use tomoscope::scanner::PairRays;
@@ -57,10 +55,10 @@ fn on_host(operator: &EventLines, subset: Subset, volume: &Volume, q: &[f32]) ->
 }
 
 /// The device's A and Aᵀ of events against the host's definition, and against each other.
-fn assert_as_on_the_host(device: &mut CudaBackend, grid: &Grid, num_rays: usize, events: &Arc<Events>, subsets: EventSubsets) {
+fn assert_as_on_the_host(device: &mut CudaBackend, grid: &Grid, num_rays: usize, events: &Arc<Events>, order: EventOrder) {
     let (detectors, tof) = (detectors(), tof(30.0));
     let host =
-        EventLines::new(Arc::clone(events), &detectors, Some(&tof), grid.clone(), FOV_MM, pair_rays(num_rays), subsets).unwrap();
+        EventLines::new(Arc::clone(events), &detectors, Some(&tof), grid.clone(), FOV_MM, pair_rays(num_rays), order).unwrap();
     let host = host.plain();
     let new = cuda::EventLines::new(
         device,
@@ -70,7 +68,7 @@ fn assert_as_on_the_host(device: &mut CudaBackend, grid: &Grid, num_rays: usize,
         grid.clone(),
         FOV_MM,
         pair_rays(num_rays),
-        subsets,
+        order,
     );
     let operator = new.unwrap();
     let volume = random_volume(grid);
@@ -79,7 +77,7 @@ fn assert_as_on_the_host(device: &mut CudaBackend, grid: &Grid, num_rays: usize,
         let (there, back) = on_host(&host, subset, &volume, &q);
         let found = project(device, &operator, subset, &volume);
         let error = relative(&found, &there);
-        println!("{:?}, {num_rays} rays, {subsets:?}: forward {error:.1e}", grid.size);
+        println!("{:?}, {num_rays} rays, {order:?}: forward {error:.1e}", grid.size);
         assert!(error <= 1e-5);
         for accumulation in [Accumulation::Atomic, Accumulation::Deterministic] {
             let found = backproject(device, &operator, subset, &q, accumulation);
@@ -107,11 +105,9 @@ fn events_on_the_device_are_those_of_the_host() {
     for (grid, num_rays) in grids.iter().zip([1, 5]).chain([(&grids[1], 1)]) {
         for known in [Tof::No, Tof::Numbers, Tof::Bins] {
             let events = Arc::new(random_events(20_000, known));
-            for split in [EventSplit::Interleaved, EventSplit::ByTime] {
-                assert_as_on_the_host(&mut device, grid, num_rays, &events, EventSubsets { split, order: EventOrder::ByLine });
+            for order in [EventOrder::ByLine, EventOrder::AsWritten] {
+                assert_as_on_the_host(&mut device, grid, num_rays, &events, order);
             }
-            let as_written = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
-            assert_as_on_the_host(&mut device, grid, num_rays, &events, as_written);
         }
     }
 }
@@ -134,7 +130,7 @@ fn beams_of_events_on_the_device_are_those_of_the_host() {
     let flat = Grid::centred([21, 20, 160], [7.0, 7.0, 0.25]).unwrap();
     for grid in grids().iter().chain([&flat]) {
         for num_rays in [1, 5] {
-            assert_as_on_the_host(&mut device, grid, num_rays, &events, EventSubsets::default());
+            assert_as_on_the_host(&mut device, grid, num_rays, &events, EventOrder::default());
         }
     }
 }
@@ -144,12 +140,11 @@ fn an_event_of_huge_weight_leaves_those_of_its_beam_their_digits() {
     let Some(mut device) = device() else { return };
     let events = Arc::new(crowded_events(40_000));
     let grid = grids()[0].clone();
-    let subsets = EventSubsets::default();
+    let order = EventOrder::default();
     let host =
-        EventLines::new(Arc::clone(&events), &detectors(), None, grid.clone(), FOV_MM, PairRays::ONE, subsets).unwrap().plain();
+        EventLines::new(Arc::clone(&events), &detectors(), None, grid.clone(), FOV_MM, PairRays::ONE, order).unwrap().plain();
     let operator =
-        cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), None, grid, FOV_MM, PairRays::ONE, subsets)
-            .unwrap();
+        cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), None, grid, FOV_MM, PairRays::ONE, order).unwrap();
     let mut q = noise(8, events.len());
     let volume = random_volume(operator.voxels().grid());
     // One of every 997 outweighs all others: compared is where none of these passes.
@@ -179,10 +174,9 @@ fn deterministic_sums_over_beams_have_the_same_bits() {
     let Some(mut device) = device() else { return };
     let events = Arc::new(crowded_events(300_000));
     for order in [EventOrder::ByLine, EventOrder::AsWritten] {
-        let subsets = EventSubsets { order, ..EventSubsets::default() };
         let grid = grids()[0].clone();
         let operator =
-            cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), None, grid, FOV_MM, PairRays::ONE, subsets)
+            cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors(), None, grid, FOV_MM, PairRays::ONE, order)
                 .unwrap();
         let q = noise(3, events.len());
         let first = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::Deterministic);
@@ -206,7 +200,7 @@ fn deterministic_sums_over_events_have_the_same_bits_and_races_lose() {
     let Some(mut device) = device() else { return };
     let events = Arc::new(random_events(300_000, Tof::Bins));
     let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap();
-    let subsets = EventSubsets::default();
+    let order = EventOrder::default();
     let new = cuda::EventLines::new(
         &mut device,
         Arc::clone(&events),
@@ -215,7 +209,7 @@ fn deterministic_sums_over_events_have_the_same_bits_and_races_lose() {
         grid,
         FOV_MM,
         PairRays::ONE,
-        subsets,
+        order,
     );
     let operator = new.unwrap();
     let q = noise(3, events.len());
@@ -249,7 +243,7 @@ fn the_sensitivity_of_pairs_one_after_the_other_is_that_of_the_host() {
     if device().is_none() {
         return;
     }
-    let near = TofFacts { fwhm_mm: 20.0, window_mm: [-20.0, 20.0], ..TofFacts::default() };
+    let near = TofMeasurement { fwhm_mm: 20.0, window_mm: [-20.0, 20.0], ..TofMeasurement::default() };
     // Several rays side by side, or a window that ends in the image: all planes at once would not do.
     for (tof, rays) in [(None, pair_rays(3)), (Some(near), PairRays::ONE)] {
         let facts = ListMetadata { tof, ..ListMetadata::new("test", Arc::new(detectors())) };

@@ -121,7 +121,7 @@ fn a_response_simulated_on_the_device_is_that_of_the_host() {
             Response::add(&mut host, num, &Task::new()).unwrap();
             cuda.add(num, &Task::new()).unwrap();
         }
-        let (there, here) = (cuda.statistics().unwrap(), host.statistics());
+        let (there, here) = (cuda.statistics().unwrap(), host.statistics().unwrap());
         println!("{there:?}\n{here:?}");
         assert!(there.num_histories == 300_000 && there.num_counted.abs_diff(here.num_counted) <= 30);
         assert!((there.effective_counts / here.effective_counts - 1.0).abs() < 1e-3);

@@ -6,7 +6,7 @@ use tomoscope::algebra::PeerGroup;
 use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, EventLines, PaperTubes, Tubes, devices};
 use tomoscope::data::{CountRates, Counts, EventList, Events, Michelogram, ScanTime, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, EventProjector, EventSubsets, Siddon, Subset, ViewProjector};
+use tomoscope::operator::{Accumulation, EventOrder, EventProjector, Siddon, Subset, ViewProjector};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
     AlgorithmChoice, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings,
@@ -66,8 +66,8 @@ fn algorithm<P: ViewProjector<CudaBackend> + 'static>(
             let model = ProjectionModel::new(&mut backend, projector, views, counts, num_subsets).unwrap();
             Box::new(MlemOsem::new(backend, voxels, model, em, None).unwrap())
         } else {
-            let (operator, data) = Box::new(projector).for_team(&team).unwrap();
-            let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets).unwrap().of_team(team.clone());
+            let (operator, data) = Box::new(projector).for_group(&team).unwrap();
+            let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets).unwrap().of_group(team.clone());
             Box::new(MlemOsem::new(backend, voxels, model, em, None).unwrap())
         };
         (algorithm, team)
@@ -78,7 +78,7 @@ fn algorithm<P: ViewProjector<CudaBackend> + 'static>(
 fn run(algorithm: &mut SharedAlgorithm, num_steps: usize) -> (Vec<f32>, f64) {
     let mut log_likelihood = 0.0;
     for _ in 0..num_steps {
-        log_likelihood = algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap();
+        log_likelihood = algorithm.step(&Task::new()).unwrap().em.unwrap().log_likelihood.unwrap();
     }
     let mut volume = Volume::filled(grid(), 0.0);
     algorithm.volume_into(&mut volume).unwrap();
@@ -182,7 +182,7 @@ fn of_events(count: usize, events: &Events, num_subsets: usize, accumulation: Ac
         racy_sensitivity: false,
     };
     let member = |(mut backend, team): (CudaBackend, PeerGroup)| {
-        let (detectors, tof, subsets) = (detectors(), tof(30.0), EventSubsets::default());
+        let (detectors, tof, subsets) = (detectors(), tof(30.0), EventOrder::default());
         let events = Arc::new(events.clone());
         let lines =
             EventLines::new(&mut backend, Arc::clone(&events), &detectors, Some(&tof), grid(), FOV_MM, pair_rays(2), subsets)
@@ -191,7 +191,7 @@ fn of_events(count: usize, events: &Events, num_subsets: usize, accumulation: Ac
         let sensitivity = Arc::new(voxels.coefficients(&Volume::filled(grid(), 3.0)));
         let terms = EventTerms { additive: Some(&events.additive), total_additive: 50.0, ..EventTerms::default() };
         let model = ListModel::new(&mut backend, lines, space.clone(), space, terms, sensitivity, num_subsets).unwrap();
-        let model = model.of_team(team.clone());
+        let model = model.of_group(team.clone());
         let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(backend, voxels, model, em, None).unwrap());
         (algorithm, team)
     };

@@ -2,7 +2,7 @@
 
 use tomoscope::cuda::TubesMonteCarlo;
 use tomoscope::data::TubeSampling;
-use tomoscope::montecarlo::{AnnihilationPhysics, Coincidences, FollowError, FollowHistories, Isotope, TallySums, TubeTally};
+use tomoscope::montecarlo::{AnnihilationPhysics, Coincidences, HistoryError, HistorySimulator, Isotope, TallySums, TubeTally};
 use tomoscope::scanner::{Heads, ScanGeometry, find};
 use tomoscope::task::Task;
 
@@ -46,9 +46,9 @@ fn a_seed_means_the_same_on_the_device() {
         let [mut on_host, mut on_device] = [tally(&case), tally(&case)];
         on_host.add(1_000_000, &Task::new()).unwrap();
         // In two parts, which are to go on where the first ended.
-        device.follow(&mut on_device, 300_000, &Task::new()).unwrap();
-        device.follow(&mut on_device, 700_000, &Task::new()).unwrap();
-        assert_eq!(on_device.num_histories(), 1_000_000);
+        device.simulate(&mut on_device, 300_000, &Task::new()).unwrap();
+        device.simulate(&mut on_device, 700_000, &Task::new()).unwrap();
+        assert_eq!(on_device.num_histories, 1_000_000);
         let [TallySums { sums, squares, totals }, expected] = [on_device.sums(), on_host.sums()];
         let shares = [(&sums, &expected.sums), (&squares, &expected.squares)].map(|(a, b)| share_elsewhere(a, b));
         let elsewhere = share_elsewhere(&totals, &expected.totals);
@@ -66,9 +66,9 @@ fn the_device_gives_the_same_bits_again_in_parts_of_any_size() {
     let mut device = TubesMonteCarlo::new(device).unwrap();
     let case = cases().remove(0);
     let [mut whole, mut in_parts] = [tally(&case), tally(&case)];
-    device.follow(&mut whole, 200_001, &Task::new()).unwrap();
+    device.simulate(&mut whole, 200_001, &Task::new()).unwrap();
     for num in [1, 77_000, 123_000] {
-        device.follow(&mut in_parts, num, &Task::new()).unwrap();
+        device.simulate(&mut in_parts, num, &Task::new()).unwrap();
     }
     let [whole, in_parts] = [whole.sums(), in_parts.sums()];
     assert!(whole.totals[0] > 0 && whole.sums == in_parts.sums && whole.squares == in_parts.squares);
@@ -82,20 +82,20 @@ fn a_stopped_task_stops_the_histories_and_leaves_the_tally() {
     let mut tally = tally(&cases().remove(0));
     let task = Task::new();
     task.stop();
-    assert!(matches!(device.follow(&mut tally, 1 << 40, &task), Err(FollowError::Stopped(_))));
+    assert!(matches!(device.simulate(&mut tally, 1 << 40, &task), Err(HistoryError::Stopped(_))));
     // While it is under way.
     let task = Task::new();
     let stopped = std::thread::scope(|scope| {
-        let stopped = scope.spawn(|| device.follow(&mut tally, 1 << 40, &task));
+        let stopped = scope.spawn(|| device.simulate(&mut tally, 1 << 40, &task));
         while task.progress().0 == 0 && !stopped.is_finished() {
             std::thread::yield_now();
         }
         task.stop();
         stopped.join().unwrap()
     });
-    assert!(matches!(stopped, Err(FollowError::Stopped(_))), "{stopped:?}");
-    assert_eq!((tally.num_histories(), tally.sums().totals), (0, [0, 0]));
+    assert!(matches!(stopped, Err(HistoryError::Stopped(_))), "{stopped:?}");
+    assert_eq!((tally.num_histories, tally.sums().totals), (0, [0, 0]));
     // The next histories begin afresh.
-    device.follow(&mut tally, 1000, &Task::new()).unwrap();
-    assert_eq!(tally.num_histories(), 1000);
+    device.simulate(&mut tally, 1000, &Task::new()).unwrap();
+    assert_eq!(tally.num_histories, 1000);
 }

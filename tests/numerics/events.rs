@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image, Simd};
-use tomoscope::data::{Counts, Events, Michelogram, TofFacts, Unit, Volume};
+use tomoscope::data::{Counts, Events, Michelogram, TofMeasurement, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Accumulation, AxialRuns, DataSpace, EventLines, EventOrder, EventProjector, EventSplit, EventSubsets, LinearOperator,
-    OperatorError, OperatorLimit, Siddon, Subset, TofKernel, ViewProjector,
+    Accumulation, AxialRuns, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, OperatorError, OperatorLimit,
+    Siddon, Subset, TofKernel, ViewProjector,
 };
 use tomoscope::random::{shuffled, stream};
 use tomoscope::recon::{Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, SubsetOrder, gaussian_filter};
@@ -26,8 +26,8 @@ pub fn detectors() -> Detectors {
     Detectors::of_cylinder(&geometry("small")).unwrap()
 }
 
-pub fn tof(fwhm_mm: f64) -> TofFacts {
-    TofFacts { fwhm_mm, window_mm: [-200.0, 200.0], edges_mm: Vec::new(), ..TofFacts::default() }
+pub fn tof(fwhm_mm: f64) -> TofMeasurement {
+    TofMeasurement { fwhm_mm, window_mm: [-200.0, 200.0], edges_mm: Vec::new(), ..TofMeasurement::default() }
 }
 
 /// What is known of d in a list.
@@ -71,8 +71,8 @@ pub fn pair_rays(num: usize) -> PairRays {
     PairRays { tangential: num / axial, axial, axial_mm: None }
 }
 
-fn lines(events: &Events, grid: &Grid, num_rays: usize, subsets: EventSubsets) -> EventLines {
-    EventLines::new(Arc::new(events.clone()), &detectors(), Some(&tof(30.0)), grid.clone(), FOV_MM, pair_rays(num_rays), subsets)
+fn lines(events: &Events, grid: &Grid, num_rays: usize, order: EventOrder) -> EventLines {
+    EventLines::new(Arc::new(events.clone()), &detectors(), Some(&tof(30.0)), grid.clone(), FOV_MM, pair_rays(num_rays), order)
         .unwrap()
 }
 
@@ -98,8 +98,8 @@ fn the_fast_walk_is_the_definition_and_each_is_its_adjoint() {
         for tof in [Tof::No, Tof::Numbers, Tof::Bins] {
             let events = random_events(3000, tof);
             let volume = random_volume(&grid);
-            let fast = lines(&events, &grid, num_rays, EventSubsets::default());
-            let plain = lines(&events, &grid, num_rays, EventSubsets::default()).plain();
+            let fast = lines(&events, &grid, num_rays, EventOrder::default());
+            let plain = lines(&events, &grid, num_rays, EventOrder::default()).plain();
             for subset in [Subset::ALL, Subset { index: 2, count: 7 }] {
                 let expected = project(&plain, subset, &volume);
                 let q = noise(8, expected.len());
@@ -108,7 +108,7 @@ fn the_fast_walk_is_the_definition_and_each_is_its_adjoint() {
                 let error = |there: &[f32], back: &[f32]| (dot(there, &q) - dot(&seen, back)).abs() / dot(there, &q);
                 assert!(error(&expected, &spread) <= 1e-5);
                 for simd in Simd::available() {
-                    let fast = lines(&events, &grid, num_rays, EventSubsets::default()).with_simd(simd);
+                    let fast = lines(&events, &grid, num_rays, EventOrder::default()).with_simd(simd);
                     let there = relative(&project(&fast, subset, &volume), &expected);
                     let back = relative(&backproject(&fast, subset, &q, Accumulation::Deterministic), &spread);
                     println!("{:?}, {num_rays} rays, {tof:?}, {}: forward {there:.1e}, back {back:.1e}", grid.size, simd.name());
@@ -144,7 +144,7 @@ fn without_time_of_flight_a_row_is_the_walk_of_its_line() {
             (sum / num_rays as f64) as f32
         };
         let expected: Vec<f32> = events.pairs.iter().map(sum).collect();
-        let operator = lines(&events, &grid(), num_rays, EventSubsets::default());
+        let operator = lines(&events, &grid(), num_rays, EventOrder::default());
         let found = operator.space().in_order(project(&operator, Subset::ALL, &volume));
         assert!(relative(&found, &expected) <= 1e-6);
         assert_eq!(found[0], 0.0, "a crystal and itself");
@@ -154,7 +154,7 @@ fn without_time_of_flight_a_row_is_the_walk_of_its_line() {
 #[test]
 fn deterministic_sums_have_the_same_bits_for_any_number_of_threads() {
     let events = random_events(200_000, Tof::Numbers);
-    let operator = lines(&events, &grid(), 1, EventSubsets::default());
+    let operator = lines(&events, &grid(), 1, EventOrder::default());
     let q = noise(4, events.len());
     let with_threads = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -190,7 +190,7 @@ fn an_event_weighs_the_voxels_of_its_line_by_their_distance_from_where_it_was() 
                 grid.clone(),
                 1000.0,
                 PairRays::ONE,
-                EventSubsets::default(),
+                EventOrder::default(),
             )
             .unwrap();
             let row = backproject(&operator, Subset::ALL, &[1.0], Accumulation::Deterministic);
@@ -218,7 +218,7 @@ fn all_bins_of_a_line_are_the_line() {
     let tof_mm = whole.pairs.iter().flat_map(|_| bins.iter().map(|low| [*low, low + width])).collect();
     let in_bins = Events { pairs, tof_mm, ..Events::default() };
     let project = |events: &Events| {
-        let operator = lines(events, &grid(), 1, EventSubsets::default());
+        let operator = lines(events, &grid(), 1, EventOrder::default());
         operator.space().in_order(project(&operator, Subset::ALL, &volume))
     };
     let sums: Vec<f32> = project(&in_bins).chunks(bins.len()).map(|bins| width * bins.iter().sum::<f32>()).collect();
@@ -232,8 +232,8 @@ fn all_bins_of_a_line_are_the_line() {
 fn what_cannot_be_projected_is_refused() {
     let new = |pair: [u32; 2], fwhm_mm: f64| {
         let events = Events { pairs: vec![[0, 50], pair], tof_mm: vec![[0.0; 2]; 2], ..Events::default() };
-        let subsets = EventSubsets::default();
-        EventLines::new(Arc::new(events), &detectors(), Some(&tof(fwhm_mm)), grid(), FOV_MM, PairRays::ONE, subsets)
+        let order = EventOrder::default();
+        EventLines::new(Arc::new(events), &detectors(), Some(&tof(fwhm_mm)), grid(), FOV_MM, PairRays::ONE, order)
     };
     assert!(new([3, 767], 30.0).is_ok());
     let unknown = new([3, 768], 30.0).err().unwrap();
@@ -328,17 +328,17 @@ fn a_list_gives_the_image_and_the_likelihood_of_its_michelogram() {
             additive: has_background.then_some(&of_events),
             total_additive: if has_background { 0.25 * num_bins as f64 } else { 0.0 },
         };
-        let mut list = list_mode(lines(&events, &grid(), 1, EventSubsets::default()), terms, &ones, 1);
+        let mut list = list_mode(lines(&events, &grid(), 1, EventOrder::default()), terms, &ones, 1);
         let mut of_list = Vec::new();
         for _ in 0..12 {
             let report = list.step(&Task::new()).unwrap();
-            assert_eq!((report.residual.unwrap().ratio(), report.num_impossible_bins), (None, 0));
-            of_list.push(report.log_likelihood.unwrap());
+            assert_eq!((report.em.unwrap().residual.unwrap().ratio(), report.em.unwrap().num_unexplained_bins), (None, 0));
+            of_list.push(report.em.unwrap().log_likelihood.unwrap());
         }
         let list = image(&mut list);
         let compare = |name: &str, algorithm: &mut dyn Algorithm| {
             for (k, of_list) in of_list.iter().enumerate() {
-                let of_bins = algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap();
+                let of_bins = algorithm.step(&Task::new()).unwrap().em.unwrap().log_likelihood.unwrap();
                 assert!(
                     (of_list - of_bins).abs() <= 1e-6 * (of_bins.abs() + events.len() as f64),
                     "{name}, step {k}: {of_list}, not {of_bins}"
@@ -404,7 +404,7 @@ fn simulated(truth: &Volume, num_tried: usize, fwhm_mm: f64) -> Events {
 fn sensitivity(num_tried: usize) -> Volume {
     let num_crystals = detectors().crystals().len() as u32;
     let pairs = (0..num_crystals).flat_map(|a| (0..num_crystals).map(move |b| [a, b])).collect();
-    let all = lines(&Events { pairs, ..Events::default() }, &grid(), 1, EventSubsets::default());
+    let all = lines(&Events { pairs, ..Events::default() }, &grid(), 1, EventOrder::default());
     let num_pairs = all.space().len(Subset::ALL);
     let ones = backproject(&all, Subset::ALL, &vec![1.0; num_pairs], Accumulation::Deterministic);
     let scale = num_tried as f32 / num_pairs as f32 / LARGEST_INTEGRAL as f32;
@@ -425,7 +425,7 @@ fn few_events_give_the_image_of_double_precision() {
     let divisor: Vec<f64> = siddon.voxels().coefficients(&sensitivity).into_iter().map(f64::from).collect();
     let mut x: Vec<f64> = divisor.iter().map(|s| f64::from(u8::from(*s > 0.0))).collect();
     let terms = EventTerms { multiplicative: None, additive: None, total_additive: 0.0 };
-    let mut list = list_mode(lines(&events, &grid(), 1, EventSubsets::default()), terms, &sensitivity, 1);
+    let mut list = list_mode(lines(&events, &grid(), 1, EventOrder::default()), terms, &sensitivity, 1);
     for iteration in 1..=10 {
         list.step(&Task::new()).unwrap();
         let mut sums = vec![0.0; x.len()];
@@ -453,7 +453,7 @@ fn time_of_flight_finds_an_object_better() {
     let (truth, sensitivity) = (ball_and_cylinder(), sensitivity(TRIED));
     let events = simulated(&truth, TRIED, 30.0);
     let errors_of = |events: &Events| {
-        let operator = lines(events, &grid(), 1, EventSubsets::default());
+        let operator = lines(events, &grid(), 1, EventOrder::default());
         let mut algorithm = list_mode(operator, EventTerms::default(), &sensitivity, 1);
         let errors = (0..20).map(|_| {
             algorithm.step(&Task::new()).unwrap();
@@ -478,33 +478,31 @@ fn smoothed(volume: &Volume) -> Vec<f32> {
 }
 
 #[test]
-fn subsets_go_the_same_way_faster_whether_they_are_interleaved_or_by_time() {
+fn subsets_go_the_same_way_faster() {
     const TRIED: usize = 400_000;
     let (events, sensitivity) = (simulated(&ball_and_cylinder(), TRIED, 30.0), sensitivity(TRIED));
-    let new = |split: EventSplit, num_subsets: usize| {
-        let operator = lines(&events, &grid(), 1, EventSubsets { split, order: EventOrder::ByLine });
+    let new = |num_subsets: usize| {
+        let operator = lines(&events, &grid(), 1, EventOrder::ByLine);
         list_mode(operator, EventTerms::default(), &sensitivity, num_subsets)
     };
     // Iterations of all events, and what their image is worth.
-    let mut whole = new(EventSplit::Interleaved, 1);
+    let mut whole = new(1);
     let mut image_of_whole = Vec::new();
     for _ in 0..8 {
         whole.step(&Task::new()).unwrap();
         image_of_whole.push(image(&mut whole));
     }
-    for split in [EventSplit::Interleaved, EventSplit::ByTime] {
-        let mut subsets = new(split, 4);
-        for _ in 0..2 {
-            subsets.iterate(&Task::new()).unwrap();
-        }
-        let found = image(&mut subsets);
-        let errors: Vec<f64> = image_of_whole.iter().map(|volume| relative(&smoothed(volume), &smoothed(&found))).collect();
-        println!("{split:?}: {errors:.3?}");
-        // Two iterations of four subsets are nearest to some eight of one, and far from two.
-        let nearest = (0..8).min_by(|&a, &b| errors[a].total_cmp(&errors[b])).unwrap();
-        assert!(nearest >= 5 && errors[nearest] < 0.1 && errors[nearest] < 0.5 * errors[1], "{split:?}: {errors:?}");
-        // Each step explains all events of its subset by its share of the sensitivity.
-        let explained = dot(found.as_slice(), sensitivity.as_slice());
-        assert!((explained / events.len() as f64 - 1.0).abs() < 1e-3, "{explained} of {}", events.len());
+    let mut subsets = new(4);
+    for _ in 0..2 {
+        subsets.iterate(&Task::new()).unwrap();
     }
+    let found = image(&mut subsets);
+    let errors: Vec<f64> = image_of_whole.iter().map(|volume| relative(&smoothed(volume), &smoothed(&found))).collect();
+    println!("{errors:.3?}");
+    // Two iterations of four subsets are nearest to some eight of one, and far from two.
+    let nearest = (0..8).min_by(|&a, &b| errors[a].total_cmp(&errors[b])).unwrap();
+    assert!(nearest >= 5 && errors[nearest] < 0.1 && errors[nearest] < 0.5 * errors[1], "{errors:?}");
+    // Each step explains all events of its subset by its share of the sensitivity.
+    let explained = dot(found.as_slice(), sensitivity.as_slice());
+    assert!((explained / events.len() as f64 - 1.0).abs() < 1e-3, "{explained} of {}", events.len());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use strum::VariantArray as _;
 use tomoscope::algebra::{Host, Simd};
-use tomoscope::data::{Direction, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepFacts, SweepKind, SweepSpace, Volume};
+use tomoscope::data::{Direction, Projection, ReferenceSpectrum, RoiMask, Sweep, SweepKind, SweepMetadata, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::measure::relative_difference;
 use tomoscope::operator::{
@@ -57,7 +57,7 @@ pub fn pulse_sweep(
         projections: directions.iter().map(projection).collect(),
         num_expected: Some(directions.len()),
         secs_per_projection: None,
-        facts: SweepFacts::default(),
+        facts: SweepMetadata::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tomoscope::data::{
-    CountRates, EventList, Events, Fingerprint, ListMetadata, PairEfficiency, ScanTime, Study, TofFacts, Volume,
+    CountRates, EventList, Events, Fingerprint, ListMetadata, PairEfficiency, ScanTime, Study, TofMeasurement, Volume,
 };
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
@@ -50,7 +50,8 @@ fn reconstructed(study: Study<EventList>, num_iterations: usize) -> (Volume, Vec
     let mut volume = Volume::filled(settings.grid.clone(), 0.0);
     let job = Job::of(&study, settings);
     let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
-    let steps = (0..num_iterations).map(|_| prepared.algorithm.step(&Task::new()).unwrap().log_likelihood.unwrap()).collect();
+    let steps =
+        (0..num_iterations).map(|_| prepared.algorithm.step(&Task::new()).unwrap().em.unwrap().log_likelihood.unwrap()).collect();
     prepared.algorithm.volume_into(&mut volume).unwrap();
     (volume, steps)
 }
@@ -96,7 +97,7 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
         let list = study.measured;
         let prompts = Events { multiplicative: Vec::new(), additive: Vec::new(), ..(*list.prompts).clone() };
         // Only PETSIRD states where its bins end.
-        let tof = list.facts.tof.clone().map(|tof| TofFacts { window_mm: [-1e4, 1e4], ..tof });
+        let tof = list.facts.tof.clone().map(|tof| TofMeasurement { window_mm: [-1e4, 1e4], ..tof });
         let facts = ListMetadata { efficiency: None, sampling: None, tof, ..(*list.facts).clone() };
         Study::new(
             "plain",

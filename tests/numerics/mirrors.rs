@@ -29,7 +29,7 @@ impl Case {
         let views: Vec<usize> = subset.views(geometry.num_views).collect();
         let sets = MirrorSets::new(geometry, grid, &FieldOfView::new(grid, *fov_radius_mm), &views);
         let name = format!("{} {:?} {rays:?} {subset:?}", geometry.scanner, grid.size);
-        assert_eq!(sets.most(), *most, "{name}");
+        assert_eq!(sets.max_len(), *most, "{name}");
         let volume = random_volume(grid);
         for simd in Simd::available() {
             let new = || AxialRuns::new(geometry.clone(), grid.clone(), *fov_radius_mm, *rays).unwrap().with_simd(simd);

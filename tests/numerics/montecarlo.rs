@@ -141,7 +141,7 @@ fn behind_a_depth_the_attenuations_share_is_left() {
         let passed =
             |history: &u64| head.track(upright(1.0, 2.0, energy_kev), false, &mut stream(22, *history)).num_interactions == 0;
         let num_passed = (0..NUM as u64).into_par_iter().filter(passed).count();
-        let per_mm = head.array().material.attenuation(energy_kev).total_per_mm();
+        let per_mm = head.array.material.attenuation(energy_kev).total_per_mm();
         assert_share(num_passed, NUM, (-per_mm * depth_mm).exp(), &format!("{material} of {depth_mm} mm at {energy_kev} keV"));
     }
 }
@@ -212,7 +212,7 @@ fn the_spectrum_has_its_photo_peak_and_its_compton_edge() {
     let track = |history| head.track(upright(0.0, 0.0, ELECTRON_KEV), true, &mut stream(25, history));
     let tracks: Vec<_> = (0..NUM as u64).into_par_iter().map(track).collect();
     let num_absorbed = tracks.iter().filter(|track| track.num_interactions == 1 && track.escaped_kev == 0.0).count();
-    let attenuation = head.array().material.attenuation(ELECTRON_KEV);
+    let attenuation = head.array.material.attenuation(ELECTRON_KEV);
     assert_share(num_absorbed, NUM, attenuation.photoelectric_per_mm / attenuation.total_per_mm(), "photo-electric");
 
     let compton = |track: &&_| -> bool {
@@ -294,7 +294,7 @@ fn a_forced_first_interaction_lies_where_an_analog_one_would() {
     let head = block("LSO", 100.0, 10.0, PERFECT);
     // Along the direction (0.6, 0, 0.8) the path is the tangential way over 0.6.
     let photon = Photon { position_mm: [-15.0, 0.0, -20.0], direction: [0.6, 0.0, 0.8], energy_kev: ELECTRON_KEV };
-    let per_mm = head.array().material.attenuation(ELECTRON_KEV).total_per_mm();
+    let per_mm = head.array.material.attenuation(ELECTRON_KEV).total_per_mm();
     let probability = 1.0 - (-per_mm * 12.5).exp();
     let mut paths_mm = Vec::new();
     for history in 0..200_000 {
@@ -420,9 +420,8 @@ fn photons_deviate_from_opposite_by_their_angle() {
     let mut random = stream(36, 0);
     let mut projected_deg = [Vec::new(), Vec::new()];
     for _ in 0..NUM {
-        let pair = physics.annihilate([0.0; 3], first, &mut random);
-        assert_eq!((pair.position_mm, pair.directions[0]), ([0.0; 3], first));
-        let second = pair.directions[1];
+        assert_eq!(physics.annihilation_mm([0.0; 3], &mut random), [0.0; 3]);
+        let second = physics.opposite(first, &mut random);
         assert!((dot(second, second) - 1.0).abs() < 1e-12);
         for (angles, side) in projected_deg.iter_mut().zip(across) {
             angles.push((dot(second, side) / -dot(second, first)).atan().to_degrees());
@@ -432,8 +431,9 @@ fn photons_deviate_from_opposite_by_their_angle() {
         let fwhm = (8.0 * 2f64.ln() * angles.iter().map(|angle| angle * angle).sum::<f64>() / NUM as f64).sqrt();
         assert!((fwhm / 0.5 - 1.0).abs() < 4.0 / (2.0 * NUM as f64).sqrt(), "{fwhm}");
     }
-    let ideal = AnnihilationPhysics::IDEAL.annihilate([1.0, 2.0, 3.0], first, &mut random);
-    assert_eq!((ideal.position_mm, ideal.directions[1]), ([1.0, 2.0, 3.0], first.map(|x| -x)));
+    let ideal = AnnihilationPhysics::IDEAL;
+    assert_eq!(ideal.annihilation_mm([1.0, 2.0, 3.0], &mut random), [1.0, 2.0, 3.0]);
+    assert_eq!(ideal.opposite(first, &mut random), first.map(|x| -x));
 }
 
 #[test]

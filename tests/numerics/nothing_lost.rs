@@ -132,9 +132,9 @@ fn run_on<B: EmKernels + 'static, A: ViewProjector<B> + 'static>(
     let (mut num_impossible, mut num_limited, mut explained) = (0, 0, None);
     for _ in 0..num_subsets * num_iterations {
         let report = algorithm.step(&Task::new()).unwrap();
-        num_impossible += report.num_impossible_bins;
-        num_limited += report.num_limited_bins;
-        explained = report.explained;
+        num_impossible += report.em.unwrap().num_unexplained_bins;
+        num_limited += report.em.unwrap().num_limited_bins;
+        explained = report.em.unwrap().explained;
     }
     algorithm.volume_into(&mut volume).unwrap();
     let explained = explained.expect("a whole iteration tells what its image explains");
@@ -237,7 +237,7 @@ fn the_start_image_makes_the_right_number_of_counts_expect() {
         let mut algorithm = osem(axial_runs(&geometry), counts, 4);
         let report = algorithm.step(&Task::new()).unwrap();
         // Σ ȳ of the first subset at the start image.
-        let expected = report.residual.unwrap().expected;
+        let expected = report.em.unwrap().residual.unwrap().expected;
         let background: f64 = counts.additive.as_ref().map_or(0.0, |a| a.counts.iter().map(|a| f64::from(*a)).sum());
         assert!((expected / ((measured + background) / 4.0) - 1.0).abs() < 1e-3, "{expected} of {measured}");
     }

@@ -3,7 +3,7 @@
 use tomoscope::algebra::{Host, HostArray, Image, ImageSpace, RingBasis, RingGrid};
 use tomoscope::data::Volume;
 use tomoscope::geometry::{Grid, Point};
-use tomoscope::measure::{Between, PeakWidth, peak_width, profile};
+use tomoscope::measure::{PeakWidth, ProfileInterpolation, peak_width, profile};
 
 /// FWHM of a Gaussian in standard deviations.
 const FWHM_OF_SIGMA: f64 = 2.354_820_045;
@@ -47,7 +47,7 @@ fn of_blobs(centre: Point, fwhm_mm: f64) -> Volume {
 fn width(volume: &Volume, centre: Point, half: [f64; 3]) -> PeakWidth {
     let voxels = half.iter().map(|side| (2.0 * side / SPACING_MM).powi(2)).sum::<f64>().sqrt();
     let (from, to) = (std::array::from_fn(|a| centre[a] - half[a]), std::array::from_fn(|a| centre[a] + half[a]));
-    peak_width(&profile(volume, from, to, voxels.round() as usize + 1, Between::Cubic), SPACING_MM).unwrap()
+    peak_width(&profile(volume, from, to, voxels.round() as usize + 1, ProfileInterpolation::Cubic), SPACING_MM).unwrap()
 }
 
 /// Lines along the axes, and such between voxel centres.

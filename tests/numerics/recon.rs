@@ -104,7 +104,7 @@ fn mlem_keeps_the_counts_and_the_likelihood_never_falls() {
         let kept: f64 =
             sensitivity.as_slice().iter().zip(image(&mut mlem).as_slice()).map(|(s, x)| f64::from(*s) * f64::from(*x)).sum();
         assert!((kept - counts).abs() <= 1e-5 * counts, "iteration {iteration}: {kept} of {counts} counts");
-        let now = report.log_likelihood.unwrap();
+        let now = report.em.unwrap().log_likelihood.unwrap();
         assert!(now >= likelihood - 1e-6 * now.abs(), "iteration {iteration}: {now} after {likelihood}");
         likelihood = now;
         assert!(report.completes_iteration && report.iteration == iteration);
@@ -132,7 +132,7 @@ fn the_residual_is_that_of_the_image_before_the_step() {
                 sum += f64::from(*e);
             }
         }
-        let found = report.residual.unwrap();
+        let found = report.em.unwrap().residual.unwrap();
         assert!(
             (found.squares - squares).abs() < 1e-5 * squares && (found.expected - sum).abs() < 1e-5 * sum,
             "step {step}: {found:?}"
@@ -152,7 +152,7 @@ fn osem_with_one_subset_is_mlem_and_more_subsets_are_faster() {
         }
         let start = image(&mut osem);
         let mut all = starting_at(fast(&geometry), &study, 1, Some(&start));
-        (all.step(&Task::new()).unwrap().log_likelihood.unwrap(), start)
+        (all.step(&Task::new()).unwrap().em.unwrap().log_likelihood.unwrap(), start)
     };
     let (mlem, image_mlem) = likelihood_after(1, 2);
     let (again, image_again) = likelihood_after(1, 2);
@@ -190,7 +190,7 @@ fn what_cannot_be_seen_stays_zero_and_impossible_counts_are_counted() {
     let mut mlem = algorithm(narrow(), &Counts::new(ones), 1);
     let report = mlem.step(&Task::new()).unwrap();
     let missed = forward(&narrow(), Subset::ALL, &Volume::filled(grid(), 1.0)).iter().filter(|v| **v == 0.0).count();
-    assert!(missed > 0 && report.num_impossible_bins == missed);
+    assert!(missed > 0 && report.em.unwrap().num_unexplained_bins == missed);
     let volume = image(&mut mlem);
     let corner = volume.values[[3, 0, 0]];
     let middle = volume.values[[3, 6, 6]];
@@ -272,10 +272,10 @@ fn what_the_race_loses_is_told_with_and_without_corrections() {
             let settings = EmSettings { racy_sensitivity, ..settings(Accumulation::Atomic) };
             let mut algorithm = MlemOsem::new(Host, voxels, model, settings, None).unwrap();
             let task = Task::new();
-            assert_eq!(algorithm.step(&task).unwrap().race, None, "atomic additions have no race");
+            assert_eq!(algorithm.step(&task).unwrap().em.unwrap().race, None, "atomic additions have no race");
             algorithm.set_accumulation(Accumulation::NonAtomic);
             for _ in 0..num_subsets + 1 {
-                let race = algorithm.step(&task).unwrap().race.expect("a race is told");
+                let race = algorithm.step(&task).unwrap().em.unwrap().race.expect("a race is told");
                 assert!((race.lost - f64::from(LOST)).abs() < 1e-5, "{race:?}");
                 assert!((race.lost_of_ones - f64::from(LOST)).abs() < 1e-5, "{race:?}");
                 // A race in both cancels; a race in the backprojection alone scales the image by what is left.
@@ -283,7 +283,7 @@ fn what_the_race_loses_is_told_with_and_without_corrections() {
                 assert!((race.level - level).abs() < 1e-5, "{race:?}");
             }
             algorithm.set_accumulation(Accumulation::Deterministic);
-            assert_eq!(algorithm.step(&task).unwrap().race, None);
+            assert_eq!(algorithm.step(&task).unwrap().em.unwrap().race, None);
         }
     }
 }

@@ -8,7 +8,7 @@ use tomoscope::data::{BasisKind, BasisSettings, MatrixElement, ResponseMatrix};
 use tomoscope::geometry::{Grid, Point};
 use tomoscope::measure::relative_difference;
 use tomoscope::montecarlo::{
-    FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseTally, RingDetector, Seen,
+    DecayOutcome, FunctionsAt, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseTally, RingDetector,
 };
 use tomoscope::operator::{CrystalPairs, DataSpace, LinearOperator, StoredMatrix, Subset};
 use tomoscope::plan::{RingFunctions, response_part};
@@ -47,10 +47,10 @@ pub fn whole(ring: &CrystalRing, functions: &RingFunctions) -> ResponsePart {
 fn seen_at(detector: &RingDetector, place: Point, num: u64, seed: u64) -> ([f64; 2], BTreeMap<usize, [f64; 2]>) {
     let (mut shares, mut lines) = ([0.0; 2], BTreeMap::<usize, [f64; 2]>::new());
     for history in 0..num {
-        match detector.see(place, &mut stream(seed, history)) {
-            Seen::Nothing => {}
-            Seen::Multiple { weight } => shares[1] += weight / num as f64,
-            Seen::Counted { lor, weight } => {
+        match detector.outcome(place, &mut stream(seed, history)) {
+            DecayOutcome::Nothing => {}
+            DecayOutcome::Multiple { weight } => shares[1] += weight / num as f64,
+            DecayOutcome::Counted { lor, weight } => {
                 shares[0] += weight / num as f64;
                 let line = lines.entry(lor).or_default();
                 *line = [line[0] + weight, line[1] + weight * weight];
@@ -130,7 +130,7 @@ fn the_matrix_unfolded_by_symmetry_is_what_each_function_is_seen_as() {
         let part = whole(&ring, &functions);
         let mut tally = ResponseTally::new(&detector, &functions, part, 1);
         tally.add(600_000, &Task::new()).unwrap();
-        let statistics = tally.statistics();
+        let statistics = tally.statistics().unwrap();
         assert!(statistics.num_elements > 0 && statistics.effective_counts > 5.0, "{statistics:?}");
         for index in indices {
             let (basic, symmetry) = (index / symmetries.len(), symmetries[index % symmetries.len()]);
@@ -145,7 +145,7 @@ fn the_matrix_unfolded_by_symmetry_is_what_each_function_is_seen_as() {
                 functions.basis.at(place, |at, found| value = if at == index { found } else { value });
                 if value > 0.0
                     && place[0].hypot(place[1]) < ring.radius_mm
-                    && let Seen::Counted { lor, weight } = detector.see(place, &mut random)
+                    && let DecayOutcome::Counted { lor, weight } = detector.outcome(place, &mut random)
                 {
                     let share = weight * value * side_mm.powi(3) / NUM as f64;
                     direct[lor] = [direct[lor][0] + share, direct[lor][1] + share * share];

@@ -173,9 +173,10 @@ fn the_rest_of_mlem_is_the_rule_at_the_rim() {
     let matrix = StirMatrix::new(&theirs.grid, geometry);
     let num_voxels = theirs.grid.num_voxels();
     let zeros = || (vec![0.0f64; num_voxels], vec![0.0f64; num_voxels]);
+    let per_view = geometry.num_tangential * geometry.num_planes();
     let add_view = |(mut correction, mut sensitivity): (Vec<f64>, Vec<f64>), view: usize| {
         let mut row = Vec::new();
-        for (bin, &counts) in measured.counts[measured.view_range(view)].iter().enumerate() {
+        for (bin, &counts) in measured.counts[view * per_view..][..per_view].iter().enumerate() {
             row.clear();
             matrix
                 .row(view, bin / geometry.num_planes(), bin % geometry.num_planes(), |voxel, element| row.push((voxel, element)));

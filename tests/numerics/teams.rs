@@ -7,8 +7,8 @@ use tomoscope::coded::PassedOn;
 use tomoscope::data::{Counts, Events, Michelogram, Roi, RoiRole, RoiShape, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Accumulation, AnyOperator, AxialRuns, DataSpace, EventLines, EventProjector, EventSubsets, LinearOperator, Measured, OfShare,
-    OperatorError, OwnShare, Siddon, Subset, Tubes, ViewProjector,
+    Accumulation, AnyOperator, AxialRuns, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, Measured,
+    OperatorError, ShardData, ShardOperator, Siddon, Subset, Tubes, ViewProjector,
 };
 use tomoscope::recon::{
     Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, ReconError, SharedAlgorithm, SubsetOrder,
@@ -89,11 +89,11 @@ fn settings(accumulation: Accumulation) -> EmSettings {
 }
 
 /// The parts of each member.
-fn members<P: ViewProjector<Host>>(make: Make<P>, count: usize) -> Vec<(PeerGroup, Voxels, OwnShare<Host>)> {
+fn members<P: ViewProjector<Host>>(make: Make<P>, count: usize) -> Vec<(PeerGroup, Voxels, ShardOperator<Host>)> {
     let part = |team: PeerGroup| {
         let projector = make();
         let voxels = projector.voxels().clone();
-        let own = Box::new(projector).for_team(&team).unwrap();
+        let own = Box::new(projector).for_group(&team).unwrap();
         (team, voxels, own)
     };
     PeerGroup::of_threads(&PeerGroup::ALONE, count, || {}).unwrap().into_iter().map(part).collect()
@@ -106,8 +106,8 @@ fn team_of<P: ViewProjector<Host>>(
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> SharedAlgorithm {
-    let algorithm = |(team, voxels, (operator, data)): (PeerGroup, Voxels, OwnShare<Host>)| {
-        let model = ProjectionModel::new(&mut Host, operator, data, counts, num_subsets).unwrap().of_team(team.clone());
+    let algorithm = |(team, voxels, (operator, data)): (PeerGroup, Voxels, ShardOperator<Host>)| {
+        let model = ProjectionModel::new(&mut Host, operator, data, counts, num_subsets).unwrap().of_group(team.clone());
         let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(Host, voxels, model, settings(accumulation), None).unwrap());
         (algorithm, team)
     };
@@ -125,7 +125,7 @@ fn alone<P: ViewProjector<Host> + 'static>(make: Make<P>, counts: &Counts, num_s
 fn run(algorithm: &mut dyn Algorithm, num_steps: usize) -> (Vec<f32>, Vec<(f64, usize)>) {
     let step = |_| {
         let report = algorithm.step(&Task::new()).unwrap();
-        (report.log_likelihood.unwrap(), report.num_impossible_bins)
+        (report.em.unwrap().log_likelihood.unwrap(), report.em.unwrap().num_unexplained_bins)
     };
     let steps = (0..num_steps).map(step).collect();
     let mut volume = Volume::filled(grid(), 0.0);
@@ -176,7 +176,7 @@ fn tubes_give_the_same_bits_for_any_number_of_members() {
 
 /// A member's algorithm of a list; alone it has all events.
 fn of_list(events: &Arc<Events>, team: &PeerGroup, num_subsets: usize, accumulation: Accumulation) -> Box<dyn Algorithm> {
-    let (tof, subsets) = (tof(30.0), EventSubsets::default());
+    let (tof, subsets) = (tof(30.0), EventOrder::default());
     let lines = EventLines::new(Arc::clone(events), &detectors(), Some(&tof), grid(), FOV_MM, pair_rays(1), subsets).unwrap();
     let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
     let sensitivity = Arc::new(voxels.coefficients(&Volume::filled(grid(), 3.0)));
@@ -187,9 +187,9 @@ fn of_list(events: &Arc<Events>, team: &PeerGroup, num_subsets: usize, accumulat
         let model = ListModel::new(&mut Host, lines, space.clone(), space, terms, sensitivity, num_subsets).unwrap();
         return Box::new(MlemOsem::new(Host, voxels, model, em, None).unwrap());
     }
-    let (operator, data) = Box::new(lines).for_team(team).unwrap();
+    let (operator, data) = Box::new(lines).for_group(team).unwrap();
     let model = ListModel::new(&mut Host, operator, data, space, terms, sensitivity, num_subsets).unwrap();
-    Box::new(MlemOsem::new(Host, voxels, model.of_team(team.clone()), em, None).unwrap())
+    Box::new(MlemOsem::new(Host, voxels, model.of_group(team.clone()), em, None).unwrap())
 }
 
 fn team_of_list(events: &Arc<Events>, count: usize, num_subsets: usize, accumulation: Accumulation) -> SharedAlgorithm {
@@ -297,7 +297,7 @@ fn every_nth_view_makes_a_share_of_an_operator_in_a_memory_of_its_own() {
             let expected = backward(&whole, subset, of_subset(&whole, &q, subset), Accumulation::Deterministic, &grid());
             let mut sum = vec![0.0; voxels.len()];
             for index in 0..count {
-                let (operator, data): OwnShare<Host> = OfShare::of(fast(), whole.views().clone(), Shard { index, count });
+                let (operator, data): ShardOperator<Host> = ShardData::of(fast(), whole.views().clone(), Shard { index, count });
                 num_seen += data.len(subset);
                 let pieces = data.pieces(subset);
                 let [(0, range)] = pieces.as_slice() else { panic!("one piece: {pieces:?}") };
@@ -424,10 +424,10 @@ fn a_member_that_fails_ends_the_step_of_all_with_its_own_words_and_the_image_bef
     let counts = counts(&geometry());
     for (calls, panics) in (0..20).map(|k| (k, false)).chain([(3, true), (8, true)]) {
         let (mut before, failing) = (alone(fast, &counts, 4), 1);
-        let algorithm = |(index, (team, voxels, (whole, data))): (usize, (PeerGroup, Voxels, OwnShare<Host>))| {
+        let algorithm = |(index, (team, voxels, (whole, data))): (usize, (PeerGroup, Voxels, ShardOperator<Host>))| {
             let calls_left = if index == failing { calls } else { usize::MAX };
             let operator = Failing { whole, calls_left: calls_left.into(), panics };
-            let model = ProjectionModel::new(&mut Host, operator, data, &counts, 4).unwrap().of_team(team.clone());
+            let model = ProjectionModel::new(&mut Host, operator, data, &counts, 4).unwrap().of_group(team.clone());
             let em = settings(Accumulation::Deterministic);
             let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(Host, voxels, model, em, None).unwrap());
             (algorithm, team)

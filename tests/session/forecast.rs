@@ -46,7 +46,7 @@ fn counts() {
     ]
     .map(|settings| assert_comes_true(&job(settings)));
     assert!(needed[4] > needed[0] && needed[3] != needed[0], "{needed:?}");
-    // What is impossible is refused by both in the same words.
+    // Both refuse an impossible run with the same text.
     let wrong = job(RunSettings { num_subsets: 10_000, ..plain });
     assert_eq!(forecast(&wrong, None).unwrap_err(), prepare(&wrong, &Task::new()).err().unwrap());
 }
@@ -74,7 +74,7 @@ fn a_run_gives_its_memory_back_to_the_next() {
     let running = prepare(&job, &Task::new()).unwrap().info;
     assert_eq!(running.memory, [DeviceMemory { gpu_number: None, bytes: running.estimate.memory_bytes }]);
     let using = |gpu_number, bytes| StartInfo { memory: vec![DeviceMemory { gpu_number, bytes }], ..running.clone() };
-    // Other programs take memory and give it back: what was tried while they did says nothing.
+    // Other programs use memory too: attempts during a change of free memory are not compared.
     let free = || FreeMemory::of_the_computer().bytes.unwrap();
     let is_still = |before: u64| (before / 2..2 * before).contains(&free());
     for _ in 0..1000 {

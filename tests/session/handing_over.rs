@@ -1,4 +1,4 @@
-//! Volumes that a device copies beside the steps: nothing waits for them, and nothing is lost or out of order.
+//! Images that a device copies during the steps: nothing waits for them, and nothing is lost or out of order.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -35,7 +35,7 @@ impl Steps {
         })
     }
 
-    /// Whether a step begins within a time.
+    /// Returns true if a step begins within a time.
     fn begins(&self, step: usize, within: Duration) -> bool {
         let last = self.last.lock().unwrap();
         *self.changed.wait_timeout_while(last, within, |last| *last < step).unwrap().0 >= step
@@ -47,7 +47,7 @@ impl Steps {
     }
 }
 
-/// Subiterations told of, of a run.
+/// Returns the reported subiterations of a run.
 fn told(watcher: &Watcher, run: RunId) -> Vec<usize> {
     watcher.iterates(run).iter().map(|report| report.subiteration).collect()
 }
@@ -104,7 +104,7 @@ fn every_volume_arrives_before_the_event_that_tells_of_it() {
     let mut watcher = Watcher::new(scripted(move |_| {
         let steps = Arc::clone(&steps);
         let script = steps.script(1);
-        // Copies of three lengths: to the end of their own step, or of one or two that follow.
+        // Copies of three lengths: to the end of the same step, or of one or two that follow.
         script.with_copy(move |step| {
             steps.wait_for((step + step % 3).min(200));
             Ok(())
@@ -137,7 +137,7 @@ fn a_copy_that_fails_fails_the_run_and_the_last_good_volume_stays() {
         let failing = watcher.start(1_000_000, RoiSet::default(), false);
         let problem = watcher.wait_for_failure(failing);
         assert_eq!(problem.code, if panics { "internal" } else { "cuda.driver" }, "{problem:?}");
-        // What was measured meanwhile is told, and nothing comes after the failure.
+        // Steps measured meanwhile are reported, and nothing follows the failure.
         let told = told(&watcher, failing);
         assert!(told.len() >= 4 && told.iter().enumerate().all(|(index, step)| *step == index + 1), "{told:?}");
         assert!(matches!(watcher.events.last().unwrap().kind, EventKind::Failed(_)));
@@ -239,7 +239,7 @@ fn dropping_the_session_ends_it_inside_a_copy() {
         script.with_copy(move |step| {
             if step > 0 {
                 let _ = begun.send(());
-                // It panics where nobody stops it.
+                // The step panics unless it is stopped.
                 let _ = wait_for_stop(stop.get().unwrap());
                 let _ = ended.send(());
             }
@@ -266,7 +266,7 @@ fn a_thousand_short_runs_with_copies_end_on_their_last_volume() {
     }
 }
 
-/// Nobody looks at what is on the way.
+/// Options of a session without a display.
 fn unwatched() -> SessionOptions {
     SessionOptions { history_bytes: 0, is_watched: false, ..SessionOptions::default() }
 }

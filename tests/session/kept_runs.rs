@@ -1,4 +1,4 @@
-//! The pasts of several runs: those that somebody keeps stay beside that of the run that computes.
+//! Histories of several runs: those of retained runs remain during another run.
 
 use tomoscope::measure::widths_along;
 use tomoscope::session::{Command, Control, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, SessionOptions};
@@ -7,20 +7,20 @@ use super::script::{Script, Watcher, ball, scripted, value_of};
 
 const VOLUME_BYTES: u64 = 4 * 4 * 4 * 3;
 
-/// A watcher of runs of one subset with room for so many past images, as an option.
+/// Returns a watcher of runs of one subset with room for this number of stored iterates, as an option.
 fn watcher(num_images: u64) -> Watcher {
     let options = SessionOptions { history_bytes: num_images * VOLUME_BYTES, ..SessionOptions::default() };
     Watcher::with_options(options, scripted(|_| Script::new(1)), |_| {})
 }
 
-/// Starts a run of so many iterations and waits for its end.
+/// Starts a run of this number of iterations and waits for its end.
 fn finished(watcher: &mut Watcher, num_iterations: usize) -> RunId {
     let run = watcher.start(num_iterations, RoiSet::default(), false);
     watcher.wait_for_end(run);
     run
 }
 
-/// The iterations whose images are kept of a run, after a look at the images.
+/// Returns the stored iterations of a run, after a check of the images.
 fn iterations(watcher: &Watcher, run: RunId) -> Vec<usize> {
     let past = watcher.session.history(run);
     assert!(past.iter().all(|kept| kept.id.run == run && kept.volume.as_slice()[0] == value_of(run as usize, kept.id.iteration)));
@@ -31,15 +31,15 @@ fn iterations(watcher: &Watcher, run: RunId) -> Vec<usize> {
 fn the_past_of_a_kept_run_stays_until_it_is_let_go() {
     let mut watcher = watcher(100);
     let first = finished(&mut watcher, 3);
-    watcher.session.keep(first);
+    watcher.session.retain(first);
     let second = watcher.start(1000, RoiSet::default(), true);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
     watcher.session.send(Control::StepOnce);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Iterate(_)));
     assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![1, 2, 3], vec![1]));
-    watcher.session.let_go(first);
+    watcher.session.release(first);
     assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![], vec![1]));
-    // Of the second nobody has said anything.
+    // The second run was not retained.
     let third = finished(&mut watcher, 2);
     assert_eq!((iterations(&watcher, second), iterations(&watcher, third)), (vec![], vec![1, 2]));
 }
@@ -49,14 +49,14 @@ fn a_run_can_be_kept_before_it_has_begun_and_let_go_before_another_has() {
     for _ in 0..50 {
         let mut watcher = watcher(100);
         let first = watcher.start(2, RoiSet::default(), false);
-        watcher.session.keep(first);
+        watcher.session.retain(first);
         watcher.wait_for_end(first);
         let second = watcher.start(2, RoiSet::default(), false);
         watcher.wait_for_end(second);
         assert_eq!(iterations(&watcher, first), [1, 2]);
-        watcher.session.keep(second);
+        watcher.session.retain(second);
         let third = watcher.start(2, RoiSet::default(), false);
-        watcher.session.let_go(first);
+        watcher.session.release(first);
         watcher.wait_for_end(third);
         assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![], vec![1, 2]));
     }
@@ -67,10 +67,10 @@ fn the_budget_is_for_all_runs_together() {
     let mut watcher = watcher(8);
     let first = finished(&mut watcher, 8);
     assert_eq!(iterations(&watcher, first), [1, 2, 3, 4, 5, 6, 7, 8]);
-    watcher.session.keep(first);
+    watcher.session.retain(first);
     let second = finished(&mut watcher, 5);
     assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![2, 4, 6, 8], vec![2, 4, 5]));
-    watcher.session.keep(second);
+    watcher.session.retain(second);
     let third = finished(&mut watcher, 41);
     let pasts = [first, second, third].map(|run| iterations(&watcher, run));
     assert!(pasts.iter().map(Vec::len).sum::<usize>() <= 8, "{pasts:?}");
@@ -81,7 +81,7 @@ fn the_budget_is_for_all_runs_together() {
 fn regions_are_measured_on_the_past_of_a_kept_run() {
     let mut watcher = watcher(100);
     let first = finished(&mut watcher, 3);
-    watcher.session.keep(first);
+    watcher.session.retain(first);
     let second = finished(&mut watcher, 2);
     // In one breath: neither makes the measurer forget the other.
     watcher.session.measure(first, ball(5));
@@ -101,7 +101,7 @@ fn regions_are_measured_on_the_past_of_a_kept_run() {
 fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
     let mut watcher = watcher(100);
     let first = finished(&mut watcher, 3);
-    watcher.session.keep(first);
+    watcher.session.retain(first);
     let second = watcher.start(2, RoiSet::default(), true);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
     let line = |y_mm| PeakLine { ends_mm: [[-2.0, y_mm, 0.0], [2.0, y_mm, 0.0]], width_mm: 0.0 };
@@ -129,7 +129,7 @@ fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
     };
     points(&mut watcher, first, line(0.0), 3);
     points(&mut watcher, second, line(0.0), 2);
-    // A moved line is measured on the past too; one that nobody wants any more is not.
+    // A moved line is measured on the stored iterates too; a removed one is not.
     watcher.session.measure_peaks(first, None);
     watcher.session.measure_peaks(second, Some(line(1.0)));
     points(&mut watcher, second, line(1.0), 2);

@@ -1,4 +1,4 @@
-//! Runs on lists of events that are still being written.
+//! Runs on list-mode data that are still being written.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -76,7 +76,7 @@ struct Growing {
 }
 
 impl Growing {
-    /// Nothing but its header is there.
+    /// Writes only the header.
     fn new(folder: &Path, bytes: Vec<u8>, watcher: &Watcher) -> Self {
         let path = folder.join("growing.petsird");
         // The header is whole where the list can be opened.
@@ -118,7 +118,7 @@ impl Growing {
     fn whole(&self) -> EventList {
         let mut whole = None;
         wait_until(|| {
-            whole = self.feed.take_whole();
+            whole = self.feed.take_list();
             whole.is_some()
         });
         whole.unwrap()
@@ -134,7 +134,7 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Σ_j s_j x_j: what an image makes expect of all pairs together, of MLEM without background the number of its events.
+/// Σ_j s_j x_j: the expected number of all pairs for an image; for MLEM without background the number of its events.
 struct Expected {
     sensitivity: Volume,
 }
@@ -163,7 +163,7 @@ impl Dice {
     }
 }
 
-/// The image of a list that is there as a whole.
+/// Returns the image of a complete list.
 fn image_of(study: Study<EventList>) -> Volume {
     let mut watcher = Watcher::new(Box::new(prepare));
     let settings = Box::new(settings(&study.measured));
@@ -184,7 +184,7 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
     let (path, bytes) = list(folder.path());
     let whole = read_whole(&path);
     let expected = Expected::new(&whole.measured);
-    // No likelihood is asked for and nothing of the past: images are looked at as they come.
+    // Neither likelihood nor history is requested: images are checked as they arrive.
     let options = SessionOptions { history_bytes: 0, ..SessionOptions::default() };
     let mut watcher = Watcher::with_options(options, Box::new(prepare), |_| {});
     let mut growing = Growing::new(folder.path(), bytes, &watcher);
@@ -218,7 +218,7 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
         };
         command.into_iter().for_each(|command| _ = watcher.session.send(command));
         watcher.look();
-        // The image on the screen is of exactly the events that its step is told to be of.
+        // The displayed image contains exactly the events that its step reports.
         let Some(frame) = watcher.shown.as_ref().filter(|frame| frame.id.subiteration > 0) else { continue };
         if std::mem::replace(&mut checked_frame, (frame.id.run, frame.id.subiteration)) == checked_frame {
             continue;

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
-mod elsewhere;
 mod forecast;
 mod handing_over;
 mod kept_runs;
 mod lists;
 mod makers;
 mod protocol;
+mod remote;
 mod rooms;
 mod runs;
 mod script;

@@ -1,4 +1,4 @@
-//! Tubes of response and matrices on their way beside a session.
+//! Tubes of response and matrices that are made during a session.
 
 use std::time::{Duration, Instant};
 

@@ -218,7 +218,7 @@ fn a_paused_run_steps_once_at_a_time_and_shows_each_step() {
     let mut watcher = Watcher::new(scripted(|_| Script::new(3)));
     let run = watcher.start(2, RoiSet::default(), true);
     watcher.wait_for(0, |e| matches!(e.kind, EventKind::Paused));
-    assert_eq!(watcher.shown.as_ref().map(|f| f.subiteration), Some(0), "the start image is shown");
+    assert_eq!(watcher.shown.as_ref().map(|f| f.id.subiteration), Some(0), "the start image is shown");
     for step in 1..=5 {
         let from = watcher.events.len();
         watcher.session.send(Control::StepOnce);
@@ -306,7 +306,7 @@ fn the_accumulation_is_switched_while_the_run_goes() {
 
 #[test]
 fn impossible_bins_are_told_once_a_run() {
-    let mut watcher = Watcher::new(scripted(|_| Script { num_impossible_bins: 17, ..Script::new(2) }));
+    let mut watcher = Watcher::new(scripted(|_| Script { num_unexplained_bins: 17, ..Script::new(2) }));
     for run in [watcher.start(4, RoiSet::default(), false), watcher.start(3, RoiSet::default(), false)] {
         watcher.wait_for(0, |e| e.run == run && matches!(e.kind, EventKind::Ended(_)));
     }
@@ -326,7 +326,7 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     let smaller = Roi { shape: RoiShape::Sphere { radius_mm: 2.0 }, ..ball(0).rois[0].clone() };
     let edited = RoiSet { branch: 7, rois: vec![smaller].into() };
     watcher.session.send(Command::SetRois(edited.clone()));
-    // The current iterate is in the middle of an iteration, and not kept.
+    // The current iterate is in the middle of an iteration, and not stored.
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { points, .. } if points.iter().any(|p| p.1 == 5)));
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { points, .. } if points.iter().any(|p| p.1 == 4)));
     let points = watcher.remeasured(7);
@@ -355,7 +355,7 @@ fn the_solver_takes_the_masks_that_the_watcher_has_made() {
     let grid = watcher.shown.as_ref().unwrap().volume.grid.clone();
     let made = first.rois.masks(&grid);
     assert!(is_shared(&made[0], &masks.recv().unwrap()[0]));
-    // A second region, which the watcher measures before it tells of it; the first stays where it is.
+    // A second region, which the watcher measures before it sends it; the first does not move.
     let second = Roi { centre_mm: [1.0, 0.0, 0.0], ..first.rois[0].clone() };
     let both = RoiSet { branch: 1, rois: first.rois.edited(&[second, first.rois[0].clone()]) };
     let made_later = both.rois.masks(&grid);
@@ -405,7 +405,7 @@ fn dropping_the_session_ends_it_inside_a_step() {
         let [steps, stops] = counters.clone();
         Script::with_deed(1, move |_, task| {
             steps.fetch_add(1, Ordering::SeqCst);
-            // It panics where nobody stops it.
+            // The step panics unless it is stopped.
             let outcome = wait_for_stop(task);
             stops.fetch_add(1, Ordering::SeqCst);
             outcome

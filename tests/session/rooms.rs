@@ -31,7 +31,7 @@ fn gaussians_are_reconstructed_from_events_as_the_matrix_written_out_says() {
             assert!((measured.max - sums.max).abs() <= 1e-5 * sums.max, "{measured:?} {sums:?}");
         }
         let shown = watcher.shown.as_ref().unwrap();
-        assert_eq!(shown.subiteration, num_subsets * num_iterations);
+        assert_eq!(shown.id.subiteration, num_subsets * num_iterations);
         let expected = toy::reference(num_subsets, num_iterations);
         let largest = expected.iter().copied().fold(0.0, f64::max);
         for (found, expected) in shown.volume.as_slice().iter().zip(&expected) {

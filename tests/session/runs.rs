@@ -54,7 +54,7 @@ fn refusal(study: &Arc<Study<Counts>>, settings: RunSettings) -> String {
     watcher.wait_for_failure(run).code
 }
 
-/// The settings that a study is reconstructed with by default, on the processor whatever else the machine has.
+/// Returns the default settings of a study, on the CPU.
 fn on_cpu(study: &Counts) -> RunSettings {
     RunSettings { device: DeviceChoice::Cpu, ..default_settings(study).unwrap() }
 }

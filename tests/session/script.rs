@@ -12,7 +12,7 @@ use tomoscope::data::{Counts, Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiS
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, OperatorError};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
-use tomoscope::recon::{Algorithm, DataResidual, Estimate, ReconError, StageTimes, StepReport};
+use tomoscope::recon::{Algorithm, DataResidual, EmReport, Estimate, ReconError, StageTimes, StepReport};
 use tomoscope::session::{
     Command, EndReason, Event, EventKind, IterateReport, IterateUpdate, RoiSet, RunId, Session, SessionOptions, Setup,
 };
@@ -21,10 +21,10 @@ use tomoscope::task::Task;
 /// Longer than anything here takes, on however busy a machine; a test that waits so long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a step does besides counting: it gets the number of the step and the stop flag.
+/// Action of a step, which receives the number of the step and the stop flag.
 type Deed = Arc<dyn Fn(usize, &Task) -> Result<(), ReconError> + Send + Sync>;
 
-/// What a copy does besides copying.
+/// Action of a copy.
 pub type CopyDeed = Arc<dyn Fn(usize) -> Result<(), BackendError> + Send + Sync>;
 
 /// An algorithm whose image is, in every voxel, 1000 × run + step.
@@ -32,8 +32,8 @@ pub struct Script {
     pub run: usize,
     pub num_subsets: usize,
     pub deed: Deed,
-    pub num_impossible_bins: usize,
-    /// What a device's copy does besides copying, given the number of the step; without it volumes are read at once.
+    pub num_unexplained_bins: usize,
+    /// Action of a device's copy, which receives the number of the step; without it images are read at once.
     pub copy: Option<CopyDeed>,
     /// Everything that is asked of the algorithm, in order.
     pub log: Option<Sender<&'static str>>,
@@ -50,7 +50,7 @@ impl Script {
             run: 0,
             num_subsets,
             deed: Arc::new(|_, _| Ok(())),
-            num_impossible_bins: 0,
+            num_unexplained_bins: 0,
             copy: None,
             log: None,
             given: None,
@@ -64,7 +64,7 @@ impl Script {
         Self { deed: Arc::new(deed), ..Self::new(num_subsets) }
     }
 
-    /// With volumes that a device copies beside the steps.
+    /// Returns a script whose images a device copies during the steps.
     pub fn with_copy(self, copy: impl Fn(usize) -> Result<(), BackendError> + Send + Sync + 'static) -> Self {
         Self { copy: Some(Arc::new(copy)), ..self }
     }
@@ -91,19 +91,21 @@ impl Algorithm for Script {
         self.steps += 1;
         self.note("step");
         Ok(StepReport {
-            num_events: None,
             iteration: self.steps / self.num_subsets,
             subiteration: self.steps,
             subset: (self.steps - 1) % self.num_subsets,
             completes_iteration: self.steps.is_multiple_of(self.num_subsets),
-            log_likelihood: Some(-1.0 / self.steps as f64),
-            residual: Some(DataResidual { squares: self.steps as f64, expected: 4.0 }),
-            num_impossible_bins: self.num_impossible_bins,
-            num_limited_bins: 0,
-            explained: None,
-            accumulation: self.accumulation,
-            race: None,
+            num_events: None,
             stages: StageTimes::default(),
+            em: Some(EmReport {
+                log_likelihood: Some(-1.0 / self.steps as f64),
+                residual: Some(DataResidual { squares: self.steps as f64, expected: 4.0 }),
+                num_unexplained_bins: self.num_unexplained_bins,
+                num_limited_bins: 0,
+                explained: None,
+                accumulation: self.accumulation,
+                race: None,
+            }),
         })
     }
 
@@ -234,7 +236,7 @@ impl Watcher {
         Self { session, woken, study: any_study(), events: Vec::new(), shown: None, taken: HashMap::new() }
     }
 
-    /// Starts a run of so many iterations.
+    /// Starts a run of this number of iterations.
     pub fn start(&self, num_iterations: usize, rois: RoiSet, paused: bool) -> RunId {
         let settings = Box::new(small_settings(&self.study.measured, num_iterations));
         let job = Job::of(&self.study, *settings);
@@ -252,7 +254,7 @@ impl Watcher {
         }
     }
 
-    /// Looks on every wake until an event from number `from` on is what `wanted` says.
+    /// Receives events until one from number `from` on matches `wanted`.
     pub fn wait_for(&mut self, from: usize, wanted: impl Fn(&Event) -> bool) -> Event {
         let deadline = Instant::now() + PATIENCE;
         loop {

@@ -1,11 +1,11 @@
-//! Rules by which a run stops: at the very iteration that meets them, with its image kept, and not a second time.
+//! Stopping rules: a run stops at the iteration that meets them, with its image, and only once.
 
 use tomoscope::data::{Roi, RoiRole};
 use tomoscope::session::{Command, Control, EndReason, Event, EventKind, RoiSet, RunId, StopRule};
 
 use super::script::{Script, Watcher, ball, scripted, value_of};
 
-/// What met a rule in a run.
+/// Returns the text of the rule that a run has met.
 fn met(watcher: &Watcher, run: RunId) -> Vec<String> {
     let of_run = watcher.events.iter().filter(|event| event.run == run);
     of_run.filter_map(|event| if let EventKind::RuleMet(words) = &event.kind { Some(words.clone()) } else { None }).collect()
@@ -38,7 +38,7 @@ fn a_plateau_of_the_likelihood_stops_the_run_that_meets_it_once() {
             ]
         );
     }
-    // It goes on where it is told to, and the rule that it met does not stop it again.
+    // The run continues on request, and the rule does not stop it again.
     let from = watcher.events.len();
     watcher.session.send(Control::SetIterations(9));
     assert_eq!(end(&mut watcher, from), EndReason::Completed);
@@ -72,7 +72,7 @@ fn the_recovery_of_a_region_counts_from_when_it_has_its_role() {
     watcher.session.send(Control::Resume);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     assert_eq!(watcher.iterates(run).last().unwrap().iteration, 5);
-    // Regions elsewhere are no other names for those of the run.
+    // Moved regions do not rename those of the run.
     let moved = vec![Roi { centre_mm: [2.0, 0.0, 0.0], ..background.clone() }, cold(RoiRole::Cold)];
     watcher.session.send(Control::SetStopRules(vec![StopRule::Noise { nsr: -1.0 }]));
     let run = watcher.start(5, set(RoiRole::Cold), true);

@@ -195,7 +195,7 @@ fn two_stages_wait_for_the_whole_sweep() {
     assert_eq!(watcher.wait_for_failure(run).code, "setup.whole-sweep");
     let run = start(&watcher, Acquisition::complete(sweep.clone()));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
-    // Two notices: that it was resampled, and what the nearest sample costs.
+    // Two notices: about resampling, and about the error of the nearest sample.
     for words in ["resampled", "straight lines in the second"] {
         let tells = |event: &Event| matches!(&event.kind, EventKind::Notice(notice) if notice.text.contains(words));
         assert!(watcher.events.iter().any(tells), "{words}");
@@ -210,7 +210,7 @@ fn a_file_is_followed_while_it_is_written() {
     write_sweep(&header, &Study::new("ball", sweep.clone())).unwrap();
     let bytes = read(&data).unwrap();
     let projection = bytes.len() / 66;
-    // Half of the seventh projection is there.
+    // Half of the seventh projection exists.
     write(&data, &bytes[..6 * projection + projection / 2]).unwrap();
     let (head, follower) = follow_sweep(&header, None).unwrap();
     let acquisition = Acquisition::growing(head.measured);

@@ -2,17 +2,21 @@
 //!
 //! Everything here is made of the public interface, and small enough to be written out as a dense matrix.
 
+mod composed;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, BackendError, Data, Host, HostArray, Image, ImageSpace};
 use tomoscope::data::{Counts, Michelogram, Study, Volume};
 use tomoscope::geometry::{Grid, Point};
-use tomoscope::operator::{Accumulation, Composed, DataSpace, ImageMap, LinearOperator, OperatorError, Subset};
+use tomoscope::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
-use tomoscope::recon::{CountTotals, EmKernels, EmSettings, Estimate, ForwardModel, MlemOsem, PoissonTerms, SubsetOrder};
+use tomoscope::recon::{CountTotals, EmKernels, EmSettings, Estimate, ForwardModel, MlemOsem, PoissonTerms, Step, SubsetOrder};
 use tomoscope::session::Setup;
 use tomoscope::task::Task;
+
+use self::composed::{Composed, ImageMap};
 
 /// The grid on which images are shown.
 pub fn grid() -> Grid {
@@ -260,37 +264,32 @@ impl ForwardModel<Host> for EventModel {
 
     fn project(
         &mut self,
-        host: &mut Host,
-        subset: usize,
+        step: &mut Step<'_, Host>,
         x: &HostArray<Image>,
         out: &mut HostArray<Data>,
-        task: &Task,
     ) -> Result<(), OperatorError> {
-        self.operator.apply(host, self.subset(subset), x, out, task)
+        self.operator.apply(step.backend, self.subset(step.subset), x, out, step.task)
     }
 
     fn forward(
         &mut self,
-        host: &mut Host,
-        subset: usize,
+        step: &mut Step<'_, Host>,
         x: &HostArray<Image>,
         out: &mut HostArray<Data>,
-        task: &Task,
     ) -> Result<(), OperatorError> {
-        self.project(host, subset, x, out, task)
+        self.project(step, x, out)
     }
 
     fn poisson_ratio(
         &mut self,
-        host: &mut Host,
-        subset: usize,
+        step: &mut Step<'_, Host>,
         estimate: &mut HostArray<Data>,
     ) -> Result<PoissonTerms, OperatorError> {
-        Ok(host.poisson_ratio(&self.ones, 0..self.data_len(subset), estimate, 0)?)
+        Ok(step.backend.poisson_ratio(&self.ones, 0..self.data_len(step.subset), estimate, 0)?)
     }
 
-    fn dot(&mut self, backend: &mut Host, subset: usize, p: &HostArray<Data>, q: &HostArray<Data>) -> Result<f64, OperatorError> {
-        Ok(backend.dot(p, 0, q, 0..self.data_len(subset))?)
+    fn dot(&mut self, step: &mut Step<'_, Host>, p: &HostArray<Data>, q: &HostArray<Data>) -> Result<f64, OperatorError> {
+        Ok(step.backend.dot(p, 0, q, 0..self.data_len(step.subset))?)
     }
 
     fn totals(&mut self) -> Result<CountTotals, OperatorError> {
@@ -301,32 +300,26 @@ impl ForwardModel<Host> for EventModel {
         Ok(1.0 / self.num_subsets as f64)
     }
 
-    fn additive_counts(&mut self, _: &mut Host, _: usize, _: &HostArray<Data>) -> Result<f64, OperatorError> {
+    fn additive_counts(&mut self, _: &mut Step<'_, Host>, _: &HostArray<Data>) -> Result<f64, OperatorError> {
         Ok(0.0)
     }
 
     fn adjoint(
         &mut self,
-        host: &mut Host,
-        subset: usize,
+        step: &mut Step<'_, Host>,
         q: &mut HostArray<Data>,
-        accumulation: Accumulation,
         out: &mut HostArray<Image>,
-        task: &Task,
     ) -> Result<(), OperatorError> {
-        self.operator.adjoint(host, self.subset(subset), q, accumulation, out, task)
+        self.operator.adjoint(step.backend, self.subset(step.subset), q, step.accumulation, out, step.task)
     }
 
     fn sensitivity(
         &mut self,
-        host: &mut Host,
-        _: usize,
-        _: Accumulation,
+        step: &mut Step<'_, Host>,
         _: &mut HostArray<Data>,
         out: &mut HostArray<Image>,
-        _: &Task,
     ) -> Result<(), OperatorError> {
-        host.fill(out, 0.0)?;
+        step.backend.fill(out, 0.0)?;
         let part = sensitivity().into_iter().map(|s| (s / self.num_subsets as f64) as f32);
         out.values_mut().iter_mut().zip(part).for_each(|(out, s)| *out = s);
         Ok(())

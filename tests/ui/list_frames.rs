@@ -133,7 +133,7 @@ fn regions_are_followed_over_the_frames() {
     let is_measured = |app: &App| {
         let mut frames = app.frames().unwrap().done().values();
         frames.all(|frame| {
-            let branch = frame.live.branches.values().next_back().unwrap();
+            let branch = frame.live.rois.newest().unwrap();
             branch
                 .points
                 .values()

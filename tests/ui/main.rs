@@ -10,8 +10,6 @@ mod corrections;
 mod data;
 #[cfg(target_os = "linux")] // names that are not UTF-8
 mod dropped;
-#[cfg(target_os = "linux")] // names that are not UTF-8
-mod elsewhere;
 mod files;
 mod frames;
 mod fresh;
@@ -30,6 +28,8 @@ mod profiles;
 mod provenance;
 mod race;
 mod regions;
+#[cfg(target_os = "linux")] // names that are not UTF-8
+mod remote;
 mod restore;
 mod rooms;
 #[path = "../support/scans.rs"]
@@ -197,6 +197,6 @@ fn click(harness: &mut Harness<'_, App>, label: &str) {
 
 /// On how many iterates a ROI of the newest edit was measured.
 fn num_measured(app: &App, roi: usize) -> usize {
-    let Some(branch) = app.live().branches.values().next_back() else { return 0 };
+    let Some(branch) = app.live().rois.newest() else { return 0 };
     branch.points.values().filter(|point| point.sums.get(roi).is_some_and(Option::is_some)).count()
 }

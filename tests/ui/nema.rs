@@ -54,6 +54,7 @@ fn num_of(rois: &[Roi], role: RoiRole) -> usize {
 fn choose(harness: &mut Harness<'_, App>, entry: &str) {
     click(harness, "NEMA");
     click(harness, entry);
+    wait_for(harness, "the search", |app| !app.is_searching());
 }
 
 /// Asks for the report, and types where it goes.

@@ -13,7 +13,7 @@ use tomoscope::data::{MatrixMade, PairCounts, ResponseMatrix, Unit};
 use tomoscope::io::saved_matrix::{data_file, write_matrix};
 use tomoscope::io::saved_pairs::write_pairs;
 use tomoscope::operator::Accumulation;
-use tomoscope::plan::{Cache, DeviceChoice, MatrixRecipe, SimulationBudget, make_matrix, quick_matrix_recipe};
+use tomoscope::plan::{Cache, DeviceChoice, MatrixRecipe, SimulationBudget, default_matrix_recipe, make_matrix};
 use tomoscope::scanner::{CrystalRing, find_ring};
 use tomoscope::session::{EndReason, Trace};
 use tomoscope::task::Task;
@@ -39,7 +39,7 @@ fn rods() -> Source {
 /// A matrix that says of itself what the quick one does, of few decays.
 fn matrix() -> &'static ResponseMatrix {
     static MATRIX: LazyLock<ResponseMatrix> = LazyLock::new(|| {
-        let recipe = quick_matrix_recipe(reduced()).unwrap();
+        let recipe = default_matrix_recipe(reduced()).unwrap();
         let SimulationBudget::Histories(num_histories) = recipe.amount else { panic!("{recipe:?}") };
         let few = MatrixRecipe { amount: SimulationBudget::Histories(200_000), ..recipe };
         let matrix = make_matrix(reduced(), &few, DeviceChoice::Cpu, &Task::new()).unwrap().result;

@@ -88,7 +88,7 @@ fn draw_kept(
     for (index, view) in views.iter().enumerate() {
         match kept {
             None => renderer.set_view(device, queue, 14 + index, view),
-            Some(size) => renderer.set_kept_view(device, queue, &mut encoder, 14 + index, view, size),
+            Some(size) => renderer.set_cached_view(device, queue, &mut encoder, 14 + index, view, size),
         }
     }
     let attachment = target.create_view(&Default::default());

@@ -162,6 +162,7 @@ fn every_further_shape_is_drawn_by_its_tool() {
             _ => &corners,
         };
         drag_along(&mut harness, path);
+        wait_for(&mut harness, "the region", |app| !app.is_searching());
         assert_eq!(harness.state().document().rois.len(), before + number, "{tool}");
         let drawn = last(&harness);
         let volume = harness.state().shown().volume().unwrap();
@@ -186,12 +187,14 @@ fn every_further_shape_is_drawn_by_its_tool() {
     let of_half = last(&harness);
     harness.get_by_role_and_label(Role::SpinButton, "Isocontour threshold, %").set_value_accesskit(80.0);
     harness.run_steps(3);
+    wait_for(&mut harness, "the isocontour", |app| !app.is_searching());
     let (RoiShape::Isocontour(half), RoiShape::Isocontour(most)) = (of_half.shape, last(&harness).shape) else { panic!() };
     assert_eq!((most.recipe.percent, most.recipe.seed_radius_mm), (80.0, half.recipe.seed_radius_mm));
     assert!(most.is_inside().iter().filter(|is| **is).count() < half.is_inside().iter().filter(|is| **is).count());
     // Counted from the background it is another threshold.
     harness.get_by_label("above background").click();
     harness.run_steps(3);
+    wait_for(&mut harness, "the isocontour", |app| !app.is_searching());
     let RoiShape::Isocontour(above) = last(&harness).shape else { panic!() };
     assert!(above.recipe.background.is_some() && above.threshold > most.threshold);
 }
@@ -353,7 +356,7 @@ fn the_curve_of_a_region_follows_it_while_it_is_dragged() {
     click(&mut harness, "Continue");
     wait_for(&mut harness, "the end", |app| app.is_run_over() && app.live().progress().0 > 36);
     let app = harness.state();
-    let (branch, roi) = (app.live().branches.values().next_back().unwrap(), app.document().rois.last().unwrap());
+    let (branch, roi) = (app.live().rois.newest().unwrap(), app.document().rois.last().unwrap());
     let (end, volume) = (branch.points.values().next_back().unwrap(), app.shown().volume().unwrap());
     let found = end.sums.last().unwrap().unwrap();
     let expected = roi.mask(&volume.grid).sums(volume.as_slice());

@@ -25,7 +25,7 @@ fn the_window_shows_what_a_session_of_another_system_reconstructs() {
     let mut harness = builder.build_eframe(|creation| {
         let ctx = creation.egui_ctx.clone();
         let session = Session::with_setup(SessionOptions::default(), toy::setup(), move || ctx.request_repaint());
-        App::with_session(creation, options, session)
+        App::with_session(creation, options, session, None)
     });
     wait_for(&mut harness, "the end of the run", App::is_run_over);
     assert!(harness.query_all_by_label_contains("· events").next().is_some(), "the system is not named");
@@ -40,7 +40,7 @@ fn the_window_shows_what_a_session_of_another_system_reconstructs() {
         assert!((found - expected).abs() <= 1e-5 * largest, "{found} {expected}");
     }
     // The study's regions, on the last iterate.
-    let branch = app.live().branches.values().next_back().unwrap();
+    let branch = app.live().rois.newest().unwrap();
     let (_, last) = branch.points.last_key_value().unwrap();
     let mut num_covered = 0;
     for (roi, found) in branch.rois.iter().zip(&last.sums) {

@@ -20,7 +20,7 @@ fn the_built_in_study_opens_and_runs_to_its_end() {
     let shown = app.shown().id().unwrap();
     assert_eq!(shown.iteration, 3, "the last volume is on the screen");
     // The log-likelihood of each step and the ROIs of each iterate are there.
-    assert_eq!(app.live().branches.values().map(|b| b.points.len()).max(), Some(3 * app.live().num_subsets()));
+    assert_eq!(app.live().rois.newest().map(|b| b.points.len()), Some(3 * app.live().num_subsets()));
     harness.get_by_label_contains("iteration 3 of 3");
     harness.check_accessibility();
 }

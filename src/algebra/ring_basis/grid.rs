@@ -20,9 +20,9 @@ pub(super) struct Slice {
     is_flipped: bool,
 }
 
-/// A grid of cells of width and height Δ that some symmetries of a ring carry into itself: turns, the mirror y → −y and the mirror
-/// z → −z. Some cells of the upper half are *basic*; the others are their images under the symmetries, which first mirror, then
-/// flip, then turn.
+/// A grid of cells of width and height Δ that some symmetries of a ring carry into itself: turns, the mirror y → −y and the
+/// mirror z → −z. Some cells of the upper half are *basic*; the others are their images under the symmetries, which first mirror,
+/// then flip, then turn.
 ///
 /// *Polar*: rings of width Δ, cut into cells; all turns of the ring. The wedge of half a turn is basic: its ring k has max(1,
 /// round(inner arc / Δ)) cells.
@@ -36,7 +36,7 @@ pub struct RingGrid {
 }
 
 impl RingGrid {
-    /// Polar cells about `spacing_mm` wide in a cylinder, for a ring of so many modules.
+    /// Makes polar cells about `spacing_mm` wide in a cylinder, for a ring of `num_turns` modules.
     pub fn polar(num_turns: usize, spacing_mm: f64, radius_mm: f64, half_length_mm: f64) -> Self {
         let cells = Cells::Polar(PolarCells::new(num_turns, spacing_mm, radius_mm));
         Self { cells, spacing_mm, num_half_slices: cells_within(half_length_mm, spacing_mm) }
@@ -53,7 +53,7 @@ impl RingGrid {
         self.spacing_mm
     }
 
-    /// Number of basic cells: `[slice][in slice]`, from the middle outwards.
+    /// Returns the number of basic cells: `[slice][in slice]`, from the middle outwards.
     pub fn num_basic(&self) -> usize {
         self.num_half_slices * self.num_in_slice()
     }
@@ -66,27 +66,27 @@ impl RingGrid {
         }
     }
 
-    /// Number of symmetries.
+    /// Returns the number of symmetries.
     pub fn num_symmetries(&self) -> usize {
         4 * self.num_turns()
     }
 
-    /// Number of cells: `[basic][symmetry]`, symmetries being `[flipped][mirrored][turn]`.
+    /// Returns the number of cells: `[basic][symmetry]`, symmetries being `[flipped][mirrored][turn]`.
     pub fn len(&self) -> usize {
         self.num_basic() * self.num_symmetries()
     }
 
-    /// Whether there are none.
+    /// Returns true without cells.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of slices above the middle.
+    /// Returns the number of slices above the middle.
     pub fn num_half_slices(&self) -> usize {
         self.num_half_slices
     }
 
-    /// Number of basic cells in a slice.
+    /// Returns the number of basic cells in a slice.
     pub fn num_in_slice(&self) -> usize {
         match &self.cells {
             Cells::Polar(polar) => polar.first[polar.num_cells.len()],
@@ -144,12 +144,12 @@ impl RingGrid {
         area_mm2 * self.spacing_mm
     }
 
-    /// The number of a cell.
+    /// Returns the number of a cell.
     pub(super) fn index(&self, cell: Cell, slice: Slice) -> usize {
         self.in_plane_offset(cell) + self.slice_offset(slice)
     }
 
-    /// The place of a cell in the coefficients of its slice.
+    /// Returns the place of a cell in the coefficients of its slice.
     pub(super) fn in_plane_offset(&self, cell: Cell) -> usize {
         cell.in_slice * self.num_symmetries() + cell.transaxial
     }
@@ -160,7 +160,7 @@ impl RingGrid {
         slice.number * self.num_in_slice() * self.num_symmetries() + flipped
     }
 
-    /// The slice of this number from the lowest.
+    /// Returns the slice of this number from the lowest.
     fn slice(&self, number: usize) -> Slice {
         let half = self.num_half_slices;
         if number < half {
@@ -182,13 +182,14 @@ impl RingGrid {
         })
     }
 
-    /// The slice that a height lies in.
+    /// Returns the slice that a height lies in.
     pub(super) fn slice_of(&self, z_mm: f64) -> Option<Slice> {
         let number = (z_mm / self.spacing_mm).floor() + self.num_half_slices as f64;
         (0.0..2.0 * self.num_half_slices as f64).contains(&number).then(|| self.slice(number as usize))
     }
 
-    /// The polar cells of a slice whose middles are closer than `reach_mm` to a point, each with the square of its distance, mm².
+    /// Returns the polar cells of a slice whose middles are closer than `reach_mm` to a point, each with the square of its
+    /// distance, mm².
     pub(super) fn cells_near(&self, at_mm: [f64; 2], reach_mm: f64) -> impl Iterator<Item = (Cell, f64)> + '_ {
         let near = match &self.cells {
             Cells::Polar(polar) => Some(polar.cells_near(at_mm, reach_mm)),
@@ -197,7 +198,7 @@ impl RingGrid {
         near.into_iter().flatten()
     }
 
-    /// The cell of a slice that a point lies in.
+    /// Returns the cell of a slice that a point lies in.
     pub(super) fn cell_of(&self, at_mm: [f64; 2]) -> Option<Cell> {
         match &self.cells {
             Cells::Polar(polar) => polar.cell_of(at_mm),

@@ -12,7 +12,7 @@ pub(super) struct Cell {
     pub transaxial: usize,
 }
 
-/// How many cells of a width reach so far.
+/// Returns the number of cells of a width that reach to a length.
 pub(super) fn cells_within(length_mm: f64, spacing_mm: f64) -> usize {
     (length_mm / spacing_mm - 1e-9).ceil().max(1.0) as usize
 }
@@ -59,7 +59,7 @@ impl PolarCells {
         0.5 * self.cell_angle_rad(ring) * (2 * ring + 1) as f64 * self.spacing_mm.powi(2)
     }
 
-    /// The cell of a ring that begins `number` cell angles from the x axis, all the way round.
+    /// Returns the cell of a ring that begins `number` cell angles from the x axis, all the way round.
     fn cell(&self, ring: usize, number: i64) -> Cell {
         let num = self.num_cells[ring];
         let number = number.rem_euclid((2 * self.num_turns * num) as i64) as usize;
@@ -98,15 +98,16 @@ impl PolarCells {
         })
     }
 
-    /// The cell that a point lies in.
+    /// Returns the cell that a point lies in.
     pub fn cell_of(&self, [x, y]: [f64; 2]) -> Option<Cell> {
         let ring = (x.hypot(y) / self.spacing_mm) as usize;
         (ring < self.num_cells.len()).then(|| self.cell(ring, (y.atan2(x) / self.cell_angle_rad(ring)).floor() as i64))
     }
 }
 
-/// Squares of side Δ with a corner on the axis, `[y][x]`. Those with x > 0 and y > 0 are basic; the others are their images under a
-/// half turn and the mirror y → −y. Those with their middles outside a circle are empty: of what reaches into it too little is seen.
+/// Squares of side Δ with a corner on the axis, `[y][x]`. Those with x > 0 and y > 0 are basic; the others are their images under
+/// a half turn and the mirror y → −y. Those with their middles outside a circle are empty: of what reaches into it too little is
+/// seen.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SquareCells {
     pub spacing_mm: f64,
@@ -124,7 +125,7 @@ impl SquareCells {
         [in_slice % self.num, in_slice / self.num].map(|at| (at as f64 + 0.5) * self.spacing_mm)
     }
 
-    /// The square that a point lies in.
+    /// Returns the square that a point lies in.
     pub fn cell_of(&self, at_mm: [f64; 2]) -> Option<Cell> {
         let [x, y] = at_mm.map(|mm| (mm / self.spacing_mm).floor());
         let [along_x, along_y] = [x, y].map(|at| (if at < 0.0 { -1.0 - at } else { at }) as usize);

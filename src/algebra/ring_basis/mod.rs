@@ -13,7 +13,7 @@ use crate::geometry::{Grid, Point};
 pub use grid::RingGrid;
 use in_plane::Cell;
 
-/// What stands in the cells.
+/// Functions in the cells.
 #[derive(Clone, Debug, PartialEq)]
 enum Function {
     /// A blob about the middle of each.
@@ -41,7 +41,7 @@ impl RingBasis {
         Self::new(cells, Function::Blobs(blob), grid)
     }
 
-    /// The cells themselves.
+    /// Makes the cells themselves.
     pub fn voxels(cells: RingGrid, grid: Grid) -> Self {
         Self::new(cells, Function::Cells, grid)
     }
@@ -66,13 +66,14 @@ impl RingBasis {
         &self.cells
     }
 
-    /// For each (x, y) of the grid where its functions begin in the list beside it, and how many there are in all: the place of a
-    /// function in the coefficients of a slice, and the square of its distance, mm².
+    /// Returns, for each (x, y) of the grid, the index of its first function in the list that follows, and at last the length of
+    /// the list: the place of each function in the coefficients of a slice, and the square of its distance, mm².
     pub fn near(&self) -> (&[usize], &[(u32, f32)]) {
         (&self.first, &self.near)
     }
 
-    /// The slices of functions near a slice of the grid: where their coefficients begin, and the square of the distance, mm².
+    /// Returns the slices of functions near a slice of the grid: where their coefficients begin, and the square of the distance,
+    /// mm².
     pub fn slices_of(&self, z: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let z_mm = self.grid.mm_from_voxel([0.0, 0.0, z as f64])[2];
         let (near, of) = match &self.function {
@@ -82,7 +83,8 @@ impl RingBasis {
         near.into_iter().flatten().chain(of).map(|(slice, above)| (self.cells.slice_offset(slice), above))
     }
 
-    /// The function's values at evenly spaced squares of distances, and how many of them a mm² has; none where functions are cells.
+    /// Returns the function's values at evenly spaced squares of distances, and how many of them a mm² has; none where functions
+    /// are cells.
     pub fn table(&self) -> (&[f32], f64) {
         match &self.function {
             Function::Blobs(blob) => (blob.table(), (blob.table().len() - 2) as f64 / (blob.radius_mm() * blob.radius_mm())),
@@ -90,12 +92,12 @@ impl RingBasis {
         }
     }
 
-    /// How many basic functions are those of the two central slices: the first ones.
+    /// Returns the number of basic functions of the two central slices, which come first.
     pub fn num_central(&self) -> usize {
         self.cells.num_in_slice()
     }
 
-    /// How far from a function's middle it reaches beyond its cell, mm.
+    /// Returns the radius of a function that reaches beyond its cell, mm.
     pub fn reach_mm(&self) -> f64 {
         match &self.function {
             Function::Blobs(blob) => blob.radius_mm(),
@@ -125,8 +127,8 @@ impl RingBasis {
         }
     }
 
-    /// Calls `visit(basic, symmetry, value)` for all basic functions that are not 0 at an image of a point under the symmetries of a ring of
-    /// `num_turns` modules: g b is not 0 there, `symmetry` being the ring's number of g.
+    /// Calls `visit(basic, symmetry, value)` for all basic functions that are not 0 at an image of a point under the symmetries
+    /// of a ring of `num_turns` modules: g b is not 0 there, `symmetry` being the ring's number of g.
     ///
     /// Where the functions have fewer turns than the ring, the images of the point under the others are looked at one by one.
     pub fn at_images(&self, num_turns: usize, [x, y, z]: Point, mut visit: impl FnMut(usize, usize, f64)) {
@@ -142,7 +144,7 @@ impl RingBasis {
         }
     }
 
-    /// A function's value at the square of a distance, where it is near.
+    /// Returns a function's value at the square of a distance, where it is near.
     #[inline]
     fn value(&self, square_mm2: f64) -> f64 {
         match &self.function {
@@ -169,7 +171,7 @@ impl ImageSpace<Host> for RingBasis {
         &self.grid
     }
 
-    /// The value of the nearest voxel, times what makes functions with it add up to 1.
+    /// Returns the value of the nearest voxel, times what makes functions with it add up to 1.
     fn coefficients(&self, volume: &Volume) -> Vec<f32> {
         let [nx, ny, nz] = self.grid.size;
         let unit: Vec<f64> = (0..self.cells.num_in_slice()).map(|cell| self.unit(cell * self.cells.num_symmetries())).collect();
@@ -264,8 +266,8 @@ mod tests {
         }
     }
 
-    /// std / mean of a uniform image beyond 6 mm from the axis, from 3 to 6 mm, where a cell of the wedge is up to 1 mm wide (4.2 %), and
-    /// within.
+    /// std / mean of a uniform image beyond 6 mm from the axis, from 3 to 6 mm, where a cell of the wedge is up to 1 mm wide (4.2
+    /// %), and within.
     #[test]
     fn a_uniform_image_is_flat() {
         let basis = RingBasis::blobs(madpet2(), Grid::centred([142, 142, 40], [0.5; 3]).unwrap());

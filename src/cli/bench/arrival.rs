@@ -1,11 +1,8 @@
 //! `tomoscope bench arrival`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::common::write_json;
-use crate::bench::{ArrivalBench, bench_arrival};
+use crate::bench::{ArrivalBench, ArrivalRow, bench_arrival};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::options;
@@ -37,13 +34,9 @@ pub struct ArrivalOptions {
     /// Device: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::one_device)]
     pub device: DeviceChoice,
-
-    /// Write the rows to this file as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
-pub fn run(options: ArrivalOptions) -> CliResult {
+pub fn run(options: ArrivalOptions) -> CliResult<(String, Vec<ArrivalRow>)> {
     out!("{}", ARRIVAL.titles());
     let mut rows = Vec::new();
     for size in options.size {
@@ -54,5 +47,5 @@ pub fn run(options: ArrivalOptions) -> CliResult {
         out!("{}", ARRIVAL.line([row.device.clone(), row.size.to_string(), rate, median, spread, p95, longest]));
         rows.push(row);
     }
-    write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
+    Ok((rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows))
 }

@@ -1,14 +1,17 @@
-//! What several benchmarks need.
+//! Options and data that several benchmarks share.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::Args;
 use serde::Serialize;
 
 use crate::algebra::Simd;
 use crate::bench::BenchReport;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::known::known_scanner;
+use crate::cli::shared::options::{count, one_device};
+use crate::cli::shared::outputs::Files;
 use crate::cli::shared::progress::with_bar;
 use crate::data::{Counts, Study};
 use crate::geometry::Grid;
@@ -17,14 +20,15 @@ use crate::phantom;
 use crate::phantom::{Noise, SimulationOptions};
 use crate::plan::{DeviceChoice, available_devices};
 use crate::scanner::{ScanGeometry, Scanner};
+use crate::session::num_cores;
 use crate::text::counted;
 
-/// A scanner of the catalogue.
+/// Returns a scanner of the catalogue.
 pub fn scanner_of(name: &str) -> CliResult<&'static Scanner> {
     known_scanner(name).map_err(CliError::arguments)
 }
 
-/// A scanner's geometry and an image that spans its field of view: its grid and the radius.
+/// Returns a scanner, the grid of an image that spans its field of view, and the radius.
 pub fn scan(name: &str, size: [usize; 3]) -> CliResult<(&'static Scanner, Grid, f64)> {
     let scanner = scanner_of(name)?;
     let (geometry, [nx, ny, nz]) = (&scanner.geometry, size);
@@ -35,17 +39,16 @@ pub fn scan(name: &str, size: [usize; 3]) -> CliResult<(&'static Scanner, Grid, 
     Ok((scanner, grid, fov_radius_mm))
 }
 
-/// The image-quality phantom, without noise.
+/// Simulates the image-quality phantom, without noise.
 pub fn nema_study(geometry: &ScanGeometry) -> CliResult<Study<Counts>> {
     let phantom = phantom::by_name("nema-iq-2001", geometry)?;
     let options = SimulationOptions { noise: Noise::None, ..SimulationOptions::default() };
     Ok(with_bar("simulating", |task| phantom::simulate(&phantom, Arc::new(geometry.clone()), &options, task))??)
 }
 
-/// The processor with these instructions, and a CUDA device, as the rows of a benchmark name them.
+/// Returns the names of the CPU with these instructions and of a CUDA device, as in the rows of a benchmark.
 pub fn device_names(simd: Simd, cuda: Option<usize>) -> String {
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let cpu = format!("CPU, {}, {}", counted(all, "thread"), simd.name());
+    let cpu = format!("CPU, {}, {}", counted(num_cores(), "thread"), simd.name());
     let of_number = |number| available_devices().into_iter().find(|device| device.choice == DeviceChoice::Cuda(number));
     match cuda.and_then(of_number) {
         Some(device) => format!("{cpu}; {}", device.name),
@@ -53,9 +56,51 @@ pub fn device_names(simd: Simd, cuda: Option<usize>) -> String {
     }
 }
 
-/// Writes the rows of a benchmark.
-pub fn write_json<R: Serialize>(path: Option<&Path>, device: String, rows: Vec<R>) -> CliResult {
-    let Some(path) = path else { return Ok(()) };
-    std::fs::write(path, serde_json::to_vec_pretty(&BenchReport { device, rows })?).map_err(IoError::write(path))?;
-    Ok(())
+/// Returns the requested numbers of threads; by default one and all.
+pub fn thread_counts(requested: &[u16]) -> Vec<usize> {
+    match requested {
+        [] if num_cores() > 1 => vec![1, num_cores()],
+        [] => vec![1],
+        requested => requested.iter().copied().map(usize::from).collect(),
+    }
+}
+
+/// Options of benchmarks that compare the CPU with a CUDA device.
+#[derive(Args)]
+pub struct DeviceOptions {
+    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
+    #[arg(long, default_value = "auto", value_parser = one_device)]
+    pub device: DeviceChoice,
+
+    /// Numbers of threads, separated by commas (default: one and all).
+    #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
+    threads: Vec<u16>,
+}
+
+impl DeviceOptions {
+    /// Returns the numbers of threads to measure on the CPU; none if only a CUDA device is requested.
+    pub fn threads(&self) -> Vec<usize> {
+        if matches!(self.device, DeviceChoice::Cuda(_)) { Vec::new() } else { thread_counts(&self.threads) }
+    }
+}
+
+/// Options of a benchmark, with the file of its rows.
+#[derive(Args)]
+pub struct WithRows<O: Args> {
+    #[command(flatten)]
+    options: O,
+
+    /// Write the rows to this file as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl<O: Args> WithRows<O> {
+    /// Runs a benchmark, which returns the device and its rows.
+    pub fn run<R: Serialize>(self, bench: fn(O) -> CliResult<(String, Vec<R>)>) -> CliResult {
+        Files::new().write_lines("--json", &self.json).check()?;
+        let (device, rows) = bench(self.options)?;
+        let Some(path) = &self.json else { return Ok(()) };
+        Ok(std::fs::write(path, serde_json::to_vec_pretty(&BenchReport { device, rows })?).map_err(IoError::write(path))?)
+    }
 }

@@ -1,10 +1,8 @@
 //! `tomoscope bench epri`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::common::{device_names, write_json};
+use super::common::{device_names, thread_counts};
 use crate::algebra::Simd;
 use crate::bench::{EpriBench, EpriRow, bench_epri};
 use crate::cli::shared::console::out;
@@ -56,30 +54,20 @@ pub struct EpriOptions {
     /// Maximum measuring time per row, seconds.
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
     pub row_secs: f64,
-
-    /// Write the rows to this file as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
-pub fn run(options: EpriOptions) -> CliResult {
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = match options.threads {
-        given if !given.is_empty() => given.into_iter().map(usize::from).collect(),
-        _ if all > 1 => vec![1, all],
-        _ => vec![1],
-    };
+pub fn run(options: EpriOptions) -> CliResult<(String, Vec<EpriRow>)> {
     out!("{}", EPRI.titles());
     let bench = EpriBench {
         sizes: options.size.into_iter().map(usize::from).collect(),
         num_projections: usize::from(options.projections),
-        threads,
+        threads: thread_counts(&options.threads),
         all_simd: options.all_simd,
         cuda: cuda_device(options.device),
         row_secs: options.row_secs,
     };
     let rows = bench_epri(&bench, print_row)?;
-    write_json(options.json.as_deref(), device_names(Simd::detect(), None), rows)
+    Ok((device_names(Simd::detect(), None), rows))
 }
 
 fn print_row(row: &EpriRow) {

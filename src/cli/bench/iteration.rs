@@ -1,11 +1,10 @@
 //! `tomoscope bench iteration`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::common::{nema_study, scan, write_json};
+use super::common::{nema_study, scan};
 use crate::bench::{IterationRow, bench_iteration};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
@@ -16,10 +15,10 @@ use crate::plan::{AlgorithmChoice, DeviceChoice, ProjectorChoice, Rays, RunSetti
 use crate::report::{Column, Columns};
 use crate::text::{bytes, counted};
 
-/// A time of an iteration in milliseconds, and what more there is to say.
+/// Columns of a time of an iteration in milliseconds, with its explanation.
 const ITERATION: Columns<3> = Columns([Column::words("", 16), Column::numbers("", 11), Column::words("", 0)]);
 
-/// What an iteration needs.
+/// Columns of the memory of an iteration.
 const MEMORY: Columns<2> = Columns([Column::words("", 20), Column::words("", 0)]);
 
 #[derive(Args)]
@@ -52,13 +51,9 @@ pub struct IterationOptions {
     /// Iterations of a run.
     #[arg(long, default_value_t = 40, value_parser = count::<usize>)]
     pub iterations: usize,
-
-    /// Write the rows to this file as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
-pub fn run(options: IterationOptions) -> CliResult {
+pub fn run(options: IterationOptions) -> CliResult<(String, Vec<IterationRow>)> {
     let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
     let study = Arc::new(nema_study(&scanner.geometry)?);
     let mut rows: Vec<IterationRow> = Vec::new();
@@ -82,7 +77,7 @@ pub fn run(options: IterationOptions) -> CliResult {
             rows.push(row);
         }
     }
-    write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
+    Ok((rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows))
 }
 
 fn print_row(row: &IterationRow, first: Option<&IterationRow>) {

@@ -1,11 +1,10 @@
 //! `tomoscope bench list-mode`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::common::{device_names, scan, write_json};
+use super::common::{DeviceOptions, device_names, scan};
 use crate::algebra::Simd;
 use crate::bench::{BenchDevice, ListModeBench, ListModeRow, bench_list_mode};
 use crate::cli::shared::console::out;
@@ -13,7 +12,6 @@ use crate::cli::shared::error::CliResult;
 use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::options;
 use crate::operator::Accumulation;
-use crate::plan::DeviceChoice;
 use crate::report::{Column, Columns};
 use crate::scanner::Detectors;
 
@@ -50,13 +48,8 @@ pub struct ListModeOptions {
     #[arg(long, default_value_t = 400.0, value_name = "PS", value_parser = resolution)]
     tof_ps: f64,
 
-    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::one_device)]
-    device: DeviceChoice,
-
-    /// Numbers of threads, separated by commas (default: one and all).
-    #[arg(long, value_delimiter = ',', value_parser = options::count::<u16>)]
-    threads: Vec<u16>,
+    #[command(flatten)]
+    devices: DeviceOptions,
 
     /// Accumulation modes, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "deterministic,atomic")]
@@ -65,28 +58,16 @@ pub struct ListModeOptions {
     /// Approximate measuring time, seconds.
     #[arg(long, default_value_t = 60.0)]
     budget_secs: f64,
-
-    /// Write the rows to this file as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
 fn resolution(text: &str) -> Result<f64, String> {
-    let ps = text.parse().ok().filter(|ps| (1.0..=10_000.0).contains(ps));
-    ps.ok_or_else(|| format!("'{text}' is no resolution; give one from 1 to 10000 ps"))
+    options::number(text, |ps| (1.0..=10_000.0).contains(ps), format!("'{text}' is no resolution; give one from 1 to 10000 ps"))
 }
 
-pub fn run(options: ListModeOptions) -> CliResult {
+pub fn run(options: ListModeOptions) -> CliResult<(String, Vec<ListModeRow>)> {
     let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
     let detectors = Arc::new(Detectors::of_cylinder(&scanner.geometry)?);
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads: Vec<usize> = match options.threads {
-        _ if matches!(options.device, DeviceChoice::Cuda(_)) => Vec::new(),
-        given if !given.is_empty() => given.into_iter().map(usize::from).collect(),
-        _ if all > 1 => vec![1, all],
-        _ => vec![1],
-    };
-    let cuda = cuda_device(options.device);
+    let cuda = cuda_device(options.devices.device);
     let [nx, ny, nz] = options.image;
     out!(
         "{}: {} crystals, {} events, image {nx} × {ny} × {nz}, one line per event, field of view {fov_radius_mm} mm",
@@ -101,13 +82,13 @@ pub fn run(options: ListModeOptions) -> CliResult {
         fov_radius_mm,
         num_events: options.events as usize,
         tof_ps: options.tof_ps,
-        threads,
+        threads: options.devices.threads(),
         cuda,
         accumulations: options.accumulation,
         budget_secs: options.budget_secs,
     };
     let rows = bench_list_mode(&bench, print_row)?;
-    write_json(options.json.as_deref(), device_names(Simd::fastest(), cuda), rows)
+    Ok((device_names(Simd::fastest(), cuda), rows))
 }
 
 fn print_row(row: &ListModeRow) {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::common::write_json;
-use crate::bench::bench_matrix;
+use super::common::thread_counts;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::options::{count, one_device};
 use crate::io::saved_matrix::read_matrix;
-use crate::plan::{DeviceChoice, MatrixTimes, MatrixTiming};
+use crate::plan::{DeviceChoice, MatrixTimes, MatrixTiming, matrix_times};
 use crate::report::{Column, Columns};
 use crate::scanner::find_ring;
+use crate::session::thread_pool;
 
 /// Columns of the times.
 const MATRIX: Columns<9> = Columns([
@@ -44,30 +44,24 @@ pub struct MatrixOptions {
     /// Number of repetitions.
     #[arg(long, default_value_t = 5, value_parser = count::<u16>)]
     times: u16,
-
-    /// Write the rows to this file as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
-pub fn run(options: MatrixOptions) -> CliResult {
+pub fn run(options: MatrixOptions) -> CliResult<(String, Vec<MatrixTimes>)> {
     let matrix = Arc::new(read_matrix(&options.matrix)?);
     let Some(ring) = find_ring(&matrix.scanner) else {
         return Err(CliError::failed(Failure::Input, format!("there is no ring '{}'", matrix.scanner)));
     };
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads: Vec<Option<usize>> = match options.threads {
-        _ if options.device != DeviceChoice::Cpu => vec![None],
-        given if !given.is_empty() => given.into_iter().map(|threads| Some(threads.into())).collect(),
-        _ if all > 1 => vec![Some(1), Some(all)],
-        _ => vec![Some(1)],
+    let threads: Vec<Option<usize>> = match options.device {
+        DeviceChoice::Cpu => thread_counts(&options.threads).into_iter().map(Some).collect(),
+        _ => vec![None],
     };
     out!("{}: {} elements; ratio = time of the first row, both ways, over a row's", ring.title, matrix.elements.len());
     out!("{}", MATRIX.titles());
     let mut rows: Vec<MatrixTimes> = Vec::new();
     for num_threads in threads {
         let (matrix, device, num_times) = (Arc::clone(&matrix), options.device, options.times.into());
-        for row in bench_matrix(&MatrixTiming { ring, matrix, device, num_times, plain_step: 1 }, num_threads)? {
+        let timing = MatrixTiming { ring, matrix, device, num_times, plain_step: 1 };
+        for row in thread_pool(num_threads)?.install(|| matrix_times(&timing))? {
             let ratio = rows.first().map_or(1.0, |first| first.both_s() / row.both_s());
             let [forward, forward_spread] = row.forward_s.map(|secs| format!("{secs:.5}"));
             let [back, back_spread] = row.backprojection_s.map(|secs| format!("{secs:.5}"));
@@ -78,5 +72,5 @@ pub fn run(options: MatrixOptions) -> CliResult {
             rows.push(row);
         }
     }
-    write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
+    Ok((rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows))
 }

@@ -1,4 +1,4 @@
-//! `tomoscope bench`: how fast the program is, measured by itself.
+//! `tomoscope bench`: the speed of the program.
 
 pub mod arrival;
 pub mod common;

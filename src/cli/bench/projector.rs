@@ -1,20 +1,19 @@
 //! `tomoscope bench projector`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::common::{device_names, scan, write_json};
+use super::common::{DeviceOptions, device_names, scan};
 use crate::algebra::Simd;
 use crate::bench::{ProjectorBench, ProjectorRow, bench_projector};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::options;
-use crate::cli::shared::options::{count, positive};
+use crate::cli::shared::options::positive;
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, ProjectorChoice};
+use crate::plan::ProjectorChoice;
 use crate::report::{Column, Columns};
 
 /// Columns of the projectors' times.
@@ -42,13 +41,8 @@ pub struct ProjectorOptions {
     #[arg(long, default_value = "256,256,47", value_name = "NX,NY,NZ", value_parser = options::triple::<usize, 3>)]
     pub image: [usize; 3],
 
-    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::one_device)]
-    pub device: DeviceChoice,
-
-    /// Numbers of threads, separated by commas (default: one and all).
-    #[arg(long, value_delimiter = ',', value_parser = count::<usize>)]
-    pub threads: Vec<usize>,
+    #[command(flatten)]
+    devices: DeviceOptions,
 
     /// Projector to measure: auto (both, for the ratio), per-lor or axial-runs.
     #[arg(long, default_value = "auto")]
@@ -65,23 +59,12 @@ pub struct ProjectorOptions {
     /// Approximate measuring time, seconds.
     #[arg(long, default_value_t = 120.0, value_parser = positive)]
     pub budget_secs: f64,
-
-    /// Write the rows to this file as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
-pub fn run(options: ProjectorOptions) -> CliResult {
+pub fn run(options: ProjectorOptions) -> CliResult<(String, Vec<ProjectorRow>)> {
     let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
     let [nx, ny, nz] = options.image;
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = match options.threads {
-        _ if matches!(options.device, DeviceChoice::Cuda(_)) => Vec::new(),
-        given if !given.is_empty() => given,
-        _ if all > 1 => vec![1, all],
-        _ => vec![1],
-    };
-    let cuda = cuda_device(options.device);
+    let cuda = cuda_device(options.devices.device);
     out!(
         "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",
         scanner.title,
@@ -92,7 +75,7 @@ pub fn run(options: ProjectorOptions) -> CliResult {
         geometry: Arc::new(scanner.geometry.clone()),
         grid,
         fov_radius_mm,
-        threads,
+        threads: options.devices.threads(),
         cuda,
         per_lor: options.projector != ProjectorChoice::AXIAL_RUNS,
         axial_runs: options.projector != ProjectorChoice::PER_LOR,
@@ -101,7 +84,7 @@ pub fn run(options: ProjectorOptions) -> CliResult {
         budget_secs: options.budget_secs,
     };
     let rows = bench_projector(&bench, print_row)?;
-    write_json(options.json.as_deref(), device_names(Simd::detect(), cuda), rows)
+    Ok((device_names(Simd::detect(), cuda), rows))
 }
 
 fn print_row(row: &ProjectorRow) {

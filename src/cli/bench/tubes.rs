@@ -1,16 +1,14 @@
 //! `tomoscope bench tubes`.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::common::{scanner_of, write_json};
+use super::common::{DeviceOptions, scanner_of};
 use crate::bench::{TubesBench, TubesRow, bench_tubes};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::known::cuda_device;
-use crate::cli::shared::options;
 use crate::cli::shared::options::count;
 use crate::operator::Accumulation;
 use crate::plan::DeviceChoice;
@@ -34,13 +32,8 @@ pub struct TubesOptions {
     #[arg(long, default_value = "vrpet")]
     pub scanner: String,
 
-    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::one_device)]
-    pub device: DeviceChoice,
-
-    /// Numbers of threads, separated by commas (default: one and all).
-    #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
-    pub threads: Vec<u16>,
+    #[command(flatten)]
+    devices: DeviceOptions,
 
     /// Numbers of subsets, separated by commas; 1 is MLEM.
     #[arg(long, value_delimiter = ',', default_value = "50", value_parser = count::<u16>)]
@@ -53,23 +46,13 @@ pub struct TubesOptions {
     /// Number of timed iterations.
     #[arg(long, default_value_t = 5, value_parser = count::<u16>)]
     pub iterations: u16,
-
-    /// Write the rows to this file as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
 }
 
-pub fn run(options: TubesOptions) -> CliResult {
+pub fn run(options: TubesOptions) -> CliResult<(String, Vec<TubesRow>)> {
     let scanner = scanner_of(&options.scanner)?;
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads: Vec<usize> = match options.threads {
-        _ if matches!(options.device, DeviceChoice::Cuda(_)) => Vec::new(),
-        given if !given.is_empty() => given.into_iter().map(usize::from).collect(),
-        _ if all > 1 => vec![1, all],
-        _ => vec![1],
-    };
-    let on_cpu = threads.into_iter().map(|threads| (DeviceChoice::Cpu, Some(threads)));
-    let devices: Vec<_> = on_cpu.chain(cuda_device(options.device).map(|number| (DeviceChoice::Cuda(number), None))).collect();
+    let on_cpu = options.devices.threads().into_iter().map(|threads| (DeviceChoice::Cpu, Some(threads)));
+    let devices: Vec<_> =
+        on_cpu.chain(cuda_device(options.devices.device).map(|number| (DeviceChoice::Cuda(number), None))).collect();
     let geometry = Arc::new(scanner.geometry.clone());
     out!("{}: {} LORs, one count in each; ratio = time of the first row over a row's", scanner.title, geometry.num_bins());
     out!("{}", TUBES.titles());
@@ -94,5 +77,5 @@ pub fn run(options: TubesOptions) -> CliResult {
             rows.push(row);
         }
     }
-    write_json(options.json.as_deref(), rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows)
+    Ok((rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows))
 }

@@ -1,4 +1,4 @@
-//! `tomoscope compare A B`: how far two images on the same grid are from each other.
+//! `tomoscope compare A B`: the difference of two images on the same grid.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
 use crate::cli::shared::outputs::{Files, check_same_grid};
-use crate::data::{Notice, Volume};
+use crate::data::Notice;
 use crate::io::read_volume;
 use crate::measure::{correlation, largest_difference, relative_difference};
 use crate::report::{Column, Columns};
 
-/// A figure: its name and what it is.
+/// Columns of a figure: its name and value.
 const FIGURE: Columns<2> = Columns([Column::words("", 26), Column::words("", 0)]);
 
 /// Options of `tomoscope compare`.
@@ -34,14 +34,14 @@ pub struct CompareOptions {
 /// Compares and prints.
 pub fn run(options: &CompareOptions) -> CliResult {
     Files::new().read([&options.a, &options.b]).check()?;
-    let (a, b) = (read(&options.a)?, read(&options.b)?);
+    let (a, b) = (notices::printed(read_volume(&options.a)?), notices::printed(read_volume(&options.b)?));
     let names = [&options.a, &options.b].map(|path| path.display().to_string());
     check_same_grid([(&names[0], &a.grid), (&names[1], &b.grid)], "")?;
     if a.unit != b.unit {
         let text = format!("{} is in {}, {} in {}", names[0], a.unit.label(), names[1], b.unit.label());
         notices::print(&[Notice::warning(text)]);
     }
-    // What is undefined (an image of zeros, or of one value, values that are not finite) is no number.
+    // Undefined figures (of an image of zeros or of one value, of values that are not finite) are no numbers.
     let norm = Some(relative_difference(a.as_slice(), b.as_slice())).filter(|norm| norm.is_finite());
     let correlation = correlation(a.as_slice(), b.as_slice());
     let largest = largest_difference(a.as_slice(), b.as_slice()).map(|(index, difference)| {
@@ -64,17 +64,11 @@ pub fn run(options: &CompareOptions) -> CliResult {
     let coefficient = correlation.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.9}"));
     out!("  {}", FIGURE.line(["correlation coefficient".into(), coefficient]));
     if let Some((difference, [i, j, k], [x, y, z], [of_a, of_b])) = largest {
-        let place = format!("voxel ({i}, {j}, {k}) counted from 0, at ({x:.2}, {y:.2}, {z:.2}) mm");
+        let position = format!("voxel ({i}, {j}, {k}) counted from 0, at ({x:.2}, {y:.2}, {z:.2}) mm");
         out!(
             "  {}",
-            FIGURE.line(["largest difference A − B".into(), format!("{difference:.6e}: {of_a:e} − {of_b:e}, in {place}")])
+            FIGURE.line(["largest difference A − B".into(), format!("{difference:.6e}: {of_a:e} − {of_b:e}, in {position}")])
         );
     }
     Ok(())
-}
-
-fn read(path: &std::path::Path) -> CliResult<Volume> {
-    let (volume, found) = read_volume(path)?;
-    notices::print(&found);
-    Ok(volume)
 }

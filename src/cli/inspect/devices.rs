@@ -1,4 +1,4 @@
-//! `tomoscope devices`: what this machine can compute on.
+//! `tomoscope devices`: the compute devices of this computer.
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
@@ -8,10 +8,10 @@ use crate::report::{Column, Columns};
 use crate::session::num_cores;
 use crate::text::{bytes, counted};
 
-/// A device and what it is.
+/// Columns of a device: its name and description.
 const DEVICE: Columns<2> = Columns([Column::words("", 8), Column::words("", 0)]);
 
-/// Prints the processor and the CUDA devices, or why there are none.
+/// Prints the processor and the CUDA devices, or the reason why there are none.
 pub fn run() -> CliResult {
     for (name, what) in std::iter::once(("cpu".to_owned(), processor())).chain(cuda_devices()) {
         out!("{}", DEVICE.line([name, what]));
@@ -44,7 +44,7 @@ impl Processor {
     }
 }
 
-/// Name, threads, memory and vector instructions of the processor.
+/// Returns name, threads, memory and vector instructions of the processor.
 fn processor() -> String {
     let Processor { name, num_cores, num_threads, memory_bytes } = Processor::find();
     let name = name.as_deref().unwrap_or("processor");
@@ -54,7 +54,7 @@ fn processor() -> String {
     format!("{name}: {cores}{threads}, {memory}vector instructions {}", vector_instructions())
 }
 
-/// The sets of vector instructions that the processor has, of those that compiled code may use.
+/// Returns the sets of vector instructions of the processor, of those that compiled code may use.
 pub(in crate::cli) fn vector_instructions() -> String {
     #[cfg(target_arch = "x86_64")]
     {
@@ -64,7 +64,7 @@ pub(in crate::cli) fn vector_instructions() -> String {
             ("FMA", is_x86_feature_detected!("fma")),
             ("AVX-512F", is_x86_feature_detected!("avx512f")),
         ];
-        sets.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect::<Vec<_>>().join(" ")
+        sets.iter().filter(|(_, is_available)| *is_available).map(|(name, _)| *name).collect::<Vec<_>>().join(" ")
     }
     #[cfg(not(target_arch = "x86_64"))]
     {

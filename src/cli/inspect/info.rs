@@ -1,4 +1,4 @@
-//! `tomoscope info FILE`: what a file holds, in words.
+//! `tomoscope info FILE`: the content of a file, as text.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::paths::check_file;
-use crate::cli::shared::printed::{made_lines, shared_words, text};
+use crate::cli::shared::printed::{made_lines, shared_text, text};
 use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::io::crystals::{Crystals, read_crystals};
@@ -25,12 +25,12 @@ use crate::scanner::{InPlane, ScanGeometry, Segment};
 use crate::text::bytes;
 use strum::IntoEnumIterator as _;
 
-/// A fact: its name and what it is.
+/// Columns of a fact: its name and value.
 const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 
-/// What a file is: its kind, facts as lines and as JSON, and what is to be known about it.
-/// Lines of text, JSON, and what the user should know.
-type Described = (Vec<(&'static str, String)>, serde_json::Value, Vec<Notice>);
+/// Description of a file: lines of text, JSON, and notices.
+type Described = (Lines, serde_json::Value, Vec<Notice>);
+type Lines = Vec<(&'static str, String)>;
 
 /// Options of `tomoscope info`.
 #[derive(Args)]
@@ -50,7 +50,7 @@ pub struct InfoOptions {
     json: bool,
 }
 
-/// Prints what the file holds.
+/// Prints the content of a file.
 pub fn run(options: &InfoOptions) -> CliResult {
     let path = options.file.as_path();
     if FileKind::of(path) != Some(FileKind::DicomSeries) {
@@ -63,15 +63,9 @@ pub fn run(options: &InfoOptions) -> CliResult {
     };
     let Some(format) = format else { return Err(unknown_ending(path)) };
     let (lines, facts, notices): Described = match format.content {
-        Content::Projections => {
-            let (data, notices) = read_projections(path)?;
-            (projection_lines(&data), info_json::projections(&data), notices)
-        }
+        Content::Projections => described(read_projections(path)?, projection_lines, info_json::projections),
         Content::Image if format.kind == FileKind::NiftiImage && nifti::frames(path)?.is_some() => series(path)?,
-        Content::Image if format.allows(Access::Read) => {
-            let (volume, notices) = read_volume(path)?;
-            (image_lines(&volume), info_json::image(&volume), notices)
-        }
+        Content::Image if format.allows(Access::Read) => described(read_volume(path)?, image_lines, info_json::image),
         Content::Image => {
             let text = format!("{} is a {}, which is written but not read", path.display(), format.name);
             return Err(CliError::failed(Failure::Input, text));
@@ -84,18 +78,9 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let info = info_list::read(path, &options.list_arguments.list_options())?;
             (info.lines(), info.json(), info.notices)
         }
-        Content::Tubes => {
-            let tubes = saved_tubes::read_tubes(path)?;
-            (tube_lines(&tubes), info_json::tubes(&tubes), Vec::new())
-        }
-        Content::Pairs => {
-            let pairs = saved_pairs::read_pairs(path)?;
-            (pair_lines(&pairs), info_json::pairs(&pairs), Vec::new())
-        }
-        Content::Matrix => {
-            let matrix = saved_matrix::read_matrix(path)?;
-            (matrix_lines(&matrix), info_json::matrix(&matrix), Vec::new())
-        }
+        Content::Tubes => described((saved_tubes::read_tubes(path)?, Vec::new()), tube_lines, info_json::tubes),
+        Content::Pairs => described((saved_pairs::read_pairs(path)?, Vec::new()), pair_lines, info_json::pairs),
+        Content::Matrix => described((saved_matrix::read_matrix(path)?, Vec::new()), matrix_lines, info_json::matrix),
         Content::Crystals => {
             let Crystals { detectors, .. } = read_crystals(path)?;
             (info_list::crystal_lines(&detectors), info_list::crystals_json(&detectors), Vec::new())
@@ -107,7 +92,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             })?;
             (record_lines(&record), serde_json::to_value(&record)?, Vec::new())
         }
-        Content::Provenance => return Err(IoError::NotOurs { path: path.to_owned() }.into()),
+        Content::Provenance => return Err(IoError::NotOurs(path.to_owned()).into()),
         Content::Calibration => {
             let factor = calibration::read_file(path)?;
             let facts = serde_json::json!({"kind": "calibration", "bq_per_ml": factor});
@@ -140,7 +125,12 @@ pub fn run(options: &InfoOptions) -> CliResult {
     Ok(())
 }
 
-/// The error of a file of no format.
+/// Describes a value that was read.
+fn described<T>((value, notices): (T, Vec<Notice>), lines: fn(&T) -> Lines, json: fn(&T) -> serde_json::Value) -> Described {
+    (lines(&value), json(&value), notices)
+}
+
+/// Returns the error of a file of no format.
 fn unknown_ending(path: &Path) -> CliError {
     let of = |content: Content| {
         let (read, write) = (endings(content, Access::Read), endings(content, Access::Write));
@@ -155,7 +145,7 @@ fn unknown_ending(path: &Path) -> CliError {
     CliError::failed(Failure::Input, text)
 }
 
-/// An image of four dimensions.
+/// Describes an image of four dimensions.
 fn series(path: &Path) -> CliResult<Described> {
     let frames =
         nifti::frames(path)?.ok_or_else(|| CliError::failed(Failure::Input, format!("{} has changed", path.display())))?;
@@ -169,12 +159,12 @@ fn series(path: &Path) -> CliResult<Described> {
     Ok((lines, facts, notices))
 }
 
-fn record_lines(record: &Provenance) -> Vec<(&'static str, String)> {
+fn record_lines(record: &Provenance) -> Lines {
     let files = vec![("files", record.files.join(", ")), ("made", record.line()), ("data", record.data.title.clone())];
-    files.into_iter().chain(record.facts()).chain([("started", record.times.started.clone())]).collect()
+    files.into_iter().chain(record.settings_table()).chain([("started", record.times.started.clone())]).collect()
 }
 
-fn session_lines(session: &serde_json::Value) -> Vec<(&'static str, String)> {
+fn session_lines(session: &serde_json::Value) -> Lines {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or("–").to_owned();
     let number = |name: &str| session[name].as_array().map_or(0, Vec::len).to_string();
     vec![
@@ -185,7 +175,7 @@ fn session_lines(session: &serde_json::Value) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn projection_lines(data: &Michelogram) -> Vec<(&'static str, String)> {
+fn projection_lines(data: &Michelogram) -> Lines {
     let g = data.geometry.as_ref();
     let mut lines = vec![
         ("scanner", g.scanner.clone()),
@@ -208,10 +198,9 @@ fn projection_lines(data: &Michelogram) -> Vec<(&'static str, String)> {
         ("field of view", format!("radius {:.1} mm", g.fov_radius_mm)),
         ("total", decimal(data.total())),
     ];
-    let (low, high) = range(&data.counts);
-    lines.push(("smallest, largest", format!("{low}, {high}")));
+    lines.push(("smallest, largest", range_text(data.counts.iter())));
     if let Ok(grid) = g.default_grid() {
-        lines.push(("default image", grid_words(&grid)));
+        lines.push(("default image", grid_text(&grid)));
     }
     lines
 }
@@ -240,7 +229,7 @@ fn tangential(g: &ScanGeometry) -> String {
     }
 }
 
-fn tube_lines(tubes: &TubeSet) -> Vec<(&'static str, String)> {
+fn tube_lines(tubes: &TubeSet) -> Lines {
     let sampling = &tubes.sampling;
     let times = |values: &[String]| values.join(" × ");
     let mut lines = vec![
@@ -264,25 +253,24 @@ fn tube_lines(tubes: &TubeSet) -> Vec<(&'static str, String)> {
         ));
         lines.push(("outside", format!("{:.1} % of the coincidences have their decay outside their tube", made.outside_percent)));
         if let Some(shared) = &made.super_lors {
-            lines.push(("shared", shared_words(shared)));
+            lines.push(("shared", shared_text(shared)));
         }
     }
     lines
 }
 
-fn pair_lines(pairs: &PairCounts) -> Vec<(&'static str, String)> {
+fn pair_lines(pairs: &PairCounts) -> Lines {
     let ring = &pairs.ring;
-    let (low, high) = range(&pairs.counts);
     vec![
         ("scanner", ring.title.clone()),
         ("crystals", format!("{} in {} modules and {} layers", ring.num_crystals(), ring.num_modules, ring.num_layers())),
         ("pairs", ring.num_lors().to_string()),
         ("total", decimal(pairs.total())),
-        ("smallest, largest", format!("{low}, {high}")),
+        ("smallest, largest", range_text(pairs.counts.iter())),
     ]
 }
 
-fn matrix_lines(matrix: &ResponseMatrix) -> Vec<(&'static str, String)> {
+fn matrix_lines(matrix: &ResponseMatrix) -> Lines {
     let mut lines = vec![
         ("scanner", matrix.scanner.clone()),
         ("image", text(matrix)),
@@ -296,7 +284,7 @@ fn matrix_lines(matrix: &ResponseMatrix) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
+fn sweep_lines(sweep: &Sweep) -> Lines {
     let expected = match sweep.num_expected {
         Some(expected) if expected != sweep.num_complete() => format!(" of {expected}"),
         _ => String::new(),
@@ -331,20 +319,18 @@ fn sweep_lines(sweep: &Sweep) -> Vec<(&'static str, String)> {
     if let Some(secs) = sweep.secs_per_projection {
         lines.push(("time for a projection", format!("{} s", decimal(secs))));
     }
-    let ranges = sweep.projections.iter().map(|projection| range(&projection.values));
-    let (low, high) = ranges.fold((f32::INFINITY, f32::NEG_INFINITY), |all, one| (all.0.min(one.0), all.1.max(one.1)));
-    lines.push(("smallest, largest", format!("{low}, {high}")));
+    lines.push(("smallest, largest", range_text(sweep.projections.iter().flat_map(|projection| projection.values.iter()))));
     lines
 }
 
-fn image_lines(volume: &Volume) -> Vec<(&'static str, String)> {
+fn image_lines(volume: &Volume) -> Lines {
     let grid = &volume.grid;
     let extent: Vec<String> =
         (0..3).map(|axis| format!("{:.2}…{:.2}", grid.extent_mm(axis)[0], grid.extent_mm(axis)[1])).collect();
     let (low, high) = volume.range();
     let size_mm = |axis: usize| grid.size[axis] as f64 * grid.voxel_mm[axis];
     vec![
-        ("voxels", grid_words(grid)),
+        ("voxels", grid_text(grid)),
         ("size", format!("{:.2} × {:.2} × {:.2} mm", size_mm(0), size_mm(1), size_mm(2))),
         ("faces x, y, z", format!("{} mm", extent.join(", "))),
         ("values in", volume.unit.label().to_owned()),
@@ -353,7 +339,7 @@ fn image_lines(volume: &Volume) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn grid_words(grid: &Grid) -> String {
+fn grid_text(grid: &Grid) -> String {
     let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
     format!("{nx} × {ny} × {nz} of {dx:.4} × {dy:.4} × {dz:.4} mm")
 }
@@ -386,13 +372,12 @@ fn roi_line(roi: &Roi) -> (&'static str, String) {
     (roi.shape.name(), format!("'{}', {size} about ({x}, {y}, {z}) mm{role}", roi.name))
 }
 
-fn range(values: &[f32]) -> (f32, f32) {
-    let finite = values.iter().filter(|value| value.is_finite());
-    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
-    if low <= high { (low, high) } else { (0.0, 0.0) }
+fn range_text<'a>(values: impl Iterator<Item = &'a f32>) -> String {
+    let [low, high] = info_json::range(values).unwrap_or_default();
+    format!("{low}, {high}")
 }
 
-/// Six decimals, without the zeros at the end.
+/// Returns a number with six decimals, without the zeros at the end.
 fn decimal(value: f64) -> String {
     format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }

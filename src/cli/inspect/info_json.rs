@@ -1,4 +1,4 @@
-//! What `tomoscope info --json` tells: the figures behind the words of [`super::info`], as JSON for scripts.
+//! The output of `tomoscope info --json`: the figures of [`super::info`], as JSON for scripts.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, Study, S
 use crate::geometry::Grid;
 use crate::io;
 
-/// Of projection data.
+/// Describes projection data.
 pub fn projections(data: &Michelogram) -> Value {
     let g = data.geometry.as_ref();
     let segment = |s: &crate::scanner::Segment| {
@@ -39,7 +39,7 @@ pub fn projections(data: &Michelogram) -> Value {
     })
 }
 
-/// Of an image.
+/// Describes an image.
 pub fn image(volume: &Volume) -> Value {
     json!({
         "kind": "image",
@@ -51,7 +51,7 @@ pub fn image(volume: &Volume) -> Value {
     })
 }
 
-/// Of tubes of response.
+/// Describes tubes of response.
 pub fn tubes(tubes: &TubeSet) -> Value {
     json!({
         "kind": "tubes",
@@ -64,7 +64,7 @@ pub fn tubes(tubes: &TubeSet) -> Value {
     })
 }
 
-/// Of counts of pairs of crystals.
+/// Describes a crystal-pair histogram.
 pub fn pairs(pairs: &PairCounts) -> Value {
     json!({
         "kind": "pair-counts",
@@ -76,7 +76,7 @@ pub fn pairs(pairs: &PairCounts) -> Value {
     })
 }
 
-/// Of a stored matrix.
+/// Describes a system matrix.
 pub fn matrix(matrix: &ResponseMatrix) -> Value {
     json!({
         "kind": "matrix",
@@ -89,7 +89,7 @@ pub fn matrix(matrix: &ResponseMatrix) -> Value {
     })
 }
 
-/// Of a sweep.
+/// Describes an EPRI acquisition.
 pub fn sweep(study: &Study<Sweep>) -> Value {
     let sweep = &study.measured;
     let acquisition = match &sweep.kind {
@@ -120,17 +120,17 @@ pub fn sweep(study: &Study<Sweep>) -> Value {
     })
 }
 
-/// Of regions of interest.
+/// Describes regions of interest.
 pub fn rois(rois: &[Roi]) -> Value {
     json!({"kind": "regions-of-interest", "rois": rois.iter().map(io::rois::json).collect::<Vec<_>>()})
 }
 
-/// Of a table of measured numbers with so many rows.
+/// Describes a table of measured numbers with its number of rows.
 pub fn measurements(num_rows: u64) -> Value {
     json!({"kind": "measured-numbers", "rows": num_rows})
 }
 
-/// What a file holds with its name and what is to be known about it.
+/// Returns the description of a file with its name and notices.
 pub fn whole(file: &std::path::Path, mut facts: Value, notices: &[Notice]) -> Value {
     let notice = |notice: &Notice| json!({"severity": notice.severity.to_string(), "text": notice.text});
     facts["file"] = json!(file.to_string_lossy());
@@ -142,9 +142,8 @@ fn grid(grid: &Grid) -> Value {
     json!({"size": grid.size, "voxel_mm": grid.voxel_mm, "origin_mm": grid.origin_mm})
 }
 
-/// Smallest and largest finite value; `null` where there is none.
-fn range<'a>(values: impl Iterator<Item = &'a f32>) -> Value {
-    let finite = values.filter(|value| value.is_finite());
-    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
-    if low <= high { json!([low, high]) } else { Value::Null }
+/// Returns the smallest and the largest finite value; `None` without finite values.
+pub fn range<'a>(values: impl Iterator<Item = &'a f32>) -> Option<[f32; 2]> {
+    let finite = values.copied().filter(|value| value.is_finite());
+    finite.map(|value| [value; 2]).reduce(|[low, high], [value, _]| [low.min(value), high.max(value)])
 }

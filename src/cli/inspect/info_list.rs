@@ -1,4 +1,4 @@
-//! What `tomoscope info` tells of a list of events: what its header says, and what its events do.
+//! The output of `tomoscope info` for list-mode data: facts of the header and of the events.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use crate::io::open_list_mode;
 use crate::plan::{ListError, cylinder_of};
 use crate::scanner::{Cylinder, Detectors};
 
-/// What was counted in a list.
+/// Counts of list-mode data.
 #[derive(Clone, Debug, Default)]
 pub struct Counted {
     /// Coincidences.
     pub num_prompts: u64,
     /// Those with one side delayed.
     pub num_delayeds: u64,
-    /// When its events were measured.
+    /// Time of the events.
     pub time: ScanTime,
     /// Crystals with an event.
     pub num_crystals: usize,
 }
 
-/// A list that was read to its end.
+/// Facts of a whole list-mode file.
 pub struct ListInfo {
     facts: Arc<ListMetadata>,
     counted: Counted,
     cylinder: Result<Cylinder, String>,
-    /// What there is to know about it.
+    /// Notices of the file.
     pub notices: Vec<Notice>,
 }
 
-/// Reads a list to its end.
+/// Reads list-mode data to the end.
 pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
     let mut reader = open_list_mode(path, options)?;
     let facts = Arc::clone(reader.facts());
@@ -62,7 +62,7 @@ pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
 }
 
 impl ListInfo {
-    /// In words.
+    /// Returns the facts as lines of text.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let Self { facts, counted, .. } = self;
         let mut lines = vec![
@@ -129,7 +129,7 @@ impl ListInfo {
         words
     }
 
-    /// As JSON.
+    /// Returns the facts as JSON.
     pub fn json(&self) -> Value {
         let Self { facts, counted, cylinder, .. } = self;
         json!({
@@ -158,7 +158,7 @@ impl ListInfo {
     }
 }
 
-/// How the crystals of a scanner lie, in words.
+/// Describes the arrangement of a scanner's crystals.
 fn arrangement(cylinder: &Result<Cylinder, String>) -> String {
     match cylinder {
         Ok(cylinder) => format!(
@@ -185,7 +185,7 @@ fn cylinder_json(cylinder: &Cylinder) -> serde_json::Value {
     })
 }
 
-/// A scanner's crystals, in words.
+/// Describes the crystals of a scanner as lines of text.
 pub fn crystal_lines(detectors: &Detectors) -> Vec<(&'static str, String)> {
     let [radius, half_length] = detectors.extent_mm();
     let cylinder = Cylinder::recognise(detectors).map_err(|reason| format!("no cylinder of rings: {reason}"));
@@ -203,7 +203,7 @@ pub fn crystal_lines(detectors: &Detectors) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The same for scripts.
+/// Describes the crystals of a scanner as JSON.
 pub fn crystals_json(detectors: &Detectors) -> serde_json::Value {
     json!({
         "kind": "crystals",

@@ -1,4 +1,4 @@
-//! `tomoscope measure IMAGE --rois FILE`: the numbers of regions on any image, as a run's table has them.
+//! `tomoscope measure IMAGE --rois FILE`: the numbers of regions on any image, in the form of a run's table.
 
 use std::path::PathBuf;
 
@@ -65,10 +65,10 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     Ok(())
 }
 
-/// Of each region its sums, and the median.
+/// Sums and median of each region.
 type Measured<'a> = (&'a [Option<RoiSums>], &'a [Option<f64>]);
 
-/// Regions of which no voxel of the image is a part.
+/// Returns a notice of the regions outside the image.
 fn outside(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<Notice> {
     let is_outside = |sums: &Option<RoiSums>| sums.is_some_and(|sums| sums.num_voxels == 0);
     let names: Vec<String> =
@@ -77,7 +77,7 @@ fn outside(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<Notice> {
         .then(|| Notice::warning(format!("outside the image, so that there is nothing to measure: {}", names.join(", "))))
 }
 
-/// The rows of the image, with the number that it has among those of its run where its record tells it.
+/// Returns the rows of the image, with its number among the images of its run if the record contains it.
 fn rows(volume: &Volume, record: &Provenance, rois: &[Roi], (sums, medians): Measured) -> Vec<Measurement> {
     let (iteration, steps, num_subsets) = match record.progress {
         Some(Progress::Iterations { iteration, subiteration, .. }) => (iteration, subiteration, Some(record.num_subsets())),
@@ -93,7 +93,7 @@ fn rows(volume: &Volume, record: &Provenance, rois: &[Roi], (sums, medians): Mea
     rows
 }
 
-/// The numbers for a person.
+/// Returns the numbers as a table for people.
 fn table(options: &MeasureOptions, volume: &Volume, rois: &[Roi], (sums, medians): Measured) -> TextTable {
     let titles = |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect();
     let row = |((roi, numbers), median): ((&Roi, Option<RoiNumbers>), &Option<f64>)| {
@@ -116,7 +116,7 @@ fn table(options: &MeasureOptions, volume: &Volume, rois: &[Roi], (sums, medians
     }
 }
 
-/// A number with five digits.
+/// Returns a number with five digits.
 fn cell(value: Option<f64>) -> String {
     match value {
         None => "–".to_owned(),

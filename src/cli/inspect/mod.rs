@@ -1,4 +1,4 @@
-//! Commands that read files or the machine and print what they find: `info`, `measure`, `compare`, `nema`, `devices`, `doctor`.
+//! Commands that describe files or the computer: `info`, `measure`, `compare`, `nema`, `devices`, `doctor`.
 
 pub mod compare;
 pub mod devices;

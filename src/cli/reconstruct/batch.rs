@@ -1,4 +1,4 @@
-//! `tomoscope reconstruct INPUT… -o OUT`: one input, or many in one process, one after the other or side by side.
+//! `tomoscope reconstruct INPUT… -o OUT`: one input, or many in one process, one after the other or at the same time.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,12 +9,12 @@ use clap::Args;
 use crossbeam_channel::{Sender, unbounded};
 use indicatif::ProgressBar;
 
-use super::desk::Ended;
 use super::options::ReconstructOptions;
 use super::parts::Part;
-use super::processes::Colleagues;
+use super::processes::ProcessGroup;
 use super::run;
 use super::run_progress::duration;
+use super::runner::Ended;
 use super::sharing::Sharing;
 use crate::cli::shared::console::{err, out, remark};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
@@ -49,14 +49,14 @@ pub struct BatchOptions {
     each: ReconstructOptions,
 }
 
-/// Reconstructs all of them, with the other processes of the command where MPI has started some.
+/// Reconstructs all inputs, with the other processes of the command if MPI has started some.
 pub fn run(options: &BatchOptions) -> CliResult<Done> {
-    let colleagues = Colleagues::meet()?;
-    colleagues.end(run_among(options, &colleagues))
+    let group = ProcessGroup::start()?;
+    group.end(run_among(options, &group))
 }
 
-fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done> {
-    let process = colleagues.shard();
+fn run_among(options: &BatchOptions, group: &ProcessGroup) -> CliResult<Done> {
+    let process = group.shard();
     options.each.talk.apply();
     if options.each.json {
         console::reserve_output();
@@ -67,10 +67,10 @@ fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done>
         && one.frames.is_none()
         && process.count > 1
     {
-        colleagues.join();
-        return run_shared(one, colleagues);
+        group.share_data();
+        return run_shared(one, group);
     }
-    colleagues.divide();
+    group.divide_work();
     all.iter().try_fold(Files::new(), |files, one| one.add_files(files))?.check()?;
     if let [one] = &all[..] {
         let num_frames = one.frames.as_ref().map(|frames| frames.as_slice().len());
@@ -78,9 +78,9 @@ fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done>
         let part = one.parts.part(num_frames.unwrap_or(1), what, process)?;
         if num_frames.is_none() && !part.has(0) {
             remark!("nothing to do: the only input is in the first part");
-            return Ok(Done::Wholly);
+            return Ok(Done::Complete);
         }
-        return Ok(run::run(&one.to_know_again(part)?, &Sharing::default(), part)?.done);
+        return Ok(run::run(&one.with_request(part)?, &Sharing::default(), part)?.into());
     }
     let part = options.each.parts.part(all.len(), "input", process)?;
     let mine: Vec<ReconstructOptions> =
@@ -88,9 +88,9 @@ fn run_among(options: &BatchOptions, colleagues: &Colleagues) -> CliResult<Done>
     Batch::new(mine, part, usize::from(options.jobs)).run()
 }
 
-/// One input by all processes: each has its share of the data, the first one writes.
-fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Done> {
-    let process = colleagues.shard();
+/// Reconstructs one input by all processes: each has its share of the data, the first one writes.
+fn run_shared(one: &ReconstructOptions, group: &ProcessGroup) -> CliResult<Done> {
+    let process = group.shard();
     if FileKind::of(&one.input).is_some_and(|kind| kind.is_sweep() || kind == FileKind::Pairs) {
         let text = format!(
             "{} processes can share projection data and lists, which {} is not: give several inputs, or start one process",
@@ -99,12 +99,12 @@ fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Do
         );
         return Err(CliError::failed(Failure::Processes, text));
     }
-    let mut one = one.to_know_again(Part::WHOLE)?;
-    // What is there may look different from another machine.
-    let is_done = colleagues.first_says(process.index == 0 && one.parts.skip_done && one.is_done())?;
-    if is_done {
+    let mut one = one.with_request(Part::WHOLE)?;
+    // Files may look different from another host.
+    let is_up_to_date = group.from_first(process.index == 0 && one.parts.skip_done && one.is_up_to_date())?;
+    if is_up_to_date {
         out!("{}: up to date, skipped", one.output.display());
-        return Ok(Done::Wholly);
+        return Ok(Done::Complete);
     }
     one.parts.skip_done = false;
     one.projector.device = device_of_all(one.projector.device)?;
@@ -113,11 +113,11 @@ fn run_shared(one: &ReconstructOptions, colleagues: &Colleagues) -> CliResult<Do
     } else {
         one.add_files(Files::new())?.check()?;
     }
-    Ok(run::run(&one, &Sharing::default(), Part::WHOLE)?.done)
+    Ok(run::run(&one, &Sharing::default(), Part::WHOLE)?.into())
 }
 
 impl BatchOptions {
-    /// Refuses what several inputs cannot have.
+    /// Refuses options that several inputs cannot share.
     fn check(&self, all: &[ReconstructOptions]) -> Result<(), String> {
         if all.len() == 1 {
             return Ok(());
@@ -152,30 +152,17 @@ impl BatchOptions {
     }
 }
 
-/// How one of several ended.
-enum Outcome {
-    Ended(Ended),
-    Failed(String),
+/// Outcome of an input, or the text of its error; and its duration.
+type Outcome = (Result<Ended, String>, Duration);
+
+/// Returns the outcome of an input in a word.
+fn text((result, _): &Outcome) -> &'static str {
+    result.as_ref().map_or("failed", |ended| ended.into())
 }
 
-impl Outcome {
-    fn text(&self) -> &'static str {
-        match self {
-            Outcome::Ended(Ended { was_there: true, .. }) => "skipped",
-            Outcome::Ended(Ended { done: Done::Wholly, .. }) => "done",
-            Outcome::Ended(Ended { is_interrupted: true, .. }) => "stopped",
-            Outcome::Ended(_) => "in part",
-            Outcome::Failed(_) => "failed",
-        }
-    }
-
-    fn is_whole(&self) -> bool {
-        matches!(self, Outcome::Ended(Ended { done: Done::Wholly, .. }))
-    }
+fn is_whole((result, _): &Outcome) -> bool {
+    result.as_ref().is_ok_and(|ended| Done::from(*ended) == Done::Complete)
 }
-
-/// What was told of one of several: which, how it ended, and after which time.
-type Told = (usize, Outcome, Duration);
 
 /// Several inputs, each with all its options.
 struct Batch {
@@ -183,7 +170,7 @@ struct Batch {
     part: Part,
     sharing: Sharing,
     num_workers: usize,
-    /// The first that nobody has taken.
+    /// Index of the first input that no worker has taken.
     next: AtomicUsize,
 }
 
@@ -193,37 +180,37 @@ impl Batch {
         Self { inputs, part, sharing: Sharing::of(num_workers), num_workers, next: AtomicUsize::new(0) }
     }
 
-    /// Does all; one that fails leaves the others alone.
+    /// Reconstructs all inputs; a failed one has no effect on the others.
     fn run(&self) -> CliResult<Done> {
-        // Images that are done are kept, so the first signal only ends what is under way.
+        // Complete images stay on the disk, so the first signal only ends the current ones.
         let _signals = signals::keep();
         let (begin, num) = (Instant::now(), self.inputs.len());
-        let (tell, told) = unbounded();
-        let mut outcomes: Vec<Option<(Outcome, Duration)>> = self.inputs.iter().map(|_| None).collect();
+        let (sender, receiver) = unbounded();
+        let mut outcomes: Vec<Option<Outcome>> = vec![None; num];
         thread::scope(|scope| -> CliResult {
             for worker in 0..self.num_workers {
-                let tell = tell.clone();
+                let sender = sender.clone();
                 thread::Builder::new()
-                    .spawn_scoped(scope, move || self.work(worker, &tell))
+                    .spawn_scoped(scope, move || self.work(worker, &sender))
                     .map_err(|error| no_thread("inputs", &error))?;
             }
-            drop(tell);
+            drop(sender);
             let all = if num > 1 { bar(num as u64, "inputs") } else { ProgressBar::hidden() };
-            for (index, outcome, time) in told {
+            for (index, outcome) in receiver {
                 all.inc(1);
-                self.announce(index, &outcome, time, outcomes.iter().flatten().count() + 1);
-                outcomes[index] = Some((outcome, time));
+                self.announce(index, &outcome, outcomes.iter().flatten().count() + 1);
+                outcomes[index] = Some(outcome);
             }
             all.finish_and_clear();
             Ok(())
         })?;
         out!("{}", self.summary(&outcomes, begin.elapsed()));
-        let are_whole = outcomes.iter().all(|one| one.as_ref().is_some_and(|(outcome, _)| outcome.is_whole()));
-        Ok(if are_whole { Done::Wholly } else { Done::InPart })
+        let are_whole = outcomes.iter().all(|one| one.as_ref().is_some_and(is_whole));
+        Ok(if are_whole { Done::Complete } else { Done::Partial })
     }
 
     /// Takes one input after the other until none is left, or a signal comes.
-    fn work(&self, worker: usize, tell: &Sender<Told>) {
+    fn work(&self, worker: usize, sender: &Sender<(usize, Outcome)>) {
         while let Some((index, one)) = self.take() {
             let begin = Instant::now();
             if self.num_workers > 1 {
@@ -231,8 +218,8 @@ impl Batch {
             } else {
                 out!("{} → {}", one.input.display(), one.output.display());
             }
-            let outcome = self.reconstruct(worker, one).map_or_else(|error| Outcome::Failed(error.to_string()), Outcome::Ended);
-            if tell.send((index, outcome, begin.elapsed())).is_err() {
+            let result = self.reconstruct(worker, one).map_err(|error| error.to_string());
+            if sender.send((index, (result, begin.elapsed()))).is_err() {
                 return;
             }
         }
@@ -245,7 +232,7 @@ impl Batch {
     }
 
     fn reconstruct(&self, worker: usize, one: &ReconstructOptions) -> CliResult<Ended> {
-        let mut one = one.to_know_again(self.part)?;
+        let mut one = one.with_request(self.part)?;
         if self.num_workers > 1 {
             let threads = self.sharing.threads(worker, one.projector.threads.map_or_else(num_cores, usize::from));
             one.projector.threads = Some(u16::try_from(threads).unwrap_or(u16::MAX));
@@ -255,29 +242,28 @@ impl Batch {
             .unwrap_or_else(|_| Err(CliError::failed(Failure::Internal, "internal error (please report it)")))
     }
 
-    /// Tells of one that has ended.
-    fn announce(&self, index: usize, outcome: &Outcome, time: Duration, num_ended: usize) {
+    /// Reports an input that has ended.
+    fn announce(&self, index: usize, outcome: &Outcome, num_ended: usize) {
         let one = &self.inputs[index];
-        if let Outcome::Failed(text) = outcome {
+        if let (Err(text), _) = outcome {
             err!("tomoscope: {}: {text}", one.input.display());
         }
-        let place = format!("{num_ended} of {}", counted(self.inputs.len(), "input"));
-        remark!("{place}: {} {} after {}", one.input.display(), outcome.text(), duration(time.as_secs_f64()));
+        let progress = format!("{num_ended} of {}", counted(self.inputs.len(), "input"));
+        remark!("{progress}: {} {} after {}", one.input.display(), text(outcome), duration(outcome.1.as_secs_f64()));
     }
 
-    /// What became of all, as a table.
-    fn summary(&self, outcomes: &[Option<(Outcome, Duration)>], time: Duration) -> TextTable {
-        let row = |(one, outcome): (&ReconstructOptions, &Option<(Outcome, Duration)>)| {
-            let (words, time) = outcome
-                .as_ref()
-                .map_or(("not begun", String::new()), |(outcome, time)| (outcome.text(), duration(time.as_secs_f64())));
+    /// Returns the outcomes of all inputs as a table.
+    fn summary(&self, outcomes: &[Option<Outcome>], time: Duration) -> TextTable {
+        let row = |(one, outcome): (&ReconstructOptions, &Option<Outcome>)| {
+            let shown = |outcome: &Outcome| (text(outcome), duration(outcome.1.as_secs_f64()));
+            let (words, time) = outcome.as_ref().map_or(("not begun", String::new()), shown);
             vec![one.input.display().to_string(), one.output.display().to_string(), words.to_owned(), time]
         };
-        let remark = |(one, outcome): (&ReconstructOptions, &Option<(Outcome, Duration)>)| match outcome {
-            Some((Outcome::Failed(text), _)) => Some(format!("{}: {text}", one.input.display())),
+        let remark = |(one, outcome): (&ReconstructOptions, &Option<Outcome>)| match outcome {
+            Some((Err(text), _)) => Some(format!("{}: {text}", one.input.display())),
             _ => None,
         };
-        let num_whole = outcomes.iter().flatten().filter(|(outcome, _)| outcome.is_whole()).count();
+        let num_whole = outcomes.iter().flatten().filter(|outcome| is_whole(outcome)).count();
         let all = counted(self.inputs.len(), "input");
         TextTable {
             title: format!("{num_whole} of {all} done in {}", duration(time.as_secs_f64())),

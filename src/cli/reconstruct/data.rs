@@ -1,4 +1,5 @@
-//! What `tomoscope reconstruct` takes, and which of its options go with which: one table, so that no option is ignored in silence.
+//! The inputs of `tomoscope reconstruct`, and the options of each kind of data: one table, so that no option is ignored in
+//! silence.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use crate::io::formats::{Access, Content, described};
 use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, Traits, data_kind_of};
 use crate::text::either;
 
-/// All that is reconstructed, for a person.
+/// Returns the supported inputs as text.
 fn inputs() -> String {
     either(
         &[Content::Projections, Content::ListMode, Content::Pairs, Content::Sweep]
@@ -55,31 +56,6 @@ pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
     (&["tubes", "projector", "threads_per_block", "multiplicative", "additive", "additive_inside", "no_corrections"], SCANS),
     (&["subsets", "racy_sensitivity", "rays", "fov_radius_mm"], ALONG_LINES),
     (&["iterations", "stop_noise", "stop_recovery", "stop_plateau", "init", "save_every", "accumulation"], ITERATIVE),
-];
-
-/// Options for all kinds of data.
-#[cfg(test)]
-pub(in crate::cli) const FOR_ALL: &[&str] = &[
-    "inputs",
-    "output",
-    "algorithm",
-    "image",
-    "voxel_mm",
-    "like",
-    "rois",
-    "csv",
-    "reference_image",
-    "post_filter_mm",
-    "calibration",
-    "trace",
-    "device",
-    "threads",
-    "json",
-    "jobs",
-    "part",
-    "skip_done",
-    "quiet",
-    "help",
 ];
 
 impl ReconstructOptions {

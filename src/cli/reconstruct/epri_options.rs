@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::plan::PlaneKernel;
 
-/// Options that only EPRI sweeps have.
+/// Options of EPRI acquisitions.
 #[derive(Args, Clone, Debug)]
 pub struct EpriOptions {
     /// Reference spectrum of continuous-wave data.
@@ -29,7 +29,7 @@ pub struct EpriOptions {
     pub kernel: Option<PlaneKernel>,
 }
 
-/// A phase that was asked for, degrees; `None` = the data's own.
+/// A requested phase, degrees; `None` = that of the data.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseChoice(pub Option<f64>);
 
@@ -39,11 +39,4 @@ pub fn phase(text: &str) -> Result<PhaseChoice, String> {
     }
     let degrees = text.parse().ok().filter(|degrees: &f64| degrees.is_finite());
     degrees.map(|degrees| PhaseChoice(Some(degrees))).ok_or_else(|| format!("'{text}' is not a phase; use auto or degrees"))
-}
-
-impl EpriOptions {
-    /// The file of the reference spectrum, where it is named.
-    pub fn reference(&self) -> Option<&PathBuf> {
-        self.reference.as_ref()
-    }
 }

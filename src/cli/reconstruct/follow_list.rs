@@ -1,4 +1,4 @@
-//! A list of events that is still being written is read until it is whole.
+//! Reading of list-mode data while they are written.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::plan::{EventAccumulator, ListAcquisition, ListSelection, study_of};
 use crate::session::Feed;
 use crate::text::counted;
 
-/// How often it is told how many events there are.
-const TELL_EVERY: Duration = Duration::from_millis(200);
+/// Interval between reports of the number of events.
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Reads a list until its file tells its end, or a signal asks to take what there is for the whole.
+/// Reads list-mode data until the file contains its end, or until a signal ends it.
 ///
 /// # Errors
-/// The file cannot be opened or has no header yet, no thread can be started.
+/// A file that does not open or lacks a header, a thread that the system refuses.
 pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection) -> CliResult<Study<EventList>> {
     let follower = ListFollower::new(open_list_mode(path, options)?);
     let (events, found) = EventAccumulator::begun(follower.facts(), options, selection)?;
@@ -30,11 +30,11 @@ pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection)
     let acquisition = ListAcquisition::growing(events);
     let requests = signals::keep();
     let mut feed = Feed::follow_list(follower, acquisition.clone(), || {})?;
-    let mut news = feed.notices().clone();
+    let mut new_notices = feed.notices().clone();
     let bar = console::show(ProgressBar::new_spinner());
     let num_events = || counted(acquisition.look(|events| events.list().prompts.len()), "event");
     remark!("following {}: Ctrl-C stops and uses the events read so far", path.display());
-    let ticks = tick(TELL_EVERY);
+    let ticks = tick(REPORT_INTERVAL);
     while !acquisition.is_over() {
         select! {
             recv(ticks) -> _ => {
@@ -42,15 +42,15 @@ pub fn follow_list(path: &Path, options: &ListOptions, selection: ListSelection)
                 bar.tick();
             }
             recv(requests) -> _ => feed.end(),
-            recv(news) -> notice => match notice {
+            recv(new_notices) -> notice => match notice {
                 Ok(notice) => notices::print(&[notice]),
-                Err(_) => news = never(),
+                Err(_) => new_notices = never(),
             },
         }
     }
     bar.finish_and_clear();
     remark!("the list is taken for whole: {}", num_events());
-    let whole = feed.take_whole();
+    let whole = feed.take_list();
     notices::print(&feed.stop());
     let list = whole.ok_or_else(|| CliError::failed(Failure::Input, "the list could not be read to its end"))?;
     Ok(study_of(path, list))

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::desk::{Desk, Ended};
 use super::options::ReconstructOptions;
 use super::parts::Part;
+use super::runner::{Ended, JobRunner};
 use super::sharing::Sharing;
 use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
-use crate::cli::shared::notices;
-use crate::data::{FrameTime, Frames, Volume, frame_words, moved_limits};
+use crate::cli::shared::{notices, signals};
+use crate::data::{FrameTime, Frames, Volume, frame_text, moved_limits};
 use crate::io::{FileKind, nifti, read_volume};
 use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, SubsetRule, Times};
 use crate::session::Trace;
@@ -19,29 +19,29 @@ use crate::text::counted;
 /// Reconstructs and writes each frame of a part that has events.
 pub fn run(options: &ReconstructOptions, frames: &Frames, trace: Trace, sharing: &Sharing, part: Part) -> CliResult<Ended> {
     let all: Vec<ReconstructOptions> = (1..=frames.as_slice().len()).map(|number| options.of_frame(number)).collect();
-    let is_missing = |index: &usize| !(options.parts.skip_done && all[*index].is_done());
+    let is_missing = |index: &usize| !(options.parts.skip_done && all[*index].is_up_to_date());
     let missing: Vec<usize> = (0..all.len()).filter(|index| part.has(*index)).filter(is_missing).collect();
     let mut ended = match missing.is_empty() {
-        true => Ended::WAS_THERE,
+        true => Ended::UpToDate,
         false => run_missing(options, frames, &all, &missing, trace, sharing)?,
     };
-    if ended.is_interrupted {
+    if ended == Ended::Interrupted {
         return Ok(ended);
     }
-    let are_there = match options.asked {
-        Some(_) => all.iter().all(ReconstructOptions::is_done),
-        None => ended.done == Done::Wholly,
+    let are_there = match options.request {
+        Some(_) => all.iter().all(ReconstructOptions::is_up_to_date),
+        None => Done::from(ended) == Done::Complete,
     };
-    if are_there && write_series(options, &all)? {
-        ended.was_there = false;
+    if are_there && write_series(options, &all)? && ended == Ended::UpToDate {
+        ended = Ended::Complete;
     }
-    if ended.was_there {
+    if ended == Ended::UpToDate {
         out!("{}: all frames up to date, skipped", options.output.display());
     }
     Ok(ended)
 }
 
-/// Those of these frames (counted from 0) that have events.
+/// Reconstructs those of the missing frames (counted from 0) that have events.
 fn run_missing(
     options: &ReconstructOptions,
     frames: &Frames,
@@ -50,7 +50,7 @@ fn run_missing(
     trace: Trace,
     sharing: &Sharing,
 ) -> CliResult<Ended> {
-    let alone = sharing.read_alone();
+    let alone = sharing.lock_reading();
     let job = options.list()?;
     let Some(list) = job.data().events() else {
         return Err(CliError::arguments("--frames is for list-mode data"));
@@ -59,7 +59,7 @@ fn run_missing(
     let num_events: Vec<usize> = frames_ms.iter().map(|frame_ms| list.prompts.num_in_frame(frame_ms)).collect();
     let times: Vec<FrameTime> = frames_ms.iter().map(|frame_ms| list.frame_time(frame_ms)).collect();
     notices::print(moved_limits(&times).as_slice());
-    // All alike, as suits the one with the fewest counts: their images can be compared.
+    // All have the same subsets, which suit the frame with the fewest counts: their images can be compared.
     let Some(rule) = SubsetRule::of_frames(list, frames_ms) else {
         let text = format!("none of the frames has an event of {}", options.input.display());
         return Err(CliError::failed(Failure::NoEvents, text));
@@ -77,41 +77,41 @@ fn run_missing(
     };
     let first = job_of(&frames_ms[0]);
     notices::print(first.subset_notice().or_else(|| first.notice_of_frames()).as_slice());
-    let desk = Desk::open(options, &first, trace)?;
+    let runner = JobRunner::open(options, &first, trace)?;
     let largest = missing.iter().copied().max_by_key(|index| num_events[*index]).unwrap_or(0);
-    let Some(_held) = sharing.hold(&job_of(&frames_ms[largest])) else { return Ok(Ended::NOT_BEGUN) };
+    let Some(_held) = sharing.hold(&job_of(&frames_ms[largest])) else { return Ok(Ended::Interrupted) };
     drop(alone);
-    let mut done = Done::Wholly;
+    let mut all_ended = Ended::Complete;
     for &index in missing {
         // An empty one has no true limits.
-        let time = if num_events[index] == 0 { frame_words(&frames_ms[index]) } else { times[index].text() };
+        let time = if num_events[index] == 0 { frame_text(&frames_ms[index]) } else { times[index].text() };
         let words = format!("frame {} of {}, {time}", index + 1, frames_ms.len());
         if num_events[index] == 0 {
             err!("warning: {words}, has no event: no image of it is written");
-            done = Done::InPart;
+            all_ended = Ended::Partial;
             continue;
         }
         out!("{words}: {}", counted(num_events[index], "event"));
-        let ended = desk
+        let ended = runner
             .run(&all[index], job_of(&frames_ms[index]), None, None)
             .map_err(|error| error.with_text(|text| format!("{words}: {text}")))?;
-        if ended.is_interrupted {
-            return Ok(Ended { done: Done::InPart, ..ended });
+        if signals::have_come() {
+            return Ok(Ended::Interrupted);
         }
-        if ended.done != Done::Wholly {
-            done = Done::InPart;
+        if ended != Ended::Complete {
+            all_ended = Ended::Partial;
         }
     }
-    Ok(Ended { done, is_interrupted: false, was_there: false })
+    Ok(all_ended)
 }
 
-/// Writes the images of a regular series as one of four dimensions, where the format has them. Whether that was to be done.
+/// Writes the images of a regular series as one of four dimensions, if the format has them; returns true if it did.
 fn write_series(options: &ReconstructOptions, all: &[ReconstructOptions]) -> CliResult<bool> {
     let output = &options.output;
     if FileKind::of(output) != Some(FileKind::NiftiImage) || all.len() < 2 {
         return Ok(false);
     }
-    if options.parts.skip_done && options.asked.as_deref().is_some_and(|asked| Provenance::is_sealed(output, asked)) {
+    if options.parts.skip_done && options.request.as_deref().is_some_and(|request| Provenance::is_sealed(output, request)) {
         return Ok(false);
     }
     let records: Vec<Provenance> = all.iter().filter_map(|frame| Provenance::read_beside(&frame.output)).collect();
@@ -126,8 +126,8 @@ fn write_series(options: &ReconstructOptions, all: &[ReconstructOptions]) -> Cli
     let description = record.as_ref().map_or_else(String::new, Provenance::description);
     nifti::write_series(output, &volumes, [whole.start_secs, step_secs], &description)?;
     if let Some(record) = record {
-        let record = match &options.asked {
-            Some(asked) => record.sealed(output, asked)?,
+        let record = match &options.request {
+            Some(request) => record.sealed(output, request)?,
             None => record,
         };
         notices::print(record.write_beside(output).as_slice());
@@ -136,7 +136,7 @@ fn write_series(options: &ReconstructOptions, all: &[ReconstructOptions]) -> Cli
     Ok(true)
 }
 
-/// The record of the first frame, of all of their time.
+/// Returns the record of the first frame, extended to the time of all frames.
 fn series_record(records: Vec<Provenance>, frame: FrameRecord, output: &Path) -> Option<Provenance> {
     let elapsed_secs = records.iter().map(|record| record.times.elapsed_secs).sum();
     let first = records.into_iter().next()?;

@@ -1,10 +1,7 @@
-//! `tomoscope reconstruct`: options, the checks of the data, one or many inputs, the run and what it writes.
+//! `tomoscope reconstruct`: options, the checks of the data, one or many inputs, the run and its outputs.
 
-pub mod asked;
 pub mod batch;
 pub mod data;
-pub mod desk;
-pub mod done_before;
 pub mod epri;
 pub mod epri_options;
 pub mod follow_list;
@@ -16,6 +13,8 @@ pub mod processes;
 pub mod reference_image;
 pub mod run;
 pub mod run_progress;
+pub mod runner;
 pub mod sharing;
 pub mod stop_options;
+pub mod up_to_date;
 pub mod work;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::asked::asked_of_piece;
 use super::epri_options::EpriOptions;
 use super::follow_list::follow_list;
 use super::parameter_options::ParameterOptions;
@@ -20,10 +19,11 @@ use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::paths::{image_file, is_numbered, of_frame, of_input};
+use crate::cli::shared::paths::{file_of, is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
-use crate::data::{Counts, Frames, Study, Unit, frame_ms};
+use crate::data::{Fingerprint, Frames, Unit, frame_ms};
 use crate::geometry::Grid;
+use crate::io::formats::Content;
 use crate::io::list_mode::ListOptions;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, check_image_unit, read_pair_study, read_volume};
@@ -35,22 +35,23 @@ use crate::plan::{
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
 pub struct ReconstructOptions {
-    /// What is reconstructed; of several inputs each has these options for itself.
+    /// Input; each of several inputs has its copy of these options.
     #[arg(skip)]
     pub input: PathBuf,
 
-    /// By which an image that is there is known as the one that is asked for ([`super::done_before`]); `None` where nobody asks.
+    /// Fingerprint of the request, which identifies images that are up to date ([`super::up_to_date`]); `None` if it is not
+    /// needed.
     #[arg(skip)]
-    pub asked: Option<String>,
+    pub request: Option<String>,
 
-    /// Whether another process writes the image and all else.
+    /// True if another process writes all files.
     #[arg(skip)]
     pub is_helper: bool,
 
     /// Image to write ({read images}; sinograms and list-mode data also .dcm, a DICOM PET series).
     ///
     /// {} is replaced by the input name without its ending, also in --csv and --trace.
-    #[arg(short, long, value_name = "OUT", value_parser = image_file)]
+    #[arg(short, long, value_name = "OUT", value_parser = file_of(Content::Image))]
     pub output: PathBuf,
 
     /// Options that were set.
@@ -200,7 +201,7 @@ pub struct ReconstructOptions {
 }
 
 impl ReconstructOptions {
-    /// The files that will be read.
+    /// Returns the files to read.
     pub(in crate::cli) fn files_to_read(&self) -> impl Iterator<Item = PathBuf> {
         let lists = &self.list_arguments;
         let ScanFiles { multiplicative, additive, .. } = match FileKind::of(&self.input) {
@@ -209,15 +210,15 @@ impl ReconstructOptions {
         };
         let own = [&self.matrix, &self.rois, &self.init, &self.image.like, &self.reference_image, &self.attenuation];
         let others = [&lists.crystals, &lists.normalization, &self.projector.tubes];
-        let named = own.into_iter().chain(others).flatten().chain(self.epri.reference()).cloned();
+        let named = own.into_iter().chain(others).flatten().chain(&self.epri.reference).cloned();
         [self.input.clone()].into_iter().chain(multiplicative).chain(additive).chain(named)
     }
 
-    /// Adds the files that will be read and written.
+    /// Adds the files to read and to write.
     pub(in crate::cli) fn add_files(&self, files: Files) -> CliResult<Files> {
         let files = files.read(&self.files_to_read().collect::<Vec<_>>());
         let files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
-        // Those of frames have names of their own.
+        // Frames have separate names.
         let of_frames: Vec<Self> =
             self.frames.iter().flat_map(|frames| (1..=frames.as_slice().len()).map(|k| self.of_frame(k))).collect();
         let mut files = of_frames
@@ -231,19 +232,19 @@ impl ReconstructOptions {
         Ok(files)
     }
 
-    /// Leaves all that is written to another process.
+    /// Leaves all files to another process.
     pub(in crate::cli) fn help(&mut self) {
         (self.is_helper, self.csv, self.trace, self.json) = (true, None, None, false);
     }
 
-    /// What is asked of one of several inputs.
+    /// Returns the options of one of several inputs.
     pub(in crate::cli) fn of_input(&self, input: &Path) -> Self {
         let name = |path: &PathBuf| of_input(path, input);
         let (output, csv, trace) = (name(&self.output), self.csv.as_ref().map(name), self.trace.as_ref().map(name));
         Self { input: input.to_owned(), output, csv, trace, ..self.clone() }
     }
 
-    /// Refuses a calibration, or a format, that an image in this unit cannot have.
+    /// Refuses a calibration, or a format, that does not suit an image in this unit.
     pub fn check_units(&self, unit: Unit) -> CliResult {
         if self.calibration.is_some() && unit != Unit::CountsPerMm {
             return Err(CliError::arguments(format!(
@@ -254,21 +255,23 @@ impl ReconstructOptions {
         Ok(check_image_unit(&self.output, unit)?)
     }
 
-    /// The job of counts.
+    /// Returns the job of projection data.
     pub fn counts(&self) -> CliResult<Job> {
-        let study = self.study()?;
-        let num_views = study.measured.geometry().num_views;
+        let study = self.scan().read()?;
+        notices::print(&study.notices);
+        let geometry = study.measured.geometry();
+        let num_views = geometry.num_views;
         if let Some(num_subsets) = self.subsets.filter(|n| *n as usize > num_views) {
             return Err(CliError::arguments(format!(
                 "--subsets {num_subsets}: {} has {num_views} views; use 1 to {num_views}",
                 self.input.display()
             )));
         }
-        let settings = self.settings(&study.measured)?;
-        Ok(Job::of(&study, settings))
+        let settings = self.settings_from(default_settings(&study.measured)?, |image, _| image.grid(geometry))?;
+        Ok(Job::of(&study, RunSettings { tubes: self.projector.tubes(geometry)?, ..settings }))
     }
 
-    /// Subsets and iterations: those asked for, else those that suit the data.
+    /// Returns the numbers of subsets and iterations: the requested ones, or those that suit the data.
     pub(in crate::cli) fn subsets_and_iterations(&self, rule: Option<SubsetRule>) -> [usize; 2] {
         let has_subsets = self.algorithm.is_none_or(|algorithm| algorithm.entry().has_subsets);
         let suited = if has_subsets { rule.map_or(1, SubsetRule::num_subsets) } else { 1 };
@@ -276,14 +279,19 @@ impl ReconstructOptions {
         [num_subsets, self.iterations.map_or_else(|| default_num_iterations(num_subsets), |n| n as usize)]
     }
 
-    /// What is written of the frame of this number.
+    /// Returns the options of the frame of this number.
     pub(in crate::cli) fn of_frame(&self, number: usize) -> Self {
         let name = |path: &PathBuf| of_frame(path, number);
-        let asked = self.asked.as_deref().map(|asked| asked_of_piece(asked, &format!("frame {number}")));
-        Self { output: name(&self.output), csv: self.csv.as_ref().map(name), frames: None, asked, ..self.clone() }
+        let request = self.request.as_deref().map(|request| {
+            let mut of_frame = Fingerprint::default();
+            of_frame.text(request);
+            of_frame.text(&format!("frame {number}"));
+            of_frame.digits()
+        });
+        Self { output: name(&self.output), csv: self.csv.as_ref().map(name), frames: None, request, ..self.clone() }
     }
 
-    /// The job of a list of events.
+    /// Returns the job of list-mode data.
     pub(in crate::cli) fn list(&self) -> CliResult<Job> {
         if self.split_blocks.is_some() && self.frame.is_none() && self.frames.is_none() {
             return Err(CliError::arguments(
@@ -302,7 +310,7 @@ impl ReconstructOptions {
         Ok(Job::of(&study, settings))
     }
 
-    /// The job of counts of pairs of crystals.
+    /// Returns the job of a crystal-pair histogram.
     pub fn pairs(&self) -> CliResult<Job> {
         let Some(matrix) = &self.matrix else {
             return Err(CliError::arguments(
@@ -318,26 +326,14 @@ impl ReconstructOptions {
         Ok(Job::of(&study, RunSettings { matrix: Some(matrix), ..settings }))
     }
 
-    /// The scan and its corrections: those that are named, and those beside it.
+    /// Returns the scan and its corrections: the named ones, and those in its folder.
     pub fn scan(&self) -> ScanWithNeighbours {
         let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
         let named = ScanFiles { measured: self.input.clone(), multiplicative, additive, additive_inside };
         if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 
-    pub fn study(&self) -> CliResult<Study<Counts>> {
-        let study = self.scan().read()?;
-        notices::print(&study.notices);
-        Ok(study)
-    }
-
-    /// The defaults for counts with everything that was asked for.
-    pub fn settings(&self, counts: &Counts) -> CliResult<RunSettings> {
-        let settings = self.settings_from(default_settings(counts)?, |image, _| image.grid(counts.geometry()))?;
-        Ok(RunSettings { tubes: self.projector.tubes(counts.geometry())?, ..settings })
-    }
-
-    /// Default settings with everything that was asked for; `grid` is what the image options make of the default grid.
+    /// Returns default settings with the requested changes; `grid` returns the requested grid, from the default one.
     pub(super) fn settings_from(
         &self,
         base: RunSettings,

@@ -1,22 +1,19 @@
-//! Options for the algorithms' own parameters. They follow from the registry.
+//! Options of the parameters of algorithms, from the registry.
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use crate::plan::{ALGORITHMS, AlgorithmEntry, DataKind, Parameter, Parameters, Traits, Value};
+use crate::report::distinct;
 
-/// Values of the algorithms' own parameters.
+/// Values of the parameters of algorithms.
 #[derive(Clone, Debug, Default)]
 pub struct ParameterOptions(pub Parameters);
 
 /// Returns every parameter once, in the order of the registry.
 pub fn parameters() -> Vec<&'static Parameter> {
-    let mut all: Vec<&Parameter> = Vec::new();
-    for parameter in ALGORITHMS.iter().flat_map(|entry| entry.parameters) {
-        if all.iter().all(|known| known.key != parameter.key) {
-            all.push(parameter);
-        }
-    }
-    all
+    let all = ALGORITHMS.iter().flat_map(|entry| entry.parameters).copied();
+    let keys = distinct(all.clone().map(|parameter| parameter.key));
+    keys.into_iter().filter_map(|key| all.clone().find(|parameter| parameter.key == key)).collect()
 }
 
 /// Returns the algorithms that have a parameter.

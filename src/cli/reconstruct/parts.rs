@@ -1,4 +1,4 @@
-//! Parts of a work that several processes share, as the tasks of an array of Slurm do.
+//! Parts of a batch that several processes share, like the tasks of a Slurm array.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::cli::shared::console::remark;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::text::counted;
 
-/// Which part of the work is done, and what of it is left out.
+/// Options of the part of a batch, and of outputs that exist.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct PartOptions {
     /// Do the K-th of N parts: every N-th input from the K-th on, or of one list with --frames every N-th frame. The whole image of a
@@ -26,25 +26,25 @@ pub struct PartOptions {
     pub skip_done: bool,
 }
 
-/// One of so many parts.
+/// One of several parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Which one, from 1.
+    /// Number of the part, from 1.
     number: usize,
-    /// Of how many.
+    /// Number of parts.
     count: usize,
 }
 
 impl Part {
-    /// All.
+    /// The whole batch.
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
-    /// What one of several processes does of it.
+    /// Returns the share of one of several processes.
     pub fn among(self, process: Shard) -> Self {
         Self { number: self.number + self.count * process.index, count: self.count * process.count }
     }
 
-    /// Whether a piece of work, counted from 0, belongs to it.
+    /// Returns true if a piece of the batch, counted from 0, belongs to the part.
     pub fn has(self, index: usize) -> bool {
         index % self.count == self.number - 1
     }
@@ -67,10 +67,10 @@ impl FromStr for Part {
 }
 
 impl PartOptions {
-    /// The part of so many pieces that is to be done here. A single piece is never divided among the tasks of an array.
+    /// Returns the requested part of a number of pieces. A single piece is never divided among the tasks of an array.
     ///
     /// # Errors
-    /// Slurm's array is not regular, so that nobody knows which part is meant.
+    /// An irregular Slurm array, in which the part is ambiguous.
     pub fn part(self, num_pieces: usize, what: &str, process: Shard) -> CliResult<Part> {
         Ok(self.part_of_all(num_pieces, what)?.among(process))
     }
@@ -86,13 +86,13 @@ impl PartOptions {
         Ok(of_the_task.unwrap_or(Part::WHOLE))
     }
 
-    /// Whether images must be known again: by who leaves out what is there, or by other parts.
-    pub fn knows_again(self, part: Part) -> bool {
+    /// Returns true if images must be recognisable: to skip existing ones, or for other parts.
+    pub fn needs_request(self, part: Part) -> bool {
         self.skip_done || part.count > 1
     }
 }
 
-/// The part of a task in an array of Slurm's, from variables of the environment; `None` outside of one.
+/// Returns the part of a task in a Slurm array, from variables of the environment; `None` outside of one.
 fn of_slurm(variable: impl Fn(&str) -> Option<String>) -> CliResult<Option<Part>> {
     let number = |name: &str| variable(&format!("SLURM_ARRAY_TASK_{name}"))?.parse::<usize>().ok();
     let Some(id) = number("ID") else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The processes of one command, as `mpirun` or `srun` starts them.
+//! The processes of one command, started by `mpirun` or `srun`.
 
 use std::path::Path;
 #[cfg(feature = "mpi")]
@@ -11,58 +11,59 @@ use crate::algebra::Collective as _;
 use crate::algebra::Shard;
 use crate::cli::shared::console;
 #[cfg(feature = "mpi")]
-use crate::cli::shared::error::IN_PART;
+use crate::cli::shared::error::PARTIAL;
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 #[cfg(feature = "mpi")]
 use crate::mpi::Processes;
 #[cfg(feature = "mpi")]
 use crate::plan::share_with_processes;
 
-/// This process where it shares work with others, and since when.
+/// This process, if it shares data with others, and the beginning of their work.
 #[cfg(feature = "mpi")]
 static SHARER: OnceLock<(Arc<Processes>, SystemTime)> = OnceLock::new();
 
-/// Whether a process that leaves its files to the first one has to write them itself: the first is lost, and this one was not written.
+/// Returns true if this process must write a file that it usually leaves to the first one: the first is lost, and the file is
+/// missing.
 #[cfg(feature = "mpi")]
-pub fn takes_over(path: &Path) -> bool {
+pub fn must_write(path: &Path) -> bool {
     let Some((processes, since)) = SHARER.get() else { return false };
     let is_written = std::fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|modified| modified >= *since);
-    let takes_over = processes.first_is_lost() && !is_written;
-    if takes_over {
-        console::be_mute(false);
+    let must_write = processes.first_is_lost() && !is_written;
+    if must_write {
+        console::set_mute(false);
     }
-    takes_over
+    must_write
 }
 
-/// Never: nobody helps.
+/// Returns false: there is no other process.
 #[cfg(not(feature = "mpi"))]
-pub fn takes_over(_: &Path) -> bool {
+pub fn must_write(_: &Path) -> bool {
     false
 }
 
-/// This process among those that work on one command.
-pub struct Colleagues {
+/// The processes of one command.
+pub struct ProcessGroup {
     #[cfg(feature = "mpi")]
     processes: Option<Arc<Processes>>,
 }
 
-impl Colleagues {
-    /// Meets them.
+impl ProcessGroup {
+    /// Starts MPI.
     ///
     /// # Errors
-    /// MPI does not start.
+    /// A failed start.
     #[cfg(feature = "mpi")]
-    pub fn meet() -> CliResult<Self> {
+    pub fn start() -> CliResult<Self> {
         let started = Processes::start(crate::cli::shared::signals::have_come);
         Ok(Self { processes: started.map_err(|text| CliError::failed(Failure::Processes, text))? })
     }
 
-    /// Nobody: the program was built without MPI.
+    /// Returns this process alone: the program was built without MPI.
     ///
     /// # Errors
-    /// MPI has started several, which would all do the same.
+    /// Several processes that MPI has started, which would all do the same.
     #[cfg(not(feature = "mpi"))]
-    pub fn meet() -> CliResult<Self> {
+    pub fn start() -> CliResult<Self> {
         let count = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].iter().find_map(|name| std::env::var(name).ok()?.parse::<usize>().ok());
         match count.filter(|count| *count > 1) {
             None => Ok(Self {}),
@@ -75,7 +76,7 @@ impl Colleagues {
         }
     }
 
-    /// Which of them this process is.
+    /// Returns the place of this process.
     pub fn shard(&self) -> Shard {
         #[cfg(feature = "mpi")]
         if let Some(processes) = &self.processes {
@@ -84,56 +85,56 @@ impl Colleagues {
         Shard::WHOLE
     }
 
-    /// From now on each does pieces of the work for itself; all speak.
-    pub fn divide(&self) {
+    /// Divides the pieces of the work: each process prints.
+    pub fn divide_work(&self) {
         let Shard { index, count } = self.shard();
         if count > 1 {
             console::set_name(format!("process {} of {count}: ", index + 1));
         }
     }
 
-    /// From now on all do the same work, each with its share of the data; the first one speaks and writes.
-    pub fn join(&self) {
+    /// Shares the data of all work: the first process prints and writes.
+    pub fn share_data(&self) {
         #[cfg(feature = "mpi")]
         if let Some(processes) = &self.processes {
-            share_with_processes(processes.team(), processes.on_this_host());
-            // (There is one start of them.)
+            share_with_processes(processes.group(), processes.on_this_host());
+            // (They start only once.)
             let _ = SHARER.set((Arc::clone(processes), SystemTime::now()));
         }
         if self.shard().index > 0 {
-            self.divide();
-            console::be_mute(true);
+            self.divide_work();
+            console::set_mute(true);
         }
     }
 
-    /// What the first of them says.
+    /// Returns the value of the first process.
     ///
     /// # Errors
-    /// One has ended, or this process was asked to.
-    pub fn first_says(&self, own: bool) -> CliResult<bool> {
+    /// A process that has ended, or a signal.
+    pub fn from_first(&self, value: bool) -> CliResult<bool> {
         #[cfg(feature = "mpi")]
         if let Some(processes) = &self.processes {
-            let all = processes.gather(&[f64::from(u8::from(own))])?;
+            let all = processes.gather(&[f64::from(u8::from(value))])?;
             return Ok(all.first() == Some(&1.0));
         }
-        Ok(own)
+        Ok(value)
     }
 
-    /// Waits until all have ended: what came of it for all of them.
+    /// Waits for the end of all processes; returns the outcome of all.
     ///
     /// # Errors
-    /// This process's own.
-    pub fn end(&self, own: CliResult<Done>) -> CliResult<Done> {
-        console::be_mute(false);
+    /// The error of this process.
+    pub fn end(&self, result: CliResult<Done>) -> CliResult<Done> {
+        console::set_mute(false);
         #[cfg(feature = "mpi")]
         if let Some(processes) = &self.processes {
-            let code = match &own {
-                Ok(Done::Wholly) => 0,
-                Ok(Done::InPart) | Err(_) => IN_PART,
+            let code = match &result {
+                Ok(Done::Complete) => 0,
+                Ok(Done::Partial) | Err(_) => PARTIAL,
             };
             let is_whole = processes.end(code) == Some(0);
-            return own.map(|done| if is_whole { done } else { Done::InPart });
+            return result.map(|done| if is_whole { done } else { Done::Partial });
         }
-        own
+        result
     }
 }

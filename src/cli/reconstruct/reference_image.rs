@@ -1,4 +1,4 @@
-//! `--reference-image`: the image that those of a reconstruction are compared with.
+//! `--reference-image`: the image to compare with those of a reconstruction.
 
 use std::path::{Path, PathBuf};
 
@@ -18,19 +18,18 @@ pub struct ReferenceImage {
 }
 
 impl ReferenceImage {
-    /// Reads it.
+    /// Reads an image.
     ///
     /// # Errors
-    /// It cannot be read, or does not lie on the grid of the images.
+    /// An unreadable image, or one on another grid.
     pub fn open(path: &Path, grid: &Grid) -> CliResult<Self> {
-        let (volume, found) = read_volume(path)?;
-        notices::print(&found);
+        let volume = notices::printed(read_volume(path)?);
         let name = path.display().to_string();
         check_same_grid([(&name, &volume.grid), ("the reconstruction", grid)], " (take its grid with --like)")?;
         Ok(Self { path: path.to_owned(), volume })
     }
 
-    /// How much an image is like it; `None` where one has a single value everywhere.
+    /// Compares an image with it; `None` if one has the same value everywhere.
     pub fn compare(&self, frame: &IterateUpdate) -> Option<Comparison> {
         let IterateId { iteration, subiteration, .. } = frame.id;
         let (image, reference) = (frame.volume.as_slice(), self.volume.as_slice());
@@ -38,7 +37,7 @@ impl ReferenceImage {
         Some(Comparison { iteration, subiteration, reference: None, is_fixed: true, correlation, relative_difference })
     }
 
-    /// The same in words, as the end of a sentence about the image.
+    /// Returns the comparison as the end of a sentence about the image.
     pub fn text(&self, frame: &IterateUpdate) -> String {
         let found = self.compare(frame).map_or_else(|| "none".to_owned(), |found| format!("{:.6}", found.correlation));
         format!(", correlation with {}: {found}", self.path.display())

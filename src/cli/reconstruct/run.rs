@@ -1,10 +1,9 @@
-//! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (What is asked of EPRI sweeps:
-//! [`super::epri`].)
+//! `tomoscope reconstruct INPUT -o OUT`: the live session without a window. (EPRI acquisitions: [`super::epri`].)
 
 use super::data::kind_of;
-use super::desk::{Desk, Ended};
 use super::options::ReconstructOptions;
 use super::parts::Part;
+use super::runner::{Ended, JobRunner};
 use super::sharing::Sharing;
 use super::{epri, frames};
 use crate::cli::shared::console::out;
@@ -14,13 +13,13 @@ use crate::io::IoError;
 use crate::plan::DataKind;
 use crate::session::Trace;
 
-/// Reconstructs one input and writes, beside others that share the machine with it; of its frames those in a part.
+/// Reconstructs one input and writes, next to others that share the computer; of its frames those in a part.
 pub(in crate::cli) fn run(options: &ReconstructOptions, sharing: &Sharing, part: Part) -> CliResult<Ended> {
     let data = kind_of(&options.input)?;
     options.check_options(data)?;
-    if options.frames.is_none() && options.parts.skip_done && options.is_done() {
+    if options.frames.is_none() && options.parts.skip_done && options.is_up_to_date() {
         out!("{}: up to date, skipped", options.output.display());
-        return Ok(Ended::WAS_THERE);
+        return Ok(Ended::UpToDate);
     }
     let trace = match &options.trace {
         Some(path) => Trace::to_file(path).map_err(IoError::write(path))?,
@@ -29,7 +28,7 @@ pub(in crate::cli) fn run(options: &ReconstructOptions, sharing: &Sharing, part:
     if let Some(frames) = &options.frames {
         return frames::run(options, frames, trace, sharing, part);
     }
-    let alone = sharing.read_alone();
+    let alone = sharing.lock_reading();
     let (job, follower, num_expected) = match data {
         DataKind::Sweep => epri::job(options)?,
         DataKind::Events => (options.list()?, None, None),
@@ -37,8 +36,8 @@ pub(in crate::cli) fn run(options: &ReconstructOptions, sharing: &Sharing, part:
         DataKind::Projections => (options.counts()?, None, None),
     };
     notices::print(job.subset_notice().as_slice());
-    let desk = Desk::open(options, &job, trace)?;
-    let Some(_held) = sharing.hold(&job) else { return Ok(Ended::NOT_BEGUN) };
+    let runner = JobRunner::open(options, &job, trace)?;
+    let Some(_held) = sharing.hold(&job) else { return Ok(Ended::Interrupted) };
     drop(alone);
-    desk.run(options, job, follower, num_expected)
+    runner.run(options, job, follower, num_expected)
 }

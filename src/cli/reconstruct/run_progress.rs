@@ -1,5 +1,5 @@
-//! How a reconstruction on the command line shows its progress: a bar on a terminal, lines elsewhere, and at the end where the
-//! time went and what a race lost.
+//! Progress of a reconstruction on the command line: a bar on a terminal, or else lines; and at the end the times of the stages
+//! and the loss by a race condition.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 
 use crate::cli::shared::console::{is_quiet, out, remark};
-use crate::cli::shared::printed::text as matrix_words;
+use crate::cli::shared::printed::text as matrix_text;
 use crate::cli::shared::progress;
 use crate::data::Sweep;
 use crate::plan::{IterationScheme, StartInfo, filter_settings, rays_in_use};
@@ -16,23 +16,24 @@ use crate::report::{Column, Columns};
 use crate::session::IterateReport;
 use crate::text::{bytes, counted};
 
-/// A bar; where standard error is not a terminal a line for each iteration, of a sweep for each tenth of its projections.
+/// A bar. Without a terminal on standard error: a line for each iteration, or for each tenth of the projections of an EPRI
+/// acquisition.
 pub struct Progress {
     bar: Option<ProgressBar>,
     course: IterationScheme,
     num_steps: usize,
     start: Instant,
-    /// Tenths of the work for which a line was printed, where there is no bar.
+    /// Tenths of the work with a printed line, without a bar.
     tenths: u64,
 }
 
 impl Progress {
-    /// Nothing to show yet.
+    /// Returns progress without steps.
     pub fn new(course: IterationScheme) -> Self {
         Self { bar: None, course, num_steps: 0, start: Instant::now(), tenths: 0 }
     }
 
-    /// Starts to count towards so many steps.
+    /// Begins a run with a number of steps.
     pub fn begin(&mut self, num_steps: usize) {
         (self.num_steps, self.start) = (num_steps, Instant::now());
         if std::io::stderr().is_terminal() && !is_quiet() {
@@ -40,19 +41,19 @@ impl Progress {
         }
     }
 
-    /// A step is done.
+    /// Shows the end of a step.
     pub fn step(&mut self, report: &IterateReport, num_iterations: usize) {
         let done = report.subiteration as u64;
         let IterationScheme { counted, by_iteration, .. } = self.course;
         let number = self.course.number(report.iteration, report.subiteration);
-        // Where data still come there may be more steps than were known of at the beginning.
+        // A growing acquisition may have more steps than were known at the beginning.
         let all = if by_iteration { num_iterations } else { self.num_steps.max(number) };
         let position = format!("{counted} {number} of {all}");
-        let is_told = if by_iteration { report.completes_iteration } else { self.is_another_tenth(done, self.num_steps as u64) };
-        self.show(position, done, is_told.then_some(report.elapsed));
+        let is_shown = if by_iteration { report.completes_iteration } else { self.is_another_tenth(done, self.num_steps as u64) };
+        self.show(position, done, is_shown.then_some(report.elapsed));
     }
 
-    /// How much of the work inside the only step of a run is done: parts done, and parts in all.
+    /// Shows the progress inside the only step of a run: the finished part and the total.
     pub fn inside(&mut self, (done, total): (u64, u64)) {
         if self.is_another_tenth(done, total) {
             let percent = 100 * done / total;
@@ -61,7 +62,7 @@ impl Progress {
         }
     }
 
-    /// Whether another tenth of the work was completed since the last line.
+    /// Returns true if another tenth of the work was completed since the last line.
     fn is_another_tenth(&mut self, done: u64, total: u64) -> bool {
         let tenths = (10 * done).checked_div(total).unwrap_or(0);
         let is_another = tenths > self.tenths;
@@ -69,9 +70,9 @@ impl Progress {
         is_another
     }
 
-    /// Moves the bar; where there is none, prints a line if `told_at` is given.
-    fn show(&self, position: String, done: u64, told_at: Option<Duration>) {
-        match (&self.bar, told_at) {
+    /// Moves the bar; without one, prints a line if there is a time.
+    fn show(&self, position: String, done: u64, elapsed_now: Option<Duration>) {
+        match (&self.bar, elapsed_now) {
             (Some(bar), _) => {
                 bar.set_message(position);
                 bar.set_position(done);
@@ -81,7 +82,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn end(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -89,14 +90,14 @@ impl Progress {
     }
 }
 
-/// A fact about a run: its name and what it is.
+/// Columns of a fact about a run: its name and value.
 const FACT: Columns<2> = Columns([Column::words("", 14), Column::words("", 0)]);
-/// A stage of the steps: its name, its time and its part of the whole.
+/// Columns of a stage of the steps: its name, its time and its part of the total.
 const STAGE: Columns<3> = Columns([Column::words("", 17), Column::numbers("", 11), Column::numbers("", 7)]);
-/// What a race did: a name and a number in words.
+/// Columns of the loss by a race condition: name and value.
 const RACE: Columns<2> = Columns([Column::words("", 17), Column::words("", 0)]);
 
-/// Prints what the run will do: device, algorithm, image and needs.
+/// Prints device, algorithm, image and memory of the run.
 pub fn announce(info: &StartInfo, num_iterations: usize) {
     let fact = |name: &str, what: String| out!("{}", FACT.line([name.to_owned(), what]));
     let grid = info.job.grid();
@@ -125,20 +126,20 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
         let subsets = if entry.has_subsets { format!(" with {}", counted(info.num_subsets, "subset")) } else { String::new() };
         let why = settings.why_subsets().map_or(String::new(), |reason| format!(" ({reason})"));
         fact("algorithm", format!("{}{subsets}, {}{why}", entry.label, counted(num_iterations, "iteration")));
-        settings.matrix.iter().for_each(|matrix| fact("matrix", matrix_words(matrix)));
+        settings.matrix.iter().for_each(|matrix| fact("matrix", matrix_text(matrix)));
     }
     fact("image", format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm"));
     let secs = info.estimate.secs_per_iteration.map_or(String::new(), |secs| format!(", about {} per iteration", duration(secs)));
     fact("needs", format!("about {}{secs}", bytes(info.estimate.memory_bytes)));
 }
 
-/// Sums over all steps: where the time went, and what a race lost.
+/// Sums over all steps: times of the stages, and losses by a race condition.
 #[derive(Default)]
 pub struct Totals {
     stages: StageTimes,
     num_steps: usize,
     elapsed: Duration,
-    /// Steps with a race, the sums of their lost parts, and the last of them.
+    /// Number of non-atomic steps, the sums of their losses, and the last of them.
     num_racy: usize,
     lost: [f64; 2],
     last_race: Option<RaceReport>,
@@ -158,12 +159,12 @@ impl Totals {
         }
     }
 
-    /// Steps so far.
+    /// Returns the number of steps.
     pub fn num_steps(&self) -> usize {
         self.num_steps
     }
 
-    /// Prints them.
+    /// Prints the sums.
     pub fn print(&self) {
         out!("{} in {}", counted(self.num_steps, "step"), duration(self.elapsed.as_secs_f64()));
         let total = self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -186,7 +187,7 @@ impl Totals {
     }
 }
 
-/// A time with three digits or so.
+/// Returns a time with about three digits.
 pub fn duration(secs: f64) -> String {
     match secs {
         s if s < 1.0 => format!("{:.1} ms", 1e3 * s),

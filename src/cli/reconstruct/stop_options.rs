@@ -1,12 +1,13 @@
-//! When a reconstruction stops by itself: the rules of the window's *Stop automatically*, as options.
+//! Stopping rules, as the window's *Stop automatically*.
 
 use clap::Args;
 
 use crate::cli::shared::error::{CliError, CliResult, Failure};
+use crate::cli::shared::options::positive;
 use crate::data::{Roi, RoiRole};
 use crate::session::StopRule;
 
-/// When a reconstruction stops by itself, with the image that met a rule; at the latest after --iterations.
+/// Stopping rules: a reconstruction stops with the image that meets a rule; at the latest after --iterations.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StopOptions {
     /// Stop after the first iteration with a background noise above this, % (mean NSR of the background ROIs; needs --rois).
@@ -25,12 +26,11 @@ pub struct StopOptions {
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|value: &f64| *value > 0.0 && value.is_finite());
-    value.ok_or_else(|| format!("'{text}' is not a positive percentage"))
+    positive(text).map_err(|_| format!("'{text}' is not a positive percentage"))
 }
 
 fn steady(text: &str) -> Result<StopRule, String> {
-    // The name may have colons of its own.
+    // The name may contain colons.
     let parts: Vec<&str> = text.rsplitn(3, ':').collect();
     let [iterations, band, roi] = parts[..] else {
         return Err(format!("'{text}': expected ROI:PERCENT:K, for example hot:1:3"));
@@ -41,10 +41,10 @@ fn steady(text: &str) -> Result<StopRule, String> {
 }
 
 impl StopOptions {
-    /// The rules, of regions that can meet them.
+    /// Returns the rules, which refer to regions that can meet them.
     ///
     /// # Errors
-    /// A rule looks at a region that is not there, or that has no such number; the error is a sentence.
+    /// A rule refers to a region that is missing, or that lacks its quantity.
     pub fn rules(&self, rois: &[Roi]) -> CliResult<Vec<StopRule>> {
         let has_background = rois.iter().any(|roi| roi.role == RoiRole::Background);
         let needs_background = |option: &str| {

@@ -1,9 +1,9 @@
-//! A reconstruction on the command line as it goes on: progress, the table of numbers, and what is written at its halts and its end.
+//! A running reconstruction on the command line: progress, the table of numbers, and the outputs at its halts and its end.
 
 use std::path::Path;
 
 use super::options::ReconstructOptions;
-use super::processes::takes_over;
+use super::processes::must_write;
 use super::reference_image::ReferenceImage;
 use super::run_progress::{Progress, Totals, announce};
 use crate::cli::shared::console::{err, out};
@@ -16,35 +16,35 @@ use crate::plan::{IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
 use crate::session::{Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session};
 
-/// The work as it goes on.
+/// A running reconstruction.
 pub(in crate::cli) struct Work<'a> {
     options: &'a ReconstructOptions,
     /// Full iterations to reach.
     target: usize,
     course: IterationScheme,
-    /// Projections that a sweep should have, where it is known.
+    /// Expected number of projections of an EPRI acquisition, if it is known.
     num_expected: Option<usize>,
     num_subsets: usize,
     rois: Vec<Roi>,
-    /// The table of measured numbers, or why it was given up.
+    /// The table of measured numbers, or the error that ended it.
     table: CliResult<Option<MeasurementWriter>>,
-    /// How numbers become its rows, once the run is set up.
+    /// Converter of numbers to its rows, once the run has started.
     rows: Option<RunTable>,
     record: Option<RunRecord>,
     reference: Option<ReferenceImage>,
     pub progress: Progress,
     totals: Totals,
-    /// Whether a signal asked for the end.
+    /// True if a signal came.
     pub interrupted: bool,
-    /// How much of the data the last image explains, and whether its step had a race.
+    /// Part of the data that the last image explains, and whether its step was non-atomic.
     explained: Option<Explained>,
     has_race: bool,
-    /// The rule that stopped the run, and what met it.
+    /// The rule that stopped the run, and its value.
     stopped_by: Option<String>,
 }
 
 impl<'a> Work<'a> {
-    /// Nothing done yet of a job; of a sweep this is the number of projections that it should have, where that is known.
+    /// Returns a job before its first step, with the expected number of projections of an EPRI acquisition, if it is known.
     pub fn new(
         options: &'a ReconstructOptions,
         job: &Job,
@@ -56,7 +56,7 @@ impl<'a> Work<'a> {
         Self {
             options,
             target: job.num_iterations(),
-            course: job.course(),
+            course: job.iteration_scheme(),
             num_expected,
             num_subsets: 1,
             rois,
@@ -64,7 +64,7 @@ impl<'a> Work<'a> {
             rows: None,
             record: None,
             reference,
-            progress: Progress::new(job.course()),
+            progress: Progress::new(job.iteration_scheme()),
             totals: Totals::default(),
             interrupted: false,
             explained: None,
@@ -73,15 +73,15 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The iteration after `iteration` at which an image is written or compared.
+    /// Returns the iteration after `iteration` at which an image is written or compared.
     pub fn next_halt(&self, iteration: usize) -> usize {
         let to_compare = self.reference.as_ref().map(|_| 1);
         let every = to_compare.or(self.options.save_every.map(|n| n as usize)).unwrap_or(usize::MAX);
         (iteration / every).saturating_add(1).saturating_mul(every).min(self.target)
     }
 
-    /// Follows what the solver says.
-    pub fn obey(&mut self, session: &Session, event: Event) -> CliResult<Option<Done>> {
+    /// Handles an event of the solver.
+    pub fn handle(&mut self, session: &Session, event: Event) -> CliResult<Option<Done>> {
         match event.kind {
             EventKind::Started(info) => self.started(event.run, &info),
             EventKind::Iterate(report) => self.iterate(&report),
@@ -135,7 +135,7 @@ impl<'a> Work<'a> {
         self.stopped_by = Some(words);
     }
 
-    /// Adds rows to the table. One that cannot be written any more is given up, the image is not.
+    /// Adds rows to the table. A failed table ends, but not the reconstruction.
     fn tabulate(&mut self, rows: &[Measurement]) {
         let Ok(Some(table)) = &mut self.table else { return };
         if let Err(error) = table.write(rows) {
@@ -145,12 +145,12 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Writes what is to be written here, and goes on if there is more to do.
+    /// Writes the outputs of a halt, and continues if there is more to do.
     fn ended(&mut self, session: &Session, reason: EndReason) -> CliResult<Option<Done>> {
         let Some(frame) = session.take_frame().filter(|frame| frame.id.subiteration > 0) else {
             return Err(CliError::failed(Failure::NoImage, "stopped before the first step was complete; nothing was written"));
         };
-        // A run that a rule has stopped is as good as one that went to its end.
+        // A run that a rule has stopped is complete.
         let complete = reason == EndReason::Completed || self.stopped_by.is_some();
         if let (Some(reference), Some(rows)) = (&self.reference, self.rows) {
             let rows: Vec<Measurement> = reference.compare(&frame).iter().flat_map(|found| rows.comparison_rows(found)).collect();
@@ -182,29 +182,26 @@ impl<'a> Work<'a> {
         Ok(Some(done))
     }
 
-    /// Whether an image holds all that was asked for; what it lacks is said.
+    /// Returns the outcome of an image; prints the missing part.
     fn done(&self, frame: &IterateUpdate) -> Done {
-        if frame.volume.not_finite().is_some() {
-            // The session said so when it began.
-            return Done::InPart;
-        }
-        if self.explained.is_some_and(Explained::lacks_data) && !self.has_race {
-            // The session said so when it ended.
-            return Done::InPart;
+        // The session reported values that are not finite at their beginning, and missing data at its end.
+        let lacks_data = self.explained.is_some_and(Explained::lacks_data) && !self.has_race;
+        if lacks_data || frame.volume.not_finite().is_some() {
+            return Done::Partial;
         }
         let held = self.course.number(frame.id.iteration, frame.id.subiteration);
-        let asked = match self.num_expected {
-            None if self.course.can_grow => return Done::Wholly,
+        let requested = match self.num_expected {
+            None if self.course.can_grow => return Done::Complete,
             expected => expected.unwrap_or(self.target),
         };
-        if held >= asked || self.stopped_by.is_some() {
-            return Done::Wholly;
+        if held >= requested || self.stopped_by.is_some() {
+            return Done::Complete;
         }
-        err!("warning: the image holds {held} of {}", self.course.text(asked));
-        Done::InPart
+        err!("warning: the image holds {held} of {}", self.course.text(requested));
+        Done::Partial
     }
 
-    /// A run that broke still leaves its last good image.
+    /// Writes the last good image of a failed run.
     fn failed(&mut self, session: &Session, error: CliError) -> CliResult<Done> {
         self.progress.end();
         let Some(frame) = session.take_frame().filter(|frame| frame.id.subiteration > 0) else {
@@ -218,10 +215,10 @@ impl<'a> Work<'a> {
                 return Err(error.with_text(|text| format!("{text} (and its last image could not be written: {second})")));
             }
         }
-        Ok(Done::InPart)
+        Ok(Done::Partial)
     }
 
-    /// Where a run was when an image was taken.
+    /// Returns the position of a run at an image.
     fn position(&self, frame: &IterateUpdate) -> String {
         if !self.course.by_iteration {
             return self.course.text(frame.id.subiteration);
@@ -232,12 +229,11 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Writes the image that was asked for, and what made it: beside the image, beside the table, and where it is asked for on
-    /// standard output.
+    /// Writes the image, and its record: next to the image, next to the table, and on standard output if that is requested.
     fn write_last(&self, frame: &IterateUpdate) -> CliResult {
         let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
         let files: Vec<&Path> = [image].into_iter().chain(table).collect();
-        let provenance = self.write(frame, image, &files, self.options.asked.as_deref())?;
+        let provenance = self.write(frame, image, &files, self.options.request.as_deref())?;
         if let Some(table) = table {
             notices::print(provenance.write_beside(table).as_slice());
         }
@@ -247,9 +243,9 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Writes an image and beside it what made it, which is true of all these files; where it is all that was asked for, with what
-    /// tells this.
-    fn write(&self, frame: &IterateUpdate, path: &Path, files: &[&Path], asked: Option<&str>) -> CliResult<Provenance> {
+    /// Writes an image and its record, which names all these files. The record of the last image also contains the fingerprint of
+    /// the request.
+    fn write(&self, frame: &IterateUpdate, path: &Path, files: &[&Path], request: Option<&str>) -> CliResult<Provenance> {
         let record = self.record.as_ref().ok_or_else(|| CliError::failed(Failure::Internal, "the run was never set up"))?;
         let fwhm_mm = self.options.post_filter_mm;
         let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
@@ -259,12 +255,12 @@ impl<'a> Work<'a> {
         let provenance = record.provenance(frame.id.subiteration, self.target, fwhm_mm);
         let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
-        if self.options.is_helper && !takes_over(path) {
+        if self.options.is_helper && !must_write(path) {
             return Ok(provenance);
         }
-        let asked = asked.filter(|_| provenance.is_whole());
-        let (provenance, notice) = match asked {
-            Some(asked) => provenance.write_sealed_image(path, volume, asked)?,
+        let request = request.filter(|_| provenance.is_whole());
+        let (provenance, notice) = match request {
+            Some(request) => provenance.write_sealed_image(path, volume, request)?,
             None => {
                 let notice = provenance.write_image(path, volume)?;
                 (provenance, notice)

@@ -10,17 +10,17 @@ use crate::coded::{Coded, Problem};
 /// Exit code of a command that failed.
 const FAILED: u8 = 1;
 /// Exit code for an incomplete image.
-pub const IN_PART: u8 = 3;
-/// Exit code for wrong arguments, as where clap refuses them.
+pub const PARTIAL: u8 = 3;
+/// Exit code for wrong arguments, also of clap.
 pub const WRONG_ARGUMENTS: u8 = 2;
 
-/// What a command refuses or fails at by itself; every other part has errors of its own. Each has a code.
+/// Refusal or failure of a command; every other part has its own errors. Each has a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "command.")]
 pub enum Failure {
-    /// An output cannot be written, or would replace a file that is needed.
+    /// An output is not writable, or would replace a required file.
     Output,
-    /// A file of a kind that the command does not read.
+    /// A file of a kind that the command does not support.
     Input,
     /// Images on different grids.
     DifferentGrids,
@@ -32,9 +32,9 @@ pub enum Failure {
     NoImage,
     /// Several processes that cannot share the work.
     Processes,
-    /// A Slurm array of which no part can be told.
+    /// A Slurm array with an ambiguous part.
     SlurmArray,
-    /// A mistake of the program.
+    /// An internal error.
     Internal,
 }
 
@@ -51,7 +51,7 @@ impl CliError {
         Self { problem: Problem::new("arguments", text), exit_code: WRONG_ARGUMENTS }
     }
 
-    /// Returns the error of a command that failed by itself.
+    /// Returns the error of a command that failed.
     pub fn failed(failure: Failure, text: impl Into<String>) -> Self {
         Problem::new(failure.into(), text).into()
     }
@@ -91,20 +91,20 @@ impl<E: Coded + Display> From<E> for CliError {
     }
 }
 
-/// What a command gives back.
+/// Result of a command.
 pub type CliResult<T = ()> = Result<T, CliError>;
 
-/// How a command that did its work ended.
+/// Outcome of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// All of it.
-    Wholly,
-    /// The image that was written holds less than was asked for, or values that are not finite; why was said.
-    InPart,
+    /// Complete.
+    Complete,
+    /// The written image contains less than was requested, or values that are not finite; the reason was printed.
+    Partial,
 }
 
 impl From<()> for Done {
     fn from((): ()) -> Self {
-        Done::Wholly
+        Done::Complete
     }
 }

@@ -11,7 +11,7 @@ use crate::data::Volume;
 use crate::io::{FileKind, nifti, read_volume};
 use crate::plan::{FrameRecord, Provenance};
 
-/// Which image of a file is read.
+/// Choice of an image of a file.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct FrameOption {
     /// Image of a NIfTI file of several (4-D), counted from 1.
@@ -20,12 +20,12 @@ pub struct FrameOption {
 }
 
 impl FrameOption {
-    /// Reads an image, and prints what a user should know about it.
+    /// Reads an image, and prints its notices.
     ///
     /// # Errors
-    /// It cannot be read; a frame of a file that has none.
+    /// An unreadable image; a frame of a file without frames.
     pub fn read(self, path: &Path) -> CliResult<Volume> {
-        let (volume, found) = match self.frame {
+        Ok(notices::printed(match self.frame {
             None => read_volume(path)?,
             Some(frame) if FileKind::of(path) == Some(FileKind::NiftiImage) => nifti::read_frame(path, frame)?,
             Some(_) => {
@@ -34,15 +34,13 @@ impl FrameOption {
                     path.display()
                 )));
             }
-        };
-        notices::print(&found);
-        Ok(volume)
+        }))
     }
 
     /// Returns the record of an image that was read, with the time of its frame.
     ///
     /// # Errors
-    /// The frames cannot be read.
+    /// Unreadable frames.
     pub fn record(self, path: &Path, volume: &Volume) -> CliResult<Provenance> {
         let (mut record, notice) = Provenance::of_file(path, volume);
         notices::print(notice.as_slice());

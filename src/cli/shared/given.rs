@@ -5,18 +5,19 @@ use std::collections::BTreeSet;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-/// Identifiers of the options that were set on the command line. As a flattened part of a command's options it takes note of all of them.
+/// Identifiers of the options that were set on the command line. As a flattened part of a command's options it collects all of
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct Given(BTreeSet<String>);
 
 impl Given {
-    /// Returns the first of these options that was set, as it is written.
+    /// Returns the first of these options that was set, in its written form.
     pub fn first_of<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> Option<String> {
         ids.into_iter().find(|id| self.0.contains(*id)).map(written)
     }
 }
 
-/// Returns an option as it is written: `--stop-noise`.
+/// Returns the written form of an option: `--stop-noise`.
 pub fn written(id: &str) -> String {
     format!("--{}", id.replace('_', "-"))
 }

@@ -12,8 +12,8 @@ use crate::io::read_volume;
 use crate::plan::grid_of_voxels;
 use crate::scanner::ScanGeometry;
 
-/// The grid of an image that is made. What is not given follows from the scanner: voxels as wide as the bins and half a
-/// ring spacing high, as many of them as the field of view takes.
+/// Grid of an image. Defaults follow from the scanner: voxels as wide as the bins and half a ring spacing high, in the number
+/// that covers the field of view.
 #[derive(Args, Clone, Debug)]
 pub struct ImageOptions {
     /// Image size in voxels along x, y, z (NX,NY for two-dimensional EPRI).
@@ -30,49 +30,48 @@ pub struct ImageOptions {
 }
 
 impl ImageOptions {
-    /// That of the image given with --like.
-    fn grid_of_image(&self) -> CliResult<Option<Grid>> {
-        let Some(path) = &self.like else { return Ok(None) };
-        let (volume, found) = read_volume(path)?;
-        notices::print(&found);
-        Ok(Some(volume.grid))
-    }
-
-    /// The grid asked for in place of another one about the same middle; `None` when nothing was.
+    /// Returns the requested grid: that of the image of --like, or that of `make` for the requested size and voxel size; `None`
+    /// without options.
     ///
     /// # Errors
-    /// A grid that cannot be, an image that cannot be read.
-    pub fn grid_about(&self, usual: &Grid) -> CliResult<Option<Grid>> {
-        if let Some(grid) = self.grid_of_image()? {
-            return Ok(Some(grid));
+    /// An impossible grid, an unreadable image.
+    pub fn grid_with(
+        &self,
+        is_slice: bool,
+        make: impl FnOnce(Option<[usize; 3]>, Option<[f64; 3]>) -> CliResult<Grid>,
+    ) -> CliResult<Option<Grid>> {
+        if let Some(path) = &self.like {
+            return Ok(Some(notices::printed(read_volume(path)?).grid));
         }
-        let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;
-        let covering = |voxel_mm: [f64; 3]| {
-            let count = |a: usize| (usual.size[a] as f64 * usual.voxel_mm[a] / voxel_mm[a] - 1e-9).ceil().max(1.0) as usize;
-            [0, 1, 2].map(count)
-        };
-        match (size, voxel_mm) {
+        match voxels(self.image, self.voxel_mm, is_slice)? {
             (None, None) => Ok(None),
-            (size, voxel_mm) => {
-                let voxel_mm = voxel_mm.unwrap_or(usual.voxel_mm);
-                Ok(Some(Grid::centred(size.unwrap_or_else(|| covering(voxel_mm)), voxel_mm)?))
-            }
+            (size, voxel_mm) => make(size, voxel_mm).map(Some),
         }
     }
 
-    /// The grid asked for; `None` when nothing was.
+    /// Returns the requested grid about the centre of the default grid, which it covers if only the voxel size is given.
     ///
     /// # Errors
-    /// A grid that cannot be, an image that cannot be read.
+    /// An impossible grid, an unreadable image.
+    pub fn grid_about(&self, default: &Grid) -> CliResult<Option<Grid>> {
+        self.grid_with(false, |size, voxel_mm| {
+            let voxel_mm = voxel_mm.unwrap_or(default.voxel_mm);
+            let count = |a: usize| (default.size[a] as f64 * default.voxel_mm[a] / voxel_mm[a] - 1e-9).ceil().max(1.0) as usize;
+            Ok(Grid::centred(size.unwrap_or_else(|| [0, 1, 2].map(count)), voxel_mm)?)
+        })
+    }
+
+    /// Returns the requested grid in the field of view of a scanner.
+    ///
+    /// # Errors
+    /// An impossible grid, an unreadable image.
     pub fn grid(&self, geometry: &ScanGeometry) -> CliResult<Option<Grid>> {
-        if let Some(grid) = self.grid_of_image()? {
-            return Ok(Some(grid));
-        }
-        match voxels(self.image, self.voxel_mm, false)? {
-            (Some(size), Some(voxel_mm)) => Ok(Some(Grid::centred(size, voxel_mm)?)),
-            (Some(size), None) => Ok(Some(Grid::centred(size, geometry.default_grid()?.voxel_mm)?)),
-            (None, Some(voxel_mm)) => Ok(Some(grid_of_voxels(geometry, voxel_mm)?)),
-            (None, None) => Ok(None),
-        }
+        self.grid_with(false, |size, voxel_mm| match (size, voxel_mm) {
+            (None, Some(voxel_mm)) => Ok(grid_of_voxels(geometry, voxel_mm)?),
+            (size, voxel_mm) => {
+                let default = geometry.default_grid()?;
+                Ok(Grid::centred(size.unwrap_or(default.size), voxel_mm.unwrap_or(default.voxel_mm))?)
+            }
+        })
     }
 }

@@ -4,23 +4,23 @@ use crate::plan::{Device, DeviceChoice, available_devices};
 use crate::scanner;
 use crate::scanner::{CrystalRing, Scanner, find_ring, rings};
 
-/// The scanner of the catalogue with this name.
+/// Returns the scanner of the catalogue with this name.
 pub fn known_scanner(name: &str) -> Result<&'static Scanner, String> {
-    scanner::find(name).ok_or_else(|| {
-        let names: Vec<&str> = scanner::catalogue().iter().map(|scanner| scanner.name.as_str()).collect();
-        format!("there is no scanner '{name}'; known are {}", names.join(", "))
-    })
+    let names = || scanner::catalogue().iter().map(|scanner| scanner.name.as_str()).collect();
+    scanner::find(name).ok_or_else(|| unknown("scanner", name, names()))
 }
 
-/// A ring by its name.
+/// Returns the ring of crystals with this name.
 pub fn known_ring(name: &str) -> Result<&'static CrystalRing, String> {
-    find_ring(name).ok_or_else(|| {
-        let names: Vec<&str> = rings().iter().map(|ring| ring.name.as_str()).collect();
-        format!("there is no ring of crystals '{name}'; known are {}", names.join(", "))
-    })
+    let names = || rings().iter().map(|ring| ring.name.as_str()).collect();
+    find_ring(name).ok_or_else(|| unknown("ring of crystals", name, names()))
 }
 
-/// The CUDA device to measure; where none was named the first one, if it can be used.
+fn unknown(kind: &str, name: &str, known: Vec<&str>) -> String {
+    format!("there is no {kind} '{name}'; known are {}", known.join(", "))
+}
+
+/// Returns the CUDA device to measure: the named one, or else the first one, if it is usable.
 pub fn cuda_device(choice: DeviceChoice) -> Option<usize> {
     if choice == DeviceChoice::Auto {
         let is_usable = |device: &Device| device.choice == DeviceChoice::Cuda(0) && device.why_not.is_none();

@@ -1,12 +1,13 @@
-//! What is asked of lists of events.
+//! Options of list-mode data.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::options::number;
 use crate::io::list_mode::{ListOptions, YrtFields};
 
-/// Options of every command that reads a list of events.
+/// Options of every command that reads list-mode data.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ListArguments {
     /// Crystal table of the scanner (.lut, .hscan, .geom, .crystals.toml).
@@ -43,12 +44,11 @@ fn tof_ps(text: &str) -> Result<[f64; 2], String> {
 }
 
 fn range_ps(text: &str) -> Result<f64, String> {
-    let ps = text.trim().parse().ok().filter(|ps: &f64| *ps > 0.0 && *ps <= 1e9);
-    ps.ok_or_else(|| format!("'{text}' is not a width in ps: 4000"))
+    number(text.trim(), |ps: &f64| *ps > 0.0 && *ps <= 1e9, format!("'{text}' is not a width in ps: 4000"))
 }
 
 impl ListArguments {
-    /// For the reader.
+    /// Returns the options of the reader.
     pub fn list_options(&self) -> ListOptions {
         ListOptions {
             scanner: self.crystals.clone(),

@@ -1,4 +1,4 @@
-//! What every command uses: options, outputs, progress, errors.
+//! Parts of several commands: options, outputs, progress, errors.
 
 pub mod console;
 pub mod error;

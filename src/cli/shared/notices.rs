@@ -3,19 +3,25 @@
 use super::console::{err, is_quiet};
 use crate::data::{Notice, Severity};
 
-/// A notice as one line.
+/// Returns a notice as one line.
 pub fn line(notice: &Notice) -> String {
     format!("{}: {}", notice.severity, notice.text)
 }
 
-/// Whether a notice is printed at all.
-pub fn is_told(notice: &Notice) -> bool {
+/// Returns true if a notice is printed.
+pub fn is_printed(notice: &Notice) -> bool {
     notice.severity > Severity::Info || !is_quiet()
+}
+
+/// Prints the notices of a value that was read or made, and returns the value.
+pub fn printed<T>((value, notices): (T, Vec<Notice>)) -> T {
+    print(&notices);
+    value
 }
 
 /// Prints notices on standard error, a line each.
 pub fn print(notices: &[Notice]) {
-    for notice in notices.iter().filter(|notice| is_told(notice)) {
+    for notice in notices.iter().filter(|notice| is_printed(notice)) {
         err!("{}", line(notice));
     }
 }

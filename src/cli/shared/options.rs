@@ -1,6 +1,7 @@
-//! Options that several commands share, and how their values are written.
+//! Options that several commands share, and the forms of their values.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
@@ -18,7 +19,7 @@ use crate::task::Task;
 pub use crate::text::count;
 use crate::text::whole;
 
-/// How much a command prints.
+/// Amount of the printed text.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct TalkOptions {
     /// Print only results, warnings and errors.
@@ -27,18 +28,17 @@ pub struct TalkOptions {
 }
 
 impl TalkOptions {
-    /// Applies the choice of a command whose lines are its results to everything that is printed from now on.
+    /// Applies the choice from now on, for a command whose lines are its results.
     pub fn apply_to_notes(self) {
         if self.quiet {
-            console::leave_out_notes();
+            console::omit_notes();
         }
     }
 
-    /// Applies the choice to everything that is printed from now on: results are what a command prints by
-    /// [`console::print_result`], its other lines are notes.
+    /// Applies the choice from now on: results are printed by [`console::print_result`], all other lines are notes.
     pub fn apply(self) {
         if self.quiet {
-            console::be_quiet();
+            console::set_quiet();
         }
     }
 }
@@ -106,12 +106,12 @@ pub struct ProjectorOptions {
 }
 
 impl ProjectorOptions {
-    /// The projector asked for; tubes where a file of them is named.
+    /// Returns the requested projector; tubes if there is a file of them.
     pub fn choice(&self) -> ProjectorChoice {
         if self.tubes.is_some() && self.projector == ProjectorChoice::Auto { ProjectorChoice::TUBES } else { self.projector }
     }
 
-    /// The tubes of response for a scan: those of the file that is named, else, where the projector needs some, the coarse set, with a
+    /// Returns the tubes of response for a scan: those of the named file, or the coarse set if the projector needs tubes, with a
     /// bar while it is made.
     pub fn tubes(&self, geometry: &ScanGeometry) -> CliResult<Option<Arc<TubeSet>>> {
         if let Some(path) = &self.tubes {
@@ -122,24 +122,21 @@ impl ProjectorOptions {
         }
         let threads = thread_pool(self.threads.map(usize::from))?;
         let make = |task: &Task| threads.install(|| Cache::of_the_user().coarse_set(geometry, self.device, task));
-        let (tubes, found) = with_bar("making tubes", make)??;
-        notices::print(&found);
-        Ok(Some(Arc::new(tubes)))
+        Ok(Some(Arc::new(notices::printed(with_bar("making tubes", make)??))))
     }
 }
 
-/// What 1 count/mm stands for, Bq/mL.
+/// Parses a calibration factor, Bq/mL per count/mm.
 pub fn calibration(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "expected a number above 0, in Bq/mL".to_owned())
+    positive(text).map_err(|error| format!("{error}, in Bq/mL"))
 }
 
-/// A device: auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
+/// Parses a device: auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
 pub fn device(text: &str) -> Result<DeviceChoice, String> {
     text.parse()
 }
 
-/// A device where several would be of no use.
+/// Parses one device.
 pub fn one_device(text: &str) -> Result<DeviceChoice, String> {
     match device(text) {
         Ok(DeviceChoice::Gpus(_)) => Err(format!("'{text}' is several devices; name one here (cuda:N)")),
@@ -163,7 +160,7 @@ fn rays(text: &str) -> Result<Rays, String> {
     Ok(Rays::Fixed { tangential, axial })
 }
 
-/// A number for each axis of an image; that of z is left out for an image of one slice.
+/// A number for each axis of an image; that of z is optional for an image of one slice.
 #[derive(Clone, Copy, Debug)]
 pub struct PerAxis<T> {
     xy: [T; 2],
@@ -171,7 +168,7 @@ pub struct PerAxis<T> {
 }
 
 impl<T: Copy> PerAxis<T> {
-    /// The numbers of a volume, or of an image of one slice, where `z` stands for what was left out.
+    /// Returns the numbers of a volume, or of an image of one slice, with `z` as the default.
     fn of(self, option: &str, is_slice: bool, z: T) -> Result<[T; 3], String> {
         let [x, y] = self.xy;
         match self.z {
@@ -182,10 +179,10 @@ impl<T: Copy> PerAxis<T> {
     }
 }
 
-/// Numbers of voxels and their sides in mm along x, y, z, as far as they were asked for.
+/// Requested numbers of voxels and their sides in mm along x, y, z.
 pub type Voxels = (Option<[usize; 3]>, Option<[f64; 3]>);
 
-/// How many voxels and of which size were asked for. An image of one slice is as thick as its pixels are wide.
+/// Returns the requested number and size of the voxels. An image of one slice is as thick as its pixels are wide.
 ///
 /// # Errors
 /// Two numbers where a volume has three.
@@ -205,8 +202,8 @@ pub fn sides(text: &str) -> Result<PerAxis<f64>, String> {
         .map_err(|numbers| format!("expected {numbers} above 0, in mm (2,2,3.27)"))
 }
 
-/// Two or three values separated by commas; else what was expected.
-fn per_axis<T: std::str::FromStr + Copy>(text: &str, is_right: impl Fn(&T) -> bool) -> Result<PerAxis<T>, &'static str> {
+/// Parses two or three values separated by commas; the error describes them.
+fn per_axis<T: FromStr + Copy>(text: &str, is_right: impl Fn(&T) -> bool) -> Result<PerAxis<T>, &'static str> {
     let three = triple::<T, 3>(text).ok().map(|[x, y, z]| PerAxis { xy: [x, y], z: Some(z) });
     let found = three.or_else(|| triple::<T, 2>(text).ok().map(|xy| PerAxis { xy, z: None }));
     found.filter(|found| found.xy.iter().chain(&found.z).all(is_right)).ok_or("two or three numbers separated by commas,")
@@ -214,24 +211,27 @@ fn per_axis<T: std::str::FromStr + Copy>(text: &str, is_right: impl Fn(&T) -> bo
 
 /// Parses a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
-    // Files of our own hold it as TOML, whose numbers have a sign.
+    // Our own files hold it as TOML, whose numbers have a sign.
     whole(text).filter(|number| i64::try_from(*number).is_ok()).ok_or_else(|| "expected a whole number of at least 0".to_owned())
+}
+
+/// Parses a number that passes a test; the error describes such a number.
+pub fn number<T: FromStr>(text: &str, is_right: impl Fn(&T) -> bool, error: impl Into<String>) -> Result<T, String> {
+    text.parse().ok().filter(is_right).ok_or_else(|| error.into())
 }
 
 /// Parses a number above 0.
 pub fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "expected a number above 0".to_owned())
+    number(text, |number: &f64| number.is_finite() && *number > 0.0, "expected a number above 0")
 }
 
 /// Parses a number of at least 0.
 pub fn not_negative(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "expected a number of at least 0".to_owned())
+    number(text, |number: &f64| number.is_finite() && *number >= 0.0, "expected a number of at least 0")
 }
 
-/// N values separated by commas.
-pub fn triple<T: std::str::FromStr, const N: usize>(text: &str) -> Result<[T; N], String> {
+/// Parses N values separated by commas.
+pub fn triple<T: FromStr, const N: usize>(text: &str) -> Result<[T; N], String> {
     let values: Vec<T> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
     let parts = text.split(',').count();
     match <[T; N]>::try_from(values) {

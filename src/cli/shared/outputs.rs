@@ -1,5 +1,5 @@
-//! The files of a command, looked at before it computes: what it reads, and what it is to write. A place that cannot be
-//! written, and a name that would overwrite a file that is needed, are refused at once and not after hours of work.
+//! The files of a command, checked before the work: its inputs and its outputs. A place that is not writable, and a name that
+//! would replace a required file, are refused at once and not after hours of work.
 
 use std::fs;
 use std::fs::OpenOptions;
@@ -9,10 +9,10 @@ use super::error::{CliError, CliResult, Failure};
 use crate::geometry::Grid;
 use crate::io::{FileKind, dicom, files_read, files_written, header_of, identity, provenance};
 
-/// What a command reads and writes.
+/// Inputs and outputs of a command.
 #[derive(Default)]
 pub struct Files {
-    /// Each with what is the same for all its names.
+    /// Paths with their identities, which are the same for all names of a file.
     read: Vec<(PathBuf, PathBuf)>,
     written: Vec<Output>,
 }
@@ -22,38 +22,38 @@ struct Output {
     /// The option that names it.
     option: &'static str,
     path: PathBuf,
-    /// What is the same for all its names.
+    /// Identity of the file, which is the same for all its names.
     identity: PathBuf,
-    /// A table or a time line, which grows in its place; other files are complete before they replace one that is there.
+    /// True for a table or a timeline, which grows in its place; other files are complete before they replace an existing one.
     grows: bool,
 }
 
 impl Files {
-    /// Neither reads nor writes.
+    /// Returns neither inputs nor outputs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The command reads this file, and what belongs to it.
+    /// Adds inputs, with the files that belong to them.
     pub fn read<'a>(mut self, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         self.read.extend(paths.into_iter().flat_map(|path| files_read(path)).map(|path| (identity(&path), path)));
         self
     }
 
-    /// The command writes this file, and the data file beside a header.
+    /// Adds outputs, with the data files of headers.
     pub fn write<'a>(mut self, option: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         let files = paths.into_iter().flat_map(|path| files_written(path));
         self.written.extend(files.map(|path| Output::new(option, path, false)));
         self
     }
 
-    /// The command writes this table or time line.
+    /// Adds tables or timelines to write.
     pub fn write_lines<'a>(mut self, option: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         self.written.extend(paths.into_iter().map(|path| Output::new(option, path.clone(), true)));
         self
     }
 
-    /// The command also writes files whose names are known only later: those for which `named` holds.
+    /// Refuses files that would have the name of a numbered output, for which `named` returns true.
     pub fn check_numbered(self, option: &'static str, named: impl Fn(&Path) -> bool) -> CliResult<Self> {
         let others = self.written.iter().map(|output| &output.path).chain(self.read.iter().map(|(_, path)| path));
         match others.into_iter().find(|path| named(path)) {
@@ -62,11 +62,10 @@ impl Files {
         }
     }
 
-    /// Looks at all of them.
+    /// Checks all files.
     ///
     /// # Errors
-    /// A place that cannot be written, two outputs under one name, an output that this command reads or another file
-    /// needs, as a sentence.
+    /// An output that is not writable, two outputs under one name, an output that this command reads or another file needs.
     pub fn check(&self) -> CliResult {
         for (index, output) in self.written.iter().enumerate() {
             let (path, option) = (&output.path, output.option);
@@ -100,7 +99,7 @@ impl Files {
                 format!("{option} would replace {name}, which holds the data of {}; choose another name", header.display());
             return refuse(text);
         }
-        // Regions of interest end so too.
+        // Regions of interest have this ending, too.
         let is_json = *option == "--json" && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         match FileKind::of(path).filter(|_| !is_json) {
             Some(kind) if *grows && (kind != FileKind::Measurements || *option != "--csv") => refuse(format!(
@@ -116,7 +115,7 @@ impl Output {
         Self { option, identity: identity(&path), path, grows }
     }
 
-    /// Refuses a place where the file cannot be written.
+    /// Refuses a path that is not writable.
     fn check_place(&self) -> CliResult {
         let path = &self.path;
         let refuse = |reason: String| refuse(format!("{}: not written: {reason}", path.display()));
@@ -124,7 +123,7 @@ impl Output {
         if !folder.is_dir() {
             return refuse(format!("there is no folder {}; make it first", folder.display()));
         }
-        // Links are followed: what they lead to is replaced.
+        // Links are followed: their target is replaced.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         let kind = FileKind::of(path);
         if kind == Some(FileKind::NumpyImage) && provenance::check(&provenance::path_beside(path)).is_err() {
@@ -136,13 +135,13 @@ impl Output {
         }
         match fs::metadata(&target) {
             Ok(_) if kind == Some(FileKind::DicomSeries) => dicom::check_place(path)?,
-            Ok(there) if there.is_dir() => return refuse("it is a folder".into()),
-            Ok(there) if there.is_file() => {
+            Ok(found) if found.is_dir() => return refuse("it is a folder".into()),
+            Ok(found) if found.is_file() => {
                 if let Err(error) = OpenOptions::new().append(true).open(&target) {
                     return refuse(format!("the file that is there is protected: {error}"));
                 }
             }
-            // Lines may also go to pipes and devices: opening one here would wait for its reader, or wake it.
+            // Lines may also go to pipes and devices: to open one here would wait for its reader, or wake it.
             Ok(_) if self.grows => return Ok(()),
             Ok(_) => return refuse("it is not an ordinary file".into()),
             Err(_) => {}
@@ -159,12 +158,12 @@ fn refuse<T>(text: String) -> CliResult<T> {
     Err(CliError::failed(Failure::Output, text))
 }
 
-/// What the system said, without the path of a file that nobody asked for.
+/// Returns the system's reason, without the path of a temporary file.
 fn reason(error: &std::io::Error) -> String {
     error.get_ref().and_then(std::error::Error::source).map_or_else(|| error.kind().to_string(), ToString::to_string)
 }
 
-/// Refuses images that lie on different grids; `hint` says what can be done, if something can.
+/// Refuses images on different grids; `hint` adds a remedy, if there is one.
 pub fn check_same_grid([a, b]: [(&str, &Grid); 2], hint: &str) -> CliResult {
     if a.1.same_as(b.1) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Names of files to write, checked by their endings before the work, not after it, and those of a row of images.
+//! Names of files to write, whose endings are checked before the work, and those of a series of images.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ use crate::text::either;
 /// The file does not open, or is a folder.
 pub fn check_file(path: &Path) -> Result<(), IoError> {
     match path.metadata() {
-        Err(source) => Err(IoError::Open { path: path.to_owned(), source }),
-        Ok(found) if found.is_dir() => Err(IoError::NotAFile { path: path.to_owned() }),
+        Err(source) => Err(IoError::Open(path.to_owned(), source)),
+        Ok(found) if found.is_dir() => Err(IoError::NotAFile(path.to_owned())),
         Ok(_) => Ok(()),
     }
 }
 
-/// The path, if it ends as a written file of such content does; `hint` says more about the endings.
-fn file_of(text: &str, contents: &[Content], hint: &str) -> Result<PathBuf, String> {
+/// Returns the path if it has the ending of a written file of one of these contents; `hint` completes the error.
+fn path_with_ending(text: &str, contents: &[Content], hint: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let fits = |format: &Format| contents.contains(&format.content) && format.allows(Access::Write);
     if Format::of(&path).is_some_and(fits) {
@@ -30,64 +30,45 @@ fn file_of(text: &str, contents: &[Content], hint: &str) -> Result<PathBuf, Stri
     Err(format!("the name must end in {}{hint}", either(&endings)))
 }
 
-/// A path of projection data.
-pub fn projections_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[Content::Projections], "")
+/// Returns a parser of the path of a file to write.
+pub fn file_of(content: Content) -> impl Fn(&str) -> Result<PathBuf, String> + Clone {
+    let hint = if content == Content::Image { " (but not in -proj.npy)" } else { "" };
+    move |text| path_with_ending(text, &[content], hint)
 }
 
-/// A path of what is simulated.
+/// Parses the path of a simulated file.
 pub fn simulated_file(text: &str) -> Result<PathBuf, String> {
     let contents = [Content::Projections, Content::ListMode, Content::Sweep, Content::Pairs];
-    file_of(text, &contents, " (--list-mode, --epri and rings of crystals have their own)")
+    path_with_ending(text, &contents, " (--list-mode, --epri and rings of crystals have their own)")
 }
 
-/// A path of an image.
-pub fn image_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[Content::Image], " (but not in -proj.npy)")
-}
-
-/// A path of regions of interest.
-pub fn rois_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[Content::Rois], "")
-}
-
-/// A path of a report.
+/// Parses the path of a report.
 pub fn report_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_pdf = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pdf"));
     is_pdf.then_some(path).ok_or_else(|| "the name must end in .pdf".into())
 }
 
-/// A path of tubes of response.
-pub fn tubes_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[Content::Tubes], "")
-}
-
-/// A path of a stored matrix.
-pub fn matrix_file(text: &str) -> Result<PathBuf, String> {
-    file_of(text, &[Content::Matrix], "")
-}
-
-/// What stands in the name of an output for the name of the input without its ending.
+/// Part of the name of an output that is replaced by the name of the input without its ending.
 pub const INPUT_NAME: &str = "{}";
 
-/// out/{}.ext → out/scan.ext for folder/scan.hs.
+/// Returns the output of an input: out/{}.ext → out/scan.ext for folder/scan.hs.
 pub fn of_input(path: &Path, input: &Path) -> PathBuf {
-    // A name that is no text has no such place, or is not the user's pattern.
+    // A name that is no text has no such part, or is not the user's pattern.
     path.to_str().map_or_else(|| path.to_owned(), |text| text.replace(INPUT_NAME, &FileKind::stem(input)).into())
 }
 
-/// OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz.
+/// Returns the output of an iteration: OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz.
 pub fn numbered(path: &Path, iteration: usize) -> PathBuf {
     before_ending(path, &format!("_it{iteration:03}"))
 }
 
-/// OUT.ext → OUT_fNNN.ext, also for the double ending .nii.gz.
+/// Returns the output of a frame: OUT.ext → OUT_fNNN.ext, also for the double ending .nii.gz.
 pub fn of_frame(path: &Path, number: usize) -> PathBuf {
     before_ending(path, &format!("_f{number:03}"))
 }
 
-/// OUT.ext → OUT with `what` behind it, then .ext; also for the double ending .nii.gz.
+/// Returns the path with a text before its ending, also for the double ending .nii.gz.
 pub fn before_ending(path: &Path, what: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let of_a_kind = name.strip_prefix(FileKind::stem(path).as_str()).filter(|_| FileKind::of(path).is_some());
@@ -98,7 +79,7 @@ pub fn before_ending(path: &Path, what: &str) -> PathBuf {
     path.with_file_name(format!("{stem}{what}{ending}"))
 }
 
-/// Whether a file is among those of every so many iterations.
+/// Returns true if a file is the image of an iteration that is a multiple of `every`.
 pub fn is_numbered(path: &Path, output: &Path, every: usize) -> bool {
     let stem = path.file_name().unwrap_or_default().to_string_lossy();
     let digits = stem.rsplit_once("_it").map_or("", |(_, rest)| rest).split('.').next().unwrap_or_default();

@@ -1,13 +1,42 @@
-//! Words that several commands print.
+//! Texts that several commands print.
 
-use crate::data::{MatrixMade, ResponseMatrix, SharedTubes};
+use std::path::Path;
+
+use super::console::out;
+use super::error::CliResult;
+use crate::data::{Counts, MatrixMade, Michelogram, ResponseMatrix, SharedTubes};
+use crate::io::{Correction, write_projections};
 use crate::report::{Column, Columns};
 
-/// A file that was written, and what it holds.
-pub const WRITTEN: Columns<2> = Columns([Column::words("", 29), Column::words("", 0)]);
+/// A written file and its content.
+const WRITTEN: Columns<2> = Columns([Column::words("", 29), Column::words("", 0)]);
 
-/// Which tubes share one, and what that changes.
-pub fn shared_words(SharedTubes { sizes, median_error_percent, deviation }: &SharedTubes) -> String {
+/// Prints a written file and its content.
+pub fn written(path: &Path, content: impl Into<String>) {
+    out!("  {}", WRITTEN.line([path.display().to_string(), content.into()]));
+}
+
+/// Writes projection data with its corrections, and prints each file with its content.
+pub fn write_counts(
+    output: &Path,
+    counts: &Counts,
+    content: String,
+    content_of: impl Fn(Correction, &Michelogram) -> String,
+) -> CliResult {
+    write_projections(output, &counts.prompts)?;
+    written(output, content);
+    for (correction, data) in [(Correction::Multiplicative, &counts.multiplicative), (Correction::Additive, &counts.additive)] {
+        if let Some(data) = data {
+            let path = correction.path_beside(output);
+            write_projections(&path, data)?;
+            written(&path, content_of(correction, data));
+        }
+    }
+    Ok(())
+}
+
+/// Describes super-LORs and their effect.
+pub fn shared_text(SharedTubes { sizes, median_error_percent, deviation }: &SharedTubes) -> String {
     let error = median_error_percent.map_or_else(String::new, |error| format!("standard error {error:.1} % (median); "));
     format!(
         "super-LORs of {sizes}: {error}{:.1} % (RMS) from the single tubes and their noise, {:.1} % in the outermost groups",
@@ -15,13 +44,13 @@ pub fn shared_words(SharedTubes { sizes, median_error_percent, deviation }: &Sha
     )
 }
 
-/// A matrix in a line.
+/// Describes a matrix in a line.
 pub fn text(matrix: &ResponseMatrix) -> String {
     let ResponseMatrix { num_basic, basis, .. } = matrix;
     format!("{num_basic} basic {}, {} mm apart", basis.kind.text(), basis.spacing_mm)
 }
 
-/// How a matrix was simulated.
+/// Describes the simulation of a matrix.
 pub fn made_lines(made: &MatrixMade) -> [String; 3] {
     let MatrixMade { num_histories, num_counted, num_decays, counted_percent, multiple_percent, effective_counts, .. } = made;
     [

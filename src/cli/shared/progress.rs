@@ -11,10 +11,10 @@ use super::error::{CliError, CliResult, Failure};
 use crate::coded::Problem;
 use crate::task::Task;
 
-/// How often the bar looks at the work.
+/// Interval between updates of the bar.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// A bar on the terminal for so many steps, with a title. (A bar of 0 steps gets its number later.)
+/// Returns a bar on the terminal for a number of steps, with a title. (A bar of 0 steps gets its number later.)
 pub fn bar(num_steps: u64, title: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix}{msg} {wide_bar} {percent:>3} %  {eta} left");
     let bar = console::show(ProgressBar::new(num_steps));
@@ -24,8 +24,8 @@ pub fn bar(num_steps: u64, title: &str) -> ProgressBar {
     bar
 }
 
-/// Runs `work` on a thread of its own and shows how far its task is, under a title. Where standard error is not a
-/// terminal nothing is shown.
+/// Runs `work` on its own thread and shows the progress of its task, under a title. Without a terminal on standard error nothing
+/// is shown.
 ///
 /// # Errors
 /// The system refuses the thread; the work ended by a panic.
@@ -35,7 +35,7 @@ pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> C
     let (working, ended) = bounded::<()>(0);
     let result = thread::scope(|scope| {
         let body = || {
-            // Dropped when the work ends, be it by a panic: that is what is waited for below.
+            // Dropped when the work ends, also by a panic, which ends the loop below.
             let _working = working;
             work(&task)
         };
@@ -51,7 +51,7 @@ pub fn with_bar<T: Send>(title: &str, work: impl FnOnce(&Task) -> T + Send) -> C
     result
 }
 
-/// The error of a thread that the system refuses; it was to do `what`.
+/// Returns the error of a thread that the system refuses; `what` is its work.
 pub fn no_thread(what: &str, error: &std::io::Error) -> CliError {
     let text = format!(
         "{what}: a thread could not be started: {error}; allow this process more threads and memory (ulimit -u, ulimit -v)"

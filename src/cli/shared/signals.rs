@@ -1,8 +1,8 @@
-//! Signals that ask a command to end: Ctrl-C, SIGTERM (a batch system, a container) and SIGHUP (the terminal has gone).
+//! Signals that ask a command to end: Ctrl-C, SIGTERM (a batch system, a container) and SIGHUP (a closed terminal).
 //!
-//! A command that has nothing to keep ends at once and leaves no unfinished file. A command that has something to keep is told
-//! by the first signal and ends by itself; a second Ctrl-C ends it at once, further signals of the other kinds change nothing.
-//! A process that was told to outlive its terminal (`nohup`) ignores SIGHUP.
+//! A command without results to save ends at once and leaves no unfinished file. A command with such results receives the first
+//! signal as a message and ends when it has saved them. A second Ctrl-C ends it at once; further signals of the other kinds have
+//! no effect. A process that outlives its terminal (`nohup`) ignores SIGHUP.
 //!
 //! On Windows the signals are Ctrl-C and Ctrl-Break; a closed console ends the program at once.
 
@@ -15,18 +15,18 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use super::console::err;
 use crate::io::discard_unfinished;
 
-/// Who is told of signals, where the command has something to keep.
-static KEEPERS: Mutex<Option<Keepers>> = Mutex::new(None);
+/// Receivers of signals, if the command has results to save.
+static RECEIVERS: Mutex<Option<Receivers>> = Mutex::new(None);
 
-/// Those who keep what the command has.
+/// Receivers of signals.
 #[derive(Default)]
-struct Keepers {
-    told: Vec<Sender<()>>,
-    /// Whether a signal came while nobody listened: who listens next is told.
+struct Receivers {
+    senders: Vec<Sender<()>>,
+    /// True if a signal came without receivers: the next one receives it.
     is_waiting: bool,
 }
 
-/// Whether a signal has come to a command that has something to keep.
+/// True if a signal has come to a command with results to save.
 static IS_RAISED: AtomicBool = AtomicBool::new(false);
 
 #[cfg(unix)]
@@ -35,27 +35,28 @@ pub use unix::listen;
 #[cfg(windows)]
 pub use windows::listen;
 
-/// From now on the first signal is a message, to all who asked for it: the command ends by itself and keeps what it has.
+/// Returns a channel of signals. From now on a signal is a message to all such channels, and the command ends when it has saved
+/// its results.
 pub fn keep() -> Receiver<()> {
-    let mut keepers = KEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let keepers = keepers.get_or_insert_default();
+    let mut receivers = RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let receivers = receivers.get_or_insert_default();
     let (sender, receiver) = unbounded();
-    if std::mem::take(&mut keepers.is_waiting) {
+    if std::mem::take(&mut receivers.is_waiting) {
         let _ = sender.send(());
     }
-    keepers.told.push(sender);
+    receivers.senders.push(sender);
     receiver
 }
 
-/// Whether a signal has come since somebody keeps something.
+/// Returns true if a signal has come since the first call of [`keep`].
 pub fn have_come() -> bool {
     IS_RAISED.load(Ordering::Relaxed)
 }
 
-/// Passes a signal on to those who keep something. Without them, or when the user insists, nothing is kept: `end` ends the process as
-/// if nobody had listened.
-fn obey(is_second_interrupt: bool, end: impl FnOnce()) {
-    match &mut *KEEPERS.lock().unwrap_or_else(PoisonError::into_inner) {
+/// Passes a signal on to its receivers. Without them, or on a second Ctrl-C, nothing is saved: `end` ends the process like an
+/// unhandled signal.
+fn handle(is_second_interrupt: bool, end: impl FnOnce()) {
+    match &mut *RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner) {
         None => {
             discard_unfinished();
             end();
@@ -65,10 +66,10 @@ fn obey(is_second_interrupt: bool, end: impl FnOnce()) {
             err!("tomoscope: aborted; no image saved");
             std::process::exit(1);
         }
-        Some(keepers) => {
+        Some(receivers) => {
             IS_RAISED.store(true, Ordering::Relaxed);
-            keepers.told.retain(|sender| sender.send(()).is_ok());
-            keepers.is_waiting = keepers.told.is_empty();
+            receivers.senders.retain(|sender| sender.send(()).is_ok());
+            receivers.is_waiting = receivers.senders.is_empty();
         }
     }
 }
@@ -84,10 +85,10 @@ mod unix {
 
     use super::*;
 
-    /// How often a signal is looked for: so often that nobody notices a delay. (A handler can do no more than raise a flag.)
+    /// Interval between looks for a signal, too short to notice. (A handler can only raise a flag.)
     const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-    /// Begins to listen.
+    /// Begins to receive signals.
     ///
     /// # Errors
     /// The system refuses.
@@ -106,15 +107,15 @@ mod unix {
                 thread::sleep(POLL_INTERVAL);
                 for (signal, _) in raised.iter().filter(|(_, is_raised)| is_raised.swap(false, Ordering::Relaxed)) {
                     num_interrupts += usize::from(*signal == SIGINT);
-                    // Whoever waits for the program learns which signal it was.
-                    obey(*signal == SIGINT && num_interrupts > 1, || _ = low_level::emulate_default_handler(*signal));
+                    // The parent process receives the number of the signal.
+                    handle(*signal == SIGINT && num_interrupts > 1, || _ = low_level::emulate_default_handler(*signal));
                 }
             }
         })?;
         Ok(())
     }
 
-    /// Whether the process was told to ignore a signal (n is bit n − 1 of the mask); not where the system does not tell.
+    /// Returns true if the process ignores a signal (n is bit n − 1 of the mask); false where the system does not report it.
     fn is_ignored(signal: i32) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -129,7 +130,7 @@ mod windows {
     /// Exit code of a process that Ctrl-C ended (`STATUS_CONTROL_C_EXIT`).
     const ENDED_BY_CTRL_C: u32 = 0xC000_013A;
 
-    /// Begins to listen.
+    /// Begins to receive signals.
     ///
     /// # Errors
     /// The system refuses.
@@ -137,7 +138,7 @@ mod windows {
         let mut num_interrupts = 0;
         let handle = move || {
             num_interrupts += 1;
-            obey(num_interrupts > 1, || std::process::exit(ENDED_BY_CTRL_C.cast_signed()));
+            handle(num_interrupts > 1, || std::process::exit(ENDED_BY_CTRL_C.cast_signed()));
         };
         ctrlc::set_handler(handle).map_err(io::Error::other)
     }

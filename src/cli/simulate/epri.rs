@@ -1,17 +1,15 @@
-//! `tomoscope simulate PHANTOM --epri SCHEME -o OUT.sweep`: a pulse EPRI sweep of a phantom, as a file.
+//! `tomoscope simulate PHANTOM --epri SCHEME -o OUT.sweep`: a pulse EPRI acquisition of a phantom, as a file.
 
-use std::path::Path;
-
-use super::options::{SimulateOptions, write_truth};
+use super::options::SimulateOptions;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
 use crate::cli::shared::options::voxels;
-use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::printed::written;
 use crate::cli::shared::progress::with_bar;
 use crate::data::Unit;
 use crate::geometry::Grid;
-use crate::io::{FileKind, check_image_unit, rois, write_sweep};
+use crate::io::{FileKind, check_image_unit, write_sweep};
 use crate::operator::grid_about_zero;
 use crate::phantom::epri::{SweepOptions, by_name, simulate};
 use crate::plan::Start;
@@ -48,27 +46,18 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     let study = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
     notices::print(&study.notices);
     out!("{}, {scheme}", study.title);
-    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
     write_sweep(&options.output, &study)?;
     let what = format!(
         "{} of {} samples, {step_mm:.5} mm apart",
         counted(study.measured.num_complete(), "projection"),
         study.measured.num_points
     );
-    report(&options.output, &what);
-    if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
-        write_truth(path, truth, &study.title, options, start)?;
-        report(path, "true image");
-    }
-    if let Some(path) = &options.rois {
-        rois::write_rois(path, &study.rois)?;
-        report(path, &counted(study.rois.len(), "region of interest"));
-    }
-    Ok(())
+    written(&options.output, what);
+    options.write_companions(&study, start)
 }
 
-/// The grid asked for; by default as many voxels as a projection has samples and as far apart, of a slice one along z. The
-/// voxel of index floor(n/2) lies at zero.
+/// Returns the requested grid. By default it has the number and the distance of a projection's samples along each axis, for a
+/// slice one voxel along z. The voxel of index floor(n/2) lies at zero.
 fn truth_grid(options: &SimulateOptions, scheme: Scheme, step_mm: f64) -> CliResult<Grid> {
     let (size, voxel_mm) = voxels(options.image, options.voxel_mm, scheme.is_slice())?;
     let side = options.epri.points;

@@ -1,11 +1,11 @@
-//! Options of `tomoscope simulate` for EPRI sweeps.
+//! Options of `tomoscope simulate` for EPRI acquisitions.
 
 use clap::Args;
 
 use crate::cli::shared::options::{count, not_negative, positive};
 use crate::scanner::epri::{Order, Scheme, Weighting};
 
-/// Options of a sweep.
+/// Options of an EPRI acquisition.
 #[derive(Args, Clone, Debug)]
 pub struct EpriOptions {
     /// Directions of a pulse EPRI acquisition: a number, POLARxAZIMUTH, or 2d:N.

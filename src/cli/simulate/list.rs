@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::options::{SimulateOptions, write_truth};
+use super::options::SimulateOptions;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
-use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::printed::written;
 use crate::cli::shared::progress::with_bar;
 use crate::data::{EventChunk, Events, tof_mm};
 use crate::io::list_mode::castor::Writer as CastorWriter;
 use crate::io::list_mode::petsird::PetsirdWriter;
-use crate::io::{FileKind, map_beside, rois, write_volume};
+use crate::io::{FileKind, map_beside, write_volume};
 use crate::phantom;
 use crate::phantom::{ListSimulation, SimulatedList, simulate_list};
 use crate::plan::Start;
@@ -21,10 +21,10 @@ use crate::text::counted;
 /// Time of a block of a PETSIRD list, ms.
 const BLOCK_MS: u32 = 100;
 
-/// Usual duration of a scan, s.
+/// Default duration of a scan, s.
 const DURATION_SECS: f64 = 60.0;
 
-/// Writes the events; what was written, in words.
+/// Writes the events; returns a description of them.
 fn write(options: &SimulateOptions, list: &SimulatedList) -> CliResult<String> {
     let EventChunk { prompts, delayeds, .. } = &list.events;
     let num_prompts = counted(prompts.len(), "prompt");
@@ -63,19 +63,11 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     notices::print(&study.notices);
     let what = write(options, &study.measured)?;
     out!("{} on {}", study.title, scanner.title);
-    out!("  {}", WRITTEN.line([options.output.display().to_string(), what]));
+    written(&options.output, what);
     if options.attenuation {
         let (grid, path) = (scanner.geometry.default_grid()?, map_beside(&options.output));
         write_volume(&path, &with_bar("drawing", |task| phantom.attenuation(&grid, task))??)?;
-        out!("  {}", WRITTEN.line([path.display().to_string(), "map of attenuation, 1/cm".to_owned()]));
+        written(&path, "map of attenuation, 1/cm");
     }
-    if let (Some(path), Some(truth)) = (&options.truth, &study.truth) {
-        write_truth(path, truth, &study.title, options, start)?;
-        out!("  {}", WRITTEN.line([path.display().to_string(), format!("true image, {}", truth.unit.label())]));
-    }
-    if let Some(path) = &options.rois {
-        rois::write_rois(path, &study.rois)?;
-        out!("  {}", WRITTEN.line([path.display().to_string(), counted(study.rois.len(), "region of interest")]));
-    }
-    Ok(())
+    options.write_companions(&study, start)
 }

@@ -2,7 +2,9 @@
 
 use clap::Args;
 
-/// What is asked of lists alone.
+use crate::cli::shared::options::number;
+
+/// Options of list-mode data.
 #[derive(Args, Clone, Debug)]
 pub struct ListArguments {
     /// Write list-mode events ({write lists}).
@@ -21,5 +23,5 @@ pub struct ListArguments {
 }
 
 pub fn positive(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|v: &f64| (1e-3..=4e6).contains(v)).ok_or_else(|| "expected a number from 0.001 to 4e6".to_owned())
+    number(text, |v| (1e-3..=4e6).contains(v), "expected a number from 0.001 to 4e6")
 }

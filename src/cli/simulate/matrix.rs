@@ -1,6 +1,6 @@
-//! `tomoscope matrix --scanner NAME -o OUT.matrix`: simulates the stored matrix of a ring of crystals.
+//! `tomoscope matrix --scanner NAME -o OUT.matrix`: simulates the system matrix of a ring of crystals.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
@@ -11,10 +11,11 @@ use crate::cli::shared::known::known_ring;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, one_device, seed};
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::paths::matrix_file;
-use crate::cli::shared::printed::{WRITTEN, made_lines, text};
+use crate::cli::shared::paths::file_of;
+use crate::cli::shared::printed::{made_lines, text, written};
 use crate::cli::shared::progress::with_bar;
 use crate::data::BasisKind;
+use crate::io::formats::Content;
 use crate::io::saved_matrix;
 use crate::plan::{DeviceChoice, DeviceResult, MatrixForecast, MatrixRecipe, SimulationBudget, forecast_matrix, make_matrix};
 use crate::scanner::CrystalRing;
@@ -48,7 +49,7 @@ pub struct MatrixOptions {
     device: DeviceChoice,
 
     /// Header of the system matrix to write (.matrix); the elements are written as OUT.matrix.u32.
-    #[arg(short, long, value_name = "OUT", value_parser = matrix_file)]
+    #[arg(short, long, value_name = "OUT", value_parser = file_of(Content::Matrix))]
     output: PathBuf,
 
     #[command(flatten)]
@@ -70,10 +71,9 @@ pub fn run(options: &MatrixOptions) -> CliResult {
     notices::print(&notices);
     saved_matrix::write_matrix(&options.output, &matrix)?;
     out!("matrix of {}", options.scanner.title);
-    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
-    report(&options.output, &text(&matrix));
+    written(&options.output, text(&matrix));
     let num = matrix.elements.len();
-    report(&saved_matrix::data_file(&options.output), &format!("{num} elements, {}", bytes(4 * num as u64)));
+    written(&saved_matrix::data_file(&options.output), format!("{num} elements, {}", bytes(4 * num as u64)));
     if let Some(made) = &matrix.made {
         made_lines(made).iter().for_each(|line| out!("{line}"));
     }

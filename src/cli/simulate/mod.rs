@@ -1,4 +1,4 @@
-//! `tomoscope simulate`, `tubes` and `matrix`: what photons or analytic phantoms give, as files.
+//! `tomoscope simulate`, `tubes` and `matrix`: simulated data, as files.
 
 pub mod epri;
 pub mod epri_options;

@@ -1,6 +1,6 @@
 //! Options of `tomoscope simulate`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -9,18 +9,21 @@ use super::list_options::ListArguments;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::known::known_scanner;
 use crate::cli::shared::notices;
-use crate::cli::shared::options::{PerAxis, TalkOptions, positive, seed, sides, sizes, voxels};
+use crate::cli::shared::options::{PerAxis, TalkOptions, number, seed, sides, sizes, voxels};
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::paths::{image_file, rois_file, simulated_file};
-use crate::data::{Origin, Volume};
+use crate::cli::shared::paths::{file_of, simulated_file};
+use crate::cli::shared::printed::written;
+use crate::data::{Origin, Roi, Study, Unit};
 use crate::geometry::Grid;
-use crate::io::{Correction, map_beside};
+use crate::io::formats::Content;
+use crate::io::{Correction, map_beside, rois};
 use crate::phantom::{Noise, PhantomError, PhantomInfo, epri, ring};
 use crate::plan::{DataRecord, DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::scanner::{CrystalRing, ScanGeometry, Scanner};
+use crate::text::counted;
 use crate::{phantom, scanner};
 
-/// How data are made.
+/// Model of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_model)]
 pub enum Model {
@@ -84,7 +87,7 @@ pub struct SimulateOptions {
     pub background: f64,
 
     /// Also write the true image ({read images}; for a scanner also .dcm).
-    #[arg(long, value_name = "FILE", value_parser = image_file)]
+    #[arg(long, value_name = "FILE", value_parser = file_of(Content::Image))]
     pub truth: Option<PathBuf>,
 
     /// Size of the true image in voxels along x, y, z (NX,NY with --epri 2d:N).
@@ -100,7 +103,7 @@ pub struct SimulateOptions {
     pub voxel_mm: Option<PerAxis<f64>>,
 
     /// Also write the ROIs of the phantom (.toml, .json).
-    #[arg(long, value_name = "FILE", value_parser = rois_file)]
+    #[arg(long, value_name = "FILE", value_parser = file_of(Content::Rois))]
     pub rois: Option<PathBuf>,
 
     #[command(flatten)]
@@ -108,12 +111,7 @@ pub struct SimulateOptions {
 }
 
 impl SimulateOptions {
-    /// Whether counts are asked for that are not noisy.
-    pub fn is_noiseless(&self) -> bool {
-        self.noise == Noise::None
-    }
-
-    /// The files that will be written.
+    /// Returns the files to write.
     pub fn files(&self) -> Files {
         let is_list = self.list.list_mode;
         let has_factors = (self.attenuation && !is_list) || self.model == Model::MonteCarlo;
@@ -126,30 +124,47 @@ impl SimulateOptions {
         files.write("--truth", &self.truth).write("--rois", &self.rois)
     }
 
-    /// The grid asked for; what was not asked for is the scanner's default.
+    /// Returns the requested grid; defaults are those of the scanner.
     pub fn truth_grid(&self, geometry: &ScanGeometry) -> CliResult<Grid> {
         let default = geometry.default_grid()?;
         let (size, voxel_mm) = voxels(self.image, self.voxel_mm, false)?;
         Ok(Grid::centred(size.unwrap_or(default.size), voxel_mm.unwrap_or(default.voxel_mm))?)
     }
+
+    /// Writes the requested ones of true image and regions, and prints each file with its content.
+    pub fn write_companions<T>(&self, study: &Study<T>, start: Start) -> CliResult {
+        if let (Some(path), Some(truth)) = (&self.truth, &study.truth) {
+            let origin = Origin { measured: Some(self.output.clone()), ..Origin::default() };
+            let device = DeviceRecord { name: "CPU".into(), threads: rayon::current_num_threads() };
+            let (data, image) = (DataRecord::new(&study.title, &origin), ImageRecord::new(&truth.grid, truth.unit));
+            let provenance = Provenance::new(ImageKind::TrueImage, data, image, device, start.times());
+            notices::print(provenance.of_image(truth).beside([path.as_path()]).write_image(path, truth)?.as_slice());
+            let unit = if truth.unit == Unit::Arbitrary { String::new() } else { format!(", {}", truth.unit.label()) };
+            written(path, format!("true image{unit}"));
+        }
+        self.write_rois(&study.rois)
+    }
+
+    /// Writes the regions if they are requested, and prints the file with its content.
+    pub fn write_rois(&self, rois: &[Roi]) -> CliResult {
+        if let Some(path) = &self.rois {
+            rois::write_rois(path, rois)?;
+            written(path, counted(rois.len(), "region of interest"));
+        }
+        Ok(())
+    }
 }
 
 pub fn counts(text: &str) -> Result<f64, String> {
     const LARGEST: f64 = 1e15;
-    positive(text)
-        .ok()
-        .filter(|counts| *counts <= LARGEST)
-        .ok_or_else(|| format!("expected a number above 0 and at most {LARGEST:e}"))
+    number(text, |counts| *counts > 0.0 && *counts <= LARGEST, format!("expected a number above 0 and at most {LARGEST:e}"))
 }
 
 pub fn background(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|part: &f64| (0.0..1.0).contains(part))
-        .ok_or_else(|| "expected a fraction from 0 to below 1".to_owned())
+    number(text, |part| (0.0..1.0).contains(part), "expected a fraction from 0 to below 1")
 }
 
-/// Returns the help of the phantom: all that there are.
+/// Returns the help of the phantom with all names.
 pub fn phantoms() -> String {
     let names = |infos: &mut dyn Iterator<Item = &'static str>| infos.collect::<Vec<_>>().join(", ");
     format!(
@@ -160,7 +175,7 @@ pub fn phantoms() -> String {
     )
 }
 
-/// A phantom of either catalogue; which one it must be in depends on the other options.
+/// Parses the name of a phantom of any catalogue; the right one depends on the other options.
 pub fn phantom_name(text: &str) -> Result<String, String> {
     let known = |found: Result<PhantomInfo, PhantomError>| found.map(|info| info.name.to_owned());
     let of_rings = || ring::catalogue().find(|info| info.name.eq_ignore_ascii_case(text)).map(|info| info.name.to_owned());
@@ -168,7 +183,7 @@ pub fn phantom_name(text: &str) -> Result<String, String> {
     known(phantom::find(text)).or_else(|error| of_rings().ok_or(error.to_string())).or_else(others)
 }
 
-/// What counts: a scanner whose lines are bins, or a ring whose pairs of crystals are.
+/// Detectors: a scanner with bins, or a ring with pairs of crystals.
 #[derive(Clone, Copy, Debug)]
 pub enum Detectors {
     Bins(&'static Scanner),
@@ -183,14 +198,4 @@ pub fn known_detectors(name: &str) -> Result<Detectors, String> {
             known_scanner(name).map(Detectors::Bins).map_err(|error| format!("{error}, {}", rings.join(", ")))
         }
     }
-}
-
-/// Writes the true image of a phantom, and what made it beside it.
-pub fn write_truth(path: &Path, truth: &Volume, title: &str, options: &SimulateOptions, start: Start) -> CliResult {
-    let origin = Origin { measured: Some(options.output.clone()), ..Origin::default() };
-    let device = DeviceRecord { name: "CPU".into(), threads: rayon::current_num_threads() };
-    let image = ImageRecord::new(&truth.grid, truth.unit);
-    let provenance = Provenance::new(ImageKind::TrueImage, DataRecord::new(title, &origin), image, device, start.times());
-    notices::print(provenance.of_image(truth).beside([path]).write_image(path, truth)?.as_slice());
-    Ok(())
 }

@@ -1,21 +1,18 @@
-//! `tomoscope simulate PHANTOM --scanner NAME --model montecarlo -o OUT.hs`: a scan whose photons are followed into the crystals of
-//! rotating heads.
-
-use std::path::Path;
+//! `tomoscope simulate PHANTOM --scanner NAME --model montecarlo -o OUT.hs`: a photon-by-photon scan in the crystals of rotating
+//! heads.
 
 use super::options::SimulateOptions;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
-use crate::cli::shared::printed::WRITTEN;
+use crate::cli::shared::printed::{write_counts, written};
 use crate::cli::shared::progress::with_bar;
-use crate::data::Counts;
+use crate::io::FileKind;
 use crate::io::saved_pairs::write_pairs;
-use crate::io::{Correction, FileKind, rois, write_projections};
 use crate::phantom;
+use crate::phantom::Noise;
 use crate::plan::{scan_pairs, scan_photons};
 use crate::scanner::{CrystalRing, Scanner};
-use crate::text::counted;
 
 /// Simulates a scan of a ring of crystals, and writes it.
 pub fn run_ring(options: &SimulateOptions, ring: &CrystalRing) -> CliResult {
@@ -30,20 +27,16 @@ pub fn run_ring(options: &SimulateOptions, ring: &CrystalRing) -> CliResult {
     let num_counts = options.counts.round() as u64;
     let scan = with_bar("simulating", |task| scan_pairs(&phantom, ring, num_counts, options.seed, task))??;
     out!("{} on {}", phantom.title, ring.title);
-    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
     write_pairs(&options.output, &scan.measured)?;
-    report(&options.output, &format!("{} counts of {} pairs of crystals", scan.measured.total(), scan.measured.counts.len()));
-    if let Some(path) = &options.rois {
-        rois::write_rois(path, &phantom.rois)?;
-        report(path, &counted(phantom.rois.len(), "region of interest"));
-    }
-    Ok(())
+    let content = format!("{} counts of {} pairs of crystals", scan.measured.total(), scan.measured.counts.len());
+    written(&options.output, content);
+    options.write_rois(&phantom.rois)
 }
 
-/// Refuses what means nothing where photons are followed.
+/// Refuses options that have no meaning for simulated photons.
 fn refuse_options_of_lines(options: &SimulateOptions, with: &str) -> CliResult {
     let refused = [
-        ("--noise", options.is_noiseless(), "counts of photons are as noisy as a scanner's"),
+        ("--noise", options.noise == Noise::None, "counts of photons are as noisy as a scanner's"),
         ("--attenuation", options.attenuation, "photons are followed in the crystals alone"),
         ("--background", options.background > 0.0, "the simulation contains only photons of the object"),
         ("--truth", options.truth.is_some(), "counts of photons have no absolute scale; write it with --model analytic"),
@@ -62,18 +55,10 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     let scan = with_bar("simulating", |task| scan_photons(&phantom, scanner, num_counts, options.seed, task))??;
     notices::print(&phantom.notices);
     out!("{} on {}", phantom.title, scanner.title);
-    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
-    let Counts { prompts, multiplicative, .. } = &scan.measured;
-    write_projections(&options.output, prompts)?;
-    report(&options.output, &format!("{} counts in {} bins", prompts.total(), prompts.counts.len()));
-    if let Some(factors) = multiplicative {
-        let path = Correction::Multiplicative.path_beside(&options.output);
-        write_projections(&path, factors)?;
-        report(&path, "how many crystal pairs fall into each bin (their mean is 1)");
-    }
-    if let Some(path) = &options.rois {
-        rois::write_rois(path, &phantom.rois)?;
-        report(path, &counted(phantom.rois.len(), "region of interest"));
-    }
-    Ok(())
+    let prompts = &scan.measured.prompts;
+    let content = format!("{} counts in {} bins", prompts.total(), prompts.counts.len());
+    write_counts(&options.output, &scan.measured, content, |_, _| {
+        "how many crystal pairs fall into each bin (their mean is 1)".into()
+    })?;
+    options.write_rois(&phantom.rois)
 }

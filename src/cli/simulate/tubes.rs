@@ -1,6 +1,6 @@
 //! `tomoscope tubes --scanner NAME -o OUT.tubes`: simulates the tubes of response of a scanner with rotating heads.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use strum::VariantNames as _;
@@ -11,10 +11,11 @@ use crate::cli::shared::known::known_scanner;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, one_device, positive, seed};
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::paths::tubes_file;
-use crate::cli::shared::printed::{WRITTEN, shared_words};
+use crate::cli::shared::paths::file_of;
+use crate::cli::shared::printed::{shared_text, written};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{SuperLors, TubeSampling, TubesMade};
+use crate::io::formats::Content;
 use crate::io::saved_tubes;
 use crate::montecarlo::{Amount, EdgeDeviation, Isotope, TubeRecipe};
 use crate::plan::{DeviceChoice, DeviceResult, MadeTubes, make_tubes};
@@ -22,7 +23,7 @@ use crate::report::{Column, Columns};
 use crate::scanner::Scanner;
 use crate::task::Task;
 
-/// Whose positrons travel; nobody's where it is `None`.
+/// Isotope of the positrons; without one they have no range.
 #[derive(Clone, Copy, Debug)]
 struct Positrons(Option<Isotope>);
 
@@ -70,7 +71,7 @@ pub struct TubesOptions {
     device: DeviceChoice,
 
     /// Header of the tubes to write (.tubes); the coefficients are written as OUT.tubes.f32.
-    #[arg(short, long, value_name = "OUT", value_parser = tubes_file)]
+    #[arg(short, long, value_name = "OUT", value_parser = file_of(Content::Tubes))]
     output: PathBuf,
 
     #[command(flatten)]
@@ -81,7 +82,13 @@ pub struct TubesOptions {
 pub fn run(options: &TubesOptions) -> CliResult {
     options.talk.apply();
     Files::new().write("-o", [&options.output]).check()?;
-    let recipe = options.recipe();
+    let recipe = TubeRecipe {
+        isotope: options.isotope.0,
+        is_collinear: options.collinear,
+        amount: options.precision.map_or(Amount::Histories(options.events), Amount::Precision),
+        seed: options.seed,
+        super_lors: options.super_lors,
+    };
     let made = with_bar("simulating", |task| make_tubes(options.scanner, &recipe, options.device, task))??;
     let DeviceResult { result: MadeTubes { tubes, secs }, device, notices } = made;
     notices::print(&notices);
@@ -92,25 +99,24 @@ pub fn run(options: &TubesOptions) -> CliResult {
         return Ok(());
     };
     out!("tubes of {}", options.scanner.title);
-    let report = |path: &Path, what: &str| out!("  {}", WRITTEN.line([path.display().to_string(), what.to_owned()]));
-    report(&options.output, &format!("{num_histories} annihilations"));
-    report(&saved_tubes::data_file(&options.output), "coefficients");
+    written(&options.output, format!("{num_histories} annihilations"));
+    written(&saved_tubes::data_file(&options.output), "coefficients");
     out!(
         "standard error on the axis of a single tube: {median_error_percent:.1} % (median), a tenth of the tubes above {worst_tenth_error_percent:.1} %"
     );
     out!("decays outside the samples of their tube: {outside_percent:.1} %");
     if let Some(shared) = super_lors {
-        out!("{}", shared_words(&shared));
+        out!("{}", shared_text(&shared));
     }
     out!("followed on {device}: {:.1} million annihilations a second", num_histories as f64 / secs / 1e6);
-    options.edge_rings.map_or(Ok(()), |num| tell_of_edge_rings(options.scanner, &recipe, num))
+    options.edge_rings.map_or(Ok(()), |num| print_edge_rings(options.scanner, &recipe, num))
 }
 
-/// Ring differences, and how far their tubes are from the others in sum and cross-section.
+/// Ring differences, with the deviations of their tubes from the others in sum and cross-section.
 const EDGE_RINGS: Columns<3> = Columns([Column::words("", 29), Column::words("", 27), Column::words("", 0)]);
 
-/// Simulates and prints how far tubes at the edge rings are from those inside.
-fn tell_of_edge_rings(scanner: &Scanner, recipe: &TubeRecipe, num_histories: u64) -> CliResult {
+/// Simulates and prints the deviations of tubes at the edge rings from those inside.
+fn print_edge_rings(scanner: &Scanner, recipe: &TubeRecipe, num_histories: u64) -> CliResult {
     let (coincidences, sampling) = (recipe.coincidences(scanner)?, TubeSampling::of(&scanner.geometry));
     let simulate = |task: &Task| coincidences.edge_deviation(&sampling, num_histories, recipe.seed, task);
     let found = with_bar("edge rings", simulate)??;
@@ -130,18 +136,6 @@ fn tell_of_edge_rings(scanner: &Scanner, recipe: &TubeRecipe, num_histories: u64
         out!("  too few annihilations for an estimate");
     }
     Ok(())
-}
-
-impl TubesOptions {
-    fn recipe(&self) -> TubeRecipe {
-        TubeRecipe {
-            isotope: self.isotope.0,
-            is_collinear: self.collinear,
-            amount: self.precision.map_or(Amount::Histories(self.events), Amount::Precision),
-            seed: self.seed,
-            super_lors: self.super_lors,
-        }
-    }
 }
 
 fn isotope(name: &str) -> Result<Positrons, String> {

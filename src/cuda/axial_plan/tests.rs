@@ -52,7 +52,7 @@ struct Slots<'a> {
 }
 
 impl Case {
-    /// All groups, in the order of the plan.
+    /// Returns all groups, in the order of the plan.
     fn groups(&self) -> Vec<Slots<'_>> {
         let groups = self.table.families.iter().flat_map(|family| &family.groups);
         let slots = |(group, row): (_, &GroupRow)| Slots { group, weight: f64::from(row.weight), first: row.slot as usize };

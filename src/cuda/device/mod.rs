@@ -1,5 +1,6 @@
-//! The GPUs themselves: which there are, their textures, and how several become a team.
+//! The GPUs themselves: which there are, their textures, and how several become a group.
 
+pub mod driver;
 pub mod nccl;
 pub mod pacing;
 pub mod peers;

@@ -1,7 +1,7 @@
 //! NCCL, which adds images of several GPUs over the fastest way between them. It is looked for at run time, as the driver is.
 //!
-//! A few functions of it are enough. (cudarc has them too, but does not look for the name that the library has where only programs are
-//! run: `libnccl.so.2`.)
+//! A few functions of it are enough. (cudarc has them too, but does not look for the name that the library has where only
+//! programs are run: `libnccl.so.2`.)
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, DeviceRepr};
 use libloading::Library;
 
-use crate::algebra::BackendError;
-use crate::cuda::CudaError;
+use super::driver::guarded;
+use crate::algebra::{BackendError, Collective};
+use crate::cuda::error::CudaError;
 use crate::cuda::kernel::context;
 
 const NAMES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
@@ -21,34 +22,22 @@ type Status = c_int;
 /// `ncclUniqueId`: by it GPUs find each other, also those of several processes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cuda) struct Name([u64; Name::LEN]);
+pub(in crate::cuda) struct Name(pub [u64; Name::LEN]);
 
 impl Name {
-    /// Numbers that it is told by.
+    /// Numbers of a name.
     pub const LEN: usize = 16;
 
-    /// A new one.
+    /// Makes a new one.
     ///
     /// # Errors
-    /// NCCL is not there or refuses, in its words.
+    /// NCCL is missing or refuses, with its message.
     #[allow(unsafe_code)]
     pub fn new() -> Result<Self, String> {
         let (nccl, mut name) = (functions()?, Self([0; Self::LEN]));
         // SAFETY: it is written to, and as long as NCCL's 128 bytes.
         nccl.check(unsafe { (nccl.get_unique_id)(&mut name) })?;
         Ok(name)
-    }
-}
-
-impl From<[u64; Name::LEN]> for Name {
-    fn from(numbers: [u64; Self::LEN]) -> Self {
-        Self(numbers)
-    }
-}
-
-impl From<Name> for [u64; Name::LEN] {
-    fn from(name: Name) -> Self {
-        name.0
     }
 }
 
@@ -64,17 +53,31 @@ struct Functions {
     _library: Library,
 }
 
-/// What it is asked to add; the numbers of `ncclDataType_t`.
+/// Numbers that groups sum.
 pub(in crate::cuda) trait Summed: DeviceRepr {
+    /// Number of the type in `ncclDataType_t`.
     const TYPE: c_int;
+
+    /// Sums values in the memory of the computer.
+    fn sum_on_host(meeting: &dyn Collective, values: &mut [Self]) -> Result<(), BackendError>
+    where
+        Self: Sized;
 }
 
 impl Summed for u64 {
     const TYPE: c_int = 5;
+
+    fn sum_on_host(meeting: &dyn Collective, values: &mut [u64]) -> Result<(), BackendError> {
+        meeting.sum_integers(values)
+    }
 }
 
 impl Summed for f32 {
     const TYPE: c_int = 7;
+
+    fn sum_on_host(meeting: &dyn Collective, mut values: &mut [f32]) -> Result<(), BackendError> {
+        meeting.sum_in_order(&mut values)
+    }
 }
 
 /// `ncclSum`.
@@ -118,7 +121,7 @@ impl Functions {
 /// Looks for NCCL.
 ///
 /// # Errors
-/// It is not there, as the end of a sentence.
+/// It is missing, as the end of a sentence.
 pub(in crate::cuda) fn look() -> Result<(), String> {
     functions().map(drop)
 }
@@ -148,13 +151,13 @@ impl Clique {
         self.comms.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Lets go whoever waits for a GPU.
+    /// Releases all threads and GPUs that wait.
     #[allow(unsafe_code)]
     pub fn give_up(&self) {
         let comms = self.comms.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(comms), Ok(nccl)) = (comms, functions()) {
             for comm in comms {
-                // SAFETY: nobody else has it any longer, and whoever waits for it is let go.
+                // SAFETY: no other owner is left, and the call releases all that wait for it.
                 let _ = unsafe { (nccl.comm_abort)(comm) };
             }
         }
@@ -174,23 +177,23 @@ pub(in crate::cuda) struct Link {
     index: usize,
 }
 
-/// The links of GPUs of this process alone, which are used again when nobody has them: to make them takes long.
-static KEPT: Mutex<Vec<(Vec<usize>, Arc<Clique>)>> = Mutex::new(Vec::new());
+/// Links of GPUs of this process alone. They are used again when they are free: to make them takes long.
+static IDLE_LINKS: Mutex<Vec<(Vec<usize>, Arc<Clique>)>> = Mutex::new(Vec::new());
 
 impl Link {
     /// Links GPUs of this process, by their numbers, in this order.
     ///
     /// # Errors
-    /// NCCL is not there or refuses, in its words.
+    /// NCCL is missing or refuses, with its message.
     pub fn among(numbers: &[usize]) -> Result<Vec<Link>, String> {
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = IDLE_LINKS.lock().unwrap_or_else(PoisonError::into_inner);
         let is_free = |clique: &Arc<Clique>| Arc::strong_count(clique) == 1;
-        kept.retain(|(of, clique)| !is_free(clique) || (of == numbers && clique.is_whole()));
-        if let Some((_, clique)) = kept.iter().find(|(_, clique)| is_free(clique)) {
+        idle.retain(|(of, clique)| !is_free(clique) || (of == numbers && clique.is_whole()));
+        if let Some((_, clique)) = idle.iter().find(|(_, clique)| is_free(clique)) {
             return Ok(Self::of_clique(clique, numbers.len()));
         }
         let links = Self::between(Name::new()?, 0, numbers.len(), numbers)?;
-        kept.extend(links.first().map(|link| (numbers.to_vec(), Arc::clone(&link.clique))));
+        idle.extend(links.first().map(|link| (numbers.to_vec(), Arc::clone(&link.clique))));
         Ok(links)
     }
 
@@ -198,11 +201,11 @@ impl Link {
         (0..count).map(|index| Link { clique: Arc::clone(clique), index }).collect()
     }
 
-    /// Links this process's GPUs, by their numbers, with each other and with those of other processes that were told the same name:
-    /// they are those from `first` on of `count` in all. All processes call it at the same time.
+    /// Links this process's GPUs, by their numbers, with each other and with those of other processes that have received the same
+    /// name. They are those from `first` on, of `count` in all. All processes call it at the same time.
     ///
     /// # Errors
-    /// NCCL is not there or refuses, in its words.
+    /// NCCL is missing or refuses, with its message.
     #[allow(unsafe_code)]
     pub fn between(name: Name, first: usize, count: usize, numbers: &[usize]) -> Result<Vec<Link>, String> {
         let nccl = functions()?;
@@ -211,7 +214,7 @@ impl Link {
         nccl.check(unsafe { (nccl.group_start)() })?;
         let mut begin = |(place, &number): (usize, &usize)| {
             // NCCL takes the GPU that is this thread's at the moment.
-            let opened = context(number).and_then(|context| super::probe::guarded("use a device", || context.bind_to_thread()));
+            let opened = context(number).and_then(|context| guarded("use a device", || context.bind_to_thread()));
             opened.map_err(|error| error.to_string())?;
             // SAFETY: where the communicator is put stays until the group has ended.
             nccl.check(unsafe { (nccl.comm_init_rank)(&mut comms[place], count as c_int, name, (first + place) as c_int) })
@@ -245,7 +248,7 @@ impl Link {
         let count = values.len();
         let (pointer, _record) = values.device_ptr_mut(stream);
         let place = pointer as *mut c_void;
-        // SAFETY: the array is as long as it is told, and on the GPU of this communicator and stream.
+        // SAFETY: the array has `count` values and is on the GPU of this communicator and stream.
         let status = unsafe { (nccl.all_reduce)(place, place, count, T::TYPE, SUM, comm, stream.cu_stream().cast()) };
         nccl.check(status).map_err(|message| CudaError::Link { message }.into())
     }
@@ -254,7 +257,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::CudaBackend;
+    use crate::cuda::backend::CudaBackend;
 
     /// As far as one GPU can tell.
     #[test]

@@ -3,20 +3,21 @@
 
 use std::time::Instant;
 
-use super::probe::guarded;
-use crate::cuda::{CudaBackend, CudaError};
+use super::driver::guarded;
+use crate::cuda::backend::CudaBackend;
+use crate::cuda::error::CudaError;
 use crate::operator::OperatorError;
 use crate::task::Task;
 
-/// What a launch aims to last as a rule.
+/// Default duration of a launch.
 const AIM_SECS: f64 = 0.012;
-/// A launch that lasts less than this part of its aim tells little of the device's speed.
+/// Part of the intended duration below which a launch does not measure the speed of the device.
 const TELLING_PART: f64 = 1.0 / 12.0;
 /// The first launch on a device is this part of the work.
 const FIRST_PART: usize = 256;
 
-/// How fast a kernel is on the device in use, as far as it is known: the shortest time of a unit of work that was seen.
-/// The start of a launch counts too, so that a short one makes the device look slower than it is, never faster.
+/// Speed of a kernel on the device in use, once it is known: the shortest measured time of a unit of work. The start of a launch
+/// counts too, so that a short one makes the device look slower than it is, never faster.
 #[derive(Debug)]
 pub(in crate::cuda) struct Pace {
     aim_secs: f64,

@@ -1,12 +1,12 @@
 //! Which CUDA devices there are, found out without a panic on a machine that has none.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
+use super::driver::{START, guarded};
 use crate::algebra::GpuLimits;
-use crate::cuda::CudaError;
+use crate::cuda::error::CudaError;
 use crate::cuda::kernel::context;
 
 /// Oldest CUDA whose driver loads PTX ISA 8.0.
@@ -14,9 +14,6 @@ const MIN_DRIVER: (u32, u32) = (12, 0);
 
 /// Oldest compute capability that the committed PTX is for.
 const MIN_COMPUTE_CAPABILITY: (u32, u32) = (7, 0);
-
-/// What the driver is asked to do first.
-const START: &str = "start";
 
 /// A CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,18 +26,18 @@ pub struct DeviceInfo {
     pub compute_capability: (u32, u32),
     /// Memory in all, bytes.
     pub memory_bytes: usize,
-    /// Memory that nobody uses now, bytes.
+    /// Free memory, bytes.
     pub free_memory_bytes: usize,
     /// (major, minor) version of CUDA that the driver supports.
     pub driver_cuda_version: (u32, u32),
-    /// How much of everything it has.
+    /// Its limits.
     pub limits: GpuLimits,
-    /// Why it does not even tell these figures, which are zero then.
+    /// Reason if the device does not report these figures, which are then zero.
     pub trouble: Option<CudaError>,
 }
 
 impl DeviceInfo {
-    /// What is known of a device that tells nothing.
+    /// Describes a device that reports no figures.
     fn of_broken(number: usize, driver_cuda_version: (u32, u32), trouble: CudaError) -> Self {
         Self {
             number,
@@ -54,7 +51,7 @@ impl DeviceInfo {
         }
     }
 
-    /// Why it cannot be used; `None` where it can.
+    /// Returns the reason if it is unusable; `None` if it is usable.
     pub fn why_not(&self) -> Option<CudaError> {
         let is_old = self.compute_capability < MIN_COMPUTE_CAPABILITY;
         let old = || CudaError::OldDevice { name: self.name.clone(), found: self.compute_capability };
@@ -62,7 +59,7 @@ impl DeviceInfo {
     }
 }
 
-/// How much a device can do at once.
+/// Reads the limits of a device.
 fn limits_of(context: &CudaContext) -> Result<GpuLimits, DriverError> {
     use sys::CUdevice_attribute as Attribute;
     let limit = |attribute: Attribute| context.attribute(attribute).map(i32::unsigned_abs);
@@ -92,8 +89,8 @@ fn limits_of(context: &CudaContext) -> Result<GpuLimits, DriverError> {
     })
 }
 
-/// All CUDA devices of this machine, at least one. One that is broken, or that another program has for itself, says only
-/// that.
+/// Returns all CUDA devices of this machine, at least one. For a broken device, or one in exclusive use by another program, only
+/// the reason is set.
 ///
 /// # Errors
 /// No driver, a driver that is too old or broken, no device.
@@ -105,8 +102,8 @@ pub fn devices() -> Result<Vec<DeviceInfo>, CudaError> {
     }
     let describe = |number| {
         let opened = guarded("open a device", || CudaContext::new(number));
-        let told = opened.and_then(|context| device_info(&context, driver_cuda_version));
-        told.unwrap_or_else(|trouble| DeviceInfo::of_broken(number, driver_cuda_version, trouble))
+        let info = opened.and_then(|context| device_info(&context, driver_cuda_version));
+        info.unwrap_or_else(|trouble| DeviceInfo::of_broken(number, driver_cuda_version, trouble))
     };
     Ok((0..count).map(describe).collect())
 }
@@ -129,7 +126,7 @@ pub(in crate::cuda) fn open(number: usize) -> Result<(DeviceInfo, Arc<CudaContex
     }
 }
 
-/// What a device says about itself. Opening its context takes a fraction of a second.
+/// Reads the figures of a device. Opening its context takes a fraction of a second.
 fn device_info(context: &CudaContext, driver_cuda_version: (u32, u32)) -> Result<DeviceInfo, CudaError> {
     guarded("describe a device", || {
         let number = context.ordinal();
@@ -151,7 +148,7 @@ fn device_info(context: &CudaContext, driver_cuda_version: (u32, u32)) -> Result
     })
 }
 
-/// The version of CUDA that the driver supports, after making sure that there is a driver, that it starts and that it
+/// Returns the version of CUDA that the driver supports, after making sure that there is a driver, that it starts and that it
 /// is new enough.
 fn driver_cuda_version() -> Result<(u32, u32), CudaError> {
     #[allow(unsafe_code)]
@@ -175,38 +172,9 @@ fn driver_cuda_version() -> Result<(u32, u32), CudaError> {
     Ok(found)
 }
 
-/// Calls the driver. cudarc panics where the driver's library lacks a function; that becomes an error here.
-pub(in crate::cuda) fn guarded<T>(doing: &'static str, call: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CudaError> {
-    // Nothing that the call had changed is used again after a panic, except to drop it.
-    let outcome = catch_unwind(AssertUnwindSafe(|| call().map_err(|error| describe(doing, error))));
-    outcome.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(CudaError::Library { doing, message: text.unwrap_or("no message").to_owned() })
-    })
-}
-
-fn describe(doing: &'static str, error: DriverError) -> CudaError {
-    match error.0 {
-        sys::CUresult::CUDA_ERROR_NO_DEVICE => CudaError::NoDevice,
-        sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => CudaError::OutOfMemory { doing },
-        sys::CUresult::CUDA_ERROR_LAUNCH_TIMEOUT => CudaError::TimedOut { doing },
-        code => {
-            let words = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-            let message = format!("{words} ({code:?})");
-            if doing == START { CudaError::NoStart { message } } else { CudaError::Driver { doing, message } }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_panic_in_the_driver_library_is_an_error() {
-        let outcome = guarded("test", || -> Result<(), DriverError> { panic!("missing symbol {}", "cuInit") });
-        assert_eq!(outcome, Err(CudaError::Library { doing: "test", message: "missing symbol cuInit".into() }));
-    }
 
     #[test]
     fn a_broken_device_is_listed_with_its_trouble() {

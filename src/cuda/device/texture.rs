@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr as _, sys};
 
-use super::probe::guarded;
-use crate::cuda::CudaError;
+use super::driver::guarded;
+use crate::cuda::error::CudaError;
 
 /// A texture of f32 values, `[z][y][x]` with sizes x, y, z.
 pub struct Texture {
@@ -17,11 +17,12 @@ pub struct Texture {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: the handles are numbers of the driver, which may be used on any thread that the context is bound to; every use binds it.
+// SAFETY: the handles are numbers of the driver, which may be used on any thread that the context is bound to; every use binds
+// it.
 unsafe impl Send for Texture {}
 
 impl Texture {
-    /// A texture of this size, of no values yet.
+    /// Makes a texture of this size, of no values yet.
     ///
     /// # Errors
     /// Larger than the device allows, not enough memory, device failure.
@@ -107,7 +108,7 @@ impl Texture {
         })
     }
 
-    /// What kernels know it by.
+    /// Returns its handle in kernels.
     pub fn object(&self) -> &u64 {
         &self.object
     }
@@ -115,7 +116,7 @@ impl Texture {
 
 impl Drop for Texture {
     fn drop(&mut self) {
-        // A device that fails here has told so before.
+        // A device that fails here has reported an error before.
         let _ = guarded("free a texture", || {
             self.stream.context().bind_to_thread()?;
             self.stream.synchronize()?;

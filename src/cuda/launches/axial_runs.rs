@@ -8,7 +8,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, LaunchArgs, LaunchConfig
 
 use super::axial_path::{End, Group, Member, Pass, Path, Plan, Record};
 use super::start;
-use crate::cuda::CudaError;
+use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};
 
 /// The parameters `TABLES`.

@@ -8,7 +8,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, LaunchArgs, LaunchConfig
 
 use super::events::Plan;
 use super::start;
-use crate::cuda::CudaError;
+use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Writable};
 
 /// The parameters `BEAMS`.

@@ -28,12 +28,12 @@ pub mod tubes_montecarlo;
 
 use cudarc::driver::{LaunchArgs, LaunchConfig};
 
-use super::CudaError;
-use super::device::probe::guarded;
+use super::device::driver::guarded;
+use super::error::CudaError;
 use super::kernel::Kernel;
 
 /// Starts a kernel on the stream of `launch`.
 fn start(kernel: &Kernel, mut launch: LaunchArgs<'_>, shape: LaunchConfig) -> Result<(), CudaError> {
-    // SAFETY: only the functions of the modules below call this, each with the arguments of its own kernel.
+    // SAFETY: only the functions of the modules below call this, each with the arguments of its kernel.
     guarded(kernel.name, || unsafe { launch.launch(shape) }).map(drop)
 }

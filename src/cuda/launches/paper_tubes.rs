@@ -8,8 +8,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, DeviceRepr, LaunchArgs, LaunchConfig, PushKernelArg as _};
 
 use super::start;
-use crate::cuda::CudaError;
 use crate::cuda::device::texture::Texture;
+use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};
 
 /// `Plan` of the kernels.

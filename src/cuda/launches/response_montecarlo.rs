@@ -10,7 +10,7 @@ use cudarc::driver::{CudaContext, CudaStream, DeviceRepr, LaunchConfig, PushKern
 use super::montecarlo_crystals::Crystals;
 use super::montecarlo_track::MaterialTables;
 use super::start;
-use crate::cuda::CudaError;
+use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};
 
 /// `Ring` of the kernels.

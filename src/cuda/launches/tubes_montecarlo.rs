@@ -11,7 +11,7 @@ use super::montecarlo_crystals::Crystals;
 use super::montecarlo_start::{HeadPair, Pose, Source};
 use super::montecarlo_track::{MaterialTables, Readout};
 use super::start;
-use crate::cuda::CudaError;
+use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};
 
 /// `Tubes` of the kernels.

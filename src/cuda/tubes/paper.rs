@@ -6,24 +6,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaSlice;
 
-use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Voxels};
+use crate::algebra::{FieldOfView, Voxels};
+use crate::cuda::backend::CudaBackend;
 use crate::cuda::device::texture::Texture;
+use crate::cuda::error::CudaError;
+use crate::cuda::fixed_point::Sum;
 use crate::cuda::in_plane::fov_rows;
 use crate::cuda::kernel::one_each;
 use crate::cuda::launches::paper_tubes::{Group as GroupRow, InPlane as InPlaneRow, Kernels, Lors, Plan as PlanHead};
-use crate::cuda::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
-use crate::cuda::{CudaArray, CudaBackend, CudaError};
+use crate::cuda::projecting::{Adder, Direction, Launches, Piece, Projecting, ProjectingViews};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::{
-    Accumulation, BinOrder, InPlaneTube, LinearOperator, OfShare, OperatorError, OwnShare, PlainTubes, Subset, ViewProjector,
-    Views,
-};
+use crate::operator::{Accumulation, BinOrder, InPlaneTube, OperatorError, PlainTubes, Subset, Views};
 use crate::scanner::ScanGeometry;
-use crate::task::Task;
 
-/// Threads of a launch: a few for every lane of a large GPU. Each of them takes milliseconds whether there are few or many, so that
-/// the time of a small launch does not tell how many fill the device.
+/// Threads of a launch: a few for every lane of a large GPU. Each of them takes milliseconds whether there are few or many, so
+/// that the time of a small launch does not show the number that fills the device.
 const THREADS_AT_ONCE: usize = 1 << 18;
 
 /// The paper's pair. Images are `[z, y, x]`, zero outside the field of view; data of a subset is its views one after the other,
@@ -44,7 +42,7 @@ pub struct PaperTubes {
 }
 
 impl PaperTubes {
-    /// The projector between a grid and a scan.
+    /// Makes the projector between a grid and a scan.
     ///
     /// # Errors
     /// There is no tube for some bin; more tubes than a texture holds; device failure.
@@ -125,7 +123,7 @@ impl PaperTubes {
         self
     }
 
-    /// The plan for the views of a subset.
+    /// Returns the plan for the views of a subset.
     fn plan(&self, subset: Subset) -> PlanHead {
         PlanHead {
             first_view: subset.index as i32,
@@ -145,7 +143,7 @@ impl InPlaneRow {
     }
 }
 
-/// All tubes in a texture, a sample of zeros between any two.
+/// Returns all tubes in a texture, a sample of zeros between any two.
 fn texture_of(backend: &CudaBackend, tubes: &TubeSet) -> Result<Texture, OperatorError> {
     let sampling = &tubes.sampling;
     let [num_along, num_across, num_axial] = sampling.num;
@@ -166,7 +164,7 @@ fn texture_of(backend: &CudaBackend, tubes: &TubeSet) -> Result<Texture, Operato
     Ok(texture)
 }
 
-/// The threads of some units out of `total` threads: for each launch the first, and how many there are.
+/// Returns the threads of some units out of `total` threads: for each launch the first, and how many there are.
 fn pieces(units: Range<usize>, total: usize) -> impl Iterator<Item = [usize; 2]> {
     units.map(|unit| unit * THREADS_AT_ONCE).map(move |first| [first, THREADS_AT_ONCE.min(total - first)])
 }
@@ -176,12 +174,17 @@ impl Projecting for PaperTubes {
         &self.launches
     }
 
-    fn image_len(&self) -> usize {
-        self.voxels.len()
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
     }
 
     fn data_len(&self, subset: Subset) -> usize {
         self.views.len(subset)
+    }
+
+    /// Each voxel is the sum of one thread, in integers.
+    fn accumulations(&self) -> &'static [Accumulation] {
+        &[Accumulation::Deterministic]
     }
 
     /// [`THREADS_AT_ONCE`], a bin each or a voxel each.
@@ -193,14 +196,8 @@ impl Projecting for PaperTubes {
         Ok(threads.div_ceil(THREADS_AT_ONCE))
     }
 
-    fn launch_forward(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        x: &CudaSlice<f32>,
-        out: &mut CudaSlice<f32>,
-    ) -> Result<(), CudaError> {
+    fn launch_forward(&self, piece: &Piece<'_>, x: &CudaSlice<f32>, out: &mut CudaSlice<f32>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
         let (stream, plan) = (&backend.stream, self.plan(subset));
         let mut image = self.image.lock().unwrap_or_else(PoisonError::into_inner);
         // The launches that follow read the same image.
@@ -208,22 +205,15 @@ impl Projecting for PaperTubes {
             image.fill(x)?;
         }
         let Self { in_planes, groups, group_of_plane, tubes, .. } = self;
-        pieces(units, self.views.len(subset)).try_for_each(|[first, count]| {
+        pieces(units.clone(), self.views.len(subset)).try_for_each(|[first, count]| {
             let (shape, first, count) = (one_each(count), first as u64, count as u64);
             let project = &self.kernels.project;
             project.launch(stream, shape, &plan, in_planes, groups, group_of_plane, tubes, &image, out, first, count)
         })
     }
 
-    fn launch_add(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        q: &CudaSlice<f32>,
-        _: Adder,
-        mut to: Sum<'_>,
-    ) -> Result<(), CudaError> {
+    fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, _: Adder, mut to: Sum<'_>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
         let (stream, plan) = (&backend.stream, self.plan(subset));
         let lors = Lors {
             plan: &plan,
@@ -233,7 +223,7 @@ impl Projecting for PaperTubes {
             bins: q.as_view(),
             fov_rows: self.fov_rows.as_view(),
         };
-        pieces(units, self.voxels.len()).try_for_each(|[first, count]| {
+        pieces(units.clone(), self.voxels.len()).try_for_each(|[first, count]| {
             let (shape, first, count) = (one_each(count), first as u64, count as u64);
             match &mut to {
                 Sum::Values(image) => self.kernels.backproject.launch(stream, shape, &lors, *image, first, count),
@@ -245,52 +235,7 @@ impl Projecting for PaperTubes {
     }
 }
 
-impl LinearOperator<CudaBackend> for PaperTubes {
-    fn apply(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        x: &CudaArray<Image>,
-        out: &mut CudaArray<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.check_lengths(subset, x, out)?;
-        self.project(backend, subset, &x.0, out, task)
-    }
-
-    fn adjoint(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        q: &CudaArray<Data>,
-        accumulation: Accumulation,
-        out: &mut CudaArray<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.backproject(backend, subset, q, accumulation, out, task)
-    }
-
-    /// Each voxel is the sum of one thread, in integers.
-    fn accumulations(&self) -> &'static [Accumulation] {
-        &[Accumulation::Deterministic]
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        // (The textures are there already.)
-        scratch_bytes(self.voxels.len(), self.views.len(subset), accumulation)
-    }
-}
-
-impl ViewProjector<CudaBackend> for PaperTubes {
-    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
-        let views = self.views.clone();
-        Ok(OfShare::of(*self, views, team.shard()))
-    }
-
-    fn voxels(&self) -> &Voxels {
-        &self.voxels
-    }
-
+impl ProjectingViews for PaperTubes {
     fn views(&self) -> &Views {
         &self.views
     }

@@ -52,7 +52,7 @@ pub(in crate::cuda) struct TubesPlan {
 }
 
 impl TubesPlan {
-    /// The plan of some tubes.
+    /// Makes the plan of some tubes.
     ///
     /// # Errors
     /// More rings, slices or samples across than the kernels take; lines of a view that are not equally long.
@@ -135,7 +135,7 @@ impl TubesPlan {
 }
 
 impl LineRow {
-    /// The lattice of the lines of a view whose tangential indices are positive, or negative.
+    /// Makes the lattice of the lines of a view whose tangential indices are positive, or negative.
     pub fn new(grid: &Grid, spacing_mm: [f64; 3], phi_rad: f64, is_negative: bool) -> Self {
         let (sin, cos) = phi_rad.sin_cos();
         let [dx, dy, _] = grid.voxel_mm;
@@ -153,7 +153,7 @@ impl LineRow {
     }
 }
 
-/// The windows of all groups and rows, if they are the same for all |tangential indices|.
+/// Returns the windows of all groups and rows, if they are the same for all |tangential indices|.
 fn windows(table: &TubeTable) -> Option<Vec<i32>> {
     let rows = 0..table.num_along;
     let of = |radial: usize| (0..table.groups.len()).flat_map(move |group| table.windows(radial, group, &(0..table.num_along)));
@@ -168,7 +168,7 @@ fn windows(table: &TubeTable) -> Option<Vec<i32>> {
     Some(of(0).map(|&[even, odd]| (u32::from(code(even)) | u32::from(code(odd)) << 16) as i32).collect())
 }
 
-/// The weights for the kernels: with as many samples across as they take, and tubes of zeros up to `num_radial`.
+/// Returns the weights for the kernels: with as many samples across as they take, and tubes of zeros up to `num_radial`.
 fn weights(table: &TubeTable, num_radial: usize) -> Vec<f32> {
     let each = ACROSS * TAPS;
     let missing = (ACROSS - table.num_across) / 2 * TAPS;
@@ -187,7 +187,7 @@ fn weights(table: &TubeTable, num_radial: usize) -> Vec<f32> {
     weights
 }
 
-/// What the warps do: one for each group of many planes, one for both groups of a ring difference where they have few.
+/// Distributes groups among warps: one for each group of many planes, one for both groups of a ring difference with few.
 fn slots(groups: &[GroupRow]) -> Vec<SlotRow> {
     let mut slots: Vec<SlotRow> = Vec::new();
     for (number, group) in groups.iter().enumerate() {

@@ -9,20 +9,19 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 use super::plan::{
     COLUMN, GroupRow, LINES, LineRow, PROJECT_SHARED_BYTES, PROJECT_WARPS, SPREAD_SHARED_BYTES, SlotRow, TubesPlan,
 };
-use crate::algebra::{Columns, Data, FieldOfView, Image, PeerGroup, Voxels};
-use crate::cuda::device::probe::guarded;
+use crate::algebra::{Columns, FieldOfView, Voxels};
+use crate::cuda::backend::CudaBackend;
+use crate::cuda::device::driver::{clear, zeros};
+use crate::cuda::error::CudaError;
+use crate::cuda::fixed_point::Sum;
 use crate::cuda::in_plane::fov_rows;
 use crate::cuda::kernel::blocks;
 use crate::cuda::launches::tubes::{Kernels, Views as OfViews};
-use crate::cuda::projecting::{Adder, Direction, Launches, Projecting, Sum, scratch_bytes};
-use crate::cuda::{CudaArray, CudaBackend, CudaError};
+use crate::cuda::projecting::{Adder, Direction, Launches, Piece, Projecting, ProjectingViews};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::{
-    Accumulation, BinOrder, LinearOperator, OfShare, OperatorError, OwnShare, Subset, TubeTable, ViewProjector, Views,
-};
+use crate::operator::{Accumulation, BinOrder, OperatorError, Subset, TubeTable, Views};
 use crate::scanner::ScanGeometry;
-use crate::task::Task;
 
 /// Views whose cells are in memory at once: a launch then lasts a few milliseconds.
 const VIEWS_AT_ONCE: usize = 32;
@@ -72,7 +71,7 @@ struct Part {
 }
 
 impl Tubes {
-    /// The projector between a grid and a scan.
+    /// Makes the projector between a grid and a scan.
     ///
     /// # Errors
     /// The tubes do not fit the scan, or their samples and the slices of the grid are not on one lattice; more rings, slices or
@@ -117,7 +116,7 @@ impl Tubes {
         })
     }
 
-    /// A subset's views, some at a time.
+    /// Returns a subset's views, some at a time.
     fn parts(&self, subset: Subset) -> Vec<Part> {
         let views: Vec<usize> = self.views.of(subset).collect();
         let part = |(number, views): (usize, &[usize])| {
@@ -148,7 +147,7 @@ impl Tubes {
         let enough = cells.take().filter(|cells| cells.len() >= len);
         let mut memory = match enough {
             Some(memory) => memory,
-            None => guarded("reserve memory", || backend.stream.alloc_zeros(len))?,
+            None => zeros(&backend.stream, len)?,
         };
         let result = f(&mut memory);
         *cells = Some(memory);
@@ -221,7 +220,7 @@ impl Tubes {
                 );
             }
         };
-        guarded("clear memory", || stream.memset_zeros(cells))?;
+        clear(stream, cells)?;
         let groups = blocks(head.num_groups as usize, SCATTER_THREADS.1);
         let each_bin = shape(((num_lines * head.num_radial) as u32, groups, 1), SCATTER_THREADS, 0);
         scatter.launch(stream, each_bin, head, &t.groups, &t.weights, &t.windows, &t.rows, &bins, cells)
@@ -239,7 +238,7 @@ impl Tubes {
         }
     }
 
-    /// The threads of a kernel that goes through the columns of an image.
+    /// Returns the threads of a kernel that goes through the columns of an image.
     fn each_voxel(&self) -> LaunchConfig {
         let [nx, ny, _] = self.voxels.grid().size;
         shape((blocks(nx, COLUMNS_PER_BLOCK as u32), ny as u32, 1), COLUMN_THREADS, 0)
@@ -258,12 +257,22 @@ impl Projecting for Tubes {
         &self.launches
     }
 
-    fn image_len(&self) -> usize {
-        self.voxels.len()
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
     }
 
     fn data_len(&self, subset: Subset) -> usize {
         self.views.len(subset)
+    }
+
+    /// Cells are gathered by one thread or block each in one order, and voxels in integers, line by line; or bins scatter their
+    /// values to the cells, where threads meet.
+    fn accumulations(&self) -> &'static [Accumulation] {
+        &[Accumulation::Deterministic, Accumulation::Atomic, Accumulation::NonAtomic]
+    }
+
+    fn own_bytes(&self, subset: Subset) -> u64 {
+        4 * self.cells_len(subset) as u64
     }
 
     /// Parts of the views.
@@ -271,30 +280,17 @@ impl Projecting for Tubes {
         Ok(self.views.of(subset).len().div_ceil(VIEWS_AT_ONCE))
     }
 
-    fn launch_forward(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        x: &CudaSlice<f32>,
-        out: &mut CudaSlice<f32>,
-    ) -> Result<(), CudaError> {
+    fn launch_forward(&self, piece: &Piece<'_>, x: &CudaSlice<f32>, out: &mut CudaSlice<f32>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
         self.with_cells(backend, subset, |cells| {
-            self.parts(subset)[units].iter().try_for_each(|part| self.project_part(backend, part, x, cells, out))
+            self.parts(subset)[units.clone()].iter().try_for_each(|part| self.project_part(backend, part, x, cells, out))
         })
     }
 
-    fn launch_add(
-        &self,
-        backend: &CudaBackend,
-        subset: Subset,
-        units: Range<usize>,
-        q: &CudaSlice<f32>,
-        adder: Adder,
-        mut to: Sum<'_>,
-    ) -> Result<(), CudaError> {
+    fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, adder: Adder, mut to: Sum<'_>) -> Result<(), CudaError> {
+        let Piece { backend, subset, ref units } = *piece;
         self.with_cells(backend, subset, |cells| {
-            self.parts(subset)[units].iter().try_for_each(|part| {
+            self.parts(subset)[units.clone()].iter().try_for_each(|part| {
                 self.fill_cells(backend, part, q, adder, cells)?;
                 self.collect(backend, part, cells, to.again())
             })
@@ -302,52 +298,7 @@ impl Projecting for Tubes {
     }
 }
 
-impl LinearOperator<CudaBackend> for Tubes {
-    fn apply(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        x: &CudaArray<Image>,
-        out: &mut CudaArray<Data>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.check_lengths(subset, x, out)?;
-        self.project(backend, subset, &x.0, out, task)
-    }
-
-    fn adjoint(
-        &self,
-        backend: &mut CudaBackend,
-        subset: Subset,
-        q: &CudaArray<Data>,
-        accumulation: Accumulation,
-        out: &mut CudaArray<Image>,
-        task: &Task,
-    ) -> Result<(), OperatorError> {
-        self.backproject(backend, subset, q, accumulation, out, task)
-    }
-
-    /// Each cell is gathered by one thread or block in one order, and each voxel in integers, line by line; or each bin scatters what
-    /// it has, and threads meet in the cells.
-    fn accumulations(&self) -> &'static [Accumulation] {
-        &[Accumulation::Deterministic, Accumulation::Atomic, Accumulation::NonAtomic]
-    }
-
-    fn scratch_bytes(&self, subset: Subset, accumulation: Accumulation) -> u64 {
-        4 * self.cells_len(subset) as u64 + scratch_bytes(self.voxels.len(), self.views.len(subset), accumulation)
-    }
-}
-
-impl ViewProjector<CudaBackend> for Tubes {
-    fn for_team(self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<CudaBackend>, OperatorError> {
-        let views = self.views.clone();
-        Ok(OfShare::of(*self, views, team.shard()))
-    }
-
-    fn voxels(&self) -> &Voxels {
-        &self.voxels
-    }
-
+impl ProjectingViews for Tubes {
     fn views(&self) -> &Views {
         &self.views
     }

@@ -1,12 +1,12 @@
-//! Coincidences one by one, as scanners write them into lists.
+//! Single coincidences, as in list-mode files.
 //!
-//! Time of flight. An event seen by crystals 1 and 2 at t₁ and t₂ lies about d = (t₁ − t₂) c/2 from the middle of their line, towards
-//! crystal 2. Readers turn each format's own sign into this one. A scanner that tells d by bins tells an interval of it. The
-//! uncertainty of d is Gaussian.
+//! Time of flight. An event of crystals 1 and 2 at t₁ and t₂ lies about d = (t₁ − t₂) c/2 from the middle of their line, towards
+//! crystal 2. Readers convert each format's sign to this one. A scanner with bins of d gives an interval of it. The uncertainty
+//! of d is Gaussian.
 //!
-//! The model of a list: the pair p is expected to count m_p Σ_j a_pj x_j + b_p events of the interval (d₁, d₂), in any unit of d; here
-//! a_pj is the length of the line in voxel j, mm, times the *mean over the interval* of the Gaussian's density, 1/mm, so that an
-//! interval without width is the density itself, and b_p is likewise the expected background per mm of d. Without time of flight both
+//! The model of a list: the pair p is expected to count m_p Σ_j a_pj x_j + b_p events of the interval (d₁, d₂), in any unit of d;
+//! here a_pj is the length of the line in voxel j, mm, times the *mean over the interval* of the Gaussian's density, 1/mm. So an
+//! interval without width is the density itself. b_p is likewise the expected background per mm of d. Without time of flight both
 //! are those of the whole line.
 
 use std::fmt::Debug;
@@ -20,33 +20,33 @@ use crate::scanner::Detectors;
 /// c, mm/ps.
 pub const LIGHT_MM_PER_PS: f64 = 0.299_792_458;
 
-/// d, mm, of t₁ − t₂, ps.
+/// Returns d, mm, of t₁ − t₂, ps.
 pub fn tof_mm(difference_ps: f64) -> f64 {
     0.5 * LIGHT_MM_PER_PS * difference_ps
 }
 
-/// Events in the order in which they were written; what is not known of any has no values.
+/// Events in the order of their file; arrays of unknown properties are empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Events {
     /// Numbers of both crystals.
     pub pairs: Vec<[u32; 2]>,
-    /// Times, ms from the beginning of the scan; the middle of its time block where an event has none of its own.
+    /// Times, ms from the beginning of the scan; for an event without its own time the middle of its time block.
     pub times_ms: Vec<u32>,
-    /// The interval of d, mm; both the same where it is told as a number.
+    /// The interval of d, mm; both limits are equal if the file contains a number.
     pub tof_mm: Vec<[f32; 2]>,
-    /// m: expected counts per line integral in mm. Left out where [`ListMetadata::efficiency`] tells it.
+    /// m: expected counts per line integral in mm. Empty if [`ListMetadata::efficiency`] contains it.
     pub multiplicative: Vec<f32>,
     /// b: expected background counts (randoms, scatter); with time of flight per mm of d.
     pub additive: Vec<f32>,
 }
 
 impl Events {
-    /// Number of events.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Whether there are none.
+    /// Returns true without events.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
@@ -60,7 +60,7 @@ impl Events {
         self.additive.clear();
     }
 
-    /// Adds the events of another list of which the same is known.
+    /// Adds the events of another list with the same properties.
     pub fn extend(&mut self, other: &Self) {
         self.pairs.extend_from_slice(&other.pairs);
         self.times_ms.extend_from_slice(&other.times_ms);
@@ -69,27 +69,27 @@ impl Events {
         self.additive.extend_from_slice(&other.additive);
     }
 
-    /// The events whose time is in this frame, ms.
+    /// Returns the events whose time is in this frame, ms.
     pub fn in_frame(&self, frame_ms: &Range<u32>) -> Self {
-        self.those(|event| frame_ms.contains(&self.times_ms[event]))
+        self.select(|event| frame_ms.contains(&self.times_ms[event]))
     }
 
-    /// The events whose numbers are kept.
-    fn those(&self, is_kept: impl Fn(usize) -> bool) -> Self {
-        let kept: Vec<usize> = (0..self.len()).filter(|&event| is_kept(event)).collect();
-        fn pick<T: Copy>(values: &[T], kept: &[usize]) -> Vec<T> {
-            if values.is_empty() { Vec::new() } else { kept.iter().map(|&event| values[event]).collect() }
+    /// Returns the events that pass a test of their number.
+    fn select(&self, is_selected: impl Fn(usize) -> bool) -> Self {
+        let selected: Vec<usize> = (0..self.len()).filter(|&event| is_selected(event)).collect();
+        fn pick<T: Copy>(values: &[T], selected: &[usize]) -> Vec<T> {
+            if values.is_empty() { Vec::new() } else { selected.iter().map(|&event| values[event]).collect() }
         }
         Self {
-            pairs: pick(&self.pairs, &kept),
-            times_ms: pick(&self.times_ms, &kept),
-            tof_mm: pick(&self.tof_mm, &kept),
-            multiplicative: pick(&self.multiplicative, &kept),
-            additive: pick(&self.additive, &kept),
+            pairs: pick(&self.pairs, &selected),
+            times_ms: pick(&self.times_ms, &selected),
+            tof_mm: pick(&self.tof_mm, &selected),
+            multiplicative: pick(&self.multiplicative, &selected),
+            additive: pick(&self.additive, &selected),
         }
     }
 
-    /// How many there are in a frame, ms.
+    /// Returns the number of events in a frame, ms.
     pub fn num_in_frame(&self, frame_ms: &Range<u32>) -> usize {
         self.times_ms.iter().filter(|ms| frame_ms.contains(ms)).count()
     }
@@ -99,7 +99,7 @@ impl Events {
         *self = self.in_frame(&frame_ms);
     }
 
-    /// Bytes that an event takes.
+    /// Returns the bytes that an event takes.
     pub fn bytes_per_event(&self) -> usize {
         let per = |is_there: bool, bytes: usize| if is_there { bytes } else { 0 };
         12 + per(!self.tof_mm.is_empty(), 8) + per(!self.multiplicative.is_empty(), 4) + per(!self.additive.is_empty(), 4)
@@ -132,15 +132,15 @@ impl EventChunk {
     }
 }
 
-/// How a scanner measures time of flight. Windows and bins are those of a pair whose first crystal has the higher number; of the
-/// same pair in the other order they are mirrored.
+/// Time-of-flight measurement of a scanner. Windows and bins are those of a pair whose first crystal has the higher number; for
+/// the same pair in the other order they are mirrored.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct TofFacts {
+pub struct TofMeasurement {
     /// Uncertainty of d, FWHM, mm.
     pub fwhm_mm: f64,
-    /// The d that are recorded.
+    /// Duration in the header, ms.
     pub window_mm: [f64; 2],
-    /// Edges of the bins, mm, rising; none where d is told as a number.
+    /// Edges of the bins, mm, ascending; none if the file contains d as a number.
     pub edges_mm: Vec<f64>,
     /// Pairs of crystals with another measurement.
     #[serde(default)]
@@ -154,53 +154,53 @@ pub struct TofException {
     pub crystals: [Range<u32>; 2],
     /// Uncertainty of d, FWHM, mm.
     pub fwhm_mm: f64,
-    /// The d that are recorded.
+    /// Duration in the header, ms.
     pub window_mm: [f64; 2],
     /// Edges of the bins, mm, rising; none where the pairs measure no d and only have a window.
     pub edges_mm: Vec<f64>,
 }
 
-impl TofFacts {
-    /// The exception that a pair of crystals belongs to, in any order.
+impl TofMeasurement {
+    /// Returns the exception that a pair of crystals belongs to, in any order.
     fn exception(&self, pair: [u32; 2]) -> Option<&TofException> {
         let [higher, lower] = [pair[0].max(pair[1]), pair[0].min(pair[1])];
         self.exceptions.iter().find(|other| other.crystals[0].contains(&higher) && other.crystals[1].contains(&lower))
     }
 
-    /// Uncertainty of d of a pair of crystals, FWHM, mm.
+    /// Returns the uncertainty of d of a pair of crystals, FWHM, mm.
     pub fn fwhm_of(&self, pair: [u32; 2]) -> f64 {
         self.exception(pair).map_or(self.fwhm_mm, |other| other.fwhm_mm)
     }
 
-    /// The d that are recorded of a pair of crystals, mm towards its second one.
+    /// Returns the d that are recorded of a pair of crystals, mm towards its second one.
     pub fn window_of(&self, pair: [u32; 2]) -> [f64; 2] {
         let [from, to] = self.exception(pair).map_or(self.window_mm, |other| other.window_mm);
         if pair[0] < pair[1] { [-to, -from] } else { [from, to] }
     }
 
-    /// Every uncertainty and window that occurs.
-    pub fn ways(&self) -> impl Iterator<Item = (f64, [f64; 2])> + '_ {
+    /// Returns every uncertainty and window that occurs.
+    pub fn resolutions(&self) -> impl Iterator<Item = (f64, [f64; 2])> + '_ {
         let exceptions = self.exceptions.iter().map(|other| (other.fwhm_mm, other.window_mm));
         std::iter::once((self.fwhm_mm, self.window_mm)).chain(exceptions)
     }
 
-    /// Whether pairs differ in their uncertainty.
+    /// Returns true if pairs differ in their uncertainty.
     pub fn has_several_resolutions(&self) -> bool {
         self.exceptions.iter().any(|other| other.fwhm_mm != self.fwhm_mm)
     }
 }
 
-/// How well pairs of crystals count.
+/// Detection efficiencies of crystal pairs.
 pub trait PairEfficiency: Debug + Send + Sync {
-    /// Expected counts per line integral in mm, of all d together; 0 where the two are not in coincidence. The order of the two
-    /// does not matter. (Numbers must be those of crystals.)
+    /// Returns the expected counts per line integral in mm, of all d together; 0 where the two are not in coincidence. The order
+    /// of the two does not matter. (Numbers must be those of crystals.)
     fn of(&self, pair: [u32; 2]) -> f32;
 
     /// Takes in all that it is made of: two with the same fingerprint are the same for the same scanner.
     fn identify(&self, into: &mut Fingerprint);
 
-    /// Calls `visit(pair, efficiency)` for all pairs in coincidence of so many crystals whose first one is in `firsts`, each once (or in
-    /// parts that add up); in its pairs the first crystal has the lower number.
+    /// Calls `visit(pair, efficiency)` for all pairs in coincidence among `num_crystals` crystals whose first one is in `firsts`,
+    /// each once (or in parts that add up); in its pairs the first crystal has the lower number.
     fn for_each_pair(&self, firsts: Range<u32>, num_crystals: u32, visit: &mut dyn FnMut([u32; 2], f32)) {
         for first in firsts {
             for second in first + 1..num_crystals {
@@ -212,34 +212,34 @@ pub trait PairEfficiency: Debug + Send + Sync {
         }
     }
 
-    /// Whether a crystal counts, where all pairs of crystals that do have 1 and all others 0; `None` where there is more to it.
+    /// Returns whether a crystal counts, if all pairs of counting crystals have efficiency 1 and all others 0; else `None`.
     fn of_crystal(&self, crystal: u32) -> Option<bool> {
         let _ = crystal;
         None
     }
 }
 
-/// What is known about a list of events beside the events.
+/// Metadata of list-mode data.
 #[derive(Clone, Debug)]
 pub struct ListMetadata {
     /// Format, for people: "PETSIRD 0.12".
     pub format: String,
     /// The scanner.
     pub detectors: Arc<Detectors>,
-    /// How well its pairs count; `None` = it is not told, and all pairs count as 1.
+    /// Detection efficiencies of its pairs; `None` = unknown, and all pairs have efficiency 1.
     pub efficiency: Option<Arc<dyn PairEfficiency>>,
-    /// How much the object attenuates, which the efficiency does not say unless [`Attenuation::InFactors`].
+    /// Attenuation of the object, which the efficiency excludes unless it is [`Attenuation::InFactors`].
     pub attenuation: Attenuation,
-    /// How it measures time of flight.
-    pub tof: Option<TofFacts>,
+    /// Time-of-flight measurement.
+    pub tof: Option<TofMeasurement>,
     /// The michelogram that a cylindrical scanner's format counts in: tangential positions and the largest ring difference. Pairs
     /// outside of it are not in coincidence.
     pub sampling: Option<ListSampling>,
     /// Beginning of the scan in the times of its events, ms.
     pub start_ms: u64,
-    /// Duration that the header tells, ms.
+    /// Duration in the header, ms.
     pub duration_ms: Option<u64>,
-    /// Events that the header tells.
+    /// Number of events in the header.
     pub num_events: Option<u64>,
     /// Isotope ("F-18").
     pub isotope: Option<String>,
@@ -248,7 +248,7 @@ pub struct ListMetadata {
 }
 
 impl ListMetadata {
-    /// Of a format and a scanner nothing else is known.
+    /// Returns the metadata of a format and a scanner without further information.
     pub fn new(format: impl Into<String>, detectors: Arc<Detectors>) -> Self {
         Self {
             format: format.into(),
@@ -283,7 +283,7 @@ mod tests {
     fn the_window_of_a_pair_is_that_of_its_types_and_mirrored_with_it() {
         let exception =
             TofException { crystals: [10..20, 0..10], fwhm_mm: 45.0, window_mm: [-140.0, 150.0], edges_mm: Vec::new() };
-        let tof = TofFacts { fwhm_mm: 60.0, window_mm: [-130.0, 120.0], edges_mm: Vec::new(), exceptions: vec![exception] };
+        let tof = TofMeasurement { fwhm_mm: 60.0, window_mm: [-130.0, 120.0], edges_mm: Vec::new(), exceptions: vec![exception] };
         assert_eq!(
             (tof.fwhm_of([12, 3]), tof.fwhm_of([3, 12]), tof.fwhm_of([3, 2]), tof.fwhm_of([12, 11])),
             (45.0, 45.0, 60.0, 60.0)
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_keeps_what_belongs_to_its_events() {
+    fn a_frame_selects_all_values_of_its_events() {
         let mut events = Events {
             pairs: vec![[0, 1], [1, 2], [2, 3], [3, 4]],
             times_ms: vec![0, 99, 100, 200],

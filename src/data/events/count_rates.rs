@@ -6,7 +6,7 @@ use super::chunk::EventChunk;
 use super::scan_time::ScanTime;
 
 /// Bins of time at most.
-const MOST_BINS: usize = 512;
+const MAX_BINS: usize = 512;
 
 /// Counts in equal bins of time, which grow wider as the scan grows longer.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -35,7 +35,7 @@ impl CountRates {
     fn spread(&mut self, kind: usize, [begin, end]: [u64; 2], num: f64) {
         // An interval without length is one ms.
         let end = end.max(begin + 1);
-        while (end - 1) / self.bin_ms >= MOST_BINS as u64 {
+        while (end - 1) / self.bin_ms >= MAX_BINS as u64 {
             self.widen();
         }
         let bins = begin / self.bin_ms..=(end - 1) / self.bin_ms;
@@ -56,7 +56,7 @@ impl CountRates {
         }
     }
 
-    /// Seconds and counts per second of the prompts, then of the delayeds: at the middles of the bins.
+    /// Returns the seconds and counts per second of the prompts, then of the delayeds: at the middles of the bins.
     pub fn curves(&self) -> [Vec<[f64; 2]>; 2] {
         let secs = self.bin_secs();
         let curve =
@@ -64,19 +64,19 @@ impl CountRates {
         [curve(&self.counts[0]), curve(&self.counts[1])]
     }
 
-    /// Whether a prompt was counted in a frame, ms, or in a bin of which a part is in it.
+    /// Returns true if a prompt was counted in a frame, ms, or in a bin that overlaps it.
     pub fn has_prompts_in(&self, frame_ms: &Range<u32>) -> bool {
         let bins = u64::from(frame_ms.start) / self.bin_ms..u64::from(frame_ms.end).div_ceil(self.bin_ms);
         !frame_ms.is_empty() && (0..).zip(&self.counts[0]).any(|(bin, num)| bins.contains(&bin) && *num > 0.0)
     }
 
-    /// Whether these can be rates: bins of some width, and no more of them than there are.
-    pub fn can_be(&self) -> bool {
-        let are_counts = |counts: &Vec<f64>| counts.len() <= MOST_BINS && counts.iter().all(|num| *num >= 0.0 && num.is_finite());
+    /// Returns true for valid rates: a positive bin width, and at most the maximum number of bins.
+    pub fn is_valid(&self) -> bool {
+        let are_counts = |counts: &Vec<f64>| counts.len() <= MAX_BINS && counts.iter().all(|num| *num >= 0.0 && num.is_finite());
         (1..=1 << 32).contains(&self.bin_ms) && self.counts.iter().all(are_counts)
     }
 
-    /// Width of a bin, s.
+    /// Returns the width of a bin, s.
     pub fn bin_secs(&self) -> f64 {
         1e-3 * self.bin_ms as f64
     }
@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_kept_when_bins_grow_wider() {
+    fn counts_are_preserved_when_bins_grow_wider() {
         let mut rates = CountRates::default();
         let times: Vec<u32> = (0..100_000).collect();
         times
             .chunks(7000)
             .for_each(|times| rates.add(&chunk(times, &times[..times.len() / 2], Vec::new()), &ScanTime::default()));
         let [prompts, delayeds] = rates.curves();
-        assert!(prompts.len() <= MOST_BINS && rates.bin_secs() == 0.32);
+        assert!(prompts.len() <= MAX_BINS && rates.bin_secs() == 0.32);
         assert!((total(&rates, &prompts) - 100_000.0).abs() < 1e-6);
         let expected: usize = times.chunks(7000).map(|times| times.len() / 2).sum();
         assert!((total(&rates, &delayeds) - expected as f64).abs() < 1e-6);

@@ -1,13 +1,13 @@
-//! Frames of a dynamic scan: stretches of its time, each an image of its own.
+//! Frames of a dynamic scan: intervals of its time, each with its own image.
 //!
-//! As a text frames stand one after the other with commas between them: `0-60` from one second to another, `6x10` six frames of ten
-//! seconds, the first of which begins where the frame before them ends.
+//! In text, commas separate frames: `0-60` from one second to another, `6x10` six frames of ten seconds. The first of these
+//! begins at the end of the previous frame.
 
 use std::ops::Range;
 use std::str::FromStr;
 
 /// Most frames of a scan.
-const MOST_FRAMES: usize = 1000;
+const MAX_FRAMES: usize = 1000;
 /// Latest second of a frame, which milliseconds can still count.
 const LATEST_SECS: f64 = 4e6;
 
@@ -25,7 +25,7 @@ const LATEST_SECS: f64 = 4e6;
 pub struct Frames(Vec<Range<u32>>);
 
 impl Frames {
-    /// All of them.
+    /// Returns all of them.
     pub fn as_slice(&self) -> &[Range<u32>] {
         &self.0
     }
@@ -42,17 +42,17 @@ impl FromStr for Frames {
                 Some((count, secs)) => frames.extend(equal_frames(begin, count, secs).ok_or_else(|| not_frames(item))?),
                 None => frames.push(frame_ms(item)?),
             }
-            if frames.len() > MOST_FRAMES {
-                return Err(format!("'{text}' are more than {MOST_FRAMES} frames; give fewer, longer ones"));
+            if frames.len() > MAX_FRAMES {
+                return Err(format!("'{text}' are more than {MAX_FRAMES} frames; give fewer, longer ones"));
             }
         }
         Ok(Self(frames))
     }
 }
 
-/// So many frames of so many seconds.
+/// Returns `count` frames of `secs` seconds.
 fn equal_frames(begin_ms: u32, count: &str, secs: &str) -> Option<impl Iterator<Item = Range<u32>> + use<>> {
-    let count: u32 = count.trim().parse().ok().filter(|count| (1..=MOST_FRAMES as u32).contains(count))?;
+    let count: u32 = count.trim().parse().ok().filter(|count| (1..=MAX_FRAMES as u32).contains(count))?;
     let duration_ms = ms_of_secs(secs).filter(|ms| *ms > 0)?;
     let is_late = f64::from(begin_ms) + f64::from(count) * f64::from(duration_ms) > 1e3 * LATEST_SECS;
     (!is_late).then(|| (0..count).map(move |k| begin_ms + k * duration_ms..begin_ms + (k + 1) * duration_ms))
@@ -67,18 +67,18 @@ fn ms_of_secs(text: &str) -> Option<u32> {
     (0.0..=LATEST_SECS).contains(&secs).then(|| (1000.0 * secs).round() as u32)
 }
 
-/// A frame out of a text, ms.
+/// Parses a frame, ms.
 ///
 /// # Errors
-/// It is none; the sentence says what is expected.
+/// It is none; the text contains the expected form.
 pub fn frame_ms(text: &str) -> Result<Range<u32>, String> {
     let ends = text.split_once(['-', '–']).and_then(|(from, to)| Some(ms_of_secs(from)?..ms_of_secs(to)?));
     ends.filter(|frame| frame.start < frame.end)
         .ok_or_else(|| format!("'{text}' is not a frame; give its begin and end in seconds, as in 0-60"))
 }
 
-/// "60–300 s".
-pub fn frame_words(frame_ms: &Range<u32>) -> String {
+/// Returns a frame as text: "60–300 s".
+pub fn frame_text(frame_ms: &Range<u32>) -> String {
     let [from, to] = [frame_ms.start, frame_ms.end].map(|ms| f64::from(ms) / 1e3);
     format!("{from}–{to} s")
 }
@@ -94,7 +94,7 @@ mod tests {
         for wrong in ["5", "6-5", "-1-5", "a-b", "0-1e9", "", "NaN-1"] {
             assert!(frame_ms(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(frame_words(&(500..60_000)), "0.5–60 s");
+        assert_eq!(frame_text(&(500..60_000)), "0.5–60 s");
     }
 
     #[test]

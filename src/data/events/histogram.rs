@@ -9,26 +9,29 @@ use crate::scanner::{Cylinder, CylinderBin, ScanGeometry};
 /// Counts of the bins of [`Cylinder::geometry`].
 #[derive(Clone, Debug)]
 pub struct EventHistogram {
-    cylinder: Arc<Cylinder>,
-    geometry: Arc<ScanGeometry>,
+    /// The cylinder.
+    pub cylinder: Arc<Cylinder>,
+    /// Sampling of the bins.
+    pub geometry: Arc<ScanGeometry>,
     /// Plane of each pair of rings, `[ring1][ring2]`: where lines end, and where they begin.
     planes: Vec<Option<u32>>,
-    counts: Vec<f32>,
-    /// Events of each place, `[ring][detector]`.
-    of_places: Vec<f64>,
+    /// Counts of the bins.
+    pub counts: Vec<f32>,
+    /// Events in the bins that each place took part in, `[ring][detector]`.
+    pub counts_of_places: Vec<f64>,
     num_counted: u64,
     num_outside: u64,
 }
 
 impl EventHistogram {
-    /// Without events. `geometry` is one of [`Cylinder::geometry`] of this cylinder.
+    /// Returns a histogram without events. `geometry` is one of [`Cylinder::geometry`] of this cylinder.
     pub fn new(cylinder: Arc<Cylinder>, geometry: Arc<ScanGeometry>) -> Self {
         let (planes, counts) = (planes_of_rings(&geometry), vec![0.0; geometry.num_bins()]);
-        let of_places = vec![0.0; cylinder.num_rings * cylinder.num_detectors];
-        Self { cylinder, geometry, planes, counts, of_places, num_counted: 0, num_outside: 0 }
+        let counts_of_places = vec![0.0; cylinder.num_rings * cylinder.num_detectors];
+        Self { cylinder, geometry, planes, counts, counts_of_places, num_counted: 0, num_outside: 0 }
     }
 
-    /// The bin of a pair of crystals; `None` where the sampling has none for it. (Numbers must be those of crystals.)
+    /// Returns the bin of a pair of crystals; `None` where the sampling has none for it. (Numbers must be those of crystals.)
     pub fn bin(&self, pair: [u32; 2]) -> Option<usize> {
         self.index(self.cylinder.bin(pair))
     }
@@ -49,7 +52,7 @@ impl EventHistogram {
                     self.counts[bin] += 1.0;
                     self.num_counted += 1;
                     for crystal in pair {
-                        self.of_places[self.cylinder.place(crystal)] += 1.0;
+                        self.counts_of_places[self.cylinder.place(crystal)] += 1.0;
                     }
                 }
                 None => self.num_outside += 1,
@@ -78,34 +81,14 @@ impl EventHistogram {
         [self.num_counted, self.num_outside]
     }
 
-    /// The sampling.
-    pub fn geometry(&self) -> &Arc<ScanGeometry> {
-        &self.geometry
-    }
-
-    /// The cylinder.
-    pub fn cylinder(&self) -> &Arc<Cylinder> {
-        &self.cylinder
-    }
-
-    /// The counts.
-    pub fn counts(&self) -> &[f32] {
-        &self.counts
-    }
-
-    /// Events in the bins that each place took part in, `[ring][detector]`.
-    pub fn counts_of_places(&self) -> &[f64] {
-        &self.of_places
-    }
-
-    /// The counts as projection data.
+    /// Returns the counts as projection data.
     pub fn into_michelogram(self) -> Michelogram {
         Michelogram { geometry: self.geometry, counts: Arc::new(self.counts) }
     }
 }
 
-/// The plane of each pair of rings, `[ring1][ring2]`: those at the end and at the start of its lines. Planes of one ring difference are
-/// as far apart as rings, others half as far.
+/// Returns the plane of each pair of rings, `[ring1][ring2]`: those at the end and at the start of its lines. Planes of one ring
+/// difference are as far apart as rings, others half as far.
 fn planes_of_rings(geometry: &ScanGeometry) -> Vec<Option<u32>> {
     let num_rings = geometry.num_rings as i32;
     let mut planes = vec![None; (num_rings * num_rings) as usize];
@@ -161,8 +144,8 @@ mod tests {
             });
             let [inside, outside] = histogram.num_events();
             assert_eq!(inside + outside, events.len() as u64);
-            assert!(histogram.counts() == num_pairs && num_pairs.iter().all(|num| *num > 0.0));
-            assert_eq!(histogram.counts_of_places().iter().sum::<f64>(), 2.0 * inside as f64);
+            assert!(histogram.counts == num_pairs && num_pairs.iter().all(|num| *num > 0.0));
+            assert_eq!(histogram.counts_of_places.iter().sum::<f64>(), 2.0 * inside as f64);
         }
     }
 }

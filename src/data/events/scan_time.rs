@@ -1,23 +1,23 @@
-//! When the events of a list were measured, and which part of that a frame is.
+//! Times of list-mode events, and of frames.
 //!
-//! Formats with time blocks (PETSIRD) record one interval for many events and no time of a single one. Readers give such an event the
-//! middle of its block as its time. So a block belongs as a whole to the frame in which its middle lies: a frame limit inside a block
-//! moves to the nearest edge (the earlier on a tie), the same for all frames, and no event is lost between frames or counted in two.
-//! Holes between blocks do not count as duration.
+//! Formats with time blocks (PETSIRD) record one interval for many events and no time of a single one. Readers give such an event
+//! the middle of its block as its time. So a block belongs as a whole to the frame with its middle: a frame limit inside a block
+//! moves to the nearest edge (the earlier on a tie), the same for all frames, and no event is lost between frames or counted in
+//! two. Gaps between blocks do not count as duration.
 //!
-//! Events with times of their own stay where they are. Their scan lasts as long as the header states, and at least to the last event;
-//! a frame lasts as long as it overlaps the scan.
+//! Events with individual times keep them. Their scan lasts as long as the header states, and at least to the last event; a frame
+//! lasts as long as it overlaps the scan.
 
 use std::ops::Range;
 
 use rand_philox::Philox;
 
 use super::chunk::{EventChunk, Events, ListMetadata};
-use super::frames::frame_words;
+use super::frames::frame_text;
 use crate::data::notice::Notice;
 
 /// Most frames that a notice names.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Time blocks of one duration that follow each other without a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -36,9 +36,9 @@ impl BlockRun {
 /// The times of a list's events.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ScanTime {
-    /// Time blocks by their beginnings; empty where events have times of their own.
+    /// Time blocks by their beginnings; empty if events have individual times.
     runs: Vec<BlockRun>,
-    /// The first event and the end of the millisecond of the last one, where events have times of their own.
+    /// The first event and the end of the millisecond of the last one, if events have individual times.
     events_ms: Option<[u64; 2]>,
     /// The seed by which the events of a block were given times inside it.
     split_seed: Option<u64>,
@@ -51,7 +51,7 @@ pub struct FrameTime {
     pub requested_ms: Range<u32>,
     /// The true limits, ms.
     pub limits_ms: Range<u32>,
-    /// How long was measured between them, ms.
+    /// Measured duration between them, ms.
     pub duration_ms: u64,
     /// The seed by which time blocks at its limits were divided.
     pub split_seed: Option<u64>,
@@ -90,12 +90,12 @@ impl ScanTime {
         }
     }
 
-    /// Whether events lie in time blocks.
+    /// Returns true if events lie in time blocks.
     pub fn has_blocks(&self) -> bool {
         !self.runs.is_empty()
     }
 
-    /// Returns the times of the first and of the last event, ms, where events have times of their own.
+    /// Returns the times of the first and of the last event, ms, if events have individual times.
     pub fn events_ms(&self) -> Option<[u64; 2]> {
         self.events_ms.map(|[first, end]| [first, end - 1])
     }
@@ -161,7 +161,7 @@ impl ScanTime {
         self.measured_ms(self.extent_ms(facts), facts)
     }
 
-    /// Returns what a frame, ms, is of this list.
+    /// Returns the true limits of a frame, ms, in this list.
     pub fn frame(&self, requested_ms: &Range<u32>, facts: &ListMetadata) -> FrameTime {
         let edge = |ms: u32| match self.block_at(ms) {
             Some([begin, end]) if self.split_seed.is_none() => {
@@ -178,8 +178,8 @@ impl ScanTime {
         FrameTime { requested_ms: requested_ms.clone(), limits_ms, duration_ms, split_seed: self.split_seed }
     }
 
-    /// Whether these can be times.
-    pub fn can_be(&self) -> bool {
+    /// Returns true for valid times.
+    pub fn is_valid(&self) -> bool {
         let is_run = |run: &BlockRun| run.block_ms > 0 && run.num_blocks > 0 && run.end_ms() <= u32::MAX.into();
         self.runs.iter().all(is_run)
             && self.runs.is_sorted_by_key(|run| run.begin_ms)
@@ -188,32 +188,32 @@ impl ScanTime {
 }
 
 impl FrameTime {
-    /// Returns a frame of which all was measured, ms.
+    /// Returns a frame without gaps in the measurement, ms.
     pub fn exact(frame_ms: Range<u32>) -> Self {
         let duration_ms = u64::from(frame_ms.end.saturating_sub(frame_ms.start));
         Self { requested_ms: frame_ms.clone(), limits_ms: frame_ms, duration_ms, split_seed: None }
     }
 
-    /// Whether its limits are others than those that were asked for.
+    /// Returns true if its limits differ from the requested ones.
     pub fn is_moved(&self) -> bool {
         self.limits_ms != self.requested_ms
     }
 
     /// Describes its true limits: "2.5–4 s".
     pub fn text(&self) -> String {
-        frame_words(&self.limits_ms)
+        frame_text(&self.limits_ms)
     }
 }
 
 /// Describes the frames whose limits were moved, if there are any.
 pub fn moved_limits(frames: &[FrameTime]) -> Option<Notice> {
     let moved: Vec<&FrameTime> = frames.iter().filter(|frame| frame.is_moved()).collect();
-    let named = moved.iter().take(MOST_NAMED).map(|frame| match frame.limits_ms.is_empty() {
-        true => format!("{} becomes empty", frame_words(&frame.requested_ms)),
-        false => format!("{} becomes {}", frame_words(&frame.requested_ms), frame.text()),
+    let named = moved.iter().take(MAX_NAMED).map(|frame| match frame.limits_ms.is_empty() {
+        true => format!("{} becomes empty", frame_text(&frame.requested_ms)),
+        false => format!("{} becomes {}", frame_text(&frame.requested_ms), frame.text()),
     });
     let named: Vec<String> = named.collect();
-    let rest = moved.len().saturating_sub(MOST_NAMED);
+    let rest = moved.len().saturating_sub(MAX_NAMED);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     let text = format!("Frame limits inside a time block moved to its nearest edge: {}{rest}", named.join(", "));
     (!moved.is_empty()).then(|| Notice::warning(text))
@@ -271,7 +271,7 @@ mod tests {
                 blocks.push([begin, end]);
             }
             let time = of_blocks(&blocks);
-            assert_eq!((time.num_blocks(), time.can_be()), (blocks.len() as u64, true));
+            assert_eq!((time.num_blocks(), time.is_valid()), (blocks.len() as u64, true));
             let mut cuts = [below(60), below(60), below(60)];
             cuts.sort();
             let frames = cuts.windows(2).map(|cut| time.frame(&(cut[0]..cut[1]), &facts));

@@ -1,4 +1,4 @@
-//! What shapes consist of: a figure in a plane with or without a thickness, an ellipsoid, or voxels.
+//! Elements of shapes: a figure in a plane with or without a thickness, an ellipsoid, or voxels.
 
 use std::f64::consts::TAU;
 
@@ -20,7 +20,7 @@ pub(in crate::data) enum Figure<'a> {
     Polygon(&'a [[f64; 2]]),
 }
 
-/// What a shape consists of.
+/// Body of a shape.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::data) enum Body<'a> {
     /// A figure, and how far it reaches along the plane's normal; `None` = it is in one slice.
@@ -39,7 +39,7 @@ pub(in crate::data) struct Turn {
 }
 
 impl Roi {
-    /// What it consists of.
+    /// Returns its body.
     pub(in crate::data) fn body(&self) -> Body<'_> {
         let prism = |figure, plane| Body::Prism { figure, plane, thickness_mm: self.thickness_mm };
         match &self.shape {
@@ -58,17 +58,17 @@ impl Roi {
         }
     }
 
-    /// Where a point of the shape, from its centre along its plane's axes, comes to lie when it is turned, mm.
+    /// Returns where a point of the shape, from its centre along its plane's axes, comes to lie when it is turned, mm.
     pub fn turned(&self, point: [f64; 2]) -> [f64; 2] {
-        self.turn().there(point)
+        self.turn().applied(point)
     }
 
-    /// Where a point of the turned shape lies in it, from its centre along its plane's axes, mm.
+    /// Returns where a point of the turned shape lies in it, from its centre along its plane's axes, mm.
     pub fn turned_back(&self, point: [f64; 2]) -> [f64; 2] {
-        self.turn().back(point)
+        self.turn().inverted(point)
     }
 
-    /// How it is turned.
+    /// Returns its rotation.
     pub(in crate::data) fn turn(&self) -> Turn {
         // Exact where it is not turned at all.
         let (sin, cos) = if self.shape.can_turn() { self.angle_deg.to_radians().sin_cos() } else { (0.0, 1.0) };
@@ -77,17 +77,17 @@ impl Roi {
 }
 
 impl Turn {
-    /// A point of the shape before the turn, after it.
-    pub fn there(self, [u, v]: [f64; 2]) -> [f64; 2] {
+    /// Returns a point of the shape before the turn, after it.
+    pub fn applied(self, [u, v]: [f64; 2]) -> [f64; 2] {
         [self.cos * u - self.sin * v, self.sin * u + self.cos * v]
     }
 
-    /// Where a point was before the turn.
-    pub fn back(self, [u, v]: [f64; 2]) -> [f64; 2] {
+    /// Returns where a point was before the turn.
+    pub fn inverted(self, [u, v]: [f64; 2]) -> [f64; 2] {
         [self.cos * u + self.sin * v, self.cos * v - self.sin * u]
     }
 
-    /// Half sides of the upright rectangle around a turned one.
+    /// Returns the half sides of the upright rectangle around a turned one.
     pub fn around(self, [u, v]: [f64; 2]) -> [f64; 2] {
         let (cos, sin) = (self.cos.abs(), self.sin.abs());
         [cos * u + sin * v, sin * u + cos * v]
@@ -95,7 +95,7 @@ impl Turn {
 }
 
 impl Figure<'_> {
-    /// Whether a point lies inside.
+    /// Returns true if a point lies inside.
     pub fn contains(&self, [u, v]: [f64; 2]) -> bool {
         match *self {
             Figure::Ellipse([a, b]) => (u / a).powi(2) + (v / b).powi(2) <= 1.0,
@@ -109,7 +109,7 @@ impl Figure<'_> {
         }
     }
 
-    /// Whether all points of an upright rectangle lie inside, or none; `None` where only some may.
+    /// Returns whether all points of an upright rectangle lie inside, or none; `None` if only some may.
     pub fn contains_rectangle(&self, centre: [f64; 2], half: [f64; 2]) -> Option<bool> {
         match *self {
             Figure::Polygon(corners) => {
@@ -118,13 +118,13 @@ impl Figure<'_> {
                 };
                 (!sides(corners).any(meets)).then(|| self.contains(centre))
             }
-            // Convex and symmetric about both axes: the nearest and the farthest point tell.
+            // Convex and symmetric about both axes: the nearest and the farthest point decide.
             _ if !self.contains(std::array::from_fn(|a| (centre[a].abs() - half[a]).max(0.0))) => Some(false),
             _ => self.contains(std::array::from_fn(|a| centre[a].abs() + half[a])).then_some(true),
         }
     }
 
-    /// Lower and upper ends along both axes after a turn.
+    /// Returns the lower and upper ends along both axes after a turn.
     pub fn bounds(&self, turn: Turn) -> [[f64; 2]; 2] {
         match *self {
             Figure::Ellipse([a, b]) => {
@@ -136,7 +136,7 @@ impl Figure<'_> {
                 [half.map(|h| -h), half]
             }
             Figure::Polygon(corners) => {
-                let turned = || corners.iter().map(|corner| turn.there(*corner));
+                let turned = || corners.iter().map(|corner| turn.applied(*corner));
                 let end =
                     |start: f64, of: fn(f64, f64) -> f64| std::array::from_fn(|a| turned().fold(start, |end, p| of(end, p[a])));
                 [end(f64::INFINITY, f64::min), end(f64::NEG_INFINITY, f64::max)]
@@ -144,7 +144,7 @@ impl Figure<'_> {
         }
     }
 
-    /// The corners of its outline, turned; of an ellipse those of a polygon that lies on it.
+    /// Returns the corners of its outline, turned; of an ellipse those of a polygon that lies on it.
     pub fn corners(&self, turn: Turn) -> Vec<[f64; 2]> {
         let corners = match *self {
             Figure::Ellipse([a, b]) => (0..CORNERS_OF_ELLIPSE)
@@ -156,11 +156,11 @@ impl Figure<'_> {
             Figure::Rectangle([a, b]) => vec![[-a, -b], [a, -b], [a, b], [-a, b]],
             Figure::Polygon(corners) => corners.to_vec(),
         };
-        corners.into_iter().map(|corner| turn.there(corner)).collect()
+        corners.into_iter().map(|corner| turn.applied(corner)).collect()
     }
 }
 
-/// The sides of a polygon, from each corner to the next.
+/// Returns the sides of a polygon, from each corner to the next.
 pub(in crate::data) fn sides(corners: &[[f64; 2]]) -> impl Iterator<Item = [[f64; 2]; 2]> {
     corners.iter().zip(corners.iter().cycle().skip(1)).map(|(from, to)| [*from, *to])
 }

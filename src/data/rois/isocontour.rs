@@ -1,14 +1,14 @@
-//! An isocontour: the voxels about a maximum that reach a part of it, kept as they were found.
+//! An isocontour: the voxels around a maximum above a threshold, frozen when they are found.
 //!
-//! Which voxels they are depends on the image. So that a region is the same on every iterate, they are frozen when it is found,
-//! with the recipe by which they were; `measure::isocontour` finds them.
+//! Its voxels depend on the image. So that a region is the same on every iterate, they are frozen together with their recipe;
+//! `measure::isocontour` finds them.
 
 use crate::geometry::{Grid, Point};
 
-/// How an isocontour is found: voxels that hang together with the maximum within a ball, and are not below a threshold.
+/// Recipe of an isocontour: voxels connected with the maximum within a ball, and not below a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IsocontourRecipe {
-    /// The threshold, per cent of the maximum, counted from the background.
+    /// The threshold, % of the maximum, counted from the background.
     pub percent: f64,
     /// The value that counts as 0 %: the background's mean, or `None` for 0 itself.
     pub background: Option<f64>,
@@ -17,7 +17,7 @@ pub struct IsocontourRecipe {
 }
 
 impl IsocontourRecipe {
-    /// The value that a voxel must reach.
+    /// Returns the value that a voxel must reach.
     pub fn threshold(&self, maximum: f64) -> f64 {
         let zero = self.background.unwrap_or(0.0);
         zero + self.percent / 100.0 * (maximum - zero)
@@ -27,7 +27,7 @@ impl IsocontourRecipe {
 /// The voxels that an isocontour encloses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Isocontour {
-    /// How it was found.
+    /// Its recipe.
     pub recipe: IsocontourRecipe,
     /// The value that its voxels reached, in the unit of the image.
     pub threshold: f64,
@@ -38,23 +38,23 @@ pub struct Isocontour {
 }
 
 impl Isocontour {
-    /// An isocontour of these voxels of a grid whose origin is relative to the region's centre; `None` if their number is not
-    /// the grid's.
+    /// Returns an isocontour of these voxels of a grid whose origin is relative to the region's centre; `None` if their number is
+    /// not the grid's.
     pub fn new(recipe: IsocontourRecipe, threshold: f64, grid: Grid, is_inside: Vec<bool>) -> Option<Self> {
         (is_inside.len() == grid.num_voxels()).then_some(Self { recipe, threshold, grid, is_inside })
     }
 
-    /// The voxels that it was found on, about the region's centre.
+    /// Returns the voxels that it was found on, about the region's centre.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// Whether each voxel of [`Isocontour::grid`] belongs to it, x fastest.
+    /// Returns for each voxel of [`Isocontour::grid`] whether it belongs to the isocontour, x fastest.
     pub fn is_inside(&self) -> &[bool] {
         &self.is_inside
     }
 
-    /// So many times as large.
+    /// Returns it scaled by `factor`.
     pub(in crate::data) fn scaled(&self, factor: f64) -> Self {
         let mut scaled = self.clone();
         scaled.grid.voxel_mm = self.grid.voxel_mm.map(|v| v * factor);
@@ -63,7 +63,7 @@ impl Isocontour {
         scaled
     }
 
-    /// Its image in the plane x = 0.
+    /// Returns its image in the plane x = 0.
     pub(in crate::data) fn mirrored_x(&self) -> Self {
         let mut mirrored = self.clone();
         let last = self.grid.mm_from_voxel(self.grid.size.map(|n| n as f64 - 1.0));
@@ -72,7 +72,7 @@ impl Isocontour {
         mirrored
     }
 
-    /// The part of a box that lies inside, 0 … 1; its centre is relative to the region's, its half sides are in mm.
+    /// Returns the part of a box that lies inside, 0 … 1; its centre is relative to the region's, its half sides are in mm.
     pub(in crate::data) fn part_inside(&self, centre: Point, half_mm: [f64; 3]) -> f64 {
         let [x, y, z] = std::array::from_fn(|a| self.overlaps(a, centre[a], half_mm[a]));
         let [nx, ny, _] = self.grid.size;
@@ -84,11 +84,11 @@ impl Isocontour {
                 part += of_z * of_y * of_row;
             }
         }
-        // Where the box is one of its own voxels rounding must not leave slivers of the neighbours.
+        // Rounding must not leave slivers of neighbours for a box that equals a voxel.
         (part * STEPS_OF_PART).round() / STEPS_OF_PART
     }
 
-    /// The voxels along an axis that a stretch meets, and which part of the stretch lies in each.
+    /// Returns the voxels along an axis that a stretch meets, and which part of the stretch lies in each.
     fn overlaps(&self, axis: usize, centre: f64, half_mm: f64) -> Vec<(usize, f64)> {
         let voxel_mm = self.grid.voxel_mm[axis];
         // In voxels from the lower face of the first.
@@ -104,5 +104,5 @@ impl Isocontour {
     }
 }
 
-/// Parts of a voxel are told to one of so many.
+/// Number of steps to which parts of a voxel are rounded.
 const STEPS_OF_PART: f64 = 65_536.0;

@@ -31,7 +31,13 @@ pub struct RoiSums {
     pub num_voxels: usize,
 }
 
-/// Of a region in parts.
+impl RoiSums {
+    /// Sums over no voxel.
+    pub const NONE: Self =
+        Self { weight: 0.0, sum: 0.0, sum_of_squares: 0.0, min: f32::INFINITY, max: f32::NEG_INFINITY, num_voxels: 0 };
+}
+
+/// Adds a part of a region.
 impl std::ops::AddAssign for RoiSums {
     fn add_assign(&mut self, part: Self) {
         self.weight += part.weight;
@@ -47,7 +53,7 @@ impl std::ops::AddAssign for RoiSums {
 const SUBSAMPLES: usize = 8;
 
 impl Roi {
-    /// The voxels of `grid` that the ROI covers. Empty where it lies outside the grid.
+    /// Returns the voxels of `grid` that the ROI covers. Empty where it lies outside the grid.
     pub fn mask(&self, grid: &Grid) -> RoiMask {
         let mut voxels = match self.body() {
             Body::Prism { figure, plane, thickness_mm } => {
@@ -97,7 +103,7 @@ impl Roi {
         voxels
     }
 
-    /// The slices that a flat shape is in, and which part of each.
+    /// Returns the slices that a flat shape is in, and which part of each.
     fn slices(&self, grid: &Grid, normal: usize, thickness_mm: Option<f64>) -> Vec<(usize, f64)> {
         let half = 0.5 * thickness_mm.unwrap_or(0.0);
         let Some(range) = self.range(grid, normal, [-half, half]) else { return Vec::new() };
@@ -113,7 +119,7 @@ impl Roi {
         range.map(|slice| (slice, part(slice))).filter(|(_, part)| *part > 0.0).collect()
     }
 
-    /// The voxels of an ellipsoid.
+    /// Returns the voxels of an ellipsoid.
     fn ellipsoid(&self, grid: &Grid, half_mm: [f64; 3], ([a, b], normal): ([usize; 2], usize)) -> Vec<(u32, f32)> {
         let turn = self.turn();
         let [low, high] = Figure::Ellipse([half_mm[a], half_mm[b]]).bounds(turn);
@@ -127,9 +133,9 @@ impl Roi {
         let [du, dv] = turn.around([0.5 * grid.voxel_mm[a], 0.5 * grid.voxel_mm[b]]);
         let dw = 0.5 * grid.voxel_mm[normal];
         let fraction = |offset: [f64; 3]| {
-            let [u, v] = turn.back([offset[a], offset[b]]);
+            let [u, v] = turn.inverted([offset[a], offset[b]]);
             let w = offset[normal];
-            // Convex and symmetric about its planes: the nearest and the farthest point of what encloses the voxel tell.
+            // Convex and symmetric about its planes: the nearest and the farthest point of a box around the voxel decide.
             if !contains((u.abs() - du).max(0.0), (v.abs() - dv).max(0.0), (w.abs() - dw).max(0.0)) {
                 return 0.0;
             }
@@ -139,7 +145,7 @@ impl Roi {
             let mut inside = 0usize;
             for j in samples(offset[b], grid.voxel_mm[b]) {
                 for i in samples(offset[a], grid.voxel_mm[a]) {
-                    let [u, v] = turn.back([i, j]);
+                    let [u, v] = turn.inverted([i, j]);
                     inside += samples(w, grid.voxel_mm[normal]).filter(|w| contains(u, v, *w)).count();
                 }
             }
@@ -148,7 +154,7 @@ impl Roi {
         self.solid(grid, bounds, fraction)
     }
 
-    /// The voxels of what has these bounds about the centre, mm, from the fraction of a voxel whose centre is there.
+    /// Returns the voxels of a body with these bounds about the centre, mm, from the fraction of a voxel with a given centre.
     fn solid(&self, grid: &Grid, bounds: impl Fn(usize) -> [f64; 2], fraction: impl Fn([f64; 3]) -> f64) -> Vec<(u32, f32)> {
         let [Some(range_x), Some(range_y), Some(range_z)] = [0, 1, 2].map(|a| self.range(grid, a, bounds(a))) else {
             return Vec::new();
@@ -168,56 +174,49 @@ impl Roi {
         voxels
     }
 
-    /// The voxels along an axis that bounds about the centre, mm, reach; `None` where they lie outside the grid.
+    /// Returns the voxels along an axis that bounds about the centre, mm, reach; `None` where they lie outside the grid.
     fn range(&self, grid: &Grid, axis: usize, [low, high]: [f64; 2]) -> Option<RangeInclusive<usize>> {
         let centre = grid.voxel_from_mm(self.centre_mm)[axis];
         let [from, to] = [low, high].map(|end| (centre + end / grid.voxel_mm[axis]).round());
         let last = grid.size[axis] as f64 - 1.0;
-        // What is no number is not inside either.
+        // NaN is not inside.
         let meets = from.is_finite() && to.is_finite() && to >= 0.0 && from <= last;
         meets.then(|| from.max(0.0) as usize..=to.min(last) as usize)
     }
 }
 
-/// The place of a voxel `[x, y, z]` in a `[z, y, x]` volume.
+/// Returns the place of a voxel `[x, y, z]` in a `[z, y, x]` volume.
 fn index(grid: &Grid, [x, y, z]: [usize; 3]) -> u32 {
     ((z * grid.size[1] + y) * grid.size[0] + x) as u32
 }
 
-/// The places along a side of a voxel at which a shape is sampled.
+/// Returns the places along a side of a voxel at which a shape is sampled.
 fn samples(centre: f64, side_mm: f64) -> impl Iterator<Item = f64> {
     (0..SUBSAMPLES).map(move |k| centre + side_mm * ((k as f64 + 0.5) / SUBSAMPLES as f64 - 0.5))
 }
 
-/// The fraction of a voxel's face, of these sides and with its centre there, that lies in a turned figure.
+/// Returns the fraction of a voxel's face, of these sides and with its centre there, that lies in a turned figure.
 fn fraction_of_area(figure: &Figure, turn: Turn, centre: [f64; 2], sides_mm: [f64; 2]) -> f64 {
-    if let Some(is_inside) = figure.contains_rectangle(turn.back(centre), turn.around(sides_mm.map(|side| 0.5 * side))) {
+    if let Some(is_inside) = figure.contains_rectangle(turn.inverted(centre), turn.around(sides_mm.map(|side| 0.5 * side))) {
         return f64::from(u8::from(is_inside));
     }
     let mut inside = 0usize;
     for v in samples(centre[1], sides_mm[1]) {
-        inside += samples(centre[0], sides_mm[0]).filter(|u| figure.contains(turn.back([*u, v]))).count();
+        inside += samples(centre[0], sides_mm[0]).filter(|u| figure.contains(turn.inverted([*u, v]))).count();
     }
     inside as f64 / SUBSAMPLES.pow(2) as f64
 }
 
 impl RoiMask {
-    /// Weighted sums of a volume's values (`[z, y, x]` order).
+    /// Returns the weighted sums of a volume's values (`[z, y, x]` order).
     pub fn sums(&self, values: &[f32]) -> RoiSums {
         self.sums_with(|voxel| values.get(voxel).copied())
     }
 
-    /// Weighted sums of the values that `value` gives for voxel indices of a `[z, y, x]` volume; voxels without one are
-    /// left out.
+    /// Returns the weighted sums of the values that `value` gives for voxel indices of a `[z, y, x]` volume; voxels without one
+    /// are left out.
     pub fn sums_with(&self, value: impl Fn(usize) -> Option<f32>) -> RoiSums {
-        let mut sums = RoiSums {
-            weight: 0.0,
-            sum: 0.0,
-            sum_of_squares: 0.0,
-            min: f32::INFINITY,
-            max: f32::NEG_INFINITY,
-            num_voxels: self.voxels.len(),
-        };
+        let mut sums = RoiSums { num_voxels: self.voxels.len(), ..RoiSums::NONE };
         for &(index, weight) in self.voxels.iter() {
             let Some(value) = value(index as usize) else { continue };
             let (w, v) = (f64::from(weight), f64::from(value));
@@ -259,7 +258,7 @@ mod tests {
                 let offset = [centre[0] - 1.1, centre[2] - 0.4];
                 let inside = samples(offset[1], 2.1)
                     .flat_map(|v| samples(offset[0], 1.3).map(move |u| [u, v]))
-                    .filter(|point| figure.contains(turn.back(*point)))
+                    .filter(|point| figure.contains(turn.inverted(*point)))
                     .count();
                 let at = index(&grid, [x, 10, z]);
                 let weight = mask.voxels.iter().find(|(voxel, _)| *voxel == at).map_or(0.0, |(_, weight)| *weight);

@@ -1,4 +1,4 @@
-//! Regions of interest with their masks: a region is rasterised once per grid, by whoever needs that first.
+//! Regions of interest with their masks: a region is rasterised once per grid, at its first use.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,8 +10,7 @@ use crate::geometry::Grid;
 /// Grids for which a region keeps its masks: of the run, of the image of the run before that is still shown, of one more.
 const NUM_GRIDS: usize = 3;
 
-/// Regions of interest that share their masks with their clones, and with what they become when some of them are edited.
-/// Two are equal when their regions are.
+/// Regions of interest that share their masks with their clones and with edited versions. Two are equal if their regions are.
 #[derive(Clone, Debug, Default)]
 pub struct MaskedRois {
     rois: Vec<Roi>,
@@ -24,13 +23,14 @@ pub struct MaskedRois {
 struct Masks(Mutex<Vec<(Grid, RoiMask)>>);
 
 impl MaskedRois {
-    /// These regions, edited: those that cover what one of them covered keep its masks.
+    /// Returns the edited regions: those that cover the same voxels as before share their masks.
     pub fn edited(&self, rois: &[Roi]) -> Self {
-        let kept = |roi: &Roi| self.rois.iter().position(|before| before.covers_same(roi)).map(|at| Arc::clone(&self.masks[at]));
-        Self { rois: rois.to_vec(), masks: rois.iter().map(|roi| kept(roi).unwrap_or_default()).collect() }
+        let masks_of =
+            |roi: &Roi| self.rois.iter().position(|before| before.covers_same(roi)).map(|at| Arc::clone(&self.masks[at]));
+        Self { rois: rois.to_vec(), masks: rois.iter().map(|roi| masks_of(roi).unwrap_or_default()).collect() }
     }
 
-    /// The mask of each region on a grid. Who asks while another thread makes one waits for it.
+    /// Returns the mask of each region on a grid. A call never waits for a mask that another thread is making.
     pub fn masks(&self, grid: &Grid) -> Vec<RoiMask> {
         self.rois.iter().zip(&self.masks).map(|(roi, masks)| masks.on(grid, roi)).collect()
     }
@@ -38,15 +38,25 @@ impl MaskedRois {
 
 impl Masks {
     fn on(&self, grid: &Grid, roi: &Roi) -> RoiMask {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = known.iter().position(|(of, _)| of == grid);
-        let used = at.map_or_else(|| (grid.clone(), roi.mask(grid)), |at| known.remove(at));
-        if known.len() == NUM_GRIDS {
-            known.remove(0);
+        let stored = self.stored(grid, None);
+        // Rasterised outside the lock. Of two threads at once, the first one stores the mask for both.
+        stored.unwrap_or_else(|| {
+            let mask = roi.mask(grid);
+            self.stored(grid, Some(&mask)).unwrap_or(mask)
+        })
+    }
+
+    /// Returns the mask on a grid, and marks it as used last. A mask that is not stored yet is `new`, if any.
+    fn stored(&self, grid: &Grid, new: Option<&RoiMask>) -> Option<RoiMask> {
+        let mut stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = stored.iter().position(|(of, _)| of == grid);
+        let used = index.map(|index| stored.remove(index)).or_else(|| Some((grid.clone(), new?.clone())))?;
+        if stored.len() == NUM_GRIDS {
+            stored.remove(0);
         }
         let mask = used.1.clone();
-        known.push(used);
-        mask
+        stored.push(used);
+        Some(mask)
     }
 }
 
@@ -116,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_are_kept_for_the_grids_used_last() {
+    fn masks_are_stored_for_the_grids_used_last() {
         let rois = MaskedRois::from(vec![ball(0.0)]);
         let first = rois.masks(&grid(20));
         for size in 21..20 + NUM_GRIDS {

@@ -14,11 +14,11 @@ use crate::geometry::{Point, Vector};
 /// A plane in any direction.
 #[derive(Clone, Copy, Debug)]
 pub struct CutPlane {
-    /// The point of it that places in it are told from, mm.
+    /// Origin of the coordinates in the plane, mm.
     pub origin_mm: Point,
-    /// Unit vectors along which they are told, and the normal.
+    /// Unit vectors of the coordinates, and the normal.
     pub ways: [Point; 3],
-    /// How thick the slice is of which it is the middle, mm: a flat region in parallel to it is in it where it lies within.
+    /// Thickness of the slice around it, mm: it contains a parallel flat region within this thickness.
     pub thickness_mm: f64,
 }
 
@@ -26,13 +26,13 @@ pub struct CutPlane {
 const PARALLEL: f64 = 1e-6;
 
 impl CutPlane {
-    /// Where a point is, along the ways and above the plane, mm.
+    /// Returns where a point is, along the ways and above the plane, mm.
     fn place(&self, point: Point) -> [f64; 3] {
         let off = Vector::from(point) - Vector::from(self.origin_mm);
         self.ways.map(|way| off.dot(&Vector::from(way)))
     }
 
-    /// The straight pieces along which it cuts a flat polygon with these corners; none where it is in parallel.
+    /// Returns the straight pieces along which it cuts a flat polygon with these corners; none where it is in parallel.
     fn cut_polygon(&self, corners: &[Point]) -> Vec<CutLine> {
         let places: Vec<[f64; 3]> = corners.iter().map(|corner| self.place(*corner)).collect();
         let next = places.iter().cycle().skip(1);
@@ -45,7 +45,7 @@ impl CutPlane {
                 [0, 1].map(|k| from[k] + t * (to[k] - from[k]))
             })
             .collect();
-        // All lie on one line: in their order along it, by whichever way it runs along most.
+        // All crossings lie on one line: sort them along its main direction.
         let width = |k: usize| {
             let ends =
                 crossings.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], at| [low.min(at[k]), high.max(at[k])]);
@@ -58,7 +58,7 @@ impl CutPlane {
 }
 
 impl Roi {
-    /// The lines along which it is cut by a plane, in the plane's own places, mm; none where they do not meet.
+    /// Returns the lines along which it is cut by a plane, in the plane's own places, mm; none where they do not meet.
     pub fn cut_by(&self, plane: &CutPlane) -> Vec<CutLine> {
         match self.body() {
             Body::Prism { figure, plane: of_figure, thickness_mm } => self.prism_cuts(&figure, of_figure, thickness_mm, plane),
@@ -85,8 +85,8 @@ impl Roi {
         let away = plane.ways[2];
         if away[a].hypot(away[b]) < PARALLEL {
             let is_in = plane.place(self.centre_mm)[2].abs() <= (half + 0.5 * plane.thickness_mm) * (1.0 + 1e-9);
-            let seen = face(0.0).into_iter().map(|corner| plane.place(corner)).map(|[x, y, _]| [x, y]);
-            return if is_in { vec![closed(seen.collect())] } else { Vec::new() };
+            let outline = face(0.0).into_iter().map(|corner| plane.place(corner)).map(|[x, y, _]| [x, y]);
+            return if is_in { vec![closed(outline.collect())] } else { Vec::new() };
         }
         if half == 0.0 {
             return plane.cut_polygon(&face(0.0));
@@ -105,7 +105,7 @@ fn voxel_cuts(contour: &Isocontour, centre_mm: Point, plane: &CutPlane) -> Vec<C
         let [x, y, z] = at.map(|i| i as usize);
         is_there && contour.is_inside()[(z * grid.size[1] + y) * grid.size[0] + x]
     };
-    // How far the corners of a voxel reach above the plane through its middle.
+    // Height of the corners of a voxel above the plane through its middle.
     let reach: f64 = (0..3).map(|k| 0.5 * grid.voxel_mm[k] * plane.ways[2][k].abs()).sum();
     let mut cuts = Vec::new();
     let [num_x, num_y, num_z] = grid.size.map(|num| num as i64);
@@ -115,9 +115,9 @@ fn voxel_cuts(contour: &Isocontour, centre_mm: Point, plane: &CutPlane) -> Vec<C
             continue;
         }
         for (k, side) in (0..3).flat_map(|k| [(k, -1), (k, 1)]) {
-            let mut beside = at;
-            beside[k] += side;
-            if !belongs(beside) {
+            let mut neighbour = at;
+            neighbour[k] += side;
+            if !belongs(neighbour) {
                 cuts.extend(plane.cut_polygon(&voxel_face(middle, grid.voxel_mm, k, side as f64)));
             }
         }
@@ -125,7 +125,7 @@ fn voxel_cuts(contour: &Isocontour, centre_mm: Point, plane: &CutPlane) -> Vec<C
     cuts
 }
 
-/// The corners of the face of a voxel on one side along an axis.
+/// Returns the corners of the face of a voxel on one side along an axis.
 fn voxel_face(middle: Point, voxel_mm: [f64; 3], axis: usize, side: f64) -> [Point; 4] {
     let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
     [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]].map(|[u, v]| {
@@ -202,8 +202,8 @@ mod tests {
         let cylinder = Roi { thickness_mm: Some(40.0), ..Roi::new("", shape, [0.0; 3]) };
         // 6 mm beside its axis: 16 mm wide, all of its height.
         let along = plane([0.0; 3], 33.0, 0.0);
-        let beside = CutPlane { origin_mm: along.ways[2].map(|v| 6.0 * v), ..along };
-        assert_bounds(&cylinder.cut_by(&beside), [[-8.0, 8.0], [-20.0, 20.0]]);
+        let neighbour = CutPlane { origin_mm: along.ways[2].map(|v| 6.0 * v), ..along };
+        assert_bounds(&cylinder.cut_by(&neighbour), [[-8.0, 8.0], [-20.0, 20.0]]);
         // At 60° from the axis' direction an ellipse that is 10 / cos 30° long, within its height.
         let askew = plane([0.0; 3], 0.0, 60.0);
         assert_bounds(&cylinder.cut_by(&askew), [[-10.0, 10.0], [-20.0 / 3f64.sqrt(), 20.0 / 3f64.sqrt()]]);

@@ -13,14 +13,15 @@ const CORNERS_OF_CUT: usize = 96;
 pub type CutLine = Vec<[f64; 2]>;
 
 impl Roi {
-    /// The lines along which it is cut by a slice at `at_mm` on its normal, of this thickness; none where they do not meet.
+    /// Returns the lines along which it is cut by a slice at `at_mm` on its normal, of this thickness; none where they do not
+    /// meet.
     pub fn cut(&self, plane: RoiPlane, at_mm: f64, slice_mm: f64) -> Vec<CutLine> {
         let ([a, b], normal) = plane.axes();
         let offset = at_mm - self.centre_mm[normal];
         let mut lines = match self.body() {
             Body::Prism { figure, plane: of_figure, thickness_mm } if of_figure == plane => {
                 let reach = 0.5 * (thickness_mm.unwrap_or(0.0) + slice_mm);
-                // A centre on the face between two slices is in one of them, whatever rounding makes of it.
+                // A centre on the face between two slices is in one of them, for any rounding.
                 if offset.abs() <= reach * (1.0 + 1e-9) { vec![closed(figure.corners(self.turn()))] } else { Vec::new() }
             }
             Body::Prism { figure, plane: of_figure, thickness_mm } => {
@@ -38,7 +39,7 @@ impl Roi {
         lines
     }
 
-    /// A figure seen from its edge: a line where it is flat, else a rectangle, for each stretch that the slice cuts.
+    /// Returns a figure seen from its edge: a line where it is flat, else a rectangle, for each stretch that the slice cuts.
     fn side_cuts(
         &self,
         figure: &Figure,
@@ -82,9 +83,9 @@ impl Roi {
     ) -> Option<CutLine> {
         let turn = self.turn();
         let ([ta, tb], tn) = of_turn.axes();
-        // A = R diag(1/half²) Rᵀ: its value for two unit vectors is the product of what they are before the turn.
+        // A = R diag(1/half²) Rᵀ: its value for two unit vectors is the product of these vectors before the turn.
         let before = |unit: Point| -> Point {
-            let [u, v] = turn.back([unit[ta], unit[tb]]);
+            let [u, v] = turn.inverted([unit[ta], unit[tb]]);
             let mut point = [0.0; 3];
             (point[ta], point[tb], point[tn]) = (u, v, unit[tn]);
             std::array::from_fn(|k| point[k] / half_mm[k])
@@ -109,7 +110,7 @@ impl Roi {
     }
 }
 
-/// The unit vector of an axis.
+/// Returns the unit vector of an axis.
 fn along(axis: usize) -> Point {
     std::array::from_fn(|k| f64::from(u8::from(k == axis)))
 }
@@ -119,7 +120,7 @@ pub(in crate::data) fn closed(mut corners: CutLine) -> CutLine {
     corners
 }
 
-/// The sides between voxels that belong to an isocontour and such that do not, in the slice there.
+/// Returns the sides between voxels that belong to an isocontour and such that do not, in the slice there.
 fn voxel_edges(contour: &Isocontour, plane: RoiPlane, offset: f64) -> Vec<CutLine> {
     let grid = contour.grid();
     let ([a, b], normal) = plane.axes();

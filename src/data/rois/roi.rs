@@ -1,10 +1,10 @@
-//! Regions of interest: a shape in mm with a name, and what it stands for.
+//! Regions of interest: a shape in mm with a name and a role.
 
-use super::shape::RoiShape;
+use super::shape::{RoiPlane, RoiShape};
 use crate::coded::coded;
 use crate::geometry::Point;
 
-/// What a ROI stands for in noise and contrast.
+/// Role of a ROI in noise and contrast.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
@@ -23,7 +23,7 @@ pub enum RoiRole {
 }
 
 impl RoiRole {
-    /// Its name in files and in the window.
+    /// Returns its name in files and in the window.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -51,22 +51,22 @@ pub struct Roi {
     pub shape: RoiShape,
     /// Centre, world mm.
     pub centre_mm: Point,
-    /// How far it is turned in its plane, from the plane's horizontal axis towards the vertical one, degrees.
+    /// Rotation in its plane, from the plane's horizontal axis towards the vertical one, degrees.
     pub angle_deg: f64,
-    /// Of a flat shape: how far it reaches along its plane's normal, half to each side, mm. `None` = it is in the slice nearest
-    /// to its centre.
+    /// Thickness of a flat shape along its plane's normal, half to each side, mm. `None` = it is in the slice nearest to its
+    /// centre.
     pub thickness_mm: Option<f64>,
-    /// What it stands for.
+    /// Its role.
     pub role: RoiRole,
-    /// True ratio of its activity to the background's (hot ROIs), for contrast recovery; see [`checked_activity_ratio`].
-    /// `None` until somebody who knows it has said so.
+    /// True ratio of its activity to the background's (hot ROIs), for contrast recovery; see [`validate_activity_ratio`]. `None`
+    /// until it is set.
     pub activity_ratio: Option<f64>,
     /// Colour of its outline and curves: red, green, blue. `None` = it is given one when it is shown.
     pub colour: Option<[u8; 3]>,
 }
 
 impl Roi {
-    /// A region that is not turned, without thickness, role and colour.
+    /// Returns a region that is not turned, without thickness, role and colour.
     pub fn new(name: impl Into<String>, shape: RoiShape, centre_mm: Point) -> Self {
         Self {
             name: name.into(),
@@ -80,7 +80,13 @@ impl Roi {
         }
     }
 
-    /// Whether it has the shape of another in the same place, and so covers the same voxels.
+    /// Returns a circle in a transaxial plane.
+    pub fn circle(name: impl Into<String>, centre_mm: Point, radius_mm: f64, role: RoiRole) -> Self {
+        let shape = RoiShape::Circle { radius_mm, plane: RoiPlane::Transaxial };
+        Self { role, ..Self::new(name, shape, centre_mm) }
+    }
+
+    /// Returns true if it has the shape and the position of another, and so covers the same voxels.
     pub fn covers_same(&self, other: &Roi) -> bool {
         self.shape == other.shape
             && self.centre_mm == other.centre_mm
@@ -88,13 +94,13 @@ impl Roi {
             && self.thickness_mm == other.thickness_mm
     }
 
-    /// The same with all lengths so many times as large.
+    /// Returns the region with all lengths multiplied by `factor`.
     pub fn scaled(&self, factor: f64) -> Self {
         let (shape, centre_mm) = (self.shape.scaled(factor), self.centre_mm.map(|v| v * factor));
         Self { shape, centre_mm, thickness_mm: self.thickness_mm.map(|thickness| thickness * factor), ..self.clone() }
     }
 
-    /// Its image in the plane x = 0: left and right are exchanged.
+    /// Returns its image in the plane x = 0: left and right are exchanged.
     pub fn mirrored_x(&self) -> Self {
         let [x, y, z] = self.centre_mm;
         // In a plane without x nothing is to be seen of it.
@@ -104,7 +110,7 @@ impl Roi {
     }
 }
 
-/// Why a number cannot be the true ratio of a hot ROI's activity to the background's.
+/// Reason for which a number is not the true ratio of a hot ROI's activity to the background's.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "activity-ratio.")]
 pub enum ActivityRatioError {
@@ -122,11 +128,11 @@ pub enum ActivityRatioError {
 
 coded!(ActivityRatioError);
 
-/// A true ratio of activities, if it can be one.
+/// Returns a true ratio of activities, if it can be one.
 ///
 /// # Errors
 /// It is not positive and finite, or 1.
-pub fn checked_activity_ratio(ratio: f64) -> Result<f64, ActivityRatioError> {
+pub fn validate_activity_ratio(ratio: f64) -> Result<f64, ActivityRatioError> {
     match ratio {
         1.0 => Err(ActivityRatioError::NoContrast),
         _ if ratio.is_finite() && ratio > 0.0 => Ok(ratio),
@@ -140,10 +146,10 @@ mod tests {
 
     #[test]
     fn a_ratio_is_positive_and_not_one() {
-        assert_eq!([0.25, 4.0].map(checked_activity_ratio), [Ok(0.25), Ok(4.0)]);
-        assert_eq!(checked_activity_ratio(1.0), Err(ActivityRatioError::NoContrast));
+        assert_eq!([0.25, 4.0].map(validate_activity_ratio), [Ok(0.25), Ok(4.0)]);
+        assert_eq!(validate_activity_ratio(1.0), Err(ActivityRatioError::NoContrast));
         for ratio in [0.0, -2.0, f64::INFINITY, f64::NAN] {
-            assert!(matches!(checked_activity_ratio(ratio), Err(ActivityRatioError::NotPositive(_))), "{ratio}");
+            assert!(matches!(validate_activity_ratio(ratio), Err(ActivityRatioError::NotPositive(_))), "{ratio}");
         }
     }
 }

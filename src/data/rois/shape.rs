@@ -22,12 +22,12 @@ pub enum RoiPlane {
 }
 
 impl RoiPlane {
-    /// Its name for people.
+    /// Returns its name for people.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// In-plane axes (horizontal, vertical) and the normal axis; 0 = x, 1 = y, 2 = z.
+    /// Returns the in-plane axes (horizontal, vertical) and the normal axis; 0 = x, 1 = y, 2 = z.
     pub fn axes(self) -> ([usize; 2], usize) {
         match self {
             RoiPlane::Transaxial => ([0, 1], 2),
@@ -69,7 +69,7 @@ pub enum RoiShape {
         /// The plane it lies in.
         plane: RoiPlane,
     },
-    /// A polygon; where its sides cross each other, what lies inside an even number of times is outside.
+    /// A polygon. If its sides cross each other, points inside an even number of times are outside.
     Polygon {
         /// Corners relative to the centre, along the plane's horizontal and vertical axis, mm.
         points_mm: Arc<[[f64; 2]]>,
@@ -95,12 +95,12 @@ pub enum RoiShape {
 }
 
 impl RoiShape {
-    /// Its name in files.
+    /// Returns its name in files.
     pub fn name(&self) -> &'static str {
         self.into()
     }
 
-    /// The plane that it lies in or is turned in; `None` of shapes that are not turned.
+    /// Returns the plane that it lies in or is turned in; `None` of shapes that are not turned.
     pub fn plane(&self) -> Option<RoiPlane> {
         match *self {
             RoiShape::Circle { plane, .. }
@@ -113,18 +113,18 @@ impl RoiShape {
         }
     }
 
-    /// Whether it is a figure in a plane, which may have a thickness.
+    /// Returns true for a figure in a plane, which may have a thickness.
     pub fn is_flat(&self) -> bool {
         use RoiShape::{Circle, Ellipse, Polygon, Rectangle};
         matches!(self, Circle { .. } | Rectangle { .. } | Ellipse { .. } | Polygon { .. })
     }
 
-    /// Whether turning it makes a difference.
+    /// Returns true if a rotation changes it.
     pub fn can_turn(&self) -> bool {
         self.plane().is_some() && !matches!(self, RoiShape::Circle { .. })
     }
 
-    /// So many times as large.
+    /// Returns it scaled by `factor`.
     pub fn scaled(&self, factor: f64) -> Self {
         let mut scaled = self.clone();
         match &mut scaled {
@@ -139,7 +139,7 @@ impl RoiShape {
         scaled
     }
 
-    /// Its image in the plane x = 0 through its centre.
+    /// Returns its image in the plane x = 0 through its centre.
     pub(in crate::data) fn mirrored_x(&self) -> Self {
         match self {
             RoiShape::Polygon { points_mm, plane } => {

@@ -1,4 +1,4 @@
-//! Blocks of numbers out of large files, without ever holding a whole file beside its values.
+//! Blocks of numbers from large files: no reader holds a whole file in addition to its values.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -21,7 +21,7 @@ pub struct BlockReader<'a> {
 }
 
 impl<'a> BlockReader<'a> {
-    /// A reader of its own; the file is opened at the first block.
+    /// Returns a reader, which opens the file at the first block.
     pub fn new(path: &'a Path, format: NumberFormat) -> Self {
         Self { path, format, file: None, bytes: Vec::new() }
     }
@@ -41,7 +41,7 @@ impl<'a> BlockReader<'a> {
     }
 }
 
-/// Values that lie one after the other from byte `offset` on. The caller has checked that the file holds them.
+/// Reads values that lie one after the other from byte `offset` on. The caller has checked that the file holds them.
 pub fn read_contiguous(path: &Path, format: NumberFormat, offset: u64, num_values: usize) -> Result<Vec<f32>, IoError> {
     let mut values = zeroed(path, num_values)?;
     let block_bytes = (BLOCK_VALUES * format.number_type.num_bytes()) as u64;
@@ -52,21 +52,21 @@ pub fn read_contiguous(path: &Path, format: NumberFormat, offset: u64, num_value
     Ok(values)
 }
 
-/// Zeros whose memory has not been touched yet; an error where the system has no room for them.
+/// Returns zeros whose memory is not touched yet, or an error if the system has no room for them.
 pub fn zeroed(path: &Path, num_values: usize) -> Result<Vec<f32>, IoError> {
-    let no_memory = |_| IoError::Memory { path: path.to_owned(), num_values };
+    let no_memory = |_| IoError::Memory(path.to_owned(), num_values);
     // `vec!` takes its zeros from the system without writing them, but aborts where there are none: ask first.
     Vec::<f32>::new().try_reserve_exact(num_values).map_err(no_memory)?;
     Ok(vec![0.0; num_values])
 }
 
-/// Size of a regular file.
+/// Returns size of a regular file.
 pub fn regular_file_len(path: &Path) -> Result<u64, IoError> {
     let metadata = std::fs::metadata(path).map_err(IoError::open(path))?;
-    if metadata.is_file() { Ok(metadata.len()) } else { Err(IoError::NotAFile { path: path.to_owned() }) }
+    if metadata.is_file() { Ok(metadata.len()) } else { Err(IoError::NotAFile(path.to_owned())) }
 }
 
-/// A text file of at most `limit` bytes; bytes that are not UTF-8 are replaced.
+/// Reads a text file of at most `limit` bytes; bytes that are not UTF-8 are replaced.
 pub fn read_text(path: &Path, limit: u64) -> Result<String, IoError> {
     let found = regular_file_len(path)?;
     if found > limit {

@@ -2,7 +2,7 @@
 //! belonged together.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
@@ -14,15 +14,15 @@ use crate::io::error::IoError;
 /// Bytes that one task hashes.
 const BLOCK_BYTES: u64 = 4 << 20;
 
-/// How a checksum begins in a header.
+/// Name of the checksum in headers.
 const NAME: &str = "crc32";
 
 /// Checksum of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checksum(u32);
+pub struct Checksum(pub(super) u32);
 
 impl Checksum {
-    /// Of the first `len` bytes of a file.
+    /// Returns the checksum of the first `len` bytes of a file.
     pub fn of_file(path: &Path, len: u64) -> Result<Self, IoError> {
         let hash = |block: u64| {
             let start = block * BLOCK_BYTES;
@@ -40,7 +40,7 @@ impl Checksum {
         Ok(Self(whole.finalize()))
     }
 
-    /// As a header has it.
+    /// Reads a checksum from the text of a header.
     fn parse(text: &str) -> Option<Self> {
         let digits = text.trim().strip_prefix(NAME)?.trim_start();
         u32::from_str_radix(digits, 16).ok().map(Self)
@@ -53,10 +53,10 @@ impl std::fmt::Display for Checksum {
     }
 }
 
-/// A number that tells what these files hold, of a folder those in it; that one is not there is told too.
+/// Returns a fingerprint of the content of files; a folder counts with its files, a missing file as missing.
 ///
 /// # Errors
-/// A file cannot be read.
+/// A file does not read.
 pub fn content_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Fingerprint, IoError> {
     let mut content = Fingerprint::default();
     paths.into_iter().try_for_each(|path| take_in(&mut content, path))?;
@@ -80,7 +80,7 @@ fn take_in(content: &mut Fingerprint, path: &Path) -> Result<(), IoError> {
     Ok(())
 }
 
-/// Refuses a data file whose first `len` bytes do not have the checksum that its header tells.
+/// Refuses a data file whose first `len` bytes do not have the checksum of its header.
 pub fn check_pair(header: &Path, data: &Path, len: u64, recorded: &str) -> Result<(), IoError> {
     let found = Checksum::of_file(data, len)?;
     if Checksum::parse(recorded) == Some(found) {
@@ -90,38 +90,12 @@ pub fn check_pair(header: &Path, data: &Path, len: u64, recorded: &str) -> Resul
     Err(IoError::NotAPair { header: header.to_owned(), data: data.to_owned(), recorded, found: found.to_string() })
 }
 
-/// Passes bytes on and hashes them.
-pub struct ChecksumWriter<W> {
-    inner: W,
-    hasher: Hasher,
-}
-
-impl<W: Write> ChecksumWriter<W> {
-    /// Nothing written yet.
-    pub fn new(inner: W) -> Self {
-        Self { inner, hasher: Hasher::new() }
-    }
-
-    /// Of everything that was written.
-    pub fn checksum(self) -> Checksum {
-        Checksum(self.hasher.finalize())
-    }
-}
-
-impl<W: Write> Write for ChecksumWriter<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let num = self.inner.write(bytes)?;
-        self.hasher.update(&bytes[..num]);
-        Ok(num)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
+    use flate2::CrcWriter;
+
     use super::*;
 
     #[test]
@@ -130,9 +104,9 @@ mod tests {
         let path = folder.path().join("data");
         for len in [0, 9, 3 * BLOCK_BYTES as usize + 7] {
             let bytes: Vec<u8> = (0..len).map(|i| (i * i % 251) as u8).collect();
-            let mut writer = ChecksumWriter::new(File::create(&path).unwrap());
+            let mut writer = CrcWriter::new(File::create(&path).unwrap());
             bytes.chunks(1000).for_each(|part| writer.write_all(part).unwrap());
-            let checksum = writer.checksum();
+            let checksum = Checksum(writer.crc().sum());
             assert_eq!(Checksum::of_file(&path, len as u64).unwrap(), checksum);
             assert_eq!(Checksum::parse(&checksum.to_string()), Some(checksum));
         }

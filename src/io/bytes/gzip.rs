@@ -7,7 +7,7 @@ use flate2::bufread::GzDecoder;
 /// The first bytes of a member.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// What is unpacked out of a gzip file.
+/// Reader of the content of a gzip file.
 pub struct GzipReader<R> {
     /// None at the end, after the last member.
     member: Option<GzDecoder<R>>,
@@ -16,12 +16,12 @@ pub struct GzipReader<R> {
 }
 
 impl<R: BufRead> GzipReader<R> {
-    /// At the file's beginning.
+    /// Returns a reader at the file's beginning.
     pub fn new(file: R) -> Self {
         Self { member: Some(GzDecoder::new(file)), has_tail: false }
     }
 
-    /// Whether bytes that are no gzip follow the last member. Known once everything was read.
+    /// Returns true if bytes that are no gzip follow the last member. Valid once everything was read.
     pub fn has_tail(&self) -> bool {
         self.has_tail
     }
@@ -30,7 +30,7 @@ impl<R: BufRead> GzipReader<R> {
 impl<R: BufRead> Read for GzipReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         while let Some(mut member) = self.member.take() {
-            // The end of a member is told only when its checksum was right.
+            // A member ends without an error only if its checksum is right.
             let num = member.read(buffer)?;
             if num > 0 || buffer.is_empty() {
                 self.member = Some(member);

@@ -18,21 +18,21 @@ use crate::io::error::{IoError, Unsupported};
 /// Longest header that is read.
 const MAX_HEADER: u64 = 1 << 16;
 
-/// How a file begins.
+/// First bytes of a file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// An array of one or two dimensions, in C order (the last index fastest).
+/// An array in C order (the last index fastest).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Array {
-    /// Rows and columns; an array of one dimension is one row.
-    pub shape: [usize; 2],
+pub struct Array<const N: usize> {
+    /// Sides; an array of one dimension is one row of two.
+    pub shape: [usize; N],
     pub values: Vec<f32>,
     /// Bytes of the file that the header does not describe.
     pub num_left: u64,
 }
 
-impl Array {
-    /// The array with rows and columns exchanged.
+impl Array<2> {
+    /// Returns the array with rows and columns exchanged.
     pub fn transposed(self) -> Self {
         let [rows, columns] = self.shape;
         let values = (0..rows * columns).map(|i| self.values[i % rows * columns + i / rows]).collect();
@@ -40,16 +40,8 @@ impl Array {
     }
 }
 
-/// An array of three dimensions, in C order.
-pub struct Array3 {
-    pub shape: [usize; 3],
-    pub values: Vec<f32>,
-    /// Bytes of the file that the header does not describe.
-    pub num_left: u64,
-}
-
 /// Reads an array of one or two dimensions.
-pub fn read_array(path: &Path) -> Result<Array, IoError> {
+pub fn read_array(path: &Path) -> Result<Array<2>, IoError> {
     let header = Header::read(path)?;
     let shape = match header.shape[..] {
         [columns] => [1, columns],
@@ -63,7 +55,7 @@ pub fn read_array(path: &Path) -> Result<Array, IoError> {
 }
 
 /// Reads an array of three dimensions.
-pub fn read_array3(path: &Path) -> Result<Array3, IoError> {
+pub fn read_array3(path: &Path) -> Result<Array<3>, IoError> {
     let header = Header::read(path)?;
     let [nz, ny, nx] = header.shape[..] else {
         return Err(header.refuse_shape("three dimensions, z, y and x"));
@@ -74,7 +66,7 @@ pub fn read_array3(path: &Path) -> Result<Array3, IoError> {
         let order = (0..nz).flat_map(|z| (0..ny).flat_map(move |y| (0..nx).map(move |x| stored(z, y, x))));
         values = order.map(|index| values[index]).collect();
     }
-    Ok(Array3 { shape: [nz, ny, nx], values, num_left })
+    Ok(Array { shape: [nz, ny, nx], values, num_left })
 }
 
 /// Writes the header of an array of little-endian 32-bit floats in C order (version 1; the numbers begin at a multiple of 64
@@ -89,7 +81,7 @@ pub fn write_header(writer: &mut dyn Write, shape: [usize; 3]) -> io::Result<()>
     writeln!(writer, "{text:width$}", width = len - 1)
 }
 
-/// What a file says before its numbers.
+/// Content of a file before its numbers.
 struct Header<'a> {
     path: &'a Path,
     format: NumberFormat,
@@ -118,7 +110,7 @@ impl<'a> Header<'a> {
         Ok(Self { path, format, is_fortran, shape, offset, file_len })
     }
 
-    /// All numbers in the file's order, and how many bytes are left after them.
+    /// Reads all numbers in the file's order; returns them and the number of bytes after them.
     fn read_values(&self) -> Result<(Vec<f32>, u64), IoError> {
         let words = self.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ");
         let words = if self.shape.len() == 1 { format!("1 × {words}") } else { words };
@@ -135,11 +127,11 @@ impl<'a> Header<'a> {
     }
 
     fn refuse_shape(&self, expected: &'static str) -> IoError {
-        IoError::unsupported(self.path, Unsupported::NumpyShape { shape: self.shape.clone(), expected })
+        IoError::unsupported(self.path, Unsupported::NumpyShape(self.shape.clone(), expected))
     }
 }
 
-/// The header's text, and where the numbers begin.
+/// Returns the header's text, and the offset of the numbers.
 fn header(start: &[u8]) -> Result<(&str, u64), Unsupported> {
     let Some((&[major, _minor], rest)) = start.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<2>()) else {
         return Err(Unsupported::NotNumpy);
@@ -155,7 +147,7 @@ fn header(start: &[u8]) -> Result<(&str, u64), Unsupported> {
     Ok((std::str::from_utf8(text).map_err(|_| Unsupported::NumpyHeaderText)?, offset))
 }
 
-/// The value of a key, up to the comma or bracket that ends it; a tuple with its brackets.
+/// Returns the value of a key, up to the comma or bracket that ends it; a tuple with its brackets.
 fn entry<'a>(header: &'a str, key: &'static str) -> Result<&'a str, Unsupported> {
     let missing = || Unsupported::NumpyKey(key);
     let after = ['\'', '"'].iter().find_map(|q| header.split_once(&format!("{q}{key}{q}"))).ok_or_else(missing)?.1;
@@ -186,7 +178,7 @@ fn number_format(descr: &str) -> Result<NumberFormat, Unsupported> {
     Ok(NumberFormat { number_type, byte_order: order, scale: 1.0, intercept: 0.0 })
 }
 
-/// The sides of an array.
+/// Returns the sides of an array.
 fn shape(text: &str) -> Result<Vec<usize>, Unsupported> {
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
     let sides = inner.unwrap_or_default().split(',').map(str::trim).filter(|side| !side.is_empty());

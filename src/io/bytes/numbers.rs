@@ -1,6 +1,6 @@
 //! Numbers as files hold them: type, byte order, linear scale.
 
-/// How a number is stored.
+/// Type of a stored number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberType {
     Float32,
@@ -22,7 +22,7 @@ pub enum ByteOrder {
     Big,
 }
 
-/// How the values of a data file are to be read: value = stored × `scale` + `intercept`.
+/// Format of the values of a data file: value = stored × `scale` + `intercept`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NumberFormat {
     pub number_type: NumberType,
@@ -32,7 +32,7 @@ pub struct NumberFormat {
 }
 
 impl NumberType {
-    /// Bytes of one number.
+    /// Returns the bytes of one number.
     pub fn num_bytes(self) -> usize {
         match self {
             NumberType::Int8 | NumberType::Uint8 => 1,

@@ -1,8 +1,8 @@
-//! A file on its way: complete under another name first, so that a failed write never destroys what was there.
+//! Unfinished files: a file is complete under another name first, so a failed write never destroys an existing file.
 //!
-//! The other name, `tomoscope-<random>-unfinished.<ending>`, stands in the target's folder. It vanishes when the write fails
-//! and when [`discard_unfinished`] is called before the process ends; what a killed process left there is removed a day later,
-//! when the next file is written into that folder.
+//! The temporary name, `tomoscope-<random>-unfinished.<ending>`, is in the target's folder. It disappears if the write fails and
+//! if [`discard_unfinished`] is called before the process ends. Files of a killed process are removed a day later, when the next
+//! file is written to that folder.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -26,37 +26,37 @@ const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 /// Links that are followed, one to the next.
 const MAX_LINKS: usize = 40;
 
-/// What this process has under way.
-static UNDER_WAY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Unfinished files and folders of this process.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn under_way() -> MutexGuard<'static, Vec<PathBuf>> {
-    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every unfinished file and folder of this process. For the way out on which nothing is dropped (`std::process::exit` in a signal's
-/// handler): a write that goes on after this fails, and what was there before it stays.
+/// Removes every unfinished file and folder of this process. For an exit that drops nothing (`std::process::exit` in a signal
+/// handler): a write that is still running then fails, and an existing file remains.
 pub fn discard_unfinished() {
-    for path in under_way().drain(..) {
+    for path in unfinished().drain(..) {
         remove(&path);
     }
 }
 
-/// Removes a file, or a folder with what it holds.
+/// Removes a file, or a folder with its content.
 fn remove(path: &Path) {
     let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
 }
 
-/// Writes a file that is complete before it takes its place.
+/// Writes a file that is complete before it replaces an existing one.
 ///
 /// # Errors
-/// It cannot be written; what was there before stays.
+/// The write fails; an existing file remains.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), IoError> {
     let pending = PendingFile::create(path)?;
     pending.write(|writer| writer.write_all(content))?;
     pending.commit()
 }
 
-/// A temporary file beside its target. It is removed when dropped before [`PendingFile::commit`].
+/// A temporary file in the folder of its target. It is removed when dropped before [`PendingFile::commit`].
 pub struct PendingFile {
     target: PathBuf,
     /// The permissions of the file that is replaced.
@@ -66,56 +66,49 @@ pub struct PendingFile {
     _name: Name,
 }
 
-/// A name that stands in [`UNDER_WAY`].
+/// A name that is registered in [`UNFINISHED`].
 struct Name(PathBuf);
 
 impl Drop for Name {
     fn drop(&mut self) {
-        under_way().retain(|path| *path != self.0);
+        unfinished().retain(|path| *path != self.0);
     }
 }
 
 impl PendingFile {
-    /// Claims a temporary name in the target's folder, with the target's ending. A link stays a link: what it points to is
+    /// Claims a temporary name in the target's folder, with the target's ending. A link remains a link: the file behind it is
     /// replaced.
     pub fn create(target: &Path) -> Result<Self, IoError> {
-        let target = behind_links(target);
+        let target = resolve_links(target);
         let replaced = fs::metadata(&target).ok();
         if replaced.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-            return Err(IoError::NotAFile { path: target });
+            return Err(IoError::NotAFile(target));
         }
-        let folder = folder_of(&target);
-        remove_abandoned(folder);
-        let suffix = format!("{SUFFIX}{}", ending(&target));
-        let mut builder = Builder::new();
-        builder.prefix(PREFIX).rand_bytes(NUM_RANDOM).suffix(&suffix);
-        #[cfg(unix)]
-        // As any new file: the process's mask takes its part from this.
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut names = under_way();
-        let file = builder.tempfile_in(folder).map_err(IoError::write(&target))?;
-        let name = Name(file.path().to_owned());
-        names.push(name.0.clone());
-        drop(names);
+        let (file, name) = named(
+            &target,
+            |target| temporary(target, 0o666, |builder, folder| builder.tempfile_in(folder)),
+            NamedTempFile::path,
+        )?;
         Ok(Self { target, permissions: replaced.map(|metadata| metadata.permissions()), file, _name: name })
     }
 
-    /// Where the content goes for now.
+    /// Returns the temporary path of the content.
     pub fn temporary(&self) -> &Path {
         self.file.path()
     }
 
-    /// Where the content goes in the end.
+    /// Returns the final path of the content.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
     /// Writes the content through a buffer.
-    pub fn write(&self, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<(), IoError> {
+    pub fn write<T>(&self, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>) -> Result<T, IoError> {
         let write = || {
             let mut writer = BufWriter::new(self.file.as_file());
-            content(&mut writer)?;
-            writer.flush()
+            let written = content(&mut writer)?;
+            writer.flush()?;
+            Ok(written)
         };
         write().map_err(IoError::write(&self.target))
     }
@@ -125,21 +118,21 @@ impl PendingFile {
         self.commit_by(|from, to| fs::rename(from, to))
     }
 
-    /// The same; where a file may be written to but not replaced (another's in a folder like /tmp, a mount of its own), its
-    /// content is.
+    /// Commits by a rename. Where a file is writable but not replaceable (another user's file in a folder like /tmp, a mount
+    /// point), its content is replaced.
     fn commit_by(self, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> Result<(), IoError> {
         use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
         if let Some(permissions) = self.permissions.clone() {
-            // Where they cannot be kept, those of a new file do.
+            // If this fails, the file has the permissions of a new file.
             let _ = self.file.as_file().set_permissions(permissions);
         }
-        let placed = match rename(self.file.path(), &self.target) {
+        let outcome = match rename(self.file.path(), &self.target) {
             Err(error) if matches!(error.kind(), PermissionDenied | ResourceBusy | CrossesDevices) && self.target.is_file() => {
                 (|| io::copy(&mut File::open(self.file.path())?, &mut File::create(&self.target)?).map(|_| ()))()
             }
-            placed => placed,
+            outcome => outcome,
         };
-        placed.map_err(IoError::write(&self.target))
+        outcome.map_err(IoError::write(&self.target))
     }
 }
 
@@ -152,19 +145,14 @@ pub struct PendingFolder {
 }
 
 impl PendingFolder {
-    /// Makes a folder of another name beside the target.
+    /// Makes a folder of another name in the folder of the target.
     pub fn create(target: &Path) -> Result<Self, IoError> {
-        let target = behind_links(target);
-        remove_abandoned(folder_of(&target));
-        let mut names = under_way();
-        let folder = temporary_folder(&target)?;
-        let name = Name(folder.path().to_owned());
-        names.push(name.0.clone());
-        drop(names);
+        let target = resolve_links(target);
+        let (folder, name) = named(&target, temporary_folder, TempDir::path)?;
         Ok(Self { target, folder, _name: name })
     }
 
-    /// Where the files go for now.
+    /// Returns the temporary path of the files.
     pub fn temporary(&self) -> &Path {
         self.folder.path()
     }
@@ -173,36 +161,60 @@ impl PendingFolder {
     pub fn commit(self) -> Result<(), IoError> {
         let aside = temporary_folder(&self.target)?;
         let before = aside.path().join("before");
-        let is_there = self.target.exists();
-        let place = || {
-            if is_there {
+        let is_replaced = self.target.exists();
+        let replace = || {
+            if is_replaced {
                 fs::rename(&self.target, &before)?;
             }
             fs::rename(self.folder.path(), &self.target)
         };
-        let placed = place();
-        if placed.is_err() && before.exists() {
+        let outcome = replace();
+        if outcome.is_err() && before.exists() {
             fs::rename(&before, &self.target).map_err(IoError::write(&self.target))?;
         }
-        placed.map_err(IoError::write(&self.target))
+        outcome.map_err(IoError::write(&self.target))
     }
 }
 
+/// Makes a temporary file or folder in the target's folder and registers its name in [`UNFINISHED`].
+fn named<T>(
+    target: &Path,
+    make: impl FnOnce(&Path) -> Result<T, IoError>,
+    path: impl FnOnce(&T) -> &Path,
+) -> Result<(T, Name), IoError> {
+    remove_abandoned(folder_of(target));
+    let mut names = unfinished();
+    let made = make(target)?;
+    let name = Name(path(&made).to_owned());
+    names.push(name.0.clone());
+    Ok((made, name))
+}
+
 fn temporary_folder(target: &Path) -> Result<TempDir, IoError> {
+    temporary(target, 0o777, |builder, folder| builder.tempdir_in(folder))
+}
+
+/// Makes a file or folder under a temporary name. `mode` holds the permissions of any new file or folder; the process's mask reduces
+/// them.
+fn temporary<T>(
+    target: &Path,
+    #[cfg_attr(not(unix), expect(unused_variables))] mode: u32,
+    make: impl FnOnce(&Builder<'_, '_>, &Path) -> io::Result<T>,
+) -> Result<T, IoError> {
     let suffix = format!("{SUFFIX}{}", ending(target));
     let mut builder = Builder::new();
     builder.prefix(PREFIX).rand_bytes(NUM_RANDOM).suffix(&suffix);
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-    builder.tempdir_in(folder_of(target)).map_err(IoError::write(target))
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    make(&builder, folder_of(target)).map_err(IoError::write(target))
 }
 
-/// The folder that a file lies in.
+/// Returns the folder of a file.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The ending of a name, whole where another follows it (`nii.gz`).
+/// Returns the ending of a name, both parts of `nii.gz`.
 fn ending(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     if name.ends_with(".nii.gz") {
@@ -212,8 +224,8 @@ fn ending(path: &Path) -> String {
     }
 }
 
-/// What a path stands for once its links are followed, also where nothing is there yet.
-fn behind_links(path: &Path) -> PathBuf {
+/// Returns the target of a path after all its links, even if it does not exist yet.
+fn resolve_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
@@ -237,8 +249,8 @@ fn remove_abandoned(folder: &Path) {
     }
 }
 
-/// Whether a name is one of ours: random letters and digits between its beginning and its end, or two numbers as earlier
-/// versions had.
+/// Returns true for the names of unfinished files: random letters and digits between prefix and suffix, or two numbers as in
+/// earlier versions.
 fn is_unfinished_name(name: &str) -> bool {
     let Some((middle, _)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once(SUFFIX)) else { return false };
     let is_random = middle.len() == NUM_RANDOM && middle.chars().all(|c| c.is_ascii_alphanumeric());
@@ -294,7 +306,7 @@ mod tests {
         assert_eq!(names(folder.path()), ["a.toml"]);
         let pending = PendingFile::create(&target).unwrap();
         // As discarding does, but not to what the other tests of this process have under way.
-        under_way().retain(|path| path != pending.temporary());
+        unfinished().retain(|path| path != pending.temporary());
         fs::remove_file(pending.temporary()).unwrap();
         assert!(pending.commit().is_err());
         assert_eq!(fs::read_to_string(&target).unwrap(), "old");

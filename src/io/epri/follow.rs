@@ -1,10 +1,10 @@
-//! A sweep whose file is still being written: new complete projections, each time it is asked.
+//! An acquisition whose file is still being written: each poll returns its new complete projections.
 //!
-//! A projection is complete when all its bytes are in the file. Where the file was allocated in advance, which projections of
-//! zeros at its end show, one is complete when something stands in its last sample or in a projection after it; the very
-//! last one also when it has stopped changing from one look to the next. Files that get shorter, vanish or are replaced by others are
-//! told as notices, once; nothing that was read before is taken back. A file that comes back with the same projections goes
-//! on where it was; one with others ends the following.
+//! A projection is complete when all its bytes are in the file. In a file that was allocated in advance, which ends in
+//! projections of zeros, a projection is complete if its last sample or a later projection is not zero; the very last one also if
+//! it did not change between two polls. A file that gets shorter, disappears or is replaced is reported once, and all projections
+//! read before remain. If the file returns with the same projections, following continues; if it returns with others, following
+//! ends.
 
 use std::path::{Path, PathBuf};
 
@@ -21,16 +21,16 @@ pub struct SweepFollower {
     records: Records,
     /// The phase that was asked for, degrees.
     phase: Option<f64>,
-    /// Whether the header may yet tell of further projections.
+    /// True if the header can still add projections.
     is_open_ended: bool,
     num_read: usize,
     /// Records that were in the file before they were measured.
     num_allocated: usize,
     /// The last record of an allocated file, when it may be half written.
     unsettled: Option<Projection>,
-    /// The first and the last record that were read, by number: they tell whether the file is still the same.
+    /// First and last record that were read, with their numbers. They identify the file.
     witnesses: Vec<(usize, Projection)>,
-    /// What was wrong when last looked at, to say it once.
+    /// The current trouble, which is reported once.
     trouble: Option<Trouble>,
     has_ended: bool,
 }
@@ -41,28 +41,28 @@ enum Trouble {
     Shorter,
 }
 
-/// Whether both hold the same samples, bit by bit: NaN too is the same as itself.
+/// Returns true if both have the same samples, bit by bit: NaN equals itself.
 fn is_same(a: &Projection, b: &Projection) -> bool {
     a.values.iter().map(|value| value.to_bits()).eq(b.values.iter().map(|value| value.to_bits()))
 }
 
-/// What has happened since the last time.
+/// Changes since the last poll.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepUpdate {
     /// Projections that have become complete, in the order of acquisition.
     pub projections: Vec<Projection>,
     /// The phase that complex projections are turned back by, when it was found.
     pub phase: Option<Phase>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
 }
 
 impl SweepFollower {
-    /// Returns a study without projections, which has the content of a header, and what follows its data file. The first
-    /// [`SweepFollower::poll`] returns projections; the data file need not exist yet.
+    /// Returns a study without projections from a header, and the follower of its data file. The first [`SweepFollower::poll`]
+    /// returns projections; the data file need not exist yet.
     ///
     /// # Errors
-    /// The header cannot be read.
+    /// The header does not read.
     pub fn new(path: &Path, read_header: ReadHeader) -> Result<(Study<Sweep>, Self), IoError> {
         let (study, records) = read_header(path)?;
         let follower = Self {
@@ -92,7 +92,7 @@ impl SweepFollower {
         Ok(())
     }
 
-    /// Whether nothing more will come: all projections were read, or the file became another.
+    /// Returns true if no projections will follow: all were read, or the file was replaced.
     pub fn is_finished(&self) -> bool {
         self.has_ended || (!self.is_open_ended && self.num_read == self.records.plan.len())
     }
@@ -103,7 +103,7 @@ impl SweepFollower {
         if !self.is_finished()
             && let Err(error) = self.look(&mut update)
         {
-            self.tell_trouble(&mut update, Trouble::Unreadable, format!("{error}; waiting for it"));
+            self.report_trouble(&mut update, Trouble::Unreadable, format!("{error}; waiting for it"));
         }
         update
     }
@@ -118,20 +118,15 @@ impl SweepFollower {
                  are added when it has grown again",
                 self.num_read
             );
-            self.tell_trouble(update, Trouble::Shorter, text);
+            self.report_trouble(update, Trouble::Shorter, text);
             return Ok(());
         }
-        if !self.is_the_same()? {
-            self.end(
-                update,
-                format!(
-                    "{data} was replaced by another acquisition; the data read so far are used: open it again to read the new one"
-                ),
-            );
+        if !self.is_unchanged()? {
+            self.end(update, &data);
             return Ok(());
         }
         let mut fresh = self.records.read(self.num_read..num_complete)?;
-        self.leave_unmeasured(&mut fresh, update);
+        self.remove_unmeasured(&mut fresh, update);
         if self.trouble.take().is_some() {
             update.notices.push(Notice::info(format!("{data} is available again, unchanged")));
         }
@@ -141,7 +136,7 @@ impl SweepFollower {
             update.phase = Some(phase);
             fresh = self.records.read(self.num_read..num_next)?;
         }
-        self.keep_witnesses(&fresh);
+        self.update_witnesses(&fresh);
         for (index, projection) in (self.num_read..).zip(fresh) {
             match check_finite(&self.records.data, &format!("projection {}", index + 1), &projection.values) {
                 Ok(()) => update.projections.push(projection),
@@ -152,32 +147,32 @@ impl SweepFollower {
         Ok(())
     }
 
-    /// Takes off the end what is allocated and not measured.
-    fn leave_unmeasured(&mut self, fresh: &mut Vec<Projection>, update: &mut SweepUpdate) {
-        let num_there = self.num_read + fresh.len();
+    /// Removes the allocated, unmeasured projections from the end.
+    fn remove_unmeasured(&mut self, fresh: &mut Vec<Projection>, update: &mut SweepUpdate) {
+        let num_available = self.num_read + fresh.len();
         let num_measured = num_measured(fresh);
         if num_measured < fresh.len() {
             if self.num_allocated == 0 {
                 update.notices.push(Notice::info(format!(
-                    "{} was allocated in advance: its projections {} to {num_there} are zero; each is taken in when it is measured",
+                    "{} was allocated in advance: its projections {} to {num_available} are zero; each is taken in when it is measured",
                     self.records.data.display(),
                     self.num_read + num_measured + 1
                 )));
             }
-            self.num_allocated = self.num_allocated.max(num_there);
+            self.num_allocated = self.num_allocated.max(num_available);
             fresh.truncate(num_measured);
         }
         let num_measured = self.num_read + fresh.len();
         let may_be_half = |last: &Projection| num_measured <= self.num_allocated && last.values.last() == Some(&0.0);
         let Some(last) = fresh.pop_if(|last| may_be_half(last)) else { return };
-        if num_measured == num_there && self.unsettled.as_ref().is_some_and(|before| is_same(before, &last)) {
+        if num_measured == num_available && self.unsettled.as_ref().is_some_and(|before| is_same(before, &last)) {
             fresh.push(last);
         } else {
             self.unsettled = Some(last);
         }
     }
 
-    /// What is said when nobody waits any longer for what was not measured.
+    /// Returns the notice on projections that were not measured when following ended.
     pub fn unmeasured(&self) -> Option<Notice> {
         let num_zero = self.num_allocated.checked_sub(self.num_read).filter(|&num| num > 0)?;
         Some(Notice::warning(format!(
@@ -187,22 +182,18 @@ impl SweepFollower {
         )))
     }
 
-    /// Where all planned projections were read and more may come: reads the header again.
+    /// Reads the header again if all planned projections were read and more may come.
     fn extend_plan(&mut self, update: &mut SweepUpdate) -> Result<(), IoError> {
         if !self.is_open_ended || self.num_read < self.records.plan.len() {
             return Ok(());
         }
         let (study, records) = (self.read_header)(&self.header)?;
         if records.plan.len() < self.records.plan.len() && self.records.plan.starts_with(&records.plan) {
-            // The directions stand in a data file that has become shorter, or is gone: its own length tells.
+            // The directions are in a data file that is shorter now or missing; its length is reported.
             return Ok(());
         }
         if !records.plan.starts_with(&self.records.plan) || records.num_points != self.records.num_points {
-            let header = self.header.display();
-            self.end(
-                update,
-                format!("{header} was replaced by another acquisition; the data read so far are used: open it again to read the new one"),
-            );
+            self.end(update, &self.header.display().to_string());
             return Ok(());
         }
         self.is_open_ended = study.measured.num_expected != Some(records.plan.len());
@@ -210,7 +201,7 @@ impl SweepFollower {
         Ok(())
     }
 
-    fn is_the_same(&self) -> Result<bool, IoError> {
+    fn is_unchanged(&self) -> Result<bool, IoError> {
         for (index, projection) in &self.witnesses {
             let again = self.records.read(*index..index + 1)?;
             if !again.first().is_some_and(|again| is_same(again, projection)) {
@@ -220,7 +211,7 @@ impl SweepFollower {
         Ok(true)
     }
 
-    fn keep_witnesses(&mut self, fresh: &[Projection]) {
+    fn update_witnesses(&mut self, fresh: &[Projection]) {
         let (Some(first), Some(last)) = (fresh.first(), fresh.last()) else { return };
         if self.witnesses.is_empty() {
             self.witnesses.push((self.num_read, first.clone()));
@@ -229,14 +220,16 @@ impl SweepFollower {
         self.witnesses.push((self.num_read + fresh.len() - 1, last.clone()));
     }
 
-    fn tell_trouble(&mut self, update: &mut SweepUpdate, trouble: Trouble, text: String) {
+    fn report_trouble(&mut self, update: &mut SweepUpdate, trouble: Trouble, text: String) {
         if self.trouble.replace(trouble) != Some(trouble) {
             update.notices.push(Notice::warning(text));
         }
     }
 
-    fn end(&mut self, update: &mut SweepUpdate, text: String) {
+    /// Ends the following of a file that was replaced.
+    fn end(&mut self, update: &mut SweepUpdate, file: &str) {
         self.has_ended = true;
-        update.notices.push(Notice::warning(text));
+        let text = "was replaced by another acquisition; the data read so far are used: open it again to read the new one";
+        update.notices.push(Notice::warning(format!("{file} {text}")));
     }
 }

@@ -19,37 +19,37 @@ use std::sync::Arc;
 use super::records::check_finite;
 use super::sweep_space::{in_space, space_of};
 use crate::data::{
-    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
+    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata, SweepSpace,
 };
 use crate::geometry::Vector;
 use crate::io::bytes::npy::{Array, read_array};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::{IoError, Mismatch, Unsupported};
 use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
 
 /// mT in a gauss, and mT/mm in a G/cm.
 const MT: f64 = 0.1;
 const MT_PER_MM: f64 = 0.01;
 
-/// How unevenly an axis may be spaced, in steps: 32-bit floats of a field of 400 G in steps of 0.01 G.
+/// Largest deviation of an even axis, in steps: 32-bit floats of a field of 400 G in steps of 0.01 G.
 const UNEVEN: f64 = 0.02;
 
-/// How much gradients may differ in size.
+/// Largest difference of gradients of one size.
 const SAME_GRADIENT: f64 = 1e-3;
 
-/// What the name of a set's projections ends in.
+/// Suffix of the projections of a set.
 const PROJECTIONS: &str = "-proj";
 
-/// What the names of a set's files end in.
+/// Suffixes of the files of a set.
 const SUFFIXES: [&str; 7] = [PROJECTIONS, "-fgrad", "-B", "-h", "-dir", "-t", "-weights"];
 
-/// Whether a file is one of a set: the projections by their name, the others where projections of that name lie beside them. (An
+/// Returns true for a file of a set: projections by their name, other files if projections of that name are in their folder. (An
 /// image may be called `patient-B.npy`.)
 pub fn is_of_a_set(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let Some(name) = SUFFIXES.iter().find_map(|suffix| stem.strip_suffix(suffix)) else { return false };
-    let lies_beside = |suffix: &str| path.with_file_name(format!("{name}{suffix}.npy")).exists();
+    let is_in_folder = |suffix: &str| path.with_file_name(format!("{name}{suffix}.npy")).exists();
     // A reference spectrum may lie apart from the projections, with its field.
-    stem.ends_with(PROJECTIONS) || lies_beside(PROJECTIONS) || (stem.ends_with("-h") && lies_beside("-B"))
+    stem.ends_with(PROJECTIONS) || is_in_folder(PROJECTIONS) || (stem.ends_with("-h") && is_in_folder("-B"))
 }
 
 /// The files of one NAME.
@@ -58,7 +58,7 @@ struct Set {
 }
 
 impl Set {
-    /// The set that `NAME-<suffix>.npy` belongs to.
+    /// Returns the set that `NAME-<suffix>.npy` belongs to.
     fn of(path: &Path, suffix: &'static str) -> Result<Self, IoError> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Some(name) = stem.strip_suffix(suffix) else {
@@ -70,12 +70,6 @@ impl Set {
     fn file(&self, suffix: &str) -> PathBuf {
         let name = self.folder_and_name.file_name().unwrap_or_default().to_string_lossy();
         self.folder_and_name.with_file_name(format!("{name}{suffix}.npy"))
-    }
-
-    /// A file of the set that need not be there.
-    fn optional(&self, suffix: &str) -> Result<Option<Array>, IoError> {
-        let path = self.file(suffix);
-        if path.exists() { read_array(&path).map(Some) } else { Ok(None) }
     }
 }
 
@@ -98,45 +92,45 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
         return Err(IoError::unsupported(path, Unsupported::NoDirections));
     }
     let (vectors, num_coordinates) = vectors(&vectors_file, num_projections)?;
-    let axis = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
+    let [first, step] = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
     let (kind, step_mm, centre) = if is_wave {
-        let (step_mt, gradient) = (axis.step * MT, common_size(&vectors_file, &vectors)? * MT_PER_MM);
+        let (step_mt, gradient) = (step * MT, common_size(&vectors_file, &vectors)? * MT_PER_MM);
         let kind = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: gradient, reference: None };
         (kind, step_mt / gradient, (num_points / 2) as f64)
     } else {
-        (SweepKind::Pulse, axis.step, -axis.first / axis.step)
+        (SweepKind::Pulse, step, -first / step)
     };
     // In continuous-wave data t runs against the gradient.
     let sign = if is_wave { -1.0 } else { 1.0 };
-    let mut kept: Vec<(usize, Direction)> = unit_vectors(&vectors).map(|(i, unit)| (i, unit.map(|v| v * sign))).collect();
+    let mut measured: Vec<(usize, Direction)> = unit_vectors(&vectors).map(|(i, unit)| (i, unit.map(|v| v * sign))).collect();
     let mut notices = Vec::new();
     if projections.num_left > 0 {
         let (data, num_left) = (path.display(), projections.num_left);
         notices.push(Notice::warning(format!("{data} has {num_left} more bytes than its header describes; they were left out")));
     }
-    if kept.len() < num_projections {
-        let dropped = num_projections - kept.len();
+    if measured.len() < num_projections {
+        let dropped = num_projections - measured.len();
         notices.push(Notice::info(format!(
             "{dropped} of {num_projections} projections have no gradient (service traces); they were left out"
         )));
     }
-    if kept.is_empty() {
+    if measured.is_empty() {
         return Err(IoError::unsupported(&vectors_file, Unsupported::NoGradient));
     }
-    let units: Vec<Direction> = kept.iter().map(|(_, unit)| *unit).collect();
+    let units: Vec<Direction> = measured.iter().map(|(_, unit)| *unit).collect();
     let (space, notice) = match num_coordinates {
         2 => (SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]), None),
         _ => space_of(&vectors_file, &units)?,
     };
     notices.extend(notice);
-    kept.iter_mut().for_each(|(_, unit)| *unit = in_space(space, *unit));
-    let weights = weights(&set, space, &kept, num_projections, &mut notices)?;
+    measured.iter_mut().for_each(|(_, unit)| *unit = in_space(space, *unit));
+    let weights = weights(&set, space, &measured, num_projections, &mut notices)?;
     let rows: Vec<&[f32]> = projections.values.chunks_exact(num_points).collect();
     let projection = |(&(index, direction), weight): (&(usize, Direction), f64)| {
         check_finite(path, &format!("projection {}", index + 1), rows[index])?;
         Ok(Projection { direction, weight, values: Arc::from(rows[index]) })
     };
-    let projections: Vec<Projection> = kept.iter().zip(weights).map(projection).collect::<Result<_, IoError>>()?;
+    let projections: Vec<Projection> = measured.iter().zip(weights).map(projection).collect::<Result<_, IoError>>()?;
     let num_expected = Some(projections.len());
     let sweep = Sweep {
         kind,
@@ -147,7 +141,7 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
         projections,
         num_expected,
         secs_per_projection: None,
-        facts: SweepFacts::default(),
+        facts: SweepMetadata::default(),
     };
     Ok(Study { notices, ..Study::new(title, sweep) })
 }
@@ -160,24 +154,24 @@ pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
     let set = Set::of(path, "-h")?;
     let Array { shape, values, .. } = read_array(path)?;
     if shape[0] != 1 {
-        return Err(IoError::unsupported(path, Unsupported::NotOneSpectrum { rows: shape[0], columns: shape[1] }));
+        return Err(IoError::unsupported(path, Unsupported::NotOneSpectrum([shape[0], shape[1]])));
     }
     check_finite(path, "the spectrum", &values)?;
-    let step_mt = axis(&set.file("-B"), values.len())?.step * MT;
-    Ok(ReferenceSpectrum { values: values.into(), step_mt })
+    let [_, step] = axis(&set.file("-B"), values.len())?;
+    Ok(ReferenceSpectrum { values: values.into(), step_mt: step * MT })
 }
 
-/// All files of the set of some projections.
+/// Returns all files of the set of some projections.
 pub fn set(projections: &Path) -> Vec<PathBuf> {
     Set::of(projections, "-proj").map_or(Vec::new(), |set| SUFFIXES.map(|suffix| set.file(suffix)).into())
 }
 
-/// Where the reference spectrum of a set lies.
-pub fn reference_beside(path: &Path) -> Option<PathBuf> {
+/// Returns the path of the reference spectrum of a set.
+pub fn reference_path(path: &Path) -> Option<PathBuf> {
     Set::of(path, "-proj").ok().map(|set| set.file("-h"))
 }
 
-/// Vectors of x, y, z, one per projection, and how many coordinates they had: of two, z is 0.
+/// Reads vectors of x, y, z, one per projection; returns them and the number of their coordinates (with two, z is 0).
 fn vectors(path: &Path, num_projections: usize) -> Result<(Vec<Direction>, usize), IoError> {
     let mut array = read_array(path)?;
     let is_by_axis = |shape: [usize; 2]| matches!(shape, [2 | 3, columns] if columns == num_projections);
@@ -185,7 +179,7 @@ fn vectors(path: &Path, num_projections: usize) -> Result<(Vec<Direction>, usize
     if is_by_axis([rows, columns]) {
         array = array.transposed();
     } else if !is_by_axis([columns, rows]) {
-        let problem = Unsupported::VectorShape { rows, columns, expected: num_projections };
+        let problem = Unsupported::VectorShape([rows, columns], num_projections);
         return Err(IoError::unsupported(path, problem));
     }
     check_finite(path, "the vectors", &array.values)?;
@@ -198,7 +192,7 @@ fn length(v: Direction) -> f64 {
     Vector::from(v).norm()
 }
 
-/// Index and unit vector of those that are not zero.
+/// Returns the index and unit vector of those that are not zero.
 fn unit_vectors(vectors: &[Direction]) -> impl Iterator<Item = (usize, Direction)> {
     vectors.iter().enumerate().filter_map(|(index, &v)| {
         let length = length(v);
@@ -206,7 +200,7 @@ fn unit_vectors(vectors: &[Direction]) -> impl Iterator<Item = (usize, Direction
     })
 }
 
-/// The size that all gradients have but those that are zero.
+/// Returns the size of all gradients that are not zero.
 fn common_size(path: &Path, vectors: &[Direction]) -> Result<f64, IoError> {
     let largest = vectors.iter().map(|&v| length(v)).fold(0.0, f64::max);
     match vectors.iter().position(|&v| length(v) > 0.0 && length(v) < (1.0 - SAME_GRADIENT) * largest) {
@@ -214,22 +208,17 @@ fn common_size(path: &Path, vectors: &[Direction]) -> Result<f64, IoError> {
         None => Err(IoError::unsupported(path, Unsupported::NoGradient)),
         Some(other) => {
             let (number, size) = (other + 1, length(vectors[other]));
-            Err(IoError::unsupported(path, Unsupported::DifferentGradients { number, size, largest }))
+            Err(IoError::unsupported(path, Unsupported::DifferentGradients(number, [size, largest])))
         }
     }
 }
 
-/// An evenly spaced axis.
-struct Axis {
-    first: f64,
-    step: f64,
-}
-
-fn axis(path: &Path, num_points: usize) -> Result<Axis, IoError> {
+/// Returns the first value and the step of an evenly spaced axis.
+fn axis(path: &Path, num_points: usize) -> Result<[f64; 2], IoError> {
     let Array { shape, values, .. } = read_array(path)?;
     if values.len() != num_points {
         let [rows, columns] = shape;
-        return Err(IoError::unsupported(path, Unsupported::AxisLength { rows, columns, expected: num_points }));
+        return Err(IoError::unsupported(path, Unsupported::AxisLength([rows, columns], num_points)));
     }
     check_finite(path, "the axis", &values)?;
     let (first, last) = (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
@@ -237,37 +226,38 @@ fn axis(path: &Path, num_points: usize) -> Result<Axis, IoError> {
     let step = (last - first) / (num_points as f64 - 1.0);
     let even = |(k, value): (usize, &f32)| (f64::from(*value) - (first + k as f64 * step)).abs() <= UNEVEN * step;
     if step > 0.0 && values.iter().enumerate().all(even) {
-        Ok(Axis { first, step })
+        Ok([first, step])
     } else {
         Err(IoError::unsupported(path, Unsupported::UnevenAxis))
     }
 }
 
-/// Weights of the projections that are kept.
+/// Returns the weights of the projections that have a gradient.
 fn weights(
     set: &Set,
     space: SweepSpace,
-    kept: &[(usize, Direction)],
+    measured: &[(usize, Direction)],
     num_projections: usize,
     notices: &mut Vec<Notice>,
 ) -> Result<Vec<f64>, IoError> {
-    let Some(array) = set.optional("-weights")? else {
-        let units: Vec<Direction> = kept.iter().map(|(_, unit)| *unit).collect();
+    let path = set.file("-weights");
+    if !path.exists() {
+        let units: Vec<Direction> = measured.iter().map(|(_, unit)| *unit).collect();
         let (of_what, weights) = match space {
             SweepSpace::Volume => ("solid angles", solid_angle_weights(&units)),
             SweepSpace::Slice(_) => ("angles", half_circle_weights(&units)),
         };
         notices.push(Notice::info(format!("The weights of the projections are the {of_what} nearest to their directions")));
         return Ok(weights);
-    };
-    let path = set.file("-weights");
+    }
+    let array = read_array(&path)?;
     if array.values.len() != num_projections {
-        let problem = Unsupported::NumWeights { found: array.values.len(), expected: num_projections };
+        let problem = Unsupported::NumWeights(Mismatch { found: array.values.len(), expected: num_projections });
         return Err(IoError::unsupported(&path, problem));
     }
     check_finite(&path, "the weights", &array.values)?;
     match array.values.iter().position(|&weight| weight < 0.0) {
         Some(index) => Err(IoError::unsupported(&path, Unsupported::NegativeWeight(index + 1))),
-        None => Ok(kept.iter().map(|&(index, _)| f64::from(array.values[index])).collect()),
+        None => Ok(measured.iter().map(|&(index, _)| f64::from(array.values[index])).collect()),
     }
 }

@@ -39,10 +39,10 @@ impl Moments {
         }
     }
 
-    /// The phase that was asked for, degrees, or else the automatic one; `None` where there is no signal to find one by.
-    pub fn phase(&self, asked_for: Option<f64>) -> Option<Phase> {
+    /// Returns the requested phase, degrees, or the automatic one; `None` if there is no signal for it.
+    pub fn phase(&self, requested: Option<f64>) -> Option<Phase> {
         let has_signal = self.energy.is_finite() && self.energy > 0.0;
-        let phi = match asked_for {
+        let phi = match requested {
             Some(degrees) => degrees.to_radians(),
             None if has_signal => {
                 let phi = 0.5 * self.square[1].atan2(self.square[0]);
@@ -59,11 +59,11 @@ impl Moments {
         };
         let turned = self.square[0] * (2.0 * phi).cos() + self.square[1] * (2.0 * phi).sin();
         let remainder = if has_signal { (0.5 * (1.0 - turned / self.energy)).clamp(0.0, 1.0) } else { 0.0 };
-        Some(Phase { degrees: asked_for.unwrap_or(phi.to_degrees()), is_automatic: asked_for.is_none(), remainder })
+        Some(Phase { degrees: requested.unwrap_or(phi.to_degrees()), is_automatic: requested.is_none(), remainder })
     }
 }
 
-/// The samples without the line through the means of their ends.
+/// Returns the samples without the line through the means of their ends.
 fn without_line(mut samples: Vec<f64>) -> Vec<f64> {
     let len = samples.len();
     let num_end = ((END * len as f64).round() as usize).clamp(1, len.max(1));
@@ -77,7 +77,7 @@ fn without_line(mut samples: Vec<f64>) -> Vec<f64> {
     samples
 }
 
-/// The real parts of complex samples turned back by the phase.
+/// Returns the real parts of complex samples turned back by the phase.
 pub fn turned(samples: &[f32], degrees: f64) -> Vec<f32> {
     let (sin, cos) = degrees.to_radians().sin_cos();
     // A right angle has no part of the other component left.
@@ -128,9 +128,9 @@ mod tests {
         assert!((phase.remainder - 0.2).abs() < 1e-3, "{phase:?}");
         let mut moments = Moments::default();
         moments.add(&turned_line);
-        let asked_for = moments.phase(Some(120.0)).unwrap();
-        assert_eq!((asked_for.degrees, asked_for.is_automatic), (120.0, false));
-        assert!((asked_for.remainder - 0.8).abs() < 1e-3, "{asked_for:?}");
+        let requested = moments.phase(Some(120.0)).unwrap();
+        assert_eq!((requested.degrees, requested.is_automatic), (120.0, false));
+        assert!((requested.remainder - 0.8).abs() < 1e-3, "{requested:?}");
     }
 
     #[test]

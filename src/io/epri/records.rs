@@ -1,4 +1,4 @@
-//! Projections that lie one after the other in a data file, with what a header says about each.
+//! Projections one after the other in a data file, with the direction and weight of each from a header.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Planned {
     pub weight: f64,
 }
 
-/// What a sample is.
+/// Kind of the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Real,
@@ -40,22 +40,22 @@ pub struct Records {
 }
 
 impl Records {
-    /// Numbers of one record.
+    /// Returns numbers of one record.
     fn numbers_per_record(&self) -> usize {
         self.num_leading + self.num_points * if self.kind == Kind::Real { 1 } else { 2 }
     }
 
-    /// Bytes of one record.
+    /// Returns bytes of one record.
     pub fn record_bytes(&self) -> u64 {
         (self.numbers_per_record() * self.format.number_type.num_bytes()) as u64
     }
 
-    /// Bytes up to the end of so many records.
+    /// Returns the bytes up to the end of `num_records` records.
     pub fn bytes_of(&self, num_records: usize) -> u64 {
         (num_records as u64).saturating_mul(self.record_bytes()).saturating_add(self.offset)
     }
 
-    /// Whole records that the file holds now, at most those that are planned, and its size.
+    /// Returns the number of whole planned records in the file now, and its size.
     pub fn num_complete(&self) -> Result<(usize, u64), IoError> {
         let len = regular_file_len(&self.data)?;
         let complete = usize::try_from(len.saturating_sub(self.offset) / self.record_bytes()).unwrap_or(usize::MAX);
@@ -72,7 +72,7 @@ impl Records {
         Ok(found - expected)
     }
 
-    /// Refuses a phase of what is not complex.
+    /// Refuses a phase for real samples.
     pub fn check_phase(&self, header: &Path, phase: Option<f64>) -> Result<(), IoError> {
         match (self.kind, phase) {
             (Kind::Real, Some(degrees)) => Err(IoError::unsupported(header, Unsupported::NotComplex(degrees))),
@@ -80,7 +80,7 @@ impl Records {
         }
     }
 
-    /// All records; a file that is too short is refused, one that is too long gives the number of bytes left over.
+    /// Reads all records; a file that is too short is refused, for one that is too long the number of surplus bytes is returned.
     pub fn read_all(&self) -> Result<(Vec<Projection>, u64), IoError> {
         let num_left = self.check_len()?;
         let projections = self.read(0..self.plan.len())?;
@@ -90,15 +90,15 @@ impl Records {
         Ok((projections, num_left))
     }
 
-    /// Of complex records whose phase is not known yet: finds it from some of them, which the caller knows to be in the file.
-    /// One that was asked for is only measured.
-    pub fn find_phase(&mut self, records: Range<usize>, asked_for: Option<f64>) -> Result<Option<Phase>, IoError> {
+    /// Finds the phase of complex records, if it is not known yet, from some that are in the file. A requested phase is only
+    /// measured.
+    pub fn find_phase(&mut self, records: Range<usize>, requested: Option<f64>) -> Result<Option<Phase>, IoError> {
         if self.kind != Kind::Complex(None) || records.is_empty() {
             return Ok(None);
         }
         let mut moments = Moments::default();
         self.read_numbers(records)?.chunks_exact(self.numbers_per_record()).for_each(|record| moments.add(record));
-        let phase = moments.phase(asked_for);
+        let phase = moments.phase(requested);
         self.kind = Kind::Complex(phase.map(|phase| phase.degrees));
         Ok(phase)
     }
@@ -108,7 +108,7 @@ impl Records {
         read_contiguous(&self.data, self.format, offset, records.len() * self.numbers_per_record())
     }
 
-    /// Some of the records, which the caller knows to be in the file. Their values are not looked at.
+    /// Returns some of the records, which must be in the file. Their values are not checked.
     pub fn read(&self, records: Range<usize>) -> Result<Vec<Projection>, IoError> {
         let values = self.read_numbers(records.clone())?;
         let values = match self.kind {
@@ -125,14 +125,14 @@ impl Records {
     }
 }
 
-/// Refuses samples that are not numbers; `what` says whose they are.
+/// Refuses samples that are not finite; `what` names their source.
 pub fn check_finite(path: &Path, what: &str, values: &[f32]) -> Result<(), IoError> {
     let Some(sample) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-    let problem = Unsupported::NotFinite { sample: sample + 1, what: what.to_owned(), value: values[sample] };
+    let problem = Unsupported::NotFinite(sample + 1, what.to_owned(), values[sample]);
     Err(IoError::unsupported(path, problem))
 }
 
-/// How many projections there are without those of zeros at the end.
+/// Returns the number of projections without those of zeros at the end.
 pub fn num_measured(projections: &[Projection]) -> usize {
     projections.iter().rposition(|projection| !projection.is_zero()).map_or(0, |last| last + 1)
 }

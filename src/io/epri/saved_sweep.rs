@@ -1,4 +1,5 @@
-//! The program's own form of an EPRI sweep: a small TOML header (`NAME.sweep`) beside little-endian numbers (`NAME.f32`).
+//! The program's own form of an EPRI acquisition: a small TOML header (`NAME.sweep`) and a file of little-endian numbers
+//! (`NAME.f32`).
 //!
 //! ```toml
 //! version = 2
@@ -8,10 +9,10 @@
 //! num_points = 128                 # samples of a projection
 //! step_mm = 0.3125                 # distance of samples
 //! centre = 64.0                    # sample at t = 0
-//! num_expected = 208               # projections that there will be; left out where nobody knows
+//! num_expected = 208               # expected projections; may be left out
 //! secs_per_projection = 1.25       # time that the acquisition of one takes; may be left out
 //! data_file = "ball.f32"           # in the same folder
-//! num_projections = 208            # those that the data file held when it was complete; left out while it grows
+//! num_projections = 208            # those of the complete data file; left out while it grows
 //! data_checksum = "crc32 cbf43926" # of the data file with these; left out while it grows
 //!
 //! [continuous_wave]                # only there
@@ -23,13 +24,13 @@
 //!
 //! The data file holds the `num_reference` samples of the reference spectrum, 32-bit floats, and then a record for each
 //! projection: its direction x, y, z and its weight, 64-bit floats, and its `num_points` samples, 32-bit floats. A sweep that is
-//! still being acquired grows by one record after the other; zeros where a direction is to stand tell that it is not there yet.
+//! still being acquired grows by one record after the other; a direction of zeros is not written yet.
 //!
 //! Version 1, which is still read, has 32-bit samples of projections alone in its data file and the rest in its header:
 //! `projections = [[x, y, z, weight], …]` for those that are known, and `reference = [0.0, 0.1, …]`.
 //!
-//! A sweep without `slice_axes` of which all directions are there is of a slice too where they lie in one plane through two axes;
-//! its weights are then taken from these.
+//! A sweep without `slice_axes` is a slice too if all its directions are present and lie in one plane through two axes; its
+//! weights then follow from them.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write};
@@ -41,21 +42,22 @@ use super::records;
 use super::records::{Planned, Records, check_finite};
 use super::sweep_space::{in_space, space_of};
 use crate::data::{
-    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind, SweepSpace,
+    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata, SweepSpace,
 };
-use crate::io::bytes::{NumberFormat, PendingPair, check_pair, read_contiguous, read_text, regular_file_len, write_f32_le};
-use crate::io::error::{FormProblem, IoError, Unsupported};
-use crate::io::own::toml_text;
+use crate::io::bytes::{NumberFormat, PendingPair, check_pair, read_contiguous, regular_file_len, write_f32_le};
+use crate::io::error::{Excess, FormProblem, IoError, Unsupported};
+use crate::io::own::toml_text::{Form, check_data_file};
 use crate::scanner::epri::half_circle_weights;
 
 /// Version that is written, and the earlier one that is still read.
 const VERSION: u32 = 2;
 const VERSION_OF_LISTS: u32 = 1;
-const VERSIONS: [u32; 2] = [VERSION_OF_LISTS, VERSION];
 
-/// Largest headers that are read: parsed text takes about a hundred times its size.
+/// Form of the headers. Those of version 1 have lists; parsed text takes about a hundred times its size.
+const FORM: Form = Form { is_not: "it is not a saved sweep", versions: &[VERSION_OF_LISTS, VERSION], max_bytes: 2 << 20 };
+
+/// Largest header of version 2, bytes.
 const MAX_BYTES: u64 = 1 << 16;
-const MAX_BYTES_OF_LISTS: u64 = 2 << 20;
 
 /// Most samples of a projection.
 const MAX_POINTS: usize = 1 << 24;
@@ -105,7 +107,7 @@ struct Wave {
 }
 
 impl Header {
-    /// Projections that the data file will have, where anybody knows.
+    /// Returns the number of projections of the complete data file, if the header has it.
     fn num_planned(&self) -> Option<usize> {
         self.num_projections.or(self.num_expected)
     }
@@ -115,15 +117,22 @@ impl Header {
     }
 }
 
-/// A sweep as far as its header tells it, without projections, and where these are.
+/// Reads the header of an acquisition: a study without projections, and the records of its projections.
 pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     let header = read_header(path)?;
     sweep_of(path, header)
 }
 
 fn read_header(path: &Path) -> Result<Header, IoError> {
-    let text = read_text(path, MAX_BYTES_OF_LISTS)?;
-    parse(&text).map_err(|problem| refused(path, problem))
+    let header: Header = FORM.read(path)?;
+    let found = regular_file_len(path)?;
+    let checked = if header.version == VERSION && found > MAX_BYTES {
+        Err(FormProblem::LongHeader(Excess { found, max: MAX_BYTES }))
+    } else {
+        check(&header)
+    };
+    checked.map_err(|problem| FORM.refused(path, problem))?;
+    Ok(header)
 }
 
 fn sweep_of(path: &Path, mut header: Header) -> Result<(Study<Sweep>, Records), IoError> {
@@ -153,7 +162,7 @@ fn sweep_of(path: &Path, mut header: Header) -> Result<(Study<Sweep>, Records), 
         projections: Vec::new(),
         num_expected: header.num_expected,
         secs_per_projection: header.secs_per_projection.filter(|secs| secs.is_finite() && *secs > 0.0),
-        facts: SweepFacts::default(),
+        facts: SweepMetadata::default(),
     };
     Ok((Study { notices: notice.into_iter().collect(), ..Study::new(header.title, sweep) }, records))
 }
@@ -162,7 +171,7 @@ fn planned(&[x, y, z, weight]: &[f64; 4]) -> Planned {
     Planned { direction: [x, y, z], weight }
 }
 
-/// The records of version 2 that are in the file now.
+/// Returns the records of version 2 that are in the file now.
 fn records_with_directions(path: &Path, header: &Header, data: PathBuf) -> Result<Records, IoError> {
     let mut records = empty_records(header, data);
     let offset = records.offset;
@@ -187,24 +196,23 @@ fn records_with_directions(path: &Path, header: &Header, data: PathBuf) -> Resul
         if bytes == [0; DIRECTION_BYTES] {
             break;
         }
-        let numbers = bytes.as_chunks::<8>().0.iter().map(|number| f64::from_le_bytes(*number));
-        let mut vector = [0.0; 4];
-        vector.iter_mut().zip(numbers).for_each(|(to, from)| *to = from);
-        check_direction(index, &vector).map_err(|problem| refused(data, problem))?;
+        let numbers = bytes.as_chunks::<8>().0;
+        let vector: [f64; 4] = std::array::from_fn(|index| f64::from_le_bytes(numbers[index]));
+        check_direction(index, &vector).map_err(|problem| FORM.refused(data, problem))?;
         records.plan.push(planned(&vector));
         file.seek_relative(sample_bytes).map_err(IoError::read(data))?;
     }
     Ok(records)
 }
 
-/// Where the records of version 2 are.
+/// Returns the place of the records of version 2, without their plan.
 fn empty_records(header: &Header, data: PathBuf) -> Records {
     let offset = 4 * header.num_reference() as u64;
     let (num_points, kind) = (header.num_points, records::Kind::Real);
     Records { data, format: NumberFormat::F32, offset, num_leading: NUM_LEADING, num_points, kind, plan: Vec::new() }
 }
 
-/// The reference spectrum, where it is known and in the file by now.
+/// Returns the reference spectrum, if it is known and already in the file.
 fn reference(wave: Wave, records: &Records) -> Result<Option<ReferenceSpectrum>, IoError> {
     let values = match (wave.reference, wave.num_reference) {
         (Some(values), _) => values,
@@ -218,7 +226,7 @@ fn reference(wave: Wave, records: &Records) -> Result<Option<ReferenceSpectrum>,
     Ok(wave.reference_step_mt.map(|step_mt| ReferenceSpectrum { values: values.into(), step_mt }))
 }
 
-/// What the directions make an image of, and the plan along its axes.
+/// Returns the space of the image that the directions span, and the plan along its axes.
 fn space_and_plan(
     path: &Path,
     header: &Header,
@@ -226,7 +234,7 @@ fn space_and_plan(
 ) -> Result<(SweepSpace, Vec<Planned>, Option<Notice>), IoError> {
     if let Some(axes) = header.slice_axes {
         if let Some(index) = plan.iter().position(|planned| planned.direction[2] != 0.0) {
-            return Err(refused(path, FormProblem::OutOfSlice(index + 1)));
+            return Err(FORM.refused(path, FormProblem::OutOfSlice(index + 1)));
         }
         return Ok((SweepSpace::Slice(axes), plan, None));
     }
@@ -244,11 +252,11 @@ fn space_and_plan(
     Ok((space, plan, notice))
 }
 
-/// Reads a sweep.
+/// Reads an acquisition.
 ///
 /// # Errors
-/// Not a header of this form, another version, figures that cannot be, a data file that is missing, too short or not the one that
-/// the header was written with, samples that are not numbers.
+/// Not a header of this form, another version, invalid figures, a data file that is missing, too short or another one than the
+/// header's, samples that are not numbers.
 pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     let header = read_header(path)?;
     let num_planned = header.num_planned().filter(|_| header.version == VERSION);
@@ -272,10 +280,11 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     Ok(study)
 }
 
-/// Writes a sweep: the header to `path`, its complete projections beside it (`.f32`). Truth, regions and notices are not kept.
+/// Writes an acquisition: the header to `path`, its complete projections next to it (`.f32`). Truth, regions and notices are not
+/// stored.
 ///
 /// # Errors
-/// Figures that could not be read back, a file cannot be written; what was there before then still is.
+/// Figures that would not read back, a failed write; existing files then remain.
 pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
     let sweep = &study.measured;
     let data = data_file(path);
@@ -307,9 +316,8 @@ pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
             }),
         },
     };
-    let unreadable = |problem: FormProblem| {
-        IoError::unsupported(path, Unsupported::OwnForm { what: "such a sweep could not be read back", problem })
-    };
+    let unreadable =
+        |problem: FormProblem| IoError::unsupported(path, Unsupported::OwnForm("such a sweep could not be read back", problem));
     check(&header).and_then(|()| check_values(sweep)).map_err(unreadable)?;
     let checked_size = |text: String| {
         if text.len() as u64 <= MAX_BYTES { Ok(text) } else { Err(io::Error::other("its title is too long")) }
@@ -339,31 +347,18 @@ fn write_record(writer: &mut dyn Write, projection: &Projection) -> io::Result<(
     write_f32_le(writer, &projection.values)
 }
 
-/// The data file that belongs to a header.
+/// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("f32")
 }
 
-fn refused(path: &Path, problem: FormProblem) -> IoError {
-    IoError::unsupported(path, Unsupported::OwnForm { what: "it is not a saved sweep", problem })
-}
-
-fn parse(text: &str) -> Result<Header, FormProblem> {
-    let header: Header = toml_text::parse(text, &VERSIONS)?;
-    if header.version == VERSION && text.len() as u64 > MAX_BYTES {
-        return Err(FormProblem::LongHeader { found: text.len(), most: MAX_BYTES });
-    }
-    check(&header)?;
-    Ok(header)
-}
-
 fn check(header: &Header) -> Result<(), FormProblem> {
     let positive = |key: &'static str, value: f64| {
-        if value.is_finite() && value > 0.0 { Ok(()) } else { Err(FormProblem::NotPositive { key, value }) }
+        if value.is_finite() && value > 0.0 { Ok(()) } else { Err(FormProblem::NotPositive(key, value)) }
     };
     let is_of_lists = header.version == VERSION_OF_LISTS;
     if !(3..=MAX_POINTS).contains(&header.num_points) {
-        return Err(FormProblem::NumPoints { found: header.num_points, most: MAX_POINTS });
+        return Err(FormProblem::NumPoints(Excess { found: header.num_points, max: MAX_POINTS }));
     }
     positive("step_mm", header.step_mm)?;
     if !header.centre.is_finite() {
@@ -372,16 +367,14 @@ fn check(header: &Header) -> Result<(), FormProblem> {
     if header.projections.is_some() != is_of_lists {
         return Err(FormProblem::ListOfProjections(VERSION_OF_LISTS));
     }
-    if header.num_expected.zip(header.num_projections).is_some_and(|(expected, there)| expected < there) {
+    if header.num_expected.zip(header.num_projections).is_some_and(|(expected, found)| expected < found) {
         return Err(FormProblem::ManyProjections);
     }
     let listed = header.projections.as_deref().unwrap_or_default();
     if header.num_expected.is_some_and(|expected| expected < listed.len()) {
         return Err(FormProblem::ManyDirections(listed.len()));
     }
-    if Path::new(&header.data_file).file_name().is_none_or(|name| name != header.data_file.as_str()) {
-        return Err(FormProblem::DataFolder);
-    }
+    check_data_file(&header.data_file)?;
     listed.iter().enumerate().try_for_each(|(index, vector)| check_direction(index, vector))?;
     if let Some([x, y]) = header.slice_axes
         && x == y
@@ -396,17 +389,13 @@ fn check(header: &Header) -> Result<(), FormProblem> {
             positive("step_mt", wave.step_mt)?;
             positive("gradient_mt_per_mm", wave.gradient_mt_per_mm)?;
             let (num, key) = match &wave.reference {
-                Some(values) if values.iter().any(|v| !v.is_finite()) => {
-                    return Err(FormProblem::Reference);
-                }
+                Some(values) if values.iter().any(|v| !v.is_finite()) => return Err(FormProblem::Reference),
                 Some(values) => (Some(values.len()), "reference"),
                 None => (wave.num_reference, "num_reference"),
             };
             match (num, wave.reference_step_mt) {
                 (None, None) => Ok(()),
-                (Some(_), _) if (key == "reference") != is_of_lists => {
-                    Err(FormProblem::OtherVersionsKey { version: header.version, key })
-                }
+                (Some(_), _) if (key == "reference") != is_of_lists => Err(FormProblem::OtherVersionsKey(header.version, key)),
                 (Some(3..=MAX_POINTS), Some(step)) => positive("reference_step_mt", step),
                 _ => Err(FormProblem::IncompleteReference(key)),
             }
@@ -422,13 +411,13 @@ fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4]) -> Result<(), Fo
     Err(FormProblem::Direction(index + 1))
 }
 
-/// What a reader would refuse of a sweep's numbers.
+/// Refuses values that a reader would refuse.
 fn check_values(sweep: &Sweep) -> Result<(), FormProblem> {
     for (index, projection) in sweep.projections.iter().enumerate() {
         let [x, y, z] = projection.direction;
         check_direction(index, &[x, y, z, projection.weight])?;
         if projection.values.len() != sweep.num_points || projection.values.iter().any(|value| !value.is_finite()) {
-            return Err(FormProblem::Samples { number: index + 1, expected: sweep.num_points });
+            return Err(FormProblem::Samples(index + 1, sweep.num_points));
         }
     }
     match &sweep.kind {

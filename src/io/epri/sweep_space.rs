@@ -1,4 +1,4 @@
-//! Whether a whole table of directions makes an image of a volume or of a slice.
+//! Space of the image from a whole table of directions: volume or slice.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
 use crate::geometry::Vector;
 use crate::io::error::{IoError, Unsupported};
 
-/// How far directions may be from a plane, and from each other to be the same, radians: gradients are written in single
-/// precision or with few decimals.
+/// Largest angle, radians, between a direction and its plane, and between directions that count as equal: gradients have single
+/// precision or few decimals.
 const TOLERANCE: f64 = 1e-4;
 
 /// Different directions that it takes to show a plane: two always lie in one.
 const SHOW_A_PLANE: usize = 3;
 
-/// What an image these unit vectors along the gradient axes make: a slice where all lie in one plane through two of the axes,
-/// its x and y being these in order, else a volume. Too few different directions show no plane. A notice says what was found
-/// where it is not the rule.
+/// Returns the space of the image from unit vectors along the gradient axes. If all lie in one plane through two of the axes, it
+/// is a slice, and its x and y are these axes in order; otherwise it is a volume. Too few different directions show no plane. A
+/// notice reports any result but the usual one.
 ///
 /// # Errors
 /// All lie in one plane that is oblique to the axes.
@@ -32,7 +32,7 @@ pub fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, Option<
         return Ok((SweepSpace::Volume, Some(Notice::warning(text))));
     }
     if let Some(across) = (0..3).rev().find(|&axis| units.iter().all(|unit| unit[axis].abs() <= TOLERANCE)) {
-        let space = SweepSpace::Slice(axes_beside(across));
+        let space = SweepSpace::Slice(other_axes(across));
         return Ok((space, Some(Notice::info(format!("All directions lie in one plane: the image is a slice ({space})")))));
     }
     // The normal of a plane through the first and the direction that is farthest from it.
@@ -44,7 +44,7 @@ pub fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, Option<
     Err(IoError::unsupported(path, Unsupported::ObliqueSlice(normal.into())))
 }
 
-/// A direction along the gradient axes as one of the image.
+/// Returns a direction along the gradient axes as a direction of the image.
 pub fn in_space(space: SweepSpace, unit: Direction) -> Direction {
     match space {
         SweepSpace::Volume => unit,
@@ -56,8 +56,8 @@ pub fn in_space(space: SweepSpace, unit: Direction) -> Direction {
     }
 }
 
-/// The axes other than one, in order.
-fn axes_beside(across: usize) -> [GradientAxis; 2] {
+/// Returns the axes other than one, in order.
+fn other_axes(across: usize) -> [GradientAxis; 2] {
     let [x, y, z] = [GradientAxis::X, GradientAxis::Y, GradientAxis::Z];
     [[y, z], [x, z], [x, y]][across]
 }

@@ -1,5 +1,6 @@
-//! What can be wrong in list-mode data, one variant for each problem.
+//! Problems of list-mode data, one variant each.
 
+use super::Excess;
 use super::petsird::PetsirdProblem;
 use super::unsupported::Unsupported;
 use crate::coded::coded;
@@ -38,57 +39,32 @@ pub enum EventProblem {
         /// Events of the header.
         expected: u64,
     },
-    /// A crystal that the scanner does not have.
-    #[error("crystal number {found}, expected 0 to {}; check the scanner and the fields of the events", .num_crystals - 1)]
-    UnknownCrystal {
-        /// Number of the crystal.
-        found: u32,
-        /// Crystals of the scanner.
-        num_crystals: usize,
-    },
+    /// A crystal number that the scanner does not have, and the number of its crystals.
+    #[error("crystal number {}, expected 0 to {}; check the scanner and the fields of the events", .0, .1 - 1)]
+    UnknownCrystal(u32, usize),
     /// An event with the same crystal, by its number, at both ends.
     #[error("both its crystals are number {0}; a coincidence has two")]
     SameCrystal(u32),
     /// A time of flight, ps, that is not finite.
     #[error("its time of flight is {0} ps; a finite number is expected")]
     TimeOfFlight(f32),
-    /// A rate that is negative or not finite.
-    #[error("its {name} rate is {rate} counts per second; a finite number from 0 on is expected")]
-    Rate {
-        /// "random" or "scatter".
-        name: &'static str,
-        /// Counts per second.
-        rate: f32,
-    },
-    /// A factor that is not positive and finite.
-    #[error("its {name} factor is {factor}; a finite number above 0 is expected")]
-    Factor {
-        /// "attenuation" or "normalisation".
-        name: &'static str,
-        /// The factor.
-        factor: f32,
-    },
-    /// A value that is too large for 32 bits.
-    #[error("{name} is {value}, which is out of range")]
-    OutOfRange {
-        /// Name of the value.
-        name: &'static str,
-        /// The value.
-        value: f64,
-    },
+    /// A rate ("random" or "scatter"), counts per second, that is negative or not finite.
+    #[error("its {0} rate is {1} counts per second; a finite number from 0 on is expected")]
+    Rate(&'static str, f32),
+    /// A factor ("attenuation" or "normalisation") that is not positive and finite.
+    #[error("its {0} factor is {1}; a finite number above 0 is expected")]
+    Factor(&'static str, f32),
+    /// A value, by its name, that is too large for 32 bits.
+    #[error("{0} is {1}, which is out of range")]
+    OutOfRange(&'static str, f64),
 
     // CASToR.
     /// Counts of a bin that are not finite.
     #[error("its counts are {0}; a finite number is expected")]
     Counts(f32),
     /// No pairs of crystals, or too many.
-    #[error("it has {found} pairs of crystals; 1 to {most} are expected")]
-    NumPairs {
-        /// Pairs of the entry.
-        found: usize,
-        /// Pairs that an entry can have.
-        most: usize,
-    },
+    #[error("it has {} pairs of crystals; 1 to {} are expected", .0.found, .0.max)]
+    NumPairs(Excess),
     /// A pair, by its number from 1, of the opposite direction to the first one.
     #[error(
         "its pair {0} of crystals runs against its first one, so that the mean of their ends is no end; exchange the crystals of the \

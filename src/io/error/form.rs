@@ -1,10 +1,11 @@
-//! What can be wrong in a file of one of the program's own forms: sessions, sweeps, crystals, tubes and so on.
+//! Problems of the program's own forms: sessions, sweeps, crystals, tubes and so on.
 
 use std::path::PathBuf;
 
+use super::{Excess, Mismatch};
 use crate::data::{MatrixError, PairCountsError, TubeSetError};
 
-/// What is wrong in such a file.
+/// A problem of such a file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "io.unsupported.")]
 pub enum FormProblem {
@@ -16,30 +17,18 @@ pub enum FormProblem {
         line: usize,
         /// The message of the TOML library.
         message: String,
-        /// Whether the text ends there.
+        /// True if the text ends at the error.
         is_cut: bool,
     },
-    /// A version that is not supported.
-    #[error("version {found} is not supported; this program reads version {}", versions(.supported))]
-    Version {
-        /// The version of the file.
-        found: i64,
-        /// The versions that are read.
-        supported: &'static [u32],
-    },
+    /// A version that is not supported, and the versions that are.
+    #[error("version {} is not supported; this program reads version {}", .0, versions(.1))]
+    Version(i64, &'static [u32]),
     /// A data file in another folder.
     #[error("'data_file' must be the name of a file in the same folder")]
     DataFolder,
-    /// A data file of another size.
-    #[error("{data} has {found} bytes where {expected} are expected", data = .data.display())]
-    DataSize {
-        /// The data file.
-        data: PathBuf,
-        /// Its bytes.
-        found: u64,
-        /// Bytes that the header describes.
-        expected: u64,
-    },
+    /// A data file, by its path, of another size.
+    #[error("{} has {} bytes where {} are expected", .0.display(), .1.found, .1.expected)]
+    DataSize(PathBuf, Mismatch<u64>),
     /// Counts that are not those of the ring.
     #[error(transparent)]
     #[strum(serialize = "content")]
@@ -57,14 +46,9 @@ pub enum FormProblem {
     /// Something without a text, such as a path that is not UTF-8.
     #[error("{0}")]
     NoText(toml::ser::Error),
-    /// A session that is too long to be read again.
-    #[error("{found} bytes are more than the {most} that a session can have")]
-    LongSession {
-        /// Bytes of the session.
-        found: usize,
-        /// Bytes that are read.
-        most: u64,
-    },
+    /// A session with too many bytes to be read again.
+    #[error("{} bytes are more than the {} that a session can have", .0.found, .0.max)]
+    LongSession(Excess<u64>),
 
     // Calibrations.
     /// A factor that is not positive.
@@ -78,50 +62,26 @@ pub enum FormProblem {
     /// A block, by its number, without crystals or copies.
     #[error("block {0}: it has no crystals or no copies; crystals, around and along must be 1 or more")]
     EmptyBlock(usize),
-    /// A block with too many crystals.
-    #[error("block {block}: with it the scanner would have more than {most} crystals")]
-    ManyCrystals {
-        /// Number of the block.
-        block: usize,
-        /// Crystals that a scanner can have.
-        most: usize,
-    },
+    /// A block, by its number, with more crystals than a scanner can have.
+    #[error("block {0}: with it the scanner would have more than {1} crystals")]
+    ManyCrystals(usize, usize),
     /// A block, by its number, in the middle of the scanner.
     #[error("block {0}: its middle lies on the axis, from where no direction is outwards; move it (centre_mm)")]
     BlockOnAxis(usize),
-    /// A direction that is not a unit vector.
-    #[error("crystal {number} looks in the direction ({}, {}, {}), which is no unit vector", .direction[0], .direction[1], .direction[2])]
-    CrystalDirection {
-        /// Number of the crystal.
-        number: usize,
-        /// Its direction.
-        direction: [f64; 3],
-    },
+    /// A crystal, by its number, whose direction is not a unit vector.
+    #[error("crystal {} looks in the direction ({}, {}, {}), which is no unit vector", .0, .1[0], .1[1], .1[2])]
+    CrystalDirection(usize, [f64; 3]),
 
     // Crystal-pair histograms, system matrices, tubes of response, sensitivities.
     /// A ring that is not known.
     #[error("there is no ring '{0}'")]
     UnknownRing(String),
-    /// Another number of crystals than the ring has.
-    #[error("{ring} has {expected} crystals, not {found}")]
-    NumCrystals {
-        /// Name of the ring.
-        ring: String,
-        /// Its crystals.
-        expected: usize,
-        /// Crystals of the file.
-        found: usize,
-    },
-    /// Another number of pairs than the ring has.
-    #[error("{ring} has {expected} pairs of crystals, not {found}")]
-    NumPairs {
-        /// Name of the ring.
-        ring: String,
-        /// Its pairs.
-        expected: usize,
-        /// Pairs of the file.
-        found: usize,
-    },
+    /// Another number of crystals than a ring, by its name, has.
+    #[error("{} has {} crystals, not {}", .0, .1.expected, .1.found)]
+    NumCrystals(String, Mismatch),
+    /// Another number of pairs than a ring, by its name, has.
+    #[error("{} has {} pairs of crystals, not {}", .0, .1.expected, .1.found)]
+    NumPairs(String, Mismatch),
     /// Too many elements of a matrix.
     #[error("it would have more than {0} elements")]
     ManyElements(u64),
@@ -136,30 +96,15 @@ pub enum FormProblem {
     Voxels,
 
     // Saved sweeps.
-    /// A header that is too long.
-    #[error("it has {found} bytes, more than the {most} that such a header can have")]
-    LongHeader {
-        /// Bytes of the header.
-        found: usize,
-        /// Bytes that are read.
-        most: u64,
-    },
-    /// A value that is not positive.
-    #[error("'{key}' is {value} where a positive number is expected")]
-    NotPositive {
-        /// The key.
-        key: &'static str,
-        /// Its value.
-        value: f64,
-    },
+    /// A header of too many bytes.
+    #[error("it has {} bytes, more than the {} that such a header can have", .0.found, .0.max)]
+    LongHeader(Excess<u64>),
+    /// A key with a value that is not positive.
+    #[error("'{0}' is {1} where a positive number is expected")]
+    NotPositive(&'static str, f64),
     /// Too few or too many samples.
-    #[error("'num_points' is {found} where 3 to {most} are expected")]
-    NumPoints {
-        /// Number of samples.
-        found: usize,
-        /// Samples that a projection can have.
-        most: usize,
-    },
+    #[error("'num_points' is {} where 3 to {} are expected", .0.found, .0.max)]
+    NumPoints(Excess),
     /// A centre that is not a number.
     #[error("'centre' is {0} where a number is expected")]
     Centre(f64),
@@ -194,25 +139,15 @@ pub enum FormProblem {
     #[error("its reference spectrum contains a non-finite value")]
     #[strum(serialize = "reference")]
     ReferenceValues,
-    /// A key of another version.
-    #[error("version {version} has no '{key}'")]
-    OtherVersionsKey {
-        /// The version.
-        version: u32,
-        /// The key.
-        key: &'static str,
-    },
+    /// A key that a version does not have.
+    #[error("version {0} has no '{1}'")]
+    OtherVersionsKey(u32, &'static str),
     /// A reference spectrum without its samples or their distance.
     #[error("a reference spectrum needs '{0}' of at least three samples and 'reference_step_mt'")]
     IncompleteReference(&'static str),
-    /// A projection with other samples than it must have.
-    #[error("projection {number} does not have {expected} finite samples")]
-    Samples {
-        /// Number of the projection.
-        number: usize,
-        /// Samples that it must have.
-        expected: usize,
-    },
+    /// A projection, by its number, with other samples than it must have.
+    #[error("projection {0} does not have {1} finite samples")]
+    Samples(usize, usize),
 }
 
 /// Returns versions as text: "1 and 2".

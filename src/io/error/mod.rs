@@ -1,4 +1,4 @@
-//! What can go wrong with a file, as sentences.
+//! Errors of files.
 
 mod events;
 mod form;
@@ -18,7 +18,25 @@ pub use events::EventProblem;
 pub use form::FormProblem;
 pub use petsird::PetsirdProblem;
 pub use rois::{RegionProblem, RoiProblem};
-pub use unsupported::Unsupported;
+pub use unsupported::{MAX_COUNTS, MAX_PER_CM, Unsupported};
+
+/// A number or name of a file, where another is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch<T = usize> {
+    /// Value of the file.
+    pub found: T,
+    /// Value that its other content requires.
+    pub expected: T,
+}
+
+/// A number above its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Excess<T = usize> {
+    /// Number of the file.
+    pub found: T,
+    /// Largest number that is supported.
+    pub max: T,
+}
 
 /// Why a file could not be read or written.
 ///
@@ -28,71 +46,42 @@ pub use unsupported::Unsupported;
 /// use tomoscope::io::{IoError, read_study};
 ///
 /// let error = read_study(Path::new("missing.hs"), None, None, false).unwrap_err();
-/// assert!(matches!(error, IoError::Open { .. }));
+/// assert!(matches!(error, IoError::Open(..)));
 /// assert_eq!(error.code(), "io.not-found");
 /// ```
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "io.")]
 pub enum IoError {
-    /// The file is not there or may not be opened.
-    #[error("{path}: opening the file failed: {source}", path = .path.display())]
-    Open {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    /// The file does not exist or does not open.
+    #[error("{}: opening the file failed: {}", .0.display(), .1)]
+    Open(PathBuf, #[source] io::Error),
     /// Reading stopped half-way.
-    #[error("{path}: reading the file failed: {source}", path = .path.display())]
-    Read {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error("{}: reading the file failed: {}", .0.display(), .1)]
+    Read(PathBuf, #[source] io::Error),
     /// Writing failed.
-    #[error("{path}: writing the file failed: {source}", path = .path.display())]
-    Write {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error("{}: writing the file failed: {}", .0.display(), .1)]
+    Write(PathBuf, #[source] io::Error),
     /// A folder, a device or a pipe.
-    #[error("{path} is not a regular file", path = .path.display())]
-    NotAFile {
-        /// Which file.
-        path: PathBuf,
-    },
-    /// The place of a record of what made a file is taken by something else.
-    #[error(
-        "{path} exists and is not a provenance record, so no provenance was written; rename one of the files",
-        path = .path.display()
-    )]
-    NotOurs {
-        /// Which file.
-        path: PathBuf,
-    },
-    /// The name's ending says nothing that is understood.
+    #[error("{} is not a regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// Another file has the name of a provenance record.
+    #[error("{} exists and is not a provenance record, so no provenance was written; rename one of the files", .0.display())]
+    NotOurs(PathBuf),
+    /// The ending of the name is not supported.
     #[error("{path}: unsupported format for {what} (expected {understood})", path = .path.display())]
     #[strum(serialize = "unknown-ending")]
     Extension {
         /// Which file.
         path: PathBuf,
-        /// What was wanted.
+        /// The required content.
         what: &'static str,
         /// The endings that are understood.
         understood: String,
     },
     /// A text file without Interfile's first line.
-    #[error("{path} is not an Interfile header: its first line is '{found}' where '!INTERFILE :=' is expected", path = .path.display())]
-    NotInterfile {
-        /// Which file.
-        path: PathBuf,
-        /// Its first line.
-        found: String,
-    },
-    /// A text file that is far too long for what it should be.
+    #[error("{} is not an Interfile header: its first line is '{}' where '!INTERFILE :=' is expected", .0.display(), .1)]
+    NotInterfile(PathBuf, String),
+    /// A text file that is too long for its kind.
     #[error("{path} has {found} bytes, more than the {limit} that such a text file can have; is it the data file rather than its header?", path = .path.display())]
     TextTooLong {
         /// Which file.
@@ -102,17 +91,17 @@ pub enum IoError {
         /// Its size.
         found: u64,
     },
-    /// A key that is needed is not in the header, and nothing else tells its value.
+    /// A required key is missing in the header.
     #[error("{path}: the key '{key}' is missing; {hint}", path = .path.display())]
     MissingKey {
         /// Which file.
         path: PathBuf,
         /// Which key.
         key: String,
-        /// What to do.
+        /// The remedy.
         hint: String,
     },
-    /// A key's value cannot be.
+    /// A key with an invalid value.
     #[error("{path}: the key '{key}' is '{found}' where {expected} is expected", path = .path.display())]
     #[strum(serialize = "invalid-value")]
     Value {
@@ -122,18 +111,13 @@ pub enum IoError {
         key: String,
         /// Its value.
         found: String,
-        /// What would be understood.
+        /// The supported values.
         expected: String,
     },
     /// A well-formed file of a kind that is not read.
-    #[error("{path}: {problem}", path = .path.display())]
-    Unsupported {
-        /// Which file.
-        path: PathBuf,
-        /// What it holds and what to do.
-        problem: Unsupported,
-    },
-    /// The header's data file is not there.
+    #[error("{}: {}", .0.display(), .1)]
+    Unsupported(PathBuf, Unsupported),
+    /// The header's data file does not open.
     #[error("{header} names '{named}' as its data file ('name of data file'), but {data}: opening the file failed: {source}; copy it to the folder of the header",
         header = .header.display(), data = .data.display())]
     DataFileMissing {
@@ -143,7 +127,7 @@ pub enum IoError {
         named: String,
         /// The path that was tried.
         data: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A sweep's file has fewer projections than its header describes: it was cut short, or is still being written.
@@ -169,7 +153,7 @@ pub enum IoError {
     TooShort {
         /// Which file.
         path: PathBuf,
-        /// What the header describes.
+        /// Content of the file according to its header.
         what: String,
         /// Bytes that the header describes.
         expected: u64,
@@ -187,70 +171,40 @@ pub enum IoError {
         header: PathBuf,
         /// The data file.
         data: PathBuf,
-        /// The checksum that the header tells.
+        /// The checksum in the header.
         recorded: String,
         /// The data file's.
         found: String,
     },
     /// There is not enough memory for the values.
-    #[error("{path} holds {num_values} values, for which there is not enough memory", path = .path.display())]
-    Memory {
-        /// Which file.
-        path: PathBuf,
-        /// Number of values.
-        num_values: usize,
-    },
+    #[error("{} holds {} values, for which there is not enough memory", .0.display(), .1)]
+    Memory(PathBuf, usize),
     /// The projection header's figures do not make a scanner.
-    #[error("{path}: {source}", path = .path.display())]
-    Geometry {
-        /// Which file.
-        path: PathBuf,
-        /// Which figure.
-        source: ScanGeometryError,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Geometry(PathBuf, #[source] ScanGeometryError),
     /// The image header's figures do not make a grid.
-    #[error("{path}: {source}", path = .path.display())]
-    Grid {
-        /// Which file.
-        path: PathBuf,
-        /// Which figure.
-        source: GridError,
-    },
-    /// A list of events holds what cannot be.
-    #[error("{path}, byte {place}: {problem}", path = .path.display())]
+    #[error("{}: {}", .0.display(), .1)]
+    Grid(PathBuf, #[source] GridError),
+    /// Invalid list-mode data.
+    #[error("{path}, byte {position}: {problem}", path = .path.display())]
     Events {
         /// Which file.
         path: PathBuf,
         /// Where.
-        place: u64,
-        /// What was found there, what was expected, and what to do.
+        position: u64,
+        /// The problem, the expected content, and the remedy.
         problem: EventProblem,
     },
     /// The crystals do not make a scanner.
-    #[error("{path}: {source}", path = .path.display())]
-    Detectors {
-        /// Which file.
-        path: PathBuf,
-        /// Which crystal.
-        source: DetectorsError,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Detectors(PathBuf, #[source] DetectorsError),
     /// A ROI file is not one.
-    #[error("{path} is not a ROI file: {problem}", path = .path.display())]
+    #[error("{} is not a ROI file: {}", .0.display(), .1)]
     #[strum(serialize = "roi-file")]
-    Rois {
-        /// Which file.
-        path: PathBuf,
-        /// Where and why.
-        problem: RoiProblem,
-    },
+    Rois(PathBuf, RoiProblem),
     /// A table of numbers is not one, or could not be written.
-    #[error("{path}: {source}", path = .path.display())]
-    Csv {
-        /// Which file.
-        path: PathBuf,
-        /// Where and why.
-        source: csv::Error,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    Csv(PathBuf, #[source] csv::Error),
     /// The parts do not make a study.
     #[error(transparent)]
     Counts(#[from] CountsError),
@@ -260,33 +214,33 @@ impl Coded for IoError {
     fn code(&self) -> &'static str {
         match self {
             IoError::Counts(error) => error.code(),
-            IoError::Unsupported { problem, .. } => problem.code(),
+            IoError::Unsupported(_, problem) => problem.code(),
             IoError::Events { problem, .. } => problem.code(),
-            IoError::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => "io.not-found",
+            IoError::Open(_, source) if source.kind() == io::ErrorKind::NotFound => "io.not-found",
             other => other.into(),
         }
     }
 }
 
 impl IoError {
-    /// For `map_err` on opening a file.
+    /// Returns the error of a failed opening, for `map_err`.
     pub(crate) fn open(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        |source| IoError::Open { path: path.to_owned(), source }
+        |source| IoError::Open(path.to_owned(), source)
     }
 
-    /// For `map_err` on reading a file.
+    /// Returns the error of a failed read, for `map_err`.
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        |source| IoError::Read { path: path.to_owned(), source }
+        |source| IoError::Read(path.to_owned(), source)
     }
 
-    /// For `map_err` on writing a file.
+    /// Returns the error of a failed write, for `map_err`.
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        |source| IoError::Write { path: path.to_owned(), source }
+        |source| IoError::Write(path.to_owned(), source)
     }
 
-    /// A file of a kind that is not read.
+    /// Returns the error of unsupported content.
     pub(super) fn unsupported(path: &Path, problem: Unsupported) -> Self {
-        IoError::Unsupported { path: path.to_owned(), problem }
+        IoError::Unsupported(path.to_owned(), problem)
     }
 }
 
@@ -298,7 +252,7 @@ mod tests {
     #[test]
     fn codes_are_stable() {
         let path = PathBuf::from("a.hs");
-        let open = |kind: io::ErrorKind| IoError::Open { path: path.clone(), source: kind.into() };
+        let open = |kind: io::ErrorKind| IoError::Open(path.clone(), kind.into());
         let cut = IoError::TooShort { path: path.clone(), what: "bins".into(), expected: 2, found: 1 };
         let of_counts =
             IoError::Counts(CountsError::Sampling { which: "additive", expected: String::new(), found: String::new() });
@@ -306,7 +260,7 @@ mod tests {
         let codes = [open(io::ErrorKind::NotFound), open(io::ErrorKind::PermissionDenied), cut, empty];
         assert_eq!(codes.map(|error| error.code()), ["io.not-found", "io.open", "io.truncated", "io.unsupported.empty-header"]);
         let problem = FormProblem::CalibrationFactor(-1.0);
-        let own = IoError::unsupported(&path, Unsupported::OwnForm { what: "this is not a session", problem: problem.clone() });
+        let own = IoError::unsupported(&path, Unsupported::OwnForm("this is not a session", problem.clone()));
         let calibration = IoError::unsupported(&path, Unsupported::Calibration(problem));
         assert_eq!([own, calibration].map(|error| error.code()), ["io.unsupported.calibration-factor"; 2]);
         assert_eq!(of_counts.code(), "corrections.sampling");

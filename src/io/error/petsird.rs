@@ -1,5 +1,6 @@
-//! What can be wrong in a PETSIRD file, one variant for each problem.
+//! Problems of PETSIRD files, one variant each.
 
+use super::{Excess, Mismatch};
 use crate::coded::coded;
 use crate::text::counted;
 
@@ -12,19 +13,11 @@ pub enum PetsirdProblem {
     #[error("the file does not begin with 'yardl', as PETSIRD files in binary form do")]
     NotYardl,
     /// Another version of the binary format.
-    #[error("version {found} of yardl's binary format; version {supported} is supported")]
-    BinaryVersion {
-        /// Version of the file.
-        found: u32,
-        /// Version that is supported.
-        supported: u32,
-    },
-    /// A file that is cut.
-    #[error("the file ends {place}: it was cut, or is still being written")]
-    Cut {
-        /// "in its schema", for example.
-        place: &'static str,
-    },
+    #[error("version {} of yardl's binary format; version {} is supported", .0.found, .0.expected)]
+    BinaryVersion(Mismatch<u32>),
+    /// A file that is cut: "in its schema", for example.
+    #[error("the file ends {0}: it was cut, or is still being written")]
+    Cut(&'static str),
     /// Bytes behind the end of the list.
     #[error("the list ends {} before the end of the file", counted(*.0 as usize, "byte"))]
     Excess(u64),
@@ -57,16 +50,9 @@ pub enum PetsirdProblem {
     /// A type, by its name, that contains itself.
     #[error("the type '{0}' of its schema contains itself")]
     RecursiveType(String),
-    /// A generic type with another number of arguments.
-    #[error("the type '{name}' of its schema has {num_parameters} parameters and {num_arguments} arguments")]
-    TypeArguments {
-        /// Name of the type.
-        name: String,
-        /// Its parameters.
-        num_parameters: usize,
-        /// Arguments of its use.
-        num_arguments: usize,
-    },
+    /// A generic type, by its name, with another number of arguments than parameters.
+    #[error("the type '{}' of its schema has {} parameters and {} arguments", .0, .1.expected, .1.found)]
+    TypeArguments(String, Mismatch),
     /// JSON that describes no type.
     #[error("its schema has a type that is not understood: {0}")]
     TypeForm(String),
@@ -83,14 +69,9 @@ pub enum PetsirdProblem {
         /// Name of the field.
         field: String,
     },
-    /// A field of another type.
-    #[error("'{field}' is not {expected} in its model; PETSIRD 0.12 and versions with the same fields are supported")]
-    FieldType {
-        /// Name of the field.
-        field: String,
-        /// The type that is expected.
-        expected: &'static str,
-    },
+    /// A field, by its name, of another type than expected.
+    #[error("'{0}' is not {1} in its model; PETSIRD 0.12 and versions with the same fields are supported")]
+    FieldType(String, &'static str),
     /// Time blocks that are not a union.
     #[error("its time blocks are not of several kinds")]
     BlockKinds,
@@ -106,16 +87,9 @@ pub enum PetsirdProblem {
     /// Coincidences, by the name of their record, that do not consist of a few numbers.
     #[error("{0} of its model is not a small set of numbers; PETSIRD 0.12 and similar models are supported")]
     CoincidenceSize(String),
-    /// A field of coincidences that does not consist of whole numbers.
-    #[error("'{field}' of {record} is not of {expected} whole numbers")]
-    WholeNumbers {
-        /// Name of the record.
-        record: String,
-        /// Name of the field.
-        field: &'static str,
-        /// Numbers that are expected.
-        expected: usize,
-    },
+    /// A field of coincidences, by its record and name, without the expected number of whole numbers.
+    #[error("'{1}' of {0} is not of {2} whole numbers")]
+    WholeNumbers(String, &'static str, usize),
     /// A record, by its name, with its time behind its events.
     #[error("'timeInterval' of {0} does not stand before its events")]
     LateInterval(String),
@@ -166,115 +140,49 @@ pub enum PetsirdProblem {
     #[error("a calibrationFactor of {0}")]
     Calibration(f64),
     /// Energy bins of another number of module types.
-    #[error("eventEnergyBinEdges for {found} types of modules where there are {expected}")]
-    EnergyTypes {
-        /// Module types with energy bins.
-        found: usize,
-        /// Module types of the scanner.
-        expected: usize,
-    },
+    #[error("eventEnergyBinEdges for {} types of modules where there are {}", .0.found, .0.expected)]
+    EnergyTypes(Mismatch),
     /// Too few or too many edges of energy bins.
-    #[error("{found} edges of energy bins; 2 to {most}")]
-    EnergyEdges {
-        /// Edges of the file.
-        found: usize,
-        /// Edges that a module type can have.
-        most: usize,
-    },
+    #[error("{} edges of energy bins; 2 to {}", .0.found, .0.max)]
+    EnergyEdges(Excess),
     /// Two module types without time-of-flight bins.
     #[error("tofBinEdges has nothing for the types {} and {} of modules", .0[0], .0[1])]
     NoTofEdges([usize; 2]),
-    /// Edges of time-of-flight bins that do not increase.
-    #[error("tofBinEdges of the types {} and {} of modules are no two or more rising places: {edges:?}", .types[0], .types[1])]
-    TofEdges {
-        /// The module types.
-        types: [usize; 2],
-        /// The first of the edges.
-        edges: Vec<f64>,
-    },
-    /// A time-of-flight resolution that is missing or out of range.
+    /// Edges of time-of-flight bins of two module types, the first of them, that do not increase.
+    #[error("tofBinEdges of the types {} and {} of modules are no two or more rising places: {:?}", .0[0], .0[1], .1)]
+    TofEdges([usize; 2], Vec<f64>),
+    /// A time-of-flight resolution, mm, of two module types that is missing or out of range, and the number of their bins.
     #[error(
-        "tofResolution of the types {} and {} of modules is {}; with {num_bins} time-of-flight bins a length in mm is expected",
-        .types[0], .types[1], .mm.map_or_else(|| "missing".to_owned(), |mm| mm.to_string())
+        "tofResolution of the types {} and {} of modules is {}; with {} time-of-flight bins a length in mm is expected",
+        .0[0], .0[1], .1.map_or_else(|| "missing".to_owned(), |mm| mm.to_string()), .2
     )]
-    TofResolution {
-        /// The module types.
-        types: [usize; 2],
-        /// The resolution.
-        mm: Option<f64>,
-        /// Their time-of-flight bins.
-        num_bins: usize,
-    },
+    TofResolution([usize; 2], Option<f64>, usize),
     /// Efficiencies of another number of detection bins.
-    #[error("{found} detectionBinEfficiencies for {expected} detection bins")]
-    BinEfficiencies {
-        /// Efficiencies of the file.
-        found: usize,
-        /// Detection bins.
-        expected: usize,
-    },
-    /// An efficiency that is negative or not finite.
-    #[error("an efficiency of {value} ({field})")]
-    Efficiency {
-        /// The efficiency.
-        value: f64,
-        /// Name of the field.
-        field: &'static str,
-    },
-    /// A pair of modules of a group that does not exist.
-    #[error("a pair of modules in group {group} of {num_groups} (modulePairSGIDLUT)")]
-    NoGroup {
-        /// Number of the group.
-        group: i32,
-        /// Groups of the file.
-        num_groups: usize,
-    },
+    #[error("{} detectionBinEfficiencies for {} detection bins", .0.found, .0.expected)]
+    BinEfficiencies(Mismatch),
+    /// An efficiency of a field that is negative or not finite.
+    #[error("an efficiency of {0} ({1})")]
+    Efficiency(f64, &'static str),
+    /// A pair of modules in a group that does not exist, and the number of groups.
+    #[error("a pair of modules in group {0} of {1} (modulePairSGIDLUT)")]
+    NoGroup(i32, usize),
     /// Groups of another number of modules.
-    #[error("modulePairSGIDLUT has {found} rows for {expected} modules")]
-    GroupRows {
-        /// Rows of the table.
-        found: usize,
-        /// Modules.
-        expected: usize,
-    },
-    /// Groups of a module with another number of others.
-    #[error("row {row} of modulePairSGIDLUT has {found} values for {expected} modules")]
-    GroupValues {
-        /// Number of the row.
-        row: usize,
-        /// Its values.
-        found: usize,
-        /// Modules.
-        expected: usize,
-    },
+    #[error("modulePairSGIDLUT has {} rows for {} modules", .0.found, .0.expected)]
+    GroupRows(Mismatch),
+    /// A row, by its number, of groups of a module with another number of others.
+    #[error("row {} of modulePairSGIDLUT has {} values for {} modules", .0, .1.found, .1.expected)]
+    GroupValues(usize, Mismatch),
     /// A group with another number than its index.
-    #[error("group {found} of modulePairEfficienciesVectors is at index {index}")]
-    GroupNumber {
-        /// Number of the group.
-        found: f64,
-        /// Its index.
-        index: usize,
-    },
-    /// A group with another number of efficiencies.
-    #[error("group {group} of modulePairEfficienciesVectors is not of {num_rows} × {num_columns} values")]
-    GroupSize {
-        /// Index of the group.
-        group: usize,
-        /// Rows that are expected.
-        num_rows: usize,
-        /// Columns that are expected.
-        num_columns: usize,
-    },
+    #[error("group {0} of modulePairEfficienciesVectors is at index {1}")]
+    GroupNumber(f64, usize),
+    /// A group, by its index, without the expected rows and columns of efficiencies.
+    #[error("group {} of modulePairEfficienciesVectors is not of {} × {} values", .0, .1[0], .1[1])]
+    GroupSize(usize, [usize; 2]),
 
     // Time blocks and events.
-    /// A time block of an unknown kind.
-    #[error("a time block of kind {kind} where the model has {num_kinds} kinds")]
-    NoKind {
-        /// Number of the kind.
-        kind: u64,
-        /// Kinds of the model.
-        num_kinds: usize,
-    },
+    /// A time block of an unknown kind, and the kinds of the model.
+    #[error("a time block of kind {0} where the model has {1} kinds")]
+    NoKind(u64, usize),
     /// A movement, by the name of its kind of time block.
     #[error("a movement ({0}); lists during which the bed or the gantry moves are not read")]
     Movement(String),
@@ -290,32 +198,17 @@ pub enum PetsirdProblem {
     /// Events of module types that do not exist or have the wrong order.
     #[error("events of the types {} and {} of modules; there are fewer, and the first is the higher one", .0[0], .0[1])]
     ModuleTypes([u64; 2]),
-    /// An event in a detection bin that does not exist.
-    #[error("an event in detection bin {bin} of a type of modules that has {num_bins}")]
-    DetectionBin {
-        /// Number of the bin.
-        bin: u64,
-        /// Bins of the module type.
-        num_bins: u64,
-    },
-    /// An event in a time-of-flight bin that does not exist.
-    #[error("an event in time-of-flight bin {bin} of types of modules that have {num_bins}")]
-    TofBin {
-        /// Number of the bin.
-        bin: u64,
-        /// Bins of the module types.
-        num_bins: u64,
-    },
+    /// An event in a detection bin that does not exist, and the bins of the module type.
+    #[error("an event in detection bin {0} of a type of modules that has {1}")]
+    DetectionBin(u64, u64),
+    /// An event in a time-of-flight bin that does not exist, and the bins of the module types.
+    #[error("an event in time-of-flight bin {0} of types of modules that have {1}")]
+    TofBin(u64, u64),
 
     // Writing.
     /// Crystals of too many different sizes.
-    #[error("the sizes of the scanner's crystals change {found} times; {most} can be written")]
-    CrystalSizes {
-        /// Changes of the size.
-        found: usize,
-        /// Module types that can be written.
-        most: usize,
-    },
+    #[error("the sizes of the scanner's crystals change {} times; {} can be written", .0.found, .0.max)]
+    CrystalSizes(Excess),
     /// Several kinds of time-of-flight bins.
     #[error("the data have several kinds of time-of-flight bins or resolutions; only a single kind is supported")]
     SeveralTofs,

@@ -1,5 +1,6 @@
-//! What can be wrong in a ROI file.
+//! Problems of ROI files.
 
+use super::Excess;
 use super::form::FormProblem;
 use crate::data::ActivityRatioError;
 use crate::geometry::GridError;
@@ -13,24 +14,12 @@ pub enum RoiProblem {
     /// Invalid JSON.
     #[error("regions have a 'version' and a list 'roi'; {0}")]
     Json(serde_json::Error),
-    /// An invalid region.
-    #[error("ROI {number} ('{name}'): {problem}")]
-    Region {
-        /// Its number in the file, from 1.
-        number: usize,
-        /// Its name.
-        name: String,
-        /// The problem.
-        problem: RegionProblem,
-    },
-    /// A region that would be invalid in the file.
-    #[error("it could not be read back: '{name}': {problem}")]
-    Unreadable {
-        /// Its name.
-        name: String,
-        /// The problem.
-        problem: RegionProblem,
-    },
+    /// An invalid region, by its number in the file, from 1, and its name.
+    #[error("ROI {0} ('{1}'): {2}")]
+    Region(usize, String, RegionProblem),
+    /// A region, by its name, that would be invalid in the file.
+    #[error("it could not be read back: '{0}': {1}")]
+    Unreadable(String, RegionProblem),
     /// Regions without a JSON form.
     #[error("it could not be read back: {0}")]
     NoJson(serde_json::Error),
@@ -38,13 +27,8 @@ pub enum RoiProblem {
     #[error("it could not be read back: {0}")]
     NoToml(toml::ser::Error),
     /// Regions that make the file too long.
-    #[error("it could not be read back: {found} bytes are more than the {most} that such a file can have")]
-    TooLong {
-        /// Bytes of the file.
-        found: usize,
-        /// Bytes that are read.
-        most: u64,
-    },
+    #[error("it could not be read back: {} bytes are more than the {} that such a file can have", .0.found, .0.max)]
+    TooLong(Excess<u64>),
 }
 
 /// A problem of a region.
@@ -53,32 +37,15 @@ pub enum RegionProblem {
     /// A shape that is not known.
     #[error("the shape '{0}' is not known; use circle, ellipse, rectangle, polygon, sphere, ellipsoid, box or isocontour")]
     UnknownShape(String),
-    /// A field that is missing or out of range.
-    #[error("the shape '{shape}' needs '{field}', {expected}")]
-    Needs {
-        /// Name of the shape.
-        shape: String,
-        /// Name of the field.
-        field: &'static str,
-        /// Its values: "a positive length".
-        expected: &'static str,
-    },
-    /// A field that the shape does not have.
-    #[error("the shape '{shape}' has no '{field}'")]
-    NoField {
-        /// Name of the shape.
-        shape: String,
-        /// Name of the field.
-        field: &'static str,
-    },
-    /// A field that is out of range.
-    #[error("'{field}' must be {expected}")]
-    Field {
-        /// Name of the field.
-        field: &'static str,
-        /// Its values.
-        expected: &'static str,
-    },
+    /// A field of a shape that is missing or out of range, and its expected value: "a positive length".
+    #[error("the shape '{0}' needs '{1}', {2}")]
+    MemoryNeeds(String, &'static str, &'static str),
+    /// A field that a shape does not have.
+    #[error("the shape '{0}' has no '{1}'")]
+    NoField(String, &'static str),
+    /// A field that is out of range, and its expected value.
+    #[error("'{0}' must be {1}")]
+    Field(&'static str, &'static str),
     /// A true activity ratio that is out of range.
     #[error("'activity_ratio': {0}")]
     ActivityRatio(#[from] ActivityRatioError),
@@ -86,21 +53,11 @@ pub enum RegionProblem {
     #[error("'isocontour': {0}")]
     Grid(#[from] GridError),
     /// Too many voxels of an isocontour.
-    #[error("'isocontour': {found} voxels are more than the {most} that it can have")]
-    ManyVoxels {
-        /// Voxels of its grid.
-        found: usize,
-        /// Voxels that are read.
-        most: usize,
-    },
-    /// A run of voxels that leaves the grid of an isocontour.
-    #[error("'isocontour': the run [{}, {}] leaves its {num_voxels} voxels", .run[0], .run[1])]
-    Run {
-        /// The first voxel and their number.
-        run: [usize; 2],
-        /// Voxels of its grid.
-        num_voxels: usize,
-    },
+    #[error("'isocontour': {} voxels are more than the {} that it can have", .0.found, .0.max)]
+    ManyVoxels(Excess),
+    /// A run of voxels (the first and their number) that leaves the voxels of an isocontour.
+    #[error("'isocontour': the run [{}, {}] leaves its {} voxels", .0[0], .0[1], .1)]
+    Run([usize; 2], usize),
     /// Another number of voxels than the grid of an isocontour has.
     #[error("'isocontour': its voxels are not those of its grid")]
     Voxels,

@@ -1,24 +1,26 @@
-//! What a well-formed file can hold that is not supported, one variant for each problem.
+//! Unsupported content of well-formed files, one variant for each problem.
 
 use std::path::PathBuf;
 
+use super::Mismatch;
 use super::form::FormProblem;
 use crate::coded::Coded;
 use crate::data::NotFinite;
 
-/// What is not supported in a file, and what to do. Each has a code: [`Coded::code`].
+/// Largest coefficient of attenuation that is read, 1/cm: lead has 1.8.
+pub const MAX_PER_CM: f32 = 2.0;
+
+/// Largest counts of a bin of a CASToR histogram: 32-bit floats hold all whole numbers up to here.
+pub const MAX_COUNTS: f32 = 16_777_216.0;
+
+/// Unsupported content of a file, and the remedy. Each variant has a code: [`Coded::code`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "io.unsupported.")]
 pub enum Unsupported {
     // Files of the program's own forms.
     /// A file of one of the program's own forms; the code is that of the problem.
-    #[error("{what}: {problem}")]
-    OwnForm {
-        /// What the file is not, or what failed.
-        what: &'static str,
-        /// Why.
-        problem: FormProblem,
-    },
+    #[error("{0}: {1}")]
+    OwnForm(&'static str, FormProblem),
     /// A calibration; the code is that of the problem.
     #[error("it is no calibration that is understood ({0})")]
     Calibration(FormProblem),
@@ -27,48 +29,29 @@ pub enum Unsupported {
     /// The number of voxels is not that of the grid.
     #[error("its voxels do not fill its grid")]
     Voxels,
-    /// A side that is too long for the format.
-    #[error("a side of {side} voxels does not fit in {format} (at most {most}); write Interfile (.hv)")]
-    LongSide {
-        /// Voxels of the side.
-        side: usize,
-        /// The format.
-        format: &'static str,
-        /// Voxels that a side can have.
-        most: usize,
-    },
+    /// A side, by its voxels, the format and its limit, that is too long for the format.
+    #[error("a side of {0} voxels does not fit in {1} (at most {2}); write Interfile (.hv)")]
+    LongSide(usize, &'static str, usize),
     /// A map of attenuation with another unit.
     #[error("its values are in {0}; a map of attenuation holds linear attenuation coefficients, 1/cm")]
     AttenuationUnit(&'static str),
     /// A map of attenuation with voxels that are not finite.
     #[error(transparent)]
     AttenuationNotFinite(NotFinite),
-    /// A map of attenuation with values that attenuation does not have.
+    /// A map of attenuation, by its smallest and largest values, that attenuation does not have.
     #[error(
-        "its values go from {low} to {high}; a map of attenuation holds linear attenuation coefficients at 511 keV, from 0 to \
-         {most} per cm (water has 0.096): convert Hounsfield units first"
+        "its values go from {} to {}; a map of attenuation holds linear attenuation coefficients at 511 keV, from 0 to \
+         {MAX_PER_CM} per cm (water has 0.096): convert Hounsfield units first", .0[0], .0[1]
     )]
-    AttenuationRange {
-        /// Smallest value.
-        low: f32,
-        /// Largest value.
-        high: f32,
-        /// Largest value that is read.
-        most: f32,
-    },
+    AttenuationRange([f32; 2]),
 
     // NIfTI.
     /// A NIfTI-2 file.
     #[error("it is a NIfTI-2 file; convert it to NIfTI-1")]
     Nifti2,
-    /// A file that is shorter than a NIfTI header.
-    #[error("it is not a NIfTI-1 file: it has {found} bytes, and a header has {expected}")]
-    ShortNifti {
-        /// Bytes of the file.
-        found: usize,
-        /// Bytes of a header.
-        expected: u64,
-    },
+    /// A file that is shorter than a NIfTI header, by its bytes.
+    #[error("it is not a NIfTI-1 file: it has {0} bytes, and a header has 348")]
+    ShortNifti(usize),
     /// The header of a pair of files.
     #[error("it is the header of a .hdr/.img pair; convert it to one .nii file")]
     NiftiPair,
@@ -78,47 +61,24 @@ pub enum Unsupported {
     /// Several images, where one is expected.
     #[error("it has {0} images (4-D); take one out: tomoscope convert FILE OUT --frame 1 to {0}")]
     SeveralImages(usize),
-    /// An image that the file does not have.
-    #[error("it has no image {frame}; its images are 1 to {num_frames}")]
-    NoSuchImage {
-        /// Number of the image.
-        frame: usize,
-        /// Images of the file.
-        num_frames: usize,
-    },
-    /// A size of the image that the NIfTI library refuses.
-    #[error("invalid image size: {reason}")]
-    ImageSize {
-        /// The message of the library.
-        reason: String,
-    },
-    /// More than three dimensions and time.
-    #[error("it has {num} volumes along dimension {dimension}; images of three dimensions and time are read, so split it")]
-    Dimension {
-        /// Volumes along the dimension.
-        num: usize,
-        /// Number of the dimension.
-        dimension: usize,
-    },
-    /// A side that NIfTI does not allow.
-    #[error("invalid side of {side} voxels; NIfTI allows 1 to {most}")]
-    NiftiSide {
-        /// Voxels of the side.
-        side: usize,
-        /// Voxels that a side can have.
-        most: usize,
-    },
+    /// An image that the file does not have: its number, and the number of images.
+    #[error("it has no image {0}; its images are 1 to {1}")]
+    NoSuchImage(usize, usize),
+    /// A size of the image that the NIfTI library refuses, with its message.
+    #[error("invalid image size: {0}")]
+    ImageSize(String),
+    /// More than three dimensions and time: the volumes along a dimension, and its number.
+    #[error("it has {0} volumes along dimension {1}; images of three dimensions and time are read, so split it")]
+    Dimension(usize, usize),
+    /// A side, by its voxels, that NIfTI does not allow.
+    #[error("invalid side of {0} voxels; NIfTI allows 1 to {max}", max = i16::MAX)]
+    NiftiSide(usize),
     /// Colours, complex numbers and the like.
     #[error("its data type has the code {0}; integers and floats of up to 64 bits are read (no colours, no complex numbers)")]
     DataType(i16),
-    /// A scale that is not a number.
-    #[error("its scale, slope {slope} and intercept {intercept}, is not a number")]
-    Scale {
-        /// The slope.
-        slope: f64,
-        /// The intercept.
-        intercept: f64,
-    },
+    /// A slope and an intercept that are not numbers.
+    #[error("its scale, slope {} and intercept {}, is not a number", .0[0], .0[1])]
+    Scale([f64; 2]),
     /// Values that start within the header or far behind it.
     #[error("its values start at byte {0} ('vox_offset'); 352 is usual")]
     DataStart(f32),
@@ -131,24 +91,14 @@ pub enum Unsupported {
     /// A series of images on different grids.
     #[error("images that are not on one grid are no series: {0}")]
     SeriesGrids(ndarray::ShapeError),
-    /// A series of no image or of too many.
-    #[error("a series has 1 to {most} images, and this one {found}")]
-    SeriesLength {
-        /// Images that a series can have.
-        most: usize,
-        /// Images of this one.
-        found: usize,
-    },
+    /// A series of no image or of too many, by their number.
+    #[error("a series has 1 to {max} images, and this one {0}", max = i16::MAX)]
+    SeriesLength(usize),
 
     // DICOM.
-    /// An image that a PET series cannot hold.
-    #[error("a DICOM PET series holds activity, and the image {holds}; write {formats}")]
-    DicomUnit {
-        /// What the image holds.
-        holds: &'static str,
-        /// Formats that can hold it.
-        formats: &'static str,
-    },
+    /// A quantity that a PET series cannot hold, and the formats that can hold it.
+    #[error("a DICOM PET series holds activity, and the image {0}; write {1}")]
+    DicomUnit(&'static str, &'static str),
     /// An image without a unit.
     #[error(
         "a DICOM PET series needs a unit, and the image has none; set it (tomoscope convert … --unit), or write \
@@ -192,41 +142,22 @@ pub enum Unsupported {
     /// A shape of too many numbers.
     #[error("its shape {0} is more than can be held")]
     NumpyTooLarge(String),
-    /// A number of dimensions.
-    #[error("its shape {shape:?} is not that of an array of {expected}")]
-    NumpyShape {
-        /// The shape.
-        shape: Vec<usize>,
-        /// The dimensions that are read.
-        expected: &'static str,
-    },
-    /// An image without a provenance record.
+    /// A shape with another number of dimensions than expected.
+    #[error("its shape {0:?} is not that of an array of {1}")]
+    NumpyShape(Vec<usize>, &'static str),
+    /// A missing provenance record, by its path and that of its image.
     #[error(
-        "no provenance record with the position of its voxels ({record}); copy the record there, or set the voxel size: \
-         tomoscope convert {image} OUT --voxel-mm X,Y,Z",
-        record = .record.display(),
-        image = .image.display()
+        "no provenance record with the position of its voxels ({}); copy the record there, or set the voxel size: \
+         tomoscope convert {} OUT --voxel-mm X,Y,Z",
+        .0.display(), .1.display()
     )]
-    NoRecord {
-        /// Where the record is expected.
-        record: PathBuf,
-        /// The image.
-        image: PathBuf,
-    },
-    /// An image with a record of another size.
+    NoRecord(PathBuf, PathBuf),
+    /// A record, by its path, of another size than its image.
     #[error(
-        "it has {} × {} × {} voxels along x, y and z, its record {record} has {} × {} × {}; they do not belong together",
-        .found[0], .found[1], .found[2], .expected[0], .expected[1], .expected[2],
-        record = .record.display()
+        "it has {} × {} × {} voxels along x, y and z, its record {} has {} × {} × {}; they do not belong together",
+        .1.found[0], .1.found[1], .1.found[2], .0.display(), .1.expected[0], .1.expected[1], .1.expected[2]
     )]
-    OtherRecord {
-        /// Voxels of the image.
-        found: [usize; 3],
-        /// The record.
-        record: PathBuf,
-        /// Voxels of the record.
-        expected: [usize; 3],
-    },
+    OtherRecord(PathBuf, Mismatch<[usize; 3]>),
 
     // EPRI sweeps of any format.
     /// Projections that are not measured yet.
@@ -244,16 +175,9 @@ pub enum Unsupported {
     /// A phase, in degrees, of real values.
     #[error("its values are real, so there is nothing to turn by {0}°; leave the phase out (--phase)")]
     NotComplex(f64),
-    /// A sample that is not finite.
-    #[error("sample {sample} of {what} is {value}, which nothing can be made of; repair it or leave it out")]
-    NotFinite {
-        /// Number of the sample.
-        sample: usize,
-        /// What has the sample.
-        what: String,
-        /// Its value.
-        value: f32,
-    },
+    /// A sample that is not finite: its number, its spectrum or table, and its value.
+    #[error("sample {0} of {1} is {2}, which nothing can be made of; repair it or leave it out")]
+    NotFinite(usize, String, f32),
     /// Directions in a plane that is oblique to the axes.
     #[error(
         "all directions lie in one plane that is oblique to the gradient axes (its normal is {:.3}, {:.3}, {:.3}); a slice is reconstructed where the plane goes through two of the axes: give the gradients along two axes in the plane as a table of two rows",
@@ -277,59 +201,30 @@ pub enum Unsupported {
     /// Gradients that are all zero.
     #[error("all gradients are zero; there is no projection to reconstruct")]
     NoGradient,
-    /// Gradients of different sizes.
+    /// A gradient, by its number, its size and the largest size, of another size than others.
     #[error(
-        "gradient {number} is {size} G/cm and others {largest} G/cm; only gradients of one size (spatial images) are reconstructed"
+        "gradient {} is {} G/cm and others {} G/cm; only gradients of one size (spatial images) are reconstructed",
+        .0, .1[0], .1[1]
     )]
-    DifferentGradients {
-        /// Number of the gradient.
-        number: usize,
-        /// Its size.
-        size: f64,
-        /// The largest size.
-        largest: f64,
-    },
-    /// A table of another shape than one vector per projection.
+    DifferentGradients(usize, [f64; 2]),
+    /// A table of another shape, rows and columns, than one vector for each of the projections.
     #[error(
-        "its shape is {rows} × {columns} where 3 × {expected} is expected (2 × {expected} for a slice): one vector per projection"
+        "its shape is {} × {} where 3 × {expected} is expected (2 × {expected} for a slice): one vector per projection",
+        .0[0], .0[1], expected = .1
     )]
-    VectorShape {
-        /// Rows of the table.
-        rows: usize,
-        /// Columns of the table.
-        columns: usize,
-        /// Number of projections.
-        expected: usize,
-    },
-    /// More than one spectrum.
-    #[error("it holds {rows} × {columns} numbers, where one spectrum is expected")]
-    NotOneSpectrum {
-        /// Rows of the table.
-        rows: usize,
-        /// Columns of the table.
-        columns: usize,
-    },
-    /// An axis of another length than the projections.
-    #[error("it holds {rows} × {columns} numbers where {expected} are expected, one per sample")]
-    AxisLength {
-        /// Rows of the table.
-        rows: usize,
-        /// Columns of the table.
-        columns: usize,
-        /// Number of samples.
-        expected: usize,
-    },
+    VectorShape([usize; 2], usize),
+    /// More than one spectrum, by rows and columns.
+    #[error("it holds {} × {} numbers, where one spectrum is expected", .0[0], .0[1])]
+    NotOneSpectrum([usize; 2]),
+    /// An axis, by rows and columns, of another length than the projections.
+    #[error("it holds {} × {} numbers where {} are expected, one per sample", .0[0], .0[1], .1)]
+    AxisLength([usize; 2], usize),
     /// An axis that is not even.
     #[error("it is not an axis of evenly spaced, growing values")]
     UnevenAxis,
     /// Weights of another number than the projections.
-    #[error("it holds {found} weights for {expected} projections")]
-    NumWeights {
-        /// Number of weights.
-        found: usize,
-        /// Number of projections.
-        expected: usize,
-    },
+    #[error("it holds {} weights for {} projections", .0.found, .0.expected)]
+    NumWeights(Mismatch),
     /// A negative weight, by its number.
     #[error("weight {0} is negative")]
     NegativeWeight(usize),
@@ -358,16 +253,9 @@ pub enum Unsupported {
     /// Several scaling factors.
     #[error("the key 'image scaling factor' holds different factors; only one for all data is understood")]
     DifferentFactors,
-    /// Several time frames or types of image.
-    #[error("it holds {num} {what} ('{key}'); split it into files of one each")]
-    SeveralParts {
-        /// Number of parts.
-        num: usize,
-        /// What they are.
-        what: &'static str,
-        /// The key of their number.
-        key: &'static str,
-    },
+    /// Several time frames or types of image: their number, name and key.
+    #[error("it holds {0} {1} ('{2}'); split it into files of one each")]
+    SeveralParts(usize, &'static str, &'static str),
     /// Projection data, where an image is expected.
     #[error("'number of dimensions' is 4 or 5: that is projection data, where an image has 3")]
     ProjectionData,
@@ -430,16 +318,9 @@ pub enum Unsupported {
     /// No prompts.
     #[error("it holds no prompts ('scan data type description')")]
     NoPrompts,
-    /// Prompts and randoms at one place.
-    #[error("its prompts and randoms of {num_bytes} bytes each overlap ('data offset in bytes [i]': {prompts} and {randoms})")]
-    Overlap {
-        /// Bytes of each.
-        num_bytes: u64,
-        /// Where the prompts begin.
-        prompts: u64,
-        /// Where the randoms begin.
-        randoms: u64,
-    },
+    /// Prompts and randoms that overlap: the bytes of each, and their offsets.
+    #[error("its prompts and randoms of {} bytes each overlap ('data offset in bytes [i]': {} and {})", .0, .1[0], .1[1])]
+    Overlap(u64, [u64; 2]),
 
     // CASToR, read.
     /// Events with the depth of interaction.
@@ -455,20 +336,15 @@ pub enum Unsupported {
     #[error("it is not a normalisation file ('Data mode'); one's mode is normalization")]
     NotANormalization,
     /// A normalisation of another scanner.
-    #[error("it is of the scanner '{found}', but the list's is '{expected}'")]
-    OtherScanner {
-        /// The scanner of the file.
-        found: String,
-        /// The scanner of the list.
-        expected: String,
-    },
+    #[error("it is of the scanner '{}', but the list's is '{}'", .0.found, .0.expected)]
+    OtherScanner(Mismatch<String>),
     /// No table of the scanner of this name.
     #[error(
         "the table of its scanner is missing: put {0}.hscan and {0}.lut, {0}.geom or {0}.crystals.toml in its folder, or set the table (--crystals)"
     )]
     NoTable(String),
     /// A table of another size than its header describes.
-    #[error("it has {found} bytes where {num} crystals of {size} bytes are expected (at most {most})")]
+    #[error("it has {found} bytes where {num} crystals of {size} bytes are expected (at most {max})")]
     TableSize {
         /// Bytes of the file.
         found: u64,
@@ -477,18 +353,11 @@ pub enum Unsupported {
         /// Bytes of a crystal.
         size: u64,
         /// Crystals that a scanner can have.
-        most: u64,
+        max: u64,
     },
-    /// Counts of a bin that are not whole numbers.
-    #[error("bin {bin} has {counts} counts; whole numbers from 0 to {most} are expected, not counts that were corrected before")]
-    BinCounts {
-        /// Number of the bin.
-        bin: u64,
-        /// Its counts.
-        counts: f32,
-        /// Counts that a bin can have.
-        most: f32,
-    },
+    /// Counts of a bin, by its number, that are not whole numbers.
+    #[error("bin {0} has {1} counts; whole numbers from 0 to {MAX_COUNTS} are expected, not counts that were corrected before")]
+    BinCounts(u64, f32),
     /// An entry of several pairs that was not in the file when it was opened.
     #[error("it has several pairs of crystals and came after the file was opened; open the file when it is whole")]
     LateEntry,
@@ -509,34 +378,15 @@ pub enum Unsupported {
     /// Events with other fields than those before.
     #[error("these events have other fields than the previous ones (time, time of flight, factors, background)")]
     OtherFields,
-    /// An event with invalid crystal numbers.
-    #[error("an event is of the crystals {first} and {second}, but two of 0 to {last} are expected")]
-    EventCrystals {
-        /// The first crystal.
-        first: u32,
-        /// The second crystal.
-        second: u32,
-        /// The scanner's last crystal.
-        last: usize,
-    },
+    /// An event with invalid crystal numbers, and the last crystal of the scanner.
+    #[error("an event is of the crystals {} and {}, but two of 0 to {} are expected", .0[0], .0[1], .1)]
+    EventCrystals([u32; 2], usize),
     /// An event of crystals without efficiency.
-    #[error("an event of the crystals {first} and {second} exists, but their efficiency is {efficiency}")]
-    EventEfficiency {
-        /// The first crystal.
-        first: u32,
-        /// The second crystal.
-        second: u32,
-        /// Their efficiency.
-        efficiency: f32,
-    },
+    #[error("an event of the crystals {} and {} exists, but their efficiency is {}", .0[0], .0[1], .1)]
+    EventEfficiency([u32; 2], f32),
     /// Intervals of time of flight of different widths, mm.
-    #[error("the intervals of time of flight are {expected} mm and {found} mm wide, but CASToR's lists have one width")]
-    TofWidths {
-        /// The width of the first one.
-        expected: f64,
-        /// The other width.
-        found: f64,
-    },
+    #[error("the intervals of time of flight are {} mm and {} mm wide, but CASToR's lists have one width", .0.expected, .0.found)]
+    TofWidths(Mismatch<f64>),
     /// Crystals of too many sizes.
     #[error("the sides of its scanner's crystals differ too much for CASToR's table, which has those of whole layers")]
     CrystalSizes,
@@ -561,7 +411,7 @@ pub enum Unsupported {
 impl Coded for Unsupported {
     fn code(&self) -> &'static str {
         match self {
-            Self::OwnForm { problem, .. } | Self::Calibration(problem) => problem.into(),
+            Self::OwnForm(_, problem) | Self::Calibration(problem) => problem.into(),
             other => other.into(),
         }
     }

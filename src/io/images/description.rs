@@ -1,9 +1,9 @@
-//! What image files contain about how the image was made, in the places that their formats have for it.
+//! Description of an image's origin, for the fields of image formats.
 
 /// The most important facts about an image, for formats with places for them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImageDescription {
-    /// All facts in one line, the most important first: what a short field has no room for is cut off.
+    /// All facts in one line, the most important first: a short field cuts the rest off.
     pub text: String,
     /// The reconstruction method: "OSEM 14 subsets, iteration 3".
     pub method: Option<String>,

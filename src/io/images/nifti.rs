@@ -1,12 +1,12 @@
 //! NIfTI-1 images, `.nii` and `.nii.gz`.
 //!
-//! Source: the NIfTI-1 header (Cox et al. 2004, nifti1.h). NIfTI's world is patient coordinates with +x right, +y
-//! anterior, +z superior: ours with every axis reversed. Voxels stay in the order x, y, z; orientation lives only in the
-//! affine, diag(−dx, −dy, −dz) with −origin as translation. Reading accepts any affine that follows the axes, flipped or
-//! exchanged, and turns the voxels into our order; an oblique one would need interpolation and is refused.
+//! Source: the NIfTI-1 header (Cox et al. 2004, nifti1.h). NIfTI's world is patient coordinates with +x right, +y anterior, +z
+//! superior: ours with every axis reversed. Voxels stay in the order x, y, z; orientation lives only in the affine, diag(−dx,
+//! −dy, −dz) with −origin as translation. Reading accepts any affine that follows the axes, flipped or exchanged, and turns the
+//! voxels into our order; an oblique affine requires interpolation and is refused.
 //!
-//! EPRI knows no patient: its world is the gradients' axes, diag(dx, dy, dz) with the origin as it is. `intent_name` says so
-//! ([`GRADIENT_AXES`]); an image in a.u. without it was written with the patient's axes and is read so.
+//! EPRI has no patient: its world is the gradients' axes, diag(dx, dy, dz) with the origin as it is. `intent_name` marks such an
+//! image ([`GRADIENT_AXES`]); an image in a.u. without it was written with the patient's axes and is read so.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,6 +22,7 @@ use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::{ByteOrder, GzipReader, NumberFormat, NumberType, PendingFile, read_contiguous, regular_file_len, zeroed};
 use crate::io::error::{IoError, Unsupported};
+use crate::io::notice;
 
 /// Bytes of a NIfTI-1 header.
 const HEADER_BYTES: u64 = 348;
@@ -38,7 +39,7 @@ const MAX_SIDE: usize = i16::MAX as usize;
 /// Largest part of a voxel axis that may point along another world axis.
 const OBLIQUE_TOLERANCE: f64 = 1e-4;
 
-/// How much is unpacked of what follows the voxels of a small image.
+/// Largest number of bytes that are unpacked after the voxels of a small image.
 const MIN_REST_BYTES: u64 = 1 << 24;
 
 /// Values decoded at a time from a compressed file.
@@ -47,7 +48,7 @@ const BLOCK_VALUES: usize = 1 << 16;
 /// `intent_name` of an image on the gradients' axes.
 const GRADIENT_AXES: &str = "tomoscope a.u.";
 
-/// How the voxel axes of a file lie in the world.
+/// Orientation of a file's voxel axes in the world.
 struct Orientation {
     /// World axis of each voxel axis.
     world_axis: [usize; 3],
@@ -57,10 +58,10 @@ struct Orientation {
     first_mm: [f64; 3],
 }
 
-/// Frames of an image of four dimensions, the last of which is time.
+/// Frames of an image of four dimensions; the last dimension is time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frames {
-    /// How many.
+    /// Number of frames.
     pub num: usize,
     /// Start of the first, s.
     pub start_secs: f64,
@@ -68,11 +69,11 @@ pub struct Frames {
     pub step_secs: f64,
 }
 
-/// Reads an image, and says what a user should know about it.
+/// Reads an image and its notices.
 ///
 /// # Errors
-/// Not a NIfTI-1 file with its data inside; several images (4-D: see [`read_frame`]); colours or complex numbers; an oblique affine;
-/// fewer bytes than the header describes.
+/// Not a NIfTI-1 file with its data inside; several images (4-D: see [`read_frame`]); colours or complex numbers; an oblique
+/// affine; fewer bytes than the header describes.
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     read(path, None)
 }
@@ -125,7 +126,7 @@ fn open(path: &Path) -> Result<Opened, IoError> {
         return refused(Unsupported::Nifti2);
     }
     if start.len() < HEADER_BYTES as usize {
-        return refused(Unsupported::ShortNifti { found: start.len(), expected: HEADER_BYTES });
+        return refused(Unsupported::ShortNifti(start.len()));
     }
     match NiftiHeader::from_reader(start.as_slice()) {
         Ok(header) if header.magic == *b"n+1\0" => Ok((header, packed)),
@@ -142,7 +143,7 @@ fn read(path: &Path, frame: Option<usize>) -> Result<(Volume, Vec<Notice>), IoEr
     let before = match frame {
         None if num_frames > 1 => return Err(IoError::unsupported(path, Unsupported::SeveralImages(num_frames))),
         Some(frame) if frame == 0 || frame > num_frames => {
-            return Err(IoError::unsupported(path, Unsupported::NoSuchImage { frame, num_frames }));
+            return Err(IoError::unsupported(path, Unsupported::NoSuchImage(frame, num_frames)));
         }
         frame => frame.unwrap_or(1) - 1,
     };
@@ -154,8 +155,8 @@ fn read(path: &Path, frame: Option<usize>) -> Result<(Volume, Vec<Notice>), IoEr
     let start = offset + before as u64 * frame_bytes;
     let values = match packed {
         Some(mut unpacked) => {
-            let behind = (num_frames - before - 1) as u64 * frame_bytes;
-            read_stream(path, &mut unpacked, [start - HEADER_BYTES, behind], format, num_values, &mut notices)?
+            let after = (num_frames - before - 1) as u64 * frame_bytes;
+            read_stream(path, &mut unpacked, [start - HEADER_BYTES, after], format, num_values, &mut notices)?
         }
         None => {
             let end = offset + num_frames as u64 * frame_bytes;
@@ -168,26 +169,26 @@ fn read(path: &Path, frame: Option<usize>) -> Result<(Volume, Vec<Notice>), IoEr
     let (grid, values) = reorder(path, &orientation, sides, values)?;
     let volume = Volume::from_vec(grid, values, unit(&header));
     let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
-    notices.extend(volume.not_finite().map(|text| Notice::warning(format!("{}: {text}", path.display()))));
+    notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
     Ok((volume, notices))
 }
 
-/// Whether the name ends in `.gz`.
+/// Returns true if the name ends in `.gz`.
 fn is_gzip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
 /// Voxels along the file's three axes, and the number of images.
 fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoError> {
-    let dim = header.dim().map_err(|error| IoError::unsupported(path, Unsupported::ImageSize { reason: error.to_string() }))?;
+    let dim = header.dim().map_err(|error| IoError::unsupported(path, Unsupported::ImageSize(error.to_string())))?;
     let side = |axis: usize| usize::from(dim.get(axis).copied().unwrap_or(1));
     if let Some(axis) = (4..dim.len()).find(|&axis| side(axis) > 1) {
-        let problem = Unsupported::Dimension { num: side(axis), dimension: axis + 1 };
+        let problem = Unsupported::Dimension(side(axis), axis + 1);
         return Err(IoError::unsupported(path, problem));
     }
     let (sides, num_images) = ([side(0), side(1), side(2)], side(3).max(1));
     match sides.iter().chain([&num_images]).find(|&&n| n == 0 || n > MAX_SIDE) {
-        Some(&side) => Err(IoError::unsupported(path, Unsupported::NiftiSide { side, most: MAX_SIDE })),
+        Some(&side) => Err(IoError::unsupported(path, Unsupported::NiftiSide(side))),
         None => Ok((sides, num_images)),
     }
 }
@@ -213,12 +214,12 @@ fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoEr
         slope => (f64::from(slope), f64::from(header.scl_inter)),
     };
     if !(scale.is_finite() && intercept.is_finite()) {
-        return Err(IoError::unsupported(path, Unsupported::Scale { slope: scale, intercept }));
+        return Err(IoError::unsupported(path, Unsupported::Scale([scale, intercept])));
     }
     Ok(NumberFormat { number_type, byte_order, scale, intercept })
 }
 
-/// Checks that the file can hold what the header describes; returns the byte where the values start.
+/// Checks that the file can hold the content that its header describes; returns the first byte of the values.
 fn check_length(
     path: &Path,
     header: &NiftiHeader,
@@ -245,12 +246,12 @@ fn check_length(
     Ok(offset)
 }
 
-/// Values out of a stream that has so many bytes before and behind them. It is read to its end: only there does a compressed file tell
-/// whether it is whole.
+/// Reads values from a stream with `before` bytes before and `after` bytes after them. The stream is read to its end: a
+/// compressed file is complete only if its end is.
 fn read_stream(
     path: &Path,
     reader: &mut GzipReader<impl BufRead>,
-    [before, behind]: [u64; 2],
+    [before, after]: [u64; 2],
     format: NumberFormat,
     num_values: usize,
     notices: &mut Vec<Notice>,
@@ -264,8 +265,8 @@ fn read_stream(
         reader.read_exact(bytes).map_err(IoError::read(path))?;
         format.decode(bytes, block);
     }
-    let other_images = std::io::copy(&mut reader.by_ref().take(behind), &mut std::io::sink()).map_err(IoError::read(path))?;
-    if other_images < behind {
+    let other_images = std::io::copy(&mut reader.by_ref().take(after), &mut std::io::sink()).map_err(IoError::read(path))?;
+    if other_images < after {
         return Err(IoError::read(path)(std::io::ErrorKind::UnexpectedEof.into()));
     }
     // A few bytes can unpack to very many: of those that are not wanted no more are looked at than of the others.
@@ -282,12 +283,12 @@ fn read_stream(
     Ok(values)
 }
 
-/// A file that is longer than its header says.
+/// Returns the notice on a file that is longer than its header describes.
 fn left_unread(path: &Path, what: &str) -> Notice {
-    Notice::warning(format!("{}: after the voxels that its header describes it has {what}; they are left unread", path.display()))
+    notice::warning(path, format!("after the voxels that its header describes it has {what}; they are left unread"))
 }
 
-/// The affine of the header in our world, if it follows the axes.
+/// Returns the orientation from the affine of the header in our world, if it follows the axes.
 fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &mut Vec<Notice>) -> Result<Orientation, IoError> {
     let scale = match header.xyzt_units & 7 {
         1 => 1000.0,
@@ -303,11 +304,9 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
     } else if header.qform_code > 0 {
         quaternion_affine(header, pitch)
     } else {
-        notices.push(Notice::info(format!(
-            "{}: no position of the patient; the image centre is the scanner centre and directions are those of \
-             head-first supine",
-            path.display()
-        )));
+        let text =
+            "no position of the patient; the image centre is the scanner centre and directions are those of head-first supine";
+        notices.push(notice::info(path, text));
         centred_affine(pitch, sides, sign)
     };
     let affine = affine.map(|row| row.map(|value| value * scale));
@@ -328,23 +327,23 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
     Ok(Orientation { world_axis, step_mm, first_mm: affine.map(|row| sign * row[3]) })
 }
 
-/// World axis that a voxel axis follows, and its step along it; `None` where it is oblique.
+/// Returns the world axis of a voxel axis, and its step along it; `None` if it is oblique.
 fn main_direction(column: [f64; 3]) -> Option<(usize, f64)> {
     let (main, &step) = column.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     let stray = column.iter().enumerate().filter(|&(axis, _)| axis != main).map(|(_, value)| value.abs()).fold(0.0, f64::max);
     (stray <= OBLIQUE_TOLERANCE * step.abs()).then_some((main, step))
 }
 
-/// The affine of a header that has none: the middle of the image at the origin, in our orientation.
+/// Returns the affine for a header without one: the middle of the image at the origin, in our orientation.
 fn centred_affine(pitch: [f64; 3], sides: [usize; 3], sign: f64) -> [[f64; 4]; 3] {
     std::array::from_fn(|row| {
-        let diagonal = std::array::from_fn(|axis| if axis == row { sign * pitch[axis] } else { 0.0 });
-        let [a, b, c]: [f64; 3] = diagonal;
-        [a, b, c, -0.5 * sign * (sides[row] as f64 - 1.0) * pitch[row]]
+        let mut affine = [0.0, 0.0, 0.0, -0.5 * sign * (sides[row] as f64 - 1.0) * pitch[row]];
+        affine[row] = sign * pitch[row];
+        affine
     })
 }
 
-/// The affine that the header's unit quaternion (a, b, c, d) and pitches stand for (method 2 of nifti1.h).
+/// Returns the affine of the header's unit quaternion (a, b, c, d) and pitches (method 2 of nifti1.h).
 fn quaternion_affine(header: &NiftiHeader, pitch: [f64; 3]) -> [[f64; 4]; 3] {
     let [b, c, d] = [header.quatern_b, header.quatern_c, header.quatern_d].map(f64::from);
     let a = (1.0 - b * b - c * c - d * d).max(0.0).sqrt();
@@ -361,12 +360,12 @@ fn quaternion_affine(header: &NiftiHeader, pitch: [f64; 3]) -> [[f64; 4]; 3] {
     })
 }
 
-/// The shortest decimal number that an f32 stands for, so that 2.734 mm is 2.734 mm again.
+/// Returns the shortest decimal number of an f32, so that 2.734 mm is 2.734 mm again.
 fn decimal(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// Our grid, and the values in its order `[z, y, x]`.
+/// Returns our grid, and the values in its order `[z, y, x]`.
 fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Vec<f32>) -> Result<(Grid, Vec<f32>), IoError> {
     let mut size = [1; 3];
     let mut voxel_mm = [1.0; 3];
@@ -387,7 +386,7 @@ fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Ve
         }
         file_stride *= side as isize;
     }
-    let grid = Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid { path: path.to_owned(), source })?;
+    let grid = Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid(path.to_owned(), source))?;
     let [nx, ny, nz] = size.map(|n| n as isize);
     if stride == [1, nx, nx * ny] {
         return Ok((grid, values));
@@ -413,7 +412,7 @@ fn unit(header: &NiftiHeader) -> Unit {
     if name == GRADIENT_AXES { Unit::Arbitrary } else { Unit::of_label(&name).unwrap_or(Unit::Unknown) }
 }
 
-/// What `intent_name` says of an image in this unit.
+/// Returns the `intent_name` of an image in this unit.
 fn name_of(unit: Unit) -> &'static str {
     match unit {
         Unit::Arbitrary => GRADIENT_AXES,
@@ -422,18 +421,19 @@ fn name_of(unit: Unit) -> &'static str {
     }
 }
 
-/// Writes an image; a name that ends in `.gz` is compressed. `description` says in a few words what made it; what does not
-/// fit in the header's field is cut off.
+/// Writes an image; a name that ends in `.gz` is compressed. `description` is a short text on its origin, which is cut to the
+/// header's field.
 ///
 /// # Errors
-/// A side of more than 32767 voxels; the file cannot be written: what was there before then still is.
+/// A side of more than 32767 voxels; a failed write: an existing file then remains.
 pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<(), IoError> {
     check_sides(path, &volume.grid)?;
     let header = NiftiHeader { descrip: descrip(description), ..header(volume) };
     write_values(path, &header, volume.values.view())
 }
 
-/// Writes images on one grid as one of four dimensions, the last of which is time: the first begins at, and each lasts, so many seconds.
+/// Writes images on one grid as one image of four dimensions; the last dimension is time. The first begins at `start`, and each
+/// lasts `step`, seconds.
 ///
 /// # Errors
 /// As [`write_image`]; no image, or more than a side can have.
@@ -441,23 +441,23 @@ pub fn write_series(path: &Path, volumes: &[Volume], [start, step]: [f64; 2], de
     let views: Vec<_> = volumes.iter().map(|volume| volume.values.view()).collect();
     let values = ndarray::stack(Axis(0), &views).map_err(|error| IoError::unsupported(path, Unsupported::SeriesGrids(error)))?;
     let Some(first) = volumes.first().filter(|_| volumes.len() <= MAX_SIDE) else {
-        return Err(IoError::unsupported(path, Unsupported::SeriesLength { most: MAX_SIDE, found: volumes.len() }));
+        return Err(IoError::unsupported(path, Unsupported::SeriesLength(volumes.len())));
     };
     check_sides(path, &first.grid)?;
     let of_space = header(first);
     let mut pixdim = of_space.pixdim;
     pixdim[4] = step as f32;
-    // 8 = seconds, beside the unit of space.
+    // 8 = seconds, in addition to the unit of space.
     let xyzt_units = of_space.xyzt_units | 8;
     let header = NiftiHeader { descrip: descrip(description), pixdim, toffset: start as f32, xyzt_units, ..of_space };
     write_values(path, &header, values.view())
 }
 
-/// Refuses sides that the format cannot tell.
+/// Refuses sides that are too long for the format.
 fn check_sides(path: &Path, grid: &Grid) -> Result<(), IoError> {
     match grid.size.iter().find(|&&n| n > MAX_SIDE) {
         None => Ok(()),
-        Some(&side) => Err(IoError::unsupported(path, Unsupported::LongSide { side, format: "NIfTI-1", most: MAX_SIDE })),
+        Some(&side) => Err(IoError::unsupported(path, Unsupported::LongSide(side, "NIfTI-1", MAX_SIDE))),
     }
 }
 
@@ -469,7 +469,7 @@ fn write_values<D: Dimension + RemoveAxis>(
     let file = PendingFile::create(path)?;
     let written = WriterOptions::new(file.temporary()).reference_header(header).write_nifti(&values.t());
     written.map_err(|error| IoError::write(path)(cause(error)))?;
-    // The last bytes of an uncompressed file leave through a buffer whose failure is not told.
+    // The last bytes of an uncompressed file leave through a buffer whose failure is not reported.
     let expected = 352 + 4 * values.len() as u64;
     if !is_gzip(path) && regular_file_len(file.temporary())? != expected {
         return Err(IoError::write(path)(std::io::Error::other("it could not be written completely; is the disk full?")));
@@ -477,7 +477,7 @@ fn write_values<D: Dimension + RemoveAxis>(
     file.commit()
 }
 
-/// The header's field of 80 bytes, ended by a zero: whole words in ASCII; other characters become question marks.
+/// Returns the header's field of 80 bytes, ended by a zero: whole words in ASCII; other characters become question marks.
 fn descrip(description: &str) -> Vec<u8> {
     let plain = |c: char| if matches!(c, ' '..='~') { c as u8 } else { b'?' };
     let mut field: Vec<u8> = whole_words(description, DESCRIP_BYTES - 1).chars().map(plain).collect();
@@ -485,7 +485,7 @@ fn descrip(description: &str) -> Vec<u8> {
     field
 }
 
-/// What the system said, where it was the system.
+/// Returns the system's error, if it was one.
 fn cause(error: NiftiError) -> std::io::Error {
     match error {
         NiftiError::Io(error) => error,

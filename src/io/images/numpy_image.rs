@@ -1,68 +1,68 @@
-//! Images as NumPy arrays (`.npy`): values `[z, y, x]`, 32-bit floats. Where the voxels are and what they hold is told by the
-//! record beside the array ([`provenance`]), for an array has no place for it.
+//! Images as NumPy arrays (`.npy`): values `[z, y, x]`, 32-bit floats. Grid and unit are in the provenance record of the array
+//! ([`provenance`]), because an array has no field for them.
 
 use std::path::Path;
 
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
-use crate::io::bytes::npy::{Array3, read_array3, write_header};
+use crate::io::bytes::npy::{Array, read_array3, write_header};
 use crate::io::bytes::{PendingFile, write_f32_le};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::{IoError, Mismatch, Unsupported};
+use crate::io::notice;
 use crate::io::own::provenance;
 use crate::io::own::provenance::{Found, ImageRecord};
 
-/// Reads an image whose grid stands in the record beside it, and says what a user should know about it.
+/// Reads an image, whose grid is in its provenance record, and its notices.
 ///
 /// # Errors
-/// No array of three dimensions, no record beside it, a record of another number of voxels.
+/// No array of three dimensions, no provenance record, a record of another number of voxels.
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let missing = || {
         let (record, image) = (provenance::path_beside(path), path.to_owned());
-        IoError::unsupported(path, Unsupported::NoRecord { record, image })
+        IoError::unsupported(path, Unsupported::NoRecord(record, image))
     };
     let Found { record: found, path: record, names_the_file } = provenance::read(path).ok_or_else(missing)?;
     let image: ImageRecord = serde_json::from_value(found["image"].clone()).map_err(|_| missing())?;
-    let (grid, unit) = image.grid_and_unit().map_err(|source| IoError::Grid { path: record.clone(), source })?;
+    let (grid, unit) = image.grid_and_unit().map_err(|source| IoError::Grid(record.clone(), source))?;
     let array = read_array3(path)?;
     if array.shape != grid.shape() {
         let [nz, ny, nx] = array.shape;
-        let problem = Unsupported::OtherRecord { found: [nx, ny, nz], record, expected: grid.size };
+        let problem = Unsupported::OtherRecord(record, Mismatch { found: [nx, ny, nz], expected: grid.size });
         return Err(IoError::unsupported(path, problem));
     }
     let (volume, mut notices) = volume(path, array, grid, unit)?;
     if !names_the_file {
-        let text = format!("{}: its grid is taken from {}, which does not name it", path.display(), record.display());
-        notices.push(Notice::warning(text));
+        notices.push(notice::warning(path, format!("its grid is taken from {}, which does not name it", record.display())));
     }
     Ok((volume, notices))
 }
 
-/// The same of an array without a record, whose voxels have this size: its middle is put at the scanner's centre, and what its
-/// values mean is not known.
+/// Reads an array without a record, whose voxels have this size. Its middle is at the scanner's centre, and the unit of its
+/// values is unknown.
 ///
 /// # Errors
-/// No array of three dimensions, voxels that cannot be.
+/// No array of three dimensions, invalid voxels.
 pub fn read_image_of_voxels(path: &Path, voxel_mm: [f64; 3]) -> Result<(Volume, Vec<Notice>), IoError> {
     let array = read_array3(path)?;
     let [nz, ny, nx] = array.shape;
-    let grid = Grid::centred([nx, ny, nz], voxel_mm).map_err(|source| IoError::Grid { path: path.to_owned(), source })?;
+    let grid = Grid::centred([nx, ny, nz], voxel_mm).map_err(|source| IoError::Grid(path.to_owned(), source))?;
     volume(path, array, grid, Unit::Unknown)
 }
 
-fn volume(path: &Path, array: Array3, grid: Grid, unit: Unit) -> Result<(Volume, Vec<Notice>), IoError> {
+fn volume(path: &Path, array: Array<3>, grid: Grid, unit: Unit) -> Result<(Volume, Vec<Notice>), IoError> {
     let volume = Volume::from_vec(grid, array.values, unit);
     let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
     let left = (array.num_left > 0)
         .then(|| format!("it has {} more bytes than its header describes; they are left unread", array.num_left));
     let texts = [left, volume.not_finite().map(|values| values.to_string())].into_iter().flatten();
-    let notices = texts.map(|text| Notice::warning(format!("{}: {text}", path.display()))).collect();
+    let notices = texts.map(|text| notice::warning(path, text)).collect();
     Ok((volume, notices))
 }
 
-/// Writes the values of an image. Its grid is lost unless a record is written beside it ([`provenance::write`]).
+/// Writes the values of an image. Its grid is lost unless its provenance record is written too ([`provenance::write`]).
 ///
 /// # Errors
-/// The file cannot be written; what was there before then still is.
+/// A failed write; an existing file then remains.
 pub fn write_image(path: &Path, volume: &Volume) -> Result<(), IoError> {
     let file = PendingFile::create(path)?;
     file.write(|writer| {

@@ -1,24 +1,24 @@
-//! Pictures as PNG, with words on what they show.
+//! Screenshots as PNG, with texts on their content.
 
 use std::path::Path;
 
 use crate::io::bytes::write_whole;
 use crate::io::error::IoError;
 
-/// A picture and what is said of it.
+/// A screenshot and its texts.
 pub struct Picture<'a> {
     /// Width and height, pixels.
     pub size: [u32; 2],
     /// Red, green and blue of each pixel, row by row from the top.
     pub rgb: &'a [u8],
-    /// Keywords (of 1 to 79 Latin letters) with their texts, which are kept in iTXt chunks.
+    /// Keywords (of 1 to 79 Latin letters) with their texts, which are stored in iTXt chunks.
     pub texts: Vec<(&'static str, String)>,
 }
 
-/// Writes a picture.
+/// Writes a screenshot.
 ///
 /// # Errors
-/// Size and pixels do not go together, or the file cannot be written.
+/// Size and pixels contradict each other, or the write fails.
 pub fn write_png(path: &Path, picture: Picture) -> Result<(), IoError> {
     let content = encoded(picture).map_err(|error| IoError::write(path)(std::io::Error::other(error)))?;
     write_whole(path, &content)

@@ -1,4 +1,4 @@
-//! A file as a stream of bytes, of which a window is in memory.
+//! A file as a stream of bytes with a window in memory.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -14,7 +14,7 @@ const AT_ONCE: usize = 1 << 20;
 pub struct ByteStream {
     path: PathBuf,
     file: File,
-    /// What was read and not yet used: `buffer[used..]`.
+    /// Bytes that were read and not yet used: `buffer[used..]`.
     buffer: Vec<u8>,
     used: usize,
     /// Place in the file of the buffer's first byte.
@@ -22,48 +22,49 @@ pub struct ByteStream {
 }
 
 impl ByteStream {
-    /// Opens a file, which must be a regular one.
+    /// Opens a regular file.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file does not open.
     pub fn open(path: &Path) -> Result<Self, IoError> {
         let file = File::open(path).map_err(IoError::open(path))?;
         if !file.metadata().map_err(IoError::open(path))?.is_file() {
-            return Err(IoError::NotAFile { path: path.to_owned() });
+            return Err(IoError::NotAFile(path.to_owned()));
         }
         Ok(Self { path: path.to_owned(), file, buffer: Vec::new(), used: 0, at: 0 })
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Place in the file of the next byte.
-    pub fn place(&self) -> u64 {
+    /// Returns the position of the next byte in the file.
+    pub fn position(&self) -> u64 {
         self.at + self.used as u64
     }
 
-    /// Bytes that the file has now.
+    /// Returns the bytes that the file has now.
     ///
     /// # Errors
-    /// The system does not tell.
+    /// The system does not report its length.
     #[allow(clippy::len_without_is_empty)] // it asks the system, and may fail
     pub fn len(&self) -> Result<u64, IoError> {
         Ok(self.file.metadata().map_err(IoError::read(&self.path))?.len())
     }
 
-    /// The next bytes: `least` of them, or more; fewer where the file has no more now. They stay until [`ByteStream::advance`].
+    /// Returns the next bytes: `min` of them, or more; fewer where the file has no more now. They stay until
+    /// [`ByteStream::advance`].
     ///
     /// # Errors
-    /// The file cannot be read.
-    pub fn peek(&mut self, least: usize) -> Result<&[u8], IoError> {
-        if self.buffer.len() - self.used < least {
+    /// The file does not read.
+    pub fn peek(&mut self, min: usize) -> Result<&[u8], IoError> {
+        if self.buffer.len() - self.used < min {
             self.buffer.drain(..self.used);
             self.at += self.used as u64;
             self.used = 0;
-            while self.buffer.len() < least {
-                let wanted = (least - self.buffer.len()).max(AT_ONCE) as u64;
+            while self.buffer.len() < min {
+                let wanted = (min - self.buffer.len()).max(AT_ONCE) as u64;
                 let read = (&mut self.file).take(wanted).read_to_end(&mut self.buffer).map_err(IoError::read(&self.path))?;
                 if read == 0 {
                     break;
@@ -73,27 +74,27 @@ impl ByteStream {
         Ok(&self.buffer[self.used..])
     }
 
-    /// Goes on by so many bytes of those that were peeked.
+    /// Advances by `num_bytes` of the bytes that were peeked.
     pub fn advance(&mut self, num_bytes: usize) {
         self.used = (self.used + num_bytes).min(self.buffer.len());
     }
 
-    /// Opens the file that has its name now, and goes on at the same place of it.
+    /// Opens the file that has its name now, and continues at the same position.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file does not open.
     pub fn reopen(&mut self) -> Result<(), IoError> {
         let mut file = File::open(&self.path).map_err(IoError::open(&self.path))?;
-        let place = self.place();
-        file.seek(SeekFrom::Start(place)).map_err(IoError::read(&self.path))?;
-        (self.file, self.at, self.used) = (file, place, 0);
+        let position = self.position();
+        file.seek(SeekFrom::Start(position)).map_err(IoError::read(&self.path))?;
+        (self.file, self.at, self.used) = (file, position, 0);
         self.buffer.clear();
         Ok(())
     }
 
-    /// Refuses what was found at a place of the file.
-    pub fn refuse(&self, place: u64, problem: impl Into<EventProblem>) -> IoError {
-        IoError::Events { path: self.path.clone(), place, problem: problem.into() }
+    /// Returns the error of a problem at a position in the file.
+    pub fn refuse(&self, position: u64, problem: impl Into<EventProblem>) -> IoError {
+        IoError::Events { path: self.path.clone(), position, problem: problem.into() }
     }
 }
 
@@ -121,13 +122,13 @@ mod tests {
                     break;
                 }
             }
-            assert_eq!(stream.place(), found.len() as u64);
+            assert_eq!(stream.position(), found.len() as u64);
             if round == 0 {
                 std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&bytes[2 * AT_ONCE + 5..]).unwrap();
             }
         }
         assert_eq!(found, bytes);
-        assert!(matches!(stream.refuse(7, EventProblem::Counts(-1.0)), IoError::Events { place: 7, .. }));
+        assert!(matches!(stream.refuse(7, EventProblem::Counts(-1.0)), IoError::Events { position: 7, .. }));
         assert!(ByteStream::open(folder.path()).is_err());
     }
 }

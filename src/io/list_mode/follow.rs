@@ -1,7 +1,7 @@
-//! A list that is still being written: its new whole events, each time it is asked.
+//! List-mode data that is still being written: each poll returns its new whole events.
 //!
-//! Files that get shorter or vanish are told as notices, once, and waited for; nothing that was read before is taken back. A file that
-//! comes back with the same bytes goes on where it was; one with others, and one that holds what cannot be, ends the following.
+//! A file that gets shorter or disappears is reported once and awaited; all events read before remain. If the file returns with
+//! the same bytes, following continues. If it returns with others, or has invalid content, following ends.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::reader::EventReader;
-use crate::data::{EventChunk, ListMetadata, Notice, frame_words};
+use crate::data::{EventChunk, ListMetadata, Notice, frame_text};
+use crate::io::bytes::regular_file_len;
 use crate::io::error::IoError;
+use crate::io::notice;
 
 /// Bytes by which a file is known again, at its beginning and at the place up to which it was read.
 const WITNESS_BYTES: u64 = 4096;
@@ -19,9 +21,9 @@ const WITNESS_BYTES: u64 = 4096;
 pub struct ListFollower {
     reader: Box<dyn EventReader>,
     path: PathBuf,
-    /// Places and bytes: they tell whether the file is still the same.
+    /// Positions and bytes that identify the file.
     witnesses: Vec<(u64, Vec<u8>)>,
-    /// What was wrong when last looked at, to say it once.
+    /// The current trouble, which is reported once.
     trouble: Option<Trouble>,
     has_ended: bool,
 }
@@ -32,28 +34,28 @@ enum Trouble {
     Shorter,
 }
 
-/// What a look at a file gave.
+/// Result of a poll.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListUpdate {
-    /// Whether there were new events: then there may be more.
+    /// True if there were new events: then more may follow.
     pub has_events: bool,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
 }
 
 impl ListFollower {
-    /// Follows what a reader reads, from where it is.
+    /// Follows the file of a reader from its current position.
     pub fn new(mut reader: Box<dyn EventReader>) -> Self {
         let path = reader.stream().path().to_owned();
         Self { reader, path, witnesses: Vec::new(), trouble: None, has_ended: false }
     }
 
-    /// What is known beside the events.
+    /// Returns the facts other than the events.
     pub fn facts(&self) -> &Arc<ListMetadata> {
         self.reader.facts()
     }
 
-    /// Whether nothing more will come: the file tells its end, or became another.
+    /// Returns true if no events will follow: the file has its end, or was replaced.
     pub fn is_finished(&self) -> bool {
         self.has_ended || self.reader.is_complete()
     }
@@ -62,80 +64,67 @@ impl ListFollower {
     pub fn poll(&mut self, chunk: &mut EventChunk) -> ListUpdate {
         let mut update = ListUpdate::default();
         chunk.clear();
-        if self.is_finished() {
-            return update;
+        if !self.is_finished()
+            && let Err(error) = self.look(chunk, &mut update)
+        {
+            self.report(&mut update, Trouble::Unreadable, format!("{error}; waiting for it"));
         }
-        match self.is_the_same() {
-            Ok(true) => {}
-            Ok(false) => {
-                self.has_ended = true;
-                let text = "was replaced by another file; the events read so far are used: open it again to read the new one";
-                update.notices.push(Notice::warning(format!("{} {text}", self.path.display())));
-                return update;
-            }
-            Err(Unknown::Shorter { len, read }) => {
-                let text = format!(
-                    "{} has become shorter: {len} bytes, where {read} were read; their events are used, and more are added when it has \
-                     grown again",
-                    self.path.display()
-                );
-                self.tell(&mut update, Trouble::Shorter, text);
-                return update;
-            }
-            Err(Unknown::Unreadable(error)) => {
-                self.tell(&mut update, Trouble::Unreadable, format!("{error}; waiting for it"));
-                return update;
-            }
+        update
+    }
+
+    fn look(&mut self, chunk: &mut EventChunk, update: &mut ListUpdate) -> Result<(), IoError> {
+        let path = self.path.display().to_string();
+        let (len, read) = (regular_file_len(&self.path)?, self.reader.stream().position());
+        if len < read {
+            let text = format!(
+                "{path} has become shorter: {len} bytes, where {read} were read; their events are used, and more are added when it has \
+                 grown again"
+            );
+            self.report(update, Trouble::Shorter, text);
+            return Ok(());
+        }
+        if !self.is_unchanged(len)? {
+            let text = "was replaced by another file; the events read so far are used: open it again to read the new one";
+            update.notices.push(Notice::warning(format!("{path} {text}")));
+            self.has_ended = true;
+            return Ok(());
         }
         if self.trouble.take().is_some() {
-            if let Err(error) = self.reader.stream().reopen() {
-                self.tell(&mut update, Trouble::Unreadable, format!("{error}; waiting for it"));
-                return update;
-            }
-            update.notices.push(Notice::info(format!("{} is available again, unchanged", self.path.display())));
+            self.reader.stream().reopen()?;
+            update.notices.push(Notice::info(format!("{path} is available again, unchanged")));
         }
         match self.reader.next(chunk) {
             Ok(has_events) => update.has_events = has_events,
-            // What stood before it in the same piece was not handed over.
+            // The events before it in the same piece were not passed on.
             Err(error) => {
                 self.has_ended = true;
                 chunk.clear();
                 update.notices.push(Notice::warning(format!("{error}. The events before it are used; following ends here")));
             }
         }
-        if let Err(error) = self.keep_witnesses() {
-            self.tell(&mut update, Trouble::Unreadable, format!("{error}; waiting for it"));
-        }
+        let updated = self.update_witnesses();
         if self.is_finished() {
-            update.notices.extend(self.last_words());
+            update.notices.extend(self.final_notices());
         }
-        update
+        updated
     }
 
-    /// What there is to know about the list when no more of it will be read.
-    pub fn last_words(&mut self) -> Vec<Notice> {
+    /// Returns the last notices on the file, after which nothing more is read.
+    pub fn final_notices(&mut self) -> Vec<Notice> {
         let mut notices = self.reader.notices();
         if let Some([begin, end]) = self.reader.open_block_ms() {
-            let block = frame_words(&(begin..end));
-            let text = format!(
-                "{}: the last time block, {block}, is incomplete, but counts with its whole duration",
-                self.path.display()
-            );
-            notices.push(Notice::warning(text));
+            let block = frame_text(&(begin..end));
+            let text = format!("the last time block, {block}, is incomplete, but counts with its whole duration");
+            notices.push(notice::warning(&self.path, text));
         }
         notices
     }
 
-    /// Whether the file begins and goes on with the bytes that were read.
-    fn is_the_same(&mut self) -> Result<bool, Unknown> {
-        let read = self.reader.stream().place();
+    /// Returns true if the file still has the bytes that were read.
+    fn is_unchanged(&mut self, len: u64) -> Result<bool, IoError> {
         let mut file = File::open(&self.path).map_err(IoError::open(&self.path))?;
-        let len = file.metadata().map_err(IoError::open(&self.path))?.len();
-        if len < read {
-            return Err(Unknown::Shorter { len, read });
-        }
-        for (place, bytes) in &self.witnesses {
-            if bytes_at(&mut file, *place, bytes.len() as u64).map_err(IoError::read(&self.path))? != *bytes {
+        for (position, bytes) in &self.witnesses {
+            if bytes_at(&mut file, *position, bytes.len() as u64).map_err(IoError::read(&self.path))? != *bytes {
                 return Ok(false);
             }
         }
@@ -147,11 +136,9 @@ impl ListFollower {
         Ok(true)
     }
 
-    fn keep_witnesses(&mut self) -> Result<(), IoError> {
-        let read = self.reader.stream().place();
-        let is_known =
-            |witnesses: &[(u64, Vec<u8>)]| witnesses.last().is_some_and(|(place, bytes)| place + bytes.len() as u64 == read);
-        if is_known(&self.witnesses) {
+    fn update_witnesses(&mut self) -> Result<(), IoError> {
+        let read = self.reader.stream().position();
+        if self.witnesses.last().is_some_and(|(position, bytes)| position + bytes.len() as u64 == read) {
             return Ok(());
         }
         let mut file = File::open(&self.path).map_err(IoError::open(&self.path))?;
@@ -162,29 +149,17 @@ impl ListFollower {
         Ok(())
     }
 
-    fn tell(&mut self, update: &mut ListUpdate, trouble: Trouble, text: String) {
+    fn report(&mut self, update: &mut ListUpdate, trouble: Trouble, text: String) {
         if self.trouble.replace(trouble) != Some(trouble) {
             update.notices.push(Notice::warning(text));
         }
     }
 }
 
-/// Why it is not known whether a file is still the same.
-enum Unknown {
-    Shorter { len: u64, read: u64 },
-    Unreadable(IoError),
-}
-
-impl From<IoError> for Unknown {
-    fn from(error: IoError) -> Self {
-        Unknown::Unreadable(error)
-    }
-}
-
-/// Bytes of a file, fewer where it ends.
-fn bytes_at(file: &mut File, place: u64, num: u64) -> std::io::Result<Vec<u8>> {
+/// Reads bytes of a file, fewer where it ends.
+fn bytes_at(file: &mut File, position: u64, num: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(place))?;
+    file.seek(SeekFrom::Start(position))?;
     file.take(num).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

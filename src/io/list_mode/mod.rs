@@ -1,10 +1,10 @@
-//! Lists of events, read piece by piece: however long a file is, what is in memory is a piece of it.
+//! List-mode data, read piece by piece: only a piece of a file is in memory.
 //!
 //! | format | ending | module |
 //! |---|---|---|
 //! | PETSIRD | `.petsird` | [`petsird`] |
-//! | CASToR | `.Cdh` beside `.Cdf`, with the scanner's `.hscan` and `.lut` or `.geom` | [`castor`] |
-//! | Siemens, 32-bit words | `.l.hdr` beside `.l` | [`siemens`] |
+//! | CASToR | `.Cdh` and `.Cdf`, with the scanner's `.hscan` and `.lut` or `.geom` | [`castor`] |
+//! | Siemens, 32-bit words | `.l.hdr` and `.l` | [`siemens`] |
 //! | YRT-PET | `.lmDat`, with the scanner's `.lut` | [`yrt`] |
 
 mod bytes;

@@ -10,26 +10,26 @@ use crate::task::{Stopped, Task};
 /// Events that a piece has about.
 pub const EVENTS_AT_ONCE: usize = 1 << 16;
 
-/// Reads a list of events from its beginning on.
+/// Reader of list-mode data from its beginning.
 pub trait EventReader: Send {
-    /// What is known beside the events.
+    /// Returns the facts other than the events.
     fn facts(&self) -> &Arc<ListMetadata>;
 
-    /// Puts the next events, some [`EVENTS_AT_ONCE`], or time blocks in place of those that the chunk has. `false` = the file has no further
-    /// whole event now. (A file that is still being written may have one later; then the next call gives it.)
+    /// Replaces the events of the chunk by the next ones, about [`EVENTS_AT_ONCE`], or by the next time blocks; `false` if the
+    /// file has no further whole event now. (If the file is still being written, a later call may return one.)
     ///
     /// # Errors
-    /// The file cannot be read or holds what cannot be: where, and what.
+    /// The file does not read or has invalid content: position and problem.
     fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError>;
 
-    /// Refuses a file that was cut inside an event, or has fewer or more events than its header tells. For the end of a file that is
-    /// not being written any more.
+    /// Refuses a file that ends inside an event, or has another number of events than its header. For the end of a file that is
+    /// complete.
     ///
     /// # Errors
-    /// Where and what.
+    /// Position and problem.
     fn check_end(&self) -> Result<(), IoError>;
 
-    /// Whether the file tells that nothing follows what was read, although it may be growing.
+    /// Returns true if nothing follows, according to the file, although it may be growing.
     fn is_complete(&self) -> bool {
         false
     }
@@ -39,17 +39,17 @@ pub trait EventReader: Send {
         None
     }
 
-    /// The file of the events, at the place up to which they were read.
+    /// Returns the file of the events, at the position up to which they were read.
     fn stream(&mut self) -> &mut ByteStream;
 
-    /// What the user should know about the file, from its header and from what was read so far: each once.
+    /// Returns the notices on the file, from its header and from the events so far, each once.
     fn notices(&mut self) -> Vec<Notice>;
 }
 
-/// Hands the events of a list to `visit`, piece by piece, up to its end; `task` tells how far that is.
+/// Passes list-mode data to `visit`, piece by piece, up to the end; `task` gets the progress.
 ///
 /// # Errors
-/// The file cannot be read, holds what cannot be or was cut; stopped; those of `visit`.
+/// The file does not read, has invalid content or is truncated; stopped; those of `visit`.
 pub fn for_each_piece<E: From<IoError> + From<Stopped>>(
     reader: &mut dyn EventReader,
     task: &Task,
@@ -61,9 +61,9 @@ pub fn for_each_piece<E: From<IoError> + From<Stopped>>(
     while reader.next(&mut chunk)? {
         task.check()?;
         visit(&mut chunk)?;
-        let place = reader.stream().place();
-        task.advance(place - read);
-        read = place;
+        let position = reader.stream().position();
+        task.advance(position - read);
+        read = position;
     }
     Ok(reader.check_end()?)
 }

@@ -1,38 +1,39 @@
-//! Events that all take the same number of bytes, one after the other.
+//! Events of one size, one after the other.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::bytes::ByteStream;
 use super::reader::{EVENTS_AT_ONCE, EventReader};
-use crate::data::{EventChunk, ListMetadata, Notice};
+use crate::data::{EventChunk, ListMetadata, Notice, tof_mm};
 use crate::io::error::{EventProblem, IoError};
+use crate::io::notice;
 
-/// Bytes that are looked at together at most, where an event does not take more.
-const MOST_AT_ONCE: usize = 4 << 20;
+/// Largest number of bytes that are decoded together, unless one event takes more.
+const MAX_AT_ONCE: usize = 4 << 20;
 
-/// Takes events out of records of one size.
+/// Decodes events from records of one size.
 pub(super) trait RecordDecoder: Send {
-    /// Adds the event of a record, or takes note of what it is instead.
+    /// Adds the event of a record, or registers its other content.
     ///
     /// # Errors
     /// The problem of the record.
     fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem>;
 
-    /// What the user should know about the records so far of a file: each once.
+    /// Returns the notices on the records so far of a file, each once.
     fn notices(&mut self, data: &Path) -> Vec<Notice>;
 }
 
-/// A list of events that are records of one size.
+/// Reader of list-mode data in records of one size.
 pub(super) struct RecordReader<D> {
     pub facts: Arc<ListMetadata>,
     pub decoder: D,
     pub records: Records,
     /// Events of the header.
     pub num_expected: Option<u64>,
-    /// What the user should know about the header.
+    /// Notices on the header.
     pub notices: Vec<Notice>,
 }
 
@@ -43,45 +44,33 @@ impl<D: RecordDecoder> EventReader for RecordReader<D> {
 
     fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
         chunk.clear();
-        let (block, decoder) = (self.records.peek()?, &mut self.decoder);
-        block.try_for_each(|record| decoder.decode(record, chunk))?;
-        let num = block.len();
-        self.records.advance(num);
-        Ok(num > 0)
+        Ok(self.records.next_block(|record| self.decoder.decode(record, chunk))? > 0)
     }
 
     fn check_end(&self) -> Result<(), IoError> {
-        self.records.check_num(self.num_expected).map(|_| ())
+        self.records.check_num(self.num_expected)
     }
 
     fn is_complete(&self) -> bool {
-        self.num_expected.is_some_and(|num| self.records.num_read() >= num)
+        self.num_expected.is_some_and(|num| self.records.stream.position() / self.records.size as u64 >= num)
     }
 
     fn stream(&mut self) -> &mut ByteStream {
-        self.records.stream()
+        &mut self.records.stream
     }
 
     fn notices(&mut self) -> Vec<Notice> {
         let mut notices = std::mem::take(&mut self.notices);
-        notices.extend(self.decoder.notices(&self.records.path));
+        notices.extend(self.decoder.notices(self.records.stream.path()));
         notices
     }
 }
 
-/// A file of events of one size.
+/// File of events of one size.
 #[derive(Debug)]
 pub(super) struct Records {
-    stream: ByteStream,
-    path: PathBuf,
-    size: usize,
-}
-
-/// Some whole events of a file.
-pub(super) struct Block<'a> {
-    path: &'a Path,
-    place: u64,
-    bytes: &'a [u8],
+    /// The file, at the position up to which it was read.
+    pub(super) stream: ByteStream,
     size: usize,
 }
 
@@ -89,58 +78,61 @@ impl Records {
     /// Opens a file whose events take `size` bytes each.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file does not open.
     pub(super) fn open(path: &Path, size: usize) -> Result<Self, IoError> {
-        Ok(Self { stream: ByteStream::open(path)?, path: path.to_owned(), size })
+        Ok(Self { stream: ByteStream::open(path)?, size })
     }
 
-    /// The whole events that the file has next, some [`EVENTS_AT_ONCE`]; none where there are none now. They stay until
-    /// [`Records::advance`].
+    /// Passes the next whole events, about [`EVENTS_AT_ONCE`], to `take` and returns their number; 0 at the end of the file.
     ///
     /// # Errors
-    /// The file cannot be read.
-    pub(super) fn peek(&mut self) -> Result<Block<'_>, IoError> {
-        let num = EVENTS_AT_ONCE.min(MOST_AT_ONCE / self.size).max(1);
-        let (place, most) = (self.stream.place(), num * self.size);
-        let bytes = self.stream.peek(most)?;
-        let whole = bytes.len().min(most) / self.size * self.size;
-        Ok(Block { path: &self.path, place, bytes: &bytes[..whole], size: self.size })
+    /// The file does not read; `take` refuses an event. Then none counts as read.
+    pub(super) fn next_block(&mut self, take: impl FnMut(&[u8]) -> Result<(), EventProblem>) -> Result<usize, IoError> {
+        self.next_of(EVENTS_AT_ONCE.min(MAX_AT_ONCE / self.size).max(1), take)
     }
 
-    /// Goes on by so many events of those that were peeked.
-    pub(super) fn advance(&mut self, num: usize) {
-        self.stream.advance(num * self.size);
-    }
-
-    /// The last whole event that the file has now, if it has any.
+    /// Does the same for at most `max` events.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// As [`Records::next_block`].
+    pub(super) fn next_of(
+        &mut self,
+        max: usize,
+        mut take: impl FnMut(&[u8]) -> Result<(), EventProblem>,
+    ) -> Result<usize, IoError> {
+        let position = self.stream.position();
+        let bytes = self.stream.peek(max * self.size)?;
+        let num = (bytes.len() / self.size).min(max);
+        let mut records = bytes.chunks_exact(self.size).take(num).enumerate();
+        match records.find_map(|(index, record)| Some((index, take(record).err()?))) {
+            Some((index, problem)) => Err(self.stream.refuse(position + (index * self.size) as u64, problem)),
+            None => {
+                self.stream.advance(num * self.size);
+                Ok(num)
+            }
+        }
+    }
+
+    /// Returns a part of the last whole event that the file has now, if it has any.
+    ///
+    /// # Errors
+    /// The file does not read.
     pub(super) fn last<T>(&self, take: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, IoError> {
         let num = self.stream.len()? / self.size as u64;
         let Some(index) = num.checked_sub(1) else { return Ok(None) };
+        let path = self.stream.path();
         let mut record = vec![0; self.size];
-        let mut file = File::open(&self.path).map_err(IoError::open(&self.path))?;
-        file.seek(SeekFrom::Start(index * self.size as u64)).map_err(IoError::read(&self.path))?;
-        file.read_exact(&mut record).map_err(IoError::read(&self.path))?;
+        let mut file = File::open(path).map_err(IoError::open(path))?;
+        file.seek(SeekFrom::Start(index * self.size as u64)).map_err(IoError::read(path))?;
+        file.read_exact(&mut record).map_err(IoError::read(path))?;
         Ok(Some(take(&record)))
     }
 
-    /// The file, at the place up to which it was read.
-    pub(super) fn stream(&mut self) -> &mut ByteStream {
-        &mut self.stream
-    }
-
-    /// Events that were read.
-    pub(super) fn num_read(&self) -> u64 {
-        self.stream.place() / self.size as u64
-    }
-
-    /// Events that the file has: a file of whole ones, and as many as its header tells, where it does.
+    /// Refuses a file that ends inside an event, or has another number of events than its header.
     ///
     /// # Errors
-    /// It ends inside one, or has another number.
-    pub(super) fn check_num(&self, expected: Option<u64>) -> Result<u64, IoError> {
+    /// [`EventProblem::CutEvent`], [`EventProblem::NumEvents`].
+    pub(super) fn check_num(&self, expected: Option<u64>) -> Result<(), IoError> {
         let (len, size) = (self.stream.len()?, self.size as u64);
         let (num, rest) = (len / size, len % size);
         if rest != 0 {
@@ -148,77 +140,72 @@ impl Records {
         }
         match expected.filter(|&expected| expected != num) {
             Some(expected) => Err(self.stream.refuse(len, EventProblem::NumEvents { found: num, size, expected })),
-            None => Ok(num),
+            None => Ok(()),
         }
     }
 }
 
-impl<'a> Block<'a> {
-    /// Number of events.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len() / self.size
-    }
-
-    /// The events in order, until one is refused: by what is wrong with it.
-    ///
-    /// # Errors
-    /// What was wrong, and where.
-    pub(super) fn try_for_each(&self, mut take: impl FnMut(&'a [u8]) -> Result<(), EventProblem>) -> Result<(), IoError> {
-        let mut records = self.bytes.chunks_exact(self.size).enumerate();
-        records.try_for_each(|(index, record)| take(record).map_err(|problem| self.refuse(index, problem)))
-    }
-
-    /// One of the events, unless it is refused.
-    ///
-    /// # Errors
-    /// What was wrong, and where.
-    pub(super) fn nth(&self, index: usize, take: impl FnOnce(&'a [u8]) -> Result<(), EventProblem>) -> Result<(), IoError> {
-        let record = &self.bytes[index * self.size..(index + 1) * self.size];
-        take(record).map_err(|problem| self.refuse(index, problem))
-    }
-
-    fn refuse(&self, index: usize, problem: EventProblem) -> IoError {
-        IoError::Events { path: self.path.to_owned(), place: self.place + (index * self.size) as u64, problem }
-    }
-}
-
-/// The four bytes at a place. (The record must have them.)
+/// Returns the four bytes at an offset, which the record must have.
 fn four(record: &[u8], at: usize) -> [u8; 4] {
     record[at..].first_chunk().copied().unwrap_or_default()
 }
 
-/// The whole number of two bytes at a place.
+/// Returns the 16-bit whole number at an offset.
 pub(super) fn u16_at(record: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(record[at..].first_chunk().copied().unwrap_or_default())
 }
 
-/// The whole number at a place.
+/// Returns the 32-bit whole number at an offset.
 pub(super) fn u32_at(record: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(four(record, at))
 }
 
-/// The number at a place.
+/// Returns the 32-bit float at an offset.
 pub(super) fn f32_at(record: &[u8], at: usize) -> f32 {
     f32::from_le_bytes(four(record, at))
 }
 
-/// A number that comes of those of a record, as 32 bits have it.
+/// Returns the number of a time-of-flight difference, ps, as a position d, mm.
 ///
 /// # Errors
-/// It is too large for them.
-pub(super) fn finite(value: f64, name: &'static str) -> Result<f32, EventProblem> {
-    let rounded = value as f32;
-    if rounded.is_finite() { Ok(rounded) } else { Err(EventProblem::OutOfRange { name, value }) }
+/// It is not finite.
+pub(super) fn tof_mm_at(record: &[u8], at: usize) -> Result<f64, EventProblem> {
+    let difference_ps = f32_at(record, at);
+    if difference_ps.is_finite() { Ok(tof_mm(difference_ps.into())) } else { Err(EventProblem::TimeOfFlight(difference_ps)) }
 }
 
-/// The numbers of two crystals at a place.
+/// Returns a rate of background, counts per second.
+///
+/// # Errors
+/// It is negative or not finite.
+pub(super) fn rate_at(record: &[u8], at: usize, name: &'static str) -> Result<f64, EventProblem> {
+    let rate = f32_at(record, at);
+    if rate >= 0.0 && rate.is_finite() { Ok(rate.into()) } else { Err(EventProblem::Rate(name, rate)) }
+}
+
+/// Returns the notice on events whose time of flight lies outside its range.
+pub(super) fn outside_range(data: &Path, num: &mut u64, range: &str) -> Vec<Notice> {
+    let num = std::mem::take(num);
+    (num > 0).then(|| notice::warning(data, format!("the time of flight of {num} events {range}"))).into_iter().collect()
+}
+
+/// Returns a computed number as a 32-bit float.
+///
+/// # Errors
+/// It is too large.
+pub(super) fn finite(value: f64, name: &'static str) -> Result<f32, EventProblem> {
+    let rounded = value as f32;
+    if rounded.is_finite() { Ok(rounded) } else { Err(EventProblem::OutOfRange(name, value)) }
+}
+
+/// Returns the numbers of two crystals at an offset.
 ///
 /// # Errors
 /// One that the scanner does not have, or one crystal twice.
 pub(super) fn pair_at(record: &[u8], at: usize, num_crystals: usize) -> Result<[u32; 2], EventProblem> {
     let pair = [u32_at(record, at), u32_at(record, at + 4)];
     if let Some(found) = pair.into_iter().find(|&crystal| crystal as usize >= num_crystals) {
-        return Err(EventProblem::UnknownCrystal { found, num_crystals });
+        return Err(EventProblem::UnknownCrystal(found, num_crystals));
     }
     if pair[0] == pair[1] {
         return Err(EventProblem::SameCrystal(pair[0]));

@@ -1,9 +1,9 @@
-//! Siemens' list mode of 32-bit words, little endian (`.l.hdr` beside `.l`), of the Biograph mMR.
+//! Siemens' list mode of 32-bit words, little endian (`.l.hdr` and `.l`), of the Biograph mMR.
 //!
 //! | bits | |
 //! |---|---|
-//! | 31 = 0 | an event: bit 30 = 1 a prompt, 0 a delayed one; bits 0–29 its bin, (plane · views + view) · tangential positions + position |
-//! | 31 = 1, 29–30 = 0 | a time tag: bits 0–28 ms; it holds for the words after it |
+//! | 31 = 0 | an event: bit 30 = 1 for a prompt, 0 for a delayed one; bits 0–29 its bin, (plane · views + view) · tangential positions + position |
+//! | 31 = 1, 29–30 = 0 | a time tag: bits 0–28 ms; it applies to the words after it |
 //! | 31 = 1 | another tag (gating, dead time, singles) |
 //!
 //! Every ninth place of a ring is a gap between blocks.
@@ -16,6 +16,7 @@ use super::reader::EventReader;
 use super::records::{RecordDecoder, RecordReader, Records, u32_at};
 use crate::data::{EventChunk, Fingerprint, ListMetadata, ListSampling, Notice, PairEfficiency};
 use crate::io::error::{EventProblem, IoError};
+use crate::io::notice;
 use crate::io::sinograms::siemens::{ListHeader, read_list_header};
 use crate::scanner::{Cylinder, Detectors, ScanGeometry, Segment};
 
@@ -27,7 +28,7 @@ const TAG_KIND: u32 = 0b11 << 29;
 /// Places of a ring from one gap to the next.
 const GAP_STEP: u32 = 9;
 
-/// What stands for a gap in the tables.
+/// Value for a gap in the tables.
 const GAP: u32 = u32::MAX;
 
 /// Makes events of words.
@@ -68,27 +69,27 @@ fn is_gap(detector: u32) -> bool {
     detector.is_multiple_of(GAP_STEP)
 }
 
-/// Opens a list of events.
+/// Opens list-mode data.
 ///
 /// # Errors
-/// A header that is none, of another scanner or of events that are not read; a data file that cannot be opened.
+/// An invalid header, one of another scanner or of unsupported events; a data file that does not open.
 pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let header = read_list_header(path)?;
-    let mut records = Records::open(&header.data, WORD_BYTES)?;
-    let num_words = records.stream().len()? / WORD_BYTES as u64;
-    let is_whole = header.num_words.is_none_or(|told| told == num_words);
+    let records = Records::open(&header.data, WORD_BYTES)?;
+    let num_words = records.stream.len()? / WORD_BYTES as u64;
+    let is_whole = header.num_words.is_none_or(|num_expected_words| num_expected_words == num_words);
     let ListHeader { geometry, mut notices, .. } = header;
     if !is_whole {
-        let told = header.num_words.unwrap_or_default();
+        let num_expected_words = header.num_words.unwrap_or_default();
         let duration = header.duration_secs.map_or_else(String::new, |secs| format!(" and {secs} s"));
-        notices.push(Notice::warning(format!(
-            "{}: its header has {told} words{duration}, {} has {num_words}; the words of the file are used, and the duration is \
+        let text = format!(
+            "its header has {num_expected_words} words{duration}, {} has {num_words}; the words of the file are used, and the duration is \
              that of its time tags",
-            path.display(),
             header.data.display()
-        )));
+        );
+        notices.push(notice::warning(path, text));
     }
-    let detectors = Detectors::of_cylinder(&geometry).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
+    let detectors = Detectors::of_cylinder(&geometry).map_err(|source| IoError::Detectors(path.to_owned(), source))?;
     let mut facts = ListMetadata::new("Siemens list mode (32 bits)", Arc::new(detectors));
     facts.efficiency = Some(Arc::new(NoGaps { num_detectors: geometry.num_detectors_per_ring as u32 }));
     facts.sampling =
@@ -161,14 +162,12 @@ impl RecordDecoder for Decoder {
 
     fn notices(&mut self, data: &Path) -> Vec<Notice> {
         let [num_other_tags, num_on_gaps] = [&mut self.num_other_tags, &mut self.num_on_gaps].map(std::mem::take);
-        let path = data.display();
-        let tags = (num_other_tags > 0)
-            .then(|| Notice::info(format!("{path}: {num_other_tags} tags are not of time and were passed over")));
-        let gaps = (num_on_gaps > 0).then(|| {
-            Notice::warning(format!(
-                "{path}: {num_on_gaps} events were left out, for one of their detectors is a gap between blocks; check that the file comes from this scanner"
-            ))
-        });
+        let tags = format!("{num_other_tags} tags are not of time and were passed over");
+        let tags = (num_other_tags > 0).then(|| notice::info(data, tags));
+        let gaps = format!(
+            "{num_on_gaps} events were left out, for one of their detectors is a gap between blocks; check that the file comes from this scanner"
+        );
+        let gaps = (num_on_gaps > 0).then(|| notice::warning(data, gaps));
         [tags, gaps].into_iter().flatten().collect()
     }
 }

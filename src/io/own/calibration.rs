@@ -1,13 +1,12 @@
-//! The calibration of a scan, kept beside its file: `STEM.calibration.toml`.
+//! The calibration of a scan, stored in its folder: `STEM.calibration.toml`.
 //!
 //! ```toml
 //! version = 1
-//! bq_per_ml = 52300.0              # what 1 count/mm of its images stands for
+//! bq_per_ml = 52300.0              # value of 1 count/mm of its images
 //! ```
 //!
-//! It holds for images of scans of one duration and nuclide with the same corrections: counts/mm are not counts per second.
+//! It applies to images of scans of one duration and nuclide with the same corrections: counts/mm are not counts per second.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,26 +29,26 @@ struct CalibrationFile {
     bq_per_ml: f64,
 }
 
-/// Where the calibration of a scan is kept.
+/// Returns the path of a scan's calibration.
 pub fn path_beside(scan: &Path) -> PathBuf {
     let mut name = scan.file_stem().unwrap_or_default().to_owned();
-    name.push(OsStr::new(".calibration.toml"));
+    name.push(".calibration.toml");
     scan.with_file_name(name)
 }
 
-/// What 1 count/mm stands for in a scan, Bq/mL; `None` where that is not kept.
+/// Returns the value of 1 count/mm of a scan, Bq/mL; `None` if no calibration is stored.
 ///
 /// # Errors
-/// The file beside it cannot be read, or is no calibration.
+/// The calibration of the scan does not read, or is invalid.
 pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
     let path = path_beside(scan);
     if path.exists() { read_file(&path).map(Some) } else { Ok(None) }
 }
 
-/// Reads a file of a calibration: what 1 count/mm stands for, Bq/mL.
+/// Reads a calibration file: the value of 1 count/mm, Bq/mL.
 ///
 /// # Errors
-/// It cannot be read, or is no calibration.
+/// It does not read, or is invalid.
 pub fn read_file(path: &Path) -> Result<f64, IoError> {
     let text = read_text(path, MAX_BYTES)?;
     let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Calibration(problem));
@@ -58,10 +57,10 @@ pub fn read_file(path: &Path) -> Result<f64, IoError> {
     if is_factor { Ok(bq_per_ml) } else { Err(refused(FormProblem::CalibrationFactor(bq_per_ml))) }
 }
 
-/// Keeps what 1 count/mm stands for in a scan, Bq/mL, or `None`: no longer.
+/// Stores the value of 1 count/mm of a scan, Bq/mL; `None` removes it.
 ///
 /// # Errors
-/// The file beside it cannot be written or removed.
+/// The file is not writable or removable.
 pub fn write(scan: &Path, bq_per_ml: Option<f64>) -> Result<(), IoError> {
     let path = path_beside(scan);
     match bq_per_ml {
@@ -89,13 +88,13 @@ mod tests {
         let cases: [(&str, IsExpected); 4] = [
             ("version = 1\nbq_per_ml = -2.0\n", |problem| matches!(problem, FormProblem::CalibrationFactor(-2.0))),
             ("version = 1\nbq_per_ml = nan\n", |problem| matches!(problem, FormProblem::CalibrationFactor(f) if f.is_nan())),
-            ("version = 9\nbq_per_ml = 2.0\n", |problem| matches!(problem, FormProblem::Version { found: 9, .. })),
+            ("version = 9\nbq_per_ml = 2.0\n", |problem| matches!(problem, FormProblem::Version(9, _))),
             ("version = 1\n", |problem| matches!(problem, FormProblem::Syntax { message, .. } if message.contains("bq_per_ml"))),
         ];
         for (text, is_expected) in cases {
             fs::write(path_beside(&scan), text).unwrap();
             let error = read(&scan).unwrap_err();
-            let IoError::Unsupported { path, problem: Unsupported::Calibration(problem) } = &error else { panic!("{error}") };
+            let IoError::Unsupported(path, Unsupported::Calibration(problem)) = &error else { panic!("{error}") };
             assert!(*path == path_beside(&scan) && is_expected(problem), "{error}");
         }
         write(&scan, None).unwrap();

@@ -31,15 +31,12 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::toml_text;
+use super::toml_text::Form;
 use crate::geometry::Point;
-use crate::io::bytes::read_text;
-use crate::io::error::{FormProblem, IoError, Unsupported};
+use crate::io::error::{FormProblem, IoError};
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
 
-const VERSION: u32 = 1;
-/// Largest file that is read.
-const MAX_BYTES: u64 = 64 << 20;
+const FORM: Form = Form { is_not: "these are no crystals of a scanner", versions: &[1], max_bytes: 64 << 20 };
 /// Most crystals, as of [`Detectors`].
 const MAX_CRYSTALS: usize = 1 << 24;
 
@@ -90,7 +87,7 @@ fn one() -> usize {
     1
 }
 
-/// How the crystals of a block and its copies are numbered.
+/// Numbering of the crystals of a block and its copies.
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Order {
@@ -110,13 +107,10 @@ struct Singles {
 /// Reads the crystals of a scanner.
 ///
 /// # Errors
-/// Not such a text, another version, crystals that cannot be: which, and why.
+/// Not such a text, another version, invalid crystals with their numbers.
 pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
-    let refused = |problem: FormProblem| {
-        IoError::unsupported(path, Unsupported::OwnForm { what: "these are no crystals of a scanner", problem })
-    };
-    let text = read_text(path, MAX_BYTES)?;
-    let file: CrystalFile = toml_text::parse(&text, &[VERSION]).map_err(refused)?;
+    let refused = |problem: FormProblem| FORM.refused(path, problem);
+    let file: CrystalFile = FORM.read(path)?;
     if !(0.0..=180.0).contains(&file.min_angle_deg) {
         return Err(refused(FormProblem::MinAngle(file.min_angle_deg)));
     }
@@ -130,13 +124,13 @@ pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
             let is_unit = (length - 1.0).abs() < 1e-3;
             if !is_unit {
                 let (number, direction) = (crystals.len(), [ux, uy, uz]);
-                return Err(refused(FormProblem::CrystalDirection { number, direction }));
+                return Err(refused(FormProblem::CrystalDirection(number, direction)));
             }
             let axes = axes_of_depth([ux, uy, uz].map(|u| u / length));
             crystals.push(Crystal { centre_mm: [x, y, z], axes, size_mm: *size_mm });
         }
     }
-    let detectors = Detectors::new(file.name, crystals).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
+    let detectors = Detectors::new(file.name, crystals).map_err(|source| IoError::Detectors(path.to_owned(), source))?;
     Ok(Crystals { detectors, min_angle_deg: file.min_angle_deg })
 }
 
@@ -149,7 +143,7 @@ impl Block {
             return Err(FormProblem::EmptyBlock(number));
         }
         let num = nums.iter().try_fold(1usize, |product, num| product.checked_mul(*num)).filter(|num| *num <= room);
-        let num = num.ok_or(FormProblem::ManyCrystals { block: number, most: MAX_CRYSTALS })?;
+        let num = num.ok_or(FormProblem::ManyCrystals(number, MAX_CRYSTALS))?;
         let [pitch_around, pitch_along] = self.pitch_mm.unwrap_or([size_mm[1], size_mm[2]]);
         let along_mm = self.along_mm.unwrap_or(pitch_along * num_along as f64);
         let radius_mm = centre_mm[0].hypot(centre_mm[1]);
@@ -172,19 +166,16 @@ impl Block {
                 size_mm,
             }
         };
-        let inner = match order {
-            Order::Blocks => [along, around, num_along, num_around],
-            Order::Rings => [along, num_along, around, num_around],
+        let copies_and_rows: Vec<[usize; 2]> = match order {
+            Order::Blocks => (0..around).flat_map(|copy| (0..num_along).map(move |row| [copy, row])).collect(),
+            Order::Rings => (0..num_along).flat_map(|row| (0..around).map(move |copy| [copy, row])).collect(),
         };
-        crystals.extend((0..num).map(|index| {
-            let column = index % inner[3];
-            let (second, third) = (index / inner[3] % inner[2], index / inner[3] / inner[2] % inner[1]);
-            let copy_along = index / inner[3] / inner[2] / inner[1];
-            match order {
-                Order::Blocks => crystal([copy_along, third, second, column]),
-                Order::Rings => crystal([copy_along, second, third, column]),
+        crystals.reserve(num);
+        for copy_along in 0..along {
+            for &[copy, row] in &copies_and_rows {
+                crystals.extend((0..num_around).map(|column| crystal([copy_along, copy, row, column])));
             }
-        }));
+        }
         Ok(())
     }
 }
@@ -192,6 +183,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::error::Unsupported;
     use crate::scanner::{Cylinder, DetectorsError, find};
 
     fn read(text: &str) -> Result<Crystals, IoError> {
@@ -275,34 +267,31 @@ mod tests {
     fn what_cannot_be_is_refused() {
         let block = |rest: &str| format!("{HEAD}[[block]]\nsize_mm = [20.0, 4.0, 4.0]\n{rest}");
         for (text, expected) in [
-            ("version = 2\nname = \"mine\"\n".to_owned(), FormProblem::Version { found: 2, supported: &[1] }),
+            ("version = 2\nname = \"mine\"\n".to_owned(), FormProblem::Version(2, &[1])),
             (block("crystals = [0, 4]\ncentre_mm = [0.0, 1.0, 0.0]\n"), FormProblem::EmptyBlock(1)),
             (
                 block("crystals = [70000, 70000]\naround = 9999999\ncentre_mm = [0.0, 1.0, 0.0]\n"),
-                FormProblem::ManyCrystals { block: 1, most: 1 << 24 },
+                FormProblem::ManyCrystals(1, 1 << 24),
             ),
             (block("crystals = [4, 4]\ncentre_mm = [0.0, 0.0, 0.0]\n"), FormProblem::BlockOnAxis(1)),
             (format!("{HEAD}min_angle_deg = 200.0\n"), FormProblem::MinAngle(200.0)),
             (
                 format!("{HEAD}[[single]]\ncrystals = [[1.0, 2.0, 3.0, 0.0, 0.6, 0.9]]\n"),
-                FormProblem::CrystalDirection { number: 0, direction: [0.0, 0.6, 0.9] },
+                FormProblem::CrystalDirection(0, [0.0, 0.6, 0.9]),
             ),
         ] {
-            let IoError::Unsupported { path, problem: Unsupported::OwnForm { problem, .. } } = read(&text).unwrap_err() else {
-                panic!("{text}")
-            };
+            let IoError::Unsupported(path, Unsupported::OwnForm(_, problem)) = read(&text).unwrap_err() else { panic!("{text}") };
             assert!(path.ends_with("my.crystals.toml") && problem == expected, "{problem}");
         }
         for (text, line) in [("colour = 1\n", 3), ("[[single]]\ncrystals = [[1.0, 2.0]]\n", 4)] {
-            let Err(IoError::Unsupported { problem: Unsupported::OwnForm { problem, .. }, .. }) = read(&format!("{HEAD}{text}"))
-            else {
+            let Err(IoError::Unsupported(_, Unsupported::OwnForm(_, problem))) = read(&format!("{HEAD}{text}")) else {
                 panic!("{text}")
             };
             assert!(matches!(problem, FormProblem::Syntax { line: found, .. } if found == line), "{problem}");
         }
         let none = read(HEAD).unwrap_err();
-        assert!(matches!(&none, IoError::Detectors { source: DetectorsError::Number { found: 0, .. }, .. }), "{none}");
+        assert!(matches!(&none, IoError::Detectors(_, DetectorsError::Number { found: 0, .. })), "{none}");
         let nowhere = read(&block("crystals = [4, 4]\ncentre_mm = [nan, 1.0, 0.0]\n")).unwrap_err();
-        assert!(matches!(&nowhere, IoError::Detectors { source: DetectorsError::Crystal { .. }, .. }), "{nowhere}");
+        assert!(matches!(&nowhere, IoError::Detectors(_, DetectorsError::Crystal { .. })), "{nowhere}");
     }
 }

@@ -23,7 +23,7 @@ pub struct Measurement {
     /// Name of the ROI; empty for numbers of the whole image.
     #[serde(serialize_with = "write_name", deserialize_with = "read_name")]
     pub roi: String,
-    /// What was measured: `mean`, `nsr`, `log_likelihood`, …
+    /// Measured quantity: `mean`, `nsr`, `log_likelihood`, …
     pub quantity: String,
     /// The number.
     pub value: f64,
@@ -31,7 +31,7 @@ pub struct Measurement {
     pub unit: String,
 }
 
-/// Whether a spreadsheet would compute a text, or whether it would once apostrophes are taken off.
+/// Returns true if a spreadsheet would compute a text, or would do so without its apostrophes.
 fn is_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
@@ -48,59 +48,59 @@ fn read_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
     })
 }
 
-/// A CSV file that grows while a run goes on.
+/// A CSV file that grows during a run.
 pub struct MeasurementWriter {
     path: PathBuf,
     writer: csv::Writer<File>,
 }
 
 impl MeasurementWriter {
-    /// Starts a new file; one that was there is emptied.
+    /// Starts a new file; an existing one is emptied.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file is not writable.
     pub fn create(path: &Path) -> Result<Self, IoError> {
         let file = File::create(path).map_err(IoError::write(path))?;
         Ok(Self { path: path.to_owned(), writer: csv::WriterBuilder::new().from_writer(file) })
     }
 
-    /// Goes on at the end of a file, or starts it.
+    /// Continues at the end of a file, or starts it.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file is not writable.
     pub fn append(path: &Path) -> Result<Self, IoError> {
         let file = OpenOptions::new().append(true).create(true).open(path).map_err(IoError::write(path))?;
         let is_empty = file.metadata().map_err(IoError::write(path))?.len() == 0;
         Ok(Self { path: path.to_owned(), writer: csv::WriterBuilder::new().has_headers(is_empty).from_writer(file) })
     }
 
-    /// Adds rows; when this returns they are in the file.
+    /// Adds rows, which are in the file when this returns.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file is not writable.
     pub fn write(&mut self, rows: &[Measurement]) -> Result<(), IoError> {
         for row in rows {
-            self.writer.serialize(row).map_err(|source| IoError::Csv { path: self.path.clone(), source })?;
+            self.writer.serialize(row).map_err(|source| IoError::Csv(self.path.clone(), source))?;
         }
         self.writer.flush().map_err(IoError::write(&self.path))
     }
 }
 
-/// All rows of a file.
+/// Returns all rows of a file.
 ///
 /// # Errors
-/// The file cannot be read or is no such table.
+/// The file does not read or is no such table.
 pub fn read_measurements(path: &Path) -> Result<Vec<Measurement>, IoError> {
     measurements(path)?.collect()
 }
 
-/// The rows of a file, one after the other.
+/// Returns the rows of a file, one after the other.
 ///
 /// # Errors
-/// The file cannot be opened or is no regular one; a row is an error where the file is no such table.
+/// The file does not open or is no regular one; a row is an error if the file is no such table.
 pub fn measurements(path: &Path) -> Result<impl Iterator<Item = Result<Measurement, IoError>>, IoError> {
     regular_file_len(path)?;
     let file = File::open(path).map_err(IoError::open(path))?;
     let rows = csv::Reader::from_reader(file).into_deserialize();
-    Ok(rows.map(|row| row.map_err(|source| IoError::Csv { path: path.to_owned(), source })))
+    Ok(rows.map(|row| row.map_err(|source| IoError::Csv(path.to_owned(), source))))
 }

@@ -1,8 +1,7 @@
-//! Records of what made an image or a table: `image.nii.gz.json` beside `image.nii.gz`, never over a file that is not such a
-//! record. Each file has its own, so that `a.npy` and `a.nii.gz` in one folder do not share a grid. (Earlier versions wrote
-//! `STEM.json`; such a record is read where it names the file.)
+//! Provenance records of images and tables: `image.nii.gz.json` in the folder of `image.nii.gz`, never in place of another file.
+//! Each file has its own, so that `a.npy` and `a.nii.gz` in one folder do not share a grid. (Earlier versions wrote `STEM.json`;
+//! such a record is read if it names the file.)
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use crate::geometry::{Grid, GridError};
 use crate::io::bytes::PendingFile;
 use crate::io::error::IoError;
 
-/// What stands under the key `program` of every record: by it the program knows its own.
+/// Value of the key `program` of every record, which identifies the program's own.
 pub const PROGRAM: &str = "tomoscope";
 
 /// The key of the files that a record is about.
@@ -24,7 +23,7 @@ const FILES: &str = "files";
 /// A file that is larger than this is no record.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Where the voxels are and what they hold.
+/// Grid and unit of an image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImageRecord {
     /// Number of voxels along x, y, z.
@@ -35,19 +34,19 @@ pub struct ImageRecord {
     pub origin_mm: [f64; 3],
     /// Unit of the values.
     pub unit: String,
-    /// Voxels that do not hold a finite number; `None` where nobody counted.
+    /// Voxels without a finite number; `None` if not counted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub not_finite: Option<usize>,
 }
 
 impl ImageRecord {
-    /// Of an image on this grid.
+    /// Returns the record of an image on this grid.
     pub fn new(grid: &Grid, unit: Unit) -> Self {
         let Grid { size, voxel_mm, origin_mm } = *grid;
         Self { size, voxel_mm, origin_mm, unit: unit.label().to_owned(), not_finite: None }
     }
 
-    /// The grid, and the unit of the values.
+    /// Returns the grid, and the unit of the values.
     ///
     /// # Errors
     /// Figures that make no grid.
@@ -57,22 +56,18 @@ impl ImageRecord {
     }
 }
 
-/// Returns the place of a file's record: `image.nii.gz.json` beside `image.nii.gz`.
+/// Returns the path of a file's record: `image.nii.gz.json` for `image.nii.gz`.
 pub fn path_beside(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(OsStr::new(".json"));
+    name.push(".json");
     file.with_file_name(name)
 }
 
-/// Returns the place where earlier versions wrote it: `image.json` beside `image.nii.gz`.
+/// Returns the path of a file's record in earlier versions: `image.json` for `image.nii.gz`.
 pub fn earlier_path_beside(file: &Path) -> PathBuf {
-    let stem = file.file_stem().unwrap_or_default();
-    let is_double = file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
-        && Path::new(stem).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("nii"));
-    let stem = if is_double { Path::new(stem).file_stem().unwrap_or_default() } else { stem };
-    let mut name = stem.to_owned();
-    name.push(OsStr::new(".json"));
-    file.with_file_name(name)
+    let is_double = file.to_string_lossy().to_lowercase().ends_with(".nii.gz");
+    let plain = if is_double { file.with_extension("") } else { file.to_owned() };
+    plain.with_extension("json")
 }
 
 /// Refuses a place that is taken by something else than a record of this program.
@@ -80,21 +75,16 @@ pub fn earlier_path_beside(file: &Path) -> PathBuf {
 /// # Errors
 /// [`IoError::NotOurs`].
 pub fn check(record: &Path) -> Result<(), IoError> {
-    // A link that leads nowhere is nobody's file.
-    match fs::metadata(record) {
-        Err(_) => Ok(()),
-        Ok(metadata) if metadata.is_file() && is_ours(record, metadata.len()) => Ok(()),
-        Ok(_) => Err(IoError::NotOurs { path: record.to_owned() }),
-    }
+    // A link without a target is free.
+    let is_free = fs::metadata(record).is_err() || parse(record).is_some();
+    if is_free { Ok(()) } else { Err(IoError::NotOurs(record.to_owned())) }
 }
 
-/// Whether a file is a JSON object with the program's mark.
-fn is_ours(path: &Path, len: u64) -> bool {
-    len <= MAX_BYTES && parse(path).is_some_and(|value| value["program"] == PROGRAM)
-}
-
+/// Returns the content of a file if it is a JSON object with the program's mark.
 fn parse(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    fs::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES)?;
+    let record: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    (record["program"] == PROGRAM).then_some(record)
 }
 
 /// The record of a file.
@@ -103,7 +93,7 @@ pub struct Found {
     pub record: Value,
     /// Its place.
     pub path: PathBuf,
-    /// Whether it names the file. (A record that was renamed with its file still has the old name.)
+    /// True if it names the file. (A record that was renamed with its file still has the old name.)
     pub names_the_file: bool,
 }
 
@@ -111,7 +101,7 @@ pub struct Found {
 /// counts only where it names the file.
 pub fn read(file: &Path) -> Option<Found> {
     let at = |path: PathBuf| {
-        let record = is_ours(&path, fs::metadata(&path).ok()?.len()).then(|| parse(&path))??;
+        let record = parse(&path)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let names_the_file = record[FILES].as_array().is_some_and(|files| files.iter().any(|file| *file == *name));
         Some(Found { record, path, names_the_file })
@@ -119,10 +109,10 @@ pub fn read(file: &Path) -> Option<Found> {
     at(path_beside(file)).or_else(|| at(earlier_path_beside(file)).filter(|found| found.names_the_file))
 }
 
-/// Writes the record of a file beside it, in the place of an earlier one.
+/// Writes the record of a file, in place of an earlier one.
 ///
 /// # Errors
-/// The place is taken by a file that is not a record, or cannot be written.
+/// The place is taken by a file that is not a record, or the write fails.
 pub fn write(file: &Path, record: &impl Serialize) -> Result<PathBuf, IoError> {
     let path = path_beside(file);
     check(&path)?;

@@ -1,4 +1,4 @@
-//! A region of interest as its fields stand in a file.
+//! The fields of a region of interest in a file.
 //!
 //! An isocontour is written with the voxels that it found, for they depend on the image that it was found in:
 //!
@@ -6,7 +6,7 @@
 //! [roi.isocontour]
 //! percent = 50.0                   # of the maximum …
 //! background = 1.2                 # … counted from this value; without it from 0
-//! seed_radius_mm = 15.0            # of the ball about the centre in which the maximum was looked for
+//! seed_radius_mm = 15.0            # of the ball about the centre in which the maximum was searched
 //! threshold = 3.1                  # the value that its voxels reached, in the unit of that image
 //! size = [12, 11, 5]               # of a grid that holds them all, along x, y, z
 //! voxel_mm = [2.73, 2.73, 3.27]
@@ -18,14 +18,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, checked_activity_ratio};
+use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, validate_activity_ratio};
 use crate::geometry::Grid;
-use crate::io::error::RegionProblem;
+use crate::io::error::{Excess, RegionProblem};
 
 /// Most voxels of the grid of an isocontour, so that a small file cannot ask for all memory.
 const MAX_CONTOUR_VOXELS: usize = 1 << 26;
 
-/// A region as its fields stand in a file.
+/// Fields of a region in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoiEntry {
@@ -70,24 +70,24 @@ struct ContourEntry {
 }
 
 impl RoiEntry {
-    /// The region.
+    /// Returns the region.
     ///
     /// # Errors
     /// A field is missing, superfluous or out of range.
     pub fn roi(&self) -> Result<Roi, RegionProblem> {
         if !self.centre_mm.iter().all(|c| c.is_finite()) {
-            return Err(RegionProblem::Field { field: "centre_mm", expected: "three numbers" });
+            return Err(RegionProblem::Field("centre_mm", "three numbers"));
         }
-        let activity_ratio = self.activity_ratio.map(checked_activity_ratio).transpose()?;
+        let activity_ratio = self.activity_ratio.map(validate_activity_ratio).transpose()?;
         let shape = self.shape()?;
-        self.has_no_more(&shape)?;
+        self.check_fields(&shape)?;
         let angle_deg = self.angle_deg.unwrap_or(0.0);
         if !angle_deg.is_finite() {
-            return Err(RegionProblem::Field { field: "angle_deg", expected: "a number" });
+            return Err(RegionProblem::Field("angle_deg", "a number"));
         }
         if self.thickness_mm.is_some_and(|thickness| !is_length(thickness)) {
             let expected = "a positive length; leave it out for one slice";
-            return Err(RegionProblem::Field { field: "thickness_mm", expected });
+            return Err(RegionProblem::Field("thickness_mm", expected));
         }
         let colour = self.colour.as_deref().map(colour).transpose()?;
         let (thickness_mm, role) = (self.thickness_mm, self.role);
@@ -130,11 +130,11 @@ impl RoiEntry {
     }
 
     fn needs(&self, field: &'static str, expected: &'static str) -> RegionProblem {
-        RegionProblem::Needs { shape: self.shape.clone(), field, expected }
+        RegionProblem::MemoryNeeds(self.shape.clone(), field, expected)
     }
 
-    /// Whether there is no field that the shape does not have: somebody meant something by it.
-    fn has_no_more(&self, shape: &RoiShape) -> Result<(), RegionProblem> {
+    /// Refuses a field that the shape does not have.
+    fn check_fields(&self, shape: &RoiShape) -> Result<(), RegionProblem> {
         use RoiShape::{Box, Circle, Ellipse, Ellipsoid, Isocontour, Polygon, Rectangle, Sphere};
         let fields = [
             ("radius_mm", self.radius_mm.is_some(), matches!(shape, Circle { .. } | Sphere { .. })),
@@ -149,8 +149,8 @@ impl RoiEntry {
             ("thickness_mm", self.thickness_mm.is_some(), shape.is_flat()),
             ("isocontour", self.isocontour.is_some(), matches!(shape, Isocontour(_))),
         ];
-        match fields.into_iter().find(|(_, is_there, belongs)| *is_there && !belongs) {
-            Some((field, ..)) => Err(RegionProblem::NoField { shape: self.shape.clone(), field }),
+        match fields.into_iter().find(|(_, is_present, belongs)| *is_present && !belongs) {
+            Some((field, ..)) => Err(RegionProblem::NoField(self.shape.clone(), field)),
             None => Ok(()),
         }
     }
@@ -189,20 +189,20 @@ impl ContourEntry {
         let Self { percent, background, seed_radius_mm, threshold, .. } = *self;
         let numbers = [("percent", percent), ("threshold", threshold), ("background", background.unwrap_or(0.0))];
         if let Some((field, _)) = numbers.into_iter().find(|(_, value)| !value.is_finite()) {
-            return Err(RegionProblem::Field { field, expected: "a number" });
+            return Err(RegionProblem::Field(field, "a number"));
         }
         if !is_length(seed_radius_mm) {
-            return Err(RegionProblem::Field { field: "seed_radius_mm", expected: "a positive length" });
+            return Err(RegionProblem::Field("seed_radius_mm", "a positive length"));
         }
         let grid = Grid::new(self.size, self.voxel_mm, self.first_mm)?;
         let num = grid.num_voxels();
         if num > MAX_CONTOUR_VOXELS {
-            return Err(RegionProblem::ManyVoxels { found: num, most: MAX_CONTOUR_VOXELS });
+            return Err(RegionProblem::ManyVoxels(Excess { found: num, max: MAX_CONTOUR_VOXELS }));
         }
         let mut is_inside = vec![false; num];
         for &[first, count] in &self.runs {
             let run = first.checked_add(count).and_then(|end| is_inside.get_mut(first..end));
-            run.ok_or(RegionProblem::Run { run: [first, count], num_voxels: num })?.fill(true);
+            run.ok_or(RegionProblem::Run([first, count], num))?.fill(true);
         }
         let recipe = IsocontourRecipe { percent, background, seed_radius_mm };
         Isocontour::new(recipe, threshold, grid, is_inside).ok_or(RegionProblem::Voxels)
@@ -232,10 +232,10 @@ fn is_length(length: f64) -> bool {
 /// Form of a colour.
 const COLOUR: &str = "like \"#d6581e\": red, green and blue, two digits each";
 
-/// Red, green and blue of `#rrggbb`.
+/// Reads red, green and blue from `#rrggbb`.
 fn colour(text: &str) -> Result<[u8; 3], RegionProblem> {
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.bytes().all(|b| b.is_ascii_hexdigit()));
     let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-    let [_, red, green, blue] = value.ok_or(RegionProblem::Field { field: "colour", expected: COLOUR })?.to_be_bytes();
+    let [_, red, green, blue] = value.ok_or(RegionProblem::Field("colour", COLOUR))?.to_be_bytes();
     Ok([red, green, blue])
 }

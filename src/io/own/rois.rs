@@ -42,7 +42,7 @@ pub use super::roi_entry::RoiEntry;
 use super::toml_text::{check_version, parse};
 use crate::data::{Notice, Roi, RoiRole};
 use crate::io::bytes::{read_text, write_whole};
-use crate::io::error::{IoError, RoiProblem};
+use crate::io::error::{Excess, IoError, RoiProblem};
 
 /// Version of the format that is written; older ones are read.
 const VERSION: u32 = 2;
@@ -59,17 +59,17 @@ struct RoiFile {
     roi: Vec<RoiEntry>,
 }
 
-/// Reads a ROI file: JSON where its name ends with `.json`, else TOML.
+/// Reads a ROI file: JSON if its name ends with `.json`, otherwise TOML.
 ///
 /// # Errors
-/// Not a file of this form, another version, a shape that is not known, sizes that are not positive, ratios that cannot be.
+/// Not a file of this form, another version, an unknown shape, sizes that are not positive, invalid ratios.
 pub fn read_rois(path: &Path) -> Result<Vec<Roi>, IoError> {
     let text = read_text(path, MAX_BYTES)?;
     let parsed = if is_json(path) { parse_json(&text) } else { parse(&text, &VERSIONS).map_err(RoiProblem::from) };
-    parsed.and_then(|file| of_entries(&file.roi)).map_err(|problem| IoError::Rois { path: path.to_owned(), problem })
+    parsed.and_then(|file| of_entries(&file.roi)).map_err(|problem| IoError::Rois(path.to_owned(), problem))
 }
 
-/// What to know about regions that were read: hot ones without a true ratio have no contrast recovery.
+/// Returns the notice on hot regions without a true ratio, which have no contrast recovery.
 pub fn notice(rois: &[Roi]) -> Option<Notice> {
     let unknown = rois.iter().filter(|roi| roi.role == RoiRole::Hot && roi.activity_ratio.is_none());
     let names: Vec<String> = unknown.map(|roi| format!("'{}'", roi.name)).collect();
@@ -81,15 +81,15 @@ pub fn notice(rois: &[Roi]) -> Option<Notice> {
     })
 }
 
-/// Writes a ROI file: JSON where its name ends with `.json`, else TOML.
+/// Writes a ROI file: JSON if its name ends with `.json`, otherwise TOML.
 ///
 /// # Errors
-/// A region that could not be read back, the file cannot be written; what was there before then still is.
+/// A region that would not read back, a failed write; an existing file then remains.
 pub fn write_rois(path: &Path, rois: &[Roi]) -> Result<(), IoError> {
-    let refused = |problem: RoiProblem| IoError::Rois { path: path.to_owned(), problem };
+    let refused = |problem: RoiProblem| IoError::Rois(path.to_owned(), problem);
     let file = RoiFile { version: VERSION, roi: rois.iter().map(RoiEntry::from).collect() };
     for entry in &file.roi {
-        entry.roi().map_err(|problem| refused(RoiProblem::Unreadable { name: entry.name.clone(), problem }))?;
+        entry.roi().map_err(|problem| refused(RoiProblem::Unreadable(entry.name.clone(), problem)))?;
     }
     let text = if is_json(path) {
         serde_json::to_string_pretty(&file).map_err(|error| refused(RoiProblem::NoJson(error)))?
@@ -97,12 +97,12 @@ pub fn write_rois(path: &Path, rois: &[Roi]) -> Result<(), IoError> {
         toml::to_string(&file).map_err(|error| refused(RoiProblem::NoToml(error)))?
     };
     if text.len() as u64 > MAX_BYTES {
-        return Err(refused(RoiProblem::TooLong { found: text.len(), most: MAX_BYTES }));
+        return Err(refused(RoiProblem::TooLong(Excess { found: text.len() as u64, max: MAX_BYTES })));
     }
     write_whole(path, text.as_bytes())
 }
 
-/// The fields of a region as they stand in files, as JSON.
+/// Returns the fields of a region in files, as JSON.
 pub fn json(roi: &Roi) -> serde_json::Value {
     serde_json::to_value(RoiEntry::from(roi)).unwrap_or_default()
 }
@@ -116,13 +116,11 @@ fn parse_json(text: &str) -> Result<RoiFile, RoiProblem> {
     serde_json::from_str(text).map_err(RoiProblem::Json)
 }
 
-/// The regions of entries.
+/// Returns the regions of entries.
 ///
 /// # Errors
-/// Which entry makes none and why.
+/// An invalid entry.
 pub fn of_entries(entries: &[RoiEntry]) -> Result<Vec<Roi>, RoiProblem> {
     let numbered = entries.iter().enumerate();
-    numbered
-        .map(|(i, entry)| entry.roi().map_err(|problem| RoiProblem::Region { number: i + 1, name: entry.name.clone(), problem }))
-        .collect()
+    numbered.map(|(i, entry)| entry.roi().map_err(|problem| RoiProblem::Region(i + 1, entry.name.clone(), problem))).collect()
 }

@@ -1,4 +1,4 @@
-//! Stored matrices: a small TOML header (`NAME.matrix`) beside their elements (`NAME.matrix.u32`).
+//! System matrices: a small TOML header (`NAME.matrix`) and a file of their elements (`NAME.matrix.u32`).
 //!
 //! ```toml
 //! version = 1
@@ -6,7 +6,7 @@
 //! num_lors = 662976
 //! num_basic = 8740                 # basic functions
 //! num_elements = 700000000
-//! scale_mm3 = 0.0123               # what the elements' values are multiplied by
+//! scale_mm3 = 0.0123               # factor of the elements' values
 //! data_file = "madpet2.matrix.u32" # in the same folder
 //! data_checksum = "crc32 cbf43926"
 //!
@@ -16,7 +16,7 @@
 //! radius_mm = 35.5
 //! half_length_mm = 10.0
 //!
-//! [made]                           # how it was simulated; left out where nobody knows
+//! [made]                           # its simulation, if known
 //! seed = 1
 //! num_histories = 1000000
 //! num_counted = 200000
@@ -26,9 +26,9 @@
 //! effective_counts = 12.0
 //! ```
 //!
-//! The data file holds little-endian 32-bit numbers: how many elements each line of response has, then the elements of all, those of
-//! a line in the order of its basic functions. An element has the basic function in its upper 17 bits; the lower 15 bits e are the
-//! value whose bits as a 32-bit float are e · 2¹³ + 0x30000000.
+//! The data file holds little-endian 32-bit numbers: the number of elements of each line of response, then all elements, those of
+//! a line in the order of its basic functions. An element has the basic function in its upper 17 bits; the lower 15 bits e are
+//! the value whose bits as a 32-bit float are e · 2¹³ + 0x30000000.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -37,15 +37,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::HeaderForm;
+use super::toml_text::Form;
 use crate::data::{BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::io::bytes::zeroed;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::{FormProblem, IoError, Mismatch};
 use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm = HeaderForm { is_not: "not a system matrix", versions: &[VERSION], max_bytes: 1 << 16 };
+const FORM: Form = Form { is_not: "not a system matrix", versions: &[VERSION], max_bytes: 1 << 16 };
 
 /// Most elements: 16 GiB of them.
 const MAX_ELEMENTS: u64 = 1 << 32;
@@ -71,15 +71,15 @@ struct Header {
 /// Reads a matrix.
 ///
 /// # Errors
-/// Not a header of this form, another version, a ring that is not known, a data file that is missing, of another size or not the
-/// one that the header was written with, elements that cannot be.
+/// Not a header of this form, another version, an unknown ring, a data file that is missing, of another size or another one than
+/// the header's, invalid elements.
 pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
-    let (header, data) = FORM.read::<Header>(path)?;
+    let (header, data) = FORM.read_header::<Header>(path)?;
     let refused = |problem: FormProblem| FORM.refused(path, problem);
     let ring = find_ring(&header.scanner).ok_or_else(|| refused(FormProblem::UnknownRing(header.scanner.clone())))?;
     if header.num_lors != ring.num_lors() {
         let (ring, expected) = (ring.name.to_string(), ring.num_lors());
-        return Err(refused(FormProblem::NumPairs { ring, expected, found: header.num_lors }));
+        return Err(refused(FormProblem::NumPairs(ring, Mismatch { found: header.num_lors, expected })));
     }
     if header.num_elements > MAX_ELEMENTS {
         return Err(refused(FormProblem::ManyElements(MAX_ELEMENTS)));
@@ -114,13 +114,13 @@ pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
     matrix.validate(ring).map_err(|error| refused(error.into()))
 }
 
-/// Writes a matrix: the header to `path`, the elements beside it.
+/// Writes a matrix: the header to `path`, the elements next to it.
 ///
 /// # Errors
-/// A file cannot be written; what was there before then still is.
+/// A failed write; existing files then remain.
 pub fn write_matrix(path: &Path, matrix: &ResponseMatrix) -> Result<(), IoError> {
     let data = data_file(path);
-    HeaderForm::write(
+    Form::write(
         [path, &data],
         |writer| {
             let lens = matrix.first.windows(2).map(|pair| (pair[1] - pair[0]) as u32);
@@ -149,7 +149,7 @@ fn write_all(writer: &mut dyn Write, numbers: &[u32]) -> io::Result<()> {
     })
 }
 
-/// The data file that belongs to a header.
+/// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("matrix.u32")
 }

@@ -1,4 +1,4 @@
-//! Counts of pairs of crystals: a small TOML header (`NAME.pairs`) beside little-endian 32-bit floats (`NAME.pairs.f32`).
+//! Crystal-pair histograms: a small TOML header (`NAME.pairs`) and a file of little-endian 32-bit floats (`NAME.pairs.f32`).
 //!
 //! ```toml
 //! version = 1
@@ -8,23 +8,23 @@
 //! data_checksum = "crc32 cbf43926"
 //! ```
 //!
-//! The data file holds a number for each pair: (0, 1), (0, 2), (1, 2), (0, 3), … with crystals numbered
-//! `[module][layer][along the axis][across]`.
+//! The data file holds a number for each pair: (0, 1), (0, 2), (1, 2), (0, 3), … with crystals numbered `[module][layer][along
+//! the axis][across]`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::HeaderForm;
+use super::toml_text::Form;
 use crate::data::PairCounts;
 use crate::io::bytes::write_f32_le;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::{FormProblem, IoError, Mismatch};
 use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm = HeaderForm { is_not: "not a crystal-pair histogram", versions: &[VERSION], max_bytes: 1 << 16 };
+const FORM: Form = Form { is_not: "not a crystal-pair histogram", versions: &[VERSION], max_bytes: 1 << 16 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,30 +36,30 @@ struct Header {
     data_checksum: String,
 }
 
-/// Reads counts of pairs of crystals.
+/// Reads a crystal-pair histogram.
 ///
 /// # Errors
-/// Not a header of this form, another version, a ring that is not known, a data file that is missing, of another size or not the
-/// one that the header was written with.
+/// Not a header of this form, another version, an unknown ring, a data file that is missing, of another size or another one than
+/// the header's.
 pub fn read_pairs(path: &Path) -> Result<PairCounts, IoError> {
-    let (header, data) = FORM.read::<Header>(path)?;
+    let (header, data) = FORM.read_header::<Header>(path)?;
     let refused = |problem: FormProblem| FORM.refused(path, problem);
     let ring = find_ring(&header.scanner).ok_or_else(|| refused(FormProblem::UnknownRing(header.scanner.clone())))?;
     if header.num_crystals != ring.num_crystals() {
         let (ring, expected) = (ring.name.to_string(), ring.num_crystals());
-        return Err(refused(FormProblem::NumCrystals { ring, expected, found: header.num_crystals }));
+        return Err(refused(FormProblem::NumCrystals(ring, Mismatch { found: header.num_crystals, expected })));
     }
     let counts = data.numbers(ring.num_lors())?;
     PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(error.into()))
 }
 
-/// Writes counts of pairs of crystals: the header to `path`, the numbers beside it.
+/// Writes a crystal-pair histogram: the header to `path`, the numbers next to it.
 ///
 /// # Errors
-/// A file cannot be written; what was there before then still is.
+/// A failed write; existing files then remain.
 pub fn write_pairs(path: &Path, pairs: &PairCounts) -> Result<(), IoError> {
     let data = data_file(path);
-    HeaderForm::write(
+    Form::write(
         [path, &data],
         |writer| write_f32_le(writer, &pairs.counts),
         |data_file, data_checksum| Header {
@@ -72,7 +72,7 @@ pub fn write_pairs(path: &Path, pairs: &PairCounts) -> Result<(), IoError> {
     )
 }
 
-/// The data file that belongs to a header.
+/// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("pairs.f32")
 }

@@ -1,5 +1,5 @@
-//! Sensitivities of lists of events, kept to be found again: a small TOML header (`NAME.sensitivity`) beside little-endian 32-bit
-//! floats (`NAME.sensitivity.f32`).
+//! Stored sensitivities of list-mode data: a small TOML header (`NAME.sensitivity`) and a file of little-endian 32-bit floats
+//! (`NAME.sensitivity.f32`).
 //!
 //! ```toml
 //! version = 1
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::HeaderForm;
+use super::toml_text::Form;
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::write_f32_le;
@@ -26,7 +26,7 @@ use crate::io::error::{FormProblem, IoError};
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm = HeaderForm { is_not: "this is no sensitivity", versions: &[VERSION], max_bytes: 1 << 16 };
+const FORM: Form = Form { is_not: "this is no sensitivity", versions: &[VERSION], max_bytes: 1 << 16 };
 
 /// A sensitivity in its files.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,12 +55,12 @@ struct Header {
 /// Reads a sensitivity.
 ///
 /// # Errors
-/// Not a header of this form, another version, a grid that cannot be, a data file that is missing, of another size or not the one that
-/// the header was written with; values that no sensitivity has.
+/// Not a header of this form, another version, an invalid grid, a data file that is missing, of another size or another one than
+/// the header's; values that no sensitivity has.
 pub fn read_sensitivity(path: &Path) -> Result<SavedSensitivity, IoError> {
-    let (header, data) = FORM.read::<Header>(path)?;
+    let (header, data) = FORM.read_header::<Header>(path)?;
     let grid = Grid::new(header.size, header.voxel_mm, header.origin_mm);
-    let grid = grid.map_err(|source| IoError::Grid { path: path.to_owned(), source })?;
+    let grid = grid.map_err(|source| IoError::Grid(path.to_owned(), source))?;
     let values = data.numbers(grid.num_voxels())?;
     if values.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
         return Err(FORM.refused(path, FormProblem::SensitivityValues(path.with_file_name(&header.data_file))));
@@ -70,14 +70,14 @@ pub fn read_sensitivity(path: &Path) -> Result<SavedSensitivity, IoError> {
     Ok(SavedSensitivity { made_of: header.made_of, num_pairs: header.num_pairs, volume })
 }
 
-/// Writes a sensitivity: the header to `path`, the numbers beside it.
+/// Writes a sensitivity: the header to `path`, the numbers next to it.
 ///
 /// # Errors
-/// A file cannot be written; what was there before then still is.
+/// A failed write; existing files then remain.
 pub fn write_sensitivity(path: &Path, sensitivity: &SavedSensitivity) -> Result<(), IoError> {
     let SavedSensitivity { made_of, num_pairs, volume } = sensitivity;
     let data = data_file(path);
-    HeaderForm::write(
+    Form::write(
         [path, &data],
         |writer| write_f32_le(writer, volume.as_slice()),
         |data_file, data_checksum| Header {
@@ -93,7 +93,7 @@ pub fn write_sensitivity(path: &Path, sensitivity: &SavedSensitivity) -> Result<
     )
 }
 
-/// The data file that belongs to a header.
+/// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("sensitivity.f32")
 }

@@ -1,4 +1,4 @@
-//! Tubes of response: a small TOML header (`NAME.tubes`) beside little-endian 32-bit floats (`NAME.tubes.f32`).
+//! Tubes of response: a small TOML header (`NAME.tubes`) and a file of little-endian 32-bit floats (`NAME.tubes.f32`).
 //!
 //! ```toml
 //! version = 1
@@ -10,7 +10,7 @@
 //! data_file = "vrpet.tubes.f32"   # in the same folder
 //! data_checksum = "crc32 cbf43926"
 //!
-//! [made]                          # how they were simulated; left out where nobody knows
+//! [made]                          # their simulation, if known
 //! isotope = "F-18"               # left out where positrons do not travel
 //! is_collinear = false
 //! num_histories = 1000000000
@@ -19,13 +19,13 @@
 //! worst_tenth_error_percent = 6.4
 //! outside_percent = 1.2           # coincidences whose decay lies outside the samples of their tube
 //!
-//! [made.super_lors]               # left out where every tube is its own
-//! median_error_percent = 1.1      # standard error on the axes of the shared tubes; left out where nobody knows
+//! [made.super_lors]               # if tubes are shared
+//! median_error_percent = 1.1      # standard error on the axes of the shared tubes, if known
 //!
 //! [made.super_lors.sizes]
 //! radial = 6
 //! ring_differences = 5
-//! along = 9                       # a running mean over so many samples along the line
+//! along = 9                       # samples of the running mean along the line
 //!
 //! [made.super_lors.deviation]     # from the single tubes
 //! inner_percent = 60.1
@@ -38,14 +38,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::toml_text::HeaderForm;
+use super::toml_text::Form;
 use crate::data::{TubeSampling, TubeSet, TubesMade};
 use crate::io::bytes::write_f32_le;
 use crate::io::error::{FormProblem, IoError};
 
 const VERSION: u32 = 1;
 
-const FORM: HeaderForm = HeaderForm { is_not: "these are not tubes of response", versions: &[VERSION], max_bytes: 1 << 16 };
+const FORM: Form = Form { is_not: "these are not tubes of response", versions: &[VERSION], max_bytes: 1 << 16 };
 
 /// Most coefficients: 4 GiB of them.
 const MAX_COEFFICIENTS: usize = 1 << 30;
@@ -67,10 +67,10 @@ struct Header {
 /// Reads tubes.
 ///
 /// # Errors
-/// Not a header of this form, another version, a data file that is missing, of another size or not the one that the header was
-/// written with, coefficients that cannot be.
+/// Not a header of this form, another version, a data file that is missing, of another size or another one than the header's,
+/// invalid coefficients.
 pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
-    let (header, data) = FORM.read::<Header>(path)?;
+    let (header, data) = FORM.read_header::<Header>(path)?;
     let refused = |problem: FormProblem| FORM.refused(path, problem);
     let sampling = TubeSampling {
         num: header.num_samples,
@@ -84,14 +84,14 @@ pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
     Ok(TubeSet { made: header.made, ..set })
 }
 
-/// Writes tubes: the header to `path`, the coefficients beside it.
+/// Writes tubes: the header to `path`, the coefficients next to it.
 ///
 /// # Errors
-/// A file cannot be written; what was there before then still is.
+/// A failed write; existing files then remain.
 pub fn write_tubes(path: &Path, tubes: &TubeSet) -> Result<(), IoError> {
     let data = data_file(path);
     let sampling = &tubes.sampling;
-    HeaderForm::write(
+    Form::write(
         [path, &data],
         |writer| write_f32_le(writer, &tubes.coefficients),
         |data_file, data_checksum| Header {
@@ -108,7 +108,7 @@ pub fn write_tubes(path: &Path, tubes: &TubeSet) -> Result<(), IoError> {
     )
 }
 
-/// The data file that belongs to a header.
+/// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("tubes.f32")
 }

@@ -1,19 +1,21 @@
-//! A session of the window as a text: TOML of whatever the window has in it, with a version.
+//! A session of the window as TOML, with a version.
 
 use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::toml_text;
-use crate::io::bytes::{read_text, write_whole};
-use crate::io::error::{FormProblem, IoError, Unsupported};
+use super::toml_text::{self, Form};
+use crate::io::bytes::write_whole;
+use crate::io::error::{Excess, FormProblem, IoError, Unsupported};
 
 /// Version of the form that is written and read.
 pub const VERSION: u32 = 1;
 
 /// Largest file that is read: parsed text takes about a hundred times its size.
 const MAX_BYTES: u64 = 4 << 20;
+
+const FORM: Form = Form { is_not: "this is not a session", versions: &[VERSION], max_bytes: MAX_BYTES };
 
 /// Takes a session out of a text.
 ///
@@ -26,20 +28,19 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, FormProblem> {
 /// Reads a session.
 ///
 /// # Errors
-/// The file cannot be read, is none, or has another version.
+/// The file does not read, is no session, or has another version.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, IoError> {
-    let text = read_text(path, MAX_BYTES)?;
-    parse(&text).map_err(|problem| refused(path, "this is not a session", problem))
+    FORM.read(path)
 }
 
-/// The text of a session.
+/// Returns the text of a session.
 ///
 /// # Errors
 /// Something in it has no text, such as a path that is not UTF-8; or it is too long to be read again.
 pub fn text(session: &impl Serialize) -> Result<String, FormProblem> {
     let text = toml::to_string(session).map_err(FormProblem::NoText)?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(FormProblem::LongSession { found: text.len(), most: MAX_BYTES });
+        return Err(FormProblem::LongSession(Excess { found: text.len() as u64, max: MAX_BYTES }));
     }
     Ok(text)
 }
@@ -47,12 +48,8 @@ pub fn text(session: &impl Serialize) -> Result<String, FormProblem> {
 /// Writes a session.
 ///
 /// # Errors
-/// It has no text, or the file cannot be written; what was there before then still is.
+/// It has no text, or the write fails; an existing file then remains.
 pub fn write(path: &Path, session: &impl Serialize) -> Result<(), IoError> {
-    let text = text(session).map_err(|problem| refused(path, "saving the session failed", problem))?;
-    write_whole(path, text.as_bytes())
-}
-
-fn refused(path: &Path, what: &'static str, problem: FormProblem) -> IoError {
-    IoError::unsupported(path, Unsupported::OwnForm { what, problem })
+    let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::OwnForm("saving the session failed", problem));
+    write_whole(path, text(session).map_err(refused)?.as_bytes())
 }

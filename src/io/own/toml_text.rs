@@ -7,24 +7,24 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::io::bytes::{NumberFormat, PendingPair, check_pair, read_contiguous, read_text, regular_file_len};
-use crate::io::error::{FormProblem, IoError, Unsupported};
+use crate::io::error::{FormProblem, IoError, Mismatch, Unsupported};
 
 /// Returns the place and the message of an error, without the line itself, which may be of any length.
 fn syntax(text: &str, error: &toml::de::Error) -> FormProblem {
     let span = error.span().unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();
-    // What is no TOML up to its very end was not written to its end.
+    // A text that is no TOML up to its very end is truncated.
     let is_cut = span.end > 0 && span.end >= text.trim_end().len();
     FormProblem::Syntax { line: before.matches('\n').count() + 1, message: error.message().to_owned(), is_cut }
 }
 
-/// The version of a text that is not understood as a whole: one of another version has other keys.
+/// Returns the version of an invalid text: another version has other keys.
 fn version(text: &str) -> Option<Versioned> {
     let value = |line: &str| line.strip_prefix("version")?.trim_start().strip_prefix('=')?.trim().parse().ok();
     text.lines().find_map(value).map(|version| Versioned { version })
 }
 
-/// The version of a text, whatever else is in it.
+/// Version of a text, with any other content.
 #[derive(Deserialize)]
 pub struct Versioned {
     version: i64,
@@ -36,7 +36,7 @@ pub struct Versioned {
 /// [`FormProblem::Version`].
 pub fn check_version(found: Option<Versioned>, supported: &'static [u32]) -> Result<(), FormProblem> {
     match found.filter(|found| !supported.iter().any(|known| i64::from(*known) == found.version)) {
-        Some(Versioned { version: found }) => Err(FormProblem::Version { found, supported }),
+        Some(Versioned { version: found }) => Err(FormProblem::Version(found, supported)),
         None => Ok(()),
     }
 }
@@ -44,14 +44,14 @@ pub fn check_version(found: Option<Versioned>, supported: &'static [u32]) -> Res
 /// Reads a text that has one of some versions under the key `version`.
 ///
 /// # Errors
-/// Another version, whatever else the text contains; no TOML; other keys.
+/// Another version, with any other content; no TOML; other keys.
 pub fn parse<T: DeserializeOwned>(text: &str, supported: &'static [u32]) -> Result<T, FormProblem> {
     check_version(toml::from_str(text).ok().or_else(|| version(text)), supported)?;
     toml::from_str(text).map_err(|error| syntax(text, &error))
 }
 
-/// The form of a header with a data file in the same folder.
-pub struct HeaderForm {
+/// A form of TOML files, in part with a data file in the same folder.
+pub struct Form {
     /// The text for other files: "these are not tubes of response".
     pub is_not: &'static str,
     /// The versions that are read.
@@ -62,7 +62,7 @@ pub struct HeaderForm {
 
 /// The data file of a header that was read.
 pub struct DataOfHeader<'a> {
-    form: &'a HeaderForm,
+    form: &'a Form,
     header: &'a Path,
     keys: DataKeys,
 }
@@ -73,30 +73,39 @@ struct DataKeys {
     data_checksum: String,
 }
 
-impl HeaderForm {
+impl Form {
     /// Returns the error of a refused file.
     pub fn refused(&self, path: &Path, problem: FormProblem) -> IoError {
-        IoError::unsupported(path, Unsupported::OwnForm { what: self.is_not, problem })
+        IoError::unsupported(path, Unsupported::OwnForm(self.is_not, problem))
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Not a file of this form, or another version.
+    pub fn read<T: DeserializeOwned>(&self, path: &Path) -> Result<T, IoError> {
+        self.parse(path, &read_text(path, self.max_bytes)?)
+    }
+
+    fn parse<T: DeserializeOwned>(&self, path: &Path, text: &str) -> Result<T, IoError> {
+        parse(text, self.versions).map_err(|problem| self.refused(path, problem))
     }
 
     /// Reads a header with the keys `version`, `data_file` and `data_checksum` and those of its form.
     ///
     /// # Errors
     /// Not a header of this form, another version, a data file that is in another folder.
-    pub fn read<'a, H: DeserializeOwned>(&'a self, path: &'a Path) -> Result<(H, DataOfHeader<'a>), IoError> {
+    pub fn read_header<'a, H: DeserializeOwned>(&'a self, path: &'a Path) -> Result<(H, DataOfHeader<'a>), IoError> {
         let text = read_text(path, self.max_bytes)?;
-        let header = parse(&text, self.versions).map_err(|problem| self.refused(path, problem))?;
-        let keys: DataKeys = parse(&text, self.versions).map_err(|problem| self.refused(path, problem))?;
-        if Path::new(&keys.data_file).file_name().is_none_or(|name| name != keys.data_file.as_str()) {
-            return Err(self.refused(path, FormProblem::DataFolder));
-        }
+        let (header, keys): (H, DataKeys) = (self.parse(path, &text)?, self.parse(path, &text)?);
+        check_data_file(&keys.data_file).map_err(|problem| self.refused(path, problem))?;
         Ok((header, DataOfHeader { form: self, header: path, keys }))
     }
 
     /// Writes a data file and its header, which gets the values of its keys `data_file` and `data_checksum`.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// A failed write.
     pub fn write<H: Serialize>(
         [path, data]: [&Path; 2],
         write_data: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -111,22 +120,30 @@ impl HeaderForm {
     }
 }
 
+/// Refuses a data file of another folder.
+///
+/// # Errors
+/// [`FormProblem::DataFolder`].
+pub fn check_data_file(name: &str) -> Result<(), FormProblem> {
+    if Path::new(name).file_name().is_some_and(|found| found == name) { Ok(()) } else { Err(FormProblem::DataFolder) }
+}
+
 impl DataOfHeader<'_> {
-    /// Returns the path of the file, which has so many bytes and the checksum of its header.
+    /// Returns the path of the file, which has `expected` bytes and the checksum of its header.
     ///
     /// # Errors
-    /// It is missing, of another size, or another one.
+    /// The file is missing, of another size, or another one.
     pub fn path(&self, expected: u64) -> Result<PathBuf, IoError> {
         let data = self.header.with_file_name(&self.keys.data_file);
         let found = regular_file_len(&data)?;
         if found != expected {
-            return Err(self.form.refused(self.header, FormProblem::DataSize { data, found, expected }));
+            return Err(self.form.refused(self.header, FormProblem::DataSize(data, Mismatch { found, expected })));
         }
         check_pair(self.header, &data, expected, &self.keys.data_checksum)?;
         Ok(data)
     }
 
-    /// Reads the file as so many 32-bit numbers.
+    /// Reads the file as `num` 32-bit numbers.
     ///
     /// # Errors
     /// As [`DataOfHeader::path`].

@@ -1,8 +1,9 @@
-//! Siemens' dialect of Interfile (keys that begin with `%`): headers of lists of events (`.l.hdr`) and sinograms (`.s.hdr`), of the
-//! Biograph mMR.
+//! Siemens' dialect of Interfile (keys that begin with `%`): headers of list-mode data (`.l.hdr`) and sinograms (`.s.hdr`), of
+//! the Biograph mMR.
 //!
-//! Sinograms are `[segment][axial][view][tangential]`, segments in the order 0, −1, +1, −2 …, prompts and then randoms. The sign of
-//! segments and detectors is STIR's, whose table the scanner's figures are from (Thielemans et al. 2012, Phys Med Biol 57:867).
+//! Sinograms are `[segment][axial][view][tangential]`, segments in the order 0, −1, +1, −2 …, prompts and then randoms. The sign
+//! of segments and detectors is STIR's, whose table the scanner's figures are from (Thielemans et al. 2012, Phys Med Biol
+//! 57:867).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,11 +32,11 @@ const AXIAL_COMPRESSION: &str = "%axial compression";
 const MAX_RING_DIFFERENCE: &str = "%maximum ring difference";
 const SEGMENT_TABLE: &str = "%segment table";
 
-/// What the header of a list of events tells.
+/// Content of the header of list-mode data.
 pub struct ListHeader {
     /// The data file.
     pub data: PathBuf,
-    /// The sampling that events are told in: a segment for each ring difference.
+    /// Sampling of the events: a segment for each ring difference.
     pub geometry: ScanGeometry,
     /// The largest ring difference.
     pub max_ring_difference: usize,
@@ -57,19 +58,17 @@ pub struct SiemensSinograms {
     pub randoms: Option<Michelogram>,
 }
 
-/// Reads the header of a list of events.
+/// Reads the header of list-mode data.
 ///
 /// # Errors
-/// A header that is not one, of another scanner, or of events that are not read.
+/// An invalid header, one of another scanner, or of unsupported events.
 pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
     let header = Header::read(path)?;
     check_scanner(&header)?;
     refuse_tof(&header)?;
     match header.count("%lm event and tag words format (bits)")? {
         None | Some(32) => {}
-        Some(bits) => {
-            return Err(header.unsupported(Unsupported::WordBits(bits)));
-        }
+        Some(bits) => return Err(header.unsupported(Unsupported::WordBits(bits))),
     }
     let (span, max_ring_difference) = compression(&header)?;
     if span != 1 {
@@ -77,13 +76,13 @@ pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
     }
     let mut notices = Vec::new();
     let segments = segments(&header, span, max_ring_difference)?;
-    if let Some(told) = told_table(&header)?
-        && !told.iter().copied().eq(segments.iter().map(|segment| segment.num_axial_pos as i32))
+    if let Some(table) = segment_table(&header)?
+        && !table.iter().copied().eq(segments.iter().map(|segment| segment.num_axial_pos as i32))
     {
         notices.push(header.warning(format!(
             "its '{SEGMENT_TABLE}' of {} planes contradicts an axial compression of 1 up to the ring difference {max_ring_difference}, \
              which are used",
-            told.iter().map(|&num| i64::from(num)).sum::<i64>()
+            table.iter().map(|&num| i64::from(num)).sum::<i64>()
         )));
     }
     let data = header.data_file().ok_or_else(|| header.missing("name of data file", "add the data file's name"))?;
@@ -100,11 +99,11 @@ pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
     })
 }
 
-/// Reads sinograms, and says what a user should know about them.
+/// Reads sinograms and their notices.
 ///
 /// # Errors
-/// A header that is not one, of another scanner or describes what is not read (time of flight, compressed data, counts from which
-/// randoms were taken away); a data file that is missing or too short.
+/// An invalid header, one of another scanner or of unsupported data (time of flight, compressed data, counts from which randoms
+/// were subtracted); a data file that is missing or too short.
 pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
     check_scanner(&header)?;
@@ -117,7 +116,7 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     let segments = segments(&header, span, max_ring_difference)?;
     check_sizes(&header, &segments)?;
     let layout = Layout { order: AxisOrder::Sinograms, num_views: NUM_VIEWS, num_tangential: NUM_TANGENTIAL, segments };
-    let (Sampling { segments, .. }, place) = layout.sorted();
+    let (Sampling { segments, .. }, sorted_index) = layout.sorted();
     let geometry = Arc::new(geometry(&header, in_plane(&header)?, segments)?);
     let mut source = DataSource {
         path: header.data_file().ok_or_else(|| header.missing("name of data file", "add the data file's name"))?,
@@ -128,7 +127,7 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     source.offset = offsets.iter().flatten().copied().max().unwrap_or_default();
     let what = format!("{NUM_VIEWS} views × {NUM_TANGENTIAL} tangential positions × {} planes", geometry.num_planes());
     source.check(&header, geometry.num_bins(), &what, &mut notices)?;
-    let in_file = file_segments(&layout, &geometry, &place);
+    let in_file = file_segments(&layout, &geometry, &sorted_index);
     let mut read = |offset: u64| {
         source.offset = offset;
         let counts = read_counts(&source, AxisOrder::Sinograms, &in_file, &geometry)?;
@@ -148,11 +147,8 @@ fn check_scanner(header: &Header) -> Result<(), IoError> {
     match header.text("originating system") {
         Some(ORIGINATING_SYSTEM) => {}
         Some(found) => {
-            return Err(header.value(
-                "originating system",
-                found,
-                "2008, the Biograph mMR, the only Siemens scanner that is known,",
-            ));
+            let expected = "2008, the Biograph mMR, the only Siemens scanner that is known,";
+            return Err(header.invalid("originating system", found, expected));
         }
         None => return Err(header.missing("originating system", "add the scanner's name, 2008 for the Biograph mMR")),
     }
@@ -160,12 +156,12 @@ fn check_scanner(header: &Header) -> Result<(), IoError> {
         [("number of rings", NUM_RINGS), ("%number of views", NUM_VIEWS), ("%number of projections", NUM_TANGENTIAL)]
     {
         if let Some(found) = header.count(key)?.filter(|&found| found != expected) {
-            return Err(header.value(key, &found.to_string(), &format!("{expected} (the Biograph mMR's)")));
+            return Err(header.invalid(key, &found.to_string(), &format!("{expected} (the Biograph mMR's)")));
         }
     }
     for (key, expected) in [("distance between rings (cm)", RING_SPACING_CM), ("gantry crystal radius (cm)", INNER_RADIUS_CM)] {
         if let Some(found) = header.number(key)?.filter(|found| (found - expected).abs() > 1e-3 * expected || found.is_nan()) {
-            return Err(header.value(key, &found.to_string(), &format!("{expected} (the Biograph mMR's)")));
+            return Err(header.invalid(key, &found.to_string(), &format!("{expected} (the Biograph mMR's)")));
         }
     }
     Ok(())
@@ -179,60 +175,60 @@ fn refuse_tof(header: &Header) -> Result<(), IoError> {
     }
 }
 
-/// Ring differences that a segment adds, and the largest one.
+/// Returns the number of ring differences that a segment adds, and the largest one.
 fn compression(header: &Header) -> Result<(usize, usize), IoError> {
     let span = header.count(AXIAL_COMPRESSION)?.ok_or_else(|| header.missing(AXIAL_COMPRESSION, "add it: 1 or 11"))?;
     let largest = header.count(MAX_RING_DIFFERENCE)?.ok_or_else(|| header.missing(MAX_RING_DIFFERENCE, "add it: 60"))?;
     if span.is_multiple_of(2) || span >= 2 * NUM_RINGS {
-        return Err(header.value(AXIAL_COMPRESSION, &span.to_string(), "an odd number (1 or 11)"));
+        return Err(header.invalid(AXIAL_COMPRESSION, &span.to_string(), "an odd number (1 or 11)"));
     }
     if largest >= NUM_RINGS {
-        return Err(header.value(MAX_RING_DIFFERENCE, &largest.to_string(), &format!("less than the {NUM_RINGS} rings")));
+        return Err(header.invalid(MAX_RING_DIFFERENCE, &largest.to_string(), &format!("less than the {NUM_RINGS} rings")));
     }
     Ok((span, largest))
 }
 
-/// Segments in the order of the file.
+/// Returns the segments in the order of the file.
 fn segments(header: &Header, span: usize, max_ring_difference: usize) -> Result<Vec<Segment>, IoError> {
     let (span, largest) = (span as i32, max_ring_difference as i32);
     let half = (span - 1) / 2;
     if largest < half {
         let expected = format!("at least {half}, as '{AXIAL_COMPRESSION}' is {span}");
-        return Err(header.value(MAX_RING_DIFFERENCE, &largest.to_string(), &expected));
+        return Err(header.invalid(MAX_RING_DIFFERENCE, &largest.to_string(), &expected));
     }
     let mut segments = vec![Segment::full(-half, half, NUM_RINGS)];
     for middle in (span..).step_by(span as usize).take_while(|middle| middle - half <= largest) {
-        let (least, most) = (middle - half, (middle + half).min(largest));
-        segments.push(Segment::full(-most, -least, NUM_RINGS));
-        segments.push(Segment::full(least, most, NUM_RINGS));
+        let (min, max) = (middle - half, (middle + half).min(largest));
+        segments.push(Segment::full(-max, -min, NUM_RINGS));
+        segments.push(Segment::full(min, max, NUM_RINGS));
     }
     Ok(segments)
 }
 
-/// Planes of each segment as the header tells them.
-fn told_table(header: &Header) -> Result<Option<Vec<i32>>, IoError> {
+/// Returns the planes of each segment from the header.
+fn segment_table(header: &Header) -> Result<Option<Vec<i32>>, IoError> {
     header.text(SEGMENT_TABLE).map(|_| header.integers(SEGMENT_TABLE)).transpose()
 }
 
 /// Refuses sizes that are not those of the segments.
 fn check_sizes(header: &Header, segments: &[Segment]) -> Result<(), IoError> {
     let planes = segments.iter().map(|segment| segment.num_axial_pos);
-    if let Some(told) = told_table(header)?.filter(|told| !told.iter().copied().eq(planes.clone().map(|num| num as i32))) {
+    if let Some(table) = segment_table(header)?.filter(|table| !table.iter().copied().eq(planes.clone().map(|num| num as i32))) {
         let expected: Vec<String> = planes.clone().map(|num| num.to_string()).collect();
         let expected = format!("{{{}}} ('{AXIAL_COMPRESSION}', '{MAX_RING_DIFFERENCE}')", expected.join(","));
-        let told: Vec<String> = told.iter().map(i32::to_string).collect();
-        return Err(header.value(SEGMENT_TABLE, &told.join(","), &expected));
+        let table: Vec<String> = table.iter().map(i32::to_string).collect();
+        return Err(header.invalid(SEGMENT_TABLE, &table.join(","), &expected));
     }
     for (axis, expected) in [(1, NUM_TANGENTIAL), (2, NUM_VIEWS), (3, planes.sum())] {
         let found = header.count_at("matrix size", axis)?;
         if found != expected {
-            return Err(header.value(&format!("matrix size [{axis}]"), &found.to_string(), &expected.to_string()));
+            return Err(header.invalid(&format!("matrix size [{axis}]"), &found.to_string(), &expected.to_string()));
         }
     }
     Ok(())
 }
 
-/// The detectors' own positions, unless the data was corrected for them.
+/// Returns the detectors' own positions, unless the data was corrected for them.
 fn in_plane(header: &Header) -> Result<InPlane, IoError> {
     let words = header.words("applied corrections").or_else(|| header.words("%applied corrections")).unwrap_or_default();
     if !words.iter().any(|word| word.contains("arc")) {
@@ -260,28 +256,25 @@ fn geometry(header: &Header, in_plane: InPlane, segments: Vec<Segment>) -> Resul
         fov_radius_mm: FOV_RADIUS_MM,
     };
     geometry.fov_radius_mm = scanner::fov_radius_mm(&geometry, None).min(FOV_RADIUS_MM);
-    geometry.validate().map_err(|source| IoError::Geometry { path: header.path.clone(), source })
+    geometry.validate().map_err(|source| IoError::Geometry(header.path.clone(), source))
 }
 
-/// Numbers are little endian where the header does not say otherwise.
+/// Returns the format of the numbers, which are little endian unless the header specifies another byte order.
 fn number_format(header: &Header, notices: &mut Vec<Notice>) -> Result<NumberFormat, IoError> {
-    let told = header.word("image data byte order").or_else(|| header.word("imagedata byte order"));
-    let byte_order = match told.as_deref() {
-        None | Some("littleendian") => ByteOrder::Little,
-        Some("bigendian") => ByteOrder::Big,
-        Some(found) => return Err(header.value("image data byte order", found, "LITTLEENDIAN or BIGENDIAN")),
-    };
+    const KEY: &str = "image data byte order";
+    let word = header.word(KEY).or_else(|| header.word("imagedata byte order"));
+    let byte_order = word.map_or(Ok(ByteOrder::Little), |word| header.byte_order_of(KEY, &word))?;
     Ok(NumberFormat { number_type: header.number_type(notices)?, byte_order, scale: 1.0, intercept: 0.0 })
 }
 
-/// Where prompts and randoms begin.
+/// Returns the offsets of prompts and randoms.
 fn offsets(header: &Header, num_bytes: u64) -> Result<[Option<u64>; 2], IoError> {
     const NUM: &str = "number of scan data types";
     const WHAT: &str = "scan data type description";
     const OFFSET: &str = "data offset in bytes";
     let num = header.count(NUM)?.unwrap_or(1);
     if num > 2 {
-        return Err(header.value(NUM, &num.to_string(), "1 (prompts) or 2 (prompts and randoms)"));
+        return Err(header.invalid(NUM, &num.to_string(), "1 (prompts) or 2 (prompts and randoms)"));
     }
     let mut offsets: [Option<u64>; 2] = [None; 2];
     for index in 1..=num {
@@ -291,20 +284,18 @@ fn offsets(header: &Header, num_bytes: u64) -> Result<[Option<u64>; 2], IoError>
             "randoms" | "delayeds" | "delayed" => 1,
             _ => {
                 let expected = "prompts or randoms, because subtracted or corrected data are not counts,";
-                return Err(header.value(&format!("{WHAT} [{index}]"), &what, expected));
+                return Err(header.invalid(&format!("{WHAT} [{index}]"), &what, expected));
             }
         };
         let offset = header.text_at(OFFSET, index).unwrap_or("0");
-        let bytes = offset.parse().map_err(|_| header.value(&format!("{OFFSET} [{index}]"), offset, "a number of bytes"))?;
+        let bytes = offset.parse().map_err(|_| header.invalid(&format!("{OFFSET} [{index}]"), offset, "a number of bytes"))?;
         if offsets[kind].replace(bytes).is_some() {
             return Err(header.unsupported(Unsupported::Twice(what)));
         }
     }
     match offsets {
         [None, _] => Err(header.unsupported(Unsupported::NoPrompts)),
-        [Some(a), Some(b)] if a.abs_diff(b) < num_bytes => {
-            Err(header.unsupported(Unsupported::Overlap { num_bytes, prompts: a, randoms: b }))
-        }
+        [Some(a), Some(b)] if a.abs_diff(b) < num_bytes => Err(header.unsupported(Unsupported::Overlap(num_bytes, [a, b]))),
         _ => Ok(offsets),
     }
 }

@@ -29,7 +29,7 @@ pub struct NemaAnalysis {
 pub struct SphereFigures {
     /// Inner diameter, mm.
     pub diameter_mm: f64,
-    /// Whether it is hotter than the background.
+    /// True if it is hotter than the background.
     pub is_hot: bool,
     /// Mean in its circle, in the image's unit.
     pub mean: f64,
@@ -46,7 +46,7 @@ pub struct SphereFigures {
     pub contrast_to_noise: Option<f64>,
 }
 
-/// What is left in the lung insert in a slice.
+/// Residual activity in the lung insert in a slice.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct LungSlice {
     /// z of the slice, mm.
@@ -55,7 +55,7 @@ pub struct LungSlice {
     pub residual: f64,
 }
 
-/// The standard's figures of an image in which the phantom lies so.
+/// Returns the standard's figures of an image in which the phantom lies so.
 ///
 /// # Errors
 /// The background's slices, or circles of the background, do not lie in the image.
@@ -98,7 +98,7 @@ fn mean_of(means: &[f64]) -> f64 {
 
 fn sphere(volume: &Volume, placement: &NemaPlacement, place: usize, ratio: Option<f64>) -> Result<SphereFigures, NemaError> {
     let super::NemaSphere { diameter_mm, is_hot, .. } = placement.spheres[place];
-    let own = sums(volume, &[placement.sphere_roi(place)], "a sphere")?[0];
+    let region = sums(volume, &[placement.sphere_roi(place)], "a sphere")?[0];
     let background = sums(volume, &placement.background_rois(diameter_mm), "a circle of the background")?;
     let means: Vec<f64> = background.iter().map(mean).collect();
     let background_mean = mean_of(&means);
@@ -106,29 +106,31 @@ fn sphere(volume: &Volume, placement: &NemaPlacement, place: usize, ratio: Optio
     Ok(SphereFigures {
         diameter_mm,
         is_hot,
-        mean: mean(&own),
+        mean: mean(&region),
         background_mean,
         contrast: match is_hot {
-            true => ratio.and_then(|ratio| hot_recovery(mean(&own), background_mean, ratio)),
-            false => cold_recovery(mean(&own), background_mean),
+            true => ratio.and_then(|ratio| hot_recovery(mean(&region), background_mean, ratio)),
+            false => cold_recovery(mean(&region), background_mean),
         },
         variability: background_variability(&means),
         voxel_noise: pooled_noise_to_signal(&background),
-        contrast_to_noise: stats(&own).zip(stats(&pooled(&background))).and_then(|(own, all)| contrast_to_noise(&own, &all)),
+        contrast_to_noise: stats(&region)
+            .zip(stats(&pooled(&background)))
+            .and_then(|(region, all)| contrast_to_noise(&region, &all)),
     })
 }
 
-/// The lung insert, slice by slice.
+/// Returns the lung insert, slice by slice.
 fn lung(volume: &Volume, placement: &NemaPlacement) -> Result<Vec<LungSlice>, NemaError> {
     let [from_mm, to_mm] = placement.body_z_mm;
     let slices = (0..volume.grid.size[2]).map(|slice| volume.grid.mm_from_voxel([0.0, 0.0, slice as f64])[2]);
     let mut found = Vec::new();
     for z_mm in slices.filter(|z| (from_mm..=to_mm).contains(z)) {
         let Some(roi) = placement.lung_roi(z_mm) else { break };
-        let own = sums(volume, &[roi], "the lung insert")?[0];
+        let region = sums(volume, &[roi], "the lung insert")?[0];
         let background = placement.background_rois_at(z_mm);
         let means: Vec<f64> = sums(volume, &background, "a circle of the background")?.iter().map(mean).collect();
-        found.push(LungSlice { z_mm, residual: mean(&own) / mean_of(&means) });
+        found.push(LungSlice { z_mm, residual: mean(&region) / mean_of(&means) });
     }
     Ok(found)
 }

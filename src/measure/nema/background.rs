@@ -8,12 +8,12 @@
 use super::placement::{LARGEST_MM, NUM_CIRCLES, NemaSphere, place_rad};
 use crate::data::nema::{BODY_BACK_MM, BODY_FRONT_MM, BODY_MIDDLE_MM, BODY_SHOULDER_MM, SPHERE_RING_MM};
 
-/// Distance of the circles from the edge, and what they keep from the spheres where there is room, mm.
+/// Distance of the circles from the edge, and their target distance from the spheres, mm.
 const MARGIN_MM: f64 = 15.0;
 /// Distance of neighbouring places on the curve that are tried, and of clearances, mm.
 const STEP_MM: f64 = 1.0;
 
-/// Centres (x, up) of twelve circles, in the body's frame, with the ring turned so far in it.
+/// Returns the centres (x, up) of twelve circles, in the body's frame, with the ring turned so far in it.
 pub(super) fn background_places(ring_in_body_rad: f64, spheres: &[NemaSphere; 6]) -> Vec<[f64; 2]> {
     let turn = ring_in_body_rad.to_degrees().round().to_radians();
     let centre = |place: usize| {
@@ -29,13 +29,13 @@ pub(super) fn background_places(ring_in_body_rad: f64, spheres: &[NemaSphere; 6]
     };
     let curve = curve();
     // From the margin down to circles that lie on a sphere: those of the smaller sizes have room even then.
-    let clearances = (0..).map(|step| MARGIN_MM - STEP_MM * f64::from(step)).take_while(|least| *least > -LARGEST_MM);
-    let free = |least: f64| curve.iter().copied().filter(|&at| clearance(at) >= least).collect::<Vec<_>>();
+    let clearances = (0..).map(|step| MARGIN_MM - STEP_MM * f64::from(step)).take_while(|min| *min > -LARGEST_MM);
+    let free = |min: f64| curve.iter().copied().filter(|&at| clearance(at) >= min).collect::<Vec<_>>();
     let twelve = |free: Vec<[f64; 2]>| (0..free.len()).find_map(|first| apart(&free, first));
     clearances.map(free).find_map(twelve).unwrap_or_default()
 }
 
-/// Twelve of some places along a closed curve, from this one on, whose circles do not overlap.
+/// Returns twelve of some places along a closed curve, from this one on, whose circles do not overlap.
 fn apart(places: &[[f64; 2]], first: usize) -> Option<Vec<[f64; 2]>> {
     let mut chosen: Vec<[f64; 2]> = Vec::with_capacity(NUM_CIRCLES);
     for &[x, up] in places[first..].iter().chain(&places[..first]) {
@@ -50,7 +50,7 @@ fn apart(places: &[[f64; 2]], first: usize) -> Option<Vec<[f64; 2]>> {
     None
 }
 
-/// The places of circles 15 mm inside the edge, once around from +x towards up.
+/// Returns the places of circles 15 mm inside the edge, once around from +x towards up.
 fn curve() -> Vec<[f64; 2]> {
     let inset = 0.5 * LARGEST_MM + MARGIN_MM;
     let [front, back] = [BODY_FRONT_MM - inset, BODY_BACK_MM - inset];
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn twelve_circles_keep_from_the_edge_the_lung_each_other_and_the_spheres_in_every_order() {
-        let mut least = f64::INFINITY;
+        let mut min = f64::INFINITY;
         for order in orders().into_iter().step_by(7) {
             let spheres = order.map(|diameter_mm| NemaSphere { diameter_mm, is_hot: true, centre_mm: [0.0; 3] });
             let places = background_places(0.0, &spheres);
@@ -108,10 +108,10 @@ mod tests {
                 for (place, sphere) in spheres.iter().enumerate() {
                     let (sin, cos) = place_rad(place).sin_cos();
                     let gap = (x - 57.2 * cos).hypot(up - 57.2 * sin) - 18.5 - 0.5 * sphere.diameter_mm;
-                    least = least.min(gap);
+                    min = min.min(gap);
                 }
             }
         }
-        assert!(least > 7.0, "{least}");
+        assert!(min > 7.0, "{min}");
     }
 }

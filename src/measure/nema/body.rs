@@ -1,7 +1,7 @@
-//! The body's outline: where it is more than half as active as its background, in the mean over its slices.
+//! Outline of the body: the area more than half as active as its background, in the mean over its slices.
 //!
-//! Its centroid and its principal axis give the place and the turn of the body but for half a turn (second moments of an area);
-//! the overlap with the phantom's own outline says which half, and whether it is that phantom at all.
+//! Its centroid and its principal axis give the position and the turn of the body except for half a turn (second moments of an
+//! area). The overlap with the phantom's own outline decides which half, and whether it is that phantom.
 
 use super::NemaError;
 use super::placement::turned;
@@ -13,7 +13,7 @@ use crate::statistics::{median, quantiles};
 
 /// Least overlap of the outline with the phantom's (twice the common area over the sum of both).
 const LEAST_AGREEMENT: f64 = 0.9;
-/// What the background's level is taken from keeps so far from the edge and from the outer rim of the ring, mm.
+/// Distance of the region of the background's level from the edge and from the outer rim of the ring, mm.
 const LEVEL_MARGIN_MM: f64 = 12.0;
 /// Radius about the middle that holds the spheres, mm.
 const RING_OUTSIDE_MM: f64 = SPHERE_RING_MM + 18.5;
@@ -51,7 +51,7 @@ impl Body {
         Ok(Self { middle_mm, turn_rad, levels, slices })
     }
 
-    /// z of the first and of the last slice that is all phantom, mm: those at the ends of the image are.
+    /// Returns z of the first and of the last slice that is all phantom, mm: those at the ends of the image are.
     pub(super) fn whole_z_mm(&self, grid: &Grid) -> [f64; 2] {
         let [first, last] = self.slices.map(|slice| grid.mm_from_voxel([0.0, 0.0, slice as f64])[2]);
         let from = if self.slices[0] == 0 { first } else { first + END_MARGIN_MM };
@@ -59,8 +59,8 @@ impl Body {
         [from, to]
     }
 
-    /// Mean over the slices that are all phantom but for those near the spheres' plane: there nothing but the lung insert is left
-    /// in the middle.
+    /// Returns the mean over the slices that are all phantom but for those near the spheres' plane: there nothing but the lung
+    /// insert is left in the middle.
     pub(super) fn without_spheres(&self, volume: &Volume, plane_mm: f64) -> Vec<f64> {
         let grid = &volume.grid;
         let [from, to] = self.whole_z_mm(grid);
@@ -74,12 +74,12 @@ impl Body {
     }
 }
 
-/// Mean over the slices from one to another, both included.
+/// Returns the mean over the slices from one to another, both included.
 fn mean_slice(volume: &Volume, first: usize, last: usize) -> Vec<f64> {
     mean_of_slices(volume, &(first..=last).collect::<Vec<_>>())
 }
 
-/// Mean over some slices; empty where there are none. What is not finite counts as 0.
+/// Returns the mean over some slices; empty without slices. Values that are not finite count as 0.
 fn mean_of_slices(volume: &Volume, slices: &[usize]) -> Vec<f64> {
     let in_slice = volume.grid.size[0] * volume.grid.size[1];
     let mut mean = vec![0.0; if slices.is_empty() { 0 } else { in_slice }];
@@ -91,7 +91,7 @@ fn mean_of_slices(volume: &Volume, slices: &[usize]) -> Vec<f64> {
     mean
 }
 
-/// Mean of each slice inside a mask.
+/// Returns the mean of each slice inside a mask.
 fn slice_means(volume: &Volume, mask: &[bool]) -> Vec<f64> {
     let inside = mask.iter().filter(|is_inside| **is_inside).count().max(1) as f64;
     let mean = |values: &[f32]| {
@@ -101,7 +101,7 @@ fn slice_means(volume: &Volume, mask: &[bool]) -> Vec<f64> {
     volume.as_slice().chunks_exact(mask.len()).map(mean).collect()
 }
 
-/// First and last of the longest run of slices that hold more than half of what a slice with the body holds.
+/// Returns the first and last of the longest run of slices with more than half of the content of a slice with the body.
 fn longest_run(means: &[f64]) -> [usize; 2] {
     let [high] = quantiles(means.to_vec(), [0.9]).unwrap_or_default();
     let (mut best, mut first) = ([0, 0], 0);
@@ -115,10 +115,10 @@ fn longest_run(means: &[f64]) -> [usize; 2] {
     best
 }
 
-/// The largest connected area above half of the background's level, with what it encloses.
+/// Returns the largest connected area above half of the background's level, with enclosed areas.
 ///
-/// The level is the median of what lies above half of it, from the mean of everything upwards: most of the image is air, and most
-/// of the rest background.
+/// The level is the median of the values above half of it, from the mean of everything upwards: most of the image is air, and
+/// most of the rest background.
 fn outline(mean: &[f64], num_x: usize, num_y: usize) -> Result<Vec<bool>, NemaError> {
     let mut level = mean.iter().sum::<f64>() / mean.len() as f64;
     for _ in 0..LEVEL_STEPS {
@@ -127,7 +127,7 @@ fn outline(mean: &[f64], num_x: usize, num_y: usize) -> Result<Vec<bool>, NemaEr
     }
     let above: Vec<bool> = mean.iter().map(|value| *value > 0.5 * level).collect();
     let body = largest_area(&above, [num_x, num_y]);
-    // What is not the body is outside where it is connected with the border; a frame joins all of the border.
+    // Pixels connected with the border are outside the body; a frame joins all of the border.
     let (wide, high) = (num_x + 2, num_y + 2);
     let mut not_body = vec![true; wide * high];
     for (row, values) in body.chunks_exact(num_x).enumerate() {
@@ -135,12 +135,12 @@ fn outline(mean: &[f64], num_x: usize, num_y: usize) -> Result<Vec<bool>, NemaEr
         framed.iter_mut().zip(values).for_each(|(free, is_body)| *free = !is_body);
     }
     connected([wide, high, 1], 0, |pixel| std::mem::take(&mut not_body[pixel]));
-    // What is left was enclosed.
+    // The rest was enclosed.
     let is_inside = |pixel: usize| body[pixel] || not_body[(pixel / num_x + 1) * wide + pixel % num_x + 1];
     Ok((0..body.len()).map(is_inside).collect())
 }
 
-/// The pixels of a slice with their centres (x, up), mm.
+/// Returns the pixels of a slice with their centres (x, up), mm.
 fn pixels(grid: &Grid) -> impl Iterator<Item = [f64; 2]> + '_ {
     let [num_x, num_y, _] = grid.size;
     (0..num_x * num_y).map(move |pixel| {
@@ -149,7 +149,7 @@ fn pixels(grid: &Grid) -> impl Iterator<Item = [f64; 2]> + '_ {
     })
 }
 
-/// Middle and turn of the body with this outline.
+/// Returns the middle and turn of the body with this outline.
 fn pose(grid: &Grid, mask: &[bool], slices: [usize; 2]) -> Result<(Point, f64), NemaError> {
     let inside = || pixels(grid).zip(mask).filter(|(_, is_inside)| **is_inside).map(|(at, _)| at);
     let num = inside().count() as f64;
@@ -178,14 +178,14 @@ fn pose(grid: &Grid, mask: &[bool], slices: [usize; 2]) -> Result<(Point, f64), 
     Ok((middle(turn_rad), turn_rad))
 }
 
-/// A place (x, up) of the world in the frame of a body.
+/// Returns a place (x, up) of the world in the frame of a body.
 fn in_body(middle_mm: Point, turn_rad: f64, [x, up]: [f64; 2]) -> [f64; 2] {
     let (sin, cos) = turn_rad.sin_cos();
     let (x, up) = (x - middle_mm[0], up + middle_mm[1]);
     [x * cos + up * sin, up * cos - x * sin]
 }
 
-/// The pixels that are background in every slice: inside the body away from its edge, and outside the ring of spheres.
+/// Returns the pixels that are background in every slice: inside the body away from its edge, and outside the ring of spheres.
 fn background(grid: &Grid, middle_mm: Point, turn_rad: f64) -> Vec<bool> {
     let is_background = |at: [f64; 2]| {
         let [x, up] = in_body(middle_mm, turn_rad, at);

@@ -1,7 +1,7 @@
 //! NEMA NU 2 image quality: the body phantom found in an image of any origin, and the figures of the standard.
 //!
-//! [`find`] looks for the outline of the body, the axis of the lung insert and the six spheres, and gives a
-//! [`NemaPlacement`]: plain values, any of which may be given instead ([`NemaKnown`]). [`analyse`] measures with the standard's
+//! [`find`] searches for the outline of the body, the axis of the lung insert and the six spheres. It returns a
+//! [`NemaPlacement`]: plain values, and each may be given instead ([`NemaKnown`]). [`analyse`] measures with the standard's
 //! circles (C are means in circles, a true activities):
 //!
 //! ```text
@@ -10,8 +10,8 @@
 //! lung         residual of a slice = mean in a circle of 30 mm / mean of the slice's twelve circles of 37 mm
 //! ```
 //!
-//! Circles have the spheres' inner diameters and count voxels at their edges by the fraction inside. Sources: the definitions as
-//! three public implementations of NU 2-2007 agree on them; sizes in [`crate::data::nema`].
+//! Circles have the spheres' inner diameters and count voxels at their edges by the fraction inside. Sources: the common
+//! definitions of three public implementations of NU 2-2007; sizes in [`crate::data::nema`].
 
 mod analysis;
 mod background;
@@ -26,7 +26,7 @@ pub use placement::{NemaKnown, NemaPlacement, NemaSphere};
 use crate::coded::coded;
 use crate::data::Volume;
 
-/// Why an image cannot be analysed as the body phantom's.
+/// Reason for which an image is no image of the body phantom.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "nema.")]
 pub enum NemaError {
@@ -65,7 +65,7 @@ pub enum NemaError {
         /// Upper face of the image, mm.
         to_mm: f64,
     },
-    /// What was given does not lie in the image.
+    /// A given position lies outside the image.
     #[error("{what} does not lie in the image; check the centre that was given")]
     Outside {
         /// Which circle.
@@ -75,7 +75,7 @@ pub enum NemaError {
 
 coded!(NemaError);
 
-/// The body phantom in an image; what is `known` is taken as it is.
+/// Returns the body phantom in an image; values of `known` stay.
 ///
 /// # Errors
 /// There is no activity, no body phantom or no ring of spheres in it.

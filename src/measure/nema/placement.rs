@@ -19,13 +19,13 @@ pub(super) const LARGEST_MM: f64 = SPHERE_DIAMETERS_MM[5];
 pub struct NemaSphere {
     /// Inner diameter, mm.
     pub diameter_mm: f64,
-    /// Whether it is hotter than the background.
+    /// True if it is hotter than the background.
     pub is_hot: bool,
     /// Its centre, world mm.
     pub centre_mm: Point,
 }
 
-/// What is known of a phantom before it is looked for.
+/// Known values of a phantom before the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NemaKnown {
     /// Middle of the ring of spheres, world mm.
@@ -53,20 +53,20 @@ pub struct NemaPlacement {
     pub lung_mm: Option<[f64; 2]>,
     /// z of the first and of the last slice that is all phantom, mm.
     pub body_z_mm: [f64; 2],
-    /// How far the circle lies from where it was found that was moved farthest, mm; `None` where all lie as they were found, to a tenth.
+    /// Largest shift of a circle from its automatic position, mm; `None` without a shift of at least a tenth.
     pub moved_mm: Option<f64>,
 }
 
 /// Half of the distance of neighbouring slices of the background, mm.
 const HALF_SLICE_DISTANCE_MM: f64 = 5.0;
 
-/// A point that lies (x, up) from a centre, in a frame turned from +x towards −y.
+/// Returns a point that lies (x, up) from a centre, in a frame turned from +x towards −y.
 pub(super) fn turned(centre_mm: Point, turn_rad: f64, [x, up]: [f64; 2]) -> Point {
     let (sin, cos) = turn_rad.sin_cos();
     [centre_mm[0] + x * cos - up * sin, centre_mm[1] - (x * sin + up * cos), centre_mm[2]]
 }
 
-/// Angle of the sphere at a place of the ring from its first one, rad.
+/// Returns the angle of the sphere at a place of the ring from its first one, rad.
 pub(super) fn place_rad(place: usize) -> f64 {
     place as f64 * std::f64::consts::FRAC_PI_3
 }
@@ -74,12 +74,12 @@ pub(super) fn place_rad(place: usize) -> f64 {
 /// Name of the circle in the lung insert.
 const LUNG: &str = "lung";
 
-/// Name of the circle of a sphere.
+/// Returns the name of the circle of a sphere.
 fn sphere_name(diameter_mm: f64) -> String {
     format!("sphere {diameter_mm} mm")
 }
 
-/// Names of the circles of the background, slice by slice.
+/// Returns names of the circles of the background, slice by slice.
 fn background_names() -> impl Iterator<Item = String> {
     let name = |from_plane_mm: f64, n: usize| match from_plane_mm {
         0.0 => format!("background {n}"),
@@ -88,35 +88,34 @@ fn background_names() -> impl Iterator<Item = String> {
     BACKGROUND_SLICES_MM.into_iter().flat_map(move |from_plane| (1..=NUM_CIRCLES).map(move |n| name(from_plane, n)))
 }
 
-/// Centres of the circles of the background of the five slices, from those (x, y) in a slice.
+/// Returns the centres of the circles of the background of the five slices, from those (x, y) in a slice.
 pub(super) fn in_five_slices(places: &[[f64; 2]], plane_mm: f64) -> Vec<Point> {
     let slice = |from_plane: f64| places.iter().map(move |&[x, y]| [x, y, plane_mm + from_plane]);
     BACKGROUND_SLICES_MM.into_iter().flat_map(slice).collect()
 }
 
 fn circle(name: String, centre_mm: Point, diameter_mm: f64, role: RoiRole) -> Roi {
-    let shape = RoiShape::Circle { radius_mm: 0.5 * diameter_mm, plane: RoiPlane::Transaxial };
-    Roi { role, ..Roi::new(name, shape, centre_mm) }
+    Roi::circle(name, centre_mm, 0.5 * diameter_mm, role)
 }
 
 /// Circles that lie this near to where they were found were not moved, mm: reports have tenths.
 pub(in crate::measure) const MIN_MOVED_MM: f64 = 0.05;
 
 impl NemaPlacement {
-    /// The circle of the sphere at a place of the ring.
+    /// Returns the circle of the sphere at a place of the ring.
     pub(super) fn sphere_roi(&self, place: usize) -> Roi {
         let NemaSphere { diameter_mm, is_hot, centre_mm } = self.spheres[place];
         let role = if is_hot { RoiRole::Hot } else { RoiRole::Cold };
         circle(sphere_name(diameter_mm), centre_mm, diameter_mm, role)
     }
 
-    /// The circles of the background with this diameter.
+    /// Returns the circles of the background with this diameter.
     pub(super) fn background_rois(&self, diameter_mm: f64) -> Vec<Roi> {
         let roi = |(name, &centre_mm)| circle(name, centre_mm, diameter_mm, RoiRole::Background);
         background_names().zip(&self.background_mm).map(roi).collect()
     }
 
-    /// The circles of 37 mm of the background in the slice at a height: those of the nearest of the five.
+    /// Returns the circles of 37 mm of the background in the slice at a height: those of the nearest of the five.
     pub(super) fn background_rois_at(&self, z_mm: f64) -> Vec<Roi> {
         let off = |roi: &Roi| (roi.centre_mm[2] - z_mm).abs();
         let rois = self.background_rois(LARGEST_MM);
@@ -125,15 +124,15 @@ impl NemaPlacement {
         near.map(|roi| Roi { centre_mm: [roi.centre_mm[0], roi.centre_mm[1], z_mm], ..roi }).collect()
     }
 
-    /// The circle in the lung insert at a height, if there is one.
+    /// Returns the circle in the lung insert at a height, if there is one.
     pub(super) fn lung_roi(&self, z_mm: f64) -> Option<Roi> {
         let [x, y] = self.lung_mm?;
         Some(circle(LUNG.into(), [x, y, z_mm], LUNG_CIRCLE_MM, RoiRole::None))
     }
 
-    /// The template as regions to look at and to edit: the six spheres, smallest first, twelve circles of 37 mm in each of the
-    /// five slices of the background, and the lung insert in the spheres' plane. `activity_ratio`, where it is known, is the hot
-    /// spheres'.
+    /// Returns the template as regions to look at and to edit: the six spheres, smallest first, twelve circles of 37 mm in each
+    /// of the five slices of the background, and the lung insert in the spheres' plane. `activity_ratio`, where it is known, is
+    /// the hot spheres'.
     pub fn rois(&self, activity_ratio: Option<f64>) -> Vec<Roi> {
         let mut spheres: Vec<Roi> = self.by_diameter().into_iter().map(|place| self.sphere_roi(place)).collect();
         spheres.iter_mut().filter(|roi| roi.role == RoiRole::Hot).for_each(|roi| roi.activity_ratio = activity_ratio);
@@ -141,16 +140,16 @@ impl NemaPlacement {
         spheres.into_iter().chain(background).chain(self.lung_roi(self.centre_mm[2])).collect()
     }
 
-    /// The same with the circles where those regions lie that have the names of the template's, as they are after somebody has
-    /// moved them, and hot and cold spheres as these say; circles of the background that were deleted are left out. Sizes stay the
-    /// standard's. `None` where there is no template among the regions: six spheres, and backgrounds of more than one slice.
+    /// Returns the placement with the circles at the regions with the names of the template, which the user may have moved, and
+    /// with their hot and cold roles; deleted circles of the background are left out. Sizes stay the standard's. `None` without a
+    /// template among the regions: six spheres, and backgrounds of more than one slice.
     pub fn with_rois(&self, rois: &[Roi]) -> Option<Self> {
         let is_circle = |roi: &Roi| matches!(roi.shape, RoiShape::Circle { plane: RoiPlane::Transaxial, .. });
         let find = |name: &str| rois.iter().find(|roi| roi.name == name && is_circle(roi));
         let mut moved_mm: f64 = 0.0;
         let mut far = |from: Point, to: Point| {
-            let way: f64 = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum();
-            moved_mm = moved_mm.max(way.sqrt());
+            let squares: f64 = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum();
+            moved_mm = moved_mm.max(squares.sqrt());
             to
         };
         let mut placed = self.clone();
@@ -174,7 +173,7 @@ impl NemaPlacement {
         Some(placed)
     }
 
-    /// Places of the ring by the diameters of their spheres, the smallest first.
+    /// Returns places of the ring by the diameters of their spheres, the smallest first.
     pub(super) fn by_diameter(&self) -> [usize; 6] {
         let mut places = [0, 1, 2, 3, 4, 5];
         places.sort_by(|&a, &b| self.spheres[a].diameter_mm.total_cmp(&self.spheres[b].diameter_mm));

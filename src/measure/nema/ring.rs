@@ -1,15 +1,15 @@
-//! The ring of six spheres: its plane, middle and turn, and which sphere is which.
+//! The ring of six spheres: its plane, middle and turn, and the order of the spheres.
 //!
-//! A first look takes the ring, among all planes and turns, whose six places differ most from the background. Then balls blurred
-//! by a Gaussian are fitted at the six places (a matched filter): with templates t for the balls, all hot ones of one contrast
-//! and all cold ones of another, least squares explain
+//! A first search finds the ring, among all planes and turns, whose six positions differ most from the background. Then balls
+//! blurred by a Gaussian are fitted at the six positions (a matched filter): with templates t for the balls, all hot ones of one
+//! contrast and all cold ones of another, least squares explain
 //!
 //! ```text
 //! E = (Σ_hot ⟨d, t⟩)² / Σ_hot ⟨t, t⟩ + (Σ_cold ⟨d, t⟩)² / Σ_cold ⟨t, t⟩,      d = image − background of the slice
 //! ```
 //!
-//! of the image about the places. The order of sizes, the blur, middle and turn are those that explain most. One contrast for
-//! all hot spheres is what tells the smallest from one another: blurred, they differ by what they hold, not by their width.
+//! of the image about the positions. The order of sizes, the blur, middle and turn maximise E. One contrast for all hot spheres
+//! distinguishes the smallest from one another: blurred, they differ by their content, not by their width.
 
 use super::NemaError;
 use super::background::background_places;
@@ -18,7 +18,7 @@ use super::placement::{NemaKnown, NemaPlacement, NemaSphere, in_five_slices, pla
 use crate::data::Volume;
 use crate::data::nema::{LUNG_RADIUS_MM, SPHERE_DIAMETERS_MM, SPHERE_RING_MM};
 use crate::geometry::Point;
-use crate::measure::FWHM_OF_SIGMA;
+use crate::statistics::FWHM_PER_SIGMA;
 
 /// Radius about each place within which balls are fitted: less than half the distance of neighbours, and clear of the lung, mm.
 const REACH_MM: f64 = 27.0;
@@ -34,8 +34,8 @@ const STEPS_MM: [f64; 5] = [4.0, 2.0, 1.0, 0.5, 0.2];
 const ROUNDS: usize = 8;
 /// Least contrast of the largest sphere that is no noise.
 const LEAST_CONTRAST: f64 = 0.15;
-/// Largest mean in the lung insert, relative to the background, that tells that there is one.
-const MOST_IN_LUNG: f64 = 0.75;
+/// Largest mean in the lung insert, relative to the background, with a lung insert.
+const MAX_LUNG_RESIDUAL: f64 = 0.75;
 /// Steps of a template's profile, mm.
 const PROFILE_STEP_MM: f64 = 0.25;
 
@@ -51,7 +51,7 @@ impl Pose {
         turned(self.centre_mm, self.turn_rad + place_rad(place), [SPHERE_RING_MM, 0.0])
     }
 
-    /// Moved along x, y, z or around the ring by so many mm.
+    /// Returns the pose moved along x, y, z or around the ring by `by_mm`.
     fn moved(mut self, axis: usize, by_mm: f64) -> Self {
         match axis {
             0..3 => self.centre_mm[axis] += by_mm,
@@ -68,7 +68,7 @@ struct Products {
     with_itself: [f64; 6],
 }
 
-/// What explains most at one pose.
+/// The best fit at one pose.
 struct Fit {
     explained: f64,
     blur_mm: f64,
@@ -80,7 +80,7 @@ struct Fit {
 /// Finds the ring in a body.
 ///
 /// # Errors
-/// No spheres stand out, or what was given lies outside.
+/// No spheres stand out, or a given position lies outside.
 pub(super) fn placement(volume: &Volume, body: &Body, known: &NemaKnown) -> Result<NemaPlacement, NemaError> {
     let search = Search { volume, body, known };
     let mut pose = search.first_look();
@@ -117,13 +117,13 @@ pub(super) fn placement(volume: &Volume, body: &Body, known: &NemaKnown) -> Resu
 }
 
 impl Products {
-    /// Whether the place is hotter than the background: what the smallest ball sees, which lies inside all others.
+    /// Returns true if the position is hotter than the background: in the smallest ball, which lies inside all others.
     fn is_hot(&self) -> bool {
         self.with_image[0] > 0.0
     }
 }
 
-/// What least squares explain with these sizes at the six places.
+/// Returns the part that least squares explain with these sizes at the six positions.
 fn explained(products: &[Products; 6], order: &[usize; 6]) -> f64 {
     let (mut with_image, mut with_itself) = ([0.0; 2], [0.0; 2]);
     for (of_place, &size) in products.iter().zip(order) {
@@ -139,7 +139,7 @@ fn explained(products: &[Products; 6], order: &[usize; 6]) -> f64 {
 ///
 /// With u± = (r ± R) / √2 σ: ½ (erf u₊ − erf u₋) − σ / (√(2π) r) (exp −u₋² − exp −u₊²).
 fn templates(fwhm_mm: f64) -> [Vec<f64>; 6] {
-    let sigma = fwhm_mm / FWHM_OF_SIGMA;
+    let sigma = fwhm_mm / FWHM_PER_SIGMA;
     let value = |radius: f64, r: f64| {
         let (above, below) = ((r + radius) / (sigma * 2f64.sqrt()), (r - radius) / (sigma * 2f64.sqrt()));
         let ends = (-below * below).exp() - (-above * above).exp();
@@ -188,7 +188,7 @@ impl Search<'_> {
         }
     }
 
-    /// Mean contrast in a ball, as a fraction of the background; 0 outside the body.
+    /// Returns the mean contrast in a ball, as a fraction of the background; 0 outside the body.
     fn contrast(&self, at: Point, radius_mm: f64) -> f64 {
         let slice = self.volume.grid.voxel_from_mm(at)[2].round();
         let level = self.body.levels.get(slice.max(0.0) as usize).copied().unwrap_or(0.0);
@@ -197,7 +197,7 @@ impl Search<'_> {
         if num > 0.0 && level > 0.0 { sum / num / level } else { 0.0 }
     }
 
-    /// The ring whose places differ most from the background, among all planes and turns.
+    /// Returns the ring whose places differ most from the background, among all planes and turns.
     fn first_look(&self) -> Pose {
         const NUM_TURNS: usize = 360 / LOOK_STEP_DEG;
         let grid = &self.volume.grid;
@@ -243,7 +243,7 @@ impl Search<'_> {
         })
     }
 
-    /// Blur and order that explain most at a pose.
+    /// Returns the blur and order that explain most at a pose.
     fn best_fit(&self, pose: Pose) -> Fit {
         let mut best = Fit { explained: f64::NEG_INFINITY, blur_mm: BLURS_MM[0], order: [0, 1, 2, 3, 4, 5], is_hot: [true; 6] };
         for blur_mm in BLURS_MM {
@@ -257,7 +257,7 @@ impl Search<'_> {
         best
     }
 
-    /// The order of sizes that explains most, as indices into [`SPHERE_DIAMETERS_MM`]; or the one that is known.
+    /// Returns the order of sizes that explains most, as indices into [`SPHERE_DIAMETERS_MM`]; or the one that is known.
     fn order(&self, products: &[Products; 6]) -> [usize; 6] {
         if let Some(known) = self.known.order_mm {
             return known.map(|diameter| SPHERE_DIAMETERS_MM.iter().position(|one| *one == diameter).unwrap_or(0));
@@ -272,7 +272,7 @@ impl Search<'_> {
         best.1
     }
 
-    /// The pose near another one at which an order explains most; what is known stays.
+    /// Returns the pose near another one at which an order explains most; known values stay.
     fn refined(&self, start: Pose, order: &[usize; 6], templates: &[Vec<f64>; 6]) -> Pose {
         let axes: Vec<usize> = match (self.known.centre_mm, self.known.ring_turn_rad) {
             (None, None) => vec![3, 0, 1, 2],
@@ -281,18 +281,18 @@ impl Search<'_> {
             (Some(_), Some(_)) => return start,
         };
         let energy = |pose: Pose| explained(&self.products(pose, templates), order);
-        let (mut pose, mut most) = (start, energy(start));
+        let (mut pose, mut largest) = (start, energy(start));
         for step in STEPS_MM {
             for _ in 0..ROUNDS {
-                let before = most;
+                let before = largest;
                 for (&axis, sign) in axes.iter().flat_map(|axis| [(axis, -1.0), (axis, 1.0)]) {
                     let moved = pose.moved(axis, sign * step);
                     let explained = energy(moved);
-                    if explained > most {
-                        (pose, most) = (moved, explained);
+                    if explained > largest {
+                        (pose, largest) = (moved, explained);
                     }
                 }
-                if most <= before {
+                if largest <= before {
                     break;
                 }
             }
@@ -301,7 +301,7 @@ impl Search<'_> {
     }
 }
 
-/// Calls `each` with every order of what stands from `from` on.
+/// Calls `each` with every order of the elements from `from`.
 fn each_order(order: &mut [usize; 6], from: usize, each: &mut impl FnMut(&[usize; 6])) {
     if from == order.len() {
         return each(order);
@@ -313,7 +313,8 @@ fn each_order(order: &mut [usize; 6], from: usize, each: &mut impl FnMut(&[usize
     }
 }
 
-/// Axis of the lung insert (x, y): the centroid of what is missing about the ring's middle, in the slices without spheres.
+/// Returns the axis of the lung insert (x, y): the centroid of the missing activity about the ring's middle, in slices without
+/// spheres.
 fn lung(volume: &Volume, body: &Body, centre_mm: Point) -> Option<[f64; 2]> {
     let mean = body.without_spheres(volume, centre_mm[2]);
     let grid = &volume.grid;
@@ -327,7 +328,7 @@ fn lung(volume: &Volume, body: &Body, centre_mm: Point) -> Option<[f64; 2]> {
         mean.iter().enumerate().map(move |(pixel, value)| (at(pixel), *value)).filter(move |([x, y], _)| x.hypot(*y) <= radius_mm)
     };
     let (num, sum) = within(0.5 * LUNG_RADIUS_MM).fold((0.0, 0.0), |(num, sum), (_, value)| (num + 1.0, sum + value));
-    if num == 0.0 || sum / num > MOST_IN_LUNG * level {
+    if num == 0.0 || sum / num > MAX_LUNG_RESIDUAL * level {
         return None;
     }
     let [weight, x, y] =

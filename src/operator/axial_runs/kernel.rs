@@ -7,8 +7,8 @@
 //! Σ_i ± G_{h_i − 1}(α_i) + C_last(end),      + where z rises, − where it falls
 //! ```
 //!
-//! since each crossing swaps C_before for C_after. G is piecewise linear in α: it is kept at the ends of the path's
-//! steps, and interpolated. The backprojection is the exact adjoint, line by line in reverse.
+//! since each crossing swaps C_before for C_after. G is piecewise linear in α: it is stored at the ends of the path's steps, and
+//! interpolated. The backprojection is the exact adjoint, line by line in reverse.
 
 use std::ops::Range;
 
@@ -19,10 +19,9 @@ use crate::operator::accumulate::ImageSink;
 use crate::operator::chunk::{Chunk, LANES, add, add_multiple, load, store};
 use crate::operator::{MAX_MIRRORED, MirroredColumns};
 
-/// Steps that are taken together, for which the lanes of a class are kept in registers.
+/// Steps that are taken together, with the lanes of a class in registers.
 const STEPS_PER_BLOCK: usize = 16;
-/// Steps ahead of which the image columns of a path are called into the cache: they lie far apart, in no order that the
-/// processor could foresee.
+/// Steps by which the prefetch of image columns is ahead: they lie far apart, in no order that the processor could foresee.
 const PREFETCH_STEPS: usize = 16;
 /// Planes that a kernel keeps in registers, in chunks of [`LANES`].
 const MAX_CHUNKS: usize = 4;
@@ -58,9 +57,9 @@ pub struct Scratch {
     /// The bins of each LOR of a set as its planes lie along the path, with room for a chunk behind the last.
     bins: Vec<f32>,
     bins_per_lor: usize,
-    /// What the rounding of a bin is at most on the path, for a largest row integral of 1.
+    /// Bound of the rounding of a bin on the path, for a largest row integral of 1.
     rounding: f32,
-    /// For each LOR of a set what the rounding of its bins is at most: (steps + crossings) 2⁻²⁴ · its largest row integral.
+    /// Bound of the rounding of the bins of each LOR of a set: (steps + crossings) 2⁻²⁴ · its largest row integral.
     pub(super) bounds: [f32; MAX_MIRRORED],
 }
 
@@ -86,14 +85,13 @@ impl Scratch {
         }
     }
 
-    /// The bins of LOR number `member` of a set.
+    /// Returns the bins of LOR number `member` of a set.
     #[inline(always)]
     pub fn bins(&mut self, member: usize) -> &mut [f32] {
         &mut self.bins[member * self.bins_per_lor..][..self.bins_per_lor]
     }
 
-    /// Works out, after the path was traced, what does not depend on the columns that it runs through; `share` = what the path
-    /// counts for in a bin.
+    /// Computes, after the path was traced, all that does not depend on its columns; `share` = weight of the path in a bin.
     #[inline(always)]
     pub fn prepare(&mut self, table: &AxialTable, share: f32) {
         let (lor_mm, start_mm) = (self.path.lor_mm as f32, self.path.start_mm as f32);
@@ -134,7 +132,7 @@ fn crossings_on_path(family: &Family, path: &Path) -> Range<usize> {
     index(path.start_mm) as usize..index(path.start_mm + path.length_mm) as usize
 }
 
-/// Length of a line over its in-plane length.
+/// Returns the length of a line over its in-plane length.
 #[inline(always)]
 fn length_factor(slope: f64) -> f32 {
     (1.0 + slope * slope).sqrt() as f32
@@ -149,7 +147,7 @@ fn subtract(a: Chunk, b: Chunk) -> Chunk {
     result
 }
 
-/// The first `count` lanes, and zero in the others.
+/// Returns the first `count` lanes, and zero in the others.
 #[inline(always)]
 fn first_lanes(values: Chunk, count: usize) -> Chunk {
     let mut result = values;
@@ -329,7 +327,7 @@ impl Steps<'_> {
     }
 
     /// The adjoint: `rows` begins where the lanes lie in the row before the first step, `below` where the lanes below them do;
-    /// `sums` holds what has arrived from behind.
+    /// `sums` contains the sums of later steps.
     #[inline(always)]
     fn spread<const C: usize, const FUSED: bool, S: ImageSink>(
         self,
@@ -397,7 +395,7 @@ pub fn backward<const FUSED: bool, S: ImageSink>(
     spread::<FUSED, S>(&table.layout, scratch, image);
 }
 
-/// The scaled bins of `count` planes of a group from plane `done` on, zero behind the last.
+/// Returns the scaled bins of `count` planes of a group from plane `done` on, zero behind the last.
 #[inline(always)]
 fn group_values(group: &Group, bins: &[f32], done: usize, count: usize, scale: f32) -> [Chunk; MAX_CHUNKS] {
     let mut values = [[0.0f32; LANES]; MAX_CHUNKS];

@@ -1,11 +1,11 @@
 //! The fast projector: Siddon at the price of axial crossings.
 //!
-//! All planes of one transaxial LOR run along the same in-plane path ([`path`]), and an oblique LOR stays in one row z for
-//! a long run of it. In place of one look-up per voxel there is one per voxel face crossed in z ([`table`]), and each
-//! look-up serves all planes of a segment at once, contiguous in memory ([`kernel`]). LORs that are mirror images of each
-//! other have the same path in other columns: its steps and look-ups are prepared once for the whole set. The result is
-//! Siddon's, up to rounding. A bin with counts that is so small beside its LOR's others that it may be rounding alone is added up
-//! again in plain order ([`plain`]).
+//! All planes of one transaxial LOR run along the same in-plane path ([`path`]), and an oblique LOR stays in one row z for a long
+//! run of it. In place of one look-up per voxel there is one per voxel face crossed in z ([`table`]), and each look-up serves all
+//! planes of a segment at once, contiguous in memory ([`kernel`]). LORs that are mirror images of each other have the same path
+//! in other columns: its steps and look-ups are prepared once for the whole set. The result is Siddon's, up to rounding. A bin
+//! with counts that is so small against the others of its LOR that it may be rounding alone is summed again in plain order
+//! ([`plain`]).
 
 mod kernel;
 mod path;
@@ -36,14 +36,14 @@ pub struct AxialRuns {
     ray_planes: Vec<Vec<Plane>>,
     /// For each plane the one that runs the other way.
     reversed: Vec<u32>,
-    /// Whether LORs that are mirror images of each other are taken together.
+    /// True if LORs that are mirror images of each other are taken together.
     uses_mirrors: bool,
     simd: Simd,
-    kept: ProjectorCache,
+    cache: ProjectorCache,
 }
 
 impl AxialRuns {
-    /// The projector between a grid and a scan; `rays` = lines per bin, tangential and axial.
+    /// Makes the projector between a grid and a scan; `rays` = rays per LOR, tangential and axial.
     ///
     /// # Errors
     /// Neighbouring planes are not a whole number of voxels apart.
@@ -64,7 +64,7 @@ impl AxialRuns {
             num_tangential_rays: rays[0].max(1),
             ray_planes,
             simd: Simd::fastest(),
-            kept: ProjectorCache::default(),
+            cache: ProjectorCache::default(),
         })
     }
 
@@ -73,18 +73,18 @@ impl AxialRuns {
         Self { simd: simd.min(Simd::detect()), ..self }
     }
 
-    /// The same projector, which takes every LOR by itself: slower, and the same up to rounding.
+    /// Takes every LOR alone: slower, with the same results up to rounding.
     pub fn without_mirrors(self) -> Self {
-        Self { uses_mirrors: false, kept: ProjectorCache::default(), ..self }
+        Self { uses_mirrors: false, cache: ProjectorCache::default(), ..self }
     }
 
-    /// The vector instructions in use.
+    /// Returns the vector instructions in use.
     pub fn simd(&self) -> Simd {
         self.simd
     }
 
-    // The next two are inlined whole, without a closure on the way, into the functions that enable vector instructions:
-    // whatever is not inlined there is compiled without them.
+    // The next two are inlined whole, without a closure on the way, into the functions that enable vector instructions: code that
+    // is not inlined there is compiled without them.
 
     /// The bins of a set, whose first LOR is (view, tangential position) `first`.
     #[inline(always)]
@@ -203,12 +203,12 @@ impl LorProjector for AxialRuns {
         &self.views
     }
 
-    fn kept(&self) -> &ProjectorCache {
-        &self.kept
+    fn cache(&self) -> &ProjectorCache {
+        &self.cache
     }
 
-    fn kept_mut(&mut self) -> &mut ProjectorCache {
-        &mut self.kept
+    fn cache_mut(&mut self) -> &mut ProjectorCache {
+        &mut self.cache
     }
 
     fn mirror_sets(&self, views: &[usize]) -> MirrorSets {

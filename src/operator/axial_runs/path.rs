@@ -111,14 +111,14 @@ impl Path {
         }
     }
 
-    /// How many voxel faces in x and y lie before a point of the path: they follow each other at regular distances.
+    /// Returns the number of voxel faces in x and y before a point of the path: they follow each other at regular distances.
     #[inline(always)]
     pub fn crossings_before(&self, at_mm: f32) -> i32 {
         let passed = |axis: &AxisCrossings| ((at_mm - axis.first) * axis.per_mm + 1.0).max(0.0) as i32;
         passed(&self.axes[0]) + passed(&self.axes[1])
     }
 
-    /// The step that holds a point of the path with `crossed` faces before it, and how far through the step, 0 to 1.
+    /// Returns the step that holds a point of the path with `crossed` faces before it, and how far through the step, 0 to 1.
     /// Where rounding gave the neighbouring step, the point is held at that step's end.
     #[inline(always)]
     pub fn locate(&self, crossed: i32, at_mm: f32) -> (usize, f32) {

@@ -1,5 +1,5 @@
-//! The plain Siddon sum of single bins. All its terms are ≥ 0, so that its rounding is relative to the bin itself, where that of axial
-//! runs is relative to the largest row integral of the LOR.
+//! The plain Siddon sum of single bins. All its terms are ≥ 0, so that its rounding is relative to the bin itself, where that of
+//! axial runs is relative to the largest row integral of the LOR.
 
 use super::AxialRuns;
 use crate::operator::siddon::walk_parts;

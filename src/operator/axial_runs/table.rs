@@ -11,14 +11,14 @@ use crate::operator::chunk::LANES;
 use crate::operator::{Misfit, OperatorError};
 use crate::scanner::{Plane, ScanGeometry};
 
-/// Largest distance of planes in voxels (classes of rows kept apart).
+/// Largest distance of planes in voxels (separate classes of rows).
 const MAX_CLASSES: usize = 16;
 /// Rows that planes may reach beyond the first of the image, either way: each takes a place in every row of a path.
 const MAX_ROW: usize = 1 << 16;
-/// How far, in voxels, planes may be from a whole number of voxels apart over their whole segment.
+/// Tolerance, in voxels, of the whole number of voxels between planes over their whole segment.
 const PITCH_TOLERANCE_VOXELS: f64 = 1e-4;
 
-/// How the rows over z of one voxel column lie in memory: rows z ≡ c (mod `num_classes`) are contiguous.
+/// Layout of the rows over z of one voxel column in memory: rows z ≡ c (mod `num_classes`) are contiguous.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Distance in voxels between neighbouring planes of a group.
@@ -34,17 +34,17 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Values of an image column.
+    /// Returns the values of an image column.
     pub fn column_len(&self) -> usize {
         self.num_classes * self.lanes
     }
 
-    /// The order of an image. Behind the last column the kernel may read on.
+    /// Returns the order of an image. Behind the last column the kernel may read on.
     pub fn columns(&self) -> Columns {
         Columns { classes: self.num_classes, lanes: self.lanes, first: 0, tail: LANES }
     }
 
-    /// Values of a path row: all classes, with a gap before the last one that holds the row z = −1.
+    /// Returns the values of a path row: all classes, with a gap before the last one that holds the row z = −1.
     pub fn row_len(&self) -> usize {
         self.num_classes * self.row_lanes + LANES
     }
@@ -105,9 +105,9 @@ pub struct Family {
 /// The axial half of the projector.
 #[derive(Clone, Debug)]
 pub struct AxialTable {
-    /// How rows lie in memory.
+    /// Layout of rows in memory.
     pub layout: Layout,
-    /// Whether any line uses the row below the first z.
+    /// True if any line uses the row below the first z.
     pub uses_row_below: bool,
     /// All groups.
     pub families: Vec<Family>,
@@ -125,8 +125,8 @@ struct Draft {
 }
 
 impl AxialTable {
-    /// The table of a scan on a grid. Only crossings with |2τ − 1| ≤ `reach` are kept: those that a LOR can have inside
-    /// the field of view.
+    /// Makes the table of a scan on a grid. It has the crossings with |2τ − 1| ≤ `reach`: those that a LOR can have inside the
+    /// field of view.
     ///
     /// # Errors
     /// Neighbouring planes are not a whole number of voxels apart.
@@ -188,7 +188,7 @@ impl AxialTable {
         for d in &drafts {
             for &z in d.crossing_rows.iter().chain(&d.rows) {
                 let k = z.div_euclid(classes);
-                // The row z = −1 has its place in the gap; anything lower needs lanes of its own.
+                // The row z = −1 has its place in the gap; anything lower needs separate lanes.
                 let k_low = if z == -1 { 0 } else { k };
                 first_k = first_k.min(k_low);
                 last_k = last_k.max(k + d.group.num_planes as isize - 1);

@@ -22,8 +22,8 @@ use crate::data::Direction;
 use crate::geometry::{Grid, GridError};
 use crate::task::Task;
 
-/// How a projection is read from its first to its last sample. Outside these it is zero, though it need not have fallen to
-/// zero there (deconvolved spectra have not): what is outside has to be decided alike by every program.
+/// Interpolation of a projection from its first to its last sample. Outside these it is zero, though it need not have fallen to
+/// zero there (deconvolved spectra have not): all implementations use the same ends.
 ///
 /// A menu shows the variants in this order; the command line and files have their names.
 #[derive(
@@ -53,7 +53,7 @@ pub enum Interpolation {
 }
 
 impl Interpolation {
-    /// Its name on the command line and in files.
+    /// Returns its name on the command line and in files.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -63,16 +63,16 @@ fn not_an_interpolation(text: &str) -> String {
     format!("'{text}' is not an interpolation; use nearest, linear or cubic")
 }
 
-/// How far rounding may put a position aside, in samples. One that is less outside lies on the sample at the end, and one
-/// that is less short of half-way lies half-way: where voxels and samples line up, the last digits of a sum decide nothing.
-/// For this the fast programs, too, hold positions in double precision or as integers where a jump is near; elsewhere
-/// projections are continuous, and single precision does.
+/// Bound of the rounding of a position, in samples. One that is less outside lies on the sample at the end, and one that is less
+/// short of half-way lies half-way: where voxels and samples line up, the last digits of a sum decide nothing. For this the fast
+/// programs, too, hold positions in double precision or as integers where a jump is near; in between projections are continuous,
+/// and single precision suffices.
 const ROUNDING: f64 = 1e-9;
 
-/// What to add to a position to find the nearest sample by rounding down.
+/// Shift of a position after which rounding down gives the nearest sample.
 const HALF_WAY: f64 = 0.5 + ROUNDING;
 
-/// Whether a position in samples lies on a projection whose last sample is number `last`.
+/// Returns true if a position in samples is on a projection whose last sample is number `last`.
 #[inline(always)]
 fn is_inside(position: f64, last: f64) -> bool {
     position >= -ROUNDING && position <= last + ROUNDING
@@ -94,7 +94,7 @@ pub struct PlaneSampling {
 pub struct FilteredProjections {
     /// Where the samples lie.
     pub sampling: PlaneSampling,
-    /// How they are read in between.
+    /// Interpolation between them.
     pub interpolation: Interpolation,
     /// Unit vector of each projection.
     pub directions: Vec<Direction>,
@@ -123,29 +123,29 @@ impl FilteredProjections {
         Ok(Self { sampling, interpolation, directions, values: samples })
     }
 
-    /// The first of them alone.
+    /// Returns the first of them alone.
     pub fn first(&self) -> Self {
         let directions = self.directions.iter().take(1).copied().collect();
         let values = self.values.iter().take(self.sampling.num_points).copied().collect();
         Self { directions, values, ..*self }
     }
 
-    /// Number of projections.
+    /// Returns the number of projections.
     pub fn len(&self) -> usize {
         self.directions.len()
     }
 
-    /// Whether there is none.
+    /// Returns true without projections.
     pub fn is_empty(&self) -> bool {
         self.directions.is_empty()
     }
 
-    /// The projections with their directions.
+    /// Returns the projections with their directions.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Direction, &[f64])> {
         self.directions.iter().zip(self.values.chunks_exact(self.sampling.num_points.max(1)))
     }
 
-    /// The values in single precision.
+    /// Returns the values in single precision.
     pub fn values_f32(&self) -> Vec<f32> {
         self.values.iter().map(|&value| value as f32).collect()
     }
@@ -175,9 +175,9 @@ fn check_image(grid: &Grid, image: &[f32]) -> Result<(), OperatorError> {
     if found == expected { Ok(()) } else { Err(OperatorError::Length { what: "the image", expected, found }) }
 }
 
-/// A way to add filtered projections to images of one grid, `[z, y, x]`, on a back end. Host and device implement it.
+/// Backprojector of filtered projections into images of one grid, `[z, y, x]`, on a back end. Host and device implement it.
 pub trait PlaneBackprojector<B: Backend>: Send {
-    /// The grid of the image.
+    /// Returns the grid of the image.
     fn grid(&self) -> &Grid;
 
     /// image += Σ_i q_i(x·n_i).
@@ -192,14 +192,14 @@ pub trait PlaneBackprojector<B: Backend>: Send {
         task: &Task,
     ) -> Result<(), OperatorError>;
 
-    /// Bytes that one call needs beside its arguments, for blocks of `num_projections`.
+    /// Returns the bytes of one call without its arguments, for blocks of `num_projections`.
     fn scratch_bytes(&self, num_projections: usize, sampling: &PlaneSampling) -> u64;
 
-    /// The method in words, for people: `single-stage`, `multi-stage`, ….
+    /// Returns the method in words, for people: `single-stage`, `multi-stage`, ….
     fn name(&self) -> &'static str;
 }
 
-/// The grid of an EPRI image: the voxel floor(n/2) is centred on 0 along each axis.
+/// Returns the grid of an EPRI image: the voxel floor(n/2) is centred on 0 along each axis.
 ///
 /// # Errors
 /// As [`Grid::new`].

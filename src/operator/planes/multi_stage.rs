@@ -10,19 +10,19 @@
 //! Voxels are visited once for each azimuth instead of once for each projection: for Q projections of equal linear angle
 //! O(Q N² + √Q N³). Any directions are right; only those that share azimuths are fast.
 //!
-//! The price is that g is interpolated once more, between samples in s that lie 1/n of a projection's apart. A projection
-//! that is read linearly has a bend κ = q_{i−1} − 2q_i + q_{i+1} at each sample; straight lines between points h apart miss
-//! it, wherever it lies between them, by κ²h³/90 in the mean square integral. Bends of many projections add up like
-//! independent numbers, and so, at the least, do the projections of an object, so that
+//! The price is that g is interpolated once more, between samples in s that lie 1/n of a projection's apart. A projection that is
+//! read linearly has a bend κ = q_{i−1} − 2q_i + q_{i+1} at each sample; straight lines between points h apart miss it at any
+//! position between them by κ²h³/90 in the mean square integral. Bends of many projections add up like independent numbers, and
+//! so, at the least, do the projections of an object, so that
 //!
 //! ```text
 //! ‖difference to one stage‖ / ‖f‖ ≤ R n^(−3/2),   R² = Σ κ² sin³θ / 90 ∫q²
 //! ```
 //!
-//! where θ = 90° does not count, because there the samples of g lie on the bends. n is the smallest for which that is below
-//! a hundredth: 3 to 5 for calm filters, 9 for the parabola on a ball's edge (the power of n is what is measured, and 0.2 R
-//! to R the factor before it). Splines, which have no bends, come out closer. Projections that are read by the nearest
-//! sample have jumps instead, which no n makes up for: the second stage draws straight lines between the samples of g.
+//! where θ = 90° does not count, because there the samples of g lie on the bends. n is the smallest for which that is below a
+//! hundredth: 3 to 5 for calm filters, 9 for the parabola on a ball's edge (measurements confirm the power of n, with a factor of
+//! 0.2 R to R). Splines, which have no bends, come out closer. Projections that are read by the nearest sample have jumps
+//! instead, which no n makes up for: the second stage draws straight lines between the samples of g.
 //!
 //! g is `[s][z]` for some layers at a time: their voxels of a column read the same two rows of g with the same two weights,
 //! contiguous in memory, so that nothing is looked up or permuted voxel by voxel. Sums of neighbouring columns are turned
@@ -41,7 +41,8 @@ use crate::geometry::Grid;
 use crate::operator::{OperatorError, OperatorLimit};
 use crate::task::{Stopped, Task};
 
-/// How far bends may put two stages from one, of the image. With what jumps at the ends of projections add, a hundredth.
+/// Largest difference between two stages and one that bends may cause, as part of the image. With the jumps at the ends of
+/// projections it is a hundredth.
 const TOLERANCE: f64 = 0.009;
 /// Samples of g for one of a projection, at most: beyond, one stage would be as fast.
 const FINEST: f64 = 12.0;
@@ -60,7 +61,7 @@ const SQUARE: usize = SIDE;
 pub struct MultiStage {
     grid: Grid,
     simd: Simd,
-    /// g, `[chunk][azimuth][s][z]`; kept from call to call.
+    /// g, `[chunk][azimuth][s][z]`; reused from call to call.
     planes: Vec<f32>,
 }
 
@@ -87,7 +88,7 @@ struct Steps {
     num_points: usize,
 }
 
-/// What a first stage gives: the g of an azimuth for some layers.
+/// Result of a first stage: the g of an azimuth for some layers.
 struct OneAzimuth<'a> {
     azimuth: &'a Azimuth,
     layers: Layers,
@@ -116,19 +117,19 @@ impl MultiStage {
         Self { grid, simd: Simd::detect(), planes: Vec::new() }
     }
 
-    /// How many azimuths directions have, n and −n having one: what the time of the second stage is proportional to.
+    /// Returns the number of azimuths of directions; n and −n have the same. The time of the second stage is proportional to it.
     pub fn num_azimuths(directions: &[Direction]) -> usize {
         azimuths(directions).len()
     }
 
-    /// The layers by chunks.
+    /// Returns the layers by chunks.
     fn layers(&self) -> Vec<Layers> {
         let nz = self.grid.size[2];
         let chunk = |first: usize| Layers { first, len: (nz - first).min(CHUNK).next_multiple_of(SQUARE) };
         (0..nz).step_by(CHUNK).map(chunk).collect()
     }
 
-    /// Samples that reach every voxel of a slice, `num` for one of a projection. Among them are the projection's own.
+    /// Returns the samples that reach every voxel of a slice, `num` for one of a projection. Among them are the projection's own.
     fn stage(&self, sampling: &PlaneSampling, num: f64) -> Steps {
         let step_mm = sampling.step_mm / num;
         let reach = |a: usize| {
@@ -140,7 +141,7 @@ impl MultiStage {
         Steps { first_mm, step_mm, num_points: ((2.0 * half + num) as usize).saturating_add(1) }
     }
 
-    /// The parts of g, chunk by chunk and azimuth by azimuth.
+    /// Returns the parts of g, chunk by chunk and azimuth by azimuth.
     fn parts<'a>(
         &self,
         planes: &'a mut Vec<f32>,
@@ -167,7 +168,7 @@ impl MultiStage {
         Ok(parts)
     }
 
-    /// The rows of an image by blocks of [`BLOCK`] y, `[z][y]` in each.
+    /// Returns the rows of an image by blocks of [`BLOCK`] y, `[z][y]` in each.
     fn rows_by_blocks<'a>(&self, image: &'a mut [f32]) -> Vec<Vec<&'a mut [f32]>> {
         let [nx, ny, nz] = self.grid.size;
         let mut blocks: Vec<Vec<&mut [f32]>> = (0..ny.div_ceil(BLOCK)).map(|_| Vec::with_capacity(BLOCK * nz)).collect();
@@ -306,8 +307,8 @@ fn turn(block: &mut Block) {
     }
 }
 
-/// The square at row `a` and column `b`, its rows turned into columns: halves change places, then their halves, and so on,
-/// which takes registers and no single values.
+/// Returns the square at row `a` and column `b`, its rows turned into columns: halves change places, then their halves, and so
+/// on, which takes registers and no single values.
 #[inline(always)]
 fn turned(block: &Block, [a, b]: [usize; 2]) -> [[f32; SQUARE]; SQUARE] {
     let mut square = [[0.0; SQUARE]; SQUARE];
@@ -337,7 +338,7 @@ fn exchange<const STEP: usize>(square: &mut [[f32; SQUARE]; SQUARE]) {
     }
 }
 
-/// How many samples of g, for one of a projection, bring two stages to [`TOLERANCE`] of one.
+/// Returns the number of samples of g for one of a projection that bring two stages to [`TOLERANCE`] of one.
 fn samples_of_stage(projections: &FilteredProjections) -> f64 {
     let (mut bends, mut energy) = (0.0, 0.0);
     for (&[x, y, _], values) in projections.iter() {
@@ -346,7 +347,7 @@ fn samples_of_stage(projections: &FilteredProjections) -> f64 {
         if (1.0 - sin).abs() > SAME_AZIMUTH {
             bends += values.windows(3).map(|v| (v[0] - 2.0 * v[1] + v[2]).powi(2)).sum::<f64>() * sin.powi(3) / 90.0;
         }
-        // Of the straight lines between the samples.
+        // Energy of the straight lines between the samples.
         energy += values.windows(2).map(|v| (v[0] * v[0] + v[0] * v[1] + v[1] * v[1]) / 3.0).sum::<f64>();
     }
     if energy > 0.0 { ((bends / energy).sqrt() / TOLERANCE).powf(2.0 / 3.0).ceil().clamp(1.0, FINEST) } else { 1.0 }

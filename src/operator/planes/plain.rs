@@ -52,7 +52,7 @@ fn address([x, y, z]: [f64; 3], [gx, gy, gz]: &Direction) -> f64 {
     x * gx + y * gy + z * gz
 }
 
-/// The sample nearest to `t0` (in samples).
+/// Returns the sample nearest to `t0` (in samples).
 fn nearest(row: &[f64], t0: f64) -> f64 {
     let last = row.len() as f64 - 1.0;
     if is_inside(t0, last) { row[(t0 + HALF_WAY).floor().clamp(0.0, last) as usize] } else { 0.0 }
@@ -73,7 +73,7 @@ fn linear(row: &[f64], t0: f64) -> f64 {
     }
 }
 
-/// The spline whose coefficients the row holds.
+/// Returns the spline whose coefficients the row holds.
 fn cubic(row: &[f64], t0: f64) -> f64 {
     let last = row.len() as f64 - 1.0;
     if is_inside(t0, last) {
@@ -88,7 +88,7 @@ fn cubic(row: &[f64], t0: f64) -> f64 {
     }
 }
 
-/// The spline between samples i and i + 1 as a polynomial in the distance from i. Without curvature at the ends, the
+/// Returns the spline between samples i and i + 1 as a polynomial in the distance from i. Without curvature at the ends, the
 /// coefficient beyond an end continues the straight line of the last two. A single sample is a constant.
 pub(super) fn polynomial(row: &[f64], i: usize) -> [f64; 4] {
     if row.len() == 1 {

@@ -39,7 +39,7 @@ impl SingleStage {
         Self { simd: simd.min(Simd::detect()), ..self }
     }
 
-    /// The vector instructions in use.
+    /// Returns the vector instructions in use.
     pub fn simd(&self) -> Simd {
         self.simd
     }

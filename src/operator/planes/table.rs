@@ -1,6 +1,6 @@
 //! Filtered projections as the fast backprojection reads them: for every interval between samples the polynomial that
-//! interpolates there, in single precision. The values at the ends go on for an interval, so that a position on an end may
-//! be rounded to either side.
+//! interpolates there, in single precision. The values at the ends continue for an interval, so that a position on an end may be
+//! rounded to either side.
 
 use rayon::prelude::*;
 
@@ -10,12 +10,12 @@ use super::{FilteredProjections, HALF_WAY, Interpolation, ROUNDING, is_inside, p
 /// outside.
 pub const PADDING: usize = 64;
 
-/// How much of some positions lies on the projections.
+/// Part of some positions that is on the projections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Covers {
     /// Nothing.
     None,
-    /// Some may lie on them, some beside them.
+    /// Some may be on them, some outside.
     Some,
     /// Everything.
     All,
@@ -27,7 +27,7 @@ pub struct Tables {
     pub degree: usize,
     /// Samples of a row.
     pub num_points: usize,
-    /// What to add to a position in samples to find its interval by rounding down.
+    /// Shift of a position in samples after which rounding down gives its interval.
     pub shift: f64,
     values: Vec<f32>,
 }
@@ -74,7 +74,7 @@ impl Tables {
         self.num_points + 2 * PADDING
     }
 
-    /// Bytes of a row.
+    /// Returns the bytes of a row.
     pub fn row_bytes(&self) -> usize {
         4 * self.num_powers() * self.row_len()
     }
@@ -92,7 +92,7 @@ impl Tables {
         }
     }
 
-    /// The interval that `position` belongs to, and how far from its beginning it is; `None` outside the projections.
+    /// Returns the interval that `position` belongs to, and how far from its beginning it is; `None` outside the projections.
     #[inline(always)]
     pub fn interval(&self, position: f64) -> Option<(isize, f64)> {
         let last = self.num_points as f64 - 1.0;
@@ -102,7 +102,7 @@ impl Tables {
         })
     }
 
-    /// Coefficients of `len` intervals from `first` on.
+    /// Returns the coefficients of `len` intervals from `first` on.
     #[inline(always)]
     pub fn coefficients(&self, row: usize, power: usize, first: isize, len: usize) -> &[f32] {
         let at = (row * self.num_powers() + power) * self.row_len();

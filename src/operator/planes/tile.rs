@@ -1,18 +1,17 @@
 //! The arithmetic of the fast backprojection: a tile of 16 × 16 pixels of a plane image, all projections.
 //!
 //! Along a row of pixels the position t in a projection grows by a constant; all 256 pixels of a tile together see a few
-//! neighbouring samples. So their polynomials are loaded into registers once per tile and projection, and each pixel picks
-//! its own by permuting a register: no gather and no load for a pixel. The sums of the tile stay in registers too. What is
-//! left per pixel and projection is t, its floor, two permutations, a multiply-add and an addition: six operations of 16
-//! lanes.
+//! neighbouring samples. So their polynomials are loaded into registers once per tile and projection, and each pixel picks its
+//! own by permuting a register: no gather and no load for a pixel. The sums of the tile stay in registers too. A pixel and
+//! projection then costs t, its floor, two permutations, a multiply-add and an addition: six operations of 16 lanes.
 //!
 //! A number is rounded down in a register by adding 1.5·2²³ (its last bits then count units, and are the index as the
 //! permutation wants it), rounding towards −∞.
 //!
-//! Positions are found in double precision for the corner of a tile and go on in single precision, counted from the first
-//! sample in the registers: a few millionths of a sample are nothing where a projection is continuous. Where it jumps they
-//! are not: at its ends (some tiles) and half-way between samples that are not interpolated, and there every position is
-//! found in double precision.
+//! Positions are found in double precision for the corner of a tile and continue in single precision, counted from the first
+//! sample in the registers: a few millionths of a sample are nothing where a projection is continuous. Where it jumps they are
+//! not: at its ends (some tiles) and half-way between samples that are not interpolated, and there every position is found in
+//! double precision.
 
 use super::ROUNDING;
 use super::table::{Covers, Tables};
@@ -24,7 +23,7 @@ pub const SIDE: usize = 16;
 /// Sums of a tile's pixels, `[v][u]`.
 pub type Tile = [[f32; SIDE]; SIDE];
 
-/// How far below an interval's beginning single precision may put a position that lies on it, in samples.
+/// Distance below an interval's beginning at which single precision may put a position on it, in samples.
 const SLACK: f64 = 1e-3;
 
 /// Where the pixels of a plane image lie in a row of samples: pixel (u, v) of layer w at origin + step·(u, v, w).
@@ -39,19 +38,19 @@ pub struct Address {
 }
 
 impl Address {
-    /// Distance between the lowest and the highest position in a part of a tile, samples.
+    /// Returns the distance between the lowest and the highest position in a part of a tile, samples.
     fn span(&self, [columns, rows]: [usize; 2]) -> f64 {
         (columns - 1) as f64 * self.step[0].abs() + (rows - 1) as f64 * self.step[1].abs()
     }
 
-    /// Position of a pixel.
+    /// Returns the position of a pixel.
     #[inline(always)]
     fn position(&self, [u, v, w]: [f64; 3]) -> f64 {
         self.origin + self.step[0] * u + self.step[1] * v + self.step[2] * w
     }
 
-    /// The line over a part of a tile that begins at `corner`, for registers that hold `len` intervals; `None` where it is
-    /// outside the projection.
+    /// Returns the line over a part of a tile that begins at `corner`, for registers that hold `len` intervals; `None` where it
+    /// is outside the projection.
     #[inline(always)]
     fn over(&self, tables: &Tables, corner: [f64; 3], [columns, rows]: [usize; 2], len: usize) -> Option<Place<'_>> {
         let position = self.position(corner);
@@ -83,14 +82,14 @@ struct Place<'a> {
     len: usize,
     /// Position of the first pixel, with the tables' shift, counted from the window's beginning like all of these.
     start: f64,
-    /// Whether some pixels may lie beyond an end of the projection.
+    /// True if some pixels may be beyond an end of the projection.
     has_ends: bool,
     /// The lowest and the highest position on the projection.
     ends: [f64; 2],
 }
 
 impl Place<'_> {
-    /// Coefficients of the window.
+    /// Returns the coefficients of the window.
     #[inline(always)]
     fn coefficients<'t>(&self, tables: &'t Tables, power: usize) -> &'t [f32] {
         tables.coefficients(self.line.row, power, self.first, self.len)
@@ -137,7 +136,7 @@ impl Addresses {
     #[allow(unsafe_code)]
     pub fn add(&self, tables: &Tables, corner: [f64; 3], tile: &mut Tile) {
         match self.simd {
-            // SAFETY: whoever chose the level found it on this processor.
+            // SAFETY: the level is one that was detected on this processor.
             #[cfg(target_arch = "x86_64")]
             Simd::Avx512 => unsafe { avx512::add(self, tables, corner, tile) },
             // SAFETY: as above.
@@ -241,7 +240,7 @@ mod avx512 {
         }
     }
 
-    /// Adds what the pixels pick from the windows to their sums; where there are `ENDS`, to those within them.
+    /// Adds the values that the pixels pick from the windows to their sums; with `ENDS` to those within them.
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
     #[inline]
     fn add_windows<const DEGREE: usize, const WIDE: bool, const ENDS: bool, const ROWS: usize>(
@@ -276,7 +275,7 @@ mod avx512 {
         }
     }
 
-    /// Positions of row `v` in double precision.
+    /// Returns the positions of row `v` in double precision.
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
     #[inline]
     fn exact_positions(place: &Place<'_>, v: usize) -> [__m512d; 2] {
@@ -316,7 +315,7 @@ mod avx512 {
         window
     }
 
-    /// The window's value at an index that counts from its beginning.
+    /// Returns the window's value at an index that counts from its beginning.
     #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
     #[inline]
     fn pick<const WIDE: bool>(window: &Window, index: __m512i) -> __m512 {
@@ -332,7 +331,7 @@ mod avx512 {
     #[inline]
     #[allow(unsafe_code)]
     fn load(values: &[f32; 16]) -> __m512 {
-        // SAFETY: 16 values are there to be read.
+        // SAFETY: the array has 16 values.
         unsafe { _mm512_loadu_ps(values.as_ptr()) }
     }
 
@@ -340,7 +339,7 @@ mod avx512 {
     #[inline]
     #[allow(unsafe_code)]
     fn store(values: &mut [f32; 16], register: __m512) {
-        // SAFETY: 16 values are there to be written.
+        // SAFETY: the array has 16 values.
         unsafe { _mm512_storeu_ps(values.as_mut_ptr(), register) }
     }
 }
@@ -404,7 +403,7 @@ mod avx2 {
         }
     }
 
-    /// Adds what the pixels pick from the windows to their sums; where there are `ENDS`, to those within them.
+    /// Adds the values that the pixels pick from the windows to their sums; with `ENDS` to those within them.
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     fn add_windows<const DEGREE: usize, const ENDS: bool>(
@@ -439,7 +438,7 @@ mod avx2 {
         }
     }
 
-    /// Positions of row `v` in double precision.
+    /// Returns the positions of row `v` in double precision.
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     fn exact_positions(place: &Place<'_>, v: usize) -> [__m256d; 2] {
@@ -469,7 +468,7 @@ mod avx2 {
         _mm256_set_m128(high, low)
     }
 
-    /// The window's value at an index that counts from its beginning: bit 3 tells the register.
+    /// Returns the window's value at an index that counts from its beginning: bit 3 selects the register.
     #[target_feature(enable = "avx2,fma")]
     #[inline]
     fn pick(window: &[__m256; 2], index: __m256i) -> __m256 {
@@ -483,7 +482,7 @@ mod avx2 {
     #[allow(unsafe_code)]
     fn load(values: &[f32]) -> __m256 {
         let values = &values[..8];
-        // SAFETY: 8 values are there to be read.
+        // SAFETY: the slice has 8 values.
         unsafe { _mm256_loadu_ps(values.as_ptr()) }
     }
 
@@ -492,7 +491,7 @@ mod avx2 {
     #[allow(unsafe_code)]
     fn store(values: &mut [f32], register: __m256) {
         let values = &mut values[..8];
-        // SAFETY: 8 values are there to be written.
+        // SAFETY: the slice has 8 values.
         unsafe { _mm256_storeu_ps(values.as_mut_ptr(), register) }
     }
 }

@@ -1,4 +1,4 @@
-//! The elements of a stored matrix in the order of its basic functions.
+//! The elements of a system matrix in the order of its basic functions.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub struct MatrixColumns {
     pub values: Vec<u16>,
 }
 
-/// What one task sorts: some basic functions, where their elements begin, and where they go.
+/// Part of one sorting task: some basic functions, the start of their elements, and the target.
 struct Piece<'a> {
     basics: Range<usize>,
     next: Vec<u64>,
@@ -52,12 +52,12 @@ impl MatrixColumns {
         Self { first, places, values }
     }
 
-    /// Bytes of the columns of a matrix.
+    /// Returns the bytes of the columns of a matrix.
     pub fn bytes(matrix: &ResponseMatrix) -> u64 {
         6 * matrix.elements.len() as u64 + 8 * matrix.num_basic as u64
     }
 
-    /// The elements of a basic function: the place of each one's line, and the bits of its value.
+    /// Returns the elements of a basic function: the place of each one's line, and the bits of its value.
     pub fn column(&self, basic: usize) -> impl Iterator<Item = (u32, u16)> + '_ {
         let range = self.first[basic] as usize..self.first[basic + 1] as usize;
         self.places[range.clone()].iter().copied().zip(self.values[range].iter().copied())
@@ -110,7 +110,7 @@ pub enum MatrixOrder {
     Functions,
 }
 
-/// How much of a matrix a device holds.
+/// Orders of a matrix in the memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Residence {
     /// Both orders.
@@ -120,7 +120,7 @@ pub enum Residence {
 }
 
 impl Residence {
-    /// Bytes of the elements of a matrix on the device.
+    /// Returns the bytes of the elements of a matrix on the device.
     pub fn bytes(self, matrix: &ResponseMatrix) -> u64 {
         match self {
             Self::Both => 4 * matrix.elements.len() as u64 + MatrixColumns::bytes(matrix),

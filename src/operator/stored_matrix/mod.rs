@@ -1,13 +1,13 @@
-//! A stored matrix of a ring as an operator, with all symmetries at once.
+//! A system matrix of a ring as an operator, with all symmetries at once.
 //!
-//! With i a line of response that stands for its orbit, every line of the orbit is h i, and the functions of an image are g b with b
-//! basic. The element A(h i, b) then also stands for A(g h i, g b), so that
+//! With i a line of response that represents its orbit, every line of the orbit is h i, and the functions of an image are g b
+//! with b basic. The element A(h i, b) is then also A(g h i, g b), so that
 //!
 //! ```text
 //! y(g h i) += A(h i, b) x(g b)   and   x(g b) += A(h i, b) y(g h i)   for all g
 //! ```
 //!
-//! For one element that is a multiply-add over all g, of which neighbours lie together in x; the product g h permutes within the
+//! For one element that is a multiply-add over all g, whose neighbours are contiguous in x; the product g h permutes within the
 //! orbit and is done once for a row.
 
 mod columns;
@@ -20,8 +20,8 @@ use rayon::prelude::*;
 
 use super::accumulate::PrivateImages;
 use super::chunk::{Chunk, LANES, add_multiple, load, store};
+use super::group_sum::GroupSum;
 use super::problem::STORED_SYMMETRIES;
-use super::sharing::Sharing;
 use super::{Accumulation, DataSpace, LinearOperator, Misfit, OperatorError, Subset, check_lengths};
 use crate::algebra::{Data, Host, HostArray, Image, Simd};
 use crate::data::{MatrixElement, ResponseMatrix};
@@ -62,7 +62,7 @@ pub fn check_symmetries(pairs: &CrystalPairs) -> Result<(), OperatorError> {
 }
 
 impl StoredMatrix {
-    /// The operator of a matrix; `num_central` basic functions, the first ones, are those of the two central slices.
+    /// Makes the operator of a matrix; `num_central` basic functions, the first ones, are those of the two central slices.
     ///
     /// # Errors
     /// Another number of symmetries than [`STORED_SYMMETRIES`].
@@ -85,7 +85,7 @@ impl StoredMatrix {
         self
     }
 
-    /// Bytes that a call needs beside its arguments.
+    /// Returns the bytes of a call without its arguments.
     pub fn scratch_bytes_of(matrix: &ResponseMatrix, pairs: &CrystalPairs, accumulation: Accumulation) -> u64 {
         let image_bytes = 4 * (matrix.num_basic * pairs.num_symmetries()) as u64;
         match accumulation {
@@ -107,13 +107,13 @@ impl StoredMatrix {
         self.matrix.num_basic * self.pairs.num_symmetries()
     }
 
-    /// The symmetries h of an orbit that have a datum, each with the elements of its line.
+    /// Returns the symmetries h of an orbit that have a datum, each with the elements of its line.
     fn rows(&self, orbit: usize) -> impl Iterator<Item = (usize, &[MatrixElement])> {
         let rows = self.pairs.orbit(orbit).iter().enumerate().filter(move |(h, _)| self.pairs.has_datum(orbit, *h));
         rows.map(|(h, &lor)| (h, self.matrix.row(lor as usize)))
     }
 
-    /// The place in its orbit of the datum of a symmetry.
+    /// Returns the place in its orbit of the datum of a symmetry.
     #[inline(always)]
     fn datum(&self, orbit: usize, symmetry: u16) -> usize {
         self.pairs.firsts(orbit).map_or(symmetry, |firsts| firsts[usize::from(symmetry)]).into()
@@ -169,7 +169,7 @@ impl StoredMatrix {
         }
     }
 
-    /// What a row adds its elements times: the data of all images of its line.
+    /// Returns the factors of a row's elements: the data of all images of its line.
     #[inline(always)]
     fn data_of<const CHUNKS: usize>(&self, orbit: usize, h: usize, y: &[f32]) -> [Chunk; CHUNKS] {
         let products = self.pairs.products(h);
@@ -235,11 +235,11 @@ impl StoredMatrix {
         })
     }
 
-    /// A fixed number of pieces, whatever the threads, each with an image of its own.
+    /// Backprojects in a fixed number of pieces for any number of threads, each into a private image.
     fn spread_all<const CHUNKS: usize>(&self, q: &[f32], x: &mut [f32], task: &Task) -> Result<(), OperatorError> {
         let num_orbits = self.pairs.num_orbits();
         let each = num_orbits.div_ceil(MAX_PRIVATE_IMAGES).max(1);
-        self.private_images.sum_of_pieces(&Sharing::ALONE, num_orbits.div_ceil(each), x, |piece, image| {
+        self.private_images.sum_of_pieces(&GroupSum::ALONE, num_orbits.div_ceil(each), x, |piece, image| {
             for orbit in piece * each..((piece + 1) * each).min(num_orbits) {
                 task.check()?;
                 self.spread::<CHUNKS>(orbit, &q[orbit * CHUNKS * LANES..][..CHUNKS * LANES], image);

@@ -23,7 +23,7 @@ pub struct CrystalPairs {
 }
 
 impl CrystalPairs {
-    /// The orbits of a ring under a group of its symmetries, the first of which changes nothing.
+    /// Finds the orbits of a ring under a group of its symmetries; the first is the identity.
     pub fn new(ring: &CrystalRing, symmetries: &[Symmetry]) -> Self {
         let num_symmetries = symmetries.len();
         let images: Vec<Vec<usize>> =
@@ -55,17 +55,17 @@ impl CrystalPairs {
         }
     }
 
-    /// Number of symmetries.
+    /// Returns the number of symmetries.
     pub fn num_symmetries(&self) -> usize {
         self.num_symmetries
     }
 
-    /// Number of orbits.
+    /// Returns the number of orbits.
     pub fn num_orbits(&self) -> usize {
         self.firsts.len()
     }
 
-    /// The lines of an orbit.
+    /// Returns the lines of an orbit.
     pub fn orbit(&self, orbit: usize) -> &[u32] {
         &self.lors[orbit * self.num_symmetries..][..self.num_symmetries]
     }
@@ -75,17 +75,17 @@ impl CrystalPairs {
         self.firsts[orbit].as_deref()
     }
 
-    /// The symmetries g h for all g.
+    /// Returns the symmetries g h for all g.
     pub fn products(&self, h: usize) -> &[u16] {
         &self.products[h * self.num_symmetries..][..self.num_symmetries]
     }
 
-    /// Whether a place of an orbit has a datum.
+    /// Returns true if a place of an orbit has a datum.
     pub fn has_datum(&self, orbit: usize, symmetry: usize) -> bool {
         self.firsts(orbit).is_none_or(|firsts| usize::from(firsts[symmetry]) == symmetry)
     }
 
-    /// The places that have a datum, with their lines.
+    /// Returns the places that have a datum, with their lines.
     pub fn places(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let has = |(place, _): &(usize, &u32)| self.has_datum(place / self.num_symmetries, place % self.num_symmetries);
         self.lors.iter().enumerate().filter(has).map(|(place, lor)| (place, *lor as usize))

@@ -81,8 +81,8 @@ impl StoredMatrix {
         }
     }
 
-    /// x = the adjoint of all data, gathered by each basic function and its images. The data of all images of a line are laid side by
-    /// side first, so that an element takes neighbours.
+    /// x = the adjoint of all data, gathered by each basic function and its images. The data of all images of a line are laid
+    /// side by side first, so that an element takes neighbours.
     pub(super) fn gather_all<const CHUNKS: usize>(&self, q: &[f32], x: &mut [f32], task: &Task) -> Result<(), Stopped> {
         let columns = self.columns.get_or_init(|| MatrixColumns::new(&self.matrix, &self.pairs));
         let mut data = vec![[[0.0; LANES]; CHUNKS]; q.len()];

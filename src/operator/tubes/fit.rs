@@ -5,10 +5,10 @@ use crate::geometry::Grid;
 use crate::operator::{Misfit, OperatorError};
 use crate::scanner::{Plane, ScanGeometry};
 
-/// How far samples may lie from where they should, in spacings: far below what the interpolation of f32 values resolves.
+/// Tolerance of the positions of samples, in spacings: far below the resolution of interpolated f32 values.
 const TOLERANCE: f64 = 1e-6;
 
-/// The ring difference of a plane of a scan whose segments have one each.
+/// Returns the ring difference of a plane of a scan whose segments have one each.
 pub fn ring_difference(geometry: &ScanGeometry, plane: &Plane) -> i32 {
     geometry.segments[plane.segment].min_ring_difference
 }
@@ -20,7 +20,7 @@ pub fn largest_indices(geometry: &ScanGeometry) -> [usize; 2] {
     [radial(0).max(radial(geometry.num_tangential - 1)), differences.max().unwrap_or(0)]
 }
 
-/// Whether there is a tube for every bin.
+/// Checks that every bin has a tube.
 ///
 /// # Errors
 /// Tubes of another scanner, ring differences added together, tubes missing.
@@ -44,7 +44,7 @@ pub fn tubes_fit(geometry: &ScanGeometry, tubes: &TubeSet) -> Result<(), Operato
     Ok(())
 }
 
-/// Whether the samples of all tubes of a view lie on one lattice, whose rows along the axis are slices of the image.
+/// Checks that the samples of all tubes of a view are on one lattice, whose rows along the axis are slices of the image.
 ///
 /// # Errors
 /// As [`tubes_fit`]; lines that are not rotated copies at whole distances across; slices that are not half a ring apart with one

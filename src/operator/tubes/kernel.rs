@@ -1,7 +1,7 @@
 //! The multiply-adds between the cells of a lattice and the bins of one LOR.
 //!
-//! Slice j of a window and the tap of shift t belong to plane j − t. Neither kernel shifts what it loads: the projection keeps
-//! a sum for each shift, the backprojection the shifted bins, in registers.
+//! Slice j of a window and the tap of shift t belong to plane j − t. Neither kernel shifts loaded values: the projection has a
+//! sum for each shift, the backprojection the shifted bins, in registers.
 
 use super::table::{TAPS, TAPS_PER_CLASS};
 use crate::operator::chunk::{Chunk, LANES, add, add_multiple, load, store};
@@ -21,13 +21,13 @@ pub struct Rows<'a> {
     pub cell_len: usize,
     /// The cell of the first sample across in the first row.
     pub first: usize,
-    /// Whether the samples across go down in the columns: they do where the tangential index is negative.
+    /// True if the samples across go down in the columns: for negative tangential indices.
     pub goes_down: bool,
 }
 
 impl Rows<'_> {
-    /// The sums of C·LANES slices of either parity, those from `slice` on: for each shift t of a tap what belongs to the planes
-    /// `slice` − t and on. `PARTS` = 2 keeps the parities apart, since an addition waits for the one before.
+    /// Returns the sums of C·LANES slices of either parity, those from `slice` on: for each shift t of a tap what belongs to the
+    /// planes `slice` − t and on. `PARTS` = 2 keeps the parities apart, since an addition waits for the one before.
     #[inline(always)]
     pub fn project<const C: usize, const PARTS: usize, const MIRRORED: bool, const FUSED: bool>(
         self,

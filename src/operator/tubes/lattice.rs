@@ -24,7 +24,7 @@ pub struct Lattice<'a> {
 }
 
 impl Lattice<'_> {
-    /// The image columns around a point and their weights; of those that do not exist there are none.
+    /// Returns the image columns around a point and their weights; of those that do not exist there are none.
     #[inline(always)]
     fn corners(&self, row: usize, column: usize) -> impl Iterator<Item = ([usize; 2], f32)> {
         let (along, across) = (self.along_mm[row], (column as f64 - (self.num_columns / 2) as f64) * self.across_mm);

@@ -1,9 +1,10 @@
-//! Tubes of response instead of lines: the system matrix knows what the scanner does to a line ([`crate::data::TubeSet`]).
+//! Tubes of response instead of lines: the system matrix includes the response of the scanner to a line
+//! ([`crate::data::TubeSet`]).
 //!
 //! [`PlainTubes`] is the definition and the pair of Herraiz et al. 2011. [`Tubes`] is the fast pair: the image is interpolated
-//! once per view on the points at which that view's tubes are sampled ([`lattice`]); what is left is sums of neighbouring slices,
-//! the same for all planes of a ring difference ([`table`], [`kernel`]). Its backprojection is the exact adjoint, step by step
-//! in reverse. The projection is the definition's, up to rounding.
+//! once per view on the points at which that view's tubes are sampled ([`lattice`]); then follow sums of neighbouring slices, the
+//! same for all planes of a ring difference ([`table`], [`kernel`]). Its backprojection is the exact adjoint, step by step in
+//! reverse. The projection is the definition's, up to rounding.
 
 mod fit;
 mod kernel;
@@ -24,9 +25,10 @@ use self::table::{Group, ROWS_PER_BLOCK, TAPS_PER_CLASS, along_mm};
 pub use self::table::{MAX_AXIAL, TAPS, TubeTable};
 use super::accumulate::{PrivateImages, num_private_images, span};
 use super::chunk::{Chunk, LANES, add, load, store};
-use super::of_share::AmongAll;
-use super::sharing::Sharing;
-use super::{Accumulation, Boxed, LinearOperator, OperatorError, OwnShare, Subset, ViewProjector, Views, check_lengths};
+use super::group_sum::GroupSum;
+use super::{
+    Accumulation, LinearOperator, OperatorError, ShardOperator, Subset, ViewProjector, Views, check_lengths, shard_of_ranges,
+};
 use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, PeerGroup, Simd, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
@@ -49,11 +51,11 @@ pub struct Tubes {
     across_mm: f64,
     radius_mm: f64,
     simd: Simd,
-    /// The lattices of a block, kept from one call to the next: new memory would be touched for the first time in each.
+    /// Lattices of a block, reused by the next call: new memory would be touched for the first time in each.
     cells: Mutex<Vec<f32>>,
     private_images: PrivateImages,
-    /// With whom the views are shared.
-    sharing: Sharing,
+    /// Sum over the members that divide the views.
+    group_sum: GroupSum,
 }
 
 /// Work on the lattices of a few views.
@@ -64,7 +66,7 @@ struct Block<'a> {
 }
 
 impl Tubes {
-    /// The projector between a grid and a scan.
+    /// Makes the projector between a grid and a scan.
     ///
     /// # Errors
     /// The tubes do not fit the scan, or their samples and the slices of the grid are not on one lattice.
@@ -80,7 +82,7 @@ impl Tubes {
             simd: Simd::fastest(),
             cells: Mutex::default(),
             private_images: PrivateImages::default(),
-            sharing: Sharing::ALONE,
+            group_sum: GroupSum::ALONE,
             geometry,
             table,
         })
@@ -92,17 +94,17 @@ impl Tubes {
         Self { simd: simd.min(Simd::fastest()), ..self }
     }
 
-    /// Of what a backprojection of a subset adds to one image after the other, whoever does it, the own parts: whole blocks, as places
-    /// among the subset's views.
+    /// Returns this member's parts of a backprojection of a subset: whole blocks, as ranges of the subset's views. For any number
+    /// of members the parts are the same.
     fn own_parts(&self, subset: Subset) -> Vec<Range<usize>> {
         let num_views = self.views.of(subset).len();
         let num_blocks = num_views.div_ceil(VIEWS_PER_BLOCK);
         let num_parts = num_private_images(num_blocks, self.voxels.len());
         let edge = |part: usize| (part * num_blocks / num_parts * VIEWS_PER_BLOCK).min(num_views);
-        self.sharing.team.shard().of(num_parts).map(|part| edge(part)..edge(part + 1)).collect()
+        self.group_sum.group.shard().of(num_parts).map(|part| edge(part)..edge(part + 1)).collect()
     }
 
-    /// The data of some of a subset's views.
+    /// Returns the data of some of a subset's views.
     fn data_of(&self, views: Range<usize>) -> Range<usize> {
         views.start * self.views.view_len()..views.end * self.views.view_len()
     }
@@ -123,7 +125,7 @@ impl Tubes {
         }
     }
 
-    /// How the tubes of tangential index ±i lie on some rows of the lattice, the first of which begins at `from`.
+    /// Returns the tubes of tangential index ±i on some rows of the lattice; the first row begins at `from`.
     #[inline(always)]
     fn rows<'a>(
         &'a self,
@@ -195,7 +197,8 @@ impl Tubes {
         }
     }
 
-    /// The LORs of so many views that share the weights of a |tangential index|: it, the view, and the tangential position.
+    /// Returns the LORs of `num_views` views that share the weights of a |tangential index|: it, the view, and the tangential
+    /// position.
     fn lors_of(&self, radial: usize, num_views: usize) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         let is_of = move |position: &usize| self.geometry.tangential_index(*position).unsigned_abs() == radial;
         let positions = move || (0..self.geometry.num_tangential).filter(is_of);
@@ -261,7 +264,7 @@ impl Tubes {
         )
     }
 
-    /// The bins of each |tangential index|, with their place in `[view][side]`.
+    /// Returns the bins of each |tangential index|, with their place in `[view][side]`.
     fn by_radial<'a>(&self, bins: &'a mut [f32]) -> Vec<Vec<(usize, &'a mut [f32])>> {
         let num_tangential = self.geometry.num_tangential;
         let mut by_radial: Vec<_> = (0..self.table.num_radial).map(|_| Vec::new()).collect();
@@ -302,7 +305,7 @@ impl Tubes {
         })
     }
 
-    /// Memory for the lattices of so many views, a block at a time.
+    /// Returns memory for the lattices of a number of views, a block at a time.
     fn kept_cells(&self, num_views: usize) -> MutexGuard<'_, Vec<f32>> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         let len = self.cells_len(num_views.min(VIEWS_PER_BLOCK));
@@ -312,13 +315,13 @@ impl Tubes {
         cells
     }
 
-    /// Values of the lattices of a block of so many views.
+    /// Returns the number of values of the lattices of a block of `num_views` views.
     fn cells_len(&self, num_views: usize) -> usize {
         num_views * self.table.num_along * self.table.num_columns() * self.table.columns.len()
     }
 }
 
-/// How many of so many chunks are taken together: as many as fit into the registers, once for each shift.
+/// Returns how many of `num_left` chunks are taken together: those that fit into the registers, once for each shift.
 #[inline(always)]
 fn chunks_at_once(num_left: usize) -> usize {
     match num_left {
@@ -401,14 +404,14 @@ impl LinearOperator<Host> for Tubes {
         let (views, parts): (Vec<usize>, _) = (self.views.of(subset).collect(), self.own_parts(subset));
         let mut cells = self.kept_cells(views.len());
         let out = out.values_mut();
-        self.private_images.sum_in_turn(&self.sharing, parts.len(), out, |part, image| {
+        self.private_images.sum_in_turn(&self.group_sum, parts.len(), out, |part, image| {
             let (views, q) = (&views[parts[part].clone()], &q[self.data_of(parts[part].clone())]);
             for (views, q) in views.chunks(VIEWS_PER_BLOCK).zip(q.chunks(VIEWS_PER_BLOCK * self.views.view_len())) {
                 self.add_block(&self.block(views), q, &mut cells[..self.cells_len(views.len())], image, task)?;
             }
             Ok(())
         })?;
-        self.voxels.zero_unseen(out);
+        self.voxels.zero_outside_fov(out);
         Ok(())
     }
 
@@ -420,19 +423,17 @@ impl LinearOperator<Host> for Tubes {
     fn scratch_bytes(&self, subset: Subset, _: Accumulation) -> u64 {
         let num_views = self.views.of(subset).len().min(VIEWS_PER_BLOCK);
         let bins = num_views * self.geometry.num_tangential * self.table.bins_len;
-        let images = PrivateImages::num_in_turn(&self.sharing, self.own_parts(subset).len());
+        let images = PrivateImages::num_in_turn(&self.group_sum, self.own_parts(subset).len());
         4 * (self.cells_len(num_views) + bins + images * self.voxels.len()) as u64
     }
 }
 
 impl ViewProjector<Host> for Tubes {
     /// Whole parts of the sum that a backprojection is: its bits do not depend on how many members there are.
-    fn for_team(mut self: Box<Self>, team: &PeerGroup) -> Result<OwnShare<Host>, OperatorError> {
-        self.sharing = Sharing::with(team.clone(), &self.voxels);
-        let tubes = Arc::new(*self);
-        let (all, among) = (tubes.views.clone(), Arc::clone(&tubes));
-        let own = move |subset| vec![among.data_of(span(&among.own_parts(subset)))];
-        Ok((Boxed(Box::new(Boxed(tubes))), Box::new(AmongAll { all, own })))
+    fn for_group(mut self: Box<Self>, group: &PeerGroup) -> Result<ShardOperator<Host>, OperatorError> {
+        self.group_sum = GroupSum::with(group.clone(), &self.voxels);
+        let all = self.views.clone();
+        Ok(shard_of_ranges(*self, all, |own: &Self, subset| vec![own.data_of(span(&own.own_parts(subset)))], false))
     }
 
     fn voxels(&self) -> &Voxels {

@@ -14,7 +14,7 @@ use crate::algebra::{Data, FieldOfView, Host, HostArray, Image, PeerGroup, Voxel
 use crate::data::TubeSet;
 use crate::geometry::{Grid, Point};
 use crate::operator::{
-    Accumulation, LinearOperator, OperatorError, OperatorLimit, OwnShare, Subset, ViewProjector, Views, check_lengths,
+    Accumulation, LinearOperator, OperatorError, OperatorLimit, ShardOperator, Subset, ViewProjector, Views, check_lengths,
 };
 use crate::scanner::{Plane, ScanGeometry};
 use crate::task::{Stopped, Task};
@@ -43,7 +43,7 @@ pub struct InPlaneTube {
     pub half_mm: f64,
 }
 
-/// The samples of one axis of an interpolation and their weights: two neighbours, those outside `0..num` left out.
+/// Returns the samples of one axis of an interpolation and their weights: two neighbours, those outside `0..num` left out.
 fn neighbours(at: f64, num: usize) -> impl Iterator<Item = (usize, f64)> + Clone {
     let (low, fraction) = (at.floor(), at - at.floor());
     let inside = move |(index, weight): (f64, f64)| (index >= 0.0 && index < num as f64).then_some((index as usize, weight));
@@ -63,13 +63,13 @@ fn interpolated(values: &[f32], [nx, ny, nz]: [usize; 3], [x, y, z]: [f64; 3]) -
     sum
 }
 
-/// Distance of sample `index` of `num` from the middle one.
+/// Returns the distance of sample `index` of `num` from the middle one.
 fn from_middle(index: usize, num: usize, spacing_mm: f64) -> f64 {
     (index as f64 - (num / 2) as f64) * spacing_mm
 }
 
 impl PlainTubes {
-    /// The projector between a grid and a scan.
+    /// Makes the projector between a grid and a scan.
     ///
     /// # Errors
     /// There is no tube for some bin.
@@ -97,14 +97,14 @@ impl PlainTubes {
         }
     }
 
-    /// The ring difference of a plane, and the z of its line `along_mm` from the middle.
+    /// Returns the ring difference of a plane, and the z of its line `along_mm` from the middle.
     fn axial(&self, in_plane: &InPlaneTube, plane: &Plane, along_mm: f64) -> (i32, f64) {
         let middle = 0.5 * (plane.z_start_mm + plane.z_end_mm);
         let rise = 0.5 * (plane.z_end_mm - plane.z_start_mm) * along_mm / in_plane.half_mm;
         (ring_difference(&self.geometry, plane), middle + rise)
     }
 
-    /// The expected value of a bin, by its definition.
+    /// Returns the expected value of a bin, by its definition.
     pub fn bin(&self, view: usize, tangential_pos: usize, plane: usize, x: &[f32]) -> f64 {
         let (in_plane, plane) = (self.in_plane(view, tangential_pos), &self.planes[plane]);
         let ([num_along, num_across, num_axial], grid) = (self.tubes.sampling.num, self.voxels.grid());
@@ -129,7 +129,7 @@ impl PlainTubes {
         sum
     }
 
-    /// What a point gathers from the bins of these views, which hold `q`.
+    /// Returns the sum that a point gathers from the bins `q` of these views.
     pub fn voxel(&self, views: &[usize], q: &[f32], point: Point) -> f64 {
         let (num_tangential, num_planes) = (self.geometry.num_tangential, self.planes.len());
         let mut sum = 0.0;
@@ -140,8 +140,8 @@ impl PlainTubes {
         sum
     }
 
-    /// The same from the bins of one (view, tangential position). A coefficient stands for the volume between the samples of
-    /// the tube, a voxel for its own.
+    /// The same from the bins of one (view, tangential position). A coefficient represents the volume between the samples of the
+    /// tube, a voxel its volume.
     fn gathered(&self, in_plane: &InPlaneTube, bins: &[f32], point: Point) -> f64 {
         let ([num_along, num_across, num_axial], spacing_mm) = (self.tubes.sampling.num, self.tubes.sampling.spacing_mm);
         let from = [point[0] - in_plane.middle[0], point[1] - in_plane.middle[1]];
@@ -222,7 +222,7 @@ impl LinearOperator<Host> for PlainTubes {
 }
 
 impl ViewProjector<Host> for PlainTubes {
-    fn for_team(self: Box<Self>, _: &PeerGroup) -> Result<OwnShare<Host>, OperatorError> {
+    fn for_group(self: Box<Self>, _: &PeerGroup) -> Result<ShardOperator<Host>, OperatorError> {
         Err(OperatorLimit::Processes.into())
     }
 

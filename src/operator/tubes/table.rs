@@ -1,4 +1,4 @@
-//! What a projection on the lattice needs to know of a scan, whatever the view.
+//! Tables of a projection on the lattice that are the same for all views of a scan.
 //!
 //! Seen from above, the samples of all tubes of a view lie on one lattice: rows along the lines, columns one tangential position
 //! apart. A *cell* is a point of it with the image's values there at all z, in the order of an image column: even and odd
@@ -36,11 +36,11 @@ pub const ROWS_PER_BLOCK: usize = 4;
 pub struct Group {
     /// |d|.
     pub ring_difference: usize,
-    /// Whether d < 0: the weights count down.
+    /// True if d < 0: the weights count down.
     pub is_mirrored: bool,
     /// The first of its planes, which follow each other.
     pub first_plane: usize,
-    /// How many there are.
+    /// Number of planes.
     pub num_planes: usize,
     /// Where its planes begin among the padded bins of a LOR, behind [`TAPS_PER_CLASS`] − 1 zeros.
     pub at: usize,
@@ -81,7 +81,7 @@ pub struct TubeTable {
 }
 
 impl TubeTable {
-    /// The table of some tubes.
+    /// Makes the table of some tubes.
     ///
     /// # Errors
     /// The tubes do not fit the scan, or their samples and the slices of the grid are not on one lattice.
@@ -125,23 +125,23 @@ impl TubeTable {
         2 * (self.num_radial - 1 + self.num_across / 2) + 1
     }
 
-    /// Number of blocks of rows.
+    /// Returns the number of blocks of rows.
     pub fn num_blocks(&self) -> usize {
         self.num_along.div_ceil(ROWS_PER_BLOCK)
     }
 
-    /// The rows in which the tubes of a |tangential index| can meet the field of view.
+    /// Returns the rows in which the tubes of a |tangential index| can meet the field of view.
     pub fn rows(&self, radial: usize) -> Range<usize> {
         self.rows[radial].clone()
     }
 
-    /// The class and the lane in which a window begins; the lane of the lowest slice of a class is 0.
+    /// Returns the class and the lane in which a window begins; the lane of the lowest slice of a class is 0.
     pub fn class_and_lane(&self, place: u32) -> (usize, isize) {
         let place = place as usize;
         (place / self.columns.lanes, (place % self.columns.lanes) as isize - self.columns.first as isize)
     }
 
-    /// The rows of a block in which the tubes of a |tangential index| can meet the field of view.
+    /// Returns the rows of a block in which the tubes of a |tangential index| can meet the field of view.
     pub fn rows_of_block(&self, radial: usize, block: usize) -> Range<usize> {
         let rows = &self.rows[radial];
         rows.start.max(block * ROWS_PER_BLOCK)..rows.end.min((block + 1) * ROWS_PER_BLOCK)
@@ -154,7 +154,7 @@ impl TubeTable {
         &self.weights[from..from + rows.len() * self.num_across * TAPS]
     }
 
-    /// The windows of a group in some rows.
+    /// Returns the windows of a group in some rows.
     #[inline(always)]
     pub fn windows(&self, radial: usize, group: usize, rows: &Range<usize>) -> &[[u32; 2]] {
         let from = (radial * self.groups.len() + group) * self.num_along;
@@ -190,7 +190,7 @@ impl TubeTable {
     }
 }
 
-/// The ring differences of a scan, and how many padded bins they make.
+/// Returns the ring differences of a scan, and how many padded bins they make.
 fn groups(geometry: &ScanGeometry) -> (Vec<Group>, usize) {
     let (mut groups, mut first_plane, mut at) = (Vec::new(), 0, 0);
     for segment in &geometry.segments {
@@ -218,7 +218,7 @@ fn half_length_mm(geometry: &ScanGeometry, radial: usize) -> f64 {
     0.5 * (lor.end[0] - lor.start[0]).hypot(lor.end[1] - lor.start[1])
 }
 
-/// How far a row of the lattice lies from the middle of the lines.
+/// Returns the distance of a row of the lattice from the middle of the lines.
 pub fn along_mm(tubes: &TubeSet, row: usize) -> f64 {
     (row as f64 - (tubes.sampling.num[0] / 2) as f64) * tubes.sampling.spacing_mm[0]
 }
@@ -269,8 +269,8 @@ fn class_and_lane(slice: isize, group: &Group, num_slices: usize) -> (usize, isi
     (slice.rem_euclid(2) as usize, slice.div_euclid(2).clamp(nothing_below, nothing_above))
 }
 
-/// The rows of the lattice in which a tube of a |tangential index| can meet the field of view: those within a voxel's diagonal of
-/// a voxel's middle.
+/// Returns the rows of the lattice in which a tube of a |tangential index| can meet the field of view: those within a voxel's
+/// diagonal of a voxel's middle.
 fn rows_in_view(grid: &Grid, fov: &FieldOfView, tubes: &TubeSet, radial: usize) -> Range<usize> {
     let nearest = radial.saturating_sub(tubes.sampling.num[1] / 2) as f64 * tubes.sampling.spacing_mm[1];
     let reach_mm = view_radius_mm(grid, fov);
@@ -280,7 +280,7 @@ fn rows_in_view(grid: &Grid, fov: &FieldOfView, tubes: &TubeSet, radial: usize) 
     first.map_or(0..0, |first| first..rows.next_back().unwrap_or(first) + 1)
 }
 
-/// How far from the axis a point can lie between voxels of the field of view.
+/// Returns the largest distance from the axis of a point between voxels of the field of view.
 fn view_radius_mm(grid: &Grid, fov: &FieldOfView) -> f64 {
     let farthest = |axis: usize| grid.extent_mm(axis).map(f64::abs).into_iter().fold(0.0, f64::max);
     let diagonal_mm = grid.voxel_mm[0].hypot(grid.voxel_mm[1]);

@@ -1,8 +1,8 @@
-//! Bodies whose integrals over planes are known.
+//! Bodies with known integrals over planes.
 //!
 //! * Ellipsoid with semi-axes a: with w² = Σ (a_i n_i)² and t measured from its centre, p(t) = π a₁a₂a₃ (w² − t²)/w³; a ball
 //!   gives π(r² − t²).
-//! * Body of revolution: a stack of stages about an axis, in each of which the radius at height s has
+//! * Body of revolution: a stack of stages about an axis. In each the radius at height s has
 //!   r²(s) = c₀ + c₁ s + c₂ s²: cylinder, cone, part of a ball. With c the cosine between n and the axis and
 //!   σ = √(1 − c²), the plane n·x = t meets the slice at height s in a chord at distance d = (t − c s)/σ from the axis, so
 //!   that p(t) = (1/σ) ∫ 2 √(r²(s) − d²) ds. Under the root is a polynomial of degree two, whose positive part is one or two
@@ -56,12 +56,12 @@ pub enum Body {
 }
 
 impl Body {
-    /// A ball.
+    /// Returns a ball.
     pub fn ball(centre_mm: Point, radius_mm: f64) -> Self {
         Body::Ellipsoid { centre_mm, semi_axes_mm: [radius_mm; 3] }
     }
 
-    /// A circular cylinder with flat ends, from one point to another.
+    /// Returns a circular cylinder with flat ends, from one point to another.
     pub fn cylinder(from_mm: Point, to_mm: Point, radius_mm: f64) -> Self {
         let along = Vector::from(to_mm) - Vector::from(from_mm);
         let length = along.norm();
@@ -69,7 +69,7 @@ impl Body {
         Body::Revolution { origin_mm: from_mm, axis: (along / length).into(), stages }
     }
 
-    /// Integral over the plane n·x = t, mm²; n is a unit vector.
+    /// Returns the integral over the plane n·x = t, mm²; n is a unit vector.
     pub fn plane_integral(&self, n: Point, t_mm: f64) -> f64 {
         match self {
             Body::Ellipsoid { centre_mm, semi_axes_mm } => {
@@ -87,7 +87,7 @@ impl Body {
         }
     }
 
-    /// Length of the line from + u·along inside the body, mm; `along` is a unit vector.
+    /// Returns the length of the line from + u·along inside the body, mm; `along` is a unit vector.
     pub fn chord_length(&self, from_mm: Point, along: Point) -> f64 {
         let positive = |q: [f64; 3], limits: [f64; 2]| positive_intervals(q, limits).map(|[low, high]| high - low).sum::<f64>();
         match self {
@@ -123,7 +123,7 @@ impl Body {
         }
     }
 
-    /// Whether a point lies inside or on the boundary.
+    /// Returns true if a point lies inside or on the boundary.
     pub fn contains(&self, point: Point) -> bool {
         match self {
             Body::Ellipsoid { centre_mm, semi_axes_mm } => {
@@ -140,8 +140,8 @@ impl Body {
         }
     }
 
-    /// Largest distance of any of its points from the world's origin, mm (for an ellipsoid off the centre or a rounded stage to
-    /// within a few per cent).
+    /// Returns the largest distance of any of its points from the world's origin, mm (for an ellipsoid off the centre or a
+    /// rounded stage to within a few %).
     pub fn reach_mm(&self) -> f64 {
         match self {
             Body::Ellipsoid { centre_mm, semi_axes_mm } => {
@@ -150,8 +150,8 @@ impl Body {
             Body::Revolution { origin_mm, axis, stages } => {
                 // The farthest point of a slice's rim lies straight away from the line along the axis through the origin.
                 let along = dot(*origin_mm, *axis);
-                let beside = (Vector::from(*origin_mm) - Vector::from(*axis) * along).norm();
-                let rim = |stage: &Section, height: f64| (along + height).hypot(beside + stage.at(height).max(0.0).sqrt());
+                let distance = (Vector::from(*origin_mm) - Vector::from(*axis) * along).norm();
+                let rim = |stage: &Section, height: f64| (along + height).hypot(distance + stage.at(height).max(0.0).sqrt());
                 let of_stage = |stage: &Section| {
                     let [low, high] = stage.heights_mm;
                     (0..=16).map(|k| rim(stage, low + (high - low) * f64::from(k) / 16.0)).fold(0.0, f64::max)
@@ -163,13 +163,13 @@ impl Body {
 }
 
 impl Section {
-    /// r² at a height.
+    /// Returns r² at a height.
     fn at(&self, height: f64) -> f64 {
         let [c0, c1, c2] = self.radius_squared;
         c0 + height * (c1 + height * c2)
     }
 
-    /// Integral over the plane whose normal has this cosine and sine to the axis, at t from the origin of heights.
+    /// Returns the integral over the plane whose normal has this cosine and sine to the axis, at t from the origin of heights.
     fn plane_integral(&self, cosine: f64, sine: f64, t: f64) -> f64 {
         let [low, high] = self.heights_mm;
         if sine < NORMAL_SINE {
@@ -185,7 +185,7 @@ impl Section {
     }
 }
 
-/// Where a₀ + a₁ s + a₂ s² is positive between two limits.
+/// Returns where a₀ + a₁ s + a₂ s² is positive between two limits.
 fn positive_intervals(q: [f64; 3], limits: [f64; 2]) -> impl Iterator<Item = [f64; 2]> {
     let [a0, a1, a2] = q;
     let discriminant = a1 * a1 - 4.0 * a2 * a0;
@@ -210,7 +210,7 @@ fn positive_intervals(q: [f64; 3], limits: [f64; 2]) -> impl Iterator<Item = [f6
     found.into_iter().flatten().filter_map(within)
 }
 
-/// ∫ √(a₀ + a₁ s + a₂ s²) ds over an interval in which it is not negative: Gauss's rule in u, s = middle + half·sin u, on
+/// Returns ∫ √(a₀ + a₁ s + a₂ s²) ds over an interval in which it is not negative: Gauss's rule in u, s = middle + half·sin u, on
 /// panels that halve towards both ends, so that a zero of the root at an end or anywhere beyond it does no harm.
 fn root_integral(q: [f64; 3], [from, to]: [f64; 2]) -> f64 {
     const NUM_PANELS: i32 = 11;

@@ -1,30 +1,31 @@
-//! The EPRI phantoms by name, each made to fit what a sweep samples. x, y, z are the gradient axes.
+//! The EPRI phantoms by name, each scaled to the sampled range of a sweep. x, y, z are the gradient axes.
 
 use super::{Body, Part, Phantom, Section};
 use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
+use crate::phantom::draft::{Entry, find_entry};
 use crate::phantom::{PhantomError, PhantomInfo};
 
-/// A phantom, and what makes its parts in their usual size.
-type Entry = (PhantomInfo, fn() -> Vec<Part>);
+/// Makes the parts of a phantom in their usual size.
+type Make = fn() -> Vec<Part>;
 
-const CATALOGUE: [Entry; 5] = [
-    (PhantomInfo { name: "ball", title: "Ball" }, ball),
-    (PhantomInfo { name: "disc", title: "Disc" }, disc),
-    (PhantomInfo { name: "balls", title: "Balls of five sizes" }, balls),
-    (PhantomInfo { name: "bottle", title: "Bottle with solution up to its neck" }, bottle),
-    (PhantomInfo { name: "tubes", title: "Tubes of five diameters" }, tubes),
+const CATALOGUE: [Entry<Make>; 5] = [
+    (PhantomInfo::new("ball", "Ball"), ball),
+    (PhantomInfo::new("disc", "Disc"), disc),
+    (PhantomInfo::new("balls", "Balls of five sizes"), balls),
+    (PhantomInfo::new("bottle", "Bottle with solution up to its neck"), bottle),
+    (PhantomInfo::new("tubes", "Tubes of five diameters"), tubes),
 ];
 
 /// Part of the sampled half length that a phantom may fill: the filters need some zeros about it.
 const FILLED: f64 = 0.95;
 
-/// All EPRI phantoms.
+/// Returns all EPRI phantoms.
 pub fn catalogue() -> impl Iterator<Item = PhantomInfo> {
     CATALOGUE.into_iter().map(|(info, _)| info)
 }
 
-/// The entry of this name in the catalogue.
+/// Returns the entry of this name in the catalogue.
 ///
 /// # Errors
 /// No EPRI phantom has this name; the sentence lists those that there are.
@@ -32,14 +33,12 @@ pub fn find(name: &str) -> Result<PhantomInfo, PhantomError> {
     Ok(entry(name)?.0)
 }
 
-fn entry(name: &str) -> Result<Entry, PhantomError> {
-    let known = || CATALOGUE.map(|(info, _)| info.name).join(", ");
-    let unknown = || PhantomError::UnknownEpri { name: name.to_owned(), known: known() };
-    CATALOGUE.into_iter().find(|(info, _)| info.name.eq_ignore_ascii_case(name)).ok_or_else(unknown)
+fn entry(name: &str) -> Result<Entry<Make>, PhantomError> {
+    find_entry(&CATALOGUE, name, |name, known| PhantomError::UnknownEpri { name, known })
 }
 
-/// The phantom of this name, made smaller where its usual size does not fit between −`half_extent_mm` and
-/// `half_extent_mm` along every direction (a notice says so).
+/// Returns the phantom of this name, scaled down if its usual size does not fit between −`half_extent_mm` and `half_extent_mm`
+/// along every direction (with a notice).
 ///
 /// # Errors
 /// No EPRI phantom has this name.
@@ -51,17 +50,17 @@ pub fn by_name(name: &str, half_extent_mm: f64) -> Result<Phantom, PhantomError>
     Ok(usual.fitted(half_extent_mm))
 }
 
-/// One ball in the middle.
+/// Returns one ball in the middle.
 fn ball() -> Vec<Part> {
     vec![Part { body: Body::ball([0.0; 3], 10.0), density: 1.0 }]
 }
 
-/// A flat upright cylinder in the middle.
+/// Returns a flat upright cylinder in the middle.
 fn disc() -> Vec<Part> {
     vec![Part { body: Body::cylinder([0.0, 0.0, -2.0], [0.0, 0.0, 2.0], 10.0), density: 1.0 }]
 }
 
-/// Five balls off the centre, none touching another, denser the smaller they are.
+/// Returns five balls off the centre, none touching another, denser the smaller they are.
 fn balls() -> Vec<Part> {
     let ball = |centre: Point, radius: f64, density: f64| Part { body: Body::ball(centre, radius), density };
     vec![
@@ -73,7 +72,7 @@ fn balls() -> Vec<Part> {
     ]
 }
 
-/// A bottle upright along z: a wide body, a rounded shoulder, and a neck filled half-way.
+/// Returns a bottle upright along z: a wide body, a rounded shoulder, and a neck filled half-way.
 fn bottle() -> Vec<Part> {
     let (wide, narrow) = (8.0f64, 3.5f64);
     let shoulder_drop = (wide * wide - narrow * narrow) / 25.0;
@@ -89,7 +88,7 @@ fn bottle() -> Vec<Part> {
     vec![Part { body: Body::Revolution { origin_mm: [0.0; 3], axis: [0.0, 0.0, 1.0], stages }, density: 1.0 }]
 }
 
-/// Four upright tubes about a slanted one.
+/// Returns four upright tubes about a slanted one.
 fn tubes() -> Vec<Part> {
     let upright =
         |x: f64, y: f64, radius: f64, density: f64| Part { body: Body::cylinder([x, y, -10.0], [x, y, 10.0], radius), density };
@@ -102,7 +101,7 @@ fn tubes() -> Vec<Part> {
     ]
 }
 
-/// A ball in the middle of each part; the least dense part is the background of the others.
+/// Returns a ball in the middle of each part; the least dense part is the background of the others.
 fn rois(parts: &[Part]) -> Vec<Roi> {
     let roi = |(index, part): (usize, &Part)| {
         let (centre_mm, radius_mm) = match &part.body {
@@ -156,12 +155,7 @@ impl Phantom {
             )));
         }
         self.parts = self.parts.into_iter().map(|part| Part { body: part.body.scaled(size), ..part }).collect();
-        for roi in &mut self.rois {
-            roi.centre_mm = roi.centre_mm.map(|v| v * size);
-            if let RoiShape::Sphere { radius_mm } = &mut roi.shape {
-                *radius_mm *= size;
-            }
-        }
+        self.rois = self.rois.iter().map(|roi| roi.scaled(size)).collect();
         self.size = size;
         self
     }

@@ -38,7 +38,7 @@ pub struct Phantom {
     pub parts: Vec<Part>,
     /// Regions in which it is measured.
     pub rois: Vec<Roi>,
-    /// What the user should know about it.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
     /// Its size relative to the usual one: below 1 where it was made smaller to fit.
     pub size: f64,
@@ -48,18 +48,18 @@ pub struct Phantom {
 const POINTS_PER_VOXEL_SIDE: usize = 4;
 
 impl Phantom {
-    /// Integral over the plane n·x = t, mm²; n is a unit vector.
+    /// Returns the integral over the plane n·x = t, mm²; n is a unit vector.
     pub fn plane_integral(&self, n: Point, t_mm: f64) -> f64 {
         self.parts.iter().map(|part| part.density * part.body.plane_integral(n, t_mm)).sum()
     }
 
-    /// Integral over the line n·x = t in the plane z = 0, mm; n is a unit vector in that plane.
+    /// Returns the integral over the line n·x = t in the plane z = 0, mm; n is a unit vector in that plane.
     pub fn line_integral(&self, [x, y, _]: Point, t_mm: f64) -> f64 {
         let (from, along) = ([t_mm * x, t_mm * y, 0.0], [-y, x, 0.0]);
         self.parts.iter().map(|part| part.density * part.body.chord_length(from, along)).sum()
     }
 
-    /// The regions' cuts with the plane z = 0: balls become circles.
+    /// Returns the regions' cuts with the plane z = 0: balls become circles.
     pub fn slice_rois(&self) -> Vec<Roi> {
         let cut = |roi: &Roi| {
             let [x, y, z] = roi.centre_mm;
@@ -71,17 +71,17 @@ impl Phantom {
         self.rois.iter().filter_map(cut).collect()
     }
 
-    /// Density at a point.
+    /// Returns the density at a point.
     pub fn density_at(&self, point: Point) -> f64 {
         self.parts.iter().filter(|part| part.body.contains(point)).map(|part| part.density).sum()
     }
 
-    /// Largest distance of anything from the world's origin, mm.
+    /// Returns the largest distance of anything from the world's origin, mm.
     pub fn reach_mm(&self) -> f64 {
         self.parts.iter().map(|part| part.body.reach_mm()).fold(0.0, f64::max)
     }
 
-    /// The density on a grid: every voxel the mean over 4³ points. On all cores.
+    /// Returns the density on a grid: every voxel the mean over 4³ points. On all cores.
     ///
     /// # Errors
     /// Stopped.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::Phantom;
 use crate::coded::coded;
-use crate::data::{GradientAxis, Projection, Study, Sweep, SweepFacts, SweepKind, SweepSpace};
+use crate::data::{GradientAxis, Projection, Study, Sweep, SweepKind, SweepMetadata, SweepSpace};
 use crate::geometry::{Grid, Point};
 use crate::random;
 use crate::scanner::epri::{Order, Scheme, Weighting};
@@ -17,12 +17,12 @@ use crate::task::{Stopped, Task};
 /// Most samples of a projection.
 const MAX_POINTS: usize = 1 << 16;
 
-/// How a phantom is measured.
+/// Settings of the measurement of a phantom.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOptions {
     /// Along which directions.
     pub scheme: Scheme,
-    /// What each of them counts.
+    /// Weights of the directions.
     pub weighting: Weighting,
     /// In which order.
     pub order: Order,
@@ -39,7 +39,7 @@ pub struct SweepOptions {
 }
 
 impl Default for SweepOptions {
-    /// The paper's 208 directions, 128 samples over 40 mm.
+    /// Returns the paper's 208 directions, 128 samples over 40 mm.
     fn default() -> Self {
         Self {
             scheme: Scheme::EqualSolidAngle { num_bands: 18 },
@@ -55,20 +55,20 @@ impl Default for SweepOptions {
 }
 
 impl SweepOptions {
-    /// Index of the sample at t = 0.
+    /// Returns the index of the sample at t = 0.
     fn centre(&self) -> usize {
         self.num_points / 2
     }
 
-    /// Largest |t| that is sampled on both sides, mm: what a phantom has to fit into.
+    /// Returns the largest |t| that is sampled on both sides, mm: the limit of a phantom.
     pub fn half_extent_mm(&self) -> f64 {
         self.centre().min(self.num_points.saturating_sub(1 + self.centre())) as f64 * self.step_mm
     }
 
-    /// Whether a sweep can be made with these options.
+    /// Checks that a sweep with these options is possible.
     ///
     /// # Errors
-    /// Which of them is out of range.
+    /// The first option out of range.
     pub fn check(&self) -> Result<(), SweepError> {
         if !(3..=MAX_POINTS).contains(&self.num_points) {
             return Err(SweepError::Points(self.num_points));
@@ -144,7 +144,7 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         centre: options.centre() as f64,
         num_expected: Some(order.len()),
         secs_per_projection: None,
-        facts: SweepFacts::default(),
+        facts: SweepMetadata::default(),
         projections: order.iter().zip(exact).map(projection).collect(),
     };
     Ok(Study {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{self, Deserialize, Deserializer};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::traits::Traits;
 use crate::text::either;
@@ -23,30 +22,30 @@ pub struct Parameter {
     pub details: &'static str,
     /// Its values.
     pub kind: Kind,
-    /// Whether it has an effect on data with these traits.
+    /// True if it affects data with these traits.
     pub is_for: fn(&Traits) -> bool,
-    /// Whether the title of a run and the description in an image file give its value.
+    /// True if the title of a run and the description in an image file contain its value.
     pub is_in_short_texts: bool,
 }
 
 /// Values of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A whole number from `least` to `most`.
+    /// A whole number from `min` to `max`.
     Count {
         /// Least value.
-        least: u32,
+        min: u32,
         /// Greatest value.
-        most: u32,
+        max: u32,
         /// Value where no other is set.
         default: u32,
     },
-    /// A number from `least` to `most`.
+    /// A number from `min` to `max`.
     Number {
         /// Least value.
-        least: f64,
+        min: f64,
         /// Greatest value.
-        most: f64,
+        max: f64,
         /// Unit; empty = a pure number.
         unit: &'static str,
         /// Value where no other is set; `None` = the parameter can be left out, and is.
@@ -68,12 +67,12 @@ pub struct Choice {
     pub key: &'static str,
     /// Its name in the window.
     pub label: &'static str,
-    /// Whether it can be chosen for data with these traits.
+    /// True if it is available for data with these traits.
     pub is_for: fn(&Traits) -> bool,
 }
 
 impl Choice {
-    /// A value with one name that suits all data.
+    /// Returns a value with one name that suits all data.
     pub fn named(key: &'static str) -> Self {
         Self { key, label: key, is_for: |_| true }
     }
@@ -137,10 +136,10 @@ impl Parameter {
     /// The value is not one of its values.
     fn check(&self, value: &Value) -> Result<(), ParameterProblem> {
         let is_possible = match (&self.kind, value) {
-            (Kind::Count { least, most, .. }, Value::Number(number)) => {
-                number.fract() == 0.0 && (f64::from(*least)..=f64::from(*most)).contains(number)
+            (Kind::Count { min, max, .. }, Value::Number(number)) => {
+                number.fract() == 0.0 && (f64::from(*min)..=f64::from(*max)).contains(number)
             }
-            (Kind::Number { least, most, .. }, Value::Number(number)) => (*least..=*most).contains(number),
+            (Kind::Number { min, max, .. }, Value::Number(number)) => (*min..=*max).contains(number),
             (Kind::Choice { choices, .. }, Value::Name(name)) => choices().iter().any(|choice| choice.key == name),
             _ => false,
         };
@@ -154,8 +153,8 @@ impl Parameter {
     /// Returns its values as text: "16 to 4096", "nearest, linear or cubic".
     pub fn expected(&self) -> String {
         match self.kind {
-            Kind::Count { least, most, .. } => format!("a whole number from {least} to {most}"),
-            Kind::Number { least, most, unit, .. } => format!("a number from {least} to {most} {unit}").trim_end().to_owned(),
+            Kind::Count { min, max, .. } => format!("a whole number from {min} to {max}"),
+            Kind::Number { min, max, unit, .. } => format!("a number from {min} to {max} {unit}").trim_end().to_owned(),
             Kind::Choice { choices, .. } => either(&choices().iter().map(|choice| choice.key).collect::<Vec<_>>()),
         }
     }
@@ -290,40 +289,29 @@ impl Serialize for Value {
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
-            return deserializer.deserialize_any(AnyValue);
+            return AnyValue::deserialize(deserializer).map(Value::from);
         }
         let (is_number, text) = <(bool, String)>::deserialize(deserializer)?;
         Ok(if is_number { Value::Number(text.parse().map_err(de::Error::custom)?) } else { Value::Name(text) })
     }
 }
 
-struct AnyValue;
+/// A value in JSON or TOML.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a number or a name")]
+enum AnyValue {
+    Number(f64),
+    Flag(bool),
+    Name(String),
+}
 
-impl de::Visitor<'_> for AnyValue {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a number or a name")
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
-        Ok(Value::Number(number))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
-        Ok(Value::Number(number as f64))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
-        Ok(Value::Number(number as f64))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Name(value.to_string()))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Value, E> {
-        Ok(Value::Name(name.to_owned()))
+impl From<AnyValue> for Value {
+    fn from(value: AnyValue) -> Self {
+        match value {
+            AnyValue::Number(number) => Value::Number(number),
+            AnyValue::Flag(flag) => Value::Name(flag.to_string()),
+            AnyValue::Name(name) => Value::Name(name),
+        }
     }
 }
 
@@ -334,7 +322,7 @@ impl Serialize for Parameters {
 }
 
 impl<'de> Deserialize<'de> for Parameters {
-    /// A value that is `null` stands for the default.
+    /// Reads `null` as the default.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !deserializer.is_human_readable() {
             return BTreeMap::deserialize(deserializer).map(Self);

@@ -21,15 +21,15 @@ pub struct AlgorithmEntry {
     pub help: &'static str,
     /// Data that it reconstructs.
     pub is_for: fn(&Traits) -> bool,
-    /// Whether an iteration has subsets.
+    /// True if an iteration has subsets.
     pub has_subsets: bool,
     /// Its own parameters. Iterations, subsets, grid, device, projector and accumulation are common to all.
     pub parameters: &'static [&'static Parameter],
-    /// What steps with them.
+    /// Kind of the algorithm, with its specification.
     pub method: Method,
 }
 
-/// What an algorithm is made of.
+/// Kind of an algorithm.
 #[derive(Clone, Copy)]
 pub enum Method {
     /// A forward model, and steps that iterate.
@@ -111,7 +111,7 @@ pub static FILTER: Parameter = Parameter {
     is_in_short_texts: false,
 };
 
-/// One ramp, all that a slice takes, is the rectangular filter.
+/// Returns the filters; for a slice the two-ramp filter equals the rectangular one.
 fn filters() -> Vec<Choice> {
     let choice = |filter: &Filter| match filter {
         Filter::TwoRamp => Choice { is_for: |data| !data.is_slice, ..Choice::named(filter.name()) },
@@ -126,7 +126,7 @@ pub static CUTOFF: Parameter = Parameter {
     label: "Cut-off",
     help: "Cut-off as a fraction of the Nyquist frequency, 0 to 1",
     details: "sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: 0.1.",
-    kind: Kind::Number { least: 0.001, most: 1.0, unit: "", default: None },
+    kind: Kind::Number { min: 0.001, max: 1.0, unit: "", default: None },
     is_for: |_| true,
     is_in_short_texts: false,
 };
@@ -182,7 +182,7 @@ pub static BLOCK: Parameter = Parameter {
     label: "Projections a step",
     help: "Greatest number of projections per step",
     details: "Default: 16.",
-    kind: Kind::Count { least: 1, most: 10_000, default: 16 },
+    kind: Kind::Count { min: 1, max: 10_000, default: 16 },
     is_for: |_| true,
     is_in_short_texts: false,
 };

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ResearchSettings {
-    /// Whether a non-atomic run's sensitivity image is computed with the race, too; else it is free of races
+    /// True if a non-atomic run computes its sensitivity image with the race, too; else that image is free of races
     /// (Belzunce et al. 2012).
     pub racy_sensitivity: bool,
     /// Threads per block of the projector per-lor on CUDA; `None` = the number with which most are resident.

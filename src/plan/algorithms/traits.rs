@@ -40,8 +40,8 @@ impl DataKind {
 pub struct Traits {
     /// Kind of the data.
     pub kind: DataKind,
-    /// Whether they are a two-dimensional EPRI acquisition.
+    /// True for a two-dimensional EPRI acquisition.
     pub is_slice: bool,
-    /// Whether they are continuous-wave spectra.
+    /// True for continuous-wave spectra.
     pub is_continuous_wave: bool,
 }

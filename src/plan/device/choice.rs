@@ -6,7 +6,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceChoice {
-    /// The best there is; which one it became is always told.
+    /// The best available device; the run reports which.
     Auto,
     /// The processor.
     Cpu,
@@ -34,7 +34,7 @@ impl GpuSet {
     /// All that there are.
     pub const ALL: GpuSet = GpuSet(u64::MAX);
 
-    /// Those of these numbers; `None` where one is too large or there twice, or there are none.
+    /// Returns the devices of these numbers; `None` if one is too large or repeated, or without any.
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Option<Self> {
         let add = |bits: u64, number: usize| {
             let bit = 1u64.checked_shl(number.try_into().ok()?)?;
@@ -43,7 +43,7 @@ impl GpuSet {
         numbers.into_iter().try_fold(0, add).filter(|bits| *bits != 0).map(Self)
     }
 
-    /// Their numbers, of `num_gpus`.
+    /// Returns their numbers, of `num_gpus`.
     pub fn numbers(self, num_gpus: usize) -> impl Iterator<Item = usize> {
         let end = if self == Self::ALL { num_gpus } else { 64 };
         (0..end.min(64)).filter(move |number| self.0 >> number & 1 != 0)
@@ -90,7 +90,7 @@ impl std::fmt::Display for GpuSet {
 impl FromStr for DeviceChoice {
     type Err = String;
 
-    /// auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
+    /// Parses auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
     fn from_str(text: &str) -> Result<Self, String> {
         let choice = match text {
             "auto" => Some(DeviceChoice::Auto),
@@ -106,7 +106,7 @@ impl FromStr for DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// Where what is not shared out is done: the first of several.
+    /// Returns the device of work that is not shared: the first of several.
     pub(in crate::plan) fn first(self) -> Self {
         match self {
             DeviceChoice::Gpus(set) => DeviceChoice::Cuda(set.numbers(64).next().unwrap_or(0)),

@@ -1,4 +1,4 @@
-//! What a run will need, told before anything large is allocated: bytes from the lengths of its arrays, seconds from a
+//! Memory and time forecast of a run before anything large is allocated: bytes from the lengths of its arrays, seconds from a
 //! trial of a few views.
 
 use std::sync::Arc;
@@ -27,25 +27,25 @@ pub(in crate::plan) const NUM_FRAMES: u64 = 3;
 const SPARE_ADDRESS_SPACE: u64 = 64 << 20;
 /// The trial ends here even when it has learned nothing.
 const TRIAL_LIMIT: Duration = Duration::from_millis(250);
-/// What the trial aims to take.
+/// Target duration of the trial, s.
 const TRIAL_AIM_SECS: f64 = 0.1;
 /// The trial's most views, for each thread.
 const TRIAL_VIEWS_PER_THREAD: usize = 5;
 
-/// Refuses an image that cannot be held at all.
+/// Refuses an image that exceeds every memory.
 ///
 /// # Errors
-/// A side out of all proportion, more memory than there is.
+/// A side beyond the limit, more memory than is free.
 pub(in crate::plan) fn check_image(grid: &Grid, free: &FreeMemory) -> Result<(), SetupError> {
     if let Some(&side) = grid.size.iter().find(|side| **side > MAX_SIDE) {
-        return Err(SetupProblem::ImageSize { side, most: MAX_SIDE }.into());
+        return Err(SetupProblem::ImageSize { side, max: MAX_SIDE }.into());
     }
     free.check(4 * NUM_FRAMES * grid.num_voxels() as u64)
 }
 
 /// The arrays of a run, before they are made.
 pub struct Arrays<'a> {
-    /// Whether they are copied to a device of their own memory.
+    /// True if they are copied to a device with its own memory.
     pub are_copied: bool,
     /// Coefficients of the image.
     pub image_len: usize,
@@ -58,9 +58,9 @@ pub struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
-    /// Bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction, a
-    /// sensitivity for each subset and of several their sum), the working memory of the operator (`scratch_bytes`) and the volumes on their way to the screen; the
-    /// counts where they are copied there; with a race what measuring it needs.
+    /// Returns the bytes of a run where its arrays are: the data of a subset, the images of the algorithm (iterate, correction, a
+    /// sensitivity for each subset and of several their sum), the working memory of the operator (`scratch_bytes`) and the
+    /// volumes on their way to the screen; the counts where they are copied there; with a race what measuring it needs.
     pub fn bytes(&self, num_subsets: usize, accumulation: Accumulation, scratch_bytes: u64) -> u64 {
         let subset = Subset { index: 0, count: num_subsets };
         let bins = self.data.len(Subset::ALL) as u64;
@@ -76,7 +76,7 @@ impl Arrays<'_> {
     }
 }
 
-/// What a run will need, before it begins.
+/// Memory forecast of a run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Forecast {
     /// Memory where its arrays are, bytes of all devices together.
@@ -85,21 +85,21 @@ pub struct Forecast {
     pub device: String,
     /// Projector, as there.
     pub projector: String,
-    /// Bytes that are free there; `None` where the system does not tell.
+    /// Free bytes on its devices; `None` if the system does not report them.
     pub free_bytes: Option<u64>,
 }
 
 impl Forecast {
-    /// Of a run that needs this on a device in words, with a projector.
-    pub(in crate::plan) fn of(needs: &Needs, device: String, projector: String) -> Self {
+    /// Returns the forecast of a run with these needs on a named device with a named projector.
+    pub(in crate::plan) fn of(needs: &MemoryNeeds, [device, projector]: [String; 2]) -> Self {
         Self { memory_bytes: needs.bytes(), device, projector, free_bytes: needs.free_bytes() }
     }
 }
 
-/// Memory that is free, and where.
-#[derive(Clone, Debug)]
+/// Memory that is free, and where; by default unknown.
+#[derive(Clone, Debug, Default)]
 pub struct FreeMemory {
-    /// Bytes; `None` where the system does not tell.
+    /// Bytes; `None` if the system does not report them.
     pub bytes: Option<u64>,
     /// The GPU whose memory it is; `None` = the computer's own.
     pub gpu: Option<String>,
@@ -116,16 +116,16 @@ pub struct DeviceMemory {
     pub bytes: u64,
 }
 
-/// Memory that a run needs on each of its devices, with what is free there.
-pub(in crate::plan) struct Needs(Vec<(u64, FreeMemory)>);
+/// Memory that a run needs on each of its devices, with the free memory of each.
+pub(in crate::plan) struct MemoryNeeds(Vec<(u64, FreeMemory)>);
 
-impl Needs {
-    /// Of a run on these devices.
+impl MemoryNeeds {
+    /// Returns the needs of a run on these devices.
     pub fn of(needs: impl IntoIterator<Item = (u64, FreeMemory)>) -> Self {
         Self(needs.into_iter().collect())
     }
 
-    /// The same once a run that uses this memory has ended: each device gets back what was used of it, and no other's.
+    /// Returns the needs after the end of a run that uses this memory: each device regains only its own memory.
     pub fn with_given_back(mut self, used: &[DeviceMemory]) -> Self {
         for (_, free) in &mut self.0 {
             let of_device = used.iter().filter(|used| used.gpu_number == free.gpu_number);
@@ -143,25 +143,25 @@ impl Needs {
         self.0.iter().try_for_each(|(bytes, free)| free.check(*bytes))
     }
 
-    /// Bytes on all devices together.
+    /// Returns the bytes on all devices together.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|(bytes, _)| bytes).sum()
     }
 
-    /// Bytes that are free on all devices together; `None` where the system does not tell.
+    /// Returns the free bytes of all devices together; `None` if the system does not report them.
     pub fn free_bytes(&self) -> Option<u64> {
         self.0.iter().map(|(_, free)| free.bytes).try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
     }
 
-    /// Bytes of each device.
+    /// Returns the bytes of each device.
     pub fn of_devices(&self) -> Vec<DeviceMemory> {
         self.0.iter().map(|(bytes, free)| DeviceMemory { gpu_number: free.gpu_number, bytes: *bytes }).collect()
     }
 }
 
 impl FreeMemory {
-    /// What this process can still get: what the system has free, within the limits of its control group and of its
-    /// address space.
+    /// Returns the memory available to this process: the free memory of the system, within the limits of its control group and of
+    /// its address space.
     pub fn of_the_computer() -> Self {
         let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
         let system = System::new_with_specifics(kind).ok();
@@ -172,22 +172,17 @@ impl FreeMemory {
         Self { bytes: [free, free_address_space()].into_iter().flatten().min(), gpu: None, gpu_number: None }
     }
 
-    /// Memory of which nothing is known.
-    pub fn unknown() -> Self {
-        Self { bytes: None, gpu: None, gpu_number: None }
-    }
-
-    /// What is free on a CUDA device.
+    /// Returns the free memory of a CUDA device.
     #[cfg(feature = "cuda")]
     pub fn of_device(backend: &CudaBackend) -> Self {
         let info = backend.info();
         Self { bytes: backend.free_memory_bytes(), gpu: Some(info.name.clone()), gpu_number: Some(info.number) }
     }
 
-    /// Refuses to begin what it cannot hold. Where the system does not tell, nothing is refused.
+    /// Refuses a need that exceeds the free memory. Nothing is refused if the system does not report it.
     ///
     /// # Errors
-    /// The need is greater than what is free, with both figures.
+    /// The need exceeds the free memory; contains both figures.
     pub fn check(&self, needed_bytes: u64) -> Result<(), SetupError> {
         match self.bytes {
             Some(free_bytes) if needed_bytes > free_bytes => {
@@ -198,7 +193,7 @@ impl FreeMemory {
     }
 }
 
-/// What is left of the address space that the process may use (`ulimit -v`); `None` where it has no limit.
+/// Returns the rest of the address space available to the process (`ulimit -v`); `None` without a limit.
 #[cfg(unix)]
 fn free_address_space() -> Option<u64> {
     use sysinfo::{ProcessRefreshKind, ProcessesToUpdate};
@@ -212,13 +207,13 @@ fn free_address_space() -> Option<u64> {
     Some(limit.saturating_sub(system.process(pid)?.virtual_memory()).saturating_sub(SPARE_ADDRESS_SPACE))
 }
 
-/// Other systems have no such limit.
+/// Returns no limit: other systems have none.
 #[cfg(not(unix))]
 fn free_address_space() -> Option<u64> {
     None
 }
 
-/// Seconds for a forward projection and a backprojection of all views, from a few of them; `None` when even one view
+/// Returns the seconds for a forward projection and a backprojection of all views, from a few of them; `None` when even one view
 /// takes longer than the trial may.
 ///
 /// # Errors
@@ -231,59 +226,54 @@ pub(in crate::plan) fn trial_secs<B: Backend>(
     num_subsets: usize,
     accumulation: Accumulation,
 ) -> Result<Option<f64>, OperatorError> {
-    let task = Task::new();
-    let result = std::thread::scope(|scope| {
-        let (done, waiting) = bounded::<()>(0);
-        let clock = task.clone();
-        let limit = Builder::new().spawn_scoped(scope, move || {
-            // The sender is dropped when the trial is over; until then the limit runs.
-            if waiting.recv_timeout(TRIAL_LIMIT) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
-                clock.stop();
-            }
-        });
-        if limit.is_err() {
-            // No trial without its limit.
-            return Err(Stopped.into());
-        }
-        let result = trial(backend, operator, image, data, num_subsets, accumulation, &task);
-        drop(done);
-        result
-    });
-    match result {
+    let trial = |task: &Task| -> Result<f64, OperatorError> {
+        // The smallest subset forward shows how much can be afforded, and that is projected both ways.
+        let most_subsets = data.max_subsets();
+        let x = backend.upload(Arc::new(vec![1.0; image.len()]))?;
+        let one = Subset { index: 0, count: most_subsets };
+        let mut estimate = backend.zeros(data.len(one))?;
+        let start = Instant::now();
+        operator.apply(backend, one, &x, &mut estimate, task)?;
+        backend.finish()?;
+        let affordable = (TRIAL_AIM_SECS / (2.0 * start.elapsed().as_secs_f64()).max(1e-6)) as usize;
+        let max = (TRIAL_VIEWS_PER_THREAD * rayon::current_num_threads()).min(most_subsets.div_ceil(num_subsets)).max(1);
+        let few = Subset { index: 0, count: most_subsets.div_ceil(affordable.clamp(1, max)) };
+        let part = data.len(few) as f64 / data.len(Subset::ALL).max(1) as f64;
+        let mut estimate = backend.zeros(data.len(few))?;
+        let mut correction = backend.zeros(image.len())?;
+        let start = Instant::now();
+        operator.apply(backend, few, &x, &mut estimate, task)?;
+        operator.adjoint(backend, few, &estimate, accumulation, &mut correction, task)?;
+        backend.finish()?;
+        Ok(start.elapsed().as_secs_f64() / part)
+    };
+    match within(TRIAL_LIMIT, trial) {
         Ok(secs) => Ok(Some(secs)),
         Err(OperatorError::Stopped(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The trial itself: the smallest subset forward tells how much can be afforded, and that is projected both ways.
-fn trial<B: Backend>(
-    backend: &mut B,
-    operator: &impl LinearOperator<B>,
-    image: &impl ImageSpace<B>,
-    data: &impl DataSpace,
-    num_subsets: usize,
-    accumulation: Accumulation,
-    task: &Task,
-) -> Result<f64, OperatorError> {
-    let most_subsets = data.max_subsets();
-    let x = backend.upload(Arc::new(vec![1.0; image.len()]))?;
-    let one = Subset { index: 0, count: most_subsets };
-    let mut estimate = backend.zeros(data.len(one))?;
-    let start = Instant::now();
-    operator.apply(backend, one, &x, &mut estimate, task)?;
-    backend.finish()?;
-    let affordable = (TRIAL_AIM_SECS / (2.0 * start.elapsed().as_secs_f64()).max(1e-6)) as usize;
-    let most = (TRIAL_VIEWS_PER_THREAD * rayon::current_num_threads()).min(most_subsets.div_ceil(num_subsets)).max(1);
-    let few = Subset { index: 0, count: most_subsets.div_ceil(affordable.clamp(1, most)) };
-    let part = data.len(few) as f64 / data.len(Subset::ALL).max(1) as f64;
-    let mut estimate = backend.zeros(data.len(few))?;
-    let mut correction = backend.zeros(image.len())?;
-    let start = Instant::now();
-    operator.apply(backend, few, &x, &mut estimate, task)?;
-    operator.adjoint(backend, few, &estimate, accumulation, &mut correction, task)?;
-    backend.finish()?;
-    Ok(start.elapsed().as_secs_f64() / part)
+/// Does a piece of work that is stopped when its time is over.
+fn within<T>(limit: Duration, work: impl FnOnce(&Task) -> Result<T, OperatorError>) -> Result<T, OperatorError> {
+    let task = Task::new();
+    std::thread::scope(|scope| {
+        let (done, waiting) = bounded::<()>(0);
+        let clock = task.clone();
+        let watch = Builder::new().spawn_scoped(scope, move || {
+            // The sender is dropped when the work is done; until then the limit runs.
+            if waiting.recv_timeout(limit) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
+                clock.stop();
+            }
+        });
+        if watch.is_err() {
+            // No work without its limit.
+            return Err(Stopped.into());
+        }
+        let result = work(&task);
+        drop(done);
+        result
+    })
 }
 
 #[cfg(test)]
@@ -301,8 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn each_device_gets_back_what_was_used_of_it() {
-        let needs = || Needs::of([0, 1].map(|gpu| (100 * MIB, free(Some(gpu), 60 * MIB))));
+    fn each_device_regains_its_own_memory() {
+        let needs = || MemoryNeeds::of([0, 1].map(|gpu| (100 * MIB, free(Some(gpu), 60 * MIB))));
         assert_eq!((needs().bytes(), needs().free_bytes()), (200 * MIB, Some(120 * MIB)));
         assert!(needs().check().is_err());
         // What both together give back would be enough for one.
@@ -314,13 +304,13 @@ mod tests {
         assert!(needs().with_given_back(&[0, 1].map(|gpu| used(Some(gpu), 40 * MIB))).check().is_ok());
         // What one gives back is of no use to the other, though both have one name, nor is the computer's memory.
         for gpu in [Some(1), None] {
-            let needs = Needs::of([(100 * MIB, free(Some(0), 60 * MIB))]).with_given_back(&[used(gpu, 1 << 40)]);
+            let needs = MemoryNeeds::of([(100 * MIB, free(Some(0), 60 * MIB))]).with_given_back(&[used(gpu, 1 << 40)]);
             assert!(needs.check().is_err());
         }
         let uneven = needs().with_given_back(&[used(Some(0), 90 * MIB), used(Some(1), 30 * MIB)]);
         assert!(uneven.check().is_err() && uneven.free_bytes() == Some(240 * MIB));
         // Where the system does not tell, nothing is refused.
-        let untold = Needs::of([(1, FreeMemory { bytes: None, ..free(None, 0) })]);
+        let untold = MemoryNeeds::of([(1, FreeMemory { bytes: None, ..free(None, 0) })]);
         assert!(untold.check().is_ok() && untold.free_bytes().is_none());
         assert_eq!(uneven.of_devices(), [0, 1].map(|gpu| used(Some(gpu), 100 * MIB)));
     }

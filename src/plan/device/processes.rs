@@ -21,17 +21,17 @@ pub fn share_with_processes(team: PeerGroup, on_this_host: Shard) {
     let _ = PLACE.set(Place { team, on_this_host });
 }
 
-/// The place of this process.
+/// Returns the place of this process.
 pub(in crate::plan) fn process_team() -> PeerGroup {
     PLACE.get().map_or(PeerGroup::ALONE, |place| place.team.clone())
 }
 
-/// How many there are.
+/// Returns the number of processes.
 pub(in crate::plan) fn num_processes() -> usize {
     PLACE.get().map_or(1, |place| place.team.shard().count)
 }
 
-/// Whether this one has others beside it.
+/// Returns true if this process shares the work with others.
 pub(in crate::plan) fn are_several() -> bool {
     num_processes() > 1
 }

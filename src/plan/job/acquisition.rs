@@ -1,20 +1,20 @@
-//! Data that may still be growing: a feed adds to them, runs and windows read them.
+//! Data that may still grow: a feed adds to them, runs and windows read them.
 //!
-//! They only ever grow, so that whoever remembers how much he has seen asks for the rest; a run that begins in the middle of an
-//! acquisition neither loses anything nor gets it twice.
+//! They only grow, so that a reader that remembers its position requests the rest. A run that begins in the middle of an
+//! acquisition neither loses anything nor receives it twice.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::data::{Phase, Projection, Sweep};
 use crate::plan::list_mode::study::EventAccumulator;
 
-/// What has arrived so far, of a sweep unless something else is said; clones share it.
+/// Data that have arrived so far, by default of a sweep; clones share them.
 #[derive(Debug)]
 pub struct Acquisition<T = Sweep> {
     state: Arc<Mutex<State<T>>>,
 }
 
-/// Of a list of events.
+/// Acquisition of list-mode data.
 pub type ListAcquisition = Acquisition<EventAccumulator>;
 
 #[derive(Debug)]
@@ -30,27 +30,27 @@ impl<T> Clone for Acquisition<T> {
 }
 
 impl<T> Acquisition<T> {
-    /// Data that are there as a whole.
+    /// Returns complete data.
     pub fn complete(data: T) -> Self {
         Self { state: Arc::new(Mutex::new(State { data, is_over: true })) }
     }
 
-    /// Data to which more will be added.
+    /// Returns data that will grow.
     pub fn growing(data: T) -> Self {
         Self { state: Arc::new(Mutex::new(State { data, is_over: false })) }
     }
 
-    /// Looks at the data as they are now. What is done here should be short: nothing can arrive meanwhile.
+    /// Reads the current data. The closure should be short: nothing can arrive meanwhile.
     pub fn look<R>(&self, at: impl FnOnce(&T) -> R) -> R {
         at(&self.lock().data)
     }
 
-    /// Whether both are the same one.
+    /// Returns true if both are the same acquisition.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.state, &other.state)
     }
 
-    /// Whether nothing more will come.
+    /// Returns true if no more data will arrive.
     pub fn is_over(&self) -> bool {
         self.lock().is_over
     }
@@ -71,7 +71,7 @@ impl<T> Acquisition<T> {
 }
 
 impl Acquisition {
-    /// The sweep as it is now. Once the acquisition is over it expects no more than it has.
+    /// Returns the sweep as it is now. Once the acquisition is over it expects no more than it has.
     pub fn snapshot(&self) -> Sweep {
         let state = self.lock();
         let mut sweep = state.data.clone();
@@ -81,18 +81,18 @@ impl Acquisition {
         sweep
     }
 
-    /// Number of complete projections.
+    /// Returns the number of complete projections.
     pub fn num_complete(&self) -> usize {
         self.look(Sweep::num_complete)
     }
 
-    /// How many projections there will be, as far as it is known.
+    /// Returns the expected number of projections, if known.
     pub fn num_expected(&self) -> Option<usize> {
         let state = self.lock();
         if state.is_over { Some(state.data.num_complete()) } else { state.data.num_expected }
     }
 
-    /// The projections from number `first` on, and whether nothing more will come after them.
+    /// Returns the projections from number `first` on, and whether nothing more will come after them.
     pub fn since(&self, first: usize) -> (Vec<Projection>, bool) {
         let state = self.lock();
         (state.data.projections.get(first..).unwrap_or_default().to_vec(), state.is_over)

@@ -1,4 +1,4 @@
-//! What is reconstructed: data of one of four kinds.
+//! Data of one of four kinds to reconstruct.
 
 use super::acquisition::{Acquisition, ListAcquisition};
 use crate::data::{Counts, EventList, PairCounts};
@@ -47,8 +47,8 @@ impl Data {
         }
     }
 
-    /// Returns what the steps of a run are called and counted by.
-    pub fn course(&self) -> IterationScheme {
+    /// Returns the iteration scheme of a run with them.
+    pub fn iteration_scheme(&self) -> IterationScheme {
         match self {
             Data::Counts(_) => IterationScheme::ITERATIONS,
             Data::Events { growing: None, .. } => IterationScheme::EVENTS,
@@ -73,7 +73,7 @@ impl Data {
         if let Data::Events { growing, .. } = self { growing.as_ref() } else { None }
     }
 
-    /// Returns counts along lines.
+    /// Returns projection data.
     pub fn counts(&self) -> Option<&Counts> {
         if let Data::Counts(counts) = self { Some(counts) } else { None }
     }
@@ -83,7 +83,7 @@ impl Data {
         if let Data::Events { list, .. } = self { Some(list) } else { None }
     }
 
-    /// Returns counts of pairs of crystals.
+    /// Returns a crystal-pair histogram.
     pub fn pairs(&self) -> Option<&PairCounts> {
         if let Data::Pairs(pairs) = self { Some(pairs) } else { None }
     }

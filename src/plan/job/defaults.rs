@@ -1,6 +1,6 @@
-//! What a reconstruction does when nothing else is asked: OSEM with subsets and iterations that suit the data
-//! ([`super::subsets::SubsetRule`]), voxels as wide as the bins and half a ring spacing high, the circle inscribed in the image as
-//! field of view. Of an EPRI sweep: one-stage filtered backprojection onto what the samples see.
+//! Default settings. PET: OSEM with subsets and iterations that suit the data ([`super::subsets::SubsetRule`]), voxels as wide as
+//! the bins and half a ring spacing high, the circle inscribed in the image as field of view. EPRI sweep: one-stage filtered
+//! backprojection onto the sampled region.
 
 use super::data::Data;
 use super::settings::RunSettings;
@@ -13,19 +13,19 @@ use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_pa
 use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::plan::problem::SetupProblem;
-use crate::plan::simulation::matrix::{shown_grid, usual_basis};
+use crate::plan::simulation::matrix::{default_basis, display_grid};
 use crate::recon::{FilterSettings, SubsetOrder};
 use crate::scanner::ScanGeometry;
 
 /// Most voxels along an axis of the image of a sweep.
 const MAX_SWEEP_SIDE: usize = 128;
 /// Most voxels across the image of a list without crystal sizes.
-const MOST_ACROSS: f64 = 400.0;
+const MAX_VOXELS_ACROSS: f64 = 400.0;
 
-/// Returns the settings for data where nothing else is asked.
+/// Returns the default settings for data.
 ///
 /// # Errors
-/// The default image grid cannot be made.
+/// The default image grid is invalid.
 pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
     match data {
         Data::Counts(counts) => default_settings(counts),
@@ -35,15 +35,15 @@ pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
     }
 }
 
-/// Returns the settings for counts where nothing else is asked.
+/// Returns the default settings for projection data.
 ///
 /// # Errors
-/// The scanner's default image grid cannot be made.
+/// The scanner's default image grid is invalid.
 pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
     Ok(osem(SubsetRule::of_counts(counts), counts.geometry().default_grid()?))
 }
 
-/// OSEM with as many subsets and iterations as the data bear.
+/// Returns settings of OSEM with the subsets and iterations of the rule.
 fn osem(rule: SubsetRule, grid: Grid) -> RunSettings {
     RunSettings {
         num_iterations: rule.num_iterations(),
@@ -53,29 +53,30 @@ fn osem(rule: SubsetRule, grid: Grid) -> RunSettings {
     }
 }
 
-/// Returns the settings for an EPRI sweep where nothing else is asked.
+/// Returns the default settings for an EPRI sweep.
 ///
 /// # Errors
-/// The image grid cannot be made.
+/// The image grid is invalid.
 pub fn default_sweep_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
     let parameters = filter_parameters(&FilterSettings::for_data(&sweep.kind));
     Ok(RunSettings { parameters, ..RunSettings::new(AlgorithmChoice::FBP, sweep_grid(sweep, None, None)?) })
 }
 
-/// Returns the settings for counts of pairs of crystals where nothing else is asked.
+/// Returns the default settings for a crystal-pair histogram.
 ///
 /// # Errors
-/// The image grid cannot be made.
+/// The image grid is invalid.
 pub fn default_pair_settings(pairs: &PairCounts) -> Result<RunSettings, SetupError> {
-    let grid = shown_grid(&pairs.ring, &usual_basis(&pairs.ring, BasisKind::Blobs))?;
+    let grid = display_grid(&pairs.ring, &default_basis(&pairs.ring, BasisKind::Blobs))?;
     Ok(RunSettings::new(AlgorithmChoice::MLEM, grid))
 }
 
-/// The image grid of a sweep. What is not given follows from the samples: the image spans what they see, in voxels as wide
-/// as their distance or, where those are very many, wider. Of a slice it has one, as thick as its pixels are wide along x.
+/// Returns the image grid of a sweep. Missing values follow from the samples: the image spans the sampled region, in voxels as
+/// wide as the sample distance or, for very many samples, wider. A two-dimensional sweep has one slice, as thick as its pixels
+/// are wide along x.
 ///
 /// # Errors
-/// The grid cannot be made.
+/// The grid is invalid.
 pub fn sweep_grid(sweep: &Sweep, size: Option<[usize; 3]>, voxel_mm: Option<[f64; 3]>) -> Result<Grid, SetupError> {
     let extent_mm = sweep.extent_mm();
     let one_slice = |size: [usize; 3]| if sweep.space.is_slice() { [size[0], size[1], 1] } else { size };
@@ -91,27 +92,27 @@ pub fn sweep_grid(sweep: &Sweep, size: Option<[usize; 3]>, voxel_mm: Option<[f64
     Ok(grid_about_zero(size, voxel_mm)?)
 }
 
-/// Voxels that so many of along each axis fill the extent; a slice is as thick as they are wide.
+/// Returns the side of voxels that fill the extent along each axis, `size` in number; a slice is as thick as they are wide.
 fn voxel_of(extent_mm: f64, space: SweepSpace, size: [usize; 3]) -> [f64; 3] {
     let [x, y, z] = size.map(|n| extent_mm / n.max(1) as f64);
     [x, y, if space.is_slice() { x } else { z }]
 }
 
-/// A grid of `size` voxels that reaches as far as the scanner's default grid: 256 × 256 × 47 over the 700 mm of a
+/// Returns a grid of `size` voxels with the extent of the scanner's default grid: 256 × 256 × 47 over the 700 mm of a
 /// Discovery STE gives voxels of 2.734 × 2.734 × 3.27 mm.
 ///
 /// # Errors
-/// The grid cannot be made.
+/// The grid is invalid.
 pub fn covering_grid(geometry: &ScanGeometry, size: [usize; 3]) -> Result<Grid, SetupError> {
     let default = geometry.default_grid()?;
     let voxel_mm = std::array::from_fn(|a| default.size[a] as f64 * default.voxel_mm[a] / size[a] as f64);
     Ok(Grid::centred(size, voxel_mm)?)
 }
 
-/// A grid of voxels of this size that reaches at least as far as the scanner's default grid.
+/// Returns a grid of voxels of this size that covers at least the scanner's default grid.
 ///
 /// # Errors
-/// The grid cannot be made.
+/// The grid is invalid.
 pub fn grid_of_voxels(geometry: &ScanGeometry, voxel_mm: [f64; 3]) -> Result<Grid, SetupError> {
     let default = geometry.default_grid()?;
     let extent_mm = std::array::from_fn(|a| default.size[a] as f64 * default.voxel_mm[a]);
@@ -119,9 +120,9 @@ pub fn grid_of_voxels(geometry: &ScanGeometry, voxel_mm: [f64; 3]) -> Result<Gri
     Ok(Grid::centred(size, voxel_mm)?)
 }
 
-/// How many voxels of this size it takes to cover a length along each axis.
+/// Returns the number of voxels of this size that cover a length along each axis.
 fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], SetupError> {
-    // What is wrong with the voxels themselves is said as of any grid.
+    // Invalid voxels give the same error as in any grid.
     Grid::centred([1; 3], voxel_mm)?;
     let count = |a: usize| {
         // A quotient that is whole up to rounding must not cost a voxel more.
@@ -138,16 +139,16 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
     }
 }
 
-/// The settings for a list when nothing else is asked.
+/// Returns the default settings for list-mode data.
 ///
 /// # Errors
-/// The image grid cannot be made.
+/// The image grid is invalid.
 pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError> {
     let parameters = Parameters::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
     Ok(RunSettings { parameters, ..osem(SubsetRule::of_list(list), list_grid(&list.facts)?) })
 }
 
-/// The grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
+/// Returns the grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
 fn list_grid(facts: &ListMetadata) -> Result<Grid, SetupError> {
     if let Ok(cylinder) = cylinder_of(facts)
         && let Ok(geometry) = sampling_of(facts, &cylinder, &HistogramSettings::default())
@@ -160,7 +161,8 @@ fn list_grid(facts: &ListMetadata) -> Result<Grid, SetupError> {
         sides.fold(f64::INFINITY, f64::min)
     };
     let [across, along] = [1.4 * bore, 2.0 * half_length];
-    let voxel = |side: f64, length: f64| if side.is_finite() { 0.5 * side } else { length / 100.0 }.max(length / MOST_ACROSS);
+    let voxel =
+        |side: f64, length: f64| if side.is_finite() { 0.5 * side } else { length / 100.0 }.max(length / MAX_VOXELS_ACROSS);
     let [dx, dz] = [voxel(side(1), across), voxel(side(2), along.max(side(2).min(1e6)))];
     let odd = |length: f64, d: f64| 2 * (0.5 * length / d).floor() as usize + 1;
     Ok(Grid::centred([odd(across, dx), odd(across, dx), odd(along, dz)], [dx, dx, dz])?)

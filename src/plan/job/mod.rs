@@ -1,4 +1,4 @@
-//! What is reconstructed and how: the data with the settings of a run, and what a run became when it was set up.
+//! Job: data and the settings of a run. Also the description of a run after its setup.
 
 pub mod acquisition;
 pub mod data;
@@ -21,22 +21,22 @@ use crate::plan::iteration_scheme::IterationScheme;
 use crate::recon::Estimate;
 use crate::text::counted;
 
-/// What is reconstructed, and how.
+/// Data to reconstruct, and settings.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What was measured.
+    /// The measured data.
     pub study: Arc<Study<Data>>,
-    /// What to do with it.
+    /// Settings of the run.
     pub settings: Box<RunSettings>,
 }
 
 impl Job {
-    /// A study of any kind with the settings of its run.
+    /// Returns a study of any kind with the settings of its run.
     pub fn new(study: Arc<Study<Data>>, settings: RunSettings) -> Self {
         Self { study, settings: Box::new(settings) }
     }
 
-    /// A study with data of one kind.
+    /// Returns a study with data of one kind.
     pub fn of<M: Clone + Into<Data>>(study: &Study<M>, settings: RunSettings) -> Self {
         Self::new(Arc::new(study.clone().map(M::into)), settings)
     }
@@ -52,13 +52,13 @@ impl Job {
     }
 
     /// Returns what its steps are called and counted by.
-    pub fn course(&self) -> IterationScheme {
-        self.data().course()
+    pub fn iteration_scheme(&self) -> IterationScheme {
+        self.data().iteration_scheme()
     }
 
     /// Returns the full iterations to do; of what may grow one, which is all of it.
     pub fn num_iterations(&self) -> usize {
-        if self.course().by_iteration { self.settings.num_iterations } else { 1 }
+        if self.iteration_scheme().by_iteration { self.settings.num_iterations } else { 1 }
     }
 
     /// Returns the same job of one frame of a list, ms.
@@ -82,12 +82,12 @@ impl Job {
         self
     }
 
-    /// Whether all is done in one step, in two stages: nothing can be kept before its end, and it is stopped inside.
+    /// Returns true if all is done in one step (two stages): it stores nothing before its end, and a stop interrupts it.
     pub fn is_one_step(&self) -> bool {
         self.settings.algorithm.stages() == Some(FbpMethod::Two)
     }
 
-    /// Returns the notice that the data do not support so many subsets.
+    /// Returns the notice that the data do not support this number of subsets.
     pub fn subset_notice(&self) -> Option<Notice> {
         self.settings.subset_rule?.notice(self.settings.subsets_in_use())
     }
@@ -120,7 +120,7 @@ impl Job {
     }
 }
 
-/// What a run became when it was set up.
+/// Description of a run after its setup.
 #[derive(Clone, Debug)]
 pub struct StartInfo {
     /// Device in words ("CPU, 2 threads, AVX-512").

@@ -16,7 +16,7 @@ use crate::plan::projector::settings::{ProjectorChoice, Rays, rays_per_bin};
 use crate::recon::AlgorithmSpec;
 use crate::scanner::ScanGeometry;
 
-/// What a reconstruction is asked to do.
+/// Settings of a reconstruction.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -44,7 +44,7 @@ pub struct RunSettings {
     pub num_iterations: usize,
     /// Subsets of an iteration, where the algorithm has any ([`RunSettings::subsets_in_use`]).
     pub num_subsets: usize,
-    /// What bounds the subsets of the data, where that is known; the defaults follow from it.
+    /// Bounds of the subsets of the data, if known; the defaults follow from them.
     #[serde(default)]
     pub subset_rule: Option<SubsetRule>,
     /// Image grid.
@@ -72,11 +72,11 @@ pub struct RunSettings {
     /// Start image; `None` = 1 inside the field of view.
     #[serde(skip)]
     pub init: Option<Arc<Volume>>,
-    /// Of a list: the frame whose events are reconstructed, ms; `None` = all that were read.
+    /// Frame of list-mode data whose events are reconstructed, ms; `None` = all events read.
     pub frame_ms: Option<Range<u32>>,
 }
 
-/// The lines per bin of a run by this projector; `None` where it traces none.
+/// Returns the rays per LOR of a run with this projector; `None` if it traces none.
 pub fn rays_in_use(geometry: &ScanGeometry, settings: &RunSettings, name: &str) -> Option<[usize; 2]> {
     let uses_tubes = ProjectorChoice::all().any(|choice| choice.name() == name && choice.uses_tubes());
     (!uses_tubes).then(|| rays_per_bin(geometry, &settings.grid, settings.fov_radius_mm, settings.rays))

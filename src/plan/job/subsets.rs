@@ -1,7 +1,8 @@
-//! Default subsets and iterations: one rule for counts in bins, lists of events, pairs of crystals, tubes and stored matrices.
+//! Default subsets and iterations: one rule for projection data, list-mode data, crystal-pair histograms, tubes and system
+//! matrices.
 //!
-//! Each subset of few counts multiplies the image by what chance put into it; with too few views a subset does not see the
-//! whole image. So the data bound the subsets, and more iterations make up for them: the number of updates stays about the same.
+//! A subset with few counts multiplies the image by its noise; with too few views a subset does not see the whole image. So the
+//! data bound the subsets, and more iterations make up for them: the number of updates stays about the same.
 
 use std::ops::Range;
 
@@ -18,7 +19,7 @@ const MAX_SUBSETS: usize = 14;
 const NUM_UPDATES: f64 = 56.0;
 const MIN_ITERATIONS: usize = 4;
 
-/// What bounds the number of subsets of some data.
+/// Bounds of the number of subsets of some data.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SubsetRule {
     /// Counts net of the expected background; `None` = still to come.
@@ -28,27 +29,27 @@ pub struct SubsetRule {
 }
 
 impl SubsetRule {
-    /// Of counts along lines.
+    /// Returns the rule of projection data.
     pub fn of_counts(counts: &Counts) -> Self {
         let background = counts.additive.as_ref().map_or(0.0, |additive| additive.total());
         Self { net_counts: Some((counts.prompts.total() - background).max(0.0)), views: Some(counts.geometry().num_views) }
     }
 
-    /// Of a list of events; of one without events as of many, which will come.
+    /// Returns the rule of list-mode data; of data without events as of many, which will arrive.
     pub fn of_list(list: &EventList) -> Self {
         let num_prompts = list.numbers().num_prompts;
         let net_counts = (num_prompts as f64 - list.total_additive).max(0.0);
         Self { net_counts: (num_prompts > 0).then_some(net_counts), views: None }
     }
 
-    /// Of frames of a list, ms, which are reconstructed alike: that of the one with the fewest counts. `None` where none has events.
+    /// Returns the rule of frames of a list, ms, with common settings: that of the frame with the fewest counts. `None` without events.
     pub fn of_frames(list: &EventList, frames_ms: &[Range<u32>]) -> Option<Self> {
         let frames = frames_ms.iter().map(|frame_ms| net_counts_in(list, frame_ms));
         let fewest = frames.flatten().min_by(f64::total_cmp)?;
         Some(Self { net_counts: Some(fewest), views: None })
     }
 
-    /// Most subsets that the data bear, each with counts and views enough.
+    /// Returns the most subsets that the data bear, each with counts and views enough.
     fn bounds(self) -> [usize; 2] {
         // (What is not a number becomes 0.)
         let of_counts = self.net_counts.map_or(usize::MAX, |net| (net / MIN_COUNTS) as usize);
@@ -56,25 +57,25 @@ impl SubsetRule {
         [of_counts.max(1), of_views.max(1)]
     }
 
-    /// Most subsets that the rule allows.
+    /// Returns the most subsets that the rule allows.
     pub fn max_subsets(self) -> usize {
         let [of_counts, of_views] = self.bounds();
         of_counts.min(of_views).min(MAX_SUBSETS)
     }
 
-    /// The default: the most that the rule allows, or down to half of that the most that divide the views evenly.
+    /// Returns the default: the most that the rule allows, or down to half of that the most that divide the views evenly.
     pub fn num_subsets(self) -> usize {
         let max = self.max_subsets();
         let is_even = |num: &usize| self.views.is_none_or(|views| views.is_multiple_of(*num));
         (max.div_ceil(2)..=max).rev().find(is_even).unwrap_or(max)
     }
 
-    /// The default number of iterations.
+    /// Returns the default number of iterations.
     pub fn num_iterations(self) -> usize {
         default_num_iterations(self.num_subsets())
     }
 
-    /// What bounds the subsets: "271 000 net counts, at least 50 000 per subset".
+    /// Describes the bound of the subsets: "271 000 net counts, at least 50 000 per subset".
     fn reason(self) -> String {
         let [of_counts, of_views] = self.bounds();
         match self.views.filter(|_| of_views <= of_counts) {
@@ -86,20 +87,20 @@ impl SubsetRule {
         }
     }
 
-    /// Why the default is what it is, where the data lower the number of subsets.
+    /// Returns the reason of the default if the data lower the number of subsets.
     pub fn why_lowered(self) -> Option<String> {
         (self.max_subsets() < MAX_SUBSETS).then(|| self.reason())
     }
 
-    /// That a number of subsets is more than the data bear.
+    /// Returns a notice if the data do not support this number of subsets.
     pub fn notice(self, num_subsets: usize) -> Option<Notice> {
         let [of_counts, of_views] = self.bounds();
         let max = of_counts.min(of_views);
-        let words = || {
+        let text = || {
             let reason = self.reason();
             format!("{num_subsets} subsets are more than these data support ({reason}): the image is noisier; use at most {max}")
         };
-        (num_subsets > max).then(|| Notice::info(words()))
+        (num_subsets > max).then(|| Notice::info(text()))
     }
 }
 
@@ -125,13 +126,14 @@ impl From<SubsetRule> for SubsetRecord {
     }
 }
 
-/// Full iterations of so many subsets: subsets × iterations is about 56.
+/// Returns the full iterations of `num_subsets` subsets: subsets × iterations is about 56.
 pub fn default_num_iterations(num_subsets: usize) -> usize {
     let num = (NUM_UPDATES / num_subsets.max(1) as f64).round() as usize;
     num.max(MIN_ITERATIONS)
 }
 
-/// Counts of a frame of a list, ms, net of what delayeds make expect; `None` without a prompt. Of a list elsewhere as its rates tell.
+/// Returns the counts of a frame, ms, net of the randoms expected from delayeds; `None` without a prompt. Counts of remote data
+/// come from their rates.
 fn net_counts_in(list: &EventList, frame_ms: &Range<u32>) -> Option<f64> {
     let [prompts, delayeds] = match list.elsewhere {
         Some(_) => list.rates.curves().map(|curve| counts_of_curve(&curve, list.rates.bin_secs(), frame_ms)),
@@ -141,14 +143,14 @@ fn net_counts_in(list: &EventList, frame_ms: &Range<u32>) -> Option<f64> {
     (prompts > 0.0).then(|| (prompts - if is_corrected { delayeds } else { 0.0 }).max(0.0))
 }
 
-/// Counts of a frame, ms, of a curve of counts per second in bins of equal width.
+/// Returns the counts of a frame, ms, from a curve of counts per second in bins of equal width.
 fn counts_of_curve(curve: &[[f64; 2]], bin_secs: f64, frame_ms: &Range<u32>) -> f64 {
     let [begin, end] = [frame_ms.start, frame_ms.end].map(|ms| 1e-3 * f64::from(ms));
     let inside = |middle: f64| (end.min(middle + 0.5 * bin_secs) - begin.max(middle - 0.5 * bin_secs)).max(0.0);
     curve.iter().map(|&[middle, per_sec]| per_sec * inside(middle)).sum()
 }
 
-/// A number of counts with a thin space between thousands.
+/// Returns a number of counts with a thin space between thousands.
 fn digits(num: f64) -> String {
     let text = format!("{num:.0}");
     let groups: Vec<&str> = text.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_bounds_the_subsets_is_said() {
+    fn the_bound_of_the_subsets_is_described() {
         let of_counts = "271\u{202f}000 net counts, at least 50\u{202f}000 per subset";
         assert_eq!(rule(271_000.0, 280).why_lowered().unwrap(), of_counts);
         assert_eq!(rule(1e8, 48).why_lowered().unwrap(), "48 views, at least 4 per subset");

@@ -1,6 +1,6 @@
-//! How well the events and the pairs of a list count: what its files say, times the part exp(−∫ µ dl) of the photon pairs that the
-//! object lets pass on the line between the middles of two crystals. Both are of one line, however many rays a pair has, so that events
-//! and their pairs have the same factor.
+//! Factors of the events and the crystal pairs of list-mode data: detection efficiencies of the files, times the survival
+//! probability exp(−∫ µ dl) of the photon pairs on the line between the middles of two crystals. Both are of one line for any
+//! number of rays of a pair, so that events and their pairs have the same factor.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::algebra::{Backend as _, Host};
 use crate::data::{Attenuation, AttenuationMap, EventList, Events, ListMetadata, Notice};
 use crate::io::read_attenuation;
-use crate::operator::{EventLines, EventOrder, EventProjector, EventSubsets, LinearOperator as _, OperatorError, Subset};
+use crate::operator::{EventLines, EventOrder, EventProjector, LinearOperator as _, OperatorError, Subset};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::{ListError, SetupError};
 use crate::plan::platform::choose::{ChosenProjector, choose_projector};
@@ -20,10 +20,10 @@ use crate::plan::projector::system::System;
 use crate::scanner::{Detectors, PairRays, ScanGeometry};
 use crate::task::Task;
 
-/// What is known beside a list, with the map of attenuation in a file.
+/// Returns the metadata of list-mode data with the attenuation map of a file.
 ///
 /// # Errors
-/// The file holds no such map, or the list's own factors have the attenuation in them.
+/// The file contains no such map, or the list's own factors include the attenuation.
 pub(in crate::plan) fn with_attenuation(
     facts: &Arc<ListMetadata>,
     file: Option<&Path>,
@@ -38,38 +38,37 @@ pub(in crate::plan) fn with_attenuation(
     Ok(Arc::new(ListMetadata { attenuation: Attenuation::Map(Arc::new(map)), ..(**facts).clone() }))
 }
 
-/// m of each event, in the order of the list; `None` = 1.
+/// Returns m of each event, in the order of the list; `None` = 1.
 ///
 /// # Errors
 /// Stopped.
 pub(in crate::plan) fn factors_of_events<'a>(list: &'a EventList, task: &Task) -> Result<Option<Cow<'a, [f32]>>, OperatorError> {
     let EventList { facts, prompts, .. } = list;
-    let told = match (prompts.multiplicative.as_slice(), &facts.efficiency) {
+    let known = match (prompts.multiplicative.as_slice(), &facts.efficiency) {
         ([], None) => None,
         ([], Some(efficiency)) => Some(Cow::Owned(prompts.pairs.par_iter().map(|&pair| efficiency.of(pair)).collect())),
-        (told, _) => Some(Cow::Borrowed(told)),
+        (known, _) => Some(Cow::Borrowed(known)),
     };
-    let Some(map) = facts.attenuation.map() else { return Ok(told) };
-    let mut factors = passing(map, &facts.detectors, prompts, task)?;
-    if let Some(told) = told {
-        factors.par_iter_mut().zip(told.par_iter()).for_each(|(factor, told)| *factor *= told);
+    let Some(map) = facts.attenuation.map() else { return Ok(known) };
+    let mut factors = attenuation_factors(map, &facts.detectors, prompts, task)?;
+    if let Some(known) = known {
+        factors.par_iter_mut().zip(known.par_iter()).for_each(|(factor, known)| *factor *= known);
     }
     Ok(Some(Cow::Owned(factors)))
 }
 
-/// The part of the photon pairs that passes, of the pairs of events in their order.
+/// Returns the part of the photon pairs that passes, of the pairs of events in their order.
 ///
 /// # Errors
 /// Stopped.
-pub(in crate::plan) fn passing(
+pub(in crate::plan) fn attenuation_factors(
     map: &AttenuationMap,
     detectors: &Detectors,
     events: &Arc<Events>,
     task: &Task,
 ) -> Result<Vec<f32>, OperatorError> {
     let (grid, radius_mm) = (map.per_mm.grid.clone(), map.per_mm.grid.farthest_from_axis_mm());
-    let subsets = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
-    let lines = EventLines::new(Arc::clone(events), detectors, None, grid, radius_mm, PairRays::ONE, subsets)?;
+    let lines = EventLines::new(Arc::clone(events), detectors, None, grid, radius_mm, PairRays::ONE, EventOrder::AsWritten)?;
     let mu = Host.upload(Arc::new(lines.voxels().coefficients(&map.per_mm)))?;
     let mut integrals = Host.zeros(events.len())?;
     lines.apply(&mut Host, Subset::ALL, &mu, &mut integrals, task)?;
@@ -83,7 +82,7 @@ pub(in crate::plan) struct AttenuationOfViews {
 }
 
 impl AttenuationOfViews {
-    /// With the projector for all planes at once, else line by line.
+    /// Opens the projector for all planes at once, else line by line.
     ///
     /// # Errors
     /// Too little memory, device failure.
@@ -93,15 +92,9 @@ impl AttenuationOfViews {
         device: DeviceChoice,
     ) -> Result<Self, SetupError> {
         let choose = |projector, device| {
-            let settings = ProjectorSettings {
-                grid: map.per_mm.grid.clone(),
-                fov_radius_mm: map.per_mm.grid.farthest_from_axis_mm(),
-                rays: Rays::Fixed { tangential: 1, axial: 1 },
-                projector,
-                device,
-                threads_per_block: None,
-                tubes: None,
-            };
+            let (grid, radius_mm) = (map.per_mm.grid.clone(), map.per_mm.grid.farthest_from_axis_mm());
+            let rays = Rays::Fixed { tangential: 1, axial: 1 };
+            let settings = ProjectorSettings { rays, ..ProjectorSettings::new(grid, radius_mm, projector, device) };
             choose_projector(geometry, &settings)
         };
         // Line by line on the processor, where data are in the order of a michelogram.
@@ -169,7 +162,7 @@ mod tests {
     fn a_line_through_a_box_of_water_keeps_the_exponential_of_its_chord() {
         let (map, facts) = water([2.0, 1.5, 3.0]);
         let events = events_between(facts.detectors.crystals().len() as u32, 37);
-        let found = passing(&map, &facts.detectors, &events, &Task::new()).unwrap();
+        let found = attenuation_factors(&map, &facts.detectors, &events, &Task::new()).unwrap();
         let mut num_through = 0;
         for (&pair, found) in events.pairs.iter().zip(found) {
             let chord = chord_mm(&map.per_mm.grid, &facts.detectors.line(pair));
@@ -181,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_planes_of_a_cylinder_keep_what_its_pairs_do() {
+    fn the_planes_of_a_cylinder_attenuate_as_its_pairs() {
         // Slices that the projector for all planes at once can use, and others.
         for dz in [3.0, 2.5] {
             let (map, facts) = water([2.0, 1.5, dz]);
@@ -199,10 +192,10 @@ mod tests {
                 }
             }
             let events = Arc::new(Events { pairs, ..Events::default() });
-            let expected = passing(&map, &facts.detectors, &events, &Task::new()).unwrap();
+            let expected = attenuation_factors(&map, &facts.detectors, &events, &Task::new()).unwrap();
             let mut found = vec![2.0; expected.len()];
             views.multiply(subset, &mut found, &Task::new()).unwrap();
-            assert!(expected.iter().any(|passing| *passing < 0.8));
+            assert!(expected.iter().any(|factor| *factor < 0.8));
             for (pair, (found, expected)) in events.pairs.iter().zip(found.iter().zip(&expected)) {
                 assert!((found - 2.0 * expected).abs() < 1e-4, "slices of {dz} mm, {pair:?}: {found}, not twice {expected}");
             }

@@ -1,8 +1,8 @@
-//! A list of events becomes counts in bins, with the corrections that the list tells.
+//! Histograms list-mode data into projection data with the corrections of the file.
 //!
-//! Prompts are counted as they are. How well the pairs of a bin count becomes its factor m, Σ over its pairs of crystals; a gap
-//! counts nothing. Delayeds are smoothed ([`smoothed_singles`](crate::measure::smoothed_singles)) and join the additive term: efficiencies are in them already, so that
-//! no factor is applied. Bins have no time of flight: all of it goes into one.
+//! Prompts are counted as they are. The factor m of a bin is the sum of the detection efficiencies of its crystal pairs; a gap
+//! counts nothing. Delayeds are smoothed ([`smoothed_singles`](crate::measure::smoothed_singles)) and join the additive term: it
+//! includes efficiencies already, so that no factor is applied. Bins have no time of flight: all of it is summed into one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,22 +10,20 @@ use std::sync::Arc;
 use super::randoms::randoms_of_bins;
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use super::study::{BlockSplitter, nothing_to_split};
-use crate::data::{
-    Counts, EventHistogram, ListMetadata, Michelogram, Notice, Origin, ScanTime, Study, frame_words, moved_limits,
-};
+use crate::data::{Counts, EventHistogram, ListMetadata, Michelogram, Notice, Origin, ScanTime, Study, frame_text, moved_limits};
 use crate::io::list_mode::{ListOptions, for_each_piece};
 use crate::io::open_list_mode;
 use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::ListError;
 use crate::task::{Stopped, Task};
 
-/// Crystals that are farther from their places than this are told of, mm.
+/// Deviation of crystals from the places of a cylinder above which a notice reports it, mm.
 const NEARLY_MM: f64 = 0.05;
 
-/// Counts the events of a list.
+/// Counts the events of a list-mode file.
 ///
 /// # Errors
-/// The list cannot be read to its end, its scanner is no cylinder, the bins cannot be or have no room; stopped.
+/// The file is not readable to its end, its scanner is no cylinder, the bins are invalid or exceed the memory; stopped.
 pub fn histogram(
     path: &Path,
     options: &ListOptions,
@@ -81,14 +79,14 @@ pub fn histogram(
     Ok(Study { origin, notices, ..Study::new(title, measured) })
 }
 
-/// What there is to know about the frame's time.
+/// Returns notices about the time of the frame.
 fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListMetadata, prompts: &EventHistogram) -> Vec<Notice> {
     let mut notices: Vec<Notice> = settings.split_seed.and_then(|_| nothing_to_split(time)).into_iter().collect();
     if let Some(frame) = settings.frame_ms.as_ref().map(|frame_ms| time.frame(frame_ms, facts)) {
         let secs = frame.duration_ms as f64 / 1e3;
         notices.extend(moved_limits(std::slice::from_ref(&frame)));
         notices.push(match prompts.num_events() {
-            [0, 0] => Notice::warning(format!("The frame {} has no event", frame_words(&frame.requested_ms))),
+            [0, 0] => Notice::warning(format!("The frame {} has no event", frame_text(&frame.requested_ms))),
             _ => Notice::info(format!("Frame {}: {secs} s were measured", frame.text())),
         });
     }
@@ -97,7 +95,7 @@ fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListMeta
 
 fn notices_of(facts: &ListMetadata, prompts: &EventHistogram, has_own_factors: bool) -> Vec<Notice> {
     let mut notices = Vec::new();
-    let (cylinder, [_, outside]) = (prompts.cylinder(), prompts.num_events());
+    let (cylinder, [_, outside]) = (&prompts.cylinder, prompts.num_events());
     if cylinder.deviation_mm > NEARLY_MM {
         notices.push(Notice::warning(format!(
             "the crystals of {} lie up to {:.2} mm from the places of a cylinder ({} around, {} along it, radius {:.2} mm) at which they are counted",
@@ -118,9 +116,9 @@ fn notices_of(facts: &ListMetadata, prompts: &EventHistogram, has_own_factors: b
     notices
 }
 
-/// m of each bin: over its pairs of crystals, how well they count. `None` where it is 1 everywhere.
+/// Returns m of each bin: the sum of the efficiencies of its crystal pairs. `None` if it is 1 everywhere.
 fn factors(facts: &ListMetadata, prompts: &EventHistogram, span: usize) -> Result<Option<Michelogram>, Stopped> {
-    let (cylinder, geometry) = (prompts.cylinder(), prompts.geometry());
+    let (cylinder, geometry) = (&prompts.cylinder, &prompts.geometry);
     if facts.efficiency.is_none() && cylinder.num_gaps() == 0 && span <= 1 {
         return Ok(None);
     }

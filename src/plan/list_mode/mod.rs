@@ -2,8 +2,8 @@
 
 pub mod factors;
 pub mod histogram;
-pub mod kept_sensitivity;
 pub mod randoms;
 pub mod sampling;
 pub mod sensitivity;
+pub mod sensitivity_cache;
 pub mod study;

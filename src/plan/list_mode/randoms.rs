@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::data::{EventHistogram, ListMetadata};
-use crate::measure::{Alike, Fans, PairPartners, smoothed_singles};
+use crate::measure::{Fans, PairPartners, SimilarPlaces, smoothed_singles};
 use crate::scanner::Crystal;
 use crate::task::{Stopped, Task};
 
-/// Most crystals of which every pair is looked at (128 MB of bits).
-const MOST_CRYSTALS: usize = 1 << 15;
+/// Maximum number of crystals for which every pair is inspected (128 MB of bits).
+const MAX_CRYSTALS: usize = 1 << 15;
 
-/// The expected randoms of each bin of a histogram of delayeds. Which pairs are in coincidence is what the list's efficiencies tell,
-/// else all those of the bins.
+/// Returns the expected randoms of each bin of a histogram of delayeds. Pairs in coincidence are those with an efficiency above
+/// 0, or without efficiencies all pairs of the bins.
 ///
 /// # Errors
 /// Stopped.
@@ -22,20 +22,20 @@ pub fn randoms_of_bins(
     prompts: &EventHistogram,
     task: &Task,
 ) -> Result<Vec<f32>, Stopped> {
-    let (cylinder, num) = (delayeds.cylinder(), delayeds.cylinder().num_detectors);
+    let (cylinder, num) = (&delayeds.cylinder, delayeds.cylinder.num_detectors);
     let crystal = |place: usize| cylinder.crystal(place / num, place % num);
-    let mut randoms = vec![0.0; delayeds.counts().len()];
+    let mut randoms = vec![0.0; delayeds.counts.len()];
     let Some(partners) = pairs_in_coincidence(facts, |pair| delayeds.bin(pair).is_some()) else {
-        let counts = delayeds.counts_of_places();
+        let counts = &delayeds.counts_of_places;
         let keys: Vec<_> = (0..counts.len()).map(|place| crystal(place).map(|crystal| key(facts, crystal))).collect();
-        let alike = Alike::new(&keys, counts, prompts.counts_of_places());
-        let singles = smoothed_singles(counts, &alike, &Fans::new(cylinder, delayeds.geometry()), task)?;
+        let similar = SimilarPlaces::new(&keys, counts, &prompts.counts_of_places);
+        let singles = smoothed_singles(counts, &similar, &Fans::new(cylinder, &delayeds.geometry), task)?;
         delayeds.for_each_pair(|bin, ends| randoms[bin] += (singles[ends[0]] * singles[ends[1]]) as f32);
         return Ok(randoms);
     };
     let of_crystals = |histogram: &EventHistogram| -> Vec<f64> {
         let crystals = 0..facts.detectors.crystals().len() as u32;
-        crystals.map(|crystal| histogram.counts_of_places()[cylinder.place(crystal)]).collect()
+        crystals.map(|crystal| histogram.counts_of_places[cylinder.place(crystal)]).collect()
     };
     let singles = of_pairs(facts, [&of_crystals(delayeds), &of_crystals(prompts)], &partners, task)?;
     delayeds.for_each_pair(|bin, ends| {
@@ -52,7 +52,7 @@ pub fn randoms_of_bins(
 fn of_pairs(facts: &ListMetadata, counts: [&[f64]; 2], partners: &PairPartners, task: &Task) -> Result<Vec<f64>, Stopped> {
     let [delayeds, prompts] = counts;
     let keys: Vec<_> = (0..delayeds.len() as u32).map(|crystal| Some(key(facts, crystal))).collect();
-    smoothed_singles(delayeds, &Alike::new(&keys, delayeds, prompts), partners, task)
+    smoothed_singles(delayeds, &SimilarPlaces::new(&keys, delayeds, prompts), partners, task)
 }
 
 /// Crystals with the same key count singles alike, but for their own efficiencies: those of one size in one layer and one ring. (The layer
@@ -64,8 +64,8 @@ fn key(facts: &ListMetadata, crystal: u32) -> [i64; 5] {
     [tenths(size_mm[0]), tenths(size_mm[1]), tenths(size_mm[2]), layer_mm.round() as i64, centre_mm[2].round() as i64]
 }
 
-/// The pairs that the list's efficiencies have in coincidence, where they tell and the crystals are not too many. (Where the format has
-/// bins, all pairs in them are; a crystal that is none has no delayeds.)
+/// Returns the pairs in coincidence by the efficiencies of the list, if it has some and the crystals are not too many. (In
+/// formats with bins, all pairs of the bins are in coincidence; a missing crystal has no delayeds.)
 fn pairs_in_coincidence(facts: &ListMetadata, is_counted: impl Fn([u32; 2]) -> bool + Sync) -> Option<PairPartners> {
     let efficiency = facts.efficiency.as_ref().filter(|_| facts.sampling.is_none()).map(Arc::clone)?;
     let num = facts.detectors.crystals().len();
@@ -73,7 +73,7 @@ fn pairs_in_coincidence(facts: &ListMetadata, is_counted: impl Fn([u32; 2]) -> b
         let pair = [first as u32, second as u32];
         efficiency.of(pair) > 0.0 && is_counted(pair)
     };
-    (num <= MOST_CRYSTALS).then(|| PairPartners::new(num, is_pair))
+    (num <= MAX_CRYSTALS).then(|| PairPartners::new(num, is_pair))
 }
 
 /// The expected randoms of pairs of crystals, from the delayeds that each crystal took part in.
@@ -83,8 +83,8 @@ pub struct CrystalRandoms {
 }
 
 impl CrystalRandoms {
-    /// `counts` = delayeds of each crystal, and its prompts. `None` where nothing tells which pairs are in coincidence: neither efficiencies nor the
-    /// sampling of a cylinder.
+    /// Estimates the randoms; `counts` = delayeds of each crystal, and its prompts. `None` if the pairs in coincidence are
+    /// unknown: neither efficiencies nor the sampling of a cylinder.
     ///
     /// # Errors
     /// Stopped.
@@ -102,13 +102,13 @@ impl CrystalRandoms {
             keys[place] = Some(key(facts, crystal));
             (delayeds[place], prompts[place]) = (*num_delayeds, *num_prompts);
         }
-        let alike = Alike::new(&keys, &delayeds, &prompts);
-        let of_places = smoothed_singles(&delayeds, &alike, &Fans::new(&cylinder, &geometry), task)?;
+        let similar = SimilarPlaces::new(&keys, &delayeds, &prompts);
+        let of_places = smoothed_singles(&delayeds, &similar, &Fans::new(&cylinder, &geometry), task)?;
         let singles = (0..counts[0].len() as u32).map(|crystal| of_places[cylinder.place(crystal)]).collect();
         Ok(Some(Self { singles }))
     }
 
-    /// Expected randoms of a pair.
+    /// Returns the expected randoms of a pair.
     pub fn of(&self, [first, second]: [u32; 2]) -> f64 {
         self.singles[first as usize] * self.singles[second as usize]
     }

@@ -6,7 +6,7 @@ use crate::data::{ListMetadata, ListSampling};
 use crate::plan::error::ListError;
 use crate::scanner::{Cylinder, ScanGeometry, ScanGeometryError};
 
-/// How events are counted.
+/// Settings of the histogramming of events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramSettings {
     /// Tangential positions; `None` = those of the list's format, or those that see half of the ring's diameter and more.
@@ -27,7 +27,7 @@ impl Default for HistogramSettings {
     }
 }
 
-/// The cylinder that a list's scanner is.
+/// Returns the cylinder that a list's scanner is.
 ///
 /// # Errors
 /// It is none.
@@ -36,10 +36,10 @@ pub fn cylinder_of(facts: &ListMetadata) -> Result<Cylinder, ListError> {
     Cylinder::recognise(&facts.detectors).map_err(refuse)
 }
 
-/// The bins of a list's events.
+/// Returns the bins of list-mode data.
 ///
 /// # Errors
-/// They cannot be.
+/// The bins are invalid.
 pub fn sampling_of(
     facts: &ListMetadata,
     cylinder: &Cylinder,

@@ -1,18 +1,19 @@
-//! The sensitivity of a list: Σ over all pairs of crystals that could count of m_p a_pj w_p(l), whatever was counted. w is the
-//! probability that the measured time of flight of what happened at l lies in the window that is recorded; without time of flight it is 1.
+//! Sensitivity of list-mode data: Σ of m_p a_pj w_p(l) over all crystal pairs in coincidence, independent of the measured events.
+//! w is the probability that the measured time of flight of an annihilation at l lies in the recorded window; without time of
+//! flight it is 1.
 //!
-//! Where the crystals are those of a cylinder and no window ends near the image, its michelogram has the same lines, and all planes of a
-//! transaxial LOR are backprojected at once. Else every pair is a line of its own.
+//! If the crystals form a cylinder and no window ends near the image, its michelogram has the same lines: all planes of a
+//! transaxial LOR are backprojected at once. Else every pair is a separate line.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::factors::{AttenuationOfViews, passing};
+use super::factors::{AttenuationOfViews, attenuation_factors};
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
-use crate::data::{Events, ListMetadata, TofFacts, Unit, Volume};
+use crate::data::{Events, ListMetadata, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::{EventOrder, EventSubsets, REACH_SIGMAS, Subset, TofKernel};
+use crate::operator::{EventOrder, REACH_SIGMAS, Subset, TofKernel};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::platform::Platform;
@@ -24,7 +25,7 @@ use crate::plan::projector::system::Pairs;
 use crate::scanner::{Cylinder, InPlane, PairRays, ScanGeometry, Segment};
 use crate::task::Task;
 
-/// Crystals that lie farther than this from the places of a cylinder are not backprojected as if they were there, mm.
+/// Maximum deviation of crystals from the places of a cylinder for a backprojection from these places, mm.
 const SAME_PLACE_MM: f64 = 1e-3;
 /// Bins of the views that are backprojected at a time (512 MiB): many, for views have more mirror images the more there are of them.
 const BINS_AT_ONCE: usize = 1 << 27;
@@ -32,7 +33,7 @@ const BINS_AT_ONCE: usize = 1 << 27;
 const PAIRS_AT_ONCE: usize = 1 << 20;
 const PAIRS_AT_ONCE_ON_DEVICE: usize = 1 << 24;
 
-/// What a sensitivity is made for.
+/// Settings of a sensitivity.
 #[derive(Clone, Debug)]
 pub struct SensitivitySettings {
     /// Image grid.
@@ -51,11 +52,11 @@ pub struct Sensitivity {
     pub volume: Volume,
     /// Pairs that could count.
     pub num_pairs: u64,
-    /// Whether all planes of a transaxial LOR were backprojected at once.
+    /// True if all planes of a transaxial LOR were backprojected at once.
     pub is_of_planes: bool,
 }
 
-/// Computes it; `task` tells how far that is.
+/// Computes it; `task` counts the progress.
 ///
 /// # Errors
 /// Stopped, too little memory, device failure.
@@ -82,7 +83,7 @@ pub fn list_sensitivity(facts: &ListMetadata, settings: &SensitivitySettings, ta
         return Ok(made);
     }
     match of_pairs(facts, settings, task) {
-        // What a device has no room for the processor does.
+        // The processor takes over when the device memory is too small.
         Err(error) if error.is_of_a_gpu() => {
             of_pairs(facts, &SensitivitySettings { device: DeviceChoice::Cpu, ..settings.clone() }, task)
         }
@@ -90,11 +91,11 @@ pub fn list_sensitivity(facts: &ListMetadata, settings: &SensitivitySettings, ta
     }
 }
 
-/// Whether a window of time of flight ends so near to a field of view of this radius that the places there are seen less: nearer than
-/// the reach of the uncertainty.
+/// Returns true if a time-of-flight window ends so near to a field of view of this radius that it lowers the sensitivity there:
+/// nearer than the reach of the timing uncertainty.
 ///
-/// What is at l on a line between two crystals is L/2 − |l| from the nearer one, which is at least the distance of the field of view
-/// from the crystals.
+/// A point at l on a line between two crystals is L/2 − |l| from the nearer one. This is at least the distance of the field of
+/// view from the crystals.
 pub(in crate::plan) fn has_window_in(facts: &ListMetadata, fov_radius_mm: f64) -> bool {
     let Some(tof) = &facts.tof else { return false };
     let [radius, half_length] = facts.detectors.extent_mm();
@@ -102,13 +103,13 @@ pub(in crate::plan) fn has_window_in(facts: &ListMetadata, fov_radius_mm: f64) -
     let sides = facts.detectors.crystals().iter().flat_map(|crystal| [crystal.size_mm[1], crystal.size_mm[2]]);
     let margin_mm = sides.fold(0.0, f64::max);
     let farthest_mm = radius.hypot(half_length) - (facts.detectors.bore_mm() - fov_radius_mm).max(0.0) + margin_mm;
-    tof.ways().any(|(fwhm_mm, window_mm)| {
+    tof.resolutions().any(|(fwhm_mm, window_mm)| {
         let [from, to] = window_mm;
         (-from).min(to) < farthest_mm + REACH_SIGMAS * TofKernel::new(fwhm_mm).sigma_mm()
     })
 }
 
-/// With the projector for all planes at once; `None` where that does not suit the grid.
+/// Computes it with the projector for all planes at once; `None` if that does not suit the grid.
 fn of_planes(
     facts: &ListMetadata,
     cylinder: Cylinder,
@@ -118,16 +119,11 @@ fn of_planes(
 ) -> Result<Option<Sensitivity>, SetupError> {
     debug_assert_eq!(geometry.in_plane, InPlane::DetectorPairs);
     let (cylinder, geometry) = (Arc::new(cylinder), Arc::new(geometry));
-    let projector = ProjectorSettings {
-        grid: settings.grid.clone(),
-        fov_radius_mm: settings.fov_radius_mm,
-        rays: Rays::Fixed { tangential: 1, axial: settings.rays.axial },
-        projector: ProjectorChoice::AXIAL_RUNS,
-        device: settings.device,
-        threads_per_block: None,
-        tubes: None,
-    };
-    // What a device has no room for the processor does.
+    let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
+    let rays = Rays::Fixed { tangential: 1, axial: settings.rays.axial };
+    let axial_runs = ProjectorSettings::new(grid, fov_radius_mm, ProjectorChoice::AXIAL_RUNS, settings.device);
+    let projector = ProjectorSettings { rays, ..axial_runs };
+    // The processor takes over when the device memory is too small.
     let on_host = ProjectorSettings { device: DeviceChoice::Cpu, ..projector.clone() };
     let chosen = choose_projector(&geometry, &projector).or_else(|_| choose_projector(&geometry, &on_host));
     let Ok(ChosenProjector { mut system, .. }) = chosen else { return Ok(None) };
@@ -144,15 +140,15 @@ fn of_planes(
         let (volume, num_pairs) = system.backproject_pairs(&Pairs { is_there, rows: &rows, columns }, count, task)?;
         return Ok(Some(Sensitivity { volume, num_pairs, is_of_planes: true }));
     }
-    let mut passing = map.map(|map| AttenuationOfViews::new(map, &geometry, settings.device)).transpose()?;
+    let mut attenuation = map.map(|map| AttenuationOfViews::new(map, &geometry, settings.device)).transpose()?;
     task.begin(num_views as u64);
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let mut num_pairs = 0;
     for subset in Subset::all(count) {
         let mut factors = factors_of_views(facts, &cylinder, &geometry, subset);
         num_pairs += factors.iter().filter(|factor| **factor > 0.0).count() as u64;
-        if let Some(passing) = &mut passing {
-            passing.multiply(subset, &mut factors, task)?;
+        if let Some(attenuation) = &mut attenuation {
+            attenuation.multiply(subset, &mut factors, task)?;
         }
         let part = system.backproject(subset, Arc::new(factors), system.default_accumulation(), task)?;
         volume.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(sum, value)| *sum += value);
@@ -161,7 +157,7 @@ fn of_planes(
     Ok(Some(Sensitivity { volume, num_pairs, is_of_planes: true }))
 }
 
-/// Of each place, `[ring][detector]`, whether a crystal is there that counts; `None` where pairs do not all count alike.
+/// Returns 1 for each place `[ring][detector]` with a counting crystal, else 0; `None` if pairs differ in their efficiency.
 fn crystals_of_places(facts: &ListMetadata, cylinder: &Cylinder) -> Option<Vec<f32>> {
     let places = (0..cylinder.num_rings).flat_map(|ring| (0..cylinder.num_detectors).map(move |detector| [ring, detector]));
     let counts = |[ring, detector]: [usize; 2]| match (cylinder.crystal(ring, detector), &facts.efficiency) {
@@ -172,7 +168,7 @@ fn crystals_of_places(facts: &ListMetadata, cylinder: &Cylinder) -> Option<Vec<f
     places.map(|place| counts(place).map(|counts| f32::from(u8::from(counts)))).collect()
 }
 
-/// Both detectors of each transaxial LOR of a subset's views, in the order of a michelogram.
+/// Returns both detectors of each transaxial LOR of a subset's views, in the order of a michelogram.
 fn detectors_of_views(cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subset) -> Vec<[u32; 2]> {
     let of_view = |view: usize| {
         let positions = (0..geometry.num_tangential).map(|position| geometry.tangential_index(position) as i32);
@@ -181,7 +177,7 @@ fn detectors_of_views(cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subs
     subset.views(geometry.num_views).flat_map(of_view).collect()
 }
 
-/// m of the bins of a subset's views, in the order of a michelogram; 0 where a crystal is missing.
+/// Returns m of the bins of a subset's views, in the order of a michelogram; 0 for a missing crystal.
 fn factors_of_views(facts: &ListMetadata, cylinder: &Cylinder, geometry: &ScanGeometry, subset: Subset) -> Vec<f32> {
     let (num_tangential, num_planes) = (geometry.num_tangential, geometry.num_planes());
     let views: Vec<usize> = subset.views(geometry.num_views).collect();
@@ -202,7 +198,7 @@ fn factors_of_views(facts: &ListMetadata, cylinder: &Cylinder, geometry: &ScanGe
     factors
 }
 
-/// Pair by pair.
+/// Computes it pair by pair.
 fn of_pairs(facts: &ListMetadata, settings: &SensitivitySettings, task: &Task) -> Result<Sensitivity, SetupError> {
     let num = facts.detectors.crystals().len() as u32;
     let is_sampled = in_sampling(facts);
@@ -236,14 +232,14 @@ fn of_pairs(facts: &ListMetadata, settings: &SensitivitySettings, task: &Task) -
     Ok(Sensitivity { volume, num_pairs, is_of_planes: false })
 }
 
-/// The device for pairs; the processor where there are several resolutions of time of flight.
+/// Returns the device for pairs; the processor where there are several resolutions of time of flight.
 fn device_of_pairs(facts: &ListMetadata, device: DeviceChoice) -> Result<Opened, SetupError> {
-    let has_several = facts.tof.as_ref().is_some_and(TofFacts::has_several_resolutions);
+    let has_several = facts.tof.as_ref().is_some_and(TofMeasurement::has_several_resolutions);
     let device = if has_several { DeviceChoice::Cpu } else { device.first() };
     Ok(choose_device(device)?.0)
 }
 
-/// The window of d of each pair, where it is looked at.
+/// Returns the window of d of each pair, where it is looked at.
 fn windows_of(facts: &ListMetadata, pairs: &[[u32; 2]], has_window: bool) -> Vec<[f32; 2]> {
     match facts.tof.as_ref().filter(|_| has_window) {
         Some(tof) => pairs.iter().map(|&pair| tof.window_of(pair).map(|mm| mm as f32)).collect(),
@@ -251,7 +247,8 @@ fn windows_of(facts: &ListMetadata, pairs: &[[u32; 2]], has_window: bool) -> Vec
     }
 }
 
-/// Whether a pair is in the sampling that the list's format counts in: others are not in coincidence. All are where it tells none.
+/// Returns a test of a pair for the sampling of the list's format; pairs outside are not in coincidence. Without a sampling all
+/// pairs pass.
 fn in_sampling(facts: &ListMetadata) -> impl Fn([u32; 2]) -> bool {
     let sampled = facts.sampling.zip(cylinder_of(facts).ok());
     move |pair| {
@@ -263,7 +260,7 @@ fn in_sampling(facts: &ListMetadata) -> impl Fn([u32; 2]) -> bool {
     }
 }
 
-/// Aᵀ m over these pairs.
+/// Returns Aᵀ m over these pairs.
 fn of_some_pairs(
     facts: &ListMetadata,
     settings: &SensitivitySettings,
@@ -274,14 +271,14 @@ fn of_some_pairs(
 ) -> Result<Volume, SetupError> {
     let events = Arc::new(events);
     if let Some(map) = facts.attenuation.map() {
-        let passing = passing(map, &facts.detectors, &events, task)?;
-        factors.iter_mut().zip(passing).for_each(|(factor, passing)| *factor *= passing);
+        let survival = attenuation_factors(map, &facts.detectors, &events, task)?;
+        factors.iter_mut().zip(survival).for_each(|(factor, survival)| *factor *= survival);
     }
     // An event weighs places by the mean density over its interval of d; the probability of the interval is its width times that.
     factors.iter_mut().zip(&events.tof_mm).for_each(|(factor, [from, to])| *factor *= to - from);
-    let subsets = EventSubsets { order: EventOrder::AsWritten, ..EventSubsets::default() };
+    let order = EventOrder::AsWritten;
     let SensitivitySettings { grid, fov_radius_mm, rays, .. } = settings;
-    let recipe = EventRecipe { events, facts, grid, fov_radius_mm: *fov_radius_mm, rays: *rays, subsets };
+    let recipe = EventRecipe { events, facts, grid, fov_radius_mm: *fov_radius_mm, rays: *rays, order };
     platform.backproject_events(recipe, factors, task)
 }
 
@@ -324,7 +321,7 @@ mod tests {
         let grid = Grid::centred([15, 13, 5], [5.0, 5.0, 5.0]).unwrap();
         let settings = SensitivitySettings { grid, fov_radius_mm: 30.0, rays: PairRays::ONE, device: DeviceChoice::Cpu };
         let made = |half_mm: f64| {
-            let tof = TofFacts { fwhm_mm: 20.0, window_mm: [-half_mm, half_mm], ..TofFacts::default() };
+            let tof = TofMeasurement { fwhm_mm: 20.0, window_mm: [-half_mm, half_mm], ..TofMeasurement::default() };
             let facts = ListMetadata { tof: Some(tof), ..ListMetadata::new("test", Arc::clone(&detectors)) };
             (has_window_in(&facts, settings.fov_radius_mm), list_sensitivity(&facts, &settings, &Task::new()).unwrap())
         };

@@ -1,4 +1,4 @@
-//! A list of events becomes a study: the prompts of a frame, with what is expected of each beside the image.
+//! Turns list-mode data into a study: the prompts of a frame, with the expected background of each.
 
 use std::ops::Range;
 use std::path::Path;
@@ -22,16 +22,16 @@ use crate::text::counted;
 pub struct ListSelection {
     /// Those of this frame, ms; `None` = all.
     pub frame_ms: Option<Range<u32>>,
-    /// Whether their time of flight is left out.
+    /// True if the time of flight is ignored.
     pub without_tof: bool,
     /// The seed by which events of a time block are given times inside it; `None` = a block belongs to one frame as a whole.
     pub split_seed: Option<u64>,
 }
 
-/// Reads a list.
+/// Reads a list-mode file.
 ///
 /// # Errors
-/// It cannot be read to its end, there is not enough memory for its events, or it was stopped.
+/// The file is not readable to its end, the memory is too small for its events, or it was stopped.
 pub fn list_study(
     path: &Path,
     options: &ListOptions,
@@ -46,7 +46,7 @@ pub fn list_study(
     Ok(Study { notices, ..study_of(path, list) })
 }
 
-/// What was read of a file as a study.
+/// Returns the data of a list-mode file as a study.
 pub fn study_of(path: &Path, list: EventList) -> Study<EventList> {
     let title = path.file_name().unwrap_or_default().to_string_lossy();
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
@@ -59,7 +59,7 @@ pub struct EventAccumulator {
     selection: ListSelection,
     /// Without the randoms that delayeds make expect.
     list: EventList,
-    /// What the additive terms of events are multiplied by without time of flight.
+    /// Factor of the additive terms of events if the time of flight is ignored.
     of_window: f32,
     splitter: Option<BlockSplitter>,
     /// Events for which the memory was looked at.
@@ -67,7 +67,7 @@ pub struct EventAccumulator {
 }
 
 impl EventAccumulator {
-    /// None yet.
+    /// Returns an empty accumulator.
     pub fn new(facts: Arc<ListMetadata>, selection: ListSelection) -> Self {
         let (facts, of_window) = match &facts.tof {
             // Per mm of d becomes the whole line's.
@@ -91,10 +91,10 @@ impl EventAccumulator {
         Self { selection, list, of_window, splitter, checked: 0 }
     }
 
-    /// None yet of a list, with the map of attenuation that its options name; what there is to know about that comes too.
+    /// Returns an empty accumulator with the attenuation map of the options, and notices about the map.
     ///
     /// # Errors
-    /// The map cannot be read, or does not go with the list.
+    /// The map is not readable, or does not match the list.
     pub fn begun(
         facts: &Arc<ListMetadata>,
         options: &ListOptions,
@@ -108,15 +108,15 @@ impl EventAccumulator {
         Ok((Self::new(facts, selection), notices))
     }
 
-    /// The list so far, without the randoms that its delayeds make expect.
+    /// Returns the list so far, without the randoms that its delayeds make expect.
     pub fn list(&self) -> &EventList {
         &self.list
     }
 
-    /// Adds those of a piece that were selected; the others are taken out of it.
+    /// Adds the selected events of a chunk; removes the others from it.
     ///
     /// # Errors
-    /// There is not enough memory to go on.
+    /// The memory is too small to continue.
     pub fn add(&mut self, chunk: &mut EventChunk) -> Result<(), ListError> {
         self.list.time.add(chunk);
         if let Some(splitter) = &mut self.splitter {
@@ -149,7 +149,7 @@ impl EventAccumulator {
         Ok(())
     }
 
-    /// The list with the randoms that its delayeds make expect, and what there is to know about them and its times.
+    /// Returns the list with the randoms expected from its delayeds, and notices about them and its times.
     ///
     /// # Errors
     /// Stopped.
@@ -167,8 +167,8 @@ impl EventAccumulator {
     }
 }
 
-/// The events of a frame of a list, with the background that is expected of them: what [`list_study`] reads of that frame, and what there
-/// is to know about it. (Its rates are those of the whole.)
+/// Returns the events of a frame with their expected background, as [`list_study`] reads that frame, and notices. (The count
+/// rates are those of the whole list.)
 ///
 /// # Errors
 /// Stopped.
@@ -188,7 +188,7 @@ pub(in crate::plan) fn list_in_frame(
     with_randoms(EventList { prompts, delayeds, total_additive: 0.0, frame_ms: Some(frame_ms), ..list.clone() }, task)
 }
 
-/// A list with the randoms that its delayeds make expect, unless it tells its background itself; and what there is to know about them.
+/// Returns a list with the randoms expected from its delayeds, unless it contains its own background; and notices.
 fn with_randoms(mut list: EventList, task: &Task) -> Result<(EventList, Vec<Notice>), Stopped> {
     let num_delayeds = list.delayeds.len();
     if num_delayeds == 0 || !list.prompts.additive.is_empty() {
@@ -219,7 +219,7 @@ fn with_randoms(mut list: EventList, task: &Task) -> Result<(EventList, Vec<Noti
     Ok((list, vec![notice]))
 }
 
-/// A frame's part of the time of a scan: the background that a list tells is that of all its time.
+/// Returns the part of the scan time in a frame: the background of a list is that of the whole scan.
 fn share_of(list: &EventList, frame_ms: &Range<u32>) -> f32 {
     let (frame, whole) = (list.frame_time(frame_ms).duration_ms, list.time.duration_ms(&list.facts));
     if whole > 0 { (frame as f64 / whole as f64) as f32 } else { 1.0 }

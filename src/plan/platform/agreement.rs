@@ -6,7 +6,8 @@ use crate::plan::device::processes::process_team;
 use crate::plan::error::SetupError;
 use crate::recon::ReconError;
 
-/// Where all of them compute, if that is left open: on the GPUs if each process has one, else on the processors. All call it.
+/// Returns where all of them compute, if that is left open: on the GPUs if each process has one, else on the processors. All call
+/// it.
 ///
 /// # Errors
 /// A process has ended.

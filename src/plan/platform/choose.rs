@@ -1,13 +1,14 @@
-//! The choice of a device and a projector: the first that the geometry allows, and said so where that is not the fastest.
+//! Choice of a device and a projector: the first that the geometry allows, with a notice if it is not the fastest.
 
 use std::sync::Arc;
 
 use super::Platform;
-use super::open::{choose_device, choose_members, together};
+use super::open::{Members, choose_device, choose_members, join_device_names};
 use crate::algebra::{FieldOfView, PeerGroup};
 use crate::data::Notice;
 use crate::geometry::Grid;
 use crate::operator::{MirrorSets, OperatorError};
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{FreeMemory, check_image};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
@@ -23,14 +24,14 @@ pub struct OpenedDevices {
     pub entry: &'static ProjectorEntry,
     /// Each device's system and place, at least one.
     pub members: Vec<(Box<dyn System>, PeerGroup)>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
 }
 
 impl OpenedDevices {
-    /// The devices in words.
+    /// Returns the devices in words.
     pub fn device(&self) -> String {
-        together(&self.members.iter().map(|(system, _)| system.device().to_owned()).collect::<Vec<String>>())
+        join_device_names(&self.members.iter().map(|(system, _)| system.device().to_owned()).collect::<Vec<String>>())
     }
 }
 
@@ -39,13 +40,22 @@ impl OpenedDevices {
 /// # Errors
 /// Those of [`choose_projector`].
 pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<OpenedDevices, SetupError> {
+    choose(geometry, settings, choose_members)
+}
+
+/// Returns the requested projector on the devices that `open` opens.
+fn choose(
+    geometry: &Arc<ScanGeometry>,
+    settings: &ProjectorSettings,
+    open: impl FnOnce(DeviceChoice) -> Result<Members, SetupError>,
+) -> Result<OpenedDevices, SetupError> {
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
-    let (platforms, mut notices) = choose_members(settings.device)?;
-    let between = ProjectorInputs { geometry, settings };
+    let (platforms, mut notices) = open(settings.device)?;
+    let inputs = ProjectorInputs { geometry, settings };
     let (mut members, mut chosen) = (Vec::new(), None);
     for (mut platform, team) in platforms {
-        let (entry, system, notice) = first_that_can_be(&mut *platform, &between)?;
+        let (entry, system, notice) = first_suitable(&mut *platform, &inputs)?;
         if chosen.is_none() {
             notices.extend(notice);
         }
@@ -54,34 +64,29 @@ pub fn choose_team(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -
     }
     let entry = chosen.ok_or(ReconError::NoDevice)?;
     notices.extend(unmatched(entry));
-    notices.extend(unmirrored(entry, &between));
+    notices.extend(unmirrored(entry, &inputs));
     Ok(OpenedDevices { entry, members, notices })
 }
 
-/// A projector on its device, and what the user should know about the choice.
+/// A projector on its device, with notices about the choice.
 pub struct ChosenProjector {
     /// Which one.
     pub entry: &'static ProjectorEntry,
     /// Ready to be used.
     pub system: Box<dyn System>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
 }
 
-/// Returns the projector that the settings ask for, on one device.
+/// Returns the requested projector on one device.
 ///
 /// # Errors
-/// A device that cannot be used, an image that is too large, a field of view without a voxel, a projector that the geometry does not
-/// allow.
+/// A device that is not usable, an image that is too large, a field of view without a voxel, a projector that does not suit the
+/// geometry.
 pub fn choose_projector(geometry: &Arc<ScanGeometry>, settings: &ProjectorSettings) -> Result<ChosenProjector, SetupError> {
-    check_image(&settings.grid, &FreeMemory::of_the_computer())?;
-    check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
-    let (mut platform, mut notices) = choose_device(settings.device)?;
-    let between = ProjectorInputs { geometry, settings };
-    let (entry, system, notice) = first_that_can_be(&mut *platform, &between)?;
-    notices.extend(notice);
-    notices.extend(unmatched(entry));
-    notices.extend(unmirrored(entry, &between));
+    let open = |device| choose_device(device).map(|(platform, notices)| (vec![(platform, PeerGroup::ALONE)], notices));
+    let OpenedDevices { entry, members, notices } = choose(geometry, settings, open)?;
+    let (system, _) = members.into_iter().next().ok_or(ReconError::NoDevice)?;
     Ok(ChosenProjector { entry, system, notices })
 }
 
@@ -90,7 +95,7 @@ fn unmatched(entry: &ProjectorEntry) -> Option<Notice> {
     (!entry.is_matched).then(|| Notice::info(text))
 }
 
-/// A notice where no LOR is the mirror image of another, though the fast projector could share paths among them.
+/// Returns a notice where no LOR is the mirror image of another, though the fast projector could share paths among them.
 fn unmirrored(entry: &ProjectorEntry, ProjectorInputs { geometry, settings }: &ProjectorInputs) -> Option<Notice> {
     if ProjectorChoice::Named(entry.name) != ProjectorChoice::AXIAL_RUNS {
         return None;
@@ -102,7 +107,7 @@ fn unmirrored(entry: &ProjectorEntry, ProjectorInputs { geometry, settings }: &P
         Some(_) => "the image grid is not centred on the scanner's axis",
         None => "none of the scan's views is the image of another",
     };
-    (sets.most() <= 1 && views.len() > 1).then(|| {
+    (sets.max_len() <= 1 && views.len() > 1).then(|| {
         Notice::info(format!(
             "the projector {} takes about twice as long here: {cause}, so that no two LORs share a path",
             entry.name
@@ -115,10 +120,10 @@ type First = (&'static ProjectorEntry, Box<dyn System>, Option<Notice>);
 
 /// Makes the projector that is asked for, or where none is the first that the geometry allows, with a notice where that is not the first
 /// of all.
-fn first_that_can_be(platform: &mut dyn Platform, between: &ProjectorInputs) -> Result<First, SetupError> {
-    check_image(&between.settings.grid, &platform.free_memory())?;
-    let mut make = |entry: &ProjectorEntry| platform.view_system(entry.name, between);
-    if let ProjectorChoice::Named(name) = between.settings.projector {
+fn first_suitable(platform: &mut dyn Platform, inputs: &ProjectorInputs) -> Result<First, SetupError> {
+    check_image(&inputs.settings.grid, &platform.free_memory())?;
+    let mut make = |entry: &ProjectorEntry| platform.view_system(entry.name, inputs);
+    if let ProjectorChoice::Named(name) = inputs.settings.projector {
         let made = projector(name).and_then(|entry| Some((entry, make(entry)?)));
         let Some((entry, made)) = made else {
             return Err(SetupProblem::Projector(name).into());
@@ -165,7 +170,7 @@ mod tests {
     use crate::scanner::{InPlane, find};
 
     #[test]
-    fn the_fast_projector_is_taken_where_it_can_be_and_its_lack_is_told() {
+    fn the_fast_projector_is_preferred_and_its_lack_is_reported() {
         let geometry = Arc::new(find("small").unwrap().geometry.clone());
         let choose = |dz: f64, projector| {
             let grid = Grid::centred([21, 21, 9], [3.0, 3.0, dz]).unwrap();
@@ -182,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn lors_that_share_no_path_are_told_of() {
+    fn lors_without_shared_paths_are_reported() {
         let whole = Arc::new(find("small").unwrap().geometry.clone());
         let turned = Arc::new(ScanGeometry { view_offset_deg: 1.0, ..(*whole).clone() });
         let centred = Grid::centred([21, 21, 9], [3.0, 3.0, 2.5]).unwrap();

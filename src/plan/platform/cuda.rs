@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
-use crate::algebra::{Backend as _, BackendError, PeerGroup, RingBasis, Shard, Simd};
+use crate::algebra::{Backend as _, BackendError, PeerGroup, RingBasis, Simd};
 use crate::cuda::{self, CudaBackend, FastPlanes, PaperPlanes, ResponseMonteCarlo, TubesMonteCarlo};
 use crate::data::{ResponseMatrix, Volume};
 use crate::geometry::Grid;
-use crate::montecarlo::{FollowHistories, Response, ResponsePart, RingDetector};
+use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, OperatorLimit, PlaneBackprojector, Residence, ViewProjector};
 use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::algorithms::research::PlaneKernel;
@@ -17,7 +17,7 @@ use crate::plan::error::SetupError;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
 use crate::plan::projector::registry::ProjectorInputs;
 use crate::plan::projector::ring_functions::RingFunctions;
-use crate::plan::projector::system::{GroupSystem, MATRIX_ACCUMULATION, OperatorSystem, Projector, System};
+use crate::plan::projector::system::{MATRIX_ACCUMULATION, OperatorSystem, System, view_system};
 use crate::recon::{Algorithm, ReconError};
 use crate::task::Task;
 
@@ -25,7 +25,7 @@ use crate::task::Task;
 pub struct CudaPlatform(Option<CudaBackend>);
 
 impl CudaPlatform {
-    /// A device that was opened.
+    /// Returns a device that was opened.
     pub fn new(backend: CudaBackend) -> Self {
         Self(Some(backend))
     }
@@ -38,7 +38,7 @@ impl CudaPlatform {
         self.0.take().ok_or(ReconError::NoDevice)
     }
 
-    /// Puts a system together that takes the device. Where the projector cannot be made the device stays.
+    /// Makes a system that takes the device. The device stays if the projector fails.
     fn system<P: ViewProjector<CudaBackend> + 'static>(
         &mut self,
         make: impl FnOnce(&CudaBackend) -> Result<P, OperatorError>,
@@ -47,13 +47,10 @@ impl CudaPlatform {
         let Some(backend) = &self.0 else { return Err(OperatorLimit::NoGpu(0).into()) };
         let projector = make(backend)?;
         let Some(backend) = self.0.take() else { return Err(OperatorLimit::NoGpu(0).into()) };
-        // The first of a projector's ways to add is its fastest.
-        let (accumulation, team) = (projector.accumulations()[0], backend.team());
+        // The first accumulation of a projector is its fastest.
+        let (accumulation, team) = (projector.accumulations()[0], backend.group());
         let device = format!("{}{}", backend.name(), more(&projector));
-        Ok(match team.shard() {
-            Shard::WHOLE => Box::new(Projector::of_views(backend, projector, device, accumulation, FreeMemory::of_device)),
-            _ => Box::new(GroupSystem::of_views(backend, projector, device, accumulation, FreeMemory::of_device, team)?),
-        })
+        view_system(backend, projector, device, accumulation, FreeMemory::of_device, team)
     }
 
     fn planes<P: PlaneBackprojector<CudaBackend> + 'static>(
@@ -76,24 +73,24 @@ impl Platform for CudaPlatform {
     }
 
     fn free_memory(&self) -> FreeMemory {
-        self.0.as_ref().map_or_else(FreeMemory::unknown, FreeMemory::of_device)
+        self.0.as_ref().map_or_else(FreeMemory::default, FreeMemory::of_device)
     }
 
-    fn view_system(&mut self, projector: &str, between: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
-        let (geometry, grid, rays, radius_mm) = (between.geometry(), between.grid(), between.rays(), between.fov_radius_mm());
+    fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
+        let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
         let nothing = String::new;
         Some(match projector {
             "axial-runs" => self.system(|backend| cuda::AxialRuns::new(backend, geometry, grid, radius_mm, rays), |_| nothing()),
             "per-lor" => {
-                let threads = between.settings.threads_per_block;
+                let threads = inputs.settings.threads_per_block;
                 let make = |backend: &_| cuda::BinDriven::new(backend, geometry, grid, radius_mm, rays, threads);
                 self.system(make, |projector| format!(", {} threads per block", projector.threads_per_block()))
             }
             "tubes" => {
-                self.system(|backend| cuda::Tubes::new(backend, geometry, grid, radius_mm, between.tubes()?), |_| nothing())
+                self.system(|backend| cuda::Tubes::new(backend, geometry, grid, radius_mm, inputs.tubes()?), |_| nothing())
             }
             "tubes-paper" => {
-                self.system(|backend| cuda::PaperTubes::new(backend, geometry, grid, radius_mm, between.tubes()?), |_| nothing())
+                self.system(|backend| cuda::PaperTubes::new(backend, geometry, grid, radius_mm, inputs.tubes()?), |_| nothing())
             }
             _ => return None,
         })
@@ -165,7 +162,7 @@ impl Platform for CudaPlatform {
         Ok(Box::new(ResponseMonteCarlo::new(backend, detector, &functions.basis, part, seed)?))
     }
 
-    fn follow_histories(&mut self) -> Result<Box<dyn FollowHistories>, SetupError> {
+    fn history_simulator(&mut self) -> Result<Box<dyn HistorySimulator>, SetupError> {
         Ok(Box::new(TubesMonteCarlo::new(self.take()?).map_err(BackendError::from)?))
     }
 
@@ -175,7 +172,7 @@ impl Platform for CudaPlatform {
 }
 
 fn lines(backend: &mut CudaBackend, recipe: EventRecipe) -> Result<cuda::EventLines, OperatorError> {
-    let EventRecipe { events, facts, grid, fov_radius_mm, rays, subsets } = recipe;
+    let EventRecipe { events, facts, grid, fov_radius_mm, rays, order } = recipe;
     let (detectors, tof) = (&facts.detectors, facts.tof.as_ref());
-    cuda::EventLines::new(backend, events, detectors, tof, grid.clone(), fov_radius_mm, rays, subsets)
+    cuda::EventLines::new(backend, events, detectors, tof, grid.clone(), fov_radius_mm, rays, order)
 }

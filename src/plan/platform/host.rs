@@ -7,7 +7,7 @@ use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Host, PeerGroup, RingBasis, Simd};
 use crate::data::{ResponseMatrix, Volume};
 use crate::geometry::Grid;
-use crate::montecarlo::{AllThreads, FollowHistories, Response, ResponsePart, ResponseTally, RingDetector};
+use crate::montecarlo::{AllThreads, HistorySimulator, Response, ResponsePart, ResponseTally, RingDetector};
 use crate::operator::{
     Accumulation, CrystalPairs, EventLines, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector, Residence, SingleStage,
     StoredMatrix,
@@ -47,8 +47,8 @@ impl Platform for HostPlatform {
         Accumulation::Deterministic
     }
 
-    fn view_system(&mut self, projector: &str, between: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
-        Some((projector_entry(projector)?.on_host)(between))
+    fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
+        Some((projector_entry(projector)?.on_host)(inputs))
     }
 
     fn plane_system(&mut self, program: &PlaneProgram, grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
@@ -113,14 +113,14 @@ impl Platform for HostPlatform {
         Ok(Box::new(ResponseTally::new(detector, functions, part, seed)))
     }
 
-    fn follow_histories(&mut self) -> Result<Box<dyn FollowHistories>, SetupError> {
+    fn history_simulator(&mut self) -> Result<Box<dyn HistorySimulator>, SetupError> {
         Ok(Box::new(AllThreads))
     }
 }
 
 fn lines(recipe: EventRecipe) -> Result<EventLines, OperatorError> {
-    let EventRecipe { events, facts, grid, fov_radius_mm, rays, subsets } = recipe;
-    EventLines::new(events, &facts.detectors, facts.tof.as_ref(), grid.clone(), fov_radius_mm, rays, subsets)
+    let EventRecipe { events, facts, grid, fov_radius_mm, rays, order } = recipe;
+    EventLines::new(events, &facts.detectors, facts.tof.as_ref(), grid.clone(), fov_radius_mm, rays, order)
 }
 
 fn planes_on_host(planes: impl PlaneBackprojector<Host> + 'static, device: String) -> Box<dyn PlaneSystem> {

@@ -1,5 +1,5 @@
-//! Platforms: what has arrays and computes with them. A further one is a file here that implements [`Platform`], a variant of
-//! [`DeviceChoice`](crate::plan::device::choice::DeviceChoice), and a line in [`open`].
+//! Platforms: devices with arrays that compute with them. A further platform needs a file here with an implementation of [`Platform`],
+//! a variant of [`DeviceChoice`](crate::plan::device::choice::DeviceChoice), and a line in [`open`].
 
 pub mod agreement;
 pub mod choose;
@@ -15,7 +15,7 @@ use self::recipes::{EventRecipe, ListRecipe};
 use crate::algebra::{PeerGroup, RingBasis, Simd};
 use crate::data::{ResponseMatrix, Volume};
 use crate::geometry::Grid;
-use crate::montecarlo::{FollowHistories, Response, ResponsePart, RingDetector};
+use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::error::SetupError;
@@ -27,8 +27,8 @@ use crate::plan::projector::system::System;
 use crate::recon::Algorithm;
 use crate::task::Task;
 
-/// A device that was opened, and what computes on it. Its arrays and programs stay behind its systems and algorithms; each of those takes
-/// the device with it, so that a platform makes one. What a platform lacks it refuses.
+/// An open device. Its systems and algorithms own its arrays and programs; each of them takes the device with it, so that a
+/// platform makes one. A platform refuses missing capabilities.
 pub trait Platform: Send {
     /// Returns the device's name.
     fn name(&self) -> String;
@@ -39,7 +39,7 @@ pub trait Platform: Send {
     /// Returns the memory that is free for arrays.
     fn free_memory(&self) -> FreeMemory;
 
-    /// Whether it has a memory of its own, to which arrays are copied.
+    /// Returns true if it has its own memory, to which arrays are copied.
     fn has_own_memory(&self) -> bool {
         true
     }
@@ -124,11 +124,11 @@ pub trait Platform: Send {
     ///
     /// # Errors
     /// The device failed.
-    fn follow_histories(&mut self) -> Result<Box<dyn FollowHistories>, SetupError> {
+    fn history_simulator(&mut self) -> Result<Box<dyn HistorySimulator>, SetupError> {
         Err(self.lacks("simulation of tubes of response"))
     }
 
-    /// Takes the CUDA device, for what is measured on CUDA only; `None` on other platforms.
+    /// Takes the CUDA device, for measurements on CUDA only; `None` on other platforms.
     #[cfg(feature = "cuda")]
     fn take_cuda(&mut self) -> Option<crate::cuda::CudaBackend> {
         None

@@ -20,7 +20,7 @@ use crate::recon::ReconError;
 /// A device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Device {
-    /// How a run asks for it.
+    /// Choice that requests it.
     pub choice: DeviceChoice,
     /// Its name for people.
     pub name: String,
@@ -28,14 +28,14 @@ pub struct Device {
     pub why_not: Option<String>,
 }
 
-/// The choices that every machine has: known at once.
+/// Returns the choices that every machine has: known at once.
 pub fn host_devices() -> Vec<Device> {
     let device = |choice, name: &str| Device { choice, name: name.into(), why_not: None };
     vec![device(DeviceChoice::Auto, "auto"), device(DeviceChoice::Cpu, "CPU")]
 }
 
-/// All choices: those of every machine, then each CUDA device that is found, and all of them together. Looking for them takes a
-/// fraction of a second each.
+/// Returns all choices: those of every machine, then each CUDA device that is found, and all of them together. Looking for them
+/// takes a fraction of a second each.
 pub fn available_devices() -> Vec<Device> {
     let mut devices = host_devices();
     let gpus = cuda_devices();
@@ -51,11 +51,11 @@ pub fn available_devices() -> Vec<Device> {
 /// A platform that was opened.
 pub type Opened = Box<dyn Platform>;
 
-/// Opens the device that was asked for. "The best there is" is the first CUDA device if it can be used, else the
-/// processor; where there is a GPU that cannot be used, a notice says why.
+/// Opens the requested device. "Auto" is the first CUDA device if it is usable, else the processor; a notice gives the reason
+/// if a GPU exists that is not usable.
 ///
 /// # Errors
-/// A CUDA device was asked for and cannot be used; nothing falls back in silence.
+/// A requested CUDA device is not usable; there is no silent fallback.
 pub fn choose_device(choice: DeviceChoice) -> Result<(Opened, Vec<Notice>), SetupError> {
     let cpu = || Box::new(HostPlatform);
     match choice {
@@ -75,10 +75,10 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Opened, Vec<Notice>), Setu
     }
 }
 
-/// Devices with their places in their team, and what the user should know.
+/// Devices with their places in their group, and notices.
 pub(in crate::plan) type Members = (Vec<(Opened, PeerGroup)>, Vec<Notice>);
 
-/// The devices that were asked for, for a list of events.
+/// Opens the requested devices, for list-mode data.
 ///
 /// # Errors
 /// Those of [`choose_device`]; of several GPUs all are used or none.
@@ -86,11 +86,11 @@ pub(in crate::plan) fn choose_members(choice: DeviceChoice) -> Result<Members, S
     match gpus_of_team(choice) {
         #[cfg(feature = "cuda")]
         Some(set) => open_gpus(set),
-        _ => choose_device(alike(choice)).map(|(chosen, notices)| (vec![(chosen, process_team())], notices)),
+        _ => choose_device(for_several_processes(choice)).map(|(chosen, notices)| (vec![(chosen, process_team())], notices)),
     }
 }
 
-/// The GPUs of this host that are to work together, with each other or with those of other processes.
+/// Returns the GPUs of this host that are to work together, with each other or with those of other processes.
 fn gpus_of_team(choice: DeviceChoice) -> Option<GpuSet> {
     match choice {
         DeviceChoice::Gpus(set) => Some(set),
@@ -99,12 +99,12 @@ fn gpus_of_team(choice: DeviceChoice) -> Option<GpuSet> {
     }
 }
 
-/// Several processes compute on the same kind of device; what was left open was settled by all of them.
-fn alike(choice: DeviceChoice) -> DeviceChoice {
+/// Returns the same device for all of several processes; they agreed on an automatic choice before.
+fn for_several_processes(choice: DeviceChoice) -> DeviceChoice {
     if are_several() && choice == DeviceChoice::Auto { DeviceChoice::Cpu } else { choice }
 }
 
-/// The devices that were asked for, each of which makes a slab of the image for itself.
+/// Opens the requested devices, each for a separate slab of the image.
 ///
 /// # Errors
 /// Those of [`choose_members`].
@@ -139,8 +139,8 @@ fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
     own_gpus(set.numbers(num_gpus).collect()).into_iter().map(open).collect()
 }
 
-/// The devices of a team in words, of which this process has those of these names.
-pub(in crate::plan) fn together(names: &[String]) -> String {
+/// Joins the device names of a group; `names` are those of this process.
+pub(in crate::plan) fn join_device_names(names: &[String]) -> String {
     let own = match names {
         [first, others @ ..] if !others.is_empty() && others.iter().all(|name| name == first) => {
             format!("{} × {first}", names.len())
@@ -153,8 +153,8 @@ pub(in crate::plan) fn together(names: &[String]) -> String {
     }
 }
 
-/// Does `work` on the device asked for. Where that was left open and a GPU has too little memory or breaks, it is done
-/// again on the processor, and a notice says why.
+/// Does `work` on the requested device. For an automatic choice, it repeats the work on the processor, with a notice, if a GPU
+/// has too little memory or fails.
 ///
 /// # Errors
 /// Those of the work.
@@ -170,17 +170,17 @@ pub fn with_cpu_fallback<T>(
     }
 }
 
-/// That the processor is used although there is a GPU.
+/// Returns the notice that the processor is used although a GPU exists.
 fn cpu_instead(reason: &str) -> Notice {
     Notice::warning(format!("the CPU is used, because the GPU is not available: {reason}"))
 }
 
-/// Why a CUDA device cannot be used.
+/// Reason for which a CUDA device is not usable.
 struct DeviceUnavailable {
     text: String,
-    /// Whether there is a GPU at all.
+    /// True if a GPU exists.
     is_there: bool,
-    /// Whether the text names the processor as the way out.
+    /// True if the text advises to use the processor.
     names_the_cpu: bool,
 }
 
@@ -203,7 +203,7 @@ fn open_cuda(_: usize) -> Result<Opened, DeviceUnavailable> {
     Err(DeviceUnavailable { text, is_there: false, names_the_cpu: false })
 }
 
-/// The CUDA devices that there are.
+/// Returns the CUDA devices that there are.
 #[cfg(feature = "cuda")]
 fn cuda_devices() -> Vec<Device> {
     let device = |info: DeviceInfo| Device {
@@ -226,7 +226,7 @@ mod tests {
     use crate::coded::PassedOn;
 
     #[test]
-    fn the_processor_does_what_a_gpu_cannot_only_where_the_device_was_left_open() {
+    fn the_processor_replaces_a_gpu_only_for_an_automatic_device() {
         let too_much = |gpu: Option<&str>| SetupError::Memory {
             needed_bytes: 9 << 30,
             free_bytes: 5 << 20,
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_device_that_is_listed_can_be_used_or_says_why_not() {
+    fn every_listed_device_is_usable_or_has_a_reason() {
         let devices = available_devices();
         assert_eq!(devices[..2], host_devices());
         for device in &devices[1..] {

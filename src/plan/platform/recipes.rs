@@ -1,11 +1,11 @@
-//! What algorithms and operators on single events are made of, and how they are put together on any back end.
+//! Recipes of algorithms and operators on single events, and their assembly on any back end.
 
 use std::sync::Arc;
 
 use crate::algebra::{Backend, PeerGroup};
 use crate::data::{Events, ListMetadata, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, EventProjector, EventSubsets, OperatorError, Subset};
+use crate::operator::{Accumulation, EventOrder, EventProjector, OperatorError, Subset};
 use crate::plan::error::SetupError;
 use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, EventTerms, ListModel};
 use crate::scanner::PairRays;
@@ -24,8 +24,8 @@ pub struct EventRecipe<'a> {
     pub fov_radius_mm: f64,
     /// Lines of an event.
     pub rays: PairRays,
-    /// Order of the events and their division into subsets.
-    pub subsets: EventSubsets,
+    /// Order of the events.
+    pub order: EventOrder,
 }
 
 /// An algorithm that reconstructs single events.
@@ -40,7 +40,7 @@ pub struct ListRecipe<'a> {
     pub num_subsets: usize,
     /// The algorithm.
     pub spec: AlgorithmSpec,
-    /// How backprojections add.
+    /// Accumulations of the backprojections.
     pub additions: Additions,
     /// Start image; `None` = a uniform one.
     pub init: Option<&'a Volume>,
@@ -58,10 +58,10 @@ impl ListRecipe<'_> {
         team: PeerGroup,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
-        let (operator, data) = Box::new(lines).for_team(&team)?;
+        let (operator, data) = Box::new(lines).for_group(&team)?;
         let sensitivity = Arc::new(voxels.coefficients(self.sensitivity));
         let model = ListModel::new(&mut backend, operator, data, space, self.terms, sensitivity, self.num_subsets)?;
-        Ok(recon::algorithm(self.spec, backend, voxels, model.of_team(team), self.additions, self.init)?)
+        Ok(recon::algorithm(self.spec, backend, voxels, model.of_group(team), self.additions, self.init)?)
     }
 }
 

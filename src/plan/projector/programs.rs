@@ -17,22 +17,22 @@ pub struct PlaneProgram {
     pub kernel: PlaneKernel,
 }
 
-/// What can be asked of a program on its device.
+/// A program on its device.
 pub trait PlaneSystem {
-    /// The device in words, as this program uses it.
+    /// Returns the device in words, as this program uses it.
     fn device(&self) -> &str;
 
-    /// Its name, for people.
+    /// Returns its name, for people.
     fn name(&self) -> &'static str;
 
-    /// Memory that is free where the arrays are.
+    /// Returns the memory that is free where the arrays are.
     fn free_memory(&self) -> FreeMemory;
 
-    /// Bytes of a run where its arrays are: the image, the volumes on their way to the screen, the program's working memory for
-    /// blocks of so many projections.
+    /// Returns the bytes of a run on its device: the image, the volumes in transfer to the screen, and the working memory of the
+    /// program for blocks of this number of projections.
     fn memory_bytes(&self, block: usize, sampling: &PlaneSampling) -> u64;
 
-    /// Filtered backprojection of a sweep with it.
+    /// Makes a filtered backprojection of a sweep with it.
     ///
     /// # Errors
     /// Data or settings that do not suit, too little memory on the device.

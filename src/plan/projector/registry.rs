@@ -15,15 +15,16 @@ use crate::text::either;
 pub struct ProjectorEntry {
     /// On the command line, in files and in the window.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Short description.
     pub text: &'static str,
-    /// What to change where the geometry does not allow it.
+    /// Advice if the geometry does not allow it.
     pub advice: &'static str,
-    /// Whether a walk crosses one voxel after the other: time goes with nx + ny + nz, not with (nx + ny) nz.
+    /// True if a walk crosses one voxel after the other: time grows with nx + ny + nz, not with (nx + ny) nz.
     pub walks_voxels: bool,
-    /// Whether its backprojection is exactly the adjoint of its projection, up to rounding: without that no likelihood is sure to rise.
+    /// True if its backprojection is exactly the adjoint of its projection, up to rounding: else the likelihood need not
+    /// increase.
     pub is_matched: bool,
-    /// Whether only the reproduction of a paper needs it.
+    /// True if only the reproduction of a paper needs it.
     pub is_research: bool,
     /// Makes it on the CPU. Other platforms have those that they name ([`crate::plan::Platform::view_system`]).
     pub(in crate::plan) on_host: MakeOnHost,
@@ -41,8 +42,8 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: false,
         is_matched: true,
         is_research: false,
-        on_host: |between| {
-            let projector = AxialRuns::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays())?;
+        on_host: |inputs| {
+            let projector = AxialRuns::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.rays())?;
             let device = format!("{}, {}", host_threads(), projector.simd().name());
             on_host(projector, device)
         },
@@ -54,8 +55,8 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: true,
         is_matched: true,
         is_research: false,
-        on_host: |between| {
-            let projector = Siddon::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.rays());
+        on_host: |inputs| {
+            let projector = Siddon::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.rays());
             on_host(projector, host_threads())
         },
     },
@@ -66,8 +67,8 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: false,
         is_matched: true,
         is_research: false,
-        on_host: |between| {
-            let projector = Tubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), between.tubes()?)?;
+        on_host: |inputs| {
+            let projector = Tubes::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.tubes()?)?;
             on_host(projector, host_threads())
         },
     },
@@ -78,20 +79,20 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: false,
         is_matched: false,
         is_research: true,
-        on_host: |between| {
-            let tubes = between.tubes()?.clone();
-            on_host(PlainTubes::new(between.geometry(), between.grid(), between.fov_radius_mm(), tubes)?, host_threads())
+        on_host: |inputs| {
+            let tubes = inputs.tubes()?.clone();
+            on_host(PlainTubes::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), tubes)?, host_threads())
         },
     },
 ];
 
-/// The projector of this name.
+/// Returns the projector of this name.
 pub fn projector(name: &str) -> Option<&'static ProjectorEntry> {
     PROJECTORS.iter().find(|entry| entry.name == name)
 }
 
 impl ProjectorChoice {
-    /// All choices.
+    /// Returns all choices.
     pub fn all() -> impl Iterator<Item = ProjectorChoice> {
         std::iter::once(ProjectorChoice::Auto).chain(PROJECTORS.iter().map(|entry| ProjectorChoice::Named(entry.name)))
     }
@@ -114,11 +115,11 @@ impl FromStr for ProjectorChoice {
     }
 }
 
-/// What a projector is made for.
+/// Inputs of a projector.
 pub struct ProjectorInputs<'a> {
     /// Geometry of the scan.
     pub geometry: &'a Arc<ScanGeometry>,
-    /// What the projector is to do.
+    /// Settings of the projector.
     pub settings: &'a ProjectorSettings,
 }
 

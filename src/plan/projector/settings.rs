@@ -1,4 +1,4 @@
-//! What a projector is to do: grid, field of view, lines per bin, device.
+//! Settings of a projector: grid, field of view, rays per LOR, device.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub enum Rays {
     },
 }
 
-/// What a projector is to do.
+/// Settings of a projector.
 #[derive(Clone, Debug)]
 pub struct ProjectorSettings {
     /// Image grid.
@@ -41,8 +41,16 @@ pub struct ProjectorSettings {
     pub tubes: Option<Arc<TubeSet>>,
 }
 
-/// Lines per bin, tangential and axial. Automatically as many as voxels fit between neighbouring lines of a view inside the
-/// field of view, and into the widest axial sampling: then no view misses a voxel, and every slice that a bin sees is crossed.
+impl ProjectorSettings {
+    /// Returns settings without tubes of response, rays and threads chosen automatically.
+    pub fn new(grid: Grid, fov_radius_mm: f64, projector: ProjectorChoice, device: DeviceChoice) -> Self {
+        Self { grid, fov_radius_mm, rays: Rays::Auto, projector, device, threads_per_block: None, tubes: None }
+    }
+}
+
+/// Returns the rays per LOR, tangential and axial. Automatically as many as voxels fit between neighbouring lines of a view inside
+/// the field of view, and into the widest axial sampling: then no view misses a voxel, and every slice that a bin sees is
+/// crossed.
 pub fn rays_per_bin(geometry: &ScanGeometry, grid: &Grid, fov_radius_mm: f64, rays: Rays) -> [usize; 2] {
     match rays {
         Rays::Fixed { tangential, axial } => [tangential.max(1), axial.max(1)],
@@ -51,13 +59,13 @@ pub fn rays_per_bin(geometry: &ScanGeometry, grid: &Grid, fov_radius_mm: f64, ra
             let gap = geometry.largest_line_gap_mm(fov_radius_mm.min(grid.farthest_from_axis_mm()));
             let sampling = geometry.segments.iter().map(|s| geometry.axial_sampling_mm(s)).fold(0.0, f64::max);
             // A quotient that is whole up to rounding must not cost a line more.
-            let count = |mm: f64, voxel_mm: f64, most: f64| (mm / voxel_mm * (1.0 - 1e-6)).ceil().clamp(1.0, most) as usize;
+            let count = |mm: f64, voxel_mm: f64, max: f64| (mm / voxel_mm * (1.0 - 1e-6)).ceil().clamp(1.0, max) as usize;
             [count(gap, dx.min(dy), MAX_TANGENTIAL_RAYS), count(sampling, dz, MAX_AXIAL_RAYS)]
         }
     }
 }
 
-/// Beyond so many lines a bin gains nothing, and voxels or slices that thin are a mistake.
+/// Maximum number of rays: more improve nothing, and such thin voxels or slices are a mistake.
 const MAX_TANGENTIAL_RAYS: f64 = 8.0;
 
 const MAX_AXIAL_RAYS: f64 = 64.0;
@@ -83,12 +91,12 @@ impl ProjectorChoice {
     /// Tubes of response by the kernels of their paper.
     pub const TUBES_PAPER: ProjectorChoice = ProjectorChoice::Named("tubes-paper");
 
-    /// Whether it projects with tubes of response.
+    /// Returns true if it projects with tubes of response.
     pub fn uses_tubes(self) -> bool {
         matches!(self, Self::TUBES | Self::TUBES_PAPER)
     }
 
-    /// Its name on the command line, in files and in the window.
+    /// Returns its name on the command line, in files and in the window.
     pub fn name(self) -> &'static str {
         match self {
             ProjectorChoice::Auto => "auto",

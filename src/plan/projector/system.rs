@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::algebra::{Backend, Host, ImageSpace, PeerGroup, Shard, Voxels};
+use crate::algebra::{Host, ImageSpace, PeerGroup, Shard};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, AnyOperator, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector, Views};
+use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector};
 use crate::plan::device::memory;
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::device::processes::process_team;
@@ -13,34 +13,34 @@ use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, Measure
 use crate::task::Task;
 use crate::text::counted;
 
-/// What can be asked of a system, whatever it is made of.
+/// A system of any operator.
 pub trait System: Send {
-    /// The device in words, as this operator uses it: threads, vector instructions.
+    /// Returns the device in words, as this operator uses it: threads, vector instructions.
     fn device(&self) -> &str;
 
-    /// Memory that is free where the arrays are.
+    /// Returns the memory that is free where the arrays are.
     fn free_memory(&self) -> FreeMemory;
 
-    /// The grid of its images.
+    /// Returns the grid of its images.
     fn grid(&self) -> &Grid;
 
-    /// What its data are.
+    /// Returns the space of its data.
     fn data(&self) -> &dyn DataSpace;
 
-    /// The ways in which a backprojection can add.
+    /// Returns the ways in which a backprojection can add.
     fn accumulations(&self) -> &'static [Accumulation];
 
-    /// How it adds where nothing else is asked.
+    /// Returns its default accumulation.
     fn default_accumulation(&self) -> Accumulation;
 
-    /// Bytes of a reconstruction where its arrays are.
+    /// Returns the bytes of a reconstruction where its arrays are.
     fn memory_bytes(&self, counts: &MeasuredValues, num_subsets: usize, accumulation: Accumulation) -> u64;
 
-    /// Bytes of one [`System::project`] or [`System::backproject`] there.
+    /// Returns the bytes of one [`System::project`] or [`System::backproject`] there.
     fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64;
 
-    /// Seconds for a forward projection and a backprojection of all data, from a trial of a part; `None` where even that takes
-    /// long.
+    /// Returns the seconds for a forward projection and a backprojection of all data, from a trial of a part; `None` where even
+    /// that takes long.
     ///
     /// # Errors
     /// The operator failed.
@@ -59,13 +59,13 @@ pub trait System: Send {
         init: Option<&Volume>,
     ) -> Result<Box<dyn Algorithm>, ReconError>;
 
-    /// A x for the data of a subset, in the order of [`System::data`].
+    /// Returns a x for the data of a subset, in the order of [`System::data`].
     ///
     /// # Errors
     /// Stopped, device failure.
     fn project(&mut self, subset: Subset, image: &Volume, task: &Task) -> Result<Vec<f32>, OperatorError>;
 
-    /// Aᵀ q of such data.
+    /// Returns Aᵀ q of such data.
     ///
     /// # Errors
     /// Stopped, device failure, another number of values than the subset has.
@@ -77,7 +77,8 @@ pub trait System: Send {
         task: &Task,
     ) -> Result<Volume, OperatorError>;
 
-    /// Aᵀ of data that say which pairs there are, and their number, in so many subsets; `task` advances with each.
+    /// Returns Aᵀ of data that are 1 for existing crystal pairs, and the number of pairs, in `num_subsets` subsets; `task`
+    /// advances with each.
     ///
     /// # Errors
     /// Stopped, device failure, another number of pairs than a subset has data.
@@ -89,9 +90,9 @@ pub trait System: Send {
 pub struct Pairs<'a> {
     /// For each place of a crystal.
     pub is_there: Vec<f32>,
-    /// What a subset's rows add to a place: its transaxial LORs.
+    /// Offsets of a subset's rows to a place: its transaxial LORs.
     pub rows: &'a dyn Fn(Subset) -> Vec<[u32; 2]>,
-    /// What the columns add: planes.
+    /// Offsets of the columns: planes.
     pub columns: Vec<[u32; 2]>,
 }
 
@@ -112,43 +113,25 @@ pub(in crate::plan) struct OperatorSystem<B, A, S, D> {
     pub team: PeerGroup,
 }
 
-/// A projector between voxels and views with its spaces.
-pub(in crate::plan) type Projector<B, A> = OperatorSystem<B, A, Voxels, Views>;
-
-impl<B: Backend, A: ViewProjector<B>> Projector<B, A> {
-    /// On a back end.
-    pub fn of_views(
-        backend: B,
-        operator: A,
-        device: String,
-        default_accumulation: Accumulation,
-        free_memory: fn(&B) -> FreeMemory,
-    ) -> Self {
-        let (image, data) = (operator.voxels().clone(), operator.views().clone());
-        Self { backend, operator, image, data, device, default_accumulation, free_memory, team: PeerGroup::ALONE }
+/// Combines a projector and a back end, for the shard of a member of a group.
+///
+/// # Errors
+/// The projector does not support shards.
+pub(in crate::plan) fn view_system<B: EmKernels + 'static>(
+    backend: B,
+    projector: impl ViewProjector<B> + 'static,
+    device: String,
+    default_accumulation: Accumulation,
+    free_memory: fn(&B) -> FreeMemory,
+    team: PeerGroup,
+) -> Result<Box<dyn System>, OperatorError> {
+    let image = projector.voxels().clone();
+    if team.shard() == Shard::WHOLE {
+        let (data, operator, team) = (projector.views().clone(), projector, PeerGroup::ALONE);
+        return Ok(Box::new(OperatorSystem { backend, operator, image, data, device, default_accumulation, free_memory, team }));
     }
-}
-
-/// A projector for the share of a member of a team.
-pub(in crate::plan) type GroupSystem<B> = OperatorSystem<B, AnyOperator<B>, Voxels, Box<dyn DataSpace>>;
-
-impl<B: Backend> GroupSystem<B> {
-    /// On a back end.
-    ///
-    /// # Errors
-    /// The projector cannot be shared out.
-    pub fn of_views(
-        backend: B,
-        projector: impl ViewProjector<B>,
-        device: String,
-        default_accumulation: Accumulation,
-        free_memory: fn(&B) -> FreeMemory,
-        team: PeerGroup,
-    ) -> Result<Self, OperatorError> {
-        let image = projector.voxels().clone();
-        let (operator, data) = Box::new(projector).for_team(&team)?;
-        Ok(Self { backend, operator, image, data, device, default_accumulation, free_memory, team })
-    }
+    let (operator, data) = Box::new(projector).for_group(&team)?;
+    Ok(Box::new(OperatorSystem { backend, operator, image, data, device, default_accumulation, free_memory, team }))
 }
 
 impl<B, A, S, D> System for OperatorSystem<B, A, S, D>
@@ -207,7 +190,7 @@ where
         init: Option<&Volume>,
     ) -> Result<Box<dyn Algorithm>, ReconError> {
         let Self { mut backend, operator, image, data, team, .. } = *self;
-        let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets)?.of_team(team);
+        let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets)?.of_group(team);
         recon::algorithm(spec, backend, image, model, additions, init)
     }
 
@@ -261,18 +244,13 @@ pub(in crate::plan) fn host_threads() -> String {
     format!("CPU, {}", counted(rayon::current_num_threads(), "thread"))
 }
 
-/// Puts a projector and the CPU together, for the share of this process.
+/// Combines a projector and the CPU, for the shard of this process.
 ///
 /// # Errors
-/// The projector cannot be shared.
+/// The projector does not support shards.
 pub(in crate::plan) fn on_host(
     projector: impl ViewProjector<Host> + 'static,
     device: String,
 ) -> Result<Box<dyn System>, OperatorError> {
-    let team = process_team();
-    let free: fn(&Host) -> FreeMemory = |_| FreeMemory::of_the_computer();
-    Ok(match team.shard() {
-        Shard::WHOLE => Box::new(Projector::of_views(Host, projector, device, Accumulation::Deterministic, free)),
-        _ => Box::new(GroupSystem::of_views(Host, projector, device, Accumulation::Deterministic, free, team)?),
-    })
+    view_system(Host, projector, device, Accumulation::Deterministic, |_| FreeMemory::of_the_computer(), process_team())
 }

@@ -20,7 +20,7 @@ pub struct AlgorithmRecord {
     /// Of filtered backprojection.
     #[serde(flatten)]
     pub fbp: Option<FbpRecord>,
-    /// Values of its own parameters.
+    /// Values of the algorithm's parameters.
     #[serde(flatten)]
     pub parameters: Parameters,
 }
@@ -32,7 +32,7 @@ pub struct EmRecord {
     pub subsets: usize,
     /// File of the start image; "uniform", or "given" where its file is not known.
     pub start_image: String,
-    /// Whether a non-atomic run's sensitivity image was computed with the race, too.
+    /// True if a non-atomic run computed its sensitivity image with the race, too.
     pub racy_sensitivity: bool,
     /// Part of the measured counts that the image and the background explain ([`crate::recon::Explained`]), where it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -95,24 +95,24 @@ impl AlgorithmRecord {
     }
 
     /// Returns its settings as names and values.
-    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn settings_table(&self) -> Vec<(&'static str, String)> {
         let name = self.fbp.as_ref().map_or(self.label(), |fbp| &fbp.program);
-        let mut facts = vec![("Algorithm", name.to_owned())];
+        let mut rows = vec![("Algorithm", name.to_owned())];
         if let Some(em) = &self.em {
-            facts.push(("Subsets", em.subsets_text()));
+            rows.push(("Subsets", em.subsets_text()));
         }
         if let Some(fbp) = &self.fbp {
-            facts.push(("Kernel", fbp.kernel.to_string()));
+            rows.push(("Kernel", fbp.kernel.to_string()));
         }
         for parameter in self.entry().iter().flat_map(|entry| entry.parameters) {
-            facts.push((parameter.label, parameter.text(self.parameters.value(parameter).as_ref())));
+            rows.push((parameter.label, parameter.text(self.parameters.value(parameter).as_ref())));
         }
         if let Some(em) = &self.em {
-            facts.push(("Start image", em.start_image.clone()));
+            rows.push(("Start image", em.start_image.clone()));
             if em.racy_sensitivity {
-                facts.push(("Sensitivity image", "non-atomic, too".to_owned()));
+                rows.push(("Sensitivity image", "non-atomic, too".to_owned()));
             }
         }
-        facts
+        rows
     }
 }

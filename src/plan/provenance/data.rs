@@ -1,4 +1,4 @@
-//! What an image was made of: its data, a frame of it, and its corrections.
+//! Provenance of an image's data: the study, a frame of it, and its corrections.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use crate::data::{Counts, EventList, FrameTime, Origin, Phase, Study, Sweep};
 use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
 
-/// What an image was made of.
+/// Data of an image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataRecord {
     /// The study's name.
     pub title: String,
     /// Name of the file; `None` for a simulation that was not written.
     pub file: Option<String>,
-    /// What a sweep is an image of: "3D", or "2D, axes z and y".
+    /// Space of a sweep: "3D", or "2D, axes z and y".
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub space: Option<String>,
     /// File of the reference spectrum of a continuous-wave sweep.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reference: Option<String>,
-    /// How complex spectra were made real.
+    /// Phase correction of complex spectra.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phase: Option<Phase>,
-    /// The frame of a list of events.
+    /// Frame of list-mode data.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub frame: Option<FrameRecord>,
 }
@@ -34,7 +34,7 @@ pub struct DataRecord {
 pub struct FrameRecord {
     /// Its beginning, s from that of the scan.
     pub start_secs: f64,
-    /// How long was measured in it, s.
+    /// Measured duration in the frame, s.
     pub duration_secs: f64,
     /// Its end, s; `None` = start and duration.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -94,14 +94,14 @@ impl FrameRecord {
 }
 
 impl DataRecord {
-    /// Of a study of this name out of these files.
+    /// Returns the record of a study with this title and these files.
     pub fn new(title: &str, origin: &Origin) -> Self {
         let name = |path: &Option<_>| path.as_deref().map(file_name);
         let (file, reference) = (name(&origin.measured), name(&origin.reference));
         Self { title: title.to_owned(), file, space: None, reference, phase: None, frame: None }
     }
 
-    /// Of the data of a job.
+    /// Returns the record of a job's data.
     pub fn of_job(job: &Job) -> Self {
         let Study { title, origin, measured, .. } = &*job.study;
         if let Some(acquisition) = measured.sweep() {
@@ -110,53 +110,53 @@ impl DataRecord {
         measured.events().map_or_else(|| Self::new(title, origin), |list| Self::of_list(title, origin, list, &job.settings))
     }
 
-    /// Of a list of events, or of a frame of it.
+    /// Returns the record of list-mode data, or of a frame of them.
     fn of_list(title: &str, origin: &Origin, list: &EventList, settings: &RunSettings) -> Self {
         let frame_ms = settings.frame_ms.as_ref().or(list.frame_ms.as_ref());
         let frame = frame_ms.map(|frame_ms| FrameRecord::from(&list.frame_time(frame_ms)));
         Self { frame, ..Self::new(title, origin) }
     }
 
-    /// Of a sweep.
+    /// Returns the record of a sweep.
     pub fn of_sweep(title: &str, origin: &Origin, sweep: &Sweep) -> Self {
         let (space, phase) = (Some(sweep.space.to_string()), sweep.facts.phase);
         Self { space, phase, ..Self::new(title, origin) }
     }
 }
 
-/// What counts were corrected by.
+/// Corrections of projection data or list-mode data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CorrectionRecord {
     /// File of the factors; [`SIMULATED`] where they come from no file, `None` = 1.
     pub multiplicative: Option<String>,
     /// File of the background; [`SIMULATED`] where it comes from no file, `None` = 0.
     pub additive: Option<String>,
-    /// Whether the background was divided by the factors in its file.
+    /// True if the background was divided by the factors in its file.
     pub additive_inside: bool,
     /// File of a list's map of attenuation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub attenuation: Option<String>,
 }
 
-/// What stands for the file of a correction that was simulated with the data.
+/// Text for a correction without a file that was simulated with the data.
 pub const SIMULATED: &str = "simulated with the data";
 
-/// What stands for the file of a correction that a list of events tells itself.
+/// Text for a correction that the list-mode file contains.
 const OF_THE_LIST: &str = "from the file";
 
 impl CorrectionRecord {
-    /// Of a list, which tells them itself.
+    /// Returns the corrections of list-mode data.
     pub fn of_list(list: &EventList) -> Self {
         let numbers = list.numbers();
-        let told = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
+        let named = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
         let randoms = if numbers.num_delayeds > 0 { "delayed coincidences" } else { OF_THE_LIST };
-        let multiplicative = told(numbers.has_factors, OF_THE_LIST);
+        let multiplicative = named(numbers.has_factors, OF_THE_LIST);
         let attenuation = list.facts.attenuation.map().map(|map| file_name(&map.file));
-        let additive = told(numbers.has_background, randoms);
+        let additive = named(numbers.has_background, randoms);
         Self { multiplicative, additive, additive_inside: false, attenuation }
     }
 
-    /// Of counts with or without corrections, from these files.
+    /// Returns the corrections of projection data, from these files.
     pub fn new(origin: &Origin, counts: &Counts) -> Self {
         let Counts { multiplicative: factors, additive: background, .. } = counts;
         let Origin { multiplicative, additive, additive_inside, .. } = origin;
@@ -171,7 +171,7 @@ impl CorrectionRecord {
     }
 }
 
-/// A file's name without its folder.
+/// Returns a file's name without its folder.
 pub(super) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -1,9 +1,9 @@
-//! What made an image: a record that is written beside it as JSON (`image.nii.gz.json`), told in NIfTI's description and, in the window, in a line
-//! under the slices.
+//! Provenance of an image: a record written next to it as JSON (`image.nii.gz.json`), summarised in NIfTI's description and, in
+//! the window, in a line under the slices.
 
 pub mod algorithm;
 mod data;
-pub mod facts;
+pub mod settings_table;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -28,45 +28,45 @@ pub const PROVENANCE_VERSION: u32 = 1;
 /// All that is needed to make an image again, and to know it from others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// Always [`io::provenance::PROGRAM`], by which the program knows its own records.
+    /// Always [`io::provenance::PROGRAM`], which identifies the program's own records.
     pub program: String,
     /// The program's version.
     pub program_version: String,
     /// [`PROVENANCE_VERSION`].
     pub provenance_version: u32,
-    /// What was made.
+    /// Kind of the image.
     pub made: ImageKind,
-    /// Names of the files that it is written beside.
+    /// Names of the files that the record describes.
     pub files: Vec<String>,
-    /// What it was made of.
+    /// Data of the image.
     pub data: DataRecord,
-    /// What the data was corrected by; of counts only.
+    /// Corrections of the data.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub corrections: Option<CorrectionRecord>,
-    /// How it was reconstructed.
+    /// Reconstruction algorithm.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub algorithm: Option<AlgorithmRecord>,
-    /// How far the reconstruction was.
+    /// Progress of the reconstruction.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub progress: Option<Progress>,
     /// The rule that ended the reconstruction with this image, and what met it, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stopped_by: Option<String>,
-    /// What computed A and its adjoint; of counts only.
+    /// Projector of A and its adjoint; of projection data only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub projector: Option<ProjectorRecord>,
-    /// The stored matrix that was A; of counts of pairs of crystals only.
+    /// System matrix A; of crystal-pair histograms only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub matrix: Option<MatrixRecord>,
     /// Full width at half maximum of the Gaussian that the image was filtered with, mm; `None` = none.
     pub post_filter_fwhm_mm: Option<f64>,
-    /// What 1 count/mm stands for, Bq/mL, of an image that was multiplied by it.
+    /// Activity concentration of 1 count/mm, Bq/mL, of an image multiplied by it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub calibration_bq_per_ml: Option<f64>,
     /// By which the image is known as the one that a command would make again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub seal: Option<ContentFingerprint>,
-    /// Where the voxels are and what they hold.
+    /// Grid and values of the image.
     pub image: ImageRecord,
     /// Where it was computed.
     pub device: DeviceRecord,
@@ -74,16 +74,17 @@ pub struct Provenance {
     pub times: Times,
 }
 
-/// Numbers of 32 digits that tell an image from others.
+/// Fingerprints of 32 digits that identify an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentFingerprint {
-    /// What was asked for: settings, and what the files hold that are read.
-    pub asked: String,
-    /// What the image's files hold.
+    /// Fingerprint of the request: settings, and the content of the input files.
+    #[serde(rename = "asked")]
+    pub requested: String,
+    /// Fingerprint of the image's files.
     pub written: String,
 }
 
-/// What an image is; in words as in the description inside image files.
+/// Kind of an image; its text is that of the description inside image files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "lowercase")]
@@ -95,12 +96,12 @@ pub enum ImageKind {
     /// The true image of a phantom.
     #[strum(serialize = "true image of a phantom")]
     TrueImage,
-    /// An image file of which nobody kept such a record; the record's device and times say nothing.
+    /// An image file without such a record; the record's device and times are meaningless.
     #[strum(serialize = "image of another program")]
     Elsewhere,
 }
 
-/// How far a reconstruction was.
+/// Progress of a reconstruction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Progress {
@@ -109,13 +110,14 @@ pub enum Progress {
         /// Full iterations complete.
         iteration: usize,
         /// Full iterations asked for.
-        iterations_asked: usize,
+        #[serde(rename = "iterations_asked")]
+        iterations_requested: usize,
         /// Steps done in all: subsets used.
         subiteration: usize,
-        /// Whether all iterations that were asked for are in the image.
+        /// True if the image includes all requested iterations.
         complete: bool,
     },
-    /// Of a list of events that was still being written.
+    /// Of list-mode data that were still being written.
     Arrived {
         /// Steps done.
         updates: usize,
@@ -124,21 +126,21 @@ pub enum Progress {
         /// Never: a list that is whole is reconstructed as any other.
         complete: bool,
     },
-    /// Of a sweep.
+    /// Progress with a sweep.
     Projections {
         /// Projections in the image.
         projections: usize,
-        /// Projections that the sweep has when it is whole; `None` where nobody knows.
+        /// Projections of the whole sweep; `None` if unknown.
         projections_expected: Option<usize>,
         /// Directions at equal angles that the projections were resampled to; `None` = not resampled.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         resampled_to: Option<usize>,
-        /// Whether all of them are in the image; `None` where nobody knows.
+        /// True if the image includes all of them; `None` if unknown.
         complete: Option<bool>,
     },
 }
 
-/// What computed A and its adjoint.
+/// Projector of A and its adjoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProjectorRecord {
     /// Its name ("axial-runs", "per-lor").
@@ -147,24 +149,24 @@ pub struct ProjectorRecord {
     pub rays_per_bin: [usize; 2],
     /// Voxels whose centre lies farther than this from the axis are zero, mm.
     pub fov_radius_mm: f64,
-    /// How the backprojection of the last step added.
+    /// Accumulation of the last step's backprojection.
     pub accumulation: Accumulation,
     /// The same from each step on at which it was switched; empty where it never was.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub accumulation_switched: Vec<AccumulationSpan>,
-    /// How the tubes of response were simulated, of the projector that uses some and where that is known.
+    /// Simulation of the tubes of response, for a projector with tubes and if known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tubes: Option<TubesMade>,
 }
 
 impl ProjectorRecord {
-    /// How these tubes were made, if a projector of this name uses them.
+    /// Returns the simulation of these tubes if a projector of this name uses them.
     pub fn tubes_of(name: &str, tubes: Option<&TubeSet>) -> Option<TubesMade> {
         let uses_tubes = ProjectorChoice::all().any(|choice| choice.name() == name && choice.uses_tubes());
         tubes.filter(|_| uses_tubes).and_then(|tubes| tubes.made.clone())
     }
 
-    pub(super) fn accumulation_words(&self) -> String {
+    pub(super) fn accumulation_text(&self) -> String {
         match self.accumulation_switched.last() {
             None => self.accumulation.to_string(),
             Some(span) => format!("{} since step {}", span.accumulation, span.from_subiteration),
@@ -172,7 +174,7 @@ impl ProjectorRecord {
     }
 }
 
-/// A stored matrix.
+/// A system matrix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixRecord {
     /// The ring.
@@ -181,12 +183,12 @@ pub struct MatrixRecord {
     pub basis: BasisSettings,
     /// Its elements, symmetries apart.
     pub elements: usize,
-    /// How it was simulated.
+    /// Its simulation.
     pub made: Option<MatrixMade>,
 }
 
 impl MatrixRecord {
-    /// Of a matrix.
+    /// Returns the record of a matrix.
     pub fn new(matrix: &ResponseMatrix) -> Self {
         let (scanner, elements) = (matrix.scanner.clone(), matrix.elements.len());
         Self { scanner, basis: matrix.basis, elements, made: matrix.made }
@@ -198,7 +200,7 @@ impl MatrixRecord {
 pub struct AccumulationSpan {
     /// The first of these steps, from 1.
     pub from_subiteration: usize,
-    /// How they added.
+    /// Accumulation of these steps.
     pub accumulation: Accumulation,
 }
 
@@ -228,24 +230,24 @@ pub struct Start {
 }
 
 impl Start {
-    /// This moment.
+    /// Returns this moment.
     pub fn now() -> Self {
         Self { date: Timestamp::now(), clock: Instant::now() }
     }
 
-    /// From then until now.
+    /// Returns the start and the time since then.
     pub fn times(self) -> Times {
         self.times_of(self.clock.elapsed())
     }
 
-    /// From then on for so long.
+    /// Returns the start with this duration.
     pub fn times_of(self, elapsed: Duration) -> Times {
         Times { started: format!("{:.0}", self.date), elapsed_secs: elapsed.as_secs_f64() }
     }
 }
 
 impl Provenance {
-    /// A record of an image of this data; what does not concern every image is left out.
+    /// Returns a record of an image of this data; what does not concern every image is left out.
     pub fn new(made: ImageKind, data: DataRecord, image: ImageRecord, device: DeviceRecord, times: Times) -> Self {
         Self {
             program: io::provenance::PROGRAM.to_owned(),
@@ -269,8 +271,8 @@ impl Provenance {
         }
     }
 
-    /// The record of an image that was read from a file: the one beside it, where that is of this file and this grid, or one that
-    /// names the file alone. A notice says why the one that is there was not taken.
+    /// Returns the record of an image file: the one next to it if it matches this file and this grid, else one that only names
+    /// the file. A notice gives the reason if the existing record does not match.
     pub fn of_file(path: &Path, volume: &Volume) -> (Self, Option<Notice>) {
         let (title, file) = (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), Some(file_name(path)));
         let data = DataRecord { title, file, space: None, reference: None, phase: None, frame: None };
@@ -293,28 +295,28 @@ impl Provenance {
         }
     }
 
-    /// The same of the image in Bq/mL, where 1 count/mm stands for so many.
+    /// Returns the record of the image in Bq/mL, with 1 count/mm = `bq_per_ml`.
     pub fn calibrated(mut self, bq_per_ml: f64) -> Self {
         self.calibration_bq_per_ml = Some(bq_per_ml);
         self.image.unit = Unit::BqPerMl.label().to_owned();
         self
     }
 
-    /// The record beside a file, where there is one of this form that names it.
+    /// Returns the record next to a file if it has this version and names the file.
     pub fn read_beside(file: &Path) -> Option<Self> {
         let found = io::provenance::read(file).filter(|found| found.names_the_file)?;
         let record: Self = serde_json::from_value(found.record).ok()?;
         (record.provenance_version == PROVENANCE_VERSION).then_some(record)
     }
 
-    /// The same of this very image: what it is on, and how much of it is not finite.
+    /// Returns the record of this image: its grid, and the number of values that are not finite.
     pub fn of_image(mut self, volume: &Volume) -> Self {
         let not_finite = volume.as_slice().iter().filter(|value| !value.is_finite()).count();
         self.image = ImageRecord { not_finite: Some(not_finite), ..ImageRecord::new(&volume.grid, volume.unit) };
         self
     }
 
-    /// The same from a start image of this file, where there is one.
+    /// Returns the same from a start image of this file, where there is one.
     pub fn from_start_image(mut self, file: Option<&Path>) -> Self {
         if let (Some(AlgorithmRecord { em: Some(em), .. }), Some(file)) = (&mut self.algorithm, file) {
             em.start_image = file_name(file);
@@ -322,19 +324,19 @@ impl Provenance {
         self
     }
 
-    /// The same beside these files.
+    /// Returns the record with the names of these files.
     pub fn beside<'a>(mut self, files: impl IntoIterator<Item = &'a Path>) -> Self {
         self.files = files.into_iter().map(file_name).collect();
         self
     }
 
-    /// In one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
+    /// Returns it in one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
         let frame = self.data.frame.as_ref().map(FrameRecord::text);
         let made = [frame, self.algorithm.as_ref().map(AlgorithmRecord::text), self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
-        parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_words()]));
+        parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_text()]));
         parts.extend(self.algorithm.as_ref().and_then(|algorithm| Some(algorithm.fbp.as_ref()?.program.clone())));
         parts.push(self.device.name.clone());
         parts.extend(self.post_filter_fwhm_mm.map(|fwhm| format!("post-filter {fwhm} mm")));
@@ -353,14 +355,14 @@ impl Provenance {
         made.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// Returns the same facts for image files, with those that some formats have attributes of their own for.
+    /// Returns the same facts for image files; some formats have their own attributes for some of them.
     pub fn image_description(&self) -> ImageDescription {
         let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::text);
         let method = algorithm.map(|algorithm| algorithm + &self.position().map_or_else(String::new, |at| format!(", {at}")));
         ImageDescription { text: self.description(), method, filter_fwhm_mm: self.post_filter_fwhm_mm }
     }
 
-    /// How far the reconstruction was, in words; of an image that was not reconstructed `None`.
+    /// Returns the progress of the reconstruction as text; `None` for an image that was not reconstructed.
     pub fn position(&self) -> Option<String> {
         Some(self.progress?.text(self.num_subsets()))
     }
@@ -370,16 +372,16 @@ impl Provenance {
         self.algorithm.as_ref().and_then(|algorithm| algorithm.em.as_ref()).map_or(1, |em| em.subsets.max(1))
     }
 
-    /// Writes an image with this record: the whole of it beside the image, in short inside it where the format has a place
-    /// for it. A notice says why the record was not written, if it was not.
+    /// Writes an image with this record: complete next to the image, and a summary inside it if the format has a field. A notice
+    /// gives the reason if the record was not written.
     ///
     /// # Errors
-    /// The image cannot be written.
+    /// The image is not writable.
     pub fn write_image(&self, path: &Path, volume: &Volume) -> Result<Option<Notice>, IoError> {
         self.write_image_of(path, volume, &Patient::default())
     }
 
-    /// The same, of this patient.
+    /// Returns the same, of this patient.
     ///
     /// # Errors
     /// As [`Provenance::write_image`].
@@ -388,7 +390,7 @@ impl Provenance {
         Ok(self.write_beside(path))
     }
 
-    /// Whether the image holds all that was asked for, and finite numbers.
+    /// Returns true if the image is complete and all its values are finite.
     pub fn is_whole(&self) -> bool {
         let is_complete = match self.progress {
             Some(Progress::Iterations { complete, .. } | Progress::Arrived { complete, .. }) => complete,
@@ -398,42 +400,42 @@ impl Provenance {
         (is_complete || self.stopped_by.is_some()) && self.image.not_finite.is_none_or(|num| num == 0)
     }
 
-    /// Writes an image with this record as [`Provenance::write_image`] does, and in the record what was asked for and what was written:
-    /// [`Provenance::is_sealed`] knows it again. The record as it is written, and a notice where it is not.
+    /// Writes an image as [`Provenance::write_image`] does, with fingerprints of the request and of the files in the record:
+    /// [`Provenance::is_sealed`] recognises it. Returns the written record, and a notice if it was not written.
     ///
     /// # Errors
-    /// The image cannot be written, or not be read again.
-    pub fn write_sealed_image(self, path: &Path, volume: &Volume, asked: &str) -> Result<(Self, Option<Notice>), IoError> {
+    /// The image is not writable, or not readable again.
+    pub fn write_sealed_image(self, path: &Path, volume: &Volume, requested: &str) -> Result<(Self, Option<Notice>), IoError> {
         io::write_described_volume(path, volume, &self.image_description(), &Patient::default())?;
-        let sealed = self.sealed(path, asked)?;
+        let sealed = self.sealed(path, requested)?;
         let notice = sealed.write_beside(path);
         Ok((sealed, notice))
     }
 
-    /// The same of an image that was written to this file.
+    /// Returns the record of an image in this file, with fingerprints.
     ///
     /// # Errors
-    /// The file cannot be read again.
-    pub fn sealed(mut self, path: &Path, asked: &str) -> Result<Self, IoError> {
+    /// The file is not readable again.
+    pub fn sealed(mut self, path: &Path, requested: &str) -> Result<Self, IoError> {
         let written = io::content_of(&io::files_written(path))?.digits();
-        self.seal = Some(ContentFingerprint { asked: asked.to_owned(), written });
+        self.seal = Some(ContentFingerprint { requested: requested.to_owned(), written });
         Ok(self)
     }
 
-    /// Whether this file is there as it was written, as an answer to what is asked.
-    pub fn is_sealed(path: &Path, asked: &str) -> bool {
-        let seal = Self::read_beside(path).and_then(|record| record.seal).filter(|seal| seal.asked == asked);
+    /// Returns true if this file is unchanged and the answer to this request.
+    pub fn is_sealed(path: &Path, requested: &str) -> bool {
+        let seal = Self::read_beside(path).and_then(|record| record.seal).filter(|seal| seal.requested == requested);
         seal.is_some_and(|seal| io::content_of(&io::files_written(path)).is_ok_and(|found| found.digits() == seal.written))
     }
 
-    /// Writes the record beside a file; a notice says why not, if it was not.
+    /// Writes the record next to a file; a notice gives the reason on failure.
     pub fn write_beside(&self, path: &Path) -> Option<Notice> {
         io::provenance::write(path, self).err().map(|error| Notice::warning(error.to_string()))
     }
 }
 
 impl Progress {
-    /// In words, of iterations of so many subsets.
+    /// Returns it as text, for iterations of this number of subsets.
     fn text(self, num_subsets: usize) -> String {
         match self {
             Progress::Iterations { subiteration: 0, .. } => "start image".to_owned(),

@@ -2,39 +2,38 @@
 
 use std::sync::Arc;
 
-use super::prepared::{Prepared, check_start_image, race_warning};
-use crate::algebra::Shard;
+use super::prepared::{Prepared, check_start_image, of_group, race_warning};
 use crate::data::Counts;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::device::choice::DeviceChoice;
-use crate::plan::device::memory::{DeviceMemory, Forecast, Needs};
+use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds};
 use crate::plan::error::SetupError;
+use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
-use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::choose::{OpenedDevices, choose_team};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
 use crate::plan::simulation::tubes::placeholder;
-use crate::recon::{Additions, Algorithm, Estimate, ReconError, SharedAlgorithm, check_poisson_data};
+use crate::recon::{Additions, ReconError, check_poisson_data};
 use crate::task::Task;
 
 impl RunSettings {
-    /// Whether tubes are still to be found for the projector that reconstructs with them.
+    /// Returns true if the projector needs tubes that are still missing.
     pub(super) fn lacks_tubes(&self) -> bool {
         self.projector.uses_tubes() && self.tubes.is_none()
     }
 
-    /// How a backprojection adds on a system.
+    /// Returns the accumulation of the backprojection on a system.
     fn accumulation_on(&self, system: &dyn System) -> Accumulation {
         self.accumulation.unwrap_or(system.default_accumulation())
     }
 }
 
-/// What a run on this device will need.
+/// Returns the memory forecast of a run on this device.
 ///
 /// # Errors
-/// Those of [`prepare_on`], as far as they can be known without looking at the data.
+/// Those of [`prepare_on`] that do not depend on the values of the data.
 pub(super) fn forecast_on(
     device: DeviceChoice,
     counts: &Counts,
@@ -49,30 +48,27 @@ pub(super) fn forecast_on(
     let chosen = choose_for(device, counts, &settings)?;
     let needs = needs_of(&chosen, counts, &settings).with_given_back(given_back);
     needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
-    Ok(Forecast::of(&needs, chosen.device(), chosen.entry.name.to_owned()))
+    Ok(Forecast::of(&needs, [chosen.device(), chosen.entry.name.to_owned()]))
 }
 
 fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<OpenedDevices, SetupError> {
     let projector_settings = ProjectorSettings {
-        grid: settings.grid.clone(),
-        fov_radius_mm: settings.fov_radius_mm,
         rays: settings.rays,
-        projector: settings.projector,
-        device,
         threads_per_block: settings.research.threads_per_block,
         tubes: settings.tubes.clone(),
+        ..ProjectorSettings::new(settings.grid.clone(), settings.fov_radius_mm, settings.projector, device)
     };
     let chosen = choose_team(counts.geometry(), &projector_settings)?;
-    let (most, num_devices) = (chosen.members.iter().map(|(system, _)| system.data().max_subsets()).min(), chosen.members.len());
-    match most.filter(|most| *most < settings.num_subsets) {
+    let (max, num_devices) = (chosen.members.iter().map(|(system, _)| system.data().max_subsets()).min(), chosen.members.len());
+    match max.filter(|max| *max < settings.num_subsets) {
         None => Ok(chosen),
-        Some(most) => Err(SetupProblem::DeviceSubsets { num_subsets: settings.num_subsets, num_devices, most }.into()),
+        Some(max) => Err(SetupProblem::DeviceSubsets { num_subsets: settings.num_subsets, num_devices, max }.into()),
     }
 }
 
-/// Memory of each device's share.
-fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> Needs {
-    Needs::of(chosen.members.iter().map(|(system, _)| {
+/// Returns the memory of each device's share.
+fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> MemoryNeeds {
+    MemoryNeeds::of(chosen.members.iter().map(|(system, _)| {
         let accumulation = settings.accumulation_on(&**system);
         (system.memory_bytes(&counts.into(), settings.num_subsets, accumulation), system.free_memory())
     }))
@@ -98,28 +94,14 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     // (Of a team what one device needs for its share.)
     let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
     task.check().map_err(OperatorError::from)?;
-    let accumulations = system.accumulations();
     let OpenedDevices { members, notices, .. } = chosen;
     let mut algorithms = Vec::with_capacity(members.len());
     for (system, team) in members {
         let init = settings.init.as_deref();
         algorithms.push((system.algorithm(settings.spec()?, counts.into(), num_subsets, additions, init)?, team));
     }
-    let algorithm: Box<dyn Algorithm> = match &algorithms[..] {
-        [(_, team)] if team.shard() == Shard::WHOLE => algorithms.swap_remove(0).0,
-        _ => Box::new(SharedAlgorithm::new(algorithms)?),
-    };
-    let info = StartInfo {
-        device,
-        projector: entry.name.to_owned(),
-        num_subsets,
-        accumulation,
-        accumulations,
-        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
-        memory: needs.of_devices(),
-        job: job.clone(),
-    };
-    Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+    let names = [device, entry.name.to_owned()];
+    Ok(Prepared { notices, ..Prepared::new(job, of_group(algorithms)?, names, accumulation, &needs, secs_per_iteration) })
 }
 
 /// Refuses what can be wrong about settings and data.
@@ -132,11 +114,11 @@ pub(super) fn check(counts: &Counts, settings: &RunSettings) -> Result<(), Setup
     Ok(())
 }
 
-/// The same without a look at the data.
+/// Returns the same without a look at the data.
 fn check_settings(counts: &Counts, settings: &RunSettings) -> Result<(), SetupError> {
     let (num_subsets, num_views) = (settings.num_subsets, counts.geometry().num_views);
     if num_subsets == 0 || num_subsets > num_views {
-        return Err(SetupProblem::Subsets { num_subsets, most: num_views, of: "view" }.into());
+        return Err(SetupProblem::Subsets { num_subsets, max: num_views, of: "view" }.into());
     }
     check_start_image(settings.init.as_deref(), &settings.grid)
 }

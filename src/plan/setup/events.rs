@@ -1,47 +1,44 @@
-//! Settings and a list of events become MLEM or OSEM of single events.
+//! Turns settings and list-mode data into list-mode MLEM or OSEM.
 
 use std::sync::Arc;
 
-use super::prepared::{Prepared, check_start_image, race_warning};
+use super::prepared::{Prepared, check_start_image, of_group, race_warning};
 use crate::algebra::{PeerGroup, Shard, Simd};
 use crate::coded::PassedOn;
-use crate::data::{EventList, ListMetadata, Notice, TofFacts, Unit, Volume};
+use crate::data::{EventList, ListMetadata, Notice, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
-use crate::operator::{Accumulation, EventSpace, EventSubsets, OperatorError, TofKernel};
+use crate::operator::{Accumulation, EventOrder, EventSpace, OperatorError, TofKernel};
 use crate::plan::device::choice::DeviceChoice;
-use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
+use crate::plan::job::Job;
 use crate::plan::job::acquisition::ListAcquisition;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::job::subsets::SubsetRule;
-use crate::plan::job::{Job, StartInfo};
 use crate::plan::list_mode::factors::factors_of_events;
 use crate::plan::list_mode::sampling::cylinder_of;
 use crate::plan::list_mode::sensitivity::SensitivitySettings;
 use crate::plan::list_mode::study::EventAccumulator;
 use crate::plan::platform::Platform;
 use crate::plan::platform::choose::check_field_of_view;
-use crate::plan::platform::open::{Opened, choose_members, together};
+use crate::plan::platform::open::{Opened, choose_members, join_device_names};
 use crate::plan::platform::recipes::{EventRecipe, ListRecipe};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
-use crate::recon::{
-    Additions, Algorithm, ArrivingEvents, DataProblem, Estimate, EventTerms, GrowingEm, MeasuredValues, ReconError,
-    SharedAlgorithm,
-};
+use crate::recon::{Additions, Algorithm, ArrivingEvents, DataProblem, EventTerms, GrowingEm, MeasuredValues, ReconError};
 use crate::scanner::PairRays;
 use crate::task::Task;
 
 /// Rays of a pair of crystals at most where nothing else is asked.
-const MOST_RAYS: usize = 16;
+const MAX_RAYS: usize = 16;
 
-/// What reconstructs lists, for records.
+/// Name of the projector of list-mode data, for records.
 pub const EVENTS_PROJECTOR: &str = "events";
 
-/// Rays of a pair of crystals: automatically one across them, and so many along them that no slice between neighbouring rings is missed,
-/// as for a michelogram. On a cylinder they fill the distance of its rings.
+/// Returns the rays of a crystal pair: automatically one across them, and enough along them that no slice between neighbouring
+/// rings is missed, as for a michelogram. On a cylinder they fill the ring spacing.
 pub fn rays_of_a_pair(facts: &ListMetadata, grid: &Grid, rays: Rays) -> PairRays {
     let ring_spacing_mm =
         cylinder_of(facts).ok().filter(|cylinder| cylinder.num_rings > 1).map(|cylinder| cylinder.ring_spacing_mm);
@@ -51,7 +48,7 @@ pub fn rays_of_a_pair(facts: &ListMetadata, grid: &Grid, rays: Rays) -> PairRays
             let sides_mm = facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[2]);
             let along_mm = ring_spacing_mm.unwrap_or_else(|| sides_mm.fold(0.0, f64::max));
             let num = (along_mm / grid.voxel_mm[2] * (1.0 - 1e-9)).ceil().max(1.0);
-            [1, (num as usize).min(MOST_RAYS)]
+            [1, (num as usize).min(MAX_RAYS)]
         }
     };
     PairRays { tangential, axial, axial_mm: ring_spacing_mm }
@@ -82,33 +79,20 @@ pub(in crate::plan) fn prepare_on(
     notices.extend(unnormalised(list));
     notices.extend(coarse_for_tof(list, &settings.grid));
     notices.extend(race_warning(accumulation));
-    let device_words = text_of(&members);
+    let names = text_of(&members);
     let racy_sensitivity = settings.research.racy_sensitivity;
     let additions = Additions { accumulation, sensitivity_accumulation: usual, racy_sensitivity };
-    let (num_subsets, algorithm): (_, Box<dyn Algorithm>) = match growing {
-        None => {
-            let parts = Parts { list, settings, sensitivity: &sensitivity, rays, additions };
-            (settings.num_subsets, parts.on_all(members, task)?)
-        }
+    let algorithm: Box<dyn Algorithm> = match growing {
+        None => Parts { list, settings, sensitivity: &sensitivity, rays, additions }.on_all(members, task)?,
         Some(acquisition) => {
             let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
             let (num_iterations, accumulations) = (settings.num_iterations, Accumulation::OF_LINES);
             let (settings, acquisition) = ((**settings).clone(), acquisition.clone());
             let arriving = Arriving { device, acquisition, settings, sensitivity, rays, additions };
-            (1, Box::new(GrowingEm::new(arriving, num_iterations, dark, accumulation, accumulations)))
+            Box::new(GrowingEm::new(arriving, num_iterations, dark, accumulation, accumulations))
         }
     };
-    let info = StartInfo {
-        device: device_words,
-        projector: EVENTS_PROJECTOR.to_owned(),
-        num_subsets,
-        accumulation,
-        accumulations: algorithm.accumulations(),
-        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration: None },
-        memory: needs.of_devices(),
-        job: job.clone(),
-    };
-    Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+    Ok(Prepared { notices, ..Prepared::new(job, algorithm, names, accumulation, &needs, None) })
 }
 
 /// Events that arrive while their list is written, on one device.
@@ -145,7 +129,7 @@ impl ArrivingEvents for Arriving {
     }
 }
 
-/// Memory forecast of a run on one device, or on several, once a run that uses so much of them has ended.
+/// Returns the memory forecast of a run on one device, or on several, after the end of a run that uses `given_back`.
 pub(in crate::plan) fn forecast_on(
     device: DeviceChoice,
     list: &EventList,
@@ -156,17 +140,17 @@ pub(in crate::plan) fn forecast_on(
     check(growing.map_or(Some(list), |_| None), settings)?;
     let (members, _) = members_of(device, &list.facts)?;
     let accumulation = settings.accumulation.unwrap_or(default_accumulation(&members));
-    let there;
+    let current;
     let list = match growing {
         None => list,
         Some(acquisition) => {
-            there = acquisition.look(|events| events.list().clone());
-            &there
+            current = acquisition.look(|events| events.list().clone());
+            &current
         }
     };
     let needs = needs_of(&members, list, settings, accumulation).with_given_back(given_back);
     needs.check()?;
-    Ok(Forecast::of(&needs, text_of(&members), EVENTS_PROJECTOR.to_owned()))
+    Ok(Forecast::of(&needs, text_of(&members)))
 }
 
 /// Refuses settings of a list that is whole, or of one to which events are added.
@@ -181,7 +165,7 @@ fn check(whole: Option<&EventList>, settings: &RunSettings) -> Result<(), SetupE
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {
         let num_subsets = settings.num_subsets;
-        return Err(SetupProblem::Subsets { num_subsets, most: num_events, of: "event" }.into());
+        return Err(SetupProblem::Subsets { num_subsets, max: num_events, of: "event" }.into());
     }
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
@@ -191,9 +175,10 @@ fn check(whole: Option<&EventList>, settings: &RunSettings) -> Result<(), SetupE
 /// Where the events are reconstructed.
 type Members = Vec<(Opened, PeerGroup)>;
 
-/// The devices for a list. One with several resolutions of time of flight goes to the processor where nothing else is asked.
+/// Returns the devices for a list. One with several resolutions of time of flight goes to the processor where nothing else is
+/// asked.
 fn members_of(device: DeviceChoice, facts: &ListMetadata) -> Result<(Members, Vec<Notice>), SetupError> {
-    let has_several = facts.tof.as_ref().is_some_and(TofFacts::has_several_resolutions);
+    let has_several = facts.tof.as_ref().is_some_and(TofMeasurement::has_several_resolutions);
     if !has_several || device != DeviceChoice::Auto {
         return choose_members(device);
     }
@@ -206,11 +191,13 @@ fn default_accumulation(members: &Members) -> Accumulation {
     members.first().map_or(Accumulation::Deterministic, |(platform, _)| platform.accumulation_of_events())
 }
 
-fn text_of(members: &Members) -> String {
-    together(&members.iter().map(|(platform, _)| platform.text(Simd::fastest())).collect::<Vec<String>>())
+/// Devices and projector in words.
+fn text_of(members: &Members) -> [String; 2] {
+    let devices: Vec<String> = members.iter().map(|(platform, _)| platform.text(Simd::fastest())).collect();
+    [join_device_names(&devices), EVENTS_PROJECTOR.to_owned()]
 }
 
-/// Bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
+/// Returns the bytes of a run: its arrays, the order of the events, and their crystals and time of flight where they are copied.
 fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> u64 {
     // In the memory of the computer the data of a share lie among all others.
     let num = list.prompts.len().div_ceil(if platform.has_own_memory() { share.count } else { 1 });
@@ -232,16 +219,16 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
     arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
 }
 
-/// Memory of each device's share.
-fn needs_of(members: &Members, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> Needs {
-    Needs::of(
+/// Returns the memory of each device's share.
+fn needs_of(members: &Members, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> MemoryNeeds {
+    MemoryNeeds::of(
         members
             .iter()
             .map(|(platform, team)| (bytes_of(&**platform, team.shard(), list, settings, accumulation), platform.free_memory())),
     )
 }
 
-/// That nothing tells how well pairs count.
+/// Returns a notice if the detection efficiencies are unknown.
 fn unnormalised(list: &EventList) -> Option<Notice> {
     list.facts.efficiency.is_none().then(|| {
         let text = match list.prompts.multiplicative.is_empty() {
@@ -258,7 +245,7 @@ fn unnormalised(list: &EventList) -> Option<Notice> {
 /// 5 %.
 fn coarse_for_tof(list: &EventList, grid: &Grid) -> Option<Notice> {
     let tof = list.facts.tof.as_ref().filter(|_| !list.prompts.tof_mm.is_empty())?;
-    let fwhm_mm = tof.ways().map(|(fwhm_mm, _)| fwhm_mm).fold(f64::INFINITY, f64::min);
+    let fwhm_mm = tof.resolutions().map(|(fwhm_mm, _)| fwhm_mm).fold(f64::INFINITY, f64::min);
     let sigma_mm = TofKernel::new(fwhm_mm).sigma_mm();
     let largest_mm = grid.voxel_mm.into_iter().fold(0.0, f64::max);
     (sigma_mm < 0.5 * largest_mm).then(|| {
@@ -270,7 +257,7 @@ fn coarse_for_tof(list: &EventList, grid: &Grid) -> Option<Notice> {
     })
 }
 
-/// What an algorithm is made of.
+/// Parts of an algorithm.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
     list: &'a EventList,
@@ -282,20 +269,13 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     /// Puts it together on one device or on several.
-    fn on_all(self, mut members: Members, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
+    fn on_all(self, members: Members, task: &Task) -> Result<Box<dyn Algorithm>, SetupError> {
         let factors = factors_of_events(self.list, task)?;
-        let factors = factors.as_deref();
-        if let [(_, team)] = &members[..]
-            && team.shard() == Shard::WHOLE
-        {
-            let (platform, team) = members.swap_remove(0);
-            return self.on(platform, team, factors);
-        }
         let mut algorithms = Vec::with_capacity(members.len());
         for (platform, team) in members {
-            algorithms.push((self.on(platform, team.clone(), factors)?, team));
+            algorithms.push((self.on(platform, team.clone(), factors.as_deref())?, team));
         }
-        Ok(Box::new(SharedAlgorithm::new(algorithms)?))
+        Ok(of_group(algorithms)?)
     }
 
     fn on(self, mut platform: Opened, team: PeerGroup, factors: Option<&[f32]>) -> Result<Box<dyn Algorithm>, SetupError> {
@@ -308,7 +288,7 @@ impl Parts<'_> {
                 grid: &settings.grid,
                 fov_radius_mm: settings.fov_radius_mm,
                 rays,
-                subsets: EventSubsets::default(),
+                order: EventOrder::default(),
             },
             terms: EventTerms {
                 multiplicative: factors,

@@ -22,7 +22,7 @@ use crate::plan::problem::SetupProblem;
 use crate::plan::simulation::cache::Cache;
 use crate::task::Task;
 
-/// [`prepare_with`] the tubes and matrices that are kept for the user.
+/// Calls [`prepare_with`] with the user's cache of tubes and matrices.
 ///
 /// # Errors
 /// Those of [`prepare_with`].
@@ -30,13 +30,13 @@ pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     prepare_with(&Cache::of_the_user(), job, task)
 }
 
-/// Checks data and settings, picks back end and projector, tells what the run will need, and makes its algorithm; before that
-/// finds or makes the coarse set of tubes where the projector tubes is to go without others, the quick matrix where counts of pairs
-/// of crystals come without one, or the sensitivity of a list of events: `task` tells how far that is. Where the
-/// device was left open and the GPU has too little memory or breaks here, the processor is used and a notice says why.
+/// Checks data and settings, chooses back end and projector, forecasts the memory, and makes the algorithm. Before that it finds
+/// or makes missing inputs: the coarse set of tubes for the projector tubes, the default matrix for a crystal-pair histogram, or
+/// the sensitivity of list-mode data; `task` counts the progress. With an automatic device, the processor takes over, with a
+/// notice, if the GPU has too little memory or fails here.
 ///
 /// # Errors
-/// Data or settings that do not suit, a device that is not there, too little memory.
+/// Data or settings that do not suit, a missing device, too little memory.
 pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     let mut job = job.checked()?;
     let settings = &mut job.settings;
@@ -58,7 +58,7 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
             pairs::check_counts(pairs)?;
             match settings.matrix {
                 None => {
-                    let (matrix, notices) = cache.quick_matrix(&pairs.ring, device, task)?;
+                    let (matrix, notices) = cache.default_matrix(&pairs.ring, device, task)?;
                     settings.matrix = Some(Arc::new(matrix));
                     notices
                 }
@@ -86,11 +86,11 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
     Ok(prepared)
 }
 
-/// What a run of this job will need, without beginning it, counted as [`prepare`] does. `running` is the run whose memory is
-/// given back when this one begins.
+/// Returns the memory forecast of this job without starting it, counted as [`prepare`] does. The memory of the run `running` is
+/// returned when this one begins.
 ///
 /// # Errors
-/// What [`prepare`] would refuse, as far as it can be known without looking at the data.
+/// Errors of [`prepare`] that do not depend on the values of the data.
 pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, SetupError> {
     let given_back: &[DeviceMemory] = running.map_or(&[], |running| &running.memory);
     let job = job.checked()?;

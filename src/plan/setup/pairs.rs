@@ -1,4 +1,4 @@
-//! Settings and counts of pairs of crystals become MLEM with a stored matrix.
+//! Turns settings and a crystal-pair histogram into MLEM with a system matrix.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use crate::algebra::{RingBasis, Simd};
 use crate::data::{Notice, PairCounts, ResponseMatrix};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
 use crate::plan::device::choice::DeviceChoice;
-use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Needs, check_image};
+use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
+use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
-use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::Platform;
 use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::system::MATRIX_ACCUMULATION;
+use crate::plan::simulation::default_matrix::placeholder;
 use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
-use crate::plan::simulation::quick_matrix::placeholder;
-use crate::recon::{Additions, DataProblem, Estimate, ReconError};
+use crate::recon::{Additions, DataProblem, ReconError};
 use crate::scanner::find_ring;
 use crate::task::Task;
 
@@ -31,37 +31,27 @@ pub(in crate::plan) fn prepare_on(
     let settings = &job.settings;
     let matrix = settings.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(pairs.ring.name.clone()))?;
     let (mut platform, mut notices) = choose_device(device)?;
-    let need = MemoryRequirement::of(&*platform, pairs, settings, matrix)?;
-    need.free.check(need.bytes)?;
-    if need.residence == Residence::OneOrder {
+    let requirement = MemoryRequirement::of(&*platform, pairs, settings, matrix)?;
+    requirement.free.check(requirement.bytes)?;
+    if requirement.residence == Residence::OneOrder {
         notices.push(Notice::info(
             "the GPU memory holds only one order of the system matrix: the other one is loaded for each projection and backprojection, which is slower",
         ));
     }
-    let (accumulation, needs) = (need.accumulation, Needs::of([(need.bytes, need.free.clone())]));
+    let (accumulation, needs) = (requirement.accumulation, MemoryNeeds::of([(requirement.bytes, requirement.free.clone())]));
     notices.extend(race_warning(accumulation));
-    let MemoryRequirement { image, data, residence, .. } = need;
+    let MemoryRequirement { image, data, residence, .. } = requirement;
     let mut system = platform.matrix_system(matrix, image, data, residence)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;
     task.check().map_err(OperatorError::from)?;
-    let (device, accumulations) = (system.device().to_owned(), system.accumulations());
+    let names = [system.device().to_owned(), projector(matrix)];
     let sensitivity_accumulation = system.default_accumulation();
     let additions = Additions { accumulation, sensitivity_accumulation, racy_sensitivity: false };
     let algorithm = system.algorithm(settings.spec()?, pairs.into(), 1, additions, settings.init.as_deref())?;
-    let info = StartInfo {
-        device,
-        projector: projector(matrix),
-        num_subsets: 1,
-        accumulation,
-        accumulations,
-        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
-        memory: needs.of_devices(),
-        job: job.clone(),
-    };
-    Ok(Prepared { algorithm, info, notices, num_taken: 0 })
+    Ok(Prepared { notices, ..Prepared::new(job, algorithm, names, accumulation, &needs, secs_per_iteration) })
 }
 
-/// Memory forecast of a run on one device, once a run that uses so much of it has ended.
+/// Returns the memory forecast of a run on one device, after the end of a run that uses `given_back`.
 pub(in crate::plan) fn forecast_on(
     device: DeviceChoice,
     pairs: &PairCounts,
@@ -74,20 +64,20 @@ pub(in crate::plan) fn forecast_on(
         None => placeholder(&pairs.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
     };
     let (platform, _) = choose_device(device)?;
-    let need = MemoryRequirement::of(&*platform, pairs, settings, &matrix)?;
-    let needs = Needs::of([(need.bytes.max(to_make), need.free)]).with_given_back(given_back);
+    let requirement = MemoryRequirement::of(&*platform, pairs, settings, &matrix)?;
+    let needs = MemoryNeeds::of([(requirement.bytes.max(to_make), requirement.free)]).with_given_back(given_back);
     needs.check()?;
-    Ok(Forecast::of(&needs, platform.text(Simd::detect()), projector(&matrix)))
+    Ok(Forecast::of(&needs, [platform.text(Simd::detect()), projector(&matrix)]))
 }
 
-/// What a run needs where its arrays are, worked out before anything large is made.
+/// Memory needs of a run, computed before anything large is made.
 struct MemoryRequirement {
     image: RingBasis,
     data: CrystalPairs,
     accumulation: Accumulation,
-    /// Of the arrays, and of the elements where they are copied to a device.
+    /// Bytes of the arrays, and of the elements if they are copied to a device.
     bytes: u64,
-    /// How much of the matrix a device holds.
+    /// Part of the matrix in the device memory.
     residence: Residence,
     free: FreeMemory,
 }

@@ -1,26 +1,60 @@
-//! What a set-up makes, and the checks that all kinds of data share.
+//! Result of a setup, and the checks common to all kinds of data.
 
+use crate::algebra::{PeerGroup, Shard};
 use crate::data::{Notice, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
+use crate::plan::device::memory::MemoryNeeds;
 use crate::plan::error::SetupError;
-use crate::plan::job::StartInfo;
+use crate::plan::job::{Job, StartInfo};
 use crate::plan::problem::SetupProblem;
-use crate::recon::Algorithm;
+use crate::recon::{Algorithm, Estimate, ReconError, SharedAlgorithm};
 
 /// An algorithm ready to step.
 pub struct Prepared {
     /// The algorithm, at its start image.
     pub algorithm: Box<dyn Algorithm>,
-    /// What it became.
+    /// Description of the run.
     pub info: StartInfo,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
     /// Projections of the job's acquisition that the algorithm has; 0 for counts.
     pub num_taken: usize,
 }
 
-/// That additions are lost, where they may be.
+impl Prepared {
+    /// Returns an algorithm that was made for a job, by a device and a projector in words, without notices.
+    pub(in crate::plan) fn new(
+        job: &Job,
+        algorithm: Box<dyn Algorithm>,
+        [device, projector]: [String; 2],
+        accumulation: Accumulation,
+        needs: &MemoryNeeds,
+        secs_per_iteration: Option<f64>,
+    ) -> Self {
+        let info = StartInfo {
+            device,
+            projector,
+            num_subsets: algorithm.num_subsets(),
+            accumulation,
+            accumulations: algorithm.accumulations(),
+            estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration },
+            memory: needs.of_devices(),
+            job: job.clone(),
+        };
+        Self { algorithm, info, notices: Vec::new(), num_taken: 0 }
+    }
+}
+
+/// Returns the only algorithm, or those of the members of a group as one.
+pub(in crate::plan) fn of_group(mut algorithms: Vec<(Box<dyn Algorithm>, PeerGroup)>) -> Result<Box<dyn Algorithm>, ReconError> {
+    match &algorithms[..] {
+        [(_, group)] if group.shard() == Shard::WHOLE => Ok(algorithms.swap_remove(0).0),
+        _ => Ok(Box::new(SharedAlgorithm::new(algorithms)?)),
+    }
+}
+
+/// Returns a warning if the accumulation may lose additions.
 pub(in crate::plan) fn race_warning(accumulation: Accumulation) -> Option<Notice> {
     let text = format!("{accumulation} backprojection loses additions when threads meet: the image is not for diagnosis");
     accumulation.has_race().then(|| Notice::warning(text))

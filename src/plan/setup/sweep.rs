@@ -7,15 +7,15 @@ use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
 use crate::plan::algorithms::registry::{BLOCK, FbpMethod, fbp_settings};
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::choice::DeviceChoice;
-use crate::plan::device::memory::{DeviceMemory, Forecast, Needs, check_image};
+use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
+use crate::plan::job::Job;
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::settings::RunSettings;
-use crate::plan::job::{Job, StartInfo};
-use crate::plan::platform::open::{Opened, choose_slabs, together};
+use crate::plan::platform::open::{Opened, choose_slabs, join_device_names};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
-use crate::recon::{Algorithm, Estimate, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
+use crate::recon::{Algorithm, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
 use crate::task::Task;
 
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
@@ -47,7 +47,7 @@ pub(in crate::plan) fn prepare_on(
     let block = block(&program, settings, sweep.num_complete());
     let needs = needs_of(&systems, &program, settings, sampling_of(&sweep), sweep.num_complete());
     needs.check()?;
-    let (device, projector) = text_of(&systems);
+    let names = text_of(&systems);
     let fbp_settings = FbpSettings { block, ..fbp_settings };
     let mut algorithms = Vec::with_capacity(systems.len());
     for (system, slab) in systems {
@@ -57,20 +57,11 @@ pub(in crate::plan) fn prepare_on(
         1 => algorithms.swap_remove(0).0,
         _ => Box::new(SlabAlgorithm::new(algorithms)),
     };
-    let info = StartInfo {
-        device,
-        projector,
-        num_subsets: algorithm.num_subsets(),
-        accumulation: Accumulation::Deterministic,
-        accumulations: algorithm.accumulations(),
-        estimate: Estimate { memory_bytes: needs.bytes(), secs_per_iteration: None },
-        memory: needs.of_devices(),
-        job: job.clone(),
-    };
-    Ok(Prepared { algorithm, info, notices, num_taken })
+    let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
+    Ok(Prepared { notices, num_taken, ..prepared })
 }
 
-/// The program that is asked for, unless something does not go together.
+/// Returns the program that is asked for, unless something does not go together.
 fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice) -> Result<PlaneProgram, SetupProblem> {
     let stages = settings.algorithm.stages().unwrap_or(FbpMethod::Single);
     let program = PlaneProgram { stages, kernel: settings.research.kernel };
@@ -100,7 +91,7 @@ fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice
     Ok(program)
 }
 
-/// Memory forecast of a run on one device, or on several, once a run that uses so much of them has ended.
+/// Returns the memory forecast of a run on one device, or on several, after the end of a run that uses `given_back`.
 pub(in crate::plan) fn forecast_on(
     device: DeviceChoice,
     acquisition: &Acquisition,
@@ -117,34 +108,33 @@ pub(in crate::plan) fn forecast_on(
     let systems = systems(members, &program, &settings.grid)?;
     let needs = needs_of(&systems, &program, settings, sampling, num_projections).with_given_back(given_back);
     needs.check()?;
-    let (device, projector) = text_of(&systems);
-    Ok(Forecast::of(&needs, device, projector))
+    Ok(Forecast::of(&needs, text_of(&systems)))
 }
 
-/// Memory of each device's slab.
+/// Returns the memory of each device's slab.
 fn needs_of(
-    systems: &[OfSlab],
+    systems: &[SystemOfSlab],
     program: &PlaneProgram,
     settings: &RunSettings,
     sampling: PlaneSampling,
     num_projections: usize,
-) -> Needs {
+) -> MemoryNeeds {
     let block = block(program, settings, num_projections).min(num_projections.max(1));
-    let need = |system: &dyn PlaneSystem| system.memory_bytes(block, &sampling);
-    Needs::of(systems.iter().map(|(system, _)| (need(&**system), system.free_memory())))
+    let bytes_of = |system: &dyn PlaneSystem| system.memory_bytes(block, &sampling);
+    MemoryNeeds::of(systems.iter().map(|(system, _)| (bytes_of(&**system), system.free_memory())))
 }
 
 /// A program on its device, and the slab of the image that it makes.
-type OfSlab = (Box<dyn PlaneSystem>, Grid);
+type SystemOfSlab = (Box<dyn PlaneSystem>, Grid);
 
 /// Devices and projector in words.
-fn text_of(systems: &[OfSlab]) -> (String, String) {
+fn text_of(systems: &[SystemOfSlab]) -> [String; 2] {
     let devices: Vec<String> = systems.iter().map(|(system, _)| system.device().to_owned()).collect();
-    (together(&devices), systems.first().map_or_else(String::new, |(system, _)| system.name().to_owned()))
+    [join_device_names(&devices), systems.first().map_or_else(String::new, |(system, _)| system.name().to_owned())]
 }
 
-/// The program on each device, for its slab of the image.
-fn systems(devices: Vec<Opened>, program: &PlaneProgram, grid: &Grid) -> Result<Vec<OfSlab>, SetupError> {
+/// Returns the program on each device, for its slab of the image.
+fn systems(devices: Vec<Opened>, program: &PlaneProgram, grid: &Grid) -> Result<Vec<SystemOfSlab>, SetupError> {
     let slabs = if devices.len() == 1 { vec![grid.clone()] } else { slabs(grid, devices.len())? };
     let make = |(mut platform, slab): (Opened, Grid)| {
         check_image(&slab, &platform.free_memory())?;
@@ -166,8 +156,8 @@ fn block(program: &PlaneProgram, settings: &RunSettings, num_projections: usize)
     }
 }
 
-/// Projections whose backprojection is short work, some tenths of a second, whatever the grid and the program: no command
-/// has to wait for longer.
+/// Returns the number of projections whose backprojection is short, some tenths of a second, for any grid and program: no command
+/// waits for longer.
 fn short_block(kernel: PlaneKernel, grid: &Grid) -> usize {
     let num_updates = match kernel {
         PlaneKernel::Fast => 1 << 31,
@@ -176,15 +166,15 @@ fn short_block(kernel: PlaneKernel, grid: &Grid) -> usize {
     (num_updates / grid.num_voxels().max(1)).max(1)
 }
 
-/// The polar and azimuthal angles that a sweep has to be resampled to for two stages; `None` where few azimuths are shared
-/// by many directions already.
+/// Returns the polar and azimuthal angles that a sweep has to be resampled to for two stages; `None` where few azimuths are
+/// shared by many directions already.
 fn wanted_angles(sweep: &Sweep) -> Option<[usize; 2]> {
     let directions: Vec<_> = sweep.projections.iter().map(|projection| projection.direction).collect();
     let num_azimuths = MultiStage::num_azimuths(&directions);
     (num_azimuths * num_azimuths > 4 * directions.len()).then(|| equal_angles_for(directions.len()))
 }
 
-/// The sweep as two stages can take it: resampled where that is needed, which is told.
+/// Returns the sweep for two stages: resampled if needed, with a notice.
 fn at_equal_angles(sweep: Sweep, task: &Task) -> Result<(Sweep, Option<Notice>), SetupError> {
     let Some(angles) = wanted_angles(&sweep) else { return Ok((sweep, None)) };
     let text = format!(

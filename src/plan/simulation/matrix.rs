@@ -1,9 +1,9 @@
-//! The stored matrix of a ring, simulated for the functions of an image.
+//! Simulated system matrix of a ring, for the basis functions of an image.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::histories::DeviceResult;
+use super::device_result::{DeviceResult, on_device};
 use crate::algebra::{RingBasis, RingGrid};
 use crate::data::{BasisKind, BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::geometry::{Grid, GridError};
@@ -21,19 +21,19 @@ use crate::task::Task;
 
 /// Decays that are followed first where elements are asked for, and at most.
 const FIRST_HISTORIES: u64 = 1 << 22;
-const MOST_HISTORIES: u64 = 1 << 38;
+const MAX_HISTORIES: u64 = 1 << 38;
 
-/// How much is simulated.
+/// Budget of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SimulationBudget {
     /// So many decays.
     Histories(u64),
-    /// As many as it takes for so many elements.
+    /// The decays needed for this number of elements.
     Elements(u64),
 }
 
 impl SimulationBudget {
-    /// What of it falls to a part of the functions.
+    /// Returns its share for a part of the functions.
     fn of_part(self, part: &ResponsePart, whole: &ResponsePart) -> Self {
         let share = |num: u64, of: f64| ((num as f64 * of).ceil() as u64).max(1);
         match self {
@@ -43,25 +43,25 @@ impl SimulationBudget {
     }
 }
 
-/// How a matrix is simulated.
+/// Recipe of the simulation of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MatrixRecipe {
     /// Functions of the image.
     pub basis: BasisSettings,
-    /// How many decays are followed.
+    /// Number of decays or elements.
     pub amount: SimulationBudget,
     /// Seed of their random numbers.
     pub seed: u64,
 }
 
 impl MatrixRecipe {
-    /// One for the usual functions of a ring's images.
+    /// Returns the recipe for the default functions of a ring's images.
     pub fn of(ring: &CrystalRing, kind: BasisKind, amount: SimulationBudget, seed: u64) -> Self {
-        Self { basis: usual_basis(ring, kind), amount, seed }
+        Self { basis: default_basis(ring, kind), amount, seed }
     }
 }
 
-/// What simulating a matrix takes.
+/// Resources of the simulation of a matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatrixForecast {
     /// Device in words.
@@ -70,12 +70,12 @@ pub struct MatrixForecast {
     pub memory_bytes: u64,
 }
 
-/// What simulating a matrix will take, and where it will be done, before it begins.
+/// Returns the device and the memory of the simulation of a matrix before it begins.
 ///
 /// # Errors
-/// As [`make_matrix`], as far as it is known before.
+/// Those of [`make_matrix`] that are known before.
 pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: DeviceChoice) -> Result<MatrixForecast, SetupError> {
-    let on_device = |choice| {
+    let forecast = |choice| {
         let (platform, _) = choose_device(choice)?;
         let (functions, parts) = functions_and_parts(&*platform, ring, recipe)?;
         let whole = whole(ring, &functions.basis);
@@ -90,7 +90,7 @@ pub fn forecast_matrix(ring: &CrystalRing, recipe: &MatrixRecipe, device: Device
         let memory_bytes = parts.iter().map(bytes).max().unwrap_or(0);
         Ok(MatrixForecast { device: platform.name(), memory_bytes })
     };
-    Ok(with_cpu_fallback(device, on_device)?.0)
+    Ok(with_cpu_fallback(device, forecast)?.0)
 }
 
 /// Refuses a matrix that has another number of basic functions than its basis.
@@ -105,7 +105,7 @@ pub fn check_basis(ring: &CrystalRing, matrix: &ResponseMatrix) -> Result<(), Se
     Err(SetupProblem::MatrixBasis { found, expected }.into())
 }
 
-/// The cells that the functions of a basis are placed in.
+/// Returns the cells that the functions of a basis are placed in.
 pub(in crate::plan) fn ring_grid(ring: &CrystalRing, basis: &BasisSettings) -> RingGrid {
     let BasisSettings { kind, spacing_mm, radius_mm, half_length_mm } = *basis;
     match kind {
@@ -114,30 +114,30 @@ pub(in crate::plan) fn ring_grid(ring: &CrystalRing, basis: &BasisSettings) -> R
     }
 }
 
-/// The functions that a ring's images are made of: as far apart as its file says, out to its bore.
-pub fn usual_basis(ring: &CrystalRing, kind: BasisKind) -> BasisSettings {
+/// Returns the default functions of a ring's images: spacing as in its file, out to its bore.
+pub fn default_basis(ring: &CrystalRing, kind: BasisKind) -> BasisSettings {
     let radius_mm = if kind == BasisKind::Cubic { ring.cubes_half_side_mm } else { ring.radius_mm };
     BasisSettings { kind, spacing_mm: ring.image_spacing_mm, radius_mm, half_length_mm: ring.image_half_length_mm }
 }
 
-/// The grid of cubes on which the functions of a basis are shown where no other is asked for: as wide as its cells.
+/// Returns the default grid of cubes that shows the functions of a basis: as wide as its cells.
 ///
 /// # Errors
-/// The grid cannot be.
-pub fn shown_grid(ring: &CrystalRing, basis: &BasisSettings) -> Result<Grid, GridError> {
+/// The grid is invalid.
+pub fn display_grid(ring: &CrystalRing, basis: &BasisSettings) -> Result<Grid, GridError> {
     let [across, along] = ring_grid(ring, basis).extent_mm().map(|mm| (2.0 * mm / basis.spacing_mm).round() as usize);
     Grid::centred([across, across, along], [basis.spacing_mm; 3])
 }
 
-/// The functions of a basis, shown on a grid of cubes as wide as its cells unless another is given.
+/// Returns the functions of a basis, shown on a grid, by default of cubes as wide as its cells.
 ///
 /// # Errors
-/// The grid cannot be.
+/// The grid is invalid.
 pub fn ring_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>) -> Result<RingBasis, SetupError> {
     let cells = ring_grid(ring, basis);
     let grid = match grid {
         Some(grid) => grid,
-        None => shown_grid(ring, basis)?,
+        None => display_grid(ring, basis)?,
     };
     Ok(match basis.kind {
         BasisKind::Blobs => RingBasis::blobs(cells, grid),
@@ -145,17 +145,17 @@ pub fn ring_basis(ring: &CrystalRing, basis: &BasisSettings, grid: Option<Grid>)
     })
 }
 
-/// How many basic functions a ring's image has, and the memory that the simulation of its matrix at once takes, bytes.
+/// Returns the number of basic functions of a ring's image, and the memory of the simulation of its matrix in one pass, bytes.
 ///
 /// # Errors
-/// The basis cannot be.
+/// The basis is invalid.
 pub(in crate::plan) fn size_of_matrix(ring: &CrystalRing, basis: &BasisSettings) -> Result<(usize, u64), SetupError> {
     let basis = ring_basis(ring, basis, Some(Grid::centred([1; 3], [basis.spacing_mm; 3])?))?;
     let whole = response_part(ring, &basis, 0..basis.cells().num_half_slices());
     Ok((whole.basics.len(), whole.bytes(ring.num_lors())))
 }
 
-/// The pairs of crystals of a ring, in orbits under the symmetries that a basis has.
+/// Returns the pairs of crystals of a ring, in orbits under the symmetries that a basis has.
 ///
 /// # Errors
 /// The ring is not its own image under those of cubes.
@@ -169,7 +169,7 @@ pub fn crystal_pairs(ring: &CrystalRing, kind: BasisKind) -> Result<CrystalPairs
     }
 }
 
-/// The functions of so many slices of a basis, from the middle of the ring outwards, and where their decays are.
+/// Returns the functions of these half slices of a basis, from the middle of the ring outwards, and the extent of their decays.
 pub fn response_part(ring: &CrystalRing, basis: &RingBasis, half_slices: Range<usize>) -> ResponsePart {
     let (cells, reach_mm) = (basis.cells(), basis.reach_mm());
     let [across_mm, _] = cells.extent_mm();
@@ -181,7 +181,7 @@ pub fn response_part(ring: &CrystalRing, basis: &RingBasis, half_slices: Range<u
     ResponsePart { basics, extent: ResponseExtent::new(ring, radius_mm + reach_mm, heights_mm) }
 }
 
-/// The parts in which a matrix is simulated so that the tallies of each have room.
+/// Returns the parts in which a matrix is simulated so that the tallies of each have room.
 fn parts(ring: &CrystalRing, basis: &RingBasis, free: &FreeMemory) -> Vec<ResponsePart> {
     let num = basis.cells().num_half_slices();
     let slice_bytes = response_part(ring, basis, 0..1).bytes(ring.num_lors());
@@ -195,29 +195,23 @@ fn parts(ring: &CrystalRing, basis: &RingBasis, free: &FreeMemory) -> Vec<Respon
 /// Simulates the matrix of a ring on a device.
 ///
 /// # Errors
-/// A ring that cannot be simulated, more functions than a matrix can have, too little memory, stopped; a CUDA device was asked for and
-/// cannot be used.
+/// A ring that the simulation does not support, more functions than a matrix allows, too little memory, stopped; a requested CUDA
+/// device is not usable.
 pub fn make_matrix(
     ring: &CrystalRing,
     recipe: &MatrixRecipe,
     device: DeviceChoice,
     task: &Task,
 ) -> Result<DeviceResult<ResponseMatrix>, SetupError> {
-    let on_device = |choice| -> Result<DeviceResult<ResponseMatrix>, SetupError> {
-        let (platform, notices) = choose_device(choice)?;
-        Ok(DeviceResult { device: platform.name(), result: make_on(&*platform, ring, recipe, task)?, notices })
-    };
-    let (mut followed, notice) = with_cpu_fallback(device, on_device)?;
-    followed.notices.extend(notice);
-    Ok(followed)
+    on_device(device, |platform| make_on(platform, ring, recipe, task))
 }
 
-/// All functions of a basis, and where their decays are.
+/// Returns all functions of a basis, and where their decays are.
 fn whole(ring: &CrystalRing, basis: &RingBasis) -> ResponsePart {
     response_part(ring, basis, 0..basis.cells().num_half_slices())
 }
 
-/// The functions of a matrix, and the parts in which it is simulated on a device.
+/// Returns the functions of a matrix, and the parts in which it is simulated on a device.
 fn functions_and_parts(
     platform: &dyn Platform,
     ring: &CrystalRing,
@@ -242,7 +236,7 @@ fn make_on(
     let whole = whole(ring, &functions.basis);
     let (mut amount, mut elements, mut statistics) = (recipe.amount.of_part(&parts[0], &whole), Vec::new(), Vec::new());
     for (number, part) in parts.iter().enumerate() {
-        // Each part has histories of its own.
+        // Each part has separate histories.
         let seed = recipe.seed.wrapping_add(number as u64);
         let mut response = platform.response(&detector, &functions, part.clone(), seed)?;
         let found = simulated(&mut *response, amount, task)?;
@@ -289,9 +283,9 @@ fn simulated(response: &mut dyn Response, amount: SimulationBudget, task: &Task)
                 }
                 // Elements grow more slowly than histories: a third more of these at a time goes little too far.
                 num = if 3 * statistics.num_elements < wanted { statistics.num_histories } else { statistics.num_histories / 3 };
-                if statistics.num_histories > MOST_HISTORIES {
+                if statistics.num_histories > MAX_HISTORIES {
                     let found = statistics.num_elements;
-                    return Err(SetupProblem::FewElements { found, num_decays: MOST_HISTORIES }.into());
+                    return Err(SetupProblem::FewElements { found, num_decays: MAX_HISTORIES }.into());
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! How long projection and backprojection take with a stored matrix: the plain product, the fast one, and on a GPU the paper's layout.
+//! Times of projection and backprojection with a system matrix: the plain product, the fast one, and on a GPU the paper's layout.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,10 +21,10 @@ use crate::scanner::CrystalRing;
 use crate::statistics::median_and_spread;
 use crate::task::Task;
 
-/// What takes longer is measured once, seconds.
+/// Duration above which a product is measured once, s.
 const SLOW_SECS: f64 = 5.0;
 
-/// What to measure.
+/// Settings of the measurement.
 #[derive(Clone, Debug)]
 pub struct MatrixTiming<'a> {
     /// The ring.
@@ -35,11 +35,11 @@ pub struct MatrixTiming<'a> {
     pub device: DeviceChoice,
     /// Times that are measured, after one that is not.
     pub num_times: usize,
-    /// The plain product takes one orbit of so many, for it may be slow; its times are scaled to all.
+    /// The plain product takes one orbit in this number, since it may be slow; its times are scaled to all.
     pub plain_step: usize,
 }
 
-/// How a matrix is multiplied.
+/// Layout of the product with a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -52,14 +52,14 @@ pub enum MatrixLayout {
     Paper,
 }
 
-/// What was measured of one way.
+/// Times of one layout and accumulation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MatrixTimes {
     /// Device in words.
     pub device: String,
-    /// How the matrix is multiplied.
+    /// Layout of the product.
     pub layout: MatrixLayout,
-    /// How the backprojection adds.
+    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
     /// Seconds of a projection: median, and half of the interquartile range.
     pub forward_s: [f64; 2],
@@ -68,21 +68,21 @@ pub struct MatrixTimes {
     /// Seconds to bring the elements in the order of the lines and of the functions to the device, where it holds one order at a
     /// time (`reload`); the times above are without.
     pub loading_s: Option<[f64; 2]>,
-    /// One orbit of so many was used; times are for all.
+    /// One orbit in this number was used; times are for all.
     pub step: usize,
 }
 
 impl MatrixTimes {
-    /// Seconds of both.
+    /// Returns the seconds of both.
     pub fn both_s(&self) -> f64 {
         self.forward_s[0] + self.backprojection_s[0]
     }
 }
 
-/// Measures every way of a device, on the threads of the pool that calls it.
+/// Measures every layout of a device, on the threads of the calling pool.
 ///
 /// # Errors
-/// A device that cannot be used, a step fails.
+/// A device that is not usable, a failed step.
 pub fn matrix_times(timing: &MatrixTiming) -> Result<Vec<MatrixTimes>, SetupError> {
     check_basis(timing.ring, &timing.matrix)?;
     let kind = timing.matrix.basis.kind;
@@ -97,22 +97,22 @@ pub fn matrix_times(timing: &MatrixTiming) -> Result<Vec<MatrixTimes>, SetupErro
     let way = [Accumulation::Deterministic];
     let mut rows = timing.measured(&mut Host, &plain, MatrixLayout::Plain, &pairs, &way)?;
     let fast = StoredMatrix::new(Arc::clone(&timing.matrix), pairs.clone(), num_central)?;
-    let ways = [Accumulation::Deterministic, Accumulation::Reload];
-    rows.extend(timing.measured(&mut Host, &fast, MatrixLayout::Fast, &pairs, &ways)?);
+    let accumulations = [Accumulation::Deterministic, Accumulation::Reload];
+    rows.extend(timing.measured(&mut Host, &fast, MatrixLayout::Fast, &pairs, &accumulations)?);
     Ok(rows)
 }
 
-/// The elements of one orbit of lines in so many.
+/// Returns the elements of one orbit of lines in `step`.
 fn one_orbit_in(step: usize, matrix: &Arc<ResponseMatrix>, pairs: &CrystalPairs) -> Arc<ResponseMatrix> {
     if step <= 1 {
         return Arc::clone(matrix);
     }
-    let mut is_kept = vec![false; matrix.first.len() - 1];
-    let kept = (0..pairs.num_orbits()).step_by(step).flat_map(|orbit| pairs.orbit(orbit));
-    kept.for_each(|lor| is_kept[*lor as usize] = true);
+    let mut is_selected = vec![false; matrix.first.len() - 1];
+    let selected = (0..pairs.num_orbits()).step_by(step).flat_map(|orbit| pairs.orbit(orbit));
+    selected.for_each(|lor| is_selected[*lor as usize] = true);
     let (mut first, mut elements) = (vec![0], Vec::new());
-    for (lor, is_kept) in is_kept.into_iter().enumerate() {
-        if is_kept {
+    for (lor, is_selected) in is_selected.into_iter().enumerate() {
+        if is_selected {
             elements.extend_from_slice(matrix.row(lor));
         }
         first.push(elements.len() as u64);
@@ -134,9 +134,9 @@ impl MatrixTiming<'_> {
         let fast = new(&backend, Residence::Both)?;
         let way = [Accumulation::Deterministic];
         let mut rows = self.measured(&mut backend, &fast, MatrixLayout::Fast, pairs, &way)?;
-        let ways: Vec<Accumulation> =
+        let accumulations: Vec<Accumulation> =
             fast.accumulations().iter().copied().filter(|way| *way != Accumulation::Deterministic).collect();
-        rows.extend(self.measured(&mut backend, &fast.by_lor(), MatrixLayout::Paper, pairs, &ways)?);
+        rows.extend(self.measured(&mut backend, &fast.by_lor(), MatrixLayout::Paper, pairs, &accumulations)?);
         let one_order = new(&backend, Residence::OneOrder)?;
         let loading_s = self.loading_s(&mut backend, &one_order)?;
         let reloads = rows.iter_mut().filter(|row| row.accumulation == Accumulation::Reload);
@@ -144,7 +144,7 @@ impl MatrixTiming<'_> {
         Ok(rows)
     }
 
-    /// Median seconds to load either order when the other is there.
+    /// Returns the median seconds to load either order while the other is loaded.
     #[cfg(feature = "cuda")]
     fn loading_s(&self, backend: &mut cuda::CudaBackend, operator: &cuda::StoredMatrix) -> Result<[f64; 2], SetupError> {
         let mut secs = [Vec::new(), Vec::new()];
@@ -167,7 +167,7 @@ impl MatrixTiming<'_> {
         operator: &impl LinearOperator<B>,
         layout: MatrixLayout,
         pairs: &CrystalPairs,
-        ways: &[Accumulation],
+        accumulations: &[Accumulation],
     ) -> Result<Vec<MatrixTimes>, SetupError> {
         let task = Task::new();
         let num_coefficients = self.matrix.num_basic * pairs.num_symmetries();
@@ -196,7 +196,7 @@ impl MatrixTiming<'_> {
         };
         let forward_s = timed(None)?;
         let mut rows = Vec::new();
-        for &accumulation in ways {
+        for &accumulation in accumulations {
             rows.push((accumulation, timed(Some(accumulation))?));
         }
         let device = backend.name();
@@ -252,13 +252,13 @@ mod tests {
         let timing =
             MatrixTiming { ring, matrix: Arc::new(matrix(ring)), device: DeviceChoice::Cpu, num_times: 1, plain_step: 4 };
         let rows = matrix_times(&timing).unwrap();
-        let ways: Vec<_> = rows.iter().map(|row| (row.layout, row.accumulation, row.step)).collect();
+        let accumulations: Vec<_> = rows.iter().map(|row| (row.layout, row.accumulation, row.step)).collect();
         let expected = [
             (MatrixLayout::Plain, Accumulation::Deterministic, 4),
             (MatrixLayout::Fast, Accumulation::Deterministic, 1),
             (MatrixLayout::Fast, Accumulation::Reload, 1),
         ];
-        assert_eq!(ways, expected);
+        assert_eq!(accumulations, expected);
         assert!(rows.iter().all(|row| row.both_s() > 0.0 && row.loading_s.is_none()));
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use rand_philox::Philox;
 
-use super::matrix::{shown_grid, usual_basis};
+use super::matrix::{default_basis, display_grid};
 use crate::coded::coded;
 use crate::data::{BasisKind, Counts, CountsError, Michelogram, MichelogramError, PairCounts, PairCountsError, Study, Volume};
 use crate::geometry::GridError;
-use crate::montecarlo::{CoincidenceError, Coincidences, RingDetector, RingDetectorError, TubeRecipe, measure, measure_pairs};
+use crate::montecarlo::{Coincidences, DetectorError, RingDetector, TubeRecipe, measure, measure_pairs};
 use crate::phantom::{Decays, Phantom};
 use crate::plan::iteration_scheme::IterationScheme;
 use crate::scanner::{CrystalRing, Scanner};
@@ -21,12 +21,9 @@ pub enum PhotonScanError {
     /// The scanner has no heads.
     #[error("{0} has no rotating heads; photons are followed into those (vrpet, vrpet-2010)")]
     NoHeads(String),
-    /// The heads cannot be simulated.
+    /// The simulation does not support the heads or the ring.
     #[error(transparent)]
-    Coincidences(#[from] CoincidenceError),
-    /// The ring cannot be simulated.
-    #[error(transparent)]
-    Ring(#[from] RingDetectorError),
+    Detector(#[from] DetectorError),
     /// The parts do not fit together.
     #[error(transparent)]
     Pairs(#[from] PairCountsError),
@@ -44,7 +41,7 @@ pub enum PhotonScanError {
     /// The parts do not fit together.
     #[error(transparent)]
     Corrections(#[from] CountsError),
-    /// The grid of the true image cannot be.
+    /// Invalid grid of the true image.
     #[error(transparent)]
     Grid(#[from] GridError),
     /// Stopped by the user.
@@ -52,13 +49,13 @@ pub enum PhotonScanError {
     Stopped(#[from] Stopped),
 }
 
-coded!(PhotonScanError, Coincidences, Ring, Pairs, Data, Corrections, Grid, Stopped);
+coded!(PhotonScanError, Detector, Pairs, Data, Corrections, Grid, Stopped);
 
-/// Simulates `num_counts` counts of fluorine-18. The factors of the study are how many crystal pairs fall into each bin (their
+/// Simulates `num_counts` counts of fluorine-18. The factors of the study are the numbers of crystal pairs of the bins (their
 /// mean is 1). It has no true image: the counts have no absolute scale.
 ///
 /// # Errors
-/// A scanner without heads, or whose heads cannot be simulated; a phantom outside the field of view; stopped.
+/// A scanner without heads, or with heads that the simulation does not support; a phantom outside the field of view; stopped.
 pub fn scan_photons(
     phantom: &Phantom,
     scanner: &Scanner,
@@ -80,11 +77,11 @@ pub fn scan_photons(
     Ok(Study { rois: phantom.rois.clone(), notices: phantom.notices.clone(), ..Study::new(phantom.title.clone(), counts) })
 }
 
-/// Simulates `num_counts` counts of a ring of crystals: back-to-back photons of the phantom's decays. The true image is in decays per
+/// Simulates `num_counts` counts of a crystal ring: back-to-back photons of the phantom's decays. The true image is in decays per
 /// mm³, on the grid on which the ring's images are shown.
 ///
 /// # Errors
-/// A ring that cannot be simulated; a phantom outside its bore; stopped.
+/// A ring that the simulation does not support; a phantom outside its bore; stopped.
 pub fn scan_pairs(
     phantom: &Phantom,
     ring: &CrystalRing,
@@ -101,16 +98,16 @@ pub fn scan_pairs(
         return Err(PhotonScanError::NothingInView { phantom: phantom.title.clone(), scanner: ring.title.clone() });
     };
     let pairs = PairCounts::new(Arc::new(ring.clone()), counts)?;
-    let grid = shown_grid(ring, &usual_basis(ring, BasisKind::Blobs))?;
+    let grid = display_grid(ring, &default_basis(ring, BasisKind::Blobs))?;
     let truth = phantom.truth(&grid, num_drawn * decays.density_per_mm3(), task)?;
     let truth = Some(Arc::new(Volume { unit: IterationScheme::DENSITIES.unit, ..truth }));
     let (rois, notices) = (phantom.rois.clone(), phantom.notices.clone());
     Ok(Study { truth, rois, notices, ..Study::new(phantom.title.clone(), pairs) })
 }
 
-/// The dwell of each bin over its mean.
+/// Returns the dwell of each bin over its mean.
 fn dwell_factors(coincidences: &Coincidences) -> Vec<f32> {
-    let (geometry, dwell) = (coincidences.geometry(), coincidences.dwell());
+    let (geometry, dwell) = (&coincidences.geometry, coincidences.dwell());
     let mean = dwell.iter().sum::<f64>() / dwell.len() as f64;
     let of_view = || dwell.iter().flat_map(|dwell| std::iter::repeat_n((dwell / mean) as f32, geometry.num_planes()));
     (0..geometry.num_views).flat_map(|_| of_view()).collect()

@@ -1,19 +1,19 @@
-//! Tubes of response for a run: kept in a cache once they were made, and a coarse set that is made in seconds where
-//! none was made or opened.
+//! Tubes of response for a run: stored in a cache, and a coarse set that takes seconds, for runs without other tubes.
 //!
-//! *The coarse set.* 59 × 30 tubes of 5733 samples want 10⁹ annihilations and more. Where 6 distances × 5 ring differences share a
-//! tube, and 9 samples along the line a mean, 10⁷ do: of VrPET its coefficients are 16 % (RMS; in the outermost groups 20 %) from
-//! those of endless simulation, and the sharing itself accounts for 9 % (11 %). Without the running mean 27 % (44 %).
+//! *The coarse set.* 59 × 30 tubes of 5733 samples need 10⁹ annihilations and more. With 6 distances × 5 ring differences per
+//! tube, and a mean over 9 samples along the line, 10⁷ suffice: the coefficients of VrPET are 16 % (RMS; in the outermost groups
+//! 20 %) from those of an endless simulation. The sharing alone accounts for 9 % (11 %). Without the running mean it is 27 % (44
+//! %).
 
 use std::path::Path;
 use std::time::Instant;
 
 use super::cache::{Cache, Recipe};
-use super::histories::{DeviceResult, with_histories_followed};
+use super::device_result::{DeviceResult, on_device};
 use crate::data::{Notice, SuperLors, TubeSampling, TubeSet};
 use crate::io::IoError;
 use crate::io::saved_tubes::{read_tubes, write_tubes};
-use crate::montecarlo::{Amount, CannotMakeTubes, TubeRecipe};
+use crate::montecarlo::{Amount, TubeRecipe, TubesError};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
@@ -31,16 +31,12 @@ impl Recipe for Tubes<'_> {
 
     const NAME: [&'static str; 2] = ["tubes of response", "were"];
 
+    const READ: fn(&Path) -> Result<TubeSet, IoError> = read_tubes;
+
+    const WRITE: fn(&Path, &TubeSet) -> Result<(), IoError> = write_tubes;
+
     fn file_name(&self) -> String {
         file_name(self.scanner, self.recipe)
-    }
-
-    fn read(&self, path: &Path) -> Result<TubeSet, IoError> {
-        read_tubes(path)
-    }
-
-    fn write(&self, path: &Path, tubes: &TubeSet) -> Result<(), IoError> {
-        write_tubes(path, tubes)
     }
 
     fn would_make(&self, tubes: &TubeSet) -> bool {
@@ -69,11 +65,11 @@ impl Recipe for Tubes<'_> {
 }
 
 impl Cache {
-    /// The tubes of a scanner by a recipe: those that are kept, or made anew and then kept. Notices tell which, and whether what is
-    /// kept could not be used or nothing could be kept.
+    /// Returns the tubes of a scanner by a recipe: stored, or made and then stored. Notices report which, and failures of reading
+    /// or storing.
     ///
     /// # Errors
-    /// They cannot be made, or that was stopped; a CUDA device was asked for and cannot be used.
+    /// The simulation failed or was stopped; a requested CUDA device is not usable.
     pub fn tubes(
         &self,
         scanner: &Scanner,
@@ -84,10 +80,10 @@ impl Cache {
         self.find_or_make(&Tubes { scanner, recipe }, device, task)
     }
 
-    /// The coarse set for a scan, kept or made in seconds on a device; notices tell which.
+    /// Returns the coarse set for a scan, stored or made in seconds on a device; notices report which.
     ///
     /// # Errors
-    /// The scan has no tubes of response; stopped; a CUDA device was asked for and cannot be used.
+    /// The scan has no tubes of response; stopped; a requested CUDA device is not usable.
     pub fn coarse_set(
         &self,
         geometry: &ScanGeometry,
@@ -105,36 +101,37 @@ impl Cache {
 pub struct MadeTubes {
     /// The tubes.
     pub tubes: TubeSet,
-    /// How long it took, s.
+    /// Duration, s.
     pub secs: f64,
 }
 
 /// Simulates the tubes of a scanner on a device.
 ///
 /// # Errors
-/// They cannot be made, or that was stopped; a CUDA device was asked for and cannot be used.
+/// The simulation failed or was stopped; a requested CUDA device is not usable.
 pub fn make_tubes(
     scanner: &Scanner,
     recipe: &TubeRecipe,
     device: DeviceChoice,
     task: &Task,
 ) -> Result<DeviceResult<MadeTubes>, SetupError> {
-    with_histories_followed(device, |follower| {
+    on_device(device, |platform| {
+        let mut simulator = platform.history_simulator()?;
         let start = Instant::now();
-        Ok(MadeTubes { tubes: recipe.make(scanner, follower, task)?, secs: start.elapsed().as_secs_f64() })
+        Ok(MadeTubes { tubes: recipe.make(scanner, &mut *simulator, task)?, secs: start.elapsed().as_secs_f64() })
     })
 }
 
-/// The recipe of the set that is made where no other is there.
+/// Returns the recipe of the default set.
 fn coarse_tubes() -> TubeRecipe {
     let super_lors = SuperLors { radial: 6, ring_differences: 5, along: 9 };
     TubeRecipe { amount: Amount::Histories(10_000_000), super_lors, ..TubeRecipe::default() }
 }
 
-/// The scanner that the tubes of a scan are simulated for.
+/// Returns the scanner for which the tubes of a scan are simulated.
 ///
 /// # Errors
-/// The scan has no tubes of response: nobody knows its scanner's crystals, or it adds ring differences together.
+/// The scan has no tubes of response: the crystals of its scanner are unknown, or it adds ring differences.
 pub fn scanner_of_tubes(geometry: &ScanGeometry) -> Result<&'static Scanner, SetupProblem> {
     let scanner = scanner::find_by_originating_system(&geometry.scanner).filter(|scanner| scanner.heads.is_some());
     let Some(scanner) = scanner else {
@@ -154,10 +151,10 @@ pub(in crate::plan) fn placeholder(geometry: &ScanGeometry) -> Result<TubeSet, S
     let scanner = scanner_of_tubes(geometry)?;
     let sampling = TubeSampling::of(&scanner.geometry);
     let num = sampling.num_coefficients().unwrap_or_default();
-    Ok(TubeSet::new(geometry.scanner.clone(), sampling, vec![0.0; num]).map_err(CannotMakeTubes::from)?)
+    Ok(TubeSet::new(geometry.scanner.clone(), sampling, vec![0.0; num]).map_err(TubesError::from)?)
 }
 
-/// What tells a set from others.
+/// Returns a file name that describes scanner and recipe.
 fn file_name(scanner: &Scanner, recipe: &TubeRecipe) -> String {
     let isotope = recipe.isotope.map_or_else(|| "none".to_owned(), |isotope| isotope.to_string());
     let angle = if recipe.is_collinear { "-collinear" } else { "" };
@@ -189,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_once_is_found_again() {
+    fn stored_tubes_are_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(&folder.path().join("not there yet"));
         let scanner = scanner::find("vrpet").unwrap();
@@ -217,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_or_anothers_is_refused_and_made_anew() {
+    fn broken_or_foreign_tubes_are_refused_and_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
         let scanner = scanner::find("vrpet").unwrap();
@@ -240,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_kept_there_are_tubes_all_the_same() {
+    fn tubes_are_made_without_a_cache() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "no folder").unwrap();

@@ -1,8 +1,8 @@
 //! Filtered backprojection as an algorithm that steps: each step filters a block of projections and adds it to the volume.
 //!
-//! While some projections are missing, the volume is shown divided by the part of the half sphere that they cover,
-//! Σw/2π (of the half circle, Σw/π), so that it has the right size from the first block on; for a whole sweep that is 1. (The Radon inverse needs all
-//! directions: a part of them gives streaks, but the right densities on average over directions spread evenly.)
+//! While some projections are missing, the volume is shown divided by the part of the half sphere that they cover, Σw/2π (of the
+//! half circle, Σw/π), so that it has the right size from the first block on; for a whole sweep that is 1. (The Radon inverse
+//! needs all directions: a part of them gives streaks, but the right densities on average over directions spread evenly.)
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ use crate::task::Task;
 /// Settings of [`Fbp`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FbpSettings {
-    /// How projections are filtered and read.
+    /// Filter and interpolation of projections.
     pub filter: FilterSettings,
     /// Which projections come first.
     pub order: Order,
@@ -80,7 +80,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
         Ok(fbp)
     }
 
-    /// Forgets a first block of which a part may have been added.
+    /// Discards a first block that may have been added in part.
     fn begin_again(&mut self) -> Result<(), ReconError> {
         self.image = self.backend.zeros(self.backprojector.grid().num_voxels())?;
         self.queue = Queue::new(self.settings.order);
@@ -103,12 +103,12 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
         self.projections.len() - self.queue.len()
     }
 
-    /// Whether the image holds every projection that is expected; where nobody knows how many will come it never does.
+    /// Returns true if the image contains every expected projection; never if their number is unknown.
     pub fn is_complete(&self) -> bool {
         self.num_waiting() == 0 && self.num_expected.is_some_and(|expected| self.projections.len() >= expected)
     }
 
-    /// What the image is multiplied with to be shown: that of a whole sweep by Σw.
+    /// Returns the factor of the displayed image: the weight of a whole acquisition over Σw.
     pub fn scale(&self) -> f64 {
         if self.weight > 0.0 { self.space.whole_weight() / self.weight } else { 1.0 }
     }
@@ -141,19 +141,13 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         self.weight += block.iter().map(|projection| projection.weight).sum::<f64>();
         let complete = self.is_complete();
         Ok(StepReport {
-            num_events: None,
             iteration: usize::from(complete),
             subiteration: self.num_used(),
             subset: 0,
             completes_iteration: complete,
-            log_likelihood: None,
-            residual: None,
-            num_impossible_bins: 0,
-            num_limited_bins: 0,
-            explained: None,
-            accumulation: Accumulation::Deterministic,
-            race: None,
+            num_events: None,
             stages,
+            em: None,
         })
     }
 

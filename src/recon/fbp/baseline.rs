@@ -10,7 +10,7 @@ const END: f64 = 0.05;
 /// A polynomial whose remainder after the others is this part of it is no new one: there are too few samples.
 const DEGENERATE: f64 = 1e-9;
 
-/// What is fitted to the ends of a projection and taken off.
+/// Baseline that is fitted to the ends of a projection and subtracted.
 #[derive(
     Clone,
     Copy,
@@ -51,12 +51,12 @@ pub enum Baseline {
 }
 
 impl Baseline {
-    /// Its name on the command line and in files: none, or the polynomial's order.
+    /// Returns its name on the command line and in files: none, or the polynomial's order.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Its name for people.
+    /// Returns its name for people.
     pub fn title(self) -> &'static str {
         match self {
             Baseline::None => "none",
@@ -67,7 +67,7 @@ impl Baseline {
         }
     }
 
-    /// Coefficients of the polynomial.
+    /// Returns the coefficients of the polynomial.
     fn num_terms(self) -> usize {
         self as usize
     }

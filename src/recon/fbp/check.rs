@@ -1,15 +1,15 @@
-//! What filtered backprojection refuses.
+//! Checks of the data of filtered backprojection.
 
 use crate::data::{Projection, Sweep, SweepSpace};
 use crate::recon::{DataProblem, ProjectionProblem, ReconError};
 
-/// How far the length of a direction may be from 1.
+/// Tolerance of the length 1 of a direction.
 const DIRECTION_TOLERANCE: f64 = 1e-3;
 
-/// Refuses a sweep that cannot be reconstructed.
+/// Refuses an unusable acquisition.
 ///
 /// # Errors
-/// A sampling that cannot be, a projection that cannot be used.
+/// An invalid sampling, an unusable projection.
 pub fn check_sweep(sweep: &Sweep) -> Result<(), ReconError> {
     let Sweep { num_points, step_mm, centre, .. } = sweep;
     if *num_points < 3 {
@@ -25,7 +25,7 @@ pub fn check_sweep(sweep: &Sweep) -> Result<(), ReconError> {
     projections.try_for_each(|(index, projection)| check_projection(projection, index, *num_points, sweep.space))
 }
 
-/// Refuses a projection that cannot be used; `index` counts the projections of the sweep.
+/// Refuses an unusable projection; `index` counts the projections of the acquisition.
 ///
 /// # Errors
 /// Another number of samples, a sample that is not a number, a direction that is none or leaves the

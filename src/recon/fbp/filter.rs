@@ -5,16 +5,16 @@
 //! slice   f(x) =  1/(2π)  Σ_i w_i (p_i * r)(x·n_i),  Σ w_i = π over half a circle     response |k|
 //! ```
 //!
-//! Inverse Radon transforms; of a volume −p″ has the response k², a parabola (Qiao et al. 2015, eqs. 1–6), of a slice there
-//! is one power of k less, the ramp |k| of computed tomography (Ramachandran and Lakshminarayanan 1971), the derivative once
-//! with a Hilbert transform. With samples d apart the filters differ in what they make of it near the Nyquist frequency π/d.
-//! ω = k·d below. Those that are made of a derivative stencil take it twice for a volume and once for a slice, those that are
-//! windows multiply the parabola or the ramp: second-difference and sinc are then the same, the filter of Shepp and Logan 1974.
-//! All kernels have length 2S − 1 for S samples, so that zero padding to 2S leaves nothing that could wrap.
+//! Inverse Radon transforms; of a volume −p″ has the response k², a parabola (Qiao et al. 2015, eqs. 1–6), of a slice there is
+//! one power of k less, the ramp |k| of computed tomography (Ramachandran and Lakshminarayanan 1971), the derivative once with a
+//! Hilbert transform. With samples d apart the filters differ near the Nyquist frequency π/d. ω = k·d below. Those that are made
+//! of a derivative stencil take it twice for a volume and once for a slice, those that are windows multiply the parabola or the
+//! ramp: second-difference and sinc are then the same, the filter of Shepp and Logan 1974. All kernels have length 2S − 1 for S
+//! samples, so that zero padding to 2S leaves nothing that could wrap.
 //!
 //! A cut-off c leaves the frequencies above c·π out. The windows sinc and Hamming end there, as functions of ω/c, at 2/π and
 //! 0.08: the smaller the cut-off the smoother the image, and the three windows differ at any cut-off. A stencil belongs to the
-//! samples and not to the cut-off: it stays what it is and is cut off hard.
+//! samples and not to the cut-off: it stays the same and is cut off hard.
 
 use std::f64::consts::PI;
 
@@ -59,17 +59,17 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// Its name on the command line and in files.
+    /// Returns its name on the command line and in files.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Whether it is a window on the parabola or the ramp, which ends at the cut-off.
+    /// Returns true for a window on the parabola or the ramp, which ends at the cut-off.
     pub fn is_window(self) -> bool {
         matches!(self, Filter::Sinc | Filter::Hamming)
     }
 
-    /// How many times [`Filter::kernel`] is applied, the samples being cut to the window after each.
+    /// Returns the number of times that [`Filter::kernel`] is applied; the samples are cut to the window after each.
     pub fn num_passes(self, space: SweepSpace) -> usize {
         if self == Filter::TwoRamp && !space.is_slice() { 2 } else { 1 }
     }
@@ -80,7 +80,7 @@ impl Filter {
         if omega > cutoff * PI * (1.0 + 1e-12) {
             return 0.0;
         }
-        // From a derivative or the ramp to what the inverse transform has.
+        // From a derivative or the ramp to the factor of the inverse transform.
         let form = |once: f64| if space.is_slice() { once } else { once * once };
         match self {
             Filter::SecondDifference => form(2.0 * (0.5 * omega).sin()),

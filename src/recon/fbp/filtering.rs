@@ -7,11 +7,11 @@
 //! because they vanish at their ends: hyperfine lines make zeros in H, and the finer frequencies of a padded transform come
 //! closer to these, where there is nothing but noise.
 //!
-//! The ramp has a corner at the frequency 0, which the parabola has not. Taken at the frequencies of one period it would be
-//! the kernel and all its repetitions, and a disc of radius r in samples over a length L would lose (π²/6)(r/L)² of its density
-//! (10 % at r = L/4) and stand in a background below zero. So the kernel is cut to half a period, which gives what lies in the
-//! middle half of the samples without repetitions; and the part of P/H at the frequency 0, where both vanish, is what it
-//! tends to: the ratio of the first moments of a projection and of h.
+//! The ramp has a corner at the frequency 0, which the parabola has not. Taken at the frequencies of one period it would be the
+//! kernel and all its repetitions, and a disc of radius r in samples over a length L would lose (π²/6)(r/L)² of its density (10 %
+//! at r = L/4) and lie in a background below zero. So the kernel is cut to half a period, which gives the middle half of the
+//! samples without repetitions. The part of P/H at the frequency 0, where both vanish, is its limit: the ratio of the first
+//! moments of a projection and of h.
 //!
 //! PyEPRI, which published reconstructions are made with, takes the absorption profile G as a running sum of h, half a sample
 //! late; dividing by the transform of h itself is exact. In three dimensions that is the whole difference: an independent
@@ -31,22 +31,22 @@ use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
 use crate::recon::{DataProblem, ReconError, ReferenceProblem, SettingsProblem};
 
-/// How projections are filtered and read.
+/// Filter and interpolation of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FilterSettings {
     /// The form of the filter.
     pub filter: Filter,
     /// Frequencies above this part of the Nyquist frequency (0 … 1] are left out; windows end there.
     pub cutoff: Option<f64>,
-    /// Of continuous-wave spectra: what is taken off before they are deconvolved.
+    /// Baseline that is subtracted from continuous-wave spectra before their deconvolution.
     pub baseline: Baseline,
-    /// How filtered projections are read between their samples.
+    /// Interpolation between the samples of filtered projections.
     pub interpolation: Interpolation,
 }
 
 impl FilterSettings {
-    /// What suits data when nothing else is asked for: of continuous-wave spectra the parabola up to a tenth of the Nyquist
-    /// frequency, as the reconstructions published of such data.
+    /// Returns the default settings for data: for continuous-wave spectra the parabola up to a tenth of the Nyquist frequency, as
+    /// the reconstructions published of such data.
     pub fn for_data(acquisition: &SweepKind) -> Self {
         match acquisition {
             SweepKind::Pulse => Self::default(),
@@ -65,7 +65,7 @@ pub struct ProjectionFilter {
     baseline: BaselineFit,
     /// Response of one pass, in the order of the transform.
     response: Vec<Complex<f64>>,
-    /// Whether a projection's first moment takes the place of its transform at the frequency 0, see above.
+    /// True if a projection's first moment replaces its transform at the frequency 0, see above.
     restores_level: bool,
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
@@ -75,7 +75,8 @@ impl ProjectionFilter {
     /// For projections that are sampled and acquired like those of `sweep`.
     ///
     /// # Errors
-    /// A cut-off outside 0 … 1, a baseline of pulse data, continuous-wave data without a reference spectrum or with one that is all zero.
+    /// A cut-off outside 0 … 1, a baseline of pulse data, continuous-wave data without a reference spectrum or with one that is
+    /// all zero.
     pub fn new(sweep: &Sweep, settings: &FilterSettings) -> Result<Self, ReconError> {
         if let Some(cutoff) = settings.cutoff.filter(|cutoff| !(*cutoff > 0.0 && *cutoff <= 1.0)) {
             return Err(SettingsProblem::Cutoff(cutoff).into());
@@ -213,8 +214,8 @@ impl Form {
     }
 }
 
-/// Transform H of the probe's derivative spectrum at the frequencies of the transform, relative to what lies at
-/// t = 0. Both are measured at the same fields: the spectrum's middle belongs to the sample `centre` of a projection.
+/// Transform H of the probe's derivative spectrum at the frequencies of the transform, relative to t = 0. Both are measured at
+/// the same fields: the spectrum's middle belongs to the sample `centre` of a projection.
 fn spectrum_of(
     reference: &ReferenceSpectrum,
     step_mt: f64,

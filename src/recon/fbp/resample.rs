@@ -27,10 +27,10 @@ pub fn equal_angles_for(num_projections: usize) -> [usize; 2] {
     [num_polar, num_projections.div_ceil(num_polar).max(1)]
 }
 
-/// The sweep with projections at equal linear angles, azimuths within a polar angle.
+/// Returns the sweep with projections at equal linear angles, azimuths within a polar angle.
 ///
 /// # Errors
-/// A sweep that cannot be reconstructed, fewer projections than a plane is fitted through, stopped.
+/// An unusable acquisition, fewer projections than a plane is fitted through, stopped.
 pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize; 2], task: &Task) -> Result<Sweep, ReconError> {
     check_sweep(sweep)?;
     let found = sweep.num_complete();
@@ -46,7 +46,7 @@ pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize;
     Ok(Sweep { projections, num_expected: Some(scheme.num_directions()), ..sweep.clone() })
 }
 
-/// The projection along `direction`.
+/// Returns the projection along `direction`.
 fn interpolate(sweep: &Sweep, direction: &Direction) -> Vec<f32> {
     let mut near: Vec<(&Projection, f64)> =
         sweep.projections.iter().map(|projection| (projection, dot(projection.direction, *direction))).collect();
@@ -64,7 +64,7 @@ fn interpolate(sweep: &Sweep, direction: &Direction) -> Vec<f32> {
     values.into_iter().map(|value| value as f32).collect()
 }
 
-/// The samples at a position, zero outside.
+/// Returns the samples at a position, zero outside.
 fn read(values: &[f32], position: f64) -> f64 {
     let below = position.floor();
     let fraction = position - below;
@@ -72,7 +72,7 @@ fn read(values: &[f32], position: f64) -> f64 {
     if fraction == 0.0 { at(below) } else { (1.0 - fraction) * at(below) + fraction * at(below + 1.0) }
 }
 
-/// How much of each neighbour the value of the fitted plane at the direction is.
+/// Returns the weight of each neighbour in the value of the fitted plane at the direction.
 fn shares(near: &[(&Projection, f64)], direction: &Direction) -> Vec<f64> {
     // Two unit vectors across the direction, from the axis that it is farthest from.
     let smallest = (0..3).min_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs())).unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Figures 7, 8 and 10: transverse slices of the images side by side, in a fixed window, and the difference of those
-//! with the race from those without. (Figures 6 and 9 are numbers: they are tables.)
+//! Figures 7, 8 and 10: transverse slices of the images, side by side in a fixed window, and the difference of non-atomic from
+//! atomic images. (Figures 6 and 9 are numbers: they are tables.)
 
 use super::Context;
 use super::implementation::Implementation;
@@ -12,10 +12,10 @@ use crate::reproduce::prelude::*;
 /// Half of the window of a difference, relative to the window of the images.
 const DIFFERENCE: f64 = 0.2;
 
-/// Writes the pictures; what each of them shows.
+/// Writes the pictures; returns a description of each.
 pub fn write(context: &Context) -> Result<Vec<String>, ReproduceError> {
     let (quality, full) = (context.plan.quality_image(), context.plan.full_image());
-    // White is so many times the mean of the uniform part.
+    // White is a multiple of the mean of the uniform part.
     let figures = [
         ("figure-7", Scan::Cylinder, quality, 2.0),
         ("figure-8", Scan::Iq, quality, 4.0),
@@ -31,20 +31,20 @@ pub fn write(context: &Context) -> Result<Vec<String>, ReproduceError> {
 
 fn write_one(context: &Context, name: &str, scan: Scan, image: &Image, white: f64) -> Result<Option<String>, ReproduceError> {
     let phantom = scan.phantom(&context.plan)?;
-    let mut shown: Vec<(Implementation, Volume)> = Vec::new();
+    let mut images: Vec<(Implementation, Volume)> = Vec::new();
     for one in Implementation::of_images(&context.plan, context.device) {
         let is_ours = one == Implementation::reference() || one.stands_for_paper_in_images(&context.plan);
         if is_ours {
-            shown.extend(context.image(scan, image, one)?.map(|volume| (one, volume)));
+            images.extend(context.image(scan, image, one)?.map(|volume| (one, volume)));
         }
     }
-    let Some(mean) = shown.first().and_then(|(_, volume)| scan.uniform_mean(&phantom, volume)) else { return Ok(None) };
+    let Some(mean) = images.first().and_then(|(_, volume)| scan.uniform_mean(&phantom, volume)) else { return Ok(None) };
     let high = white * mean;
-    let exact = shown.iter().find(|(one, _)| one.accumulation == Accumulation::Atomic).map(|(_, volume)| volume);
-    let racy = shown.iter().filter(|(one, _)| one.accumulation == Accumulation::NonAtomic);
+    let exact = images.iter().find(|(one, _)| one.accumulation == Accumulation::Atomic).map(|(_, volume)| volume);
+    let racy = images.iter().filter(|(one, _)| one.accumulation == Accumulation::NonAtomic);
     let differences = racy.filter_map(|(one, volume)| Some((one, volume, exact?)));
-    let mut panels: Vec<Panel> = shown.iter().map(|(_, volume)| Panel { volume, minus: None, low: 0.0, high }).collect();
-    let mut names: Vec<String> = shown.iter().map(|(one, _)| one.title()).collect();
+    let mut panels: Vec<Panel> = images.iter().map(|(_, volume)| Panel { volume, minus: None, low: 0.0, high }).collect();
+    let mut names: Vec<String> = images.iter().map(|(one, _)| one.title()).collect();
     for (one, volume, exact) in differences {
         panels.push(Panel { volume, minus: Some(exact), low: -DIFFERENCE * high, high: DIFFERENCE * high });
         names.push(format!("{} minus atomic (from -{DIFFERENCE} to {DIFFERENCE} of that window)", one.title()));

@@ -1,8 +1,9 @@
-//! The implementations of the paper's columns: a projector on a device, with its accumulation.
+//! Implementations of the paper's columns: a projector on a device, with its accumulation.
 
 use super::plan::Plan;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, ProjectorChoice};
+use crate::report::distinct;
 use crate::reproduce::device;
 
 /// One way to reconstruct.
@@ -13,12 +14,12 @@ pub struct Implementation {
     pub num_threads: Option<usize>,
     pub projector: ProjectorChoice,
     pub accumulation: Accumulation,
-    /// True if the sensitivity is made with the race too.
+    /// True if the sensitivity image is non-atomic, too.
     pub racy_sensitivity: bool,
 }
 
 /// A column of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum PaperColumn {
     /// One thread.
     #[strum(serialize = "AMD Phenom 955BE")]
@@ -37,31 +38,24 @@ pub enum PaperColumn {
     Gtx480Atomics,
 }
 
-impl PaperColumn {
-    /// Its name in the paper.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
 impl Implementation {
-    /// On all threads of the CPU.
+    /// Returns the implementation of a projector on all threads of the CPU.
     fn cpu(projector: ProjectorChoice) -> Self {
         let accumulation = Accumulation::Deterministic;
         Self { device: DeviceChoice::Cpu, num_threads: None, projector, accumulation, racy_sensitivity: false }
     }
 
-    /// The images that all others are compared with, free of races and the same on every run.
+    /// Returns the reference of all comparisons: free of races, and the same on every run.
     pub fn reference() -> Self {
         Self::cpu(ProjectorChoice::AXIAL_RUNS)
     }
 
-    /// The paper's program for the CPU: one LOR at a time in one thread.
+    /// Returns the paper's program for the CPU: one LOR at a time in one thread.
     pub fn paper_cpu() -> Self {
         Self { num_threads: Some(1), ..Self::cpu(ProjectorChoice::PER_LOR) }
     }
 
-    /// Those whose images are compared.
+    /// Returns the implementations whose images are compared.
     pub fn of_images(plan: &Plan, device: DeviceChoice) -> Vec<Self> {
         let mut all = vec![Self::reference()];
         for &projector in plan.projectors(device) {
@@ -73,17 +67,17 @@ impl Implementation {
                 with(Accumulation::Deterministic, false),
             ]);
         }
-        without_repetitions(all)
+        distinct(all.into_iter())
     }
 
-    /// Those by which an image is made that the paper does not show or compares with nothing: all, or only the reference where
-    /// the others would take minutes each.
+    /// Returns the implementations of images that the paper does not show or compare: all, or only the reference where the others
+    /// would take minutes each.
     pub fn of_further_images(plan: &Plan, device: DeviceChoice) -> Vec<Self> {
         let is_slow = plan.projectors(device).len() == 1;
         if is_slow { vec![Self::reference()] } else { Self::of_images(plan, device) }
     }
 
-    /// Those whose times are compared.
+    /// Returns the implementations whose times are compared.
     pub fn of_times(device: DeviceChoice) -> Vec<Self> {
         let one_thread = Self { num_threads: Some(1), ..Self::reference() };
         let mut all = vec![Self::paper_cpu(), one_thread, Self::reference()];
@@ -92,16 +86,15 @@ impl Implementation {
                 all.push(Self { device, accumulation, ..Self::cpu(projector) });
             }
         }
-        without_repetitions(all)
+        distinct(all.into_iter())
     }
 
-    /// Returns true if its projector stands for the paper's on this device: the paper's own, one LOR at a time, where images were made
-    /// by it.
+    /// Returns true if its projector corresponds to the paper's on this device: one LOR at a time, where images are made by it.
     pub fn stands_for_paper_in_images(&self, plan: &Plan) -> bool {
         self.projector == plan.projectors(self.device)[0]
     }
 
-    /// The paper's columns for which this stands, in the tables of times (where ours is the newer GPU's column).
+    /// Returns the corresponding columns of the paper in the tables of times. (In these our GPU corresponds to the newer one.)
     pub fn paper_columns_of_times(&self) -> &'static [PaperColumn] {
         if *self == Self::paper_cpu() {
             return &[PaperColumn::I7, PaperColumn::Phenom];
@@ -113,7 +106,7 @@ impl Implementation {
         }
     }
 
-    /// The same in the tables of image quality.
+    /// Returns the corresponding columns of the paper in the tables of image quality.
     pub fn paper_columns_of_images(&self, plan: &Plan) -> &'static [PaperColumn] {
         match self.accumulation {
             _ if *self == Self::reference() => &[PaperColumn::I7],
@@ -125,33 +118,17 @@ impl Implementation {
         }
     }
 
-    /// The same with exact additions.
-    pub fn with_atomic_additions(self) -> Self {
-        Self { accumulation: Accumulation::Atomic, racy_sensitivity: false, ..self }
-    }
-
-    /// Its part of the key of a measurement.
+    /// Returns its part of the key of a measurement.
     pub fn key(&self) -> String {
         let threads = self.num_threads.map_or(String::new(), |count| format!("-{count}-thread"));
         let racy = if self.racy_sensitivity { "-racy-sensitivity" } else { "" };
         format!("{}{threads}-{}-{}{racy}", device::key(self.device), self.projector.name(), self.accumulation)
     }
 
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn title(&self) -> String {
         let threads = self.num_threads.map_or(String::new(), |count| format!(", {count} thread"));
         let racy = if self.racy_sensitivity { ", sensitivity too" } else { "" };
         format!("{}{threads}, {}, {}{racy}", device::title(self.device), self.projector.name(), self.accumulation)
     }
-}
-
-/// The items in order, each once.
-fn without_repetitions(all: Vec<Implementation>) -> Vec<Implementation> {
-    let mut kept: Vec<Implementation> = Vec::new();
-    for one in all {
-        if !kept.contains(&one) {
-            kept.push(one);
-        }
-    }
-    kept
 }

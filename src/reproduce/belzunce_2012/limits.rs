@@ -1,10 +1,10 @@
-//! Table 1: the device beside the paper's.
+//! Table 1: the device compared with the paper's.
 
 use super::published::{GPUS, REGISTERS_AND_BLOCK};
 use crate::report::TextTable;
 use crate::reproduce::device::{Gpu, Limits};
 
-/// Table 1 with the paper's two GPUs, and what one thread per bin can make of this one.
+/// Returns table 1 with the paper's two GPUs, and the number of resident threads of this device.
 pub fn table(limits: &Limits) -> TextTable {
     let [registers, block] = REGISTERS_AND_BLOCK;
     let gpu = limits.gpu.as_ref();
@@ -13,7 +13,7 @@ pub fn table(limits: &Limits) -> TextTable {
     let none = || ["–".to_owned(), "–".to_owned()];
     let mut rows = Vec::new();
     let mut row = |name: &str, paper: [String; 2], here: String| {
-        // What neither has is left out.
+        // Rows without any value are omitted.
         if here != "–" || paper != none() {
             rows.push([vec![name.to_owned()], paper.into(), vec![here]].concat());
         }

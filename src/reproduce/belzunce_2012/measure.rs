@@ -1,4 +1,4 @@
-//! One reconstruction: what came out, where the time went and what the race lost.
+//! One reconstruction: its image, its times, and its loss by the race condition.
 
 use std::time::{Duration, Instant};
 
@@ -21,11 +21,11 @@ pub struct Run {
     pub implementation: String,
     pub device: String,
     pub projector: String,
-    /// One of so many views was used; times are for all views.
+    /// Every `view_step`-th view was used; times are for all views.
     pub view_step: usize,
-    /// From nothing to the beginning of the first iteration.
+    /// Time from the data to the beginning of the first iteration.
     pub setup_s: f64,
-    /// In all.
+    /// Time of the whole reconstruction.
     pub elapsed_s: f64,
     /// Iterations.
     pub steps: Vec<Step>,
@@ -63,11 +63,15 @@ impl Step {
             update_s: stages[Stage::Update].as_secs_f64(),
             sensitivity_s: scaled(stages[Stage::Sensitivity]),
             race_s: stages[Stage::Race].as_secs_f64(),
-            race: report.race.map(|race| Race { lost: race.lost, lost_of_ones: race.lost_of_ones, level: race.level }),
+            race: report.em.and_then(|em| em.race).map(|race| Race {
+                lost: race.lost,
+                lost_of_ones: race.lost_of_ones,
+                level: race.level,
+            }),
         }
     }
 
-    /// Everything that an iteration does.
+    /// Returns the time of the iteration.
     pub fn iteration_s(&self) -> f64 {
         self.forward_s + self.ratio_s + self.backprojection_s + self.update_s
     }
@@ -77,11 +81,11 @@ impl Step {
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub num_steps: usize,
-    /// Uses one of so many views in each step.
+    /// Uses every `view_step`-th view in each step.
     pub view_step: usize,
 }
 
-/// The settings of a run: MLEM with one line per bin, as the paper's; or steps of its first subsets.
+/// Returns the settings of a run: MLEM with one ray per LOR, as in the paper; or steps of its first subset.
 fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) -> Result<RunSettings, ReproduceError> {
     let algorithm = if extent.view_step > 1 { AlgorithmChoice::OSEM } else { AlgorithmChoice::MLEM };
     Ok(RunSettings {
@@ -98,7 +102,7 @@ fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) 
     })
 }
 
-/// Reconstructs. `None` where the projector does not know this way to add on this device.
+/// Reconstructs; `None` if the projector lacks this accumulation on this device.
 pub fn reconstruct(
     scan: &str,
     study: &Arc<Study<Counts>>,

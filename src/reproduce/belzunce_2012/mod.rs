@@ -2,9 +2,9 @@
 //! for Positron Emission Tomography*, Open Med Imaging J 6:108: MLEM with Siddon's projector on a GPU, one thread per
 //! bin, with and without atomic additions in the backprojection.
 //!
-//! The scanner, the images and the number of iterations are the paper's. Its cylinder and its brain were measured; here
-//! they are simulated, the cylinder with so many counts that its noise is the paper's. Times of a projector that is too
-//! slow here are taken from every 28th view and marked.
+//! The scanner, the images and the number of iterations are the paper's. Its cylinder and its brain were measured. Here they are
+//! simulated, the cylinder with the number of counts that gives the paper's noise. Times of a slow projector are measured on
+//! every 28th view and marked.
 
 mod figures;
 mod implementation;
@@ -31,7 +31,7 @@ impl Paper for Belzunce {
     type Options = quality::Readings;
     type Plan = plan::Plan;
     type Work = stages::Work;
-    /// The last scan, which the next measurement mostly needs too.
+    /// The last scan, which the next measurement mostly needs, too.
     type Cache = Cache<studies::Scan, Arc<Study<Counts>>>;
 
     const STAGES: &'static [Stage<Self>] = &stages::STAGES;
@@ -59,25 +59,17 @@ impl Paper for Belzunce {
         tables::times::add(context, tables)?;
         tables::images::add(context, tables)?;
         tables::readings::add(context, tables)?;
-        warps::add(context, tables)?;
+        tables::warps::add(context, tables)?;
         figures::write(context)
     }
 
     fn details(context: &Context) -> Result<impl Serialize, ReproduceError> {
-        Ok(Details {
-            readings: context.options,
-            runs: context.runs()?,
-            limits: context.folder.load(&limits_key(context.device))?,
-            cylinder: context.load(&stages::Work::CylinderCounts)?,
-        })
+        let is_run = |work: &stages::Work| matches!(work, stages::Work::Times(..) | stages::Work::Image(..));
+        Ok(json!({
+            "readings": context.options,
+            "runs": context.load_all::<measure::Run>(is_run)?,
+            "limits": context.folder.load::<Limits>(&limits_key(context.device))?,
+            "cylinder": context.load::<studies::CylinderCounts>(&stages::Work::CylinderCounts)?,
+        }))
     }
-}
-
-/// Measurements of the JSON file.
-#[derive(Serialize)]
-struct Details {
-    readings: quality::Readings,
-    runs: Vec<measure::Run>,
-    limits: Option<Limits>,
-    cylinder: Option<studies::CylinderCounts>,
 }

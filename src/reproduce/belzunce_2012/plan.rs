@@ -4,7 +4,7 @@ use crate::plan::ProjectorChoice;
 use crate::reproduce::prelude::*;
 use crate::scanner::{self, ScanGeometry};
 
-/// Views of which one is measured where all would take too long.
+/// Step of the views of a slow projector.
 pub const VIEW_STEP: usize = 28;
 
 /// An image that is reconstructed.
@@ -22,13 +22,13 @@ pub struct Image {
 }
 
 impl Image {
-    /// Its voxels.
+    /// Returns its voxels.
     pub fn grid(&self) -> Result<Grid, ReproduceError> {
         let side_mm = self.width_mm / self.size[0] as f64;
         Ok(Grid::centred(self.size, [side_mm, side_mm, self.height_mm])?)
     }
 
-    /// Radius of its field of view, mm.
+    /// Returns the radius of its field of view, mm.
     pub fn fov_radius_mm(&self) -> f64 {
         0.5 * self.width_mm
     }
@@ -49,13 +49,13 @@ pub struct Plan {
     pub cylinder_counts: f64,
     /// Steps that are timed after a first one that does not count.
     pub num_timed: usize,
-    /// The projector one LOR at a time is used on the processor for images too, and with all views for times.
+    /// True if the projector of one LOR at a time is used on the CPU for images, too, and with all views for times.
     pub per_lor_is_affordable: bool,
     pub seed: u64,
 }
 
 impl Plan {
-    /// The paper's, or a quick one.
+    /// Returns the plan of the paper, or a quick one.
     pub fn new(quick: bool) -> Self {
         let image = |name, title, size, width_mm, height_mm| Image { name, title, size, width_mm, height_mm };
         let images = if quick {
@@ -85,12 +85,12 @@ impl Plan {
         }
     }
 
-    /// The image in which the paper measures quality (section 3).
+    /// Returns the image in which the paper measures quality (section 3).
     pub fn quality_image(&self) -> &Image {
         &self.images[2]
     }
 
-    /// The image of tables 4 and 7, of figure 6 and of the brain.
+    /// Returns the image of tables 4 and 7, of figure 6 and of the brain.
     pub fn full_image(&self) -> &Image {
         &self.images[1]
     }
@@ -101,7 +101,7 @@ impl Plan {
         if device == DeviceChoice::Cpu && !self.per_lor_is_affordable { &ALL[1..] } else { &ALL }
     }
 
-    /// The scan.
+    /// Returns the geometry of the scan.
     pub fn geometry(&self) -> Result<Arc<ScanGeometry>, ReproduceError> {
         let scanner = scanner::find(self.scanner).ok_or(ReproduceError::Scanner(self.scanner))?;
         Ok(Arc::new(scanner.geometry.clone()))

@@ -5,7 +5,7 @@ use super::implementation::PaperColumn::{self, Gtx285, Gtx480, Gtx480Atomics, I7
 /// Numbers of a table by the paper's columns.
 pub type Columns<const N: usize> = &'static [(PaperColumn, [f64; N])];
 
-/// The numbers of a column.
+/// Returns the numbers of a column.
 pub fn of<const N: usize>(table: Columns<N>, column: PaperColumn) -> Option<[f64; N]> {
     table.iter().find(|(name, _)| *name == column).map(|(_, numbers)| *numbers)
 }
@@ -27,8 +27,8 @@ pub const ITERATION_S: Columns<3> = &[
 pub const SPEED_UP: Columns<3> =
     &[(Gtx285, [38.4, 18.2, 25.0]), (Gtx480, [85.1, 46.5, 44.8]), (Gtx480Atomics, [17.5, 23.7, 13.3])];
 
-/// Table 4: seconds of forward projection, backprojection and normalisation, 256² over the full field of view. (The
-/// table's head says GTX485 for the GTX480.)
+/// Table 4: seconds of forward projection, backprojection and normalisation, 256² over the full field of view. (The head of the
+/// table has GTX485 for the GTX480.)
 pub const STAGE_S: Columns<3> = &[
     (Phenom, [187.0, 248.0, 0.01]),
     (I7, [211.0, 183.0, 0.04]),

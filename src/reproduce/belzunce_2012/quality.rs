@@ -1,6 +1,5 @@
-//! Noise and contrast in an image, and the readings that the paper's section 2.5 leaves open: whether the spheres'
-//! regions are 80 % of their radius or of their diameter or all of it, whether the noise is that of the background
-//! regions' voxels together or the mean of each region's, and in which slice those regions lie.
+//! Noise and contrast in an image, and the readings that the paper's section 2.5 leaves open: the size of the spheres' regions
+//! (80 % of the radius, 80 % of the diameter, or all), the noise of the background regions (pooled or averaged), and their slice.
 
 use serde::Serialize;
 
@@ -54,7 +53,7 @@ fn mean(sums: &RoiSums) -> Option<f64> {
     (sums.weight > 0.0).then(|| sums.sum / sums.weight)
 }
 
-/// The eight circles of the background, so far from the slice of the spheres.
+/// Returns the sums of the eight circles of the background, `slice_mm` from the slice of the spheres.
 fn background(phantom: &Phantom, volume: &Volume, slice_mm: f64) -> Vec<RoiSums> {
     let mut rois = eight_background_rois(phantom.size);
     for roi in &mut rois {
@@ -63,7 +62,7 @@ fn background(phantom: &Phantom, volume: &Volume, slice_mm: f64) -> Vec<RoiSums>
     sums(volume, &rois)
 }
 
-/// Noise-to-signal ratio of the image-quality phantom's background.
+/// Returns the noise-to-signal ratio of the background of the image-quality phantom.
 pub fn iq_nsr(phantom: &Phantom, volume: &Volume, nsr: NsrReading, slice_mm: f64) -> Option<f64> {
     let regions = background(phantom, volume, slice_mm);
     match nsr {
@@ -72,28 +71,28 @@ pub fn iq_nsr(phantom: &Phantom, volume: &Volume, nsr: NsrReading, slice_mm: f64
     }
 }
 
-/// A phantom's own background regions; the cylinder's is a circle of 25 mm radius in the central slice.
+/// Returns the sums of a phantom's background regions; that of the cylinder is a circle of 25 mm radius in the central slice.
 fn own_background(phantom: &Phantom, volume: &Volume) -> RoiSums {
     let rois: Vec<Roi> = phantom.rois.iter().filter(|roi| roi.role == RoiRole::Background).cloned().collect();
     pooled(&sums(volume, &rois))
 }
 
-/// Noise-to-signal ratio of the cylinder.
+/// Returns the noise-to-signal ratio of the cylinder.
 pub fn cylinder_nsr(phantom: &Phantom, volume: &Volume) -> Option<f64> {
     noise_to_signal(&own_background(phantom, volume))
 }
 
-/// Mean of the image-quality phantom's background.
+/// Returns the mean of the background of the image-quality phantom.
 pub fn iq_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
     mean(&pooled(&background(phantom, volume, 0.0)))
 }
 
-/// Mean of a phantom's own background regions; of the cylinder that is its circle.
+/// Returns the mean of a phantom's background regions; that of the cylinder is its circle.
 pub fn background_mean(phantom: &Phantom, volume: &Volume) -> Option<f64> {
     mean(&own_background(phantom, volume))
 }
 
-/// Recovery contrast of the six spheres, the smallest first (equations 6 and 7; equation 6 with the ratio of hot to
+/// Returns the recovery contrast of the six spheres, the smallest first (equations 6 and 7; equation 6 with the ratio of hot to
 /// background in its numerator, without which it makes no sense).
 pub fn contrast(phantom: &Phantom, volume: &Volume, roi_fraction: f64) -> Vec<Option<f64>> {
     let spheres = phantom.rois.iter().filter(|roi| matches!(roi.role, RoiRole::Hot | RoiRole::Cold));

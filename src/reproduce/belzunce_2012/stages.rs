@@ -3,9 +3,10 @@
 use super::implementation::Implementation;
 use super::measure::{Extent, reconstruct};
 use super::plan::{Image, VIEW_STEP};
-use super::studies::{Scan, cylinder_of_nsr};
+use super::studies::{CylinderCounts, Scan, cylinder_of_nsr};
 use super::warps::warps;
 use super::{Belzunce, Context};
+use crate::data::{Counts, Study};
 use crate::plan::ProjectorChoice;
 use crate::reproduce::device::limits;
 use crate::reproduce::prelude::*;
@@ -52,7 +53,7 @@ impl Measurement<Belzunce> for Work {
             }
             Work::Image(scan, image, one) => (*scan, image, one, Extent { num_steps: plan.num_iterations, view_step: 1 }),
         };
-        let study = context.cache.only(scan, || scan.simulate(context))?;
+        let study = context.study(scan)?;
         let (run, volume) = reconstruct(scan.title(), &study, image, implementation, extent)?.unzip();
         if let (Work::Image(..), Some(volume)) = (self, &volume) {
             folder.store_image(&key, volume)?;
@@ -62,12 +63,12 @@ impl Measurement<Belzunce> for Work {
     }
 }
 
-/// The images of a scan by some implementations.
+/// Returns the images of a scan by several implementations.
 fn images_of(scan: Scan, image: &Image, all: Vec<Implementation>) -> Vec<Work> {
     all.into_iter().map(|one| Work::Image(scan, image.clone(), one)).collect()
 }
 
-/// The images of a scan in which quality is measured.
+/// Returns the images of a scan in which quality is measured.
 fn quality_images(context: &Context, scan: Scan) -> Vec<Work> {
     images_of(scan, context.plan.quality_image(), Implementation::of_images(&context.plan, context.device))
 }
@@ -105,3 +106,13 @@ pub const STAGES: [Stage<Belzunce>; 8] = [
         images_of(Scan::Brain, context.plan.full_image(), further)
     }),
 ];
+
+impl Context {
+    /// Returns a scan; the cylinder has the number of counts in the folder.
+    fn study(&self, scan: Scan) -> Result<Arc<Study<Counts>>, ReproduceError> {
+        self.cache.only(scan, || {
+            let found: Option<CylinderCounts> = if scan == Scan::Cylinder { self.load(&Work::CylinderCounts)? } else { None };
+            scan.simulate(&self.plan, found.map_or(self.plan.counts, |found| found.counts))
+        })
+    }
+}

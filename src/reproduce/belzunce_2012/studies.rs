@@ -1,12 +1,10 @@
 //! The scans: the NEMA image-quality phantom as in the paper, simulated stand-ins for its measured cylinder and brain.
 
-use super::Context;
 use super::implementation::{Implementation, PaperColumn};
 use super::measure::{Extent, reconstruct};
 use super::plan::Plan;
 use super::published;
 use super::quality::{background_mean, cylinder_nsr, iq_mean};
-use super::stages::Work;
 use crate::data::{Counts, Michelogram, Study};
 use crate::operator::{Misfit, OperatorError, Subset};
 use crate::phantom::{self, Noise, Phantom, SimulationOptions};
@@ -69,14 +67,14 @@ impl Scan {
         }
     }
 
-    /// The phantom, small enough for every image.
+    /// Returns the phantom, small enough for every image.
     pub fn phantom(self, plan: &Plan) -> Result<Phantom, ReproduceError> {
         let geometry = plan.geometry()?;
         let fov_radius_mm = geometry.fov_radius_mm.min(plan.quality_image().fov_radius_mm());
         Ok(phantom::by_name(self.phantom_name(), &ScanGeometry { fov_radius_mm, ..(*geometry).clone() })?)
     }
 
-    /// Mean of the uniform part of its phantom in an image.
+    /// Returns the mean of the uniform part of its phantom in an image.
     pub fn uniform_mean(self, phantom: &Phantom, volume: &Volume) -> Option<f64> {
         match self {
             Scan::Iq | Scan::IqNoisy | Scan::IqVoxels => iq_mean(phantom, volume),
@@ -84,16 +82,8 @@ impl Scan {
         }
     }
 
-    /// The scan; the cylinder's with the counts that the folder holds.
-    pub(super) fn simulate(self, context: &Context) -> Result<Arc<Study<Counts>>, ReproduceError> {
-        let counts = match self {
-            Scan::Cylinder => context.load::<CylinderCounts>(&Work::CylinderCounts)?.map(|found| found.counts),
-            _ => None,
-        };
-        self.simulate_counts(&context.plan, counts.unwrap_or(context.plan.counts))
-    }
-
-    fn simulate_counts(self, plan: &Plan, counts: f64) -> Result<Arc<Study<Counts>>, ReproduceError> {
+    /// Simulates the scan with a number of expected counts.
+    pub fn simulate(self, plan: &Plan, counts: f64) -> Result<Arc<Study<Counts>>, ReproduceError> {
         let geometry = plan.geometry()?;
         let phantom = self.phantom(plan)?;
         let noise = if matches!(self, Scan::Iq | Scan::IqVoxels) { Noise::None } else { Noise::Poisson };
@@ -127,7 +117,7 @@ fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelog
     Michelogram::new(Arc::clone(geometry), counts).map_err(|error| OperatorError::from(Misfit::from(error)).into())
 }
 
-/// Counts at which the cylinder's noise after all iterations is the paper's: the noise falls about as the root of the
+/// Searches the counts at which the cylinder has the paper's noise after all iterations. The noise falls about as the root of the
 /// counts, and each try corrects the last.
 pub fn cylinder_of_nsr(plan: &Plan) -> Result<CylinderCounts, ReproduceError> {
     let target = published::of(published::NSR, PaperColumn::I7).map_or(0.05, |[nsr, _]| 0.01 * nsr);
@@ -135,7 +125,7 @@ pub fn cylinder_of_nsr(plan: &Plan) -> Result<CylinderCounts, ReproduceError> {
     let extent = Extent { num_steps: plan.num_iterations, view_step: 1 };
     let (mut counts, mut tries) = (plan.cylinder_counts, Vec::new());
     while tries.len() < MAX_TRIES {
-        let study = Scan::Cylinder.simulate_counts(plan, counts)?;
+        let study = Scan::Cylinder.simulate(plan, counts)?;
         let found = reconstruct("", &study, plan.quality_image(), &Implementation::reference(), extent)?;
         let Some(nsr) = found.and_then(|(_, volume)| cylinder_nsr(&phantom, &volume)) else { break };
         tries.push((counts, nsr));

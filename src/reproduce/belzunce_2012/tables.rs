@@ -3,9 +3,9 @@
 pub mod images;
 pub mod readings;
 pub mod times;
+pub mod warps;
 
 use super::implementation::{Implementation, PaperColumn};
-use super::measure::Run;
 use super::plan::Image;
 use super::stages::Work;
 use super::studies::Scan;
@@ -13,25 +13,13 @@ use super::{Context, published};
 use crate::reproduce::prelude::*;
 
 impl Context {
-    /// Returns a measured reconstruction.
-    pub fn run(&self, work: &Work) -> Result<Option<Run>, ReproduceError> {
-        Ok(self.load::<Option<Run>>(work)?.flatten())
-    }
-
-    /// Returns all measured reconstructions.
-    pub fn runs(&self) -> Result<Vec<Run>, ReproduceError> {
-        let is_run = |work: &Work| matches!(work, Work::Times(..) | Work::Image(..));
-        let runs = self.all_work().into_iter().filter(is_run).map(|work| self.run(&work));
-        runs.filter_map(Result::transpose).collect()
-    }
-
     /// Returns a reconstructed image.
     pub fn image(&self, scan: Scan, image: &Image, implementation: Implementation) -> Result<Option<Volume>, ReproduceError> {
         self.load_image(&Work::Image(scan, image.clone(), implementation))
     }
 }
 
-/// A row of our own, beside the first of the paper's columns for which it stands.
+/// A row with our numbers and those of the first corresponding column of the paper.
 pub struct Row {
     pub here: String,
     pub paper: Option<PaperColumn>,
@@ -52,11 +40,11 @@ impl Row {
 
     /// Returns a cell of it.
     pub fn value(&self, table: &'static str, column: impl Into<String>, unit: &'static str) -> Value {
-        let paper_row = self.paper.map_or(String::new(), |column| column.name().into());
+        let paper_row = self.paper.map_or(String::new(), |column| column.to_string());
         Value { paper_row, ..Value::new(table, self.here.clone(), column, unit) }
     }
 
-    /// Returns a number of the paper's for this row.
+    /// Returns a published number of this row.
     pub fn published<const N: usize>(&self, table: published::Columns<N>, column: usize) -> Option<f64> {
         Some(published::of(table, self.paper?)?[column])
     }

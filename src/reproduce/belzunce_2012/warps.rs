@@ -1,25 +1,23 @@
-//! Figure 9: how much of a warp works. A warp is 32 neighbouring bins in the paper's order (r fastest, then view); it
-//! walks as long as its longest line, so that of its lanes
+//! Figure 9: activity of warps. A warp is 32 neighbouring bins in the paper's order (r fastest, then view). It walks as long as
+//! its longest line, so that of its lanes
 //!
 //! ```text
 //! active lanes = 32 · Σ over bins of steps / Σ over warps of (32 · the most steps of a bin)
 //! ```
 //!
-//! are busy on average. In each step the lanes choose the axis of the next crossing; where the choice is a branch, as in
-//! the paper, a step in which they differ is a divergent one. Both follow from the geometry alone: they are counted
-//! with the projector's own walk, on every `PLANE_STEP`-th sinogram.
+//! are busy on average. In each step the lanes choose the axis of the next crossing. Where the choice is a branch, as in the
+//! paper, a step with different choices is divergent. Both follow from the geometry alone: they are counted with the projector's
+//! walk, on every `PLANE_STEP`-th sinogram.
 
 use rayon::prelude::*;
 
-use super::Context;
 use super::plan::Image;
-use super::stages::Work;
 use crate::operator::Siddon;
 use crate::reproduce::prelude::*;
 use crate::scanner::{Plane, ScanGeometry};
 
 const LANES: usize = 32;
-/// Sinograms of which one is walked.
+/// Step of the sampled sinograms.
 const PLANE_STEP: usize = 28;
 
 /// Work of warps over one image.
@@ -31,7 +29,7 @@ pub struct Warps {
     pub active_lanes: f64,
     /// Steps of warps of a whole forward projection.
     pub warp_steps: f64,
-    /// Part of those in which lanes choose different axes.
+    /// Part of these in which lanes choose different axes.
     pub divergent: f64,
 }
 
@@ -62,7 +60,7 @@ pub fn warps(geometry: &Arc<ScanGeometry>, image: &Image) -> Result<Warps, Repro
     let siddon = Siddon::new(Arc::clone(geometry), grid, image.fov_radius_mm(), [1, 1]);
     let planes: Vec<Plane> = geometry.planes().into_iter().step_by(PLANE_STEP).collect();
     let num_bins = geometry.num_transaxial();
-    // Thirty-two views are whole warps, however many bins a view has.
+    // 32 views are whole warps for any number of bins.
     let stretch = LANES * geometry.num_tangential;
     let stretches: Vec<(Plane, usize)> =
         planes.iter().flat_map(|plane| (0..num_bins).step_by(stretch).map(|first| (*plane, first))).collect();
@@ -91,7 +89,7 @@ pub fn warps(geometry: &Arc<ScanGeometry>, image: &Image) -> Result<Warps, Repro
     })
 }
 
-/// The axis along which each step of a bin's line leaves its voxel; the last step leaves the image (3).
+/// Appends the axis along which each step of a bin's line leaves its voxel; the last step leaves the image (3).
 fn axes_of_line(
     siddon: &Siddon,
     geometry: &ScanGeometry,
@@ -113,9 +111,9 @@ fn axes_of_line(
     }
 }
 
-/// Steps of a warp's lanes.
+/// Returns the steps of a warp's lanes.
 fn of_warp(lanes: &[Vec<u8>]) -> Sums {
-    let most = lanes.iter().map(Vec::len).max().unwrap_or(0);
+    let max_steps = lanes.iter().map(Vec::len).max().unwrap_or(0);
     let is_divergent = |step: &usize| {
         let mut axes = lanes.iter().filter_map(|axes| axes.get(*step));
         axes.next().is_some_and(|first| axes.any(|axis| axis != first))
@@ -123,31 +121,9 @@ fn of_warp(lanes: &[Vec<u8>]) -> Sums {
     Sums {
         bins: 0,
         steps: lanes.iter().map(|axes| axes.len() as u64).sum(),
-        warp_steps: most as u64,
-        divergent: (0..most).filter(is_divergent).count() as u64,
+        warp_steps: max_steps as u64,
+        divergent: (0..max_steps).filter(is_divergent).count() as u64,
     }
-}
-
-/// Adds figure 9 as a table.
-pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
-    let mut values = Vec::new();
-    for image in &context.plan.images {
-        let Some(warps) = context.load::<Warps>(&Work::Warps(image.clone()))? else { continue };
-        let cell = |column: &str, unit, here: f64| Value::new("figure 9", image.title, column, unit).here(here);
-        values.extend([
-            cell("steps of a line", "", warps.steps_per_line),
-            cell("active lanes of 32", "", warps.active_lanes),
-            cell("divergent steps", "%", 100.0 * warps.divergent),
-            cell("divergent steps", "millions", 1e-6 * warps.divergent * warps.warp_steps),
-        ]);
-    }
-    let remarks = [
-        "Counted from the geometry: 32 neighbouring bins a warp, r fastest, every 28th sinogram; one forward projection.",
-        "Divergent: the lanes choose different axes for their next voxel, which is a branch in the paper's kernels (its figure \
-9 counts them; it gives no numbers in the text).",
-    ];
-    tables.add("Figure 9. Warps in the forward projection, per-lor", values, remarks);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -10,12 +10,12 @@ use super::plan::Scan;
 use super::stages::Work;
 use super::tables::percent_off;
 use crate::data::BasisKind;
-use crate::measure::FWHM_OF_SIGMA;
 use crate::operator::OperatorError;
 use crate::recon::gaussian_filter;
 use crate::report::{Axes, Plot, Series};
 use crate::reproduce::picture::{Panel, coronal, middle_coronal, write_plots, write_slices};
 use crate::reproduce::prelude::*;
+use crate::statistics::FWHM_PER_SIGMA;
 
 /// White in pictures of slices, relative to the largest value of the first one.
 const WHITE: f64 = 0.8;
@@ -25,16 +25,16 @@ const WHITE_OF_MOUSE: f64 = 0.5;
 /// The filter of the image of cubes, mm.
 const FILTER_SIGMA_MM: f64 = 0.5;
 
-/// Writes the figures; what each of them shows.
+/// Writes the figures; returns a description of each.
 pub fn write(context: &Context) -> Result<Vec<String>, ReproduceError> {
-    let mut shown = write_slices_of(context, Scan::Rods, "figure-3")?;
-    shown.extend(write_slices_of(context, Scan::Ellipsoid, "figure-7")?);
-    shown.extend(write_mouse(context)?);
-    shown.extend(write_plots(&context.folder, plots(context)?)?);
-    Ok(shown)
+    let mut descriptions = write_slices_of(context, Scan::Rods, "figure-3")?;
+    descriptions.extend(write_slices_of(context, Scan::Ellipsoid, "figure-7")?);
+    descriptions.extend(write_mouse(context)?);
+    descriptions.extend(write_plots(&context.folder, plots(context)?)?);
+    Ok(descriptions)
 }
 
-/// The transverse slices of a scan's images in the middle, and the slices along the axis.
+/// Writes the central transverse slices of a scan's images, and their slices along the axis.
 fn write_slices_of(context: &Context, scan: Scan, name: &str) -> Result<Vec<String>, ReproduceError> {
     let (mut names, mut images) = (Vec::new(), Vec::new());
     for implementation in Implementation::of_images(scan, context.device) {
@@ -51,29 +51,33 @@ fn write_slices_of(context: &Context, scan: Scan, name: &str) -> Result<Vec<Stri
     let largest = first.values.index_axis(Axis(0), middle).fold(0.0, |a: f32, b| a.max(*b));
     let high = WHITE * f64::from(largest);
     let along: Result<Vec<Volume>, _> = images.iter().map(middle_coronal).collect();
-    let mut shown = Vec::new();
+    let mut descriptions = Vec::new();
     for (file, volumes, z) in
         [(format!("figures/{name}.png"), &images, middle), (format!("figures/{name}-axial.png"), &along?, 0)]
     {
         let panels: Vec<Panel> = volumes.iter().map(|volume| Panel { volume, minus: None, low: 0.0, high }).collect();
         write_slices(&context.folder, &file, &panels, z)?;
-        shown.push(format!("{file}: {}; black 0, white {high:.4} decays/mm³; from the left: {}", scan.name(), names.join("; ")));
+        descriptions.push(format!(
+            "{file}: {}; black 0, white {high:.4} decays/mm³; from the left: {}",
+            scan.name(),
+            names.join("; ")
+        ));
     }
-    Ok(shown)
+    Ok(descriptions)
 }
 
-/// Figure 10: the largest values along y of the mouse, and of its image.
+/// Writes figure 10: the largest values along y of the mouse, and of its image.
 fn write_mouse(context: &Context) -> Result<Vec<String>, ReproduceError> {
     let Some(whole) = context.load_image(&Work::Mouse(BasisKind::Blobs))? else { return Ok(Vec::new()) };
     let cubes = context.load_image(&Work::Mouse(BasisKind::Cubic))?;
-    let filtered = cubes.map(|cubes| gaussian_filter(&cubes, FWHM_OF_SIGMA * FILTER_SIGMA_MM));
+    let filtered = cubes.map(|cubes| gaussian_filter(&cubes, FWHM_PER_SIGMA * FILTER_SIGMA_MM));
     let truth = mouse::phantom()?.truth(&whole.grid, 1.0, &Task::new()).map_err(OperatorError::from)?;
     let largest = |along_y: ArrayView1<f32>| along_y.fold(0.0, |a: f32, b| a.max(*b));
     let images = [Some(&truth), filtered.as_ref(), Some(&whole)].into_iter().flatten();
-    let seen: Vec<Volume> = images.map(|image| coronal(image, largest)).collect::<Result<_, _>>()?;
+    let views: Vec<Volume> = images.map(|image| coronal(image, largest)).collect::<Result<_, _>>()?;
     let white = |volume: &Volume| WHITE_OF_MOUSE * f64::from(volume.range().1);
     let panel = |volume| Panel { volume, minus: None, low: 0.0, high: white(volume) };
-    let panels: Vec<Panel> = seen.iter().map(panel).collect();
+    let panels: Vec<Panel> = views.iter().map(panel).collect();
     let file = "figures/figure-10.png";
     write_slices(&context.folder, file, &panels, 0)?;
     let name = Implementation::reference(context.device).title();
@@ -84,7 +88,7 @@ fn write_mouse(context: &Context) -> Result<Vec<String>, ReproduceError> {
     )])
 }
 
-/// A line of an implementation.
+/// Returns a line of an implementation.
 fn line(name: String, colour: usize, points: Vec<[f64; 2]>) -> Option<Series> {
     (!points.is_empty()).then_some(Series { name, colour, is_published: false, points })
 }
@@ -184,8 +188,8 @@ pub fn write_curves(context: &Context) -> Result<(), ReproduceError> {
                     curves.push([scan.name(), implementation.title(), iteration, quantity, value.to_string()]);
                 }
             }
-            let place = |[x, value]: &[f64; 2]| [scan.name(), implementation.title(), x.to_string(), value.to_string()];
-            profiles.extend(run.profile.iter().map(place));
+            let row = |[x, value]: &[f64; 2]| [scan.name(), implementation.title(), x.to_string(), value.to_string()];
+            profiles.extend(run.profile.iter().map(row));
         }
     }
     context.folder.write_csv("curves.csv", &curves)?;

@@ -12,12 +12,13 @@ pub struct Implementation {
 }
 
 impl Implementation {
-    /// The images that all others are compared with: free of races, on the device.
+    /// Returns the reference of all comparisons: deterministic, on the device.
     pub fn reference(device: DeviceChoice) -> Self {
         Self { device, accumulation: Accumulation::Deterministic }
     }
 
-    /// Those whose images of a scan are compared, the reference first. The paper shows the points by two of them alone.
+    /// Returns the implementations whose images of a scan are compared, the reference first. The paper shows the points by only
+    /// two.
     pub fn of_images(scan: Scan, device: DeviceChoice) -> Vec<Self> {
         let mut all = vec![Self::reference(device)];
         if device != DeviceChoice::Cpu {
@@ -34,7 +35,7 @@ impl Implementation {
         all
     }
 
-    /// Returns the paper's name of it, in images: the processor's is the one without a race.
+    /// Returns its name in the paper's images; the deterministic one corresponds to the CPU.
     pub fn paper_name(self, device: DeviceChoice) -> Option<&'static str> {
         match self.accumulation {
             _ if self == Self::reference(device) => Some("CPU-single-core"),
@@ -44,12 +45,12 @@ impl Implementation {
         }
     }
 
-    /// Its part of the key of a measurement.
+    /// Returns its part of the key of a measurement.
     pub fn key(self) -> String {
         format!("{}-{}", device::key(self.device), self.accumulation)
     }
 
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn title(self) -> String {
         format!("{}, {}", device::title(self.device), self.accumulation)
     }

@@ -17,16 +17,16 @@ pub struct MatrixFigures {
     pub num_basic: usize,
     pub num_symmetries: usize,
     pub num_elements: usize,
-    /// Of the elements and of where those of each line begin.
+    /// Bytes of the elements and of the beginnings of the lines.
     pub num_bytes: u64,
     pub made: Option<MatrixMade>,
-    /// Device and duration of the simulation, if it was not there already.
+    /// Device and duration of the simulation; `None` if the file existed.
     pub device: Option<String>,
     pub secs: Option<f64>,
 }
 
 impl Context {
-    /// Returns the matrix of some functions: the one of the folder, else it is made and stored there.
+    /// Returns the matrix of a kind of functions: reads it from the folder, or simulates and stores it.
     pub fn matrix(&self, kind: BasisKind) -> Result<Arc<ResponseMatrix>, ReproduceError> {
         self.cache.matrix.only(kind, || {
             let (ring, recipe, key) = (self.plan.ring()?, self.plan.recipe(kind)?, Work::Matrix(kind).key());
@@ -91,7 +91,7 @@ pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError>
     .into_iter()
     .flatten()
     .collect();
-    // As many elements of each kind as there are images of them that the other symmetries would have given.
+    // Number of elements of each kind if the other symmetries gave their images.
     let of_eight = gb(matrix).map(|gb| gb * matrix.num_symmetries as f64 / published::FEWER_SYMMETRIES);
     let value = Value::new("matrix", "size of the blobs' with eight symmetries, GB", "blobs", "").here(of_eight);
     values.push(Value { mark: "*", ..value.paper(published::GB_OF_EIGHT) });

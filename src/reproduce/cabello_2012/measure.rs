@@ -1,4 +1,4 @@
-//! One reconstruction: what its images measure every few iterations, where the time went and what a race lost.
+//! One reconstruction: figures of its images every few iterations, its times, and its loss by the race condition.
 
 use std::time::Instant;
 
@@ -6,8 +6,8 @@ use super::implementation::Implementation;
 use super::plan::{Plan, Scan};
 use crate::data::{PairCounts, ResponseMatrix, RoiSums, Study, Unit};
 use crate::measure::{
-    Between, ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, noise_to_signal, peak_width,
-    profile,
+    ProfileInterpolation, ProfilePoint, RoiStats, contrast_to_noise, correlation, full_width_at_half_maximum, noise_to_signal,
+    peak_width, profile,
 };
 use crate::operator::Accumulation;
 use crate::phantom::Phantom;
@@ -26,15 +26,15 @@ pub struct Run {
     pub counts: f64,
     pub device: String,
     pub accumulation: Accumulation,
-    /// From nothing to the beginning of the first iteration, s.
+    /// Time from the data to the beginning of the first iteration, s.
     pub setup_s: f64,
-    /// Of an iteration without measuring: median, and half of the interquartile range, s.
+    /// Time of an iteration without measuring: median, and half of the interquartile range, s.
     pub iteration_s: [f64; 2],
-    /// All iterations, measuring included, s.
+    /// Time of all iterations, measuring included, s.
     pub iterations_s: f64,
-    /// Every few iterations.
+    /// Measurements every few iterations.
     pub samples: Vec<Sample>,
-    /// After the plan's iterations, along x through the middle: place, mm, and value.
+    /// Position along x through the centre, mm, and value, after the plan's iterations.
     pub profile: Vec<[f64; 2]>,
 }
 
@@ -42,9 +42,9 @@ pub struct Run {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sample {
     pub iteration: usize,
-    /// With the reference's image after as many.
+    /// Correlation with the reference's image after the same number of iterations.
     pub correlation: Option<f64>,
-    /// Share of the backprojection that the race of this iteration lost.
+    /// Share of the backprojection that this iteration lost by its race condition.
     pub lost: Option<f64>,
     pub noise: Option<Noise>,
     pub widths: Vec<Width>,
@@ -62,9 +62,9 @@ pub struct Noise {
 /// The width of a point source, mm.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Width {
-    /// Of a Gaussian on a background.
+    /// FWHM of a Gaussian on a background.
     pub fwhm_mm: Option<f64>,
-    /// Of the profile itself at half of its largest value.
+    /// Width of the profile at half of its maximum.
     pub at_half_mm: Option<f64>,
 }
 
@@ -76,15 +76,15 @@ pub struct Data<'a> {
     pub matrix: Arc<ResponseMatrix>,
 }
 
-/// A run with the image after the plan's iterations (or the last one), and all those that were measured.
+/// A run with the image after the plan's iterations (or the last one), and all measured images.
 pub struct Reconstruction {
     pub run: Run,
     pub image: Volume,
     pub measured: Arc<Vec<Volume>>,
 }
 
-/// Reconstructs. `reference` are the reference's measured images; none where this is the reference. `None` where the operator does
-/// not know this way to add on this device.
+/// Reconstructs; `None` if the operator lacks this accumulation on this device. `reference` contains the measured images of the
+/// reference; `None` for the reference.
 pub fn reconstruct(
     data: &Data,
     implementation: Implementation,
@@ -124,7 +124,7 @@ pub fn reconstruct(
         samples.push(Sample {
             iteration,
             correlation: same.and_then(|same| correlation(volume.as_slice(), same.as_slice())),
-            lost: report.race.map(|race| race.lost),
+            lost: report.em.and_then(|em| em.race).map(|race| race.lost),
             noise: (data.scan == Scan::Rods).then(|| noise(&phantom, &volume)),
             widths: if data.scan == Scan::Ellipsoid { widths(&phantom, &volume) } else { Vec::new() },
         });
@@ -149,13 +149,13 @@ pub fn reconstruct(
     Ok(Some(Reconstruction { run, image, measured: Arc::new(measured) }))
 }
 
-/// Seconds of what every iteration does.
+/// Returns the seconds of the stages that every iteration has.
 fn secs_of(report: &StepReport) -> f64 {
     let once = [Stage::Sensitivity, Stage::Race].map(|stage| report.stages[stage].as_secs_f64());
     report.stages.total().as_secs_f64() - once[0] - once[1]
 }
 
-/// The figures of the regions of the rods.
+/// Returns the figures of the regions of the rods.
 fn noise(phantom: &Phantom, volume: &Volume) -> Noise {
     let sums = |name: &str| -> Option<RoiSums> {
         let roi = phantom.rois.iter().find(|roi| roi.name == name)?;
@@ -167,17 +167,17 @@ fn noise(phantom: &Phantom, volume: &Volume) -> Noise {
     Noise { cv: regions.map(|region| noise_to_signal(&region?)), cnr }
 }
 
-/// The values in the middle of an image along x, a voxel apart; distances are x, mm.
+/// Returns the central values of an image along x, a voxel apart; distances are x, mm.
 fn along_x(volume: &Volume) -> Vec<ProfilePoint> {
     let grid = &volume.grid;
     let first = grid.mm_from_voxel([0.0; 3])[0];
     let last = grid.mm_from_voxel([grid.size[0] as f64 - 1.0, 0.0, 0.0])[0];
-    let mut points = profile(volume, [first, 0.0, 0.0], [last, 0.0, 0.0], grid.size[0], Between::Linear);
+    let mut points = profile(volume, [first, 0.0, 0.0], [last, 0.0, 0.0], grid.size[0], ProfileInterpolation::Linear);
     points.iter_mut().for_each(|point| point.distance_mm += first);
     points
 }
 
-/// The widths of the points, which lie on the x axis.
+/// Returns the widths of the points, which lie on the x axis.
 fn widths(phantom: &Phantom, volume: &Volume) -> Vec<Width> {
     let (points, voxel_mm) = (along_x(volume), volume.grid.voxel_mm[0]);
     let sources = phantom.rois.iter().filter(|roi| roi.name.starts_with("point"));

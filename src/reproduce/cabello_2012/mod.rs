@@ -1,9 +1,11 @@
 //! Cabello J, Gillam JE, Rafecas M (2012) *High performance 3D PET reconstruction using spherical basis functions on a polar grid*,
-//! Int J Biomed Imaging 452910: MLEM with a stored Monte-Carlo matrix of blobs on a GPU, and four ways to write the backprojection.
+//! Int J Biomed Imaging 452910: MLEM with a Monte-Carlo system matrix of blobs on a GPU, and four accumulations of the
+//! backprojection.
 //!
-//! Scanner, blobs, phantoms and iterations are the paper's, as far as it gives them; the matrix is simulated until it has as many
-//! elements, the scans until they have as many counts. The mouse is a stand-in of ellipsoids. Where the paper compares with one core
-//! of a processor, images here are compared with those of the same device without a race; the processor makes the first iterations.
+//! Scanner, blobs, phantoms and iterations are the paper's, as far as it gives them. The matrix is simulated until it has the
+//! paper's number of elements, the scans until they have its number of counts. The mouse is replaced by ellipsoids. The paper
+//! compares with one core of a CPU. Here images are compared with those of the same device with deterministic accumulation; the
+//! CPU makes the first iterations.
 
 mod figures;
 mod implementation;
@@ -16,7 +18,6 @@ mod stages;
 mod tables;
 
 use crate::data::{BasisKind, PairCounts, ResponseMatrix, Study};
-use crate::plan::MatrixTimes;
 use crate::reproduce::prelude::*;
 use crate::text;
 
@@ -39,7 +40,7 @@ pub(super) struct Options {
 pub(super) struct Caches {
     matrix: Cache<BasisKind, Arc<ResponseMatrix>>,
     study: Cache<plan::Scan, Arc<Study<PairCounts>>>,
-    /// The images that those of a scan are compared with.
+    /// Reference images of a scan.
     reference: Cache<plan::Scan, Arc<Vec<Volume>>>,
 }
 
@@ -83,20 +84,12 @@ impl Paper for Cabello {
     }
 
     fn details(context: &Context) -> Result<impl Serialize, ReproduceError> {
-        Ok(Details {
-            matrix: context.load(&stages::Work::Matrix(BasisKind::Blobs))?,
-            matrix_of_cubes: context.load(&stages::Work::Matrix(BasisKind::Cubic))?,
-            times: tables::times::all(context)?.into_iter().map(|(_, times)| times).collect(),
-            runs: context.all_runs()?,
-        })
+        let matrix = |kind| context.load::<matrix::MatrixFigures>(&stages::Work::Matrix(kind));
+        Ok(json!({
+            "matrix": matrix(BasisKind::Blobs)?,
+            "matrix_of_cubes": matrix(BasisKind::Cubic)?,
+            "times": tables::times::all(context)?.into_iter().map(|(_, times)| times).collect::<Vec<_>>(),
+            "runs": context.load_all::<measure::Run>(|work| matches!(work, stages::Work::Image(..)))?,
+        }))
     }
-}
-
-/// Measurements of the JSON file.
-#[derive(Serialize)]
-struct Details {
-    matrix: Option<matrix::MatrixFigures>,
-    matrix_of_cubes: Option<matrix::MatrixFigures>,
-    times: Vec<MatrixTimes>,
-    runs: Vec<measure::Run>,
 }

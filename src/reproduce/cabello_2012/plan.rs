@@ -1,9 +1,7 @@
 //! The plan: the paper's scanner, phantoms and iterations (section 2), or a reduced ring for a quick look.
 
-use super::implementation::Implementation;
 use super::mouse;
 use crate::data::BasisKind;
-use crate::operator::Accumulation;
 use crate::phantom::{Phantom, ring};
 use crate::plan::{MatrixRecipe, SimulationBudget};
 use crate::reproduce::prelude::*;
@@ -37,11 +35,11 @@ pub struct Plan {
     pub version: u32,
     pub quick: bool,
     scanner: &'static str,
-    /// The matrix is simulated until it has so many elements,
+    /// Number of elements to simulate for the matrix of blobs,
     num_elements: Option<u64>,
-    /// or with so many decays.
+    /// or else its number of decays.
     num_histories: u64,
-    /// The same of the matrix of cubes, until there are so many.
+    /// Number of elements to simulate for the matrix of cubes.
     num_cubic_elements: Option<u64>,
     /// Side of the voxels that images are shown and measured on, mm.
     voxel_mm: f64,
@@ -49,9 +47,9 @@ pub struct Plan {
     pub num_iterations: usize,
     /// Iterations that the correlation is followed to.
     pub num_long_iterations: usize,
-    /// Images are measured after every so many iterations.
+    /// Iterations from one measured image to the next.
     pub measured_every: usize,
-    /// Iterations that the processor does beside a GPU.
+    /// Iterations of the CPU if the device is a GPU.
     pub num_cpu_iterations: usize,
     /// Counts of the rods and of the ellipsoid.
     rods_counts: u64,
@@ -62,13 +60,13 @@ pub struct Plan {
     pub num_tried: u64,
     /// Products that are timed, after one that is not.
     pub num_times: usize,
-    /// The plain product takes one orbit of lines of so many.
+    /// The plain product takes every `plain_step`-th orbit of lines.
     pub plain_step: usize,
     pub seed: u64,
 }
 
 impl Plan {
-    /// The paper's, or a quick one; with another number of elements, if one is given.
+    /// Returns the plan of the paper, or a quick one; with a requested number of elements, if there is one.
     pub fn new(quick: bool, num_elements: Option<u64>) -> Self {
         let default_elements = if quick { None } else { Some(704_000_000) };
         Self {
@@ -94,19 +92,19 @@ impl Plan {
         }
     }
 
-    /// The scanner.
+    /// Returns the scanner.
     pub fn ring(&self) -> Result<&'static CrystalRing, ReproduceError> {
         find_ring(self.scanner).ok_or(ReproduceError::Scanner(self.scanner))
     }
 
-    /// Returns the recipe of its matrix of some functions.
+    /// Returns the recipe of the matrix of a kind of functions.
     pub fn recipe(&self, kind: BasisKind) -> Result<MatrixRecipe, ReproduceError> {
         let num_elements = if kind == BasisKind::Cubic { self.num_cubic_elements } else { self.num_elements };
         let amount = num_elements.map_or(SimulationBudget::Histories(self.num_histories), SimulationBudget::Elements);
         Ok(MatrixRecipe::of(self.ring()?, kind, amount, self.seed))
     }
 
-    /// The voxels of all images: as many as cover the functions.
+    /// Returns the voxels of all images, which cover the functions.
     pub fn grid(&self) -> Result<Grid, ReproduceError> {
         let ring = self.ring()?;
         let [across, along] =
@@ -114,7 +112,7 @@ impl Plan {
         Ok(Grid::centred([across, across, along], [self.voxel_mm; 3])?)
     }
 
-    /// Returns the object of a scan, as it lies in the scanner.
+    /// Returns the object of a scan, in its position in the scanner.
     pub fn phantom(&self, scan: Scan) -> Result<Phantom, ReproduceError> {
         Ok(match scan {
             Scan::Rods => ring::by_name("rods")?,
@@ -123,24 +121,15 @@ impl Plan {
         })
     }
 
-    /// Returns the number of counts of a scan.
+    /// Returns the number of counts of a scan; that of a bed follows from the simulated share of counted decays.
     pub fn num_counts(&self, scan: Scan) -> Result<u64, ReproduceError> {
         match scan {
             Scan::Rods => Ok(self.rods_counts),
             Scan::Ellipsoid => Ok(self.ellipsoid_counts),
-            Scan::Bed(_) => mouse::num_counts(self, &self.phantom(scan)?),
-        }
-    }
-
-    /// Returns the number of iterations of an implementation on a scan, with the reference on `device`.
-    pub fn num_iterations_of(&self, scan: Scan, implementation: Implementation, device: DeviceChoice) -> usize {
-        let is_followed = matches!(implementation.accumulation, Accumulation::Deterministic | Accumulation::RandomCentralAtomic);
-        if implementation.device != device {
-            self.num_cpu_iterations
-        } else if scan == Scan::Rods && is_followed {
-            self.num_long_iterations
-        } else {
-            self.num_iterations
+            Scan::Bed(_) => {
+                let share = mouse::counted_share(self.ring()?, &self.phantom(scan)?, self.num_tried, self.seed)?;
+                Ok((self.mouse_decays * share[1] as f64 / share[0].max(1) as f64).round() as u64)
+            }
         }
     }
 }

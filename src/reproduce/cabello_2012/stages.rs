@@ -6,6 +6,7 @@ use super::mouse;
 use super::plan::Scan;
 use super::{Cabello, Context};
 use crate::data::{BasisKind, PairCounts, Study};
+use crate::operator::Accumulation;
 use crate::plan::{MatrixTimes, MatrixTiming, matrix_times, scan_pairs};
 use crate::reproduce::device::timed_threads;
 use crate::reproduce::prelude::*;
@@ -15,14 +16,14 @@ use crate::text::counted;
 #[derive(Clone, Copy)]
 pub enum Work {
     Matrix(BasisKind),
-    /// On a GPU, or on so many threads of the processor.
+    /// Product on a GPU, or on a number of threads of the CPU.
     Times(DeviceChoice, Option<usize>),
     Image(BasisKind, Scan, Implementation),
     /// The beds as one image.
     Mouse(BasisKind),
 }
 
-/// Returns the name of data with some functions; blobs go without saying.
+/// Returns the name of data with a kind of functions; that of blobs has no suffix.
 fn with_kind(kind: BasisKind, name: String) -> String {
     if kind == BasisKind::Blobs { name } else { format!("{name}-{kind}") }
 }
@@ -65,7 +66,7 @@ impl Measurement<Cabello> for Work {
                 let reference = Implementation::reference(context.device);
                 let beds = (0..mouse::NUM_BEDS).map(|bed| context.load_image(&Work::Image(kind, Scan::Bed(bed), reference)));
                 let images: Vec<Volume> = beds.filter_map(Result::transpose).collect::<Result<_, _>>()?;
-                let whole = mouse::whole(&context.plan, &images)?;
+                let whole = mouse::whole(context.plan.ring()?, &images)?;
                 folder.store_image(&key, &whole)?;
                 folder.store(&key, &whole.grid.size)?;
             }
@@ -74,12 +75,12 @@ impl Measurement<Cabello> for Work {
     }
 }
 
-/// The images of a scan.
+/// Returns the images of a scan.
 fn images(kind: BasisKind, scan: Scan, device: DeviceChoice) -> impl Iterator<Item = Work> {
     Implementation::of_images(scan, device).into_iter().map(move |one| Work::Image(kind, scan, one))
 }
 
-/// The beds of the mouse and its whole image.
+/// Returns the beds of the mouse and its whole image.
 fn mouse(kind: BasisKind, device: DeviceChoice) -> impl Iterator<Item = Work> {
     (0..mouse::NUM_BEDS).flat_map(move |bed| images(kind, Scan::Bed(bed), device)).chain([Work::Mouse(kind)])
 }
@@ -121,15 +122,24 @@ impl Context {
         implementation: Implementation,
     ) -> Result<Option<Reconstruction>, ReproduceError> {
         let (plan, one) = (&self.plan, Implementation::reference(self.device));
-        // Its images are not stored: where it was measured by an earlier run, they are made again.
+        // Its images are not stored: after a run that was interrupted they are made again.
         let make = || Ok(self.reconstruction(kind, scan, one)?.map_or_else(Arc::default, |found| found.measured));
         let reference = if implementation == one { None } else { Some(self.cache.reference.only(scan, make)?) };
         let data = Data { plan, scan, study: self.study(scan)?, matrix: self.matrix(kind)? };
-        let num_iterations = plan.num_iterations_of(scan, implementation, self.device);
+        let num_iterations = self.num_iterations(scan, implementation);
         reconstruct(&data, implementation, num_iterations, reference.as_ref().map(|images| &images[..]))
     }
 
-    /// Returns a scan: the one of the folder, else it is simulated and stored there.
+    fn num_iterations(&self, scan: Scan, Implementation { device, accumulation }: Implementation) -> usize {
+        let is_followed = matches!(accumulation, Accumulation::Deterministic | Accumulation::RandomCentralAtomic);
+        match scan {
+            _ if device != self.device => self.plan.num_cpu_iterations,
+            Scan::Rods if is_followed => self.plan.num_long_iterations,
+            _ => self.plan.num_iterations,
+        }
+    }
+
+    /// Returns a scan: reads it from the folder, or simulates and stores it.
     fn study(&self, scan: Scan) -> Result<Arc<Study<PairCounts>>, ReproduceError> {
         self.cache.study.only(scan, || {
             if let Some(pairs) = self.folder.load_pairs(&scan.name())? {

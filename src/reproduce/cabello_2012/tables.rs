@@ -1,4 +1,4 @@
-//! The stored measurements that tables and figures are made of.
+//! Stored measurements of the tables and figures.
 
 pub mod images;
 pub mod mouse;
@@ -15,7 +15,7 @@ use crate::reproduce::ReproduceError;
 impl Context {
     /// Returns a measured reconstruction with some functions.
     pub fn run_with(&self, kind: BasisKind, scan: Scan, one: Implementation) -> Result<Option<Run>, ReproduceError> {
-        Ok(self.load::<Option<Run>>(&Work::Image(kind, scan, one))?.flatten())
+        self.load_offered(&Work::Image(kind, scan, one))
     }
 
     /// Returns the reconstructions of a scan with blobs, the reference first; none where it is missing.
@@ -27,22 +27,15 @@ impl Context {
         let has_reference = runs.first().is_some_and(|(one, _)| *one == Implementation::reference(self.device));
         Ok(if has_reference { runs } else { Vec::new() })
     }
-
-    /// Returns all measured reconstructions.
-    pub fn all_runs(&self) -> Result<Vec<Run>, ReproduceError> {
-        let image =
-            |work| if let Work::Image(kind, scan, one) = work { self.run_with(kind, scan, one).transpose() } else { None };
-        self.all_work().into_iter().filter_map(image).collect()
-    }
 }
 
 impl Run {
-    /// Returns the measurements after so many iterations.
+    /// Returns the measurements after an iteration.
     pub fn at(&self, iteration: usize) -> Option<&Sample> {
         self.samples.iter().find(|sample| sample.iteration == iteration)
     }
 
-    /// Returns the last measurements up to so many iterations.
+    /// Returns the last measurements up to an iteration.
     pub fn last_up_to(&self, iteration: usize) -> Option<&Sample> {
         self.samples.iter().rfind(|sample| sample.iteration <= iteration)
     }

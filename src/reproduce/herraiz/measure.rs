@@ -13,7 +13,7 @@ use crate::statistics::median_and_spread;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Times {
     pub device: String,
-    /// Of one full iteration: median, and half of the interquartile range.
+    /// Time of one full iteration: median, and half of the interquartile range.
     pub iteration_s: [f64; 2],
     pub num_iterations: usize,
 }
@@ -25,7 +25,7 @@ pub struct Data {
     pub tubes: Arc<TubeSet>,
 }
 
-/// OSEM by an implementation.
+/// Returns the settings of OSEM by an implementation.
 pub fn settings(data: &Data, implementation: Implementation, num_subsets: usize) -> Result<RunSettings, ReproduceError> {
     Ok(RunSettings {
         algorithm: AlgorithmChoice::OSEM,
@@ -37,7 +37,7 @@ pub fn settings(data: &Data, implementation: Implementation, num_subsets: usize)
     })
 }
 
-/// Calls `f` with what reconstructs, on the implementation's number of threads.
+/// Calls `f` with the algorithm and the device, on the implementation's number of threads.
 fn with_algorithm<T: Send>(
     data: &Data,
     settings: RunSettings,
@@ -70,7 +70,7 @@ pub fn times(plan: &Plan, data: &Data, implementation: Implementation) -> Result
     })
 }
 
-/// The image after each of some full iterations.
+/// Returns the image after each full iteration.
 pub fn images(data: &Data, settings: RunSettings, num_iterations: usize) -> Result<Vec<Volume>, ReproduceError> {
     let grid = settings.grid.clone();
     with_algorithm(data, settings, None, |algorithm, _| {
@@ -85,7 +85,7 @@ pub fn images(data: &Data, settings: RunSettings, num_iterations: usize) -> Resu
     })
 }
 
-/// Siddon's lines in place of tubes.
+/// Returns the settings with Siddon's lines in place of tubes.
 pub fn with_lines(settings: RunSettings) -> RunSettings {
     RunSettings { projector: ProjectorChoice::AXIAL_RUNS, tubes: None, ..settings }
 }

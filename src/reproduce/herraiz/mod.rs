@@ -1,10 +1,10 @@
 //! Herraiz JL et al. (2011) *GPU-based fast iterative reconstruction of fully 3-D PET sinograms* and its predecessor of 2010:
 //! OSEM with tubes of response from a Monte-Carlo simulation, on one and more threads of a processor and on GPUs.
 //!
-//! Sampling and number of subsets are those of 2011. The paper's tubes came from another program, its rat was measured; here
-//! tubes and scan are simulated (a Derenzo phantom, photon by photon), so that what is reconstructed owes nothing to the tubes'
-//! own model. The report of 2010 does not say with how many subsets, iterations and which field of view it measured its times:
-//! they are printed beside times that were measured with ours.
+//! Sampling and number of subsets are those of 2011. The paper's tubes came from another program, its rat was measured. Here
+//! tubes and scan are simulated (a Derenzo phantom, photon by photon), so that the data are independent of the model of the
+//! tubes. The report of 2010 does not contain the subsets, iterations and field of view of its times. They are printed next to
+//! times with ours.
 
 mod edge_rings;
 mod measure;
@@ -91,9 +91,9 @@ impl Paper for Edition {
         tables::add_differences(context, tables)?;
         tables::add_rods(context, tables)?;
         tables::widths::add_lines(context, tables)?;
-        scanner::add(context, tables)?;
+        tables::scanner::add(context, tables)?;
         tables::widths::add_points(context, tables)?;
-        edge_rings::add(context, tables)?;
+        tables::scanner::add_edge_rings(context, tables)?;
         Ok(Vec::new())
     }
 }

@@ -5,9 +5,11 @@ use crate::data::{Counts, Study, SuperLors, TubeSet};
 use crate::montecarlo::{Amount, TubeRecipe};
 use crate::phantom::{self, Phantom};
 use crate::plan::{ProjectorChoice, make_tubes, scan_photons};
-use crate::reproduce::device::{num_processors, timed_threads};
+use crate::reproduce::device::timed_threads;
 use crate::reproduce::prelude::*;
 use crate::scanner::{self, ScanGeometry, Scanner, Segment};
+use crate::session::num_cores;
+use crate::text::counted;
 
 /// Views and rings of a quick look.
 const QUICK_VIEWS: usize = 4;
@@ -47,7 +49,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The paper's, or a quick one.
+    /// Returns the plan of the paper, or a quick one.
     pub fn new(paper: Edition, quick: bool) -> Self {
         let num_subsets = if quick { 2 } else { 50 };
         Self {
@@ -64,7 +66,7 @@ impl Plan {
         }
     }
 
-    /// The scanner, for a quick look with few views and rings.
+    /// Returns the scanner; for a quick look with few views and rings.
     pub fn scanner(&self) -> Result<Scanner, ReproduceError> {
         let name = if self.paper == Edition::Nima2011 { "vrpet" } else { "vrpet-2010" };
         let scanner = scanner::find(name).ok_or(ReproduceError::Scanner(name))?.clone();
@@ -90,7 +92,7 @@ impl Plan {
         }
     }
 
-    /// A scan of it, photon by photon.
+    /// Returns a scan of an object, photon by photon.
     pub fn scan(&self, object: Object, seed: u64) -> Result<Study<Counts>, ReproduceError> {
         let [of_points, of_lines] = self.num_source_counts;
         let num_counts = match object {
@@ -101,7 +103,7 @@ impl Plan {
         Ok(scan_photons(&self.phantom(object)?, &self.scanner()?, num_counts, seed, &Task::new())?)
     }
 
-    /// The tubes, made where that is fastest.
+    /// Returns the tubes, made on the fastest device.
     pub fn tubes(&self) -> Result<Arc<TubeSet>, ReproduceError> {
         let super_lors = SuperLors { radial: 3, ring_differences: 3, along: 9 };
         let recipe = TubeRecipe { amount: Amount::Histories(self.num_histories), super_lors, ..TubeRecipe::default() };
@@ -112,7 +114,7 @@ impl Plan {
 /// One way to reconstruct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Implementation {
-    /// On so many threads of the processor; 0 = all.
+    /// On a number of threads of the CPU; 0 = all.
     Cpu(usize),
     /// The paper's kernels on this CUDA device.
     PaperKernels(usize),
@@ -121,16 +123,16 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// Those whose times are compared: one thread first.
+    /// Returns the implementations whose times are compared: one thread first.
     pub fn of_times(device: DeviceChoice) -> Vec<Self> {
-        let (all, mut threads) = (num_processors(), timed_threads());
+        let (all, mut threads) = (num_cores(), timed_threads());
         if all > 8 || !threads.contains(&all) {
             threads.push(all);
         }
         threads.into_iter().map(Self::Cpu).chain(Self::of_gpu(device)).collect()
     }
 
-    /// Those whose images are compared with the processor's.
+    /// Returns the implementations whose images are compared with those of the CPU.
     pub fn of_gpu(device: DeviceChoice) -> Vec<Self> {
         match device {
             DeviceChoice::Cuda(number) => vec![Self::PaperKernels(number), Self::FastKernels(number)],
@@ -153,7 +155,7 @@ impl Implementation {
         if let Self::PaperKernels(_) = self { ProjectorChoice::TUBES_PAPER } else { ProjectorChoice::TUBES }
     }
 
-    /// Its part of the key of a measurement.
+    /// Returns its part of the key of a measurement.
     pub fn key(self) -> String {
         match self {
             Self::Cpu(threads) => format!("cpu-{threads}"),
@@ -162,17 +164,16 @@ impl Implementation {
         }
     }
 
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn title(self) -> String {
         match self {
-            Self::Cpu(1) => "CPU, 1 thread".into(),
-            Self::Cpu(threads) => format!("CPU, {threads} threads"),
+            Self::Cpu(threads) => format!("CPU, {}", counted(threads, "thread")),
             Self::PaperKernels(number) => format!("cuda:{number}, paper's kernels"),
             Self::FastKernels(number) => format!("cuda:{number}"),
         }
     }
 
-    /// The row of a paper that it stands for: which one of its table.
+    /// Returns the index of the corresponding row in the paper's table.
     pub fn paper_row(self) -> Option<usize> {
         match self {
             Self::Cpu(1) => Some(0),

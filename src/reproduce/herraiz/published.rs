@@ -3,7 +3,7 @@
 /// A row of a table of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// Device, as the paper calls it.
+    /// Device, in the paper's words.
     pub name: &'static str,
     pub secs: f64,
     /// Acceleration as printed.
@@ -18,7 +18,7 @@ pub const TIMES_2011: [Row; 4] = [
     Row { name: "Tesla C1060", secs: 49.0, speed_up: Some(72.0) },
 ];
 
-/// 2010, table 2: a whole reconstruction, with settings that are not told.
+/// 2010, table 2: a whole reconstruction, with unpublished settings.
 pub const TIMES_2010: [Row; 4] = [
     Row { name: "Core i7 940 2.93 GHz", secs: 1561.0, speed_up: Some(1.0) },
     Row { name: "Xeon X5472 3.00 GHz", secs: 2048.0, speed_up: None },

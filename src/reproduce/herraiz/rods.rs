@@ -18,7 +18,7 @@ const MAX_ROWS: usize = 32;
 pub struct Rods {
     pub diameter_mm: f64,
     middles: Vec<[f64; 2]>,
-    between: Vec<[f64; 2]>,
+    gaps: Vec<[f64; 2]>,
 }
 
 /// Measurements of the rods of one diameter.
@@ -30,7 +30,7 @@ pub struct Resolved {
 }
 
 impl Rods {
-    /// Those of a phantom whose regions are the first rods of its sectors, in rows that widen from the axis outwards.
+    /// Returns the rods of a phantom whose regions are the first rods of its sectors, in rows that widen from the axis outwards.
     pub fn of(phantom: &Phantom) -> Vec<Self> {
         phantom
             .rois
@@ -40,30 +40,30 @@ impl Rods {
                 let [x, y, _] = roi.centre_mm;
                 let pitch_mm = x.hypot(y);
                 let (sin, cos) = (y / pitch_mm, x / pitch_mm);
-                let middle = |row: usize, place: f64| {
+                let middle = |row: usize, column: f64| {
                     let along = pitch_mm * (1.0 + row as f64 * 0.75f64.sqrt());
-                    let across = pitch_mm * (place - 0.5 * row as f64);
+                    let across = pitch_mm * (column - 0.5 * row as f64);
                     [along * cos - across * sin, along * sin + across * cos]
                 };
                 let is_rod = |at: [f64; 2]| phantom.material_at([at[0], at[1], 0.0]).activity > 0.0;
-                let places = || (0..MAX_ROWS).flat_map(|row| (0..=row).map(move |place| (row, place as f64)));
-                let middles = places().map(|(row, place)| middle(row, place)).filter(|at| is_rod(*at)).collect();
-                let is_pair = |(row, place): &(usize, f64)| {
-                    *place < *row as f64 && is_rod(middle(*row, *place)) && is_rod(middle(*row, place + 1.0))
+                let positions = || (0..MAX_ROWS).flat_map(|row| (0..=row).map(move |column| (row, column as f64)));
+                let middles = positions().map(|(row, column)| middle(row, column)).filter(|at| is_rod(*at)).collect();
+                let is_pair = |(row, column): &(usize, f64)| {
+                    *column < *row as f64 && is_rod(middle(*row, *column)) && is_rod(middle(*row, column + 1.0))
                 };
-                let between = places().filter(is_pair).map(|(row, place)| middle(row, place + 0.5)).collect();
-                Some(Self { diameter_mm: 2.0 * radius_mm, middles, between })
+                let gaps = positions().filter(is_pair).map(|(row, column)| middle(row, column + 0.5)).collect();
+                Some(Self { diameter_mm: 2.0 * radius_mm, middles, gaps })
             })
             .collect()
     }
 
-    /// Their modulation in the mean of two images and the noise of one.
+    /// Returns their modulation in the mean of two images and the noise of one.
     pub fn resolved(&self, images: [&Volume; 2]) -> Resolved {
         let values =
             |points: &[[f64; 2]]| -> Vec<[f64; 2]> { points.iter().flat_map(|at| in_middle_third(images, *at)).collect() };
         let mean = |values: &[[f64; 2]]| values.iter().map(|[a, b]| 0.5 * (a + b)).sum::<f64>() / values.len().max(1) as f64;
-        let (rods, between) = (values(&self.middles), values(&self.between));
-        let (peak, valley) = (mean(&rods), mean(&between));
+        let (rods, gaps) = (values(&self.middles), values(&self.gaps));
+        let (peak, valley) = (mean(&rods), mean(&gaps));
         let difference = rods.iter().map(|[a, b]| (a - b).powi(2)).sum::<f64>() / rods.len().max(1) as f64;
         Resolved {
             diameter_mm: self.diameter_mm,
@@ -73,7 +73,7 @@ impl Rods {
     }
 }
 
-/// The values of two images nearest to a place, in the slices of the middle third.
+/// Returns the values of two images nearest to a position, in the slices of the middle third.
 fn in_middle_third(images: [&Volume; 2], [x, y]: [f64; 2]) -> Vec<[f64; 2]> {
     let grid = &images[0].grid;
     let [nx, ny, nz] = grid.size;
@@ -99,7 +99,7 @@ mod tests {
         let phantom = phantom::by_name("derenzo", geometry).unwrap();
         let rods = Rods::of(&phantom);
         assert_eq!(rods.len(), 6);
-        assert!(rods.iter().all(|rods| rods.middles.len() >= 3 && !rods.between.is_empty()));
+        assert!(rods.iter().all(|rods| rods.middles.len() >= 3 && !rods.gaps.is_empty()));
         let mut grid = geometry.default_grid().unwrap();
         grid = crate::geometry::Grid::centred(
             [4 * grid.size[0], 4 * grid.size[1], 3],

@@ -1,8 +1,6 @@
-//! The simulated scanner beside what was measured of the real one (Lage et al. 2009, Phys Med Biol 54:5427, abstract).
+//! The simulated scanner compared with measurements of the real one (Lage et al. 2009, Phys Med Biol 54:5427, abstract).
 
-use super::Context;
 use super::plan::Plan;
-use super::stages::Work;
 use crate::data::TubeSet;
 use crate::measure::full_width_at_half_maximum;
 use crate::montecarlo::TubeRecipe;
@@ -12,12 +10,12 @@ use crate::reproduce::prelude::*;
 /// Decays at the centre that are followed.
 const NUM_HISTORIES: u64 = 4_000_000;
 /// Largest distance from the axis at which the paper measured, mm.
-const FAR_MM: f64 = 35.0;
+pub const FAR_MM: f64 = 35.0;
 
 /// FWHM in images of the real scanner, radial, tangential and axial, at the centre and 35 mm from the axis, mm.
 pub const PUBLISHED_WIDTHS: [[f64; 2]; 3] = [[1.48, 1.88], [1.56, 2.46], [2.34, 3.38]];
 /// Sensitivity of the real scanner at the centre, %.
-const PUBLISHED_SENSITIVITY_PERCENT: f64 = 2.2;
+pub const PUBLISHED_SENSITIVITY_PERCENT: f64 = 2.2;
 
 /// Figures of a scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,7 +29,7 @@ pub struct ScannerFigures {
 }
 
 impl ScannerFigures {
-    /// Those of the simulated scanner; the widths are those of the direct planes' tubes in the middle of their lines.
+    /// Measures the simulated scanner; the widths are those of the direct planes' tubes at the centre of their lines.
     pub fn new(plan: &Plan, tubes: &TubeSet) -> Result<Self, ReproduceError> {
         let scanner = plan.scanner()?;
         let coincidences = TubeRecipe::default().coincidences(&scanner)?;
@@ -47,36 +45,14 @@ impl ScannerFigures {
     }
 }
 
-/// Adds the table of the scanner.
-pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
-    let Some(found) = context.load::<ScannerFigures>(&Work::Scanner)? else { return Ok(()) };
-    let value = |row: &str, unit, paper: Option<f64>, here: Option<f64>| {
-        Value::new("scanner", row, "here and in the paper", unit).paper(paper).here(here)
-    };
-    let far = |what: &str| format!("FWHM {what}, {FAR_MM} mm from the axis");
-    let values = vec![
-        value("sensitivity at the centre", "%", Some(PUBLISHED_SENSITIVITY_PERCENT), Some(found.sensitivity_percent)),
-        value("FWHM across, centre", "mm", Some(PUBLISHED_WIDTHS[1][0]), found.tangential_mm[0]),
-        value(&far("across"), "mm", Some(PUBLISHED_WIDTHS[1][1]), found.tangential_mm[1]),
-        value("FWHM along the axis, centre", "mm", Some(PUBLISHED_WIDTHS[2][0]), found.axial_mm[0]),
-        value(&far("along the axis"), "mm", Some(PUBLISHED_WIDTHS[2][1]), found.axial_mm[1]),
-    ];
-    let remarks = [
-        "The paper measured the real scanner, and widths in images (those of points here follow below); these are of the tubes of direct planes.",
-        "The heads' distance, angles and coincidences are assumed: the sensitivity goes with the solid angle that they cover.",
-    ];
-    tables.add("The scanner compared with Lage et al. 2009, Phys Med Biol 54:5427", values, remarks);
-    Ok(())
-}
-
-/// FWHM of a direct tube along axis 1 (across) or 2, summed over the other and over the middle fifth of the line.
+/// Returns the FWHM of a direct tube along axis 1 (across) or 2, summed over the other and over the middle fifth of the line.
 fn width_mm(tubes: &TubeSet, radial: usize, axis: usize) -> Option<f64> {
     let [num_along, num_across, num_axial] = tubes.sampling.num;
     let tube = tubes.tube(radial, 0);
     let mut sums = vec![0.0; tubes.sampling.num[axis]];
     for along in 2 * num_along / 5..=3 * num_along / 5 {
-        for (place, value) in tube[along * num_across * num_axial..][..num_across * num_axial].iter().enumerate() {
-            sums[if axis == 1 { place / num_axial } else { place % num_axial }] += f64::from(*value);
+        for (index, value) in tube[along * num_across * num_axial..][..num_across * num_axial].iter().enumerate() {
+            sums[if axis == 1 { index / num_axial } else { index % num_axial }] += f64::from(*value);
         }
     }
     full_width_at_half_maximum(&sums, tubes.sampling.spacing_mm[axis])

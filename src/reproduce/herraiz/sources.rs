@@ -1,9 +1,9 @@
-//! Widths of small sources in images: points at several distances from the axis, as Lage et al. 2009 measured them, and lines in a
-//! warm cylinder, with the noise beside them.
+//! Widths of small sources in images: points at several distances from the axis, as Lage et al. 2009 measured them, and lines in
+//! a warm cylinder, with the noise of its background.
 //!
-//! The algorithm knows no negative activity and would sharpen a source in air without end, so that all lie in something warm. A
-//! width is the FWHM of the Gaussian on a constant that fits a profile through the source best, where the profile's points are sums
-//! over the voxels that lie near it across.
+//! The algorithm keeps activity non-negative and would sharpen a source in air without end: all sources lie in a warm background.
+//! A width is the FWHM of the Gaussian on a constant that best fits a profile through the source. The points of the profile are
+//! sums over the voxels near it across.
 
 use std::f64::consts::PI;
 
@@ -16,7 +16,7 @@ use crate::reproduce::prelude::*;
 pub const POINTS_MM: [f64; 4] = [0.0, 10.0, 20.0, 35.0];
 /// Diameter of a point, mm.
 pub const POINT_DIAMETER_MM: f64 = 0.25;
-/// A point is as active as so much of what is warm about it, mm³.
+/// A point has the activity of this volume of the warm background, mm³.
 pub const POINT_MM3: f64 = 200.0;
 /// Half of the sides of the warm bar about the points across, and how far it reaches beyond them along, mm.
 const BAR_MM: [f64; 2] = [8.0, 6.0];
@@ -25,11 +25,11 @@ const BAR_MM: [f64; 2] = [8.0, 6.0];
 pub const FAR_LINE_MM: f64 = 14.0;
 /// Diameter of a line, mm.
 pub const LINE_DIAMETER_MM: f64 = 0.5;
-/// A line is as active as so large a section of what is warm about it, mm².
+/// A line has the activity of this cross-section of the warm background, mm².
 pub const LINE_MM2: f64 = 20.0;
 /// Radius and half the length of the warm cylinder about the lines, mm.
 const CYLINDER_MM: [f64; 2] = [21.0, 22.0];
-/// The noise is that farther than this from a line, and nearer than this to the axis, mm.
+/// The noise is measured farther than this from a line, and nearer than this to the axis, mm.
 const WARM_MM: [f64; 2] = [5.0, 18.0];
 
 /// Reach of a profile along its axis and across it, from its source, mm.
@@ -43,12 +43,12 @@ pub struct PointWidths {
     pub axial_mm: Option<f64>,
 }
 
-/// FWHM of the lines, mm, and the noise where it is warm.
+/// FWHM of the lines, mm, and the noise of the background.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineWidths {
-    /// Of the line on the axis: mean of both directions.
+    /// Width of the line on the axis: mean of both directions.
     pub on_axis_mm: Option<f64>,
-    /// Of the other.
+    /// Width of the other line.
     pub radial_mm: Option<f64>,
     pub tangential_mm: Option<f64>,
     /// Standard deviation of two images from each other over √2, in % of the mean.
@@ -61,7 +61,7 @@ fn phantom(title: &str, parts: impl IntoIterator<Item = (Solid, f64)>) -> Phanto
     Phantom { name: String::new(), title: title.into(), parts, rois: Vec::new(), notices: Vec::new(), size: 1.0 }
 }
 
-/// Points along x, in the middle of the scanner, in a warm bar.
+/// Returns points along x, at the centre of the scanner, in a warm bar.
 pub fn points() -> Phantom {
     let [half, beyond] = BAR_MM;
     let far = POINTS_MM[POINTS_MM.len() - 1];
@@ -72,7 +72,7 @@ pub fn points() -> Phantom {
     phantom("Points in a warm bar", std::iter::once((bar, 1.0)).chain(points))
 }
 
-/// Lines along z in a warm cylinder.
+/// Returns lines along z in a warm cylinder.
 pub fn lines() -> Phantom {
     let [radius_mm, half] = CYLINDER_MM;
     let warm = (Solid::cylinder([0.0; 2], radius_mm, [-half, half]), 1.0);
@@ -82,7 +82,7 @@ pub fn lines() -> Phantom {
     phantom("Lines in a warm cylinder", [warm, line(0.0), line(FAR_LINE_MM)])
 }
 
-/// The widths of all points in an image.
+/// Returns the widths of all points in an image.
 pub fn point_widths(image: &Volume) -> Vec<PointWidths> {
     let of_point = |x: f64| {
         let [radial_mm, tangential_mm, axial_mm] = [0, 1, 2].map(|axis| width_mm(image, [x, 0.0, 0.0], axis, None));
@@ -91,7 +91,8 @@ pub fn point_widths(image: &Volume) -> Vec<PointWidths> {
     POINTS_MM.into_iter().map(of_point).collect()
 }
 
-/// The widths of the lines in the mean of two images of different counts, over the middle third of the slices, and the noise of one.
+/// Returns the widths of the lines in the mean of two images of different counts, over the middle third of the slices, and the
+/// noise of one.
 pub fn line_widths(images: [&Volume; 2]) -> LineWidths {
     let grid = &images[0].grid;
     let third_mm = grid.size[2] as f64 * grid.voxel_mm[2] / 6.0;
@@ -117,12 +118,12 @@ pub fn line_widths(images: [&Volume; 2]) -> LineWidths {
     }
 }
 
-/// FWHM along an axis of what is brightest near a place; across it the profile sums over its usual reach, along z over `z_mm` to
-/// either side if that is given.
-fn width_mm(image: &Volume, place: Point, axis: usize, z_mm: Option<f64>) -> Option<f64> {
+/// Returns the FWHM along an axis of the source nearest to a position. The profile sums over its usual reach across, or over
+/// `z_mm` to either side along z.
+fn width_mm(image: &Volume, position_mm: Point, axis: usize, z_mm: Option<f64>) -> Option<f64> {
     let grid = &image.grid;
     let [along_mm, across_mm] = PROFILE_MM;
-    let middle = grid.voxel_from_mm(place).map(f64::round);
+    let middle = grid.voxel_from_mm(position_mm).map(f64::round);
     let reach = [0, 1, 2].map(|a| {
         let reach_mm = if a == axis { along_mm } else { z_mm.filter(|_| a == 2).unwrap_or(across_mm) };
         (reach_mm / grid.voxel_mm[a]).floor()
@@ -152,9 +153,9 @@ mod tests {
         let mut image = Volume::filled(grid.clone(), 0.0);
         let mut random = stream(seed, 0);
         for ((k, j, i), value) in image.values.indexed_iter_mut() {
-            let place = grid.mm_from_voxel([i as f64, j as f64, k as f64]);
+            let position_mm = grid.mm_from_voxel([i as f64, j as f64, k as f64]);
             let of_source = |(middle, fwhm): &([f64; 3], [f64; 3])| -> f64 {
-                let squares: f64 = (0..3).map(|a| ((place[a] - middle[a]) / fwhm[a]).powi(2)).sum();
+                let squares: f64 = (0..3).map(|a| ((position_mm[a] - middle[a]) / fwhm[a]).powi(2)).sum();
                 20.0 * (-4.0 * 2f64.ln() * squares).exp()
             };
             let uniform = rand_philox::u32_to_unit_f64(random.next_u32());
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn phantoms_are_as_active_as_is_said() {
+    fn phantoms_have_their_activity() {
         let (points, lines) = (points(), lines());
         assert_eq!((points.parts.len(), lines.parts.len()), (5, 3));
         let ball_mm3 = PI / 6.0 * POINT_DIAMETER_MM.powi(3);

@@ -95,14 +95,14 @@ pub const STAGES: [Stage<Edition>; 5] = [
     ("times", |context| Implementation::of_times(context.device).into_iter().map(Work::Times).collect()),
     // Section 3.1: the images of GPU and processor.
     ("difference", |context| Implementation::of_gpu(context.device).into_iter().map(Work::Difference).collect()),
-    // What tubes resolve that lines do not, both on the same scan.
+    // Sources that tubes resolve and lines do not, both on the same scan.
     ("rods", |_| vec![Work::Rods(false), Work::Rods(true), Work::Lines(false), Work::Lines(true)]),
-    // The scanner beside its published figures (Lage et al. 2009). The farthest point lies outside the field of view of 2010.
+    // The scanner and its published figures (Lage et al. 2009). The farthest point lies outside the field of view of 2010.
     ("scanner", |context| match context.paper {
         Edition::Report2010 => vec![Work::Scanner],
         Edition::Nima2011 => vec![Work::Scanner, Work::Points(false), Work::Points(true)],
     }),
-    // Axial translation: tubes at the edge rings beside those inside.
+    // Axial translation: tubes at the edge rings and inside.
     ("edge-rings", |_| vec![Work::EdgeRings]),
 ];
 

@@ -1,5 +1,6 @@
 //! The tables of times, differences and rods.
 
+pub mod scanner;
 pub mod widths;
 
 use super::measure::Times;
@@ -24,7 +25,7 @@ pub fn add_times(context: &Context, tables: &mut Tables) -> Result<(), Reproduce
         rows.push((implementation.title(), implementation.paper_row(), times));
     }
     let is_measured = rows.iter().any(|(.., times)| times.is_some());
-    // What nothing here stands for has a row of its own.
+    // A published row without a corresponding one of ours.
     for number in 0..published.len() {
         if !rows.iter().any(|(_, paper_row, _)| *paper_row == Some(number)) {
             rows.push((String::new(), Some(number), None));
@@ -72,7 +73,7 @@ pub fn add_differences(context: &Context, tables: &mut Tables) -> Result<(), Rep
     Ok(())
 }
 
-/// Adds what is resolved of the rods.
+/// Adds the modulation and the noise of the rods.
 pub fn add_rods(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let load = |tubes: bool| context.load::<OfRods>(&Work::Rods(tubes));
     let scan = format!("{} subsets, {} counts", context.plan.rods[0], context.plan.num_counts);

@@ -1,5 +1,5 @@
-//! Figures 1 to 3 as plots and 4 and 5 as pictures. What the first three show is taken from section 4.1: the times of the
-//! programs by the size of the object, how they grow with the number of voxels, and the acceleration factors.
+//! Figures 1 to 3 as plots and 4 and 5 as pictures. The first three follow section 4.1: the times of the programs by the size of
+//! the object, their growth with the number of voxels, and the acceleration factors.
 
 use super::plan::Plan;
 use super::program::Program;
@@ -16,7 +16,7 @@ const WHITE: f64 = 1.25;
 /// Half of the window of a difference, relative to that density.
 const DIFFERENCE: f64 = 0.1;
 
-/// Writes the figures; what each of them shows.
+/// Writes the figures; returns a description of each.
 pub fn write(context: &Context, times: &AllTimes) -> Result<Vec<String>, ReproduceError> {
     let (plan, device) = (&context.plan, context.device);
     let plots = [time_plot(plan, device, times), growth_plot(plan, device, times), factor_plot(plan, device, times)];
@@ -25,13 +25,13 @@ pub fn write(context: &Context, times: &AllTimes) -> Result<Vec<String>, Reprodu
     Ok([write_plots(&context.folder, plots)?, write_pictures(context)?].concat())
 }
 
-/// Columns that are drawn: not the transfer alone.
+/// Returns the drawn columns: all but the transfer alone.
 fn drawn(device: DeviceChoice) -> Vec<Column> {
     let all = columns_of_paper(device).into_iter().chain(columns_of_ours(device));
     all.filter(|column| column.part != Timed::Transfer).collect()
 }
 
-/// The published and the measured line of something.
+/// Returns the published and the measured line of a quantity.
 fn lines(
     name: &str,
     colour: usize,
@@ -48,14 +48,14 @@ fn lines(
     [line(published, true), line(measured, false)].into_iter().flatten().collect()
 }
 
-/// A plot with a tick at each size of an object.
+/// Returns a plot with a tick at each size of an object.
 fn size_plot(plan: &Plan, title: &str, y_title: &str, lines: Vec<Series>) -> Plot {
     let x_ticks = sizes(plan).into_iter().map(|size| (size as f64, format!("{size}³"))).collect();
     let x_title = "voxels of the object".into();
     Plot { axes: Axes::Logarithmic, title: title.into(), x_title, y_title: y_title.into(), x_ticks, lines }
 }
 
-/// Figure 1.
+/// Returns figure 1.
 fn time_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
     let of_column = |(colour, column): (usize, Column)| {
         let paper = |row: &published::Row| Some([row.size as f64, column.paper?(row)]);
@@ -66,7 +66,7 @@ fn time_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
     size_plot(plan, "Figure 1. Time of a backprojection", "time, s", lines)
 }
 
-/// Figure 2.
+/// Returns figure 2.
 fn growth_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
     let first = published::TIMES[0];
     let voxels = |size: usize| (size as f64 / first.size as f64).powi(3);
@@ -88,7 +88,7 @@ fn growth_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
     }
 }
 
-/// Figure 3.
+/// Returns figure 3.
 fn factor_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
     let columns = columns_of_paper(device);
     let mut all = Vec::new();
@@ -104,7 +104,7 @@ fn factor_plot(plan: &Plan, device: DeviceChoice, times: &AllTimes) -> Plot {
     size_plot(plan, "Figure 3. Acceleration factors", "times faster", all)
 }
 
-/// Figures 4 and 5: the slice along the bottle through its axis, and what it differs by from that of CS.
+/// Writes figures 4 and 5: the slice along the bottle through its axis, and its difference from that of CS.
 fn write_pictures(context: &Context) -> Result<Vec<String>, ReproduceError> {
     let (device, folder, mut images) = (context.device, &context.folder, Vec::new());
     // The paper's order.
@@ -120,24 +120,24 @@ fn write_pictures(context: &Context) -> Result<Vec<String>, ReproduceError> {
     let name = |program: Program| program.paper_name().map_or_else(|| program.title(), String::from);
     let titles = |images: &[&(Program, Volume)]| images.iter().map(|(program, _)| name(*program)).collect::<Vec<_>>().join("; ");
     let panel = |volume, minus, [low, high]: [f64; 2]| Panel { volume, minus, low, high };
-    let mut shown = Vec::new();
+    let mut descriptions = Vec::new();
     let panels: Vec<Panel> = images.iter().map(|(_, volume)| panel(volume, None, [0.0, WHITE])).collect();
     write_slices(folder, "figures/figure-4.png", &panels, 0)?;
     let all: Vec<_> = images.iter().collect();
-    shown.push(format!(
+    descriptions.push(format!(
         "figures/figure-4.png: along the bottle; black 0, white {WHITE} x its density; from the left: {}",
         titles(&all)
     ));
-    let Some((_, plain)) = images.iter().find(|(program, _)| *program == Program::Plain) else { return Ok(shown) };
+    let Some((_, plain)) = images.iter().find(|(program, _)| *program == Program::Plain) else { return Ok(descriptions) };
     let others: Vec<_> = images.iter().filter(|(program, _)| *program != Program::Plain).collect();
     if !others.is_empty() {
         let window = [-DIFFERENCE, DIFFERENCE];
         let panels: Vec<Panel> = others.iter().map(|(_, volume)| panel(volume, Some(plain), window)).collect();
         write_slices(folder, "figures/figure-5.png", &panels, 0)?;
-        shown.push(format!(
+        descriptions.push(format!(
             "figures/figure-5.png: the same minus CS; from -{DIFFERENCE} to {DIFFERENCE} x the density; from the left: {}",
             titles(&others)
         ));
     }
-    Ok(shown)
+    Ok(descriptions)
 }

@@ -1,7 +1,7 @@
-//! Table 2 and section 4.4: the device beside the paper's, and how many threads a multiprocessor of it holds with blocks of
+//! Table 2 and section 4.4: the device compared with the paper's, and the number of threads of a multiprocessor with blocks of
 //! one row of the object.
 //!
-//! The paper counts blocks of N threads by the most blocks and the most threads of a multiprocessor,
+//! The paper counts blocks of N threads by the maximum numbers of blocks and of threads of a multiprocessor,
 //!
 //! ```text
 //! blocks = min(most blocks, ⌊most threads / N⌋),   resident threads = N · blocks
@@ -22,7 +22,7 @@ fn triple([x, y, z]: [u32; 3]) -> String {
     format!("{x} x {y} x {z}")
 }
 
-/// Table 2.
+/// Returns table 2.
 pub fn table(limits: &Limits) -> TextTable {
     let gpu = limits.gpu.as_ref();
     let kib = |bytes: u32| (bytes / 1024).to_string();
@@ -76,7 +76,7 @@ registers, the registers do not limit the threads."
     }
 }
 
-/// Blocks of `size` threads that the paper's card holds on a multiprocessor, by its reasoning.
+/// Returns the number of blocks of `size` threads on a multiprocessor of the paper's card, by its reasoning.
 fn blocks_of_paper(size: u32) -> u32 {
     gtx_760::MAX_BLOCKS_PER_MULTIPROCESSOR.min(gtx_760::MAX_THREADS_PER_MULTIPROCESSOR / size)
 }
@@ -97,8 +97,13 @@ pub fn add_resident_threads(plan: &Plan, limits: &Limits, tables: &mut Tables) {
         values.push(value("blocks", "", blocks_of_paper(threads).into(), gpu.map(|g| g.resident_blocks(threads).into())));
         let here = gpu.map(|g| f64::from(g.resident_blocks(threads) * threads));
         values.push(value("threads", "", paper, here));
-        let most = gpu.map(|g| f64::from(g.limits.max_threads_per_multiprocessor));
-        values.push(value("of the most", "%", paper * share, here.zip(most).map(|(threads, most)| 100.0 * threads / most)));
+        let max_threads = gpu.map(|g| f64::from(g.limits.max_threads_per_multiprocessor));
+        values.push(value(
+            "of the most",
+            "%",
+            paper * share,
+            here.zip(max_threads).map(|(threads, max_threads)| 100.0 * threads / max_threads),
+        ));
         let in_warps = gpu.map(|g| f64::from(g.resident_blocks_of_warps(threads) * threads));
         let warps = value("threads, blocks of whole warps", "", 0.0, in_warps);
         values.extend(in_warps.map(|_| Value { paper: None, paper_mark: "", ..warps }));

@@ -1,4 +1,4 @@
-//! One program on one object: how long it takes, and how its image differs from others.
+//! One program on one object: its times, and the differences of its image from others.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ pub struct Times {
     pub size: usize,
     pub program: String,
     pub device: String,
-    /// One of so many projections was used; times are for all of them.
+    /// Every `projection_step`-th projection was used; times are for all of them.
     pub projection_step: usize,
     /// Each run: from the projections in the host's memory to the object, there or on the device, s.
     pub computing_s: Vec<f64>,
@@ -34,12 +34,12 @@ impl Data {
     }
 }
 
-/// One of `step` projections.
+/// Returns every `step`-th projection.
 fn every(data: &FilteredProjections, step: usize) -> FilteredProjections {
-    let kept = || data.iter().step_by(step);
+    let selected = || data.iter().step_by(step);
     FilteredProjections {
-        directions: kept().map(|(direction, _)| *direction).collect(),
-        values: kept().flat_map(|(_, values)| values).copied().collect(),
+        directions: selected().map(|(direction, _)| *direction).collect(),
+        values: selected().flat_map(|(_, values)| values).copied().collect(),
         ..data.clone()
     }
 }
@@ -48,7 +48,7 @@ fn every(data: &FilteredProjections, step: usize) -> FilteredProjections {
 pub fn times(plan: &Plan, size: usize, program: Program, data: &Data) -> Result<Times, ReproduceError> {
     let (grid, all) = (plan.grid(size)?, data.of(program.angles()));
     on_threads(program.num_threads(), || {
-        let step = if program == Program::Plain { plain_step(&grid, all, plan.most_plain_secs)? } else { 1 };
+        let step = if program == Program::Plain { plain_step(&grid, all, plan.max_plain_secs)? } else { 1 };
         let part = every(all, step);
         let mut ready = ready(program, grid, &part)?;
         let mut times = Times {
@@ -76,17 +76,17 @@ pub fn times(plan: &Plan, size: usize, program: Program, data: &Data) -> Result<
     })
 }
 
-/// The plain program does one of so many projections, so as not to take longer than `most_secs`.
-fn plain_step(grid: &Grid, data: &FilteredProjections, most_secs: f64) -> Result<usize, ReproduceError> {
+/// Returns the step of the plain program's projections with which it takes at most `max_secs`.
+fn plain_step(grid: &Grid, data: &FilteredProjections, max_secs: f64) -> Result<usize, ReproduceError> {
     let few = every(data, data.len().div_ceil(NUM_TRIED).max(1));
     let (secs, _) = ready(Program::Plain, grid.clone(), &few)?.run()?;
-    Ok(step_within(secs, few.len(), data.len(), most_secs))
+    Ok(step_within(secs, few.len(), data.len(), max_secs))
 }
 
-/// One of so many projections is used so that all take `most_secs` at most, where `num_tried` took `secs`.
-fn step_within(secs: f64, num_tried: usize, num_all: usize, most_secs: f64) -> usize {
+/// Returns the step of the projections with which all take at most `max_secs`, if `num_tried` took `secs`.
+fn step_within(secs: f64, num_tried: usize, num_all: usize, max_secs: f64) -> usize {
     let all_secs = secs * num_all as f64 / num_tried.max(1) as f64;
-    ((all_secs / most_secs).ceil() as usize).clamp(1, num_all.max(1))
+    ((all_secs / max_secs).ceil() as usize).clamp(1, num_all.max(1))
 }
 
 /// Returns the object that a program makes of some projections, `[z, y, x]`.
@@ -105,7 +105,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// a − b.
+    /// Returns a − b.
     pub fn between(a: &[f64], b: &[f64]) -> Self {
         let distances = a.iter().zip(b).map(|(a, b)| (a - b).abs());
         Self { relative_norm: relative_difference(a, b), largest: distances.fold(0.0, f64::max) }
@@ -117,7 +117,7 @@ impl Difference {
 pub struct Precision {
     /// From the plain program's, from the measured projections.
     pub from_plain: Difference,
-    /// Of a program that uses resampled projections: from what the plain one makes of these.
+    /// From the image of the plain program from the same resampled projections, if it uses such.
     pub of_stages: Option<Difference>,
     /// From the phantom.
     pub from_truth: Difference,
@@ -140,14 +140,14 @@ mod tests {
         let mut plan = Plan::new(true);
         let data = Data::new(&plan).unwrap();
         let num_all = data.of(Program::Plain.angles()).len();
-        for (most_secs, step) in [(f64::INFINITY, 1), (f64::MIN_POSITIVE, num_all)] {
-            plan.most_plain_secs = most_secs;
+        for (max_secs, step) in [(f64::INFINITY, 1), (f64::MIN_POSITIVE, num_all)] {
+            plan.max_plain_secs = max_secs;
             let times = times(&plan, 32, Program::Plain, &data).unwrap();
             assert_eq!(times.projection_step, step);
             assert!(times.computing_s[0] > 0.0);
         }
         // 8 of 80 take half a second: all take 5 s.
-        assert_eq!([10.0, 5.0, 1.1, 1e-9].map(|most_secs| step_within(0.5, 8, 80, most_secs)), [1, 1, 5, 80]);
+        assert_eq!([10.0, 5.0, 1.1, 1e-9].map(|max_secs| step_within(0.5, 8, 80, max_secs)), [1, 1, 5, 80]);
         assert_eq!(every(&data.solid, 8).len(), 26);
         assert_eq!(every(&data.solid, 1), data.solid);
     }

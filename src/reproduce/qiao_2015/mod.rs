@@ -82,18 +82,10 @@ CM: two stages, one thread, from the projections resampled to {num_polar} x {num
 
     fn details(context: &Context) -> Result<impl Serialize, ReproduceError> {
         let precision = tables::precision(context)?.into_iter().map(|(program, precision)| (program.title(), precision));
-        Ok(Details {
-            times: times::AllTimes::load(context)?.iter().cloned().collect(),
-            precision: precision.collect(),
-            limits: context.folder.load(&limits_key(context.device))?,
-        })
+        Ok(json!({
+            "times": times::AllTimes::load(context)?.iter().collect::<Vec<_>>(),
+            "precision": precision.collect::<Vec<_>>(),
+            "limits": context.folder.load::<Limits>(&limits_key(context.device))?,
+        }))
     }
-}
-
-/// Measurements of the JSON file.
-#[derive(Serialize)]
-struct Details {
-    times: Vec<measure::Times>,
-    precision: Vec<(String, measure::Precision)>,
-    limits: Option<Limits>,
 }

@@ -1,8 +1,8 @@
 //! The plan: the paper's objects (section 3), or for a quick look its smallest and a smaller one.
 //!
-//! Directions in N bands are π/N apart, 10 degrees for 208 of them. At the distance R from the centre they resolve
-//! frequencies up to N/R; of finer ones there are streaks alone. The paper does not say how its projections were filtered:
-//! here the filter ends there, R being the reach of the bottle. (No time depends on it.)
+//! Directions in N bands are π/N apart, 10 degrees for 208 of them. At the distance R from the centre they resolve frequencies up
+//! to N/R; finer ones give only streaks. The paper does not describe its filter. Here the filter ends at N/R, with the reach R of
+//! the bottle. (No time depends on it.)
 
 use std::f64::consts::PI;
 
@@ -33,11 +33,12 @@ pub struct Plan {
     /// Runs of a program are timed for about this long, seconds.
     pub timed_secs: f64,
     /// The plain program is timed on a part of the projections where all would take longer than this, seconds.
-    pub most_plain_secs: f64,
+    #[serde(rename = "most_plain_secs")]
+    pub max_plain_secs: f64,
 }
 
 impl Plan {
-    /// The paper's, or a quick one.
+    /// Returns the plan of the paper, or a quick one.
     pub fn new(quick: bool) -> Self {
         Self {
             version: 1,
@@ -48,11 +49,11 @@ impl Plan {
             num_points: 128,
             side_mm: 40.0,
             timed_secs: if quick { 0.1 } else { 4.0 },
-            most_plain_secs: 60.0,
+            max_plain_secs: 60.0,
         }
     }
 
-    /// The voxels of an object.
+    /// Returns the voxels of an object.
     pub fn grid(&self, size: usize) -> Result<Grid, ReproduceError> {
         Ok(grid_about_zero([size; 3], [self.side_mm / size as f64; 3])?)
     }
@@ -61,12 +62,12 @@ impl Plan {
         Scheme::EqualSolidAngle { num_bands: self.num_bands }
     }
 
-    /// Projections of a sweep.
+    /// Returns the number of projections of an acquisition.
     pub fn num_projections(&self) -> usize {
         self.scheme().num_directions()
     }
 
-    /// Polar angles and azimuths of the directions that the projections are resampled to for the multi-stage program.
+    /// Returns the numbers of polar angles and azimuths of the resampled projections of the multi-stage program.
     pub fn equal_angles(&self) -> [usize; 2] {
         equal_angles_for(self.num_projections())
     }
@@ -87,7 +88,7 @@ impl Plan {
         Ok(FilterSettings { cutoff: Some((resolved / nyquist).min(1.0)), ..FilterSettings::default() })
     }
 
-    /// The density of the phantom.
+    /// Returns the density of the phantom.
     pub fn truth(&self, size: usize) -> Result<Volume, ReproduceError> {
         Ok(self.phantom()?.truth(&self.grid(size)?, &Task::new()).map_err(SweepError::from)?)
     }

@@ -1,4 +1,4 @@
-//! The programs that are compared: those of the paper's section 3, and ours.
+//! The compared programs: those of the paper's section 3, and ours.
 
 use crate::plan::DeviceChoice;
 
@@ -29,50 +29,38 @@ pub enum Angles {
 }
 
 impl Program {
-    /// The paper's program for the GPU, where there is one.
+    /// Returns the paper's program for the GPU, if there is one.
     pub fn gs(device: DeviceChoice) -> Option<Self> {
         if let DeviceChoice::Cuda(number) = device { Some(Program::PaperKernel(number)) } else { None }
     }
 
-    /// Ours for the GPU, where there is one.
+    /// Returns our program for the GPU, if there is one.
     pub fn fast(device: DeviceChoice) -> Option<Self> {
         if let DeviceChoice::Cuda(number) = device { Some(Program::FastKernel(number)) } else { None }
     }
 
-    /// Those whose times are compared.
+    /// Returns the programs whose times are compared.
     pub fn of_times(device: DeviceChoice) -> Vec<Self> {
         let on_cpu = [Program::Plain, Program::MultiStage, Program::MultiStageAll, Program::SingleStage];
         on_cpu.into_iter().chain(Self::gs(device)).chain(Self::fast(device)).collect()
     }
 
-    /// Those whose images are compared: a number of threads makes no difference there.
+    /// Returns the programs whose images are compared, which do not depend on the number of threads.
     pub fn of_images(device: DeviceChoice) -> Vec<Self> {
         Self::of_times(device).into_iter().filter(|program| *program != Program::MultiStageAll).collect()
     }
 
-    /// Threads of the processor; `None` = all.
+    /// Returns the number of threads of the CPU; `None` = all.
     pub fn num_threads(self) -> Option<usize> {
         matches!(self, Program::Plain | Program::MultiStage).then_some(1)
     }
 
-    /// The projections that it uses.
+    /// Returns the angles of its projections.
     pub fn angles(self) -> Angles {
         if matches!(self, Program::MultiStage | Program::MultiStageAll) { Angles::Linear } else { Angles::Solid }
     }
 
-    /// Its part of the key of a measurement.
-    pub fn key(self) -> String {
-        match self {
-            Program::Plain => "cpu-1-thread-plain".into(),
-            Program::MultiStage => "cpu-1-thread-multi-stage".into(),
-            Program::MultiStageAll => "cpu-multi-stage".into(),
-            Program::SingleStage => "cpu-single-stage".into(),
-            Program::PaperKernel(number) => format!("cuda-{number}-paper"),
-            Program::FastKernel(number) => format!("cuda-{number}-single-stage"),
-        }
-    }
-
-    /// Its name in the paper.
+    /// Returns its name in the paper.
     pub fn paper_name(self) -> Option<&'static str> {
         match self {
             Program::Plain => Some("CS"),
@@ -82,15 +70,28 @@ impl Program {
         }
     }
 
-    /// Its name in tables.
+    /// Returns its part of the key of a measurement, and its name in tables.
+    fn names(self) -> (String, String) {
+        let (key, title) = match self {
+            Program::Plain => ("cpu-1-thread-plain", "CPU, 1 thread, plain"),
+            Program::MultiStage => ("cpu-1-thread-multi-stage", "CPU, 1 thread, multi-stage"),
+            Program::MultiStageAll => ("cpu-multi-stage", "CPU, all threads, multi-stage"),
+            Program::SingleStage => ("cpu-single-stage", "CPU, all threads, single-stage"),
+            Program::PaperKernel(number) => return (format!("cuda-{number}-paper"), format!("cuda:{number}, paper's kernel")),
+            Program::FastKernel(number) => {
+                return (format!("cuda-{number}-single-stage"), format!("cuda:{number}, single-stage"));
+            }
+        };
+        (key.into(), title.into())
+    }
+
+    /// Returns its part of the key of a measurement.
+    pub fn key(self) -> String {
+        self.names().0
+    }
+
+    /// Returns its name in tables.
     pub fn title(self) -> String {
-        match self {
-            Program::Plain => "CPU, 1 thread, plain".into(),
-            Program::MultiStage => "CPU, 1 thread, multi-stage".into(),
-            Program::MultiStageAll => "CPU, all threads, multi-stage".into(),
-            Program::SingleStage => "CPU, all threads, single-stage".into(),
-            Program::PaperKernel(number) => format!("cuda:{number}, paper's kernel"),
-            Program::FastKernel(number) => format!("cuda:{number}, single-stage"),
-        }
+        self.names().1
     }
 }

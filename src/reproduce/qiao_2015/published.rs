@@ -47,7 +47,7 @@ pub mod gtx_760 {
     pub const MAX_THREADS_PER_MULTIPROCESSOR: u32 = 2048;
     pub const REGISTERS_PER_MULTIPROCESSOR: u32 = 64 << 10;
     pub const SHARED_KIB: u32 = 48;
-    /// As the paper has it, of a multiprocessor; the limit is that of one thread.
+    /// Limit of a multiprocessor, according to the paper; the limit is that of one thread.
     pub const LOCAL_KIB: u32 = 512;
 }
 
@@ -57,7 +57,7 @@ pub const RESIDENT_THREADS: [(usize, u32); 3] = [(64, 1024), (128, 2048), (200, 
 /// Section 4.4: bytes of the local variables of a thread.
 pub const LOCAL_VARIABLE_BYTES: u32 = 68;
 
-/// The published row of a size.
+/// Returns the published row of a size.
 pub fn of(size: usize) -> Option<&'static Row> {
     TIMES.iter().find(|row| row.size == size)
 }

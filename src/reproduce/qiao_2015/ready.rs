@@ -13,8 +13,8 @@ use crate::operator::{
 use crate::plan::choose_device;
 use crate::reproduce::prelude::*;
 
-/// Backprojects, and puts the object `[z, y, x]` into a vector if one is given; seconds of computing and of the transfer to the host,
-/// which is none on the processor.
+/// Backprojects, and copies the object `[z, y, x]` into a vector if there is one; returns seconds of computing and of the
+/// transfer to the host, which the CPU lacks.
 type Run<'a> = Box<dyn FnMut(Option<&mut Vec<f64>>) -> Result<(f64, Option<f64>), OperatorError> + 'a>;
 
 /// A program that is ready for an object.
@@ -37,7 +37,7 @@ impl Ready<'_> {
     }
 }
 
-/// The program [`backproject_plain`].
+/// Prepares the program [`backproject_plain`].
 fn plain(grid: Grid, data: &FilteredProjections) -> Ready<'_> {
     let mut image = vec![0.0; grid.num_voxels()];
     let run = move |into: Option<&mut Vec<f64>>| {
@@ -51,7 +51,7 @@ fn plain(grid: Grid, data: &FilteredProjections) -> Ready<'_> {
     Ready { device: Host.name(), run: Box::new(run) }
 }
 
-/// A fast program. Its object comes to the host as it does for the screen.
+/// Prepares a fast program. Its object is copied to the host as for the screen.
 fn fast<'a, B: Backend + 'a, P: PlaneBackprojector<B> + 'a>(
     mut backend: B,
     mut program: P,
@@ -77,8 +77,8 @@ fn fast<'a, B: Backend + 'a, P: PlaneBackprojector<B> + 'a>(
     Ok(Ready { device, run: Box::new(run) })
 }
 
-/// The paper's kernel. Its object is in double precision, as the paper's, and comes to ordinary memory; it goes on from
-/// what it holds.
+/// Prepares the paper's kernel. Its object is in double precision, as the paper's, and is copied to ordinary memory. Each run
+/// adds to the object of the last.
 #[cfg(feature = "cuda")]
 fn paper(mut backend: CudaBackend, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, OperatorError> {
     let mut single = backend.zeros(grid.num_voxels())?;
@@ -96,7 +96,7 @@ fn paper(mut backend: CudaBackend, grid: Grid, data: &FilteredProjections) -> Re
     Ok(Ready { device, run: Box::new(run) })
 }
 
-/// The program of a CUDA device.
+/// Prepares the program of a CUDA device.
 #[cfg(feature = "cuda")]
 fn on_cuda(program: Program, number: usize, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, ReproduceError> {
     let Some(backend) = choose_device(DeviceChoice::Cuda(number))?.0.take_cuda() else { return Err(no_gpu(number)) };
@@ -116,7 +116,7 @@ fn no_gpu(number: usize) -> ReproduceError {
     OperatorError::from(OperatorLimit::NoGpu(number)).into()
 }
 
-/// Makes a program ready.
+/// Prepares a program.
 pub fn ready(program: Program, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, ReproduceError> {
     Ok(match program {
         Program::Plain => plain(grid, data),

@@ -13,7 +13,7 @@ use crate::statistics::mean;
 /// Marks times that were measured on some of the projections.
 const SCALED: &str = "*";
 
-/// The sizes of the plan and those of the paper.
+/// Returns the sizes of the plan and those of the paper.
 pub fn sizes(plan: &Plan) -> Vec<usize> {
     let mut sizes: Vec<usize> = plan.sizes.iter().copied().chain(published::TIMES.map(|row| row.size)).collect();
     sizes.sort_unstable();
@@ -29,7 +29,7 @@ fn remarks(times: &AllTimes) -> Vec<String> {
     std::iter::once(format!("Here: {devices}. Medians.")).chain(scaled).collect()
 }
 
-/// A cell of a table of times.
+/// Returns a cell of a table of times.
 fn time_value(times: &AllTimes, table: &'static str, size: usize, column: &Column) -> Value {
     let is_part = times.of(size, column).is_some_and(|times| times.projection_step > 1);
     let (here, spread) = times.secs(size, column).unzip();
@@ -38,7 +38,7 @@ fn time_value(times: &AllTimes, table: &'static str, size: usize, column: &Colum
     Value { paper, here, spread, mark, ..Value::new(table, format!("{size}³"), column.name, "s") }
 }
 
-/// Table 1, its numbers for our own programs, and figure 2.
+/// Adds table 1, its numbers for our programs, and figure 2.
 pub fn add_times(context: &Context, times: &AllTimes, tables: &mut Tables) {
     let (plan, device) = (&context.plan, context.device);
     if times.iter().next().is_none() {
@@ -72,7 +72,7 @@ from 64³ to 200³.",
     tables.add("Figure 2. Time relative to the paper's smallest object's", growth(plan, &paper, times), [disagreement]);
 }
 
-/// The factors of each size, and their averages over the paper's sizes.
+/// Returns the factors of each size, and their averages over the paper's sizes.
 fn factors(plan: &Plan, columns: &[Column; 5], times: &AllTimes) -> Vec<Value> {
     // As many digits as the paper prints.
     let value = |row: String, factor: usize, paper: Option<f64>, here: Option<f64>| {
@@ -97,7 +97,7 @@ fn factors(plan: &Plan, columns: &[Column; 5], times: &AllTimes) -> Vec<Value> {
     values
 }
 
-/// Times over those of the paper's smallest object.
+/// Returns times relative to those of the paper's smallest object.
 fn growth(plan: &Plan, columns: &[Column; 5], times: &AllTimes) -> Vec<Value> {
     let smallest = &published::TIMES[0];
     let mut values = Vec::new();
@@ -121,7 +121,7 @@ pub fn precision(context: &Context) -> Result<Vec<(Program, Precision)>, Reprodu
     Ok(all)
 }
 
-/// Figures 4 and 5 as numbers.
+/// Adds figures 4 and 5 as numbers.
 pub fn add_precision(plan: &Plan, all: &[(Program, Precision)], tables: &mut Tables) -> Result<(), ReproduceError> {
     let mut values = Vec::new();
     for (program, precision) in all {

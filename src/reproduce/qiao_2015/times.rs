@@ -25,7 +25,7 @@ pub struct Column {
     pub paper: Option<fn(&published::Row) -> f64>,
 }
 
-/// Table 1: GS computing, its transfer, GS, CM, CS.
+/// Returns the columns of table 1: GS computing, its transfer, GS, CM, CS.
 pub fn columns_of_paper(device: DeviceChoice) -> [Column; 5] {
     let gs = Program::gs(device);
     [
@@ -37,23 +37,21 @@ pub fn columns_of_paper(device: DeviceChoice) -> [Column; 5] {
     ]
 }
 
-/// The two of them that each factor of table 1 compares, in the order of [`published::FACTORS`]: time over time.
+/// Indices of the two columns that each factor of table 1 compares, in the order of [`published::FACTORS`]: time over time.
 pub const FACTORS: [(usize, usize); 4] = [(3, 0), (3, 2), (4, 0), (4, 2)];
 
-/// Our own programs.
+/// Returns the columns of our programs.
 pub fn columns_of_ours(device: DeviceChoice) -> Vec<Column> {
     let ours = |name, program, part| Column { name, program, part, paper: None };
     let fast = Program::fast(device);
-    let mut columns = vec![
+    let columns = [
         ours("CPU, multi-stage", Some(Program::MultiStageAll), Timed::Total),
         ours("CPU, single-stage", Some(Program::SingleStage), Timed::Total),
+        ours("CUDA, computing", fast, Timed::Computing),
+        ours("CUDA, transfer", fast, Timed::Transfer),
+        ours("CUDA, single-stage", fast, Timed::Total),
     ];
-    if fast.is_some() {
-        columns.push(ours("CUDA, computing", fast, Timed::Computing));
-        columns.push(ours("CUDA, transfer", fast, Timed::Transfer));
-        columns.push(ours("CUDA, single-stage", fast, Timed::Total));
-    }
-    columns
+    columns.into_iter().filter(|column| column.program.is_some()).collect()
 }
 
 /// All times in a folder.
@@ -74,13 +72,13 @@ impl AllTimes {
         self.0.iter().map(|(_, times)| times)
     }
 
-    /// The times in which a column was measured.
+    /// Returns the times in which a column was measured.
     pub fn of(&self, size: usize, column: &Column) -> Option<&Times> {
         let found = self.0.iter().find(|(program, times)| (Some(*program), times.size) == (column.program, size));
         found.map(|(_, times)| times)
     }
 
-    /// Median and spread of a column, s.
+    /// Returns median and spread of a column, s.
     pub fn secs(&self, size: usize, column: &Column) -> Option<(f64, f64)> {
         let times = self.of(size, column)?;
         let secs: Vec<f64> = match column.part {

@@ -12,7 +12,7 @@ const SAME_ANGLE: f64 = 1e-6;
 pub fn half_circle_weights(directions: &[Point]) -> Vec<f64> {
     let angle = |n: &Point| {
         let angle = n[1].atan2(n[0]).rem_euclid(PI);
-        // The half circle closes: what lies just before π lies just before 0.
+        // The half circle closes: angles just below π are neighbours of 0.
         if PI - angle < SAME_ANGLE { angle - PI } else { angle }
     };
     let mut sorted: Vec<(f64, usize)> = directions.iter().map(angle).zip(0..).collect();

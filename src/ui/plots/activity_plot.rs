@@ -1,40 +1,43 @@
 //! Time–activity curves: the mean of each region over the frames of a list, with its standard deviation between voxels.
 
-use egui::{Color32, RichText, Ui};
+use std::sync::Arc;
+
+use egui::{Color32, Id, RichText, Ui};
 use egui_plot::{Line, MarkerShape, PlotPoints, PlotUi, Points, VLine};
 
 use super::curve_plot::{Drawn, exported, menu_ui};
 use super::plot_options::PlotAction;
 use crate::data::{ListMetadata, Roi, Unit};
+use crate::session::RunId;
 use crate::ui::run::frame_series::FrameSeries;
 use crate::ui::run::time_activity::{ActivityPoint, TimeActivity, time_activity};
 use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::Axes;
 use crate::ui::widgets::{format, theme};
 
-/// What is said before there is a frame.
+/// Text before there is a time frame.
 const NO_FRAMES: &str =
     "Set the frames in the settings for the next run (6x10,4x60: six of ten seconds, then four of sixty), then start it.";
 
-/// What the plot shows.
+/// Input of the plot.
 pub struct ActivityView<'a> {
     /// The frames.
     pub series: Option<&'a FrameSeries>,
     /// The regions.
     pub rois: &'a [Roi],
-    /// What is known of the list.
+    /// Metadata of the list-mode data.
     pub facts: Option<&'a ListMetadata>,
-    /// What 1 count/mm/s stands for, Bq/mL, where the scan is calibrated.
+    /// Calibration, Bq/mL per count/mm/s, if known.
     pub bq_per_ml: Option<f64>,
 }
 
 impl ActivityView<'_> {
-    /// The unit of the curves.
+    /// Returns the unit of the curves.
     fn unit(&self) -> &'static str {
         if self.bq_per_ml.is_some() { Unit::BqPerMl.label() } else { "counts/mm/s" }
     }
 
-    /// Whether decay is corrected for, in words.
+    /// Describes the correction for decay.
     fn decay_words(&self) -> String {
         let isotope = self.facts.and_then(|facts| facts.isotope.clone()).unwrap_or_else(|| "the isotope".to_owned());
         match self.facts.and_then(|facts| facts.half_life_secs) {
@@ -46,14 +49,14 @@ impl ActivityView<'_> {
     }
 }
 
-/// The curves.
+/// Draws the curves.
 pub fn activity_ui(view: &ActivityView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let Some(series) = view.series else {
         ui.add(egui::Label::new(RichText::new(NO_FRAMES).weak()).wrap());
         return;
     };
     let half_life_secs = view.facts.and_then(|facts| facts.half_life_secs);
-    let curves = time_activity(series, view.rois, half_life_secs, view.bq_per_ml.unwrap_or(1.0));
+    let curves = cached(series, view.rois, (half_life_secs, view.bq_per_ml.unwrap_or(1.0)), ui);
     let decay = view.decay_words();
     ui.horizontal(|ui| {
         let what = if view.bq_per_ml.is_some() { "Mean activity" } else { "Mean count density rate" };
@@ -80,11 +83,27 @@ pub fn activity_ui(view: &ActivityView, ui: &mut Ui, actions: &mut Vec<PlotActio
     menu_ui(ui, &response.response, || exported(&format!("activity, {decay}"), &axes, drawn.collect()), actions);
 }
 
+/// Values on which the curves depend: runs of the frames with the revision of their ROI sums, ROIs, half-life and factor.
+type Key = (Vec<(RunId, u64)>, Vec<Roi>, (Option<f64>, f64));
+
+/// Returns the curves, computed again only after a change.
+fn cached(series: &FrameSeries, rois: &[Roi], scale: (Option<f64>, f64), ui: &Ui) -> Arc<[TimeActivity]> {
+    let revisions = series.done().values().map(|frame| (frame.live.run, frame.live.rois.revision()));
+    let key: Key = (revisions.collect(), rois.to_vec(), scale);
+    ui.data_mut(|data| {
+        let known = data.get_temp_mut_or_default::<Option<(Key, Arc<[TimeActivity]>)>>(Id::unique("activity curves"));
+        match known {
+            Some((known, curves)) if *known == key => Arc::clone(curves),
+            _ => Arc::clone(&known.insert((key, time_activity(series, rois, scale.0, scale.1).into())).1),
+        }
+    })
+}
+
 fn means(curve: &TimeActivity) -> Vec<[f64; 2]> {
     curve.points.iter().map(|point| [point.mid_secs, point.mean]).collect()
 }
 
-/// A curve with a bar of one standard deviation up and down at each point.
+/// Draws a curve with a bar of one standard deviation up and down at each point.
 fn curve_ui(plot: &mut PlotUi, curve: &TimeActivity) {
     let TimeActivity { name, colour, points } = curve;
     plot::curve(plot, name, &means(curve), *colour, 1.8);

@@ -1,13 +1,13 @@
-//! The runs beside each other: what differs in their settings and their results; and how much the images of the run are like those of
-//! a reference run, over the iterations (correlation coefficient: Cabello et al. 2012, equation 5).
+//! Comparison of the runs side by side: differences of their settings and results, and similarity of the images to those of a
+//! reference run over the iterations (correlation coefficient: Cabello et al. 2012, equation 5).
 
 use std::time::Duration;
 
 use egui::{RichText, Ui};
 
 use super::curve_plot::{CurvePlot, unfiltered_ui};
-use super::plot_area::PlotsView;
 use super::plot_options::PlotAction;
+use super::plots_view::PlotsView;
 use crate::session::Comparison;
 use crate::ui::run::action::RunAction;
 use crate::ui::run::curves::{Curves, Series};
@@ -22,7 +22,7 @@ const CORRELATION_HELP: &str = "Correlation coefficient CC = Σ (a − ā)(b −
 
 const DIFFERENCE_HELP: &str = "Relative difference √(Σ (a − b)² / Σ b²) over all voxels, b being the reference's image";
 
-/// What the panel asks for.
+/// Action of the panel.
 pub enum CompareAction {
     /// About the runs.
     Run(RunAction),
@@ -30,7 +30,7 @@ pub enum CompareAction {
     Plot(PlotAction),
 }
 
-/// Choice, table and curves.
+/// Draws choice, table and curves.
 pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<CompareAction>) {
     let live = &runs.active().live;
     let reference = runs.reference().filter(|reference| reference.is_for(live.run));
@@ -57,10 +57,10 @@ pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mu
     });
 }
 
-/// What there is to choose from: the active run, those that are kept, the iterates of them all that are pinned, and the reference.
+/// Returns the choices of a reference: the active run, earlier runs, their pinned iterates, and the present reference.
 fn choices(runs: &Runs) -> Vec<(ReferenceChoice, String)> {
     let of_view = |view: &RunView| {
-        let (run, course) = (view.live.run, view.live.course());
+        let (run, course) = (view.live.run, view.live.iteration_scheme());
         let whole = view.live.title().map(|title| (ReferenceChoice::run(run), title));
         let pinned = view.pinned.iter().map(move |number| ReferenceChoice { run, number: Some(*number) });
         whole.into_iter().chain(pinned.map(move |choice| (choice, choice.text(view.live.number, &course)))).collect::<Vec<_>>()
@@ -112,7 +112,7 @@ fn number_ui(live: &LiveRun, reference: Option<&Reference>, view: &PlotsView, ui
     });
 }
 
-/// Why a run is not compared; `None` where it is, or will be.
+/// Returns the reason why a run is not compared; `None` if it is, or will be.
 fn why_none(live: &LiveRun, reference: Option<&Reference>) -> Option<String> {
     let Some(reference) = reference else {
         return Some("Choose a run as the reference: the images of those after it are compared with its images.".into());
@@ -127,9 +127,9 @@ fn why_none(live: &LiveRun, reference: Option<&Reference>) -> Option<String> {
     })
 }
 
-/// Which two images were compared.
+/// Names the two compared images.
 fn images_in_words(live: &LiveRun, reference: Option<&Reference>, of: &Comparison) -> String {
-    let course = live.course();
+    let course = live.iteration_scheme();
     let words = |[iteration, subiteration]: [usize; 2]| course.text(course.number(iteration, subiteration));
     let here = words([of.iteration, of.subiteration]);
     if let Some(reference) = reference.filter(|_| of.is_fixed) {
@@ -144,11 +144,11 @@ fn images_in_words(live: &LiveRun, reference: Option<&Reference>, of: &Compariso
 /// A row: its name, and a value for each run.
 type Row = (String, Vec<String>);
 
-/// The settings in which the runs differ.
+/// Returns the settings in which the runs differ.
 fn settings(runs: &[&RunView]) -> Vec<Row> {
     let facts: Vec<Vec<(&str, String)>> = runs
         .iter()
-        .map(|view| view.live.provenance(view.live.progress().0, None).map_or_else(Vec::new, |made| made.facts()))
+        .map(|view| view.live.provenance(view.live.progress().0, None).map_or_else(Vec::new, |made| made.settings_table()))
         .collect();
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in facts.iter().flatten() {
@@ -163,21 +163,23 @@ fn settings(runs: &[&RunView]) -> Vec<Row> {
     rows.filter(|(_, values)| values.windows(2).any(|pair| pair[0] != pair[1])).collect()
 }
 
-/// The last value of a curve up to a place.
-fn at(points: &[[f64; 2]], place: f64) -> Option<f64> {
-    points.iter().rev().find(|point| point[0] <= place + 1e-9).map(|point| point[1])
+/// Returns the last value of a curve up to an axis value.
+fn at(points: &[[f64; 2]], axis_value: f64) -> Option<f64> {
+    points.iter().rev().find(|point| point[0] <= axis_value + 1e-9).map(|point| point[1])
 }
 
-/// What came of the runs: at the iterate on the screen, or where a run did not get so far at its last.
-fn results(runs: &[&RunView], place: f64, view: &PlotsView) -> Vec<Row> {
+/// Returns the results of the runs at the displayed iterate, or of shorter runs at their last one.
+fn results(runs: &[&RunView], axis_value: f64, view: &PlotsView) -> Vec<Row> {
     let (show_timings, unit) = (view.show_timings, view.unit);
     let row = |name: &str, value: &dyn Fn(&RunView) -> Option<String>| {
         (name.to_owned(), runs.iter().map(|view| value(view).unwrap_or_else(|| "–".to_owned())).collect::<Vec<_>>())
     };
-    let end = |view: &RunView| place.min(view.live.place(view.live.progress().0 as f64));
+    let end = |view: &RunView| axis_value.min(view.live.axis_value(view.live.progress().0 as f64));
     let number = |points: &[[f64; 2]], view: &RunView| at(points, end(view)).map(format::value);
     let mut rows = vec![
-        row("after", &|view| Some(format!("{} {}", format::axis(&view.live.course()), format::short_number(end(view))))),
+        row("after", &|view| {
+            Some(format!("{} {}", format::axis(&view.live.iteration_scheme()), format::short_number(end(view))))
+        }),
         row("time", &|view| {
             let made = view.live.provenance(view.live.steps_at(end(view)), None)?;
             Duration::try_from_secs_f64(made.times.elapsed_secs).ok().map(format::duration).filter(|_| show_timings)
@@ -207,12 +209,12 @@ fn noise(curves: &Curves) -> &[[f64; 2]] {
     if curves.mean_nsr.is_empty() { curves.nsr.first().map_or(&[], |series| &series.points) } else { &curves.mean_nsr }
 }
 
-/// What differs, a column for each run, the active one first.
+/// Draws the differences: a column for each run, the active one first.
 fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let all: Vec<&RunView> = std::iter::once(runs.active()).chain(runs.kept().iter().rev()).collect();
-    let place = view.shown_at.unwrap_or_else(|| all[0].live.place(all[0].live.progress().0 as f64));
+    let axis_value = view.shown_at.unwrap_or_else(|| all[0].live.axis_value(all[0].live.progress().0 as f64));
     egui::Grid::new("runs").striped(true).spacing([12.0, 2.0]).show(ui, |ui| {
-        // What stands below is of the images as they were reconstructed.
+        // The results belong to the images without a filter.
         if view.filter_mm.is_some() {
             unfiltered_ui(view, ui)
         } else {
@@ -242,7 +244,7 @@ fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAct
             ui.end_row();
         };
         settings(&all).into_iter().for_each(|row| row_ui(row, true));
-        results(&all, place, view).into_iter().for_each(|row| row_ui(row, false));
+        results(&all, axis_value, view).into_iter().for_each(|row| row_ui(row, false));
     });
 }
 
@@ -282,7 +284,7 @@ mod tests {
 
     #[test]
     fn it_is_told_which_images_were_compared_and_why_none_were() {
-        let mut live = LiveRun::asked_for(2, 0, &[], false);
+        let mut live = LiveRun::requested(2, 0, &[], false);
         let words = |live: &LiveRun, reference| {
             let reference = Some(reference);
             let [correlation, relative_difference] = [0.5, 0.1];
@@ -308,6 +310,6 @@ mod tests {
     #[test]
     fn a_result_is_that_of_the_iterate_or_the_last_before_it() {
         let points = [[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]];
-        assert_eq!([0.5, 1.0, 2.7, 9.0].map(|place| at(&points, place)), [None, Some(10.0), Some(20.0), Some(30.0)]);
+        assert_eq!([0.5, 1.0, 2.7, 9.0].map(|axis_value| at(&points, axis_value)), [None, Some(10.0), Some(20.0), Some(30.0)]);
     }
 }

@@ -1,11 +1,11 @@
-//! A plot against the iterations, of a sweep against the number of projections: the curves of the run, fainter those of the runs
-//! that are kept, what happened on the way, and the iterate on the screen. A click shows the iterate there.
+//! Plot over the iterations, or over the number of projections: curves of the run, fainter curves of earlier runs, marks, and the
+//! displayed iterate. A click displays the iterate there.
 
 use egui::{Color32, RichText, Ui};
 use egui_plot::{LineStyle, Plot, PlotTransform, PlotUi, VLine};
 
-use super::plot_area::PlotsView;
 use super::plot_options::{PlotAction, PlotToSave};
+use super::plots_view::PlotsView;
 use crate::report;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::Mark;
@@ -21,16 +21,16 @@ pub struct CurvePlot<'a> {
     view: &'a PlotsView<'a>,
     axes: Axes,
     plot: Plot<'a>,
-    /// What it is of.
+    /// Title in exports.
     title: String,
     hint: Option<&'a str>,
 }
 
-/// What curves are drawn into.
+/// Plot that curves are drawn into.
 pub struct CurvesUi<'p, 'a> {
     /// The plot.
     pub plot: &'p mut PlotUi<'a>,
-    /// The run's curves and those of the kept runs.
+    /// Curves of the run and of earlier runs.
     pub view: &'a PlotsView<'a>,
     axes: Axes,
     /// The curves drawn so far, where the plot's menu is open.
@@ -41,13 +41,13 @@ pub struct CurvesUi<'p, 'a> {
 pub struct Drawn {
     /// Its name.
     pub name: String,
-    /// Whether it is of a run that is kept.
+    /// True for a curve of an earlier run.
     pub is_kept: bool,
     /// Its points.
     pub points: Vec<[f64; 2]>,
 }
 
-/// What was drawn as a plot of a report.
+/// Returns the drawn curves as a plot of a report.
 pub fn exported(title: &str, axes: &Axes, drawn: Vec<Drawn>) -> report::Plot {
     let own_name = |drawn: &Drawn| drawn.name.split(KEPT_OF).next().unwrap_or_default().to_owned();
     let names: Vec<String> = drawn.iter().map(own_name).collect();
@@ -68,14 +68,14 @@ pub fn exported(title: &str, axes: &Axes, drawn: Vec<Drawn>) -> report::Plot {
     }
 }
 
-/// What stands between the name of a curve and the kept run that it is of.
+/// Separator between the name of a curve and that of its earlier run.
 const KEPT_OF: &str = ", run ";
 
-/// What a plot is saved as.
+/// Tooltip of the plot files.
 const SAVE_HELP: &str =
     "Saves the plot as a drawing (.svg), a table (.csv) or a screenshot at twice the window's resolution (.png)";
 
-/// The menu of the plot that is drawn in `ui`, on the secondary button. Returns whether it is open.
+/// Draws the context menu of the plot in `ui`. Returns true while it is open.
 pub fn menu_ui(ui: &Ui, response: &egui::Response, plot: impl FnOnce() -> report::Plot, actions: &mut Vec<PlotAction>) -> bool {
     let area = PictureArea::Plot(ui.unique_id());
     let menu = response.context_menu(|ui| {
@@ -87,16 +87,16 @@ pub fn menu_ui(ui: &Ui, response: &egui::Response, plot: impl FnOnce() -> report
 }
 
 impl<'a> CurvePlot<'a> {
-    /// One of values in this unit.
+    /// Returns a plot of values in this unit.
     pub fn new(view: &'a PlotsView<'a>, id: &str, title: &str, y_unit: &'static str) -> Self {
         Self::scaled(view, id, title, y_unit, Scale::Linear)
     }
 
-    /// One whose values lie so along the vertical axis.
+    /// Returns a plot with this scale of the vertical axis.
     pub fn scaled(view: &'a PlotsView<'a>, id: &str, title: &str, y_unit: &'static str, y: Scale) -> Self {
         let axes = Axes { x: view.axis(), y_unit, scales: [view.options.iterations, y] };
         let mut plot = plot::plot_of(id, &axes);
-        let ends = [0.0, 1.0].map(|end| axes.scales[0].place(end));
+        let ends = [0.0, 1.0].map(|end| axes.scales[0].position(end));
         for end in ends.into_iter().flatten() {
             plot = plot.include_x(end);
         }
@@ -105,13 +105,13 @@ impl<'a> CurvePlot<'a> {
 
     /// Has a scale that includes these values, also while it is empty.
     pub fn including(mut self, values: impl IntoIterator<Item = f64>) -> Self {
-        for place in values.into_iter().filter_map(|value| self.axes.scales[1].place(value)) {
+        for place in values.into_iter().filter_map(|value| self.axes.scales[1].position(value)) {
             self.plot = self.plot.include_y(place);
         }
         self
     }
 
-    /// Says in its middle what is missing.
+    /// Shows a text on missing data in the middle.
     pub fn hint(self, missing: &'a str) -> Self {
         Self { hint: Some(missing), ..self }
     }
@@ -145,10 +145,10 @@ impl<'a> CurvePlot<'a> {
 }
 
 impl CurvesUi<'_, '_> {
-    /// One curve.
+    /// Draws a curve.
     pub fn curve(&mut self, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
         self.record(name, false, points);
-        plot::curve(self.plot, name, &self.axes.places(points), colour, width);
+        plot::curve(self.plot, name, &self.axes.positions(points), colour, width);
     }
 
     fn record(&mut self, name: &str, is_kept: bool, points: &[[f64; 2]]) {
@@ -157,7 +157,7 @@ impl CurvesUi<'_, '_> {
         }
     }
 
-    /// The curve of the run above the same of each kept run.
+    /// Draws the curve of the run above those of earlier runs.
     pub fn with_kept(&mut self, name: &str, of: impl Fn(&Curves) -> &Vec<[f64; 2]>, colour: Color32, width: f32) {
         for index in 0..self.view.kept.len() {
             let points = of(self.view.kept[index].curves);
@@ -166,7 +166,7 @@ impl CurvesUi<'_, '_> {
         self.curve(name, of(self.view.curves), colour, width);
     }
 
-    /// A curve for each ROI above the same of each kept run.
+    /// Draws a curve for each ROI above those of earlier runs.
     pub fn of_rois(&mut self, of: impl Fn(&Curves) -> &Vec<Series>, is_thin: bool) {
         for index in 0..self.view.kept.len() {
             for series in of(self.view.kept[index].curves).iter().filter(|series| !series.is_earlier) {
@@ -176,7 +176,7 @@ impl CurvesUi<'_, '_> {
         self.of_own_rois(of(self.view.curves), is_thin);
     }
 
-    /// A curve for each ROI of the run.
+    /// Draws a curve for each ROI of the run.
     pub fn of_own_rois(&mut self, own: &[Series], is_thin: bool) {
         for series in own {
             let (colour, width) = match (series.is_earlier, is_thin) {
@@ -188,19 +188,19 @@ impl CurvesUi<'_, '_> {
         }
     }
 
-    /// A curve of the kept run of this place.
+    /// Draws a curve of the earlier run with this index.
     pub fn kept_curve(&mut self, index: usize, name: &str, points: &[[f64; 2]], colour: Color32) {
         let name = format!("{name}{KEPT_OF}{}", self.view.kept[index].run);
         self.record(&name, true, points);
         let (colour, style) = (colour.gamma_multiply(KEPT_STRENGTH), kept_style(index));
-        plot::styled_curve(self.plot, &name, &self.axes.places(points), colour, 1.2, style);
+        plot::styled_curve(self.plot, &name, &self.axes.positions(points), colour, 1.2, style);
     }
 }
 
-/// How much of their colour the curves of kept runs have.
+/// Strength of the colours of earlier runs.
 pub const KEPT_STRENGTH: f32 = 0.55;
 
-/// How the curves of the kept run of this place are drawn, the newest first.
+/// Returns the line style of the earlier run with this index, the newest first.
 pub fn kept_style(index: usize) -> LineStyle {
     match index {
         0 => LineStyle::Dashed { length: 7.0 },
@@ -218,7 +218,7 @@ fn hint_ui(ui: &Ui, rect: egui::Rect, words: &str) {
     ui.painter().text(rect.center(), egui::Align2::CENTER_CENTER, words, font, ui.visuals().weak_text_color());
 }
 
-/// Moments at which something changed, and the iterate of the past on the screen.
+/// Draws the marks, and a line at the displayed stored iterate.
 fn marks(plot: &mut PlotUi, view: &PlotsView, x: Scale, colours: &Colours) {
     for (at, mark) in &view.curves.marks {
         let (name, colour) = match mark {
@@ -226,16 +226,16 @@ fn marks(plot: &mut PlotUi, view: &PlotsView, x: Scale, colours: &Colours) {
             Mark::Branch => ("ROIs edited".to_owned(), colours.branch_mark),
             Mark::Rule(words) => (words.clone(), colours.shown_mark),
         };
-        if let Some(at) = x.place(*at) {
+        if let Some(at) = x.position(*at) {
             plot.vline(VLine::new(name, at).color(colour).style(LineStyle::dashed_dense()));
         }
     }
-    if let Some(at) = view.shown_at.and_then(|at| x.place(at)) {
+    if let Some(at) = view.shown_at.and_then(|at| x.position(at)) {
         plot.vline(VLine::new("on the screen", at).color(colours.shown_mark).width(2.0));
     }
 }
 
-/// Writes at each switch of the accumulation what it became, and where a rule stopped the run; names the plot with both. Labels that would
+/// Labels the switches of the accumulation and the end by a stop rule, and adds both to the name of the plot. Labels that would
 /// overlap go into the row below.
 fn mark_labels(
     ui: &Ui,
@@ -264,7 +264,7 @@ fn mark_labels(
                 (accumulation.to_string(), colours.accumulation_mark)
             }
         };
-        let Some(at) = x.place(*at) else { continue };
+        let Some(at) = x.position(*at) else { continue };
         let at = transform.position_from_point_x(at);
         let text = painter.layout_no_wrap(label, font.clone(), colour);
         // To the left of its line where there is no room to the right.
@@ -278,7 +278,7 @@ fn mark_labels(
     plot::name(response, &words);
 }
 
-/// Title of curves that are measured on the reconstruction, whatever is done to the image on the screen.
+/// Draws the title of curves that are measured without the post-filter.
 pub fn title_ui(title: &str, view: &PlotsView, ui: &mut Ui) {
     ui.horizontal(|ui| {
         ui.label(RichText::new(title).strong());

@@ -1,11 +1,12 @@
-//! The numbers below the slices: plots, profile, and the tabs of the bottom panel. A further tab is a panel in a file of its own, a variant of
-//! [`BottomTab`] and its case in `workspace/layout.rs`.
+//! Plots below the slices, and the tabs of the bottom panel. Another tab is a panel in a new file, a variant of [`BottomTab`] and
+//! its case in `workspace/layout.rs`.
 
 pub mod activity_plot;
 pub mod compare_panel;
 pub mod curve_plot;
 pub mod plot_area;
 pub mod plot_options;
+pub mod plots_view;
 pub mod profile;
 pub mod profile_plot;
 pub mod race_panel;
@@ -15,7 +16,7 @@ pub mod trajectory_plot;
 use egui::Ui;
 use strum::VariantArray as _;
 
-/// What the left part shows; the tabs have this order and these names.
+/// Tab of the bottom panel; the tabs have this order and these names.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
@@ -27,11 +28,11 @@ pub enum BottomTab {
     Rois,
     /// Time of each stage.
     Time,
-    /// What a race loses.
+    /// Losses to the race condition.
     Race,
     /// Similarity of the images to those of a reference run.
     Compare,
-    /// Counts per second of a list of events.
+    /// Count rates of list-mode data.
     Rates,
     /// Means of the regions over the frames of a list.
     Activity,
@@ -60,19 +61,19 @@ impl BottomTab {
     }
 }
 
-/// What of the study decides which tabs there are.
+/// Traits of the study on which the tabs depend.
 #[derive(Clone, Copy, Debug)]
 pub struct TabsOf {
-    /// Whether it is an EPRI sweep.
+    /// True for an EPRI acquisition.
     pub is_sweep: bool,
-    /// Whether it is a list of events.
+    /// True for list-mode data.
     pub is_list: bool,
-    /// Whether its scanner has tubes of response.
+    /// True if the scanner has tubes of response.
     pub has_tubes: bool,
 }
 
 impl TabsOf {
-    /// Whether there is this tab.
+    /// True if the study has this tab.
     pub fn has(self, tab: BottomTab) -> bool {
         match tab {
             BottomTab::Rois | BottomTab::Time | BottomTab::Compare => true,
@@ -85,7 +86,7 @@ impl TabsOf {
     }
 }
 
-/// The choice of what is shown; the one that was clicked.
+/// Draws the tabs. Returns the clicked one.
 pub fn tabs_ui(current: BottomTab, study: TabsOf, ui: &mut Ui) -> Option<BottomTab> {
     let mut chosen = None;
     for &tab in BottomTab::VARIANTS.iter().filter(|tab| study.has(**tab)) {

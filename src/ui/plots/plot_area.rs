@@ -5,92 +5,29 @@ use egui_plot::{HLine, LineStyle};
 use strum::VariantArray as _;
 
 use super::curve_plot::{CurvePlot, CurvesUi, KEPT_LINES, title_ui, unfiltered_ui};
-use super::plot_options::{ContrastCurves, LikelihoodCurves, OptionAction, PlotAction, PlotKind, PlotOptions};
-use super::profile::Profile;
+use super::plot_options::{ContrastCurves, LikelihoodCurves, PlotAction, PlotKind};
+use super::plots_view::PlotsView;
 use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::data::{Roi, RoiRole};
-use crate::plan::IterationScheme;
-use crate::session::RunId;
 use crate::ui::run::curves::{Curves, Series};
-use crate::ui::slices::view::ViewState;
 use crate::ui::widgets::format;
-use crate::ui::widgets::image_axes::ImageAxes;
-use crate::ui::widgets::plot::{Scale, between};
+use crate::ui::widgets::plot::{Scale, within};
 use crate::ui::widgets::theme;
 
-/// What the plots show.
-pub struct PlotsView<'a> {
-    /// Which curves, and how.
-    pub options: &'a PlotOptions,
-    /// The curves.
-    pub curves: &'a Curves,
-    /// Those of the runs that are kept, the newest first.
-    pub kept: Vec<KeptCurves<'a>>,
-    /// What they are drawn against.
-    pub course: IterationScheme,
-    /// The image's axes.
-    pub axes: ImageAxes,
-    /// The line profile of the image on the screen.
-    pub profile: Option<&'a Profile>,
-    /// The same of the reference run's image, and what that is called.
-    pub profile_beside: Option<(String, &'a Profile)>,
-    /// Unit of the image.
-    pub unit: &'static str,
-    /// FWHM of the filter on the image on the screen, mm. The curves are without it.
-    pub filter_mm: Option<f64>,
-    /// Where the profile runs.
-    pub view: &'a ViewState,
-    /// Place of the image on the screen, if it is one of the past.
-    pub shown_at: Option<f64>,
-    /// Noise-to-signal ratio at which the run stops by itself, per cent.
-    pub noise_limit: Option<f64>,
-    /// Whether times are shown.
-    pub show_timings: bool,
-    /// The regions.
-    pub rois: &'a [Roi],
-}
-
-/// The curves of a run that is kept.
-pub struct KeptCurves<'a> {
-    /// Its number.
-    pub run: RunId,
-    /// What it did, in words.
-    pub title: String,
-    /// Its curves.
-    pub curves: &'a Curves,
-}
-
-impl PlotsView<'_> {
-    /// What runs along the horizontal axis of the curves.
-    pub fn axis(&self) -> String {
-        format::axis(&self.course)
-    }
-
-    fn title(&self, kind: PlotKind) -> &'static str {
-        match kind {
-            PlotKind::Noise => "Noise",
-            PlotKind::Contrast => "Contrast",
-            PlotKind::Progress if self.course.has_likelihood => "Likelihood",
-            PlotKind::Progress => "Means",
-            PlotKind::Profile => "Profile",
-        }
-    }
-}
-
-/// What an empty plot says whose regions are there.
+/// Text of an empty plot with the required ROIs.
 const NOT_MEASURED: &str = "no iteration\nmeasured yet";
 
 fn has_background(rois: &[Roi]) -> bool {
     rois.iter().any(|roi| roi.role == RoiRole::Background)
 }
 
-/// What an empty plot of the background's noise lacks.
+/// Returns the text of an empty plot of the background's noise.
 fn noise_hint(rois: &[Roi]) -> &'static str {
     if has_background(rois) { NOT_MEASURED } else { "needs a\nbackground ROI" }
 }
 
-/// What an empty plot of the contrast lacks.
+/// Returns the text of an empty plot of the contrast.
 fn contrast_hint(rois: &[Roi]) -> &'static str {
     let has_contrast = |roi: &Roi| roi.role == RoiRole::Cold || (roi.role == RoiRole::Hot && roi.activity_ratio.is_some());
     if has_background(rois) && rois.iter().any(has_contrast) {
@@ -103,18 +40,19 @@ fn contrast_hint(rois: &[Roi]) -> &'static str {
 /// Least width of a plot in which its axes can be read, points.
 const MIN_WIDTH: f32 = 140.0;
 
-/// As many plots side by side as there is room for; where that is not all, a row to choose from.
+/// Draws the plots for which there is room side by side; if these are not all, also a row to choose from.
 pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let all = PlotKind::VARIANTS.len();
     let gap = ui.spacing().item_spacing.x;
     let num = (((ui.available_width() + gap) / (MIN_WIDTH + gap)) as usize).clamp(1, all);
     let shown = view.options.shown(num);
+    actions.extend((num != view.options.num_drawn).then(|| view.edit(|options| options.num_drawn = num)));
     ui.vertical(|ui| {
         if num < all || !view.kept.is_empty() {
             ui.horizontal(|ui| {
                 for &kind in PlotKind::VARIANTS.iter().filter(|_| num < all) {
                     if ui.selectable_label(shown.contains(&kind), view.title(kind)).clicked() {
-                        actions.push(PlotAction::Option(OptionAction::Choose(kind)));
+                        actions.push(view.edit(|options| options.choose(kind)));
                     }
                 }
                 for (kept, line) in view.kept.iter().zip(KEPT_LINES) {
@@ -145,7 +83,7 @@ fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Plot
     }
 }
 
-/// Noise: the mean of the background ROIs above their own curves.
+/// Draws the noise: the mean of the background ROIs above their own curves.
 fn noise_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     ui.horizontal(|ui| {
         ui.label(RichText::new("Background NSR").strong()).on_hover_text(format::NSR_HELP);
@@ -172,17 +110,17 @@ fn noise_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     });
 }
 
-/// The switch of the horizontal axes.
+/// Draws the switch of the horizontal axes.
 fn log_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let is_log = view.options.iterations == Scale::Logarithmic;
     let help = "Iterations on a logarithmic axis, in all curves";
     if ui.selectable_label(is_log, RichText::new("log").small()).on_hover_text(help).clicked() {
         let scale = if is_log { Scale::Linear } else { Scale::Logarithmic };
-        actions.push(PlotAction::Option(OptionAction::SetIterations(scale)));
+        actions.push(view.edit(|options| options.iterations = scale));
     }
 }
 
-/// What stands above a plot, in one row however narrow it is.
+/// Draws the title of a plot, in one row at any width.
 fn head_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
@@ -191,14 +129,14 @@ fn head_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// Contrast recovery, against iterations or noise, or contrast-to-noise ratio, whichever is chosen.
+/// Draws the selected curves of the contrast: recovery over iterations or noise, or contrast-to-noise ratio.
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     head_ui(ui, |ui| {
         for &contrast in ContrastCurves::VARIANTS {
             let [words, help] = contrast.text();
             let is_chosen = view.options.contrast == contrast;
             if ui.selectable_label(is_chosen, RichText::new(words).strong()).on_hover_text(help).clicked() {
-                actions.push(PlotAction::Option(OptionAction::SetContrast(contrast)));
+                actions.push(view.edit(|options| options.contrast = contrast));
             }
         }
         unfiltered_ui(view, ui);
@@ -224,7 +162,7 @@ fn means_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     rois_ui(plot, view.curves.mean.is_empty().then_some("needs a ROI"), |of| &of.mean, ui, actions);
 }
 
-/// A plot with a curve for each ROI, or words on what is missing.
+/// Draws a plot with a curve for each ROI, or a text on missing data.
 fn rois_ui<'a>(
     plot: CurvePlot<'a>,
     missing: Option<&'a str>,
@@ -236,14 +174,14 @@ fn rois_ui<'a>(
     plot.show(ui, actions, move |curves| curves.of_rois(of, false));
 }
 
-/// The log-likelihood, what each iteration added to it, or the residual, whichever is chosen.
+/// Draws the selected curve of the likelihood: its value, its gain, or the residual.
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     head_ui(ui, |ui| {
         for &likelihood in LikelihoodCurves::VARIANTS {
             let [words, help] = likelihood.text();
             let is_chosen = view.options.likelihood == likelihood;
             if ui.selectable_label(is_chosen, RichText::new(words).strong()).on_hover_text(help).clicked() {
-                actions.push(PlotAction::Option(OptionAction::SetLikelihood(likelihood)));
+                actions.push(view.edit(|options| options.likelihood = likelihood));
             }
         }
     });
@@ -281,15 +219,15 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     }
 }
 
-/// A curve of the run above the same of each kept run, without the first steps, which lie far off.
+/// Draws a curve of the run above those of earlier runs, without the first steps, which are far outside.
 fn lately_ui(curves: &mut CurvesUi, name: &str, of: fn(&Curves) -> &Vec<[f64; 2]>, colour: Color32) {
     let view = curves.view;
     let points = of(view.curves);
     let (low, high) = recent_range(points).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     for (index, kept) in view.kept.iter().enumerate() {
-        curves.kept_curve(index, name, &between(of(kept.curves), low, high), colour);
+        curves.kept_curve(index, name, &within(of(kept.curves), low, high), colour);
     }
-    curves.curve(name, &between(points, low, high), colour, 1.8);
+    curves.curve(name, &within(points, low, high), colour, 1.8);
 }
 
 /// Range of a rising or falling curve after its first quarter (of three points after the first), with a margin: the first steps

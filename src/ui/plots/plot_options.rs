@@ -8,7 +8,7 @@ use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::plot::Scale;
 
-/// The plots beside each other, in this order.
+/// Plots side by side, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
@@ -22,7 +22,7 @@ pub enum PlotKind {
     Profile,
 }
 
-/// What the contrast of hot and cold regions is drawn as.
+/// Curves of the contrast of hot and cold ROIs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContrastCurves {
@@ -36,7 +36,7 @@ pub enum ContrastCurves {
 }
 
 impl ContrastCurves {
-    /// Its name and what it is.
+    /// Returns name and tooltip.
     pub fn text(self) -> [&'static str; 2] {
         match self {
             ContrastCurves::Recovery => ["Recovery", format::RECOVERY_HELP],
@@ -49,21 +49,21 @@ impl ContrastCurves {
     }
 }
 
-/// What is drawn of the log-likelihood.
+/// Curves of the log-likelihood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum LikelihoodCurves {
     /// Itself.
     #[default]
     Value,
-    /// What each iteration added to it.
+    /// Increase per iteration.
     Gain,
-    /// How far the data are from what the image makes expect.
+    /// Residual of the data relative to the expected counts.
     Residual,
 }
 
 impl LikelihoodCurves {
-    /// Its name and what it is.
+    /// Returns name and tooltip.
     pub fn text(self) -> [&'static str; 2] {
         match self {
             LikelihoodCurves::Value => {
@@ -78,7 +78,7 @@ impl LikelihoodCurves {
     }
 }
 
-/// What is drawn of the line profile.
+/// Curves of the line profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileCurves {
@@ -93,19 +93,22 @@ pub enum ProfileCurves {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct PlotOptions {
-    /// Of the contrast.
+    /// Curves of the contrast.
     pub contrast: ContrastCurves,
-    /// Of the log-likelihood.
+    /// Curves of the log-likelihood.
     pub likelihood: LikelihoodCurves,
-    /// Of the line profile.
+    /// Curves of the line profile.
     pub profile: ProfileCurves,
     /// Distance from the profile's start of the peak that was chosen, mm.
     #[serde(skip)]
     pub peak_mm: Option<f64>,
-    /// How iterations lie along the horizontal axis.
+    /// Scale of the iterations on the horizontal axis.
     pub iterations: Scale,
-    /// The plots, the one chosen last first: where there is no room for all, the first of these are shown.
+    /// Plots, the one chosen last first. The first ones are drawn if there is no room for all.
     chosen: Vec<PlotKind>,
+    /// Number of plots that were drawn last.
+    #[serde(skip)]
+    pub num_drawn: usize,
 }
 
 impl Default for PlotOptions {
@@ -117,18 +120,24 @@ impl Default for PlotOptions {
             peak_mm: None,
             iterations: Scale::default(),
             chosen: PlotKind::VARIANTS.to_vec(),
+            num_drawn: PlotKind::VARIANTS.len(),
         }
     }
 }
 
 impl PlotOptions {
-    /// The plots that are shown where there is room for so many, from left to right.
+    /// Returns the drawn plots if there is room for `num`, from left to right.
     pub fn shown(&self, num: usize) -> Vec<PlotKind> {
         let chosen = &self.chosen[..num.min(self.chosen.len())];
         PlotKind::VARIANTS.iter().copied().filter(|kind| chosen.contains(kind)).collect()
     }
 
-    /// Puts right what a text can hold and nothing in the window would make: every plot is among the chosen ones, once.
+    /// True if the values of the profile are drawn.
+    pub fn draws_profile(&self) -> bool {
+        self.profile == ProfileCurves::Values && self.shown(self.num_drawn).contains(&PlotKind::Profile)
+    }
+
+    /// Corrects a list of plots from a file: each plot is in it once.
     pub fn sanitize(&mut self) {
         let all = std::mem::take(&mut self.chosen).into_iter().chain(PlotKind::VARIANTS.iter().copied());
         for kind in all {
@@ -138,53 +147,27 @@ impl PlotOptions {
         }
     }
 
-    /// Does what was asked for.
-    pub fn apply(&mut self, action: OptionAction) {
-        match action {
-            OptionAction::SetContrast(contrast) => self.contrast = contrast,
-            OptionAction::SetLikelihood(likelihood) => self.likelihood = likelihood,
-            OptionAction::SetProfile(profile) => self.profile = profile,
-            OptionAction::SetIterations(scale) => self.iterations = scale,
-            OptionAction::ChoosePeak(distance_mm) => self.peak_mm = distance_mm,
-            OptionAction::Choose(kind) => {
-                self.chosen.retain(|other| *other != kind);
-                self.chosen.insert(0, kind);
-            }
-        }
+    /// Draws this plot even if there is no room for all.
+    pub fn choose(&mut self, kind: PlotKind) {
+        self.chosen.retain(|other| *other != kind);
+        self.chosen.insert(0, kind);
     }
 }
 
 /// A plot that is to be saved.
 #[derive(Clone, Debug)]
 pub struct PlotToSave {
-    /// What it shows.
+    /// Content.
     pub plot: report::Plot,
     /// Where it is in the window.
     pub area: PictureArea,
 }
 
-/// About the curves.
-#[derive(Clone, Copy, Debug)]
-pub enum OptionAction {
-    /// Which contrast.
-    SetContrast(ContrastCurves),
-    /// What of the log-likelihood.
-    SetLikelihood(LikelihoodCurves),
-    /// What of the line profile.
-    SetProfile(ProfileCurves),
-    /// How iterations lie along the horizontal axis.
-    SetIterations(Scale),
-    /// Shows the width of the peak at this distance from the profile's start, mm, or of the highest ones.
-    ChoosePeak(Option<f64>),
-    /// Shows this plot also where there is no room for all.
-    Choose(PlotKind),
-}
-
-/// What the user wishes in the plots.
+/// Action of the plots.
 #[derive(Clone, Debug)]
 pub enum PlotAction {
-    /// Other curves.
-    Option(OptionAction),
+    /// Options after an edit.
+    Edit(Box<PlotOptions>),
     /// Shows the iterate at this place of the horizontal axis: iterations, of a sweep projections.
     ShowAt(f64),
     /// Asks where to save this plot.
@@ -202,9 +185,9 @@ mod tests {
         let mut options = PlotOptions::default();
         assert_eq!(options.shown(9), PlotKind::VARIANTS);
         assert_eq!(options.shown(2), [PlotKind::Noise, PlotKind::Contrast]);
-        options.apply(OptionAction::Choose(PlotKind::Profile));
+        options.choose(PlotKind::Profile);
         assert_eq!(options.shown(2), [PlotKind::Noise, PlotKind::Profile]);
-        options.apply(OptionAction::Choose(PlotKind::Contrast));
+        options.choose(PlotKind::Contrast);
         assert_eq!(options.shown(2), [PlotKind::Contrast, PlotKind::Profile]);
     }
 }

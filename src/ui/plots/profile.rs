@@ -1,30 +1,35 @@
-//! The line profile of the image on the screen.
+//! Line profile of the displayed image.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::data::{ValueScale, Volume};
 use crate::geometry::{Grid, Point};
-use crate::measure::{self, Between, NoPeakWidth, PeakWidth, ProfilePoint};
+use crate::measure::{self, NoPeakWidth, PeakWidth, ProfileInterpolation, ProfilePoint};
 use crate::session::{PeakLine, RunId};
+use crate::task::BackgroundTask;
 use crate::ui::slices::view::{ProfileLine, ViewState};
 
-/// Most points of a profile.
+/// Largest number of points of a profile.
 const MAX_POINTS: usize = 2000;
 
 /// Values along a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// (mm, value in the unit shown); mm is the coordinate for a line along an axis, else the distance from the line's start.
+    /// (mm, value in the displayed unit); mm is the coordinate for a line along an axis, else the distance from the line's start.
     pub points: Vec<[f64; 2]>,
-    /// The same of the true image, where it is known.
+    /// Points of the true image, if known.
     pub truth: Vec<[f64; 2]>,
-    /// Width of each peak that stands apart, the highest first.
+    /// Width of each isolated peak, the highest first.
     pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
     /// Value of the horizontal axis at the line's start.
     pub start_mm: f64,
-    /// Where the crosshair is, for a line along an axis.
+    /// Position of the crosshair, for a line along an axis.
     pub crosshair_mm: Option<f64>,
 }
 
-/// End points of the profile, and the value of the horizontal axis at its start.
+/// Returns the end points of the profile, and the value of the horizontal axis at its start.
 fn ends(view: &ViewState, grid: &Grid) -> (Point, Point, f64) {
     match view.profile {
         ProfileLine::Axis(axis) => {
@@ -34,24 +39,31 @@ fn ends(view: &ViewState, grid: &Grid) -> (Point, Point, f64) {
             to[axis] = high - 0.5 * grid.voxel_mm[axis];
             (from, to, from[axis])
         }
-        ProfileLine::Between(from, to) => (from, to, 0.0),
+        ProfileLine::ProfileInterpolation(from, to) => (from, to, 0.0),
     }
 }
 
-/// The line of the profile through images of this grid, for its widths over the iterations.
+/// Returns the line of the profile through images of this grid, for its widths over the iterations.
 pub fn peak_line(view: &ViewState, grid: &Grid) -> PeakLine {
     let (from, to, _) = ends(view, grid);
     PeakLine { ends_mm: [from, to], width_mm: view.profile_width_mm }
 }
 
-/// The profile of the image on the screen, made again only when image, line or width change.
-#[derive(Default)]
-pub struct ProfileCache {
-    key: Option<ProfileKey>,
-    profile: Option<Profile>,
+/// Input of a profile.
+pub struct ProfileInput<'a> {
+    /// Line and width.
+    pub view: &'a ViewState,
+    /// Run of the image, and a number that grows with each change of the displayed image.
+    pub image: (RunId, u64),
+    /// Image.
+    pub volume: &'a Arc<Volume>,
+    /// True image, if known.
+    pub truth: Option<&'a Arc<Volume>>,
+    /// Displayed unit.
+    pub scale: ValueScale,
 }
 
-/// What a profile depends on: the run and its image (grows with each change of what is on the screen), and the line.
+/// Values on which a profile depends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ProfileKey {
     image: (RunId, u64),
@@ -61,32 +73,69 @@ struct ProfileKey {
     scale: ValueScale,
 }
 
+/// Profile of an image, computed in the background after a change of its input.
+#[derive(Default)]
+pub struct ProfileCache {
+    profile: Option<(ProfileKey, Option<Profile>)>,
+    work: Option<Work>,
+}
+
+/// Computation of a profile.
+struct Work {
+    key: ProfileKey,
+    task: BackgroundTask<Profile>,
+    /// True once the window no longer waits for the profile and has to be woken.
+    is_late: Arc<AtomicBool>,
+}
+
 impl ProfileCache {
-    /// Brings the profile up to date; `image` tells which one the volume is.
-    pub fn update(
-        &mut self,
-        view: &ViewState,
-        image: (RunId, u64),
-        volume: Option<&Volume>,
-        truth: Option<&Volume>,
-        scale: ValueScale,
-    ) {
+    /// Updates the profile; without an input there is none. Waits for it no longer than `patience`, and calls `wake` when a later
+    /// one is ready.
+    pub fn update(&mut self, input: Option<ProfileInput>, patience: Duration, wake: impl FnOnce() + Send + 'static) {
+        let Some(ProfileInput { view, image, volume, truth, scale }) = input else {
+            *self = Self::default();
+            return;
+        };
         let (line, crosshair_mm, width_mm) = (view.profile, view.crosshair_mm, view.profile_width_mm);
-        let key = volume.map(|_| ProfileKey { image, line, crosshair_mm, width_mm, scale });
-        if key.is_none() || key != self.key {
-            self.profile = volume.map(|volume| Profile::of(view, volume, truth, scale));
-            self.key = key;
+        let key = ProfileKey { image, line, crosshair_mm, width_mm, scale };
+        if let Some(work) = self.work.take() {
+            self.receive(work, Duration::ZERO);
+        }
+        if self.work.is_none() && self.profile.as_ref().is_none_or(|(known, _)| *known != key) {
+            let (view, volume, truth) = (view.clone(), Arc::clone(volume), truth.cloned());
+            let profile = move |_: &_| Profile::of(&view, &volume, truth.as_deref(), scale);
+            let is_late = Arc::new(AtomicBool::new(false));
+            let late = Arc::clone(&is_late);
+            let wake = move || {
+                if late.load(Ordering::SeqCst) {
+                    wake();
+                }
+            };
+            self.receive(Work { key, task: BackgroundTask::start("profile", wake, profile), is_late }, patience);
         }
     }
 
-    /// The profile, where there is an image.
+    /// Receives a profile, or keeps its computation if it is not ready within `patience`.
+    fn receive(&mut self, work: Work, patience: Duration) {
+        let outcome = work.task.poll_for(patience).or_else(|| {
+            work.is_late.store(true, Ordering::SeqCst);
+            // The task may have ended before the store.
+            work.task.poll()
+        });
+        match outcome {
+            None => self.work = Some(work),
+            Some(outcome) => self.profile = Some((work.key, outcome.ok())),
+        }
+    }
+
+    /// Returns the profile, if there is an image.
     pub fn profile(&self) -> Option<&Profile> {
-        self.profile.as_ref()
+        self.profile.as_ref()?.1.as_ref()
     }
 }
 
 impl Profile {
-    /// The place among the widths of the peak at this distance from the line's start: the nearest of those within whose width it is.
+    /// Returns the index of the peak at this distance from the line's start: the nearest one within its width.
     pub fn peak_at(&self, distance_mm: f64) -> Option<usize> {
         let known = self.widths.iter().enumerate().filter_map(|(index, width)| Some((index, width.as_ref().ok()?)));
         let away = |width: &PeakWidth| (width.centre_mm - distance_mm).abs();
@@ -94,19 +143,19 @@ impl Profile {
         near.min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b))).map(|(index, _)| index)
     }
 
-    /// The profile of an image, and of the truth along the same line, in the unit shown.
+    /// Returns the profile of an image, and of the true image along the same line, in the displayed unit.
     pub fn of(view: &ViewState, volume: &Volume, truth: Option<&Volume>, scale: ValueScale) -> Self {
         let (from, to, start_mm) = ends(view, &volume.grid);
         let length = (0..3).map(|a| (to[a] - from[a]).powi(2)).sum::<f64>().sqrt();
         let finest = volume.grid.voxel_mm.into_iter().fold(f64::INFINITY, f64::min);
         let num_points = ((2.0 * length / finest).ceil() as usize + 1).clamp(2, MAX_POINTS);
         let width_mm = view.profile_width_mm;
-        let of = |volume: &Volume| measure::band_profile(volume, [from, to], width_mm, num_points, Between::Linear);
+        let of = |volume: &Volume| measure::band_profile(volume, [from, to], width_mm, num_points, ProfileInterpolation::Linear);
         let shifted = |points: &[ProfilePoint]| points.iter().map(|p| [start_mm + p.distance_mm, scale.value(p.value)]).collect();
         let truth = truth.map(|truth| shifted(&of(truth))).unwrap_or_default();
         let crosshair_mm = match view.profile {
             ProfileLine::Axis(axis) => Some(view.crosshair_mm[axis]),
-            ProfileLine::Between(..) => None,
+            ProfileLine::ProfileInterpolation(..) => None,
         };
         let widths = measure::widths_along(volume, [from, to], width_mm);
         Profile { points: shifted(&of(volume)), truth, widths, start_mm, crosshair_mm }
@@ -140,17 +189,19 @@ mod tests {
             *value = (1.0 + 9.0 * (-square / 72.0).exp()) as f32;
         }
         let view = ViewState { crosshair_mm: centre_mm, ..ViewState::default() };
-        let oblique = ProfileLine::Between(centre_mm.map(|c| c - 24.0), centre_mm.map(|c| c + 24.0));
+        let oblique = ProfileLine::ProfileInterpolation(centre_mm.map(|c| c - 24.0), centre_mm.map(|c| c + 24.0));
         for (line, tolerance_mm) in (0..3).map(|a| (ProfileLine::Axis(a), 1e-3)).chain([(oblique, 0.1)]) {
             let width = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None, SCALE).widths[0].unwrap();
             let expected_mm = 6.0 * 2.0 * (2.0 * 2f64.ln()).sqrt();
             assert!((width.fwhm_mm - expected_mm).abs() < tolerance_mm, "{line:?}: {width:?} is not {expected_mm}");
         }
-        // Over a band of 6 mm it is lower, as wide, and made again only for another width or image.
+        // Over a band of 6 mm it is lower and as wide.
         let mut cache = ProfileCache::default();
+        let shared = Arc::new(volume.clone());
         let wide = ViewState { profile_width_mm: 6.0, ..view.clone() };
         let mut top = |view: &ViewState, image| {
-            cache.update(view, image, Some(&volume), None, SCALE);
+            let input = ProfileInput { view, image, volume: &shared, truth: None, scale: SCALE };
+            cache.update(Some(input), Duration::from_secs(60), || {});
             cache.profile().unwrap().points.iter().map(|point| point[1]).fold(0.0, f64::max)
         };
         let line = top(&view, (1, 1));
@@ -165,7 +216,9 @@ mod tests {
         assert!(plain.points.iter().zip(&scaled.points).all(|(a, b)| (50.0 * a[1] - b[1]).abs() < 1e-9));
         assert_eq!(plain.widths[0].unwrap().fwhm_mm, scaled.widths[0].unwrap().fwhm_mm);
         // A line of no length, and one outside.
-        for line in [ProfileLine::Between(centre_mm, centre_mm), ProfileLine::Between([900.0; 3], [950.0; 3])] {
+        for line in
+            [ProfileLine::ProfileInterpolation(centre_mm, centre_mm), ProfileLine::ProfileInterpolation([900.0; 3], [950.0; 3])]
+        {
             let profile = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None, SCALE);
             assert!(matches!(profile.widths[..], [Err(NoPeakWidth::TooShort { .. })]), "{:?}", profile.widths);
         }

@@ -1,12 +1,12 @@
-//! The plot of the line profile: the image, the reference run's image and the truth along the line, and the widths of the peaks; or
-//! these widths over the iterations.
+//! The plot of the line profile: the image, the reference run's image and the truth along the line, and the widths of the peaks;
+//! or these widths over the iterations.
 
 use egui::{Color32, RichText, Ui};
 use egui_plot::{AxisHints, Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine, uniform_grid_spacer};
 
 use super::curve_plot::{CurvePlot, Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui, unfiltered_ui};
-use super::plot_area::PlotsView;
-use super::plot_options::{OptionAction, PlotAction, ProfileCurves};
+use super::plot_options::{PlotAction, ProfileCurves};
+use super::plots_view::PlotsView;
 use super::profile::Profile;
 use crate::report;
 use crate::ui::slices::action::ViewAction;
@@ -20,13 +20,13 @@ use crate::ui::widgets::theme::Colours;
 /// Width from which a legend leaves the curves to be seen, points; in narrower plots hovering names them.
 const LEGEND_WIDTH: f32 = 200.0;
 
-/// What the widths over the iterations are.
+/// Tooltip of the widths over the iterations.
 const WIDTHS_HELP: &str = "Full width at half maximum of the profile's peaks against the iterations, of a Gaussian plus a constant, fitted to every stored iterate. The peaks are those of the newest one";
 
-/// What the width at a tenth is.
+/// Tooltip of the width at a tenth.
 const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard deviation: where the profile minus the fitted constant falls to a tenth of the fitted height. A Gaussian has 1.823 FWHM; larger values show tails. Dash: the profile does not fall to a tenth on both sides, or noise hides the crossing";
 
-/// Choice of the line and of what is drawn, and the plot.
+/// Draws the choices of line and curves, and the plot.
 pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, colours: &Colours) {
     // Beside three other plots there is little room.
     ui.horizontal_wrapped(|ui| {
@@ -38,7 +38,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
         let is_widths = view.options.profile == ProfileCurves::Widths;
         if ui.selectable_label(is_widths, "FWHM").on_hover_text(WIDTHS_HELP).clicked() {
             let other = if is_widths { ProfileCurves::Values } else { ProfileCurves::Widths };
-            actions.push(PlotAction::Option(OptionAction::SetProfile(other)));
+            actions.push(view.edit(|options| options.profile = other));
         }
         if is_widths {
             unfiltered_ui(view, ui);
@@ -53,7 +53,7 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
     }
 }
 
-/// Along which line, and over how wide a band.
+/// Draws the choice of the line and of the width of the band.
 fn line_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     ui.label(RichText::new("Profile").strong());
     for (axis, axis_name) in view.axes.shown().iter().enumerate() {
@@ -63,14 +63,14 @@ fn line_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
             actions.push(ViewAction::SetProfile(ProfileLine::Axis(axis)));
         }
     }
-    let chosen = matches!(view.view.profile, ProfileLine::Between(..));
+    let chosen = matches!(view.view.profile, ProfileLine::ProfileInterpolation(..));
     if ui.selectable_label(chosen, "line").on_hover_text("Drag a line in a slice").clicked() {
         actions.push(ViewAction::SetTool(Tool::Profile));
     }
     width_ui(view.view.profile_width_mm, ui, actions);
 }
 
-/// The width of each peak on every iterate that is kept.
+/// Draws the width of each peak for every stored iterate.
 fn over_iterations_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, colours: &Colours) {
     let mut plot = CurvePlot::new(view, "widths", "FWHM of the profile", "mm").including([0.0]);
     if view.curves.fwhm.is_empty() {
@@ -85,7 +85,7 @@ fn over_iterations_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotActio
     });
 }
 
-/// The values along the line as a plot of a report.
+/// Returns the values along the line as a plot of a report.
 fn exported_values(view: &PlotsView) -> report::Plot {
     let drawn = |name: &str, is_kept, points: &[[f64; 2]]| Drawn { name: name.to_owned(), is_kept, points: points.to_vec() };
     let own = view.profile.map(|profile| [drawn("image", false, &profile.points), drawn("true", false, &profile.truth)]);
@@ -94,7 +94,7 @@ fn exported_values(view: &PlotsView) -> report::Plot {
     exported("profile", &axes, own.into_iter().flatten().chain(beside).collect())
 }
 
-/// The values along the line; the plot comes back. A click on a peak chooses it, one beside all peaks none.
+/// Draws the values along the line. A click on a peak selects it, another click none. Returns the response of the plot.
 fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec<PlotAction>) -> egui::Response {
     let unit = view.unit.to_owned();
     let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(20.0, 36.0));
@@ -136,13 +136,13 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec
         if let Some(at) = response.response.interact_pointer_pos().filter(|_| response.response.clicked()) {
             let mm = response.transform.value_from_position(at).x - profile.start_mm;
             let clicked = profile.peak_at(mm).filter(|peak| Some(*peak) != chosen);
-            actions.push(PlotAction::Option(OptionAction::ChoosePeak(clicked.map(|_| mm))));
+            actions.push(view.edit(|options| options.peak_mm = clicked.map(|_| mm)));
         }
     }
     response.response
 }
 
-/// Over how wide a band the profile is averaged.
+/// Draws the field of the width over which the profile is averaged.
 fn width_ui(width_mm: f64, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let mut wanted = width_mm;
     let in_words = |width: f64, _| format!("{} mm", format::short_number(width));
@@ -155,8 +155,7 @@ fn width_ui(width_mm: f64, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     }
 }
 
-/// The place and the value of the point of a curve that the pointer is at; beside the curves nothing, for what stands in the plot
-/// has tooltips of its own.
+/// Returns the text of the point of a curve under the pointer. Other parts of the plot have their own tooltips.
 fn hover_values(hover: &HoverPosition, unit: &str) -> Option<String> {
     let HoverPosition::NearDataPoint { plot_name, position, .. } = hover else { return None };
     Some(format!("{plot_name}, {:.1} mm: {} {unit}", position.x, format::value(position.y)))
@@ -183,8 +182,8 @@ fn number_peaks(profile: &Profile, chosen: Option<usize>, response: &PlotRespons
 /// Most peaks that are listed at once.
 const MAX_LISTED: usize = 4;
 
-/// Width of the chosen peak, or of the highest ones, with its standard deviation, or why there is none, in the plot's upper right
-/// corner.
+/// Draws the width of the selected peak or of the highest ones, with its standard deviation, or the reason that there is none, in
+/// the upper right corner of the plot.
 fn widths_ui(profile: &Profile, chosen: Option<usize>, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
     let mut top = plot.top() + 2.0;
     let mut line = |words: String| {

@@ -1,10 +1,10 @@
-//! What a race loses: numbers in plain words, and curves of the lost part and of the image's level over the iterations.
+//! Losses of non-atomic accumulation: numbers, and curves of the loss and of the image level over the iterations.
 
 use egui::{Color32, RichText, Ui};
 
 use super::curve_plot::CurvePlot;
-use super::plot_area::PlotsView;
 use super::plot_options::PlotAction;
+use super::plots_view::PlotsView;
 use crate::recon::RaceReport;
 use crate::ui::run::curves::{Curves, Pieces};
 use crate::ui::run::live::LiveRun;
@@ -17,7 +17,7 @@ const NUMBERS_WIDTH: f32 = 172.0;
 /// Least width of a curve, points.
 const MIN_PLOT_WIDTH: f32 = 112.0;
 
-/// A number of the race: what it is called, its value in words and what it means.
+/// Number of the race condition: its name, value and tooltip.
 struct Figure {
     name: &'static str,
     value: String,
@@ -44,10 +44,10 @@ fn figures(race: &RaceReport) -> [Figure; 3] {
     ]
 }
 
-/// What a correlation with the race-free image means.
+/// Tooltip of the correlation with the race-free image.
 const LIKENESS_HELP: &str = "Correlation over all voxels of this image with that of the reference run after as many iterations, if that run lost nothing; its other settings are listed under Compare. 100 % = the race condition does no harm";
 
-/// How like its race-free image the image is, or why that is not known.
+/// Returns name, value and tooltip of the similarity to the race-free image.
 fn likeness_figure(likeness: &Result<Similarity, String>) -> (String, String, String) {
     match likeness {
         Ok(Similarity { reference, iteration, correlation }) => {
@@ -83,7 +83,7 @@ pub fn race_panel_ui(
     });
 }
 
-/// Why there is nothing to show.
+/// Returns the reason of an empty panel.
 fn quiet_words(live: &LiveRun) -> String {
     match live.accumulation() {
         Some(accumulation) if accumulation.has_race() => "The race is measured from its first step on.".into(),

@@ -17,7 +17,7 @@ use crate::ui::widgets::{format, theme};
 /// Width of the table, points.
 const TABLE_WIDTH: f32 = 262.0;
 
-/// Table and bars.
+/// Draws table and bars.
 pub fn stage_panel_ui(live: &LiveRun, ui: &mut Ui) {
     let log = &live.stages;
     let (Some(last), Some(mean)) = (log.last(), log.mean()) else {
@@ -39,7 +39,7 @@ pub fn stage_panel_ui(live: &LiveRun, ui: &mut Ui) {
                 egui::ScrollArea::vertical().id_salt("stage table").show(ui, |ui| table_ui(log, last, &mean, ui));
             },
         );
-        ui.vertical(|ui| bars_ui(log, &live.course(), ui));
+        ui.vertical(|ui| bars_ui(log, &live.iteration_scheme(), ui));
     });
 }
 

@@ -1,58 +1,53 @@
-//! What the user wishes about regions of interest.
+//! Actions on regions of interest.
 
 use super::measured::RoiLabels;
 use crate::data::{IsocontourRecipe, Roi};
+use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 
-/// A standard of NEMA, and its phantom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NemaStandard {
-    /// NU 2: the body phantom.
-    Body,
-    /// NU 4: that for small animals.
-    SmallAnimal,
-}
-
-/// About regions of interest.
+/// Action on regions of interest.
 #[derive(Clone, Debug)]
 pub enum RoiAction {
-    /// Selects one, or none.
-    Select(Option<usize>),
-    /// Puts this one in the place of an earlier.
-    Replace(usize, Box<Roi>),
-    /// Gives this one the true ratio of activities that was typed; nothing takes it away.
-    EnterRatio(usize, String),
-    /// Removes the selected one.
-    DeleteSelected,
-    /// Adds a copy of the selected one, which is then selected.
-    CopySelected,
-    /// Puts the mirror image of the selected one, left and right exchanged, in its place.
-    MirrorSelected,
-    /// Finds an isocontour anew by this recipe, in the image on the screen.
-    FindContour(usize, IsocontourRecipe),
-    /// Numbers stand beside these outlines.
-    ShowLabels(RoiLabels),
-    /// Copies the table as text.
-    CopyTable(String),
+    /// Asks for the file of a task.
+    Ask(FileTask),
     /// Adds a sphere at the crosshair.
     AddAtCrosshair,
-    /// Takes those that came with the study.
+    /// Replaces all regions by those of the study.
     TakeFromStudy,
-    /// Sets the crosshair to its centre.
+    /// Moves the crosshair to the centre of a region.
     GoTo(usize),
-    /// The table's numbers are of the image as it was reconstructed, or of the one on the screen.
-    MeasureUnfiltered(bool),
-    /// Asks for a ROI file to load.
-    AskLoad,
-    /// Asks where to save the ROIs.
-    AskSave,
-    /// Asks where to export the numbers of every iterate.
-    AskExport,
-    /// Takes the template of a NEMA phantom in the image on the screen.
+    /// Finds the isocontour of a region with this recipe in the displayed image.
+    FindContour(usize, IsocontourRecipe),
+    /// Replaces all regions by the template of a NEMA phantom in the displayed image.
     PlaceNema(NemaStandard),
-    /// Asks where to write the report of NEMA image quality.
-    AskNemaReport(NemaStandard),
-    /// Goes back one edit.
+    /// Cancels a search for regions.
+    CancelSearch,
+    /// Copies the table as text to the clipboard.
+    CopyTable(String),
+    /// Edits the regions or their display.
+    Edit(RoiEdit),
+}
+
+/// Edit of the regions or of their display.
+#[derive(Clone, Debug)]
+pub enum RoiEdit {
+    /// Selects a region, or none.
+    Select(Option<usize>),
+    /// Replaces a region.
+    Replace(usize, Box<Roi>),
+    /// Sets the typed true activity ratio of a region; an empty text removes it.
+    Ratio(usize, String),
+    /// Removes the selected region.
+    DeleteSelected,
+    /// Adds a copy of the selected region and selects it.
+    CopySelected,
+    /// Mirrors the selected region: left and right exchanged.
+    MirrorSelected,
+    /// Sets the outlines with numbers.
+    ShowLabels(RoiLabels),
+    /// Measures the unfiltered or the displayed image.
+    MeasureUnfiltered(bool),
+    /// Reverts the last edit.
     Undo,
-    /// Goes forward one edit.
+    /// Repeats a reverted edit.
     Redo,
 }

@@ -1,77 +1,58 @@
-//! What the user edits and can undo: the regions of interest. Volumes are never in it.
+//! Regions of interest as an editable document with a history. It contains no volumes.
 
-use crate::data::{Roi, RoiPlane, RoiShape, checked_activity_ratio};
+use std::ops::{Deref, DerefMut};
+
+use egui::util::undoer::{Settings, Undoer};
+
+use crate::data::{Roi, RoiPlane, RoiShape, validate_activity_ratio};
 use crate::geometry::Point;
 
 use crate::ui::widgets::theme;
 
-/// The user's work on a study, small enough to be compared and cloned in each frame.
+/// Editable document of a study, small enough for a comparison and a clone in each frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     /// Regions of interest.
     pub rois: Vec<Roi>,
 }
 
-/// Undo points of the document. An edit becomes one when it has rested for a moment, so that a drag is one step.
-pub struct History {
-    undoer: egui::util::undoer::Undoer<Document>,
-}
+/// History of the document. An edit becomes an undo point after a moment without further edits, so that a drag is one step.
+pub struct History(Undoer<Document>);
 
 impl Default for History {
     fn default() -> Self {
-        let settings = egui::util::undoer::Settings { stable_time: 0.3, ..Default::default() };
-        Self { undoer: egui::util::undoer::Undoer::with_settings(settings) }
+        Self(Undoer::with_settings(Settings { stable_time: 0.3, ..Settings::default() }))
+    }
+}
+
+impl Deref for History {
+    type Target = Undoer<Document>;
+
+    fn deref(&self) -> &Undoer<Document> {
+        &self.0
+    }
+}
+
+impl DerefMut for History {
+    fn deref_mut(&mut self) -> &mut Undoer<Document> {
+        &mut self.0
     }
 }
 
 impl History {
-    /// Forgets everything; `document` is the new beginning.
+    /// Clears the history; `document` is its new beginning.
     pub fn restart(&mut self, document: &Document) {
         *self = Self::default();
-        self.undoer.add_undo(document);
-    }
-
-    /// Looks at the document; to be called once a frame.
-    pub fn feed(&mut self, time_secs: f64, document: &Document) {
-        self.undoer.feed_state(time_secs, document);
-    }
-
-    /// Whether an edit waits to become an undo point (the window then wants another frame).
-    pub fn is_in_flux(&self) -> bool {
-        self.undoer.is_in_flux()
-    }
-
-    /// Whether there is something to undo.
-    pub fn can_undo(&self, document: &Document) -> bool {
-        self.undoer.has_undo(document)
-    }
-
-    /// Whether there is something to do again.
-    pub fn can_redo(&self, document: &Document) -> bool {
-        self.undoer.has_redo(document)
-    }
-
-    /// Goes back one edit.
-    pub fn undo(&mut self, document: &mut Document) {
-        if let Some(earlier) = self.undoer.undo(document) {
-            *document = earlier.clone();
-        }
-    }
-
-    /// Goes forward one edit.
-    pub fn redo(&mut self, document: &mut Document) {
-        if let Some(later) = self.undoer.redo(document) {
-            *document = later.clone();
-        }
+        self.add_undo(document);
     }
 }
 
-/// Which part of a ROI is dragged.
+/// Dragged part of a ROI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DragHandle {
     /// The whole.
     Move,
-    /// The size: the corner or edge towards (sign along the plane's horizontal, vertical axis); 0 = not that axis.
+    /// The size: corner or edge by its signs along the horizontal and vertical axis; 0: not along this axis.
     Resize(i8, i8),
     /// The angle.
     Rotate,
@@ -79,29 +60,29 @@ pub enum DragHandle {
     Corner(usize),
 }
 
-/// How far beside its original a copy stands, along x and y, mm.
+/// Offset of a copy from its original along x and y, mm.
 const COPY_ASIDE_MM: f64 = 5.0;
 
 impl Document {
-    /// A name that no ROI has: "ROI 1", "ROI 2", …
+    /// Returns an unused name: "ROI 1", "ROI 2", …
     pub fn free_name(&self) -> String {
         (1..).map(|n| format!("ROI {n}")).find(|name| self.rois.iter().all(|roi| roi.name != *name)).unwrap_or_default()
     }
 
-    /// A ROI with a name and a colour of its own.
+    /// Returns a ROI with an unused name and colour.
     pub fn new_roi(&self, shape: RoiShape, centre_mm: Point) -> Roi {
         let (name, colour) = (self.free_name(), Some(free_colour(&self.rois)));
         Roi { colour, ..Roi::new(name, shape, centre_mm) }
     }
 
-    /// A copy of a ROI with a name and a colour of its own, a little aside so that both are seen.
+    /// Returns a copy of a ROI with an unused name and colour, at an offset from the original.
     pub fn copy_of(&self, roi: &Roi) -> Roi {
         let [x, y, z] = roi.centre_mm;
         let fresh = self.new_roi(roi.shape.clone(), [x + COPY_ASIDE_MM, y + COPY_ASIDE_MM, z]);
         Roi { name: fresh.name, colour: fresh.colour, centre_mm: fresh.centre_mm, ..roi.clone() }
     }
 
-    /// Takes other ROIs. Those without a colour are given one, which they keep.
+    /// Replaces all ROIs. Those without a colour receive an unused one.
     pub fn set_rois(&mut self, rois: Vec<Roi>) {
         self.rois = rois;
         for index in 0..self.rois.len() {
@@ -112,16 +93,16 @@ impl Document {
     }
 }
 
-/// The first colour of the palette that no ROI has; where all are taken, of those that fewest have.
+/// Returns the first colour of the palette with the fewest ROIs.
 fn free_colour(rois: &[Roi]) -> [u8; 3] {
     let num_rois = |colour: &&[u8; 3]| rois.iter().filter(|roi| roi.colour.as_ref() == Some(colour)).count();
     theme::ROI_COLOURS.iter().min_by_key(num_rois).copied().unwrap_or_default()
 }
 
-/// A true ratio of activities as it was typed; nothing typed is none.
+/// Returns a typed true activity ratio; `None` for an empty text.
 ///
 /// # Errors
-/// It is not a number, or cannot be such a ratio.
+/// The text is no number, or the ratio is invalid.
 pub fn typed_ratio(typed: &str) -> Result<Option<f64>, String> {
     let typed = typed.trim();
     if typed.is_empty() {
@@ -129,13 +110,13 @@ pub fn typed_ratio(typed: &str) -> Result<Option<f64>, String> {
     }
     let not_a_number = || format!("'{typed}' is not a number; enter the region's activity over the background's, such as 4");
     let ratio: f64 = typed.replacen(',', ".", 1).parse().map_err(|_| not_a_number())?;
-    checked_activity_ratio(ratio).map(Some).map_err(|error| error.to_string())
+    validate_activity_ratio(ratio).map(Some).map_err(|error| error.to_string())
 }
 
-/// Smallest side that a drag leaves, mm.
+/// Minimum side after a drag, mm.
 const MIN_SIDE_MM: f64 = 1.0;
 
-/// The ROI after its grip was dragged by `delta` (mm) to `pointer` in a plane.
+/// Returns the ROI after its handle was dragged by `delta` (mm) to `pointer` in a plane.
 pub fn dragged(roi: &Roi, grip: DragHandle, plane: RoiPlane, delta: Point, pointer: Point) -> Roi {
     let ([a, b], _) = plane.axes();
     let mut roi = roi.clone();
@@ -143,7 +124,7 @@ pub fn dragged(roi: &Roi, grip: DragHandle, plane: RoiPlane, delta: Point, point
     let in_shape = if roi.shape.plane() == Some(plane) { roi.turned_back(from_centre) } else { from_centre };
     match grip {
         DragHandle::Move => roi.centre_mm = std::array::from_fn(|k| roi.centre_mm[k] + delta[k]),
-        // The handle stands above the shape.
+        // The handle is above the shape.
         DragHandle::Rotate => roi.angle_deg = from_centre[0].atan2(-from_centre[1]).to_degrees().round(),
         DragHandle::Corner(corner) => {
             if let RoiShape::Polygon { points_mm, .. } = &mut roi.shape {
@@ -155,7 +136,7 @@ pub fn dragged(roi: &Roi, grip: DragHandle, plane: RoiPlane, delta: Point, point
             RoiShape::Circle { radius_mm, plane: of_circle } if *of_circle == plane => {
                 *radius_mm = from_centre[0].hypot(from_centre[1]).max(MIN_SIDE_MM);
             }
-            // The outline in this slice goes through the pointer, also where the slice is not the middle one.
+            // The outline goes through the pointer, also in slices that miss the centre.
             RoiShape::Sphere { radius_mm } => {
                 let square: f64 = (0..3).map(|k| (pointer[k] - roi.centre_mm[k]).powi(2)).sum();
                 *radius_mm = square.sqrt().max(MIN_SIDE_MM);
@@ -179,8 +160,8 @@ pub fn dragged(roi: &Roi, grip: DragHandle, plane: RoiPlane, delta: Point, point
     roi
 }
 
-/// The full side of a ROI along the horizontal (0) or vertical (1) axis of a slice, mm, where a handle can stretch it: in the
-/// plane of its shape along the shape's own axes, in other planes only along axes that no turn has moved.
+/// Returns the full side of a ROI along the horizontal (0) or vertical (1) axis of a slice, mm, if a handle can stretch it:
+/// in the plane of its shape along the axes of the shape, in other planes only along axes that the rotation keeps.
 pub fn side_mm(roi: &Roi, plane: RoiPlane, k: usize) -> Option<f64> {
     side(&mut roi.clone(), plane, k).copied()
 }
@@ -279,11 +260,10 @@ mod tests {
         let mut history = History::default();
         history.restart(&document);
         document.rois.push(document.new_roi(RoiShape::Sphere { radius_mm: 9.0 }, [0.0; 3]));
-        history.feed(0.0, &document);
-        history.feed(1.0, &document);
-        history.undo(&mut document);
-        assert!(document.rois.is_empty());
-        history.redo(&mut document);
-        assert_eq!(document.rois.len(), 1);
+        history.feed_state(0.0, &document);
+        history.feed_state(1.0, &document);
+        let before = history.undo(&document).unwrap().clone();
+        assert!(before.rois.is_empty());
+        assert_eq!(history.redo(&before).map(|later| later.rois.len()), Some(1));
     }
 }

@@ -1,12 +1,12 @@
-//! Numbers of the ROIs on the image that is shown, for the table.
+//! Numbers of the ROIs in the displayed image, for the table.
 
 use crate::data::{MaskedRois, Roi, RoiRole, RoiSums, ValueScale, Volume};
 use crate::measure;
 use crate::session::{RoiNumbers, roi_numbers};
 use crate::ui::widgets::format;
 
-/// Why a ROI's recovery is not known.
-pub fn why_no_recovery(rois: &[Roi], roi: &Roi) -> &'static str {
+/// Returns the reason why the recovery of a ROI is unknown.
+pub fn recovery_refusal(rois: &[Roi], roi: &Roi) -> &'static str {
     match (roi.role, roi.activity_ratio) {
         (RoiRole::None | RoiRole::Background, _) => "only regions of the role hot or cold have a recovery",
         (RoiRole::Hot, None) => "enter the true ratio of its activity to the background's: without it there is no recovery",
@@ -15,8 +15,8 @@ pub fn why_no_recovery(rois: &[Roi], roi: &Roi) -> &'static str {
     }
 }
 
-/// Why a ROI's contrast-to-noise ratio is not known.
-pub fn why_no_contrast_to_noise(rois: &[Roi], roi: &Roi) -> &'static str {
+/// Returns the reason why the contrast-to-noise ratio of a ROI is unknown.
+pub fn contrast_to_noise_refusal(rois: &[Roi], roi: &Roi) -> &'static str {
     match roi.role {
         RoiRole::None | RoiRole::Background => "only regions of the role hot or cold have a contrast-to-noise ratio",
         _ if rois.iter().all(|roi| roi.role != RoiRole::Background) => "needs a region of the role background",
@@ -24,10 +24,10 @@ pub fn why_no_contrast_to_noise(rois: &[Roi], roi: &Roi) -> &'static str {
     }
 }
 
-/// Which image is measured: grows with each change of what is on the screen; whether without its filter.
+/// Measured image: its generation, and true if it is the unfiltered one.
 type ImageKey = (u64, bool);
 
-/// Sums of the document's ROIs on the image that is shown, renewed only where something changed.
+/// Sums of the ROIs in the displayed image, updated only after a change.
 #[derive(Default)]
 pub struct TableCache {
     measured: Vec<(Roi, RoiSums, Option<f64>)>,
@@ -36,50 +36,50 @@ pub struct TableCache {
     medians: Vec<Option<f64>>,
 }
 
-/// Beside which outlines in the slices the numbers stand.
+/// Outlines in the slices with numbers.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum RoiLabels {
-    /// None.
+    /// No outline.
     None,
-    /// The selected one.
+    /// The selected outline.
     #[default]
     Selected,
-    /// All.
+    /// All outlines.
     All,
 }
 
 impl RoiLabels {
-    /// Its name in the window.
+    /// Returns its displayed name.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Whether an outline has its numbers beside it.
+    /// Returns true if an outline has numbers.
     pub fn is_shown(self, is_selected: bool) -> bool {
         self == RoiLabels::All || (self == RoiLabels::Selected && is_selected)
     }
 }
 
-/// What stands beside an outline.
+/// Returns the text next to an outline.
 pub fn mean_and_sd(numbers: &RoiNumbers, scale: ValueScale) -> String {
     let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format::value(scale.value(value)));
     format!("{} ± {}", value(numbers.mean), value(numbers.sd))
 }
 
 impl TableCache {
-    /// Brings the numbers up to date; `image` tells which one the volume is.
+    /// Updates the numbers; `image` identifies the volume.
     pub fn update(&mut self, rois: &MaskedRois, volume: &Volume, image: ImageKey) {
         let same_image = self.image == Some(image);
         if same_image && self.measured.iter().map(|(roi, ..)| roi).eq(rois.iter()) {
             return;
         }
-        let known = std::mem::take(&mut self.measured);
+        let before = std::mem::take(&mut self.measured);
         let known = |roi: &Roi| {
-            known.iter().find(|(before, ..)| same_image && before.covers_same(roi)).map(|(_, sums, median)| (*sums, *median))
+            before.iter().find(|(measured, ..)| same_image && measured.covers_same(roi)).map(|(_, sums, median)| (*sums, *median))
         };
         for (roi, mask) in rois.iter().zip(rois.masks(&volume.grid)) {
             let values = volume.as_slice();
@@ -92,31 +92,34 @@ impl TableCache {
         self.numbers = roi_numbers(rois, &sums, volume.grid.voxel_ml()).into_iter().flatten().collect();
     }
 
-    /// The numbers, in the order of the ROIs.
+    /// Returns the numbers, in the order of the ROIs.
     pub fn numbers(&self) -> &[RoiNumbers] {
         &self.numbers
     }
 
-    /// The median of each; `None` of those that cover nothing. The solver measures none: a median needs all voxels in order,
-    /// and every iterate would wait for that.
+    /// Returns the medians; `None` for ROIs outside the image. The solver measures none: a median needs a copy of all voxels,
+    /// which would delay every iterate.
     pub fn medians(&self) -> &[Option<f64>] {
         &self.medians
     }
 }
 
-/// The regions' numbers on the difference of two images on one grid, while that is shown.
+/// Numbers of the regions in the displayed difference of two images on one grid.
 #[derive(Default)]
 pub struct DifferenceTable {
     difference: Option<(u64, u64, Volume)>,
+    /// Nearly the largest difference.
+    usual: f32,
     table: TableCache,
 }
 
 impl DifferenceTable {
-    /// Brings the numbers up to date, of images that these numbers tell from others.
+    /// Updates the numbers; the integers identify the images.
     pub fn update(&mut self, rois: &MaskedRois, [of, minus]: [(u64, &Volume); 2]) {
         let is_known = self.difference.as_ref().is_some_and(|(a, b, _)| (*a, *b) == (of.0, minus.0));
         if !is_known {
             let values = &of.1.values - &minus.1.values;
+            self.usual = values.as_slice().map_or(f32::MIN_POSITIVE, usual_size);
             self.difference = Some((of.0, minus.0, Volume { grid: of.1.grid.clone(), values, unit: of.1.unit }));
             self.table = TableCache::default();
         }
@@ -125,10 +128,27 @@ impl DifferenceTable {
         }
     }
 
-    /// The numbers, in the order of the regions.
+    /// Returns nearly the largest difference; a few are larger.
+    pub fn usual(&self) -> f32 {
+        self.usual
+    }
+
+    /// Returns the numbers, in the order of the regions.
     pub fn numbers(&self) -> &[RoiNumbers] {
         self.table.numbers()
     }
+}
+
+/// Returns the absolute value that 0.1 % of the other values exceed.
+fn usual_size(values: &[f32]) -> f32 {
+    const NUM_SAMPLED: usize = 100_000;
+    const CUT_OFF: f64 = 1e-3;
+    let stride = (values.len() / NUM_SAMPLED).max(1) | 1;
+    let sizes = values.iter().step_by(stride).map(|value| value.abs()).filter(|size| size.is_finite() && *size > 0.0);
+    let mut sizes: Vec<f32> = sizes.collect();
+    let Some(last) = sizes.len().checked_sub(1) else { return f32::MIN_POSITIVE };
+    let rank = ((1.0 - CUT_OFF) * last as f64).round() as usize;
+    *sizes.select_nth_unstable_by(rank, f32::total_cmp).1
 }
 
 #[cfg(test)]
@@ -170,20 +190,28 @@ mod tests {
         cache.update(&rois.clone().into(), &volume, (1, false));
         assert_eq!(cache.numbers()[0].recovery, Some(0.5));
         assert_eq!(cache.numbers()[1].nsr, Some(0.0));
-        // Nobody said how active it truly is.
+        // Without a true activity ratio.
         let unknown = Roi { activity_ratio: None, ..rois[0].clone() };
         cache.update(&vec![unknown.clone(), rois[1].clone()].into(), &volume, (1, false));
         assert_eq!((cache.numbers()[0].recovery, cache.numbers()[0].mean), (None, Some(4.0)));
-        assert!(why_no_recovery(&rois, &unknown).contains("enter the true ratio"));
+        assert!(recovery_refusal(&rois, &unknown).contains("enter the true ratio"));
         // Both regions are flat: there is no noise to compare with.
         assert_eq!(cache.numbers()[0].contrast_to_noise, None);
-        assert!(why_no_contrast_to_noise(&rois, &unknown).contains("neither has any noise"));
-        assert!(why_no_contrast_to_noise(&rois[..1], &unknown).contains("background"));
+        assert!(contrast_to_noise_refusal(&rois, &unknown).contains("neither has any noise"));
+        assert!(contrast_to_noise_refusal(&rois[..1], &unknown).contains("background"));
         // Another image, then another place.
         volume.as_mut_slice().fill(2.0);
         cache.update(&rois.clone().into(), &volume, (2, false));
         assert_eq!(cache.numbers()[0].recovery, Some(0.0));
         cache.update(&vec![rois[1].clone(), sphere(RoiRole::Cold, -50.0)].into(), &volume, (2, false));
         assert_eq!((cache.numbers()[0].mean, cache.numbers()[1].mean), (Some(2.0), None));
+    }
+
+    #[test]
+    fn the_usual_size_leaves_a_single_value_out() {
+        let mut values: Vec<f32> = (0..2000).map(|i| if i % 2 == 0 { 1.0 } else { -2.0 }).collect();
+        values[7] = 1e6;
+        assert_eq!(usual_size(&values), 2.0);
+        assert_eq!(usual_size(&[0.0; 2000]), f32::MIN_POSITIVE);
     }
 }

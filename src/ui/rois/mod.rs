@@ -1,4 +1,4 @@
-//! The regions of interest: the document that is edited, their numbers on the image on the screen, and their panel.
+//! Regions of interest: the edited document, their numbers in the displayed image, and their panel.
 
 pub mod action;
 pub mod document;
@@ -6,4 +6,6 @@ pub mod measured;
 mod roi_fields;
 pub mod roi_panel;
 mod roi_table;
+pub mod roi_view;
+pub mod search;
 pub mod state;

@@ -1,14 +1,15 @@
-//! The fields of the selected ROI: name, role, place, size.
+//! Fields of the selected ROI: name, role, position, size.
 
 use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{DragValue, RichText, Ui};
 use strum::VariantArray as _;
 
-use super::action::RoiAction;
-use super::roi_panel::RoiView;
+use super::action::{RoiAction, RoiEdit};
+use super::roi_view::RoiView;
+use super::search::RoiQuery;
 use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape};
 use crate::session::RoiNumbers;
-use crate::ui::widgets::fields::name;
+use crate::ui::widgets::fields::{choice, name, name_menu, push_if_clicked};
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::theme;
@@ -16,7 +17,7 @@ use crate::ui::widgets::theme;
 /// Largest side of a region, mm.
 const MAX_SIDE_MM: f64 = 2000.0;
 
-/// Fields to edit the selected ROI exactly.
+/// Draws the fields of the selected ROI.
 pub fn fields_ui(index: usize, roi: &Roi, view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let mut edited = roi.clone();
     ui.horizontal_wrapped(|ui| {
@@ -40,16 +41,15 @@ pub fn fields_ui(index: usize, roi: &Roi, view: &RoiView, ui: &mut Ui, actions: 
         if roi.shape.is_flat() && !view.axes.is_slice {
             thickness_ui(&mut edited, view.voxel_mm, ui);
         }
-        if ui.small_button("Go to").on_hover_text("Crosshair to its centre").clicked() {
-            actions.push(RoiAction::GoTo(index));
-        }
+        let go_to = ui.small_button("Go to").on_hover_text("Crosshair to its centre");
+        push_if_clicked(go_to, actions, RoiAction::GoTo(index));
     });
     if edited != *roi {
-        actions.push(RoiAction::Replace(index, Box::new(edited)));
+        actions.push(RoiAction::Edit(RoiEdit::Replace(index, Box::new(edited))));
     }
 }
 
-/// A length that can be dragged and typed.
+/// Draws the field of a length.
 fn length_ui(length: &mut f64, label: &str, ui: &mut Ui) {
     name(&ui.add(DragValue::new(length).range(0.5..=MAX_SIDE_MM).speed(0.2).max_decimals(1)), label);
 }
@@ -76,7 +76,7 @@ fn size_ui(roi: &mut Roi, ui: &mut Ui) {
     }
 }
 
-/// How far it is turned; what is not flat also about which axis.
+/// Draws the angle; for solid shapes also the axis.
 fn turn_ui(roi: &mut Roi, ui: &mut Ui) {
     if !roi.shape.can_turn() {
         return;
@@ -88,23 +88,18 @@ fn turn_ui(roi: &mut Roi, ui: &mut Ui) {
     response.on_hover_text("Turned about its centre; in a slice seen here positive is clockwise");
     if let RoiShape::Ellipsoid { plane, .. } | RoiShape::Box { plane, .. } = &mut roi.shape {
         let axis = |plane: RoiPlane| format!("about {}", AXIS_NAMES[plane.axes().1]);
-        let combo = egui::ComboBox::from_id_salt("axis of the turn").width(62.0).selected_text(axis(*plane));
-        let combo = combo.show_ui(ui, |ui| {
-            for &choice in RoiPlane::VARIANTS {
-                ui.selectable_value(plane, choice, axis(choice));
-            }
-        });
-        let label = format!("Turned {}", axis(*plane));
-        combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
+        let menu = choice(ui, "axis of the turn", 62.0, plane, RoiPlane::VARIANTS, axis);
+        name_menu(&menu, &format!("Turned {}", axis(*plane)));
     }
 }
 
-/// How thick a flat ROI is, in mm and in slices.
+/// Draws the thickness of a flat ROI, in mm and in slices.
 fn thickness_ui(roi: &mut Roi, voxel_mm: Option<[f64; 3]>, ui: &mut Ui) {
     let mut thickness = roi.thickness_mm.unwrap_or(0.0);
     ui.label("thickness");
-    let in_words = |thickness: f64, _| if thickness > 0.0 { format!("{thickness:.1} mm") } else { "1 slice".to_owned() };
-    let field = DragValue::new(&mut thickness).range(0.0..=MAX_SIDE_MM).speed(0.2).max_decimals(1).custom_formatter(in_words);
+    let thickness_text = |thickness: f64, _| if thickness > 0.0 { format!("{thickness:.1} mm") } else { "1 slice".to_owned() };
+    let field =
+        DragValue::new(&mut thickness).range(0.0..=MAX_SIDE_MM).speed(0.2).max_decimals(1).custom_formatter(thickness_text);
     let response = ui.add(field);
     name(&response, "ROI thickness, mm");
     response.on_hover_text("Thickness along the normal of its plane; 0: the slice nearest to its centre");
@@ -121,12 +116,16 @@ fn thickness_ui(roi: &mut Roi, voxel_mm: Option<[f64; 3]>, ui: &mut Ui) {
     roi.thickness_mm = (thickness > 0.0).then_some(thickness);
 }
 
-/// The recipe of an isocontour. An edit finds it anew in the image on the screen.
+/// Draws the recipe of an isocontour. An edit finds the contour again in the displayed image.
 fn contour_ui(index: usize, contour: &Isocontour, view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
-    let mut recipe = contour.recipe;
+    let shown = match view.state.search.query() {
+        Some(RoiQuery::Contour(searched, _, recipe)) if *searched == index => *recipe,
+        _ => contour.recipe,
+    };
+    let mut recipe = shown;
     let percent = DragValue::new(&mut recipe.percent).range(1.0..=100.0).speed(0.2).max_decimals(1).suffix(" %");
     name(&ui.add(percent), "Isocontour threshold, %");
-    let background = background_mean(view.rois, view.numbers);
+    let background = background_mean(view.rois(), view.table.numbers());
     let mut from_background = recipe.background.is_some();
     let response =
         ui.add_enabled(from_background || background.is_some(), egui::Checkbox::new(&mut from_background, "above background"));
@@ -146,12 +145,12 @@ fn contour_ui(index: usize, contour: &Isocontour, view: &RoiView, ui: &mut Ui, a
     if again && recipe.background.is_some() {
         recipe.background = background.or(recipe.background);
     }
-    if again || recipe != contour.recipe {
+    if again || recipe != shown {
         actions.push(RoiAction::FindContour(index, recipe));
     }
 }
 
-/// Mean of all background ROIs together on the image on the screen; `None` where there are none.
+/// Returns the mean over all background ROIs in the displayed image; `None` without such ROIs.
 fn background_mean(rois: &[Roi], numbers: &[RoiNumbers]) -> Option<f64> {
     let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background);
     let measured = of_role.filter_map(|(_, numbers)| Some((numbers.mean?, numbers.volume_ml)));
@@ -159,7 +158,7 @@ fn background_mean(rois: &[Roi], numbers: &[RoiNumbers]) -> Option<f64> {
     (volume > 0.0).then(|| sum / volume)
 }
 
-/// The choice of its colour: one of the palette, or any other.
+/// Draws the choice of the colour: one of the palette, or any other.
 fn colour_ui(roi: &mut Roi, ui: &mut Ui) {
     let button = MenuButton::new(RichText::new("Colour").color(theme::roi_colour(roi)).strong());
     let stays_open = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
@@ -189,17 +188,11 @@ fn colour_ui(roi: &mut Roi, ui: &mut Ui) {
 }
 
 fn role_ui(roi: &mut Roi, ui: &mut Ui) {
-    let combo = egui::ComboBox::from_id_salt("role").width(90.0).selected_text(roi.role.name());
-    let combo = combo.show_ui(ui, |ui| {
-        for &role in RoiRole::VARIANTS {
-            ui.selectable_value(&mut roi.role, role, role.name());
-        }
-    });
-    let label = format!("Role: {}", roi.role.name());
-    combo.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
+    let menu = choice(ui, "role", 90.0, &mut roi.role, RoiRole::VARIANTS, |role| role.name().to_owned());
+    name_menu(&menu, &format!("Role: {}", roi.role.name()));
 }
 
-/// The true ratio of a hot ROI, empty until somebody enters it. What is being typed lives in the field until it is left.
+/// Draws the true activity ratio of a hot ROI, empty at first. The typed text takes effect when the field loses the focus.
 fn ratio_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let typing = ui.scope_id().with(("true ratio", index));
     let known = roi.activity_ratio.map_or_else(String::new, |ratio| ratio.to_string());
@@ -213,7 +206,7 @@ fn ratio_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<RoiAction>) 
     } else {
         ui.data_mut(|data| data.remove_temp::<String>(typing));
         if response.lost_focus() && text != known {
-            actions.push(RoiAction::EnterRatio(index, text));
+            actions.push(RoiAction::Edit(RoiEdit::Ratio(index, text)));
         }
     }
     response.on_hover_text("True activity of the region over that of the background, for the recovery: positive and not 1");

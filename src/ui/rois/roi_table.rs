@@ -1,49 +1,35 @@
-//! The table of the regions: their numbers on the image on the screen.
+//! Table of the regions: their numbers in the displayed image.
 
 use egui::{RichText, Sense, Ui};
 use egui_extras::{Column, TableBuilder};
 
-use super::action::RoiAction;
-use super::measured::{why_no_contrast_to_noise, why_no_recovery};
-use super::roi_panel::RoiView;
+use super::action::{RoiAction, RoiEdit};
+use super::measured::{contrast_to_noise_refusal, recovery_refusal};
+use super::roi_view::RoiView;
 use crate::data::{Roi, RoiRole};
 use crate::session::RoiNumbers;
 use crate::ui::widgets::format;
 use crate::ui::widgets::theme;
 
-/// A column: its head, its unit, and what it means.
+/// Column of the table.
 struct NumberColumn {
     head: &'static str,
-    unit: Unit,
+    /// Unit; `None`: that of the image.
+    unit: Option<&'static str>,
     help: &'static str,
 }
 
-/// The unit of a column.
-#[derive(Clone, Copy)]
-enum Unit {
-    /// That of the image.
-    Image,
-    /// Another.
-    Other(&'static str),
-    /// None.
-    None,
-}
-
 impl NumberColumn {
-    const fn new(head: &'static str, unit: Unit, help: &'static str) -> Self {
+    const fn new(head: &'static str, unit: Option<&'static str>, help: &'static str) -> Self {
         Self { head, unit, help }
     }
 
-    /// Its unit, of an image in `unit`.
+    /// Returns its unit for an image in `unit`.
     fn unit<'a>(&self, unit: &'a str) -> &'a str {
-        match self.unit {
-            Unit::Image => unit,
-            Unit::Other(unit) => unit,
-            Unit::None => "",
-        }
+        self.unit.unwrap_or(unit)
     }
 
-    /// What it means, and its unit.
+    /// Returns its meaning and its unit.
     fn tooltip(&self, unit: &str) -> String {
         match self.unit(unit) {
             "" => self.help.to_owned(),
@@ -52,32 +38,28 @@ impl NumberColumn {
     }
 }
 
-/// The columns. Every voxel counts by the part w of it that lies in the region; W = Σ w.
+/// Columns. A voxel has the weight w, its part inside the region; W = Σ w.
 const COLUMNS: [NumberColumn; 12] = [
-    NumberColumn::new("ROI", Unit::None, "Name of the region; a double click sets the crosshair to its centre"),
-    NumberColumn::new("role", Unit::None, "Role; for hot ROIs with the true activity ratio to the background"),
+    NumberColumn::new("ROI", Some(""), "Name of the region; a double click sets the crosshair to its centre"),
+    NumberColumn::new("role", Some(""), "Role; for hot ROIs with the true activity ratio to the background"),
     NumberColumn::new(
         "mean",
-        Unit::Image,
+        None,
         "Mean m = Σ w v / W of the values v of its voxels, each with the part w that lies inside, W = Σ w",
     ),
-    NumberColumn::new("SD", Unit::Image, "Standard deviation between its voxels, √((Σ w v² − W m²) / (W − 1))"),
-    NumberColumn::new(
-        "median",
-        Unit::Image,
-        "Half of the region lies below it; of the image on the screen only, not of every iterate",
-    ),
-    NumberColumn::new("min", Unit::Image, "Smallest value of a voxel that it touches"),
-    NumberColumn::new("max", Unit::Image, "Largest value of a voxel that it touches"),
-    NumberColumn::new("voxels", Unit::None, "Number of voxels that it touches"),
-    NumberColumn::new("mL", Unit::Other("mL"), "Volume, W × volume of a voxel; of a flat region that of its slice"),
-    NumberColumn::new("NSR (CV)", Unit::Other("%"), format::NSR_HELP),
+    NumberColumn::new("SD", None, "Standard deviation between its voxels, √((Σ w v² − W m²) / (W − 1))"),
+    NumberColumn::new("median", None, "Half of the region lies below it; of the image on the screen only, not of every iterate"),
+    NumberColumn::new("min", None, "Smallest value of a voxel that it touches"),
+    NumberColumn::new("max", None, "Largest value of a voxel that it touches"),
+    NumberColumn::new("voxels", Some(""), "Number of voxels that it touches"),
+    NumberColumn::new("mL", Some("mL"), "Volume, W × volume of a voxel; of a flat region that of its slice"),
+    NumberColumn::new("NSR (CV)", Some("%"), format::NSR_HELP),
     NumberColumn::new(
         "recovery",
-        Unit::Other("%"),
+        Some("%"),
         "Contrast recovery against the mean b of all background ROIs: hot (m/b − 1) / (true ratio − 1), cold 1 − m/b. A NEMA NU 2 report takes the background circles of the sphere's own size, and differs a little",
     ),
-    NumberColumn::new("CNR", Unit::None, format::CNR_HELP),
+    NumberColumn::new("CNR", Some(""), format::CNR_HELP),
 ];
 
 /// Height of a row, points.
@@ -89,9 +71,9 @@ const HEAD_HEIGHT: f32 = 27.0;
 /// Size of the units, points: the longest fits in a column.
 const UNIT_TEXT: f32 = 9.0;
 
-/// The table. It scrolls to the selected region when another one becomes it.
+/// Draws the table. It scrolls to a newly selected region.
 pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
-    if view.rois.is_empty() {
+    if view.rois().is_empty() {
         ui.label("None yet: choose Circle, Rectangle or Sphere above and drag in a slice.");
         return;
     }
@@ -117,16 +99,16 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
         }
     });
     table.body(|body| {
-        body.rows(ROW_HEIGHT, view.rois.len(), |mut row| {
+        body.rows(ROW_HEIGHT, view.rois().len(), |mut row| {
             let index = row.index();
-            row.set_selected(view.selected == Some(index));
+            row.set_selected(view.state.selected == Some(index));
             row.col(|ui| name_ui(view, index, ui, actions));
             for (column, cell) in COLUMNS[1..].iter().zip(cells(view, index)) {
-                row.col(|ui| cell.show(column.head, &view.rois[index].name, ui));
+                row.col(|ui| cell.show(column.head, &view.rois()[index].name, ui));
             }
             let response = row.response();
             if response.clicked() {
-                actions.push(RoiAction::Select(Some(index)));
+                actions.push(RoiAction::Edit(RoiEdit::Select(Some(index))));
             }
             if response.double_clicked() {
                 actions.push(RoiAction::GoTo(index));
@@ -135,7 +117,7 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     });
 }
 
-/// A column's head, and below it the unit where it is not the head itself.
+/// Draws the head of a column, and below it a unit that differs from the head.
 fn head_ui(column: &NumberColumn, image: &str, ui: &mut Ui) {
     let help = column.tooltip(image);
     ui.vertical(|ui| {
@@ -149,78 +131,78 @@ fn head_ui(column: &NumberColumn, image: &str, ui: &mut Ui) {
     });
 }
 
-/// The selected region where it is another one than when the table was drawn last.
+/// Returns the selected region if it was not selected in the last frame.
 fn newly_selected(view: &RoiView, ui: &Ui) -> Option<usize> {
     let id = egui::Id::unique("selected region in the table");
     let before = ui.data(|data| data.get_temp::<Option<usize>>(id)).flatten();
-    ui.data_mut(|data| data.insert_temp(id, view.selected));
-    view.selected.filter(|_| view.selected != before)
+    ui.data_mut(|data| data.insert_temp(id, view.state.selected));
+    view.state.selected.filter(|_| view.state.selected != before)
 }
 
-/// The region's colour, and its name in the colour of text: readable on a selected row too.
+/// Draws the colour of a region, and its name in a text colour that is readable in a selected row.
 fn name_ui(view: &RoiView, index: usize, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
-    let roi = &view.rois[index];
-    let is_selected = view.selected == Some(index);
+    let roi = &view.rois()[index];
+    let is_selected = view.state.selected == Some(index);
     let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
     ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
     let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };
     let text = RichText::new(&roi.name).color(colour).strong();
     if ui.add(egui::Label::new(text).truncate().sense(Sense::click())).clicked() {
-        actions.push(RoiAction::Select(Some(index)));
+        actions.push(RoiAction::Edit(RoiEdit::Select(Some(index))));
     }
 }
 
-/// A number of a region, or a dash, which may have a reason.
+/// Number of a region, or a dash with an optional reason.
 struct Cell {
-    words: String,
-    why_none: Option<&'static str>,
+    text: String,
+    reason: Option<&'static str>,
 }
 
 impl From<String> for Cell {
-    fn from(words: String) -> Self {
-        Self { words, why_none: None }
+    fn from(text: String) -> Self {
+        Self { text, reason: None }
     }
 }
 
 impl Cell {
-    /// A value of the image, or a dash.
+    /// Returns the cell of a value, or of a dash.
     fn value(value: Option<f64>) -> Self {
         value.map_or_else(|| "–".to_owned(), format::value).into()
     }
 
     fn show(self, head: &str, roi: &str, ui: &mut Ui) {
-        let response = ui.add(egui::Label::new(RichText::new(&self.words).small()).extend());
-        // What may be missing is told with what it is of.
+        let response = ui.add(egui::Label::new(RichText::new(&self.text).small()).extend());
+        // The accessible name of numbers that may be missing contains column and region.
         if let "recovery" | "CNR" = head {
             let head = if head == "recovery" { "Recovery" } else { head };
-            let label = format!("{head} of {roi}: {}", self.words);
+            let label = format!("{head} of {roi}: {}", self.text);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
         }
-        if let Some(reason) = self.why_none {
+        if let Some(reason) = self.reason {
             response.on_hover_text(reason);
         }
     }
 }
 
-/// What stands in a row after the name.
+/// Returns the cells of a row after the name.
 fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
-    let roi = &view.rois[index];
+    let roi = &view.rois()[index];
     let role = match (roi.role, roi.activity_ratio) {
         (RoiRole::Hot, Some(ratio)) => format!("hot {ratio}:1"),
         (RoiRole::Hot, None) => "hot ?:1".into(),
         (role, _) => role.name().to_owned(),
     };
-    let Some(n) = view.numbers.get(index) else {
+    let Some(n) = view.table.numbers().get(index) else {
         return std::array::from_fn(|k| if k == 0 { role.clone().into() } else { Cell::value(None) });
     };
     let scaled = |value: Option<f64>| Cell::value(value.map(|value| view.scale.value(value)));
     let end = |value: f32| scaled(n.mean.map(|_| f64::from(value)));
-    let [recovery, contrast_to_noise] = contrasts(view.rois, roi, n);
+    let [recovery, contrast_to_noise] = contrasts(view.rois(), roi, n);
     [
         role.into(),
         scaled(n.mean),
         scaled(n.sd),
-        scaled(view.medians.get(index).copied().flatten()),
+        scaled(view.table.medians().get(index).copied().flatten()),
         end(n.min),
         end(n.max),
         n.num_voxels.to_string().into(),
@@ -231,17 +213,17 @@ fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
     ]
 }
 
-/// A region's recovery and contrast-to-noise ratio, or why there are none.
+/// Returns recovery and contrast-to-noise ratio of a region, or the reasons of their absence.
 fn contrasts(rois: &[Roi], roi: &Roi, numbers: &RoiNumbers) -> [Cell; 2] {
     let why = |value: Option<f64>, reason: fn(&[Roi], &Roi) -> &'static str| value.is_none().then(|| reason(rois, roi));
     let RoiNumbers { recovery, contrast_to_noise, .. } = *numbers;
     [
-        Cell { words: format::percent(recovery), why_none: why(recovery, why_no_recovery) },
-        Cell { why_none: why(contrast_to_noise, why_no_contrast_to_noise), ..Cell::value(contrast_to_noise) },
+        Cell { text: format::percent(recovery), reason: why(recovery, recovery_refusal) },
+        Cell { reason: why(contrast_to_noise, contrast_to_noise_refusal), ..Cell::value(contrast_to_noise) },
     ]
 }
 
-/// The table as text: a row a line, cells between tabs, units in the heads.
+/// Returns the table as text: a line per row, tabs between cells, units in the heads.
 pub fn table_text(view: &RoiView) -> String {
     let head = |column: &NumberColumn| match column.unit(view.scale.label()) {
         "" => column.head.to_owned(),
@@ -251,10 +233,10 @@ pub fn table_text(view: &RoiView) -> String {
     let heads: Vec<String> = COLUMNS.iter().map(head).collect();
     let row = |index: usize| {
         // A tab or the end of a line in a name would begin another cell.
-        let name = view.rois[index].name.replace(['\t', '\n', '\r'], " ");
-        let cells = cells(view, index).into_iter().map(|cell| cell.words.trim_end_matches(" %").to_owned());
+        let name = view.rois()[index].name.replace(['\t', '\n', '\r'], " ");
+        let cells = cells(view, index).into_iter().map(|cell| cell.text.trim_end_matches(" %").to_owned());
         std::iter::once(name).chain(cells).collect::<Vec<_>>().join("\t")
     };
-    let rows: Vec<String> = std::iter::once(heads.join("\t")).chain((0..view.rois.len()).map(row)).collect();
+    let rows: Vec<String> = std::iter::once(heads.join("\t")).chain((0..view.rois().len()).map(row)).collect();
     rows.join("\n") + "\n"
 }

@@ -1,56 +1,34 @@
-//! The regions of interest that are edited, and which one is selected.
+//! State of the regions of interest: regions, selection, history, search.
 
-use super::action::{NemaStandard, RoiAction};
+use egui::Context;
+
+use super::action::RoiEdit;
 use super::document::{Document, History, typed_ratio};
 use super::measured::RoiLabels;
-use crate::data::{IsocontourRecipe, MaskedRois, Notice, Roi};
-use crate::geometry::Point;
+use super::search::{RoiQuery, RoiSearch};
+use crate::data::{MaskedRois, Notice, Roi};
 
-/// The regions and what the user does with them.
+/// State of the regions of interest.
 #[derive(Default)]
 pub struct RoiState {
-    /// What is edited.
+    /// Regions.
     pub document: Document,
-    /// What was edited before.
+    /// History of the edits.
     pub undo: History,
-    /// The selected region.
+    /// Index of the selected region.
     pub selected: Option<usize>,
-    /// Whether the table leaves the filter on the image out.
+    /// True if the table measures the unfiltered image.
     pub measure_unfiltered: bool,
-    /// Beside which outlines the numbers stand.
+    /// Outlines with numbers.
     pub labels: RoiLabels,
-    /// The regions as they were when somebody asked last.
+    /// Search for regions.
+    pub search: RoiSearch,
+    /// Regions at the last call of [`RoiState::masked`], with their masks.
     masked: MaskedRois,
 }
 
-/// What of a wish about regions concerns more than the regions.
-pub enum RoiRequest {
-    /// Adds a sphere at the crosshair.
-    AddAtCrosshair,
-    /// Takes those that came with the study.
-    TakeFromStudy,
-    /// Sets the crosshair.
-    GoTo(Point),
-    /// Finds an isocontour anew by this recipe.
-    FindContour(usize, IsocontourRecipe),
-    /// Takes this to the clipboard.
-    CopyText(String),
-    /// Asks for a ROI file to load.
-    AskLoad,
-    /// Asks where to save the ROIs.
-    AskSave,
-    /// Asks where to export the numbers of every iterate.
-    AskExport,
-    /// Takes the template of the NEMA body phantom in the image on the screen.
-    PlaceNema(NemaStandard),
-    /// Asks where to write the report of NEMA image quality.
-    AskNemaReport(NemaStandard),
-    /// This is to be told.
-    Tell(Notice),
-}
-
 impl RoiState {
-    /// The regions as they are now, to be measured. Of those that were not moved since the last call the masks stay.
+    /// Returns the current regions with their masks. Regions that did not move since the last call keep their masks.
     pub fn masked(&mut self) -> &MaskedRois {
         if *self.masked != *self.document.rois {
             self.masked = self.masked.edited(&self.document.rois);
@@ -58,10 +36,10 @@ impl RoiState {
         &self.masked
     }
 
-    /// Takes other regions, none of them selected.
+    /// Replaces all regions; none is selected, and a search ends.
     pub fn set(&mut self, rois: Vec<Roi>) {
         self.document.set_rois(rois);
-        self.selected = None;
+        (self.selected, self.search) = (None, RoiSearch::default());
     }
 
     /// Adds a region and selects it.
@@ -70,66 +48,75 @@ impl RoiState {
         self.selected = Some(self.document.rois.len() - 1);
     }
 
-    /// Does what concerns the regions alone; the rest comes back.
-    pub fn apply(&mut self, action: RoiAction) -> Option<RoiRequest> {
+    /// Applies an edit; returns its failure.
+    pub fn apply(&mut self, edit: RoiEdit) -> Option<Notice> {
         let rois = &mut self.document.rois;
-        let mut request = None;
-        match action {
-            RoiAction::AddAtCrosshair => request = Some(RoiRequest::AddAtCrosshair),
-            RoiAction::TakeFromStudy => request = Some(RoiRequest::TakeFromStudy),
-            RoiAction::AskLoad => request = Some(RoiRequest::AskLoad),
-            RoiAction::AskSave => request = Some(RoiRequest::AskSave),
-            RoiAction::AskExport => request = Some(RoiRequest::AskExport),
-            RoiAction::PlaceNema(standard) => request = Some(RoiRequest::PlaceNema(standard)),
-            RoiAction::AskNemaReport(standard) => request = Some(RoiRequest::AskNemaReport(standard)),
-            RoiAction::GoTo(index) => request = rois.get(index).map(|roi| RoiRequest::GoTo(roi.centre_mm)),
-            RoiAction::Select(index) => self.selected = index,
-            RoiAction::Replace(index, roi) => {
-                if let Some(place) = rois.get_mut(index) {
-                    *place = *roi;
+        let mut notice = None;
+        match edit {
+            RoiEdit::Select(index) => self.selected = index,
+            RoiEdit::Replace(index, roi) => {
+                if let Some(replaced) = rois.get_mut(index) {
+                    *replaced = *roi;
                 }
             }
-            RoiAction::EnterRatio(index, typed) => {
+            RoiEdit::Ratio(index, typed) => {
                 let roi = rois.get_mut(index)?;
                 match typed_ratio(&typed) {
                     Ok(ratio) => roi.activity_ratio = ratio,
-                    Err(reason) => request = Some(RoiRequest::Tell(Notice::warning(format!("{}: {reason}", roi.name)))),
+                    Err(reason) => notice = Some(Notice::warning(format!("{}: {reason}", roi.name))),
                 }
             }
-            RoiAction::DeleteSelected => {
+            RoiEdit::DeleteSelected => {
                 if let Some(index) = self.selected.take().filter(|index| *index < rois.len()) {
                     rois.remove(index);
                 }
             }
-            RoiAction::CopySelected => {
+            RoiEdit::CopySelected => {
                 let copied = self.selected.and_then(|index| rois.get(index)).cloned();
                 if let Some(roi) = copied {
                     let copy = self.document.copy_of(&roi);
                     self.add(copy);
                 }
             }
-            RoiAction::MirrorSelected => {
+            RoiEdit::MirrorSelected => {
                 if let Some(roi) = self.selected.and_then(|index| rois.get_mut(index)) {
                     *roi = roi.mirrored_x();
                 }
             }
-            RoiAction::FindContour(index, recipe) => request = Some(RoiRequest::FindContour(index, recipe)),
-            RoiAction::ShowLabels(labels) => self.labels = labels,
-            RoiAction::CopyTable(text) => request = Some(RoiRequest::CopyText(text)),
-            RoiAction::MeasureUnfiltered(unfiltered) => self.measure_unfiltered = unfiltered,
-            RoiAction::Undo => self.step_in_history(History::undo),
-            RoiAction::Redo => self.step_in_history(History::redo),
+            RoiEdit::ShowLabels(labels) => self.labels = labels,
+            RoiEdit::MeasureUnfiltered(unfiltered) => self.measure_unfiltered = unfiltered,
+            RoiEdit::Undo => self.step_in_history(|history, document| history.undo(document).cloned()),
+            RoiEdit::Redo => self.step_in_history(|history, document| history.redo(document).cloned()),
         }
         self.selected = self.selected.filter(|index| *index < self.document.rois.len());
-        request
+        notice
     }
-}
 
-impl RoiState {
-    /// Goes back or forward one edit. A region that comes back by it is selected again.
-    fn step_in_history(&mut self, step: fn(&mut History, &mut Document)) {
-        let before = self.document.rois.clone();
-        step(&mut self.undo, &mut self.document);
+    /// Applies the result of a search. Returns its query, or the failure.
+    pub fn receive_search(&mut self, ctx: &Context) -> Option<Result<RoiQuery, Notice>> {
+        let (query, found) = self.search.poll(ctx)?;
+        let rois = match (&query, found) {
+            (_, Ok(rois)) => rois,
+            (RoiQuery::Template(..), Err(reason)) => return Some(Err(Notice::error(reason))),
+            (RoiQuery::NewContour(..), Err(reason)) => return Some(Err(Notice::warning(format!("No isocontour: {reason}")))),
+            (RoiQuery::Contour(_, roi, _), Err(reason)) => return Some(Err(Notice::warning(format!("{}: {reason}", roi.name)))),
+        };
+        match &query {
+            RoiQuery::Template(..) => self.set(rois),
+            RoiQuery::NewContour(..) => rois.into_iter().for_each(|roi| self.add(roi)),
+            RoiQuery::Contour(index, before, _) => {
+                // A region that was edited since is left as it is.
+                let region = self.document.rois.get_mut(*index).filter(|roi| roi.covers_same(before));
+                region.into_iter().zip(rois).for_each(|(roi, found)| roi.shape = found.shape);
+            }
+        }
+        Some(Ok(query))
+    }
+
+    /// Reverts or repeats an edit. A region that returns is selected.
+    fn step_in_history(&mut self, step: fn(&mut History, &Document) -> Option<Document>) {
+        let Some(document) = step(&mut self.undo, &self.document) else { return };
+        let before = std::mem::replace(&mut self.document, document).rois;
         let after = &self.document.rois;
         if after.len() == before.len() + 1 {
             self.selected = (0..after.len()).find(|&index| before.get(index) != Some(&after[index]));

@@ -1,4 +1,4 @@
-//! What the user wishes about the reconstruction.
+//! Actions of the reconstruction.
 
 use super::form::forms::Forms;
 use super::form::settings::SettingsForm;
@@ -6,7 +6,7 @@ use super::form::stop_form::StopForm;
 use super::reference::ReferenceChoice;
 use crate::operator::Accumulation;
 use crate::session::RunId;
-use crate::ui::widgets::picture_area::PictureArea;
+use crate::ui::widgets::file_task::FileTask;
 
 /// About the reconstruction.
 #[derive(Clone, Debug)]
@@ -39,20 +39,18 @@ pub enum RunAction {
     ShowFrame(usize),
     /// Shows the frames that are done one after the other, or no longer.
     PlayFrames(bool),
-    /// Shows the iterates that are kept one after the other, or no longer.
+    /// Begins or ends a playback of the stored iterates.
     Play(bool),
-    /// Keeps the iterate on the screen whatever else is thinned out, or no longer.
+    /// Pins or unpins the displayed iterate. A pinned iterate stays when the history is thinned out.
     Pin(bool),
-    /// How many bytes the images of the past may have.
+    /// Sets the history memory limit, bytes.
     SetHistoryBytes(u64),
     /// Compares the run and those after it with these images, or with none.
     SetReference(Option<ReferenceChoice>),
     /// Keeps this run no longer.
     Dismiss(RunId),
-    /// Asks where to save the image that is shown.
-    AskSaveImage,
-    /// Asks where to save a picture of this part of the window.
-    AskPicture(PictureArea),
-    /// FWHM of the Gaussian applied to what is shown and saved, mm; 0 = none.
+    /// Asks for the file of a task.
+    Ask(FileTask),
+    /// Sets the FWHM of the post-filter on displayed and saved images, mm; 0 = none.
     SetPostFilter(f64),
 }

@@ -1,11 +1,13 @@
-//! Curves of noise, contrast and likelihood against iteration (of a sweep: of noise, contrast and means against the number
-//! of projections), made from the run's events.
+//! Curves of noise, contrast and likelihood over the iterations of a run. For an EPRI acquisition: noise, contrast and means over
+//! the number of projections.
 
 use std::collections::{BTreeSet, HashSet};
 
 use egui::Color32;
 
-use super::live::{Branch, LiveRun, Mark, Peaks, RoiPoint};
+use super::live::{LiveRun, Mark, Peaks};
+use super::roi_branches::{Branch, RoiPoint};
+use super::thinning::thinned;
 use crate::data::{Roi, RoiRole};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::recon::RaceReport;
@@ -13,104 +15,102 @@ use crate::session::{Comparison, background_nsr, roi_numbers};
 use crate::statistics::mean;
 use crate::ui::widgets::theme;
 
-/// Most points of a curve that are drawn; longer ones are thinned.
-const MAX_POINTS: usize = 1000;
-
-/// One curve.
+/// Curve of a ROI.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Name of the ROI.
     pub name: String,
-    /// Its colour.
+    /// Colour of the ROI.
     pub colour: Color32,
-    /// Of the ROIs before the last edit.
+    /// True for the ROIs before the last edit.
     pub is_earlier: bool,
     /// (iterations or projections, value).
     pub points: Vec<[f64; 2]>,
 }
 
-/// How a ROI's contrast recovery goes with the noise: a point for each step at which both are known.
+/// Contrast recovery of a ROI against noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     /// Name of the ROI.
     pub name: String,
-    /// Its colour.
+    /// Colour of the ROI.
     pub colour: Color32,
-    /// Iterations, and noise-to-signal ratio and contrast recovery after them, per cent.
+    /// (iterations, [noise-to-signal ratio, contrast recovery]), both in %, for the steps with both.
     pub points: Vec<(f64, [f64; 2])>,
 }
 
-/// How wide a peak of the profile is over the iterations.
+/// Width of a peak of the profile over the iterations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeakCurve {
-    /// What it is called: FWHM, with its number where there are several.
+    /// "FWHM", with a number if there are several peaks.
     pub name: String,
     /// (iterations, mm).
     pub points: Vec<[f64; 2]>,
 }
 
-/// A curve with gaps: (iterations, value) of each piece.
+/// Curve with gaps: (iterations, value) of each piece.
 pub type Pieces = Vec<Vec<[f64; 2]>>;
 
 /// All curves of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
-    /// Noise-to-signal ratio of the background ROIs, per cent.
+    /// Noise-to-signal ratio of the background ROIs, %.
     pub nsr: Vec<Series>,
-    /// Mean of the background ROIs' noise-to-signal ratios, per cent, where there are several.
+    /// Mean noise-to-signal ratio of the background ROIs, %, if there are several.
     pub mean_nsr: Vec<[f64; 2]>,
-    /// Contrast recovery of hot and cold ROIs, per cent.
+    /// Contrast recovery of hot and cold ROIs, %.
     pub recovery: Vec<Series>,
-    /// The same against the noise-to-signal ratio, of those that have both.
+    /// Contrast recovery against noise-to-signal ratio.
     pub against_noise: Vec<Trajectory>,
     /// Contrast-to-noise ratio of hot and cold ROIs.
     pub contrast_to_noise: Vec<Series>,
-    /// Log-likelihood over all data.
+    /// Log-likelihood of all data.
     pub log_likelihood: Vec<[f64; 2]>,
-    /// What each iteration added to it.
+    /// Increase of the log-likelihood per iteration.
     pub likelihood_gain: Vec<[f64; 2]>,
-    /// How far the data are from what the image makes expect.
+    /// Residual of the data relative to the expected counts.
     pub residual: Vec<[f64; 2]>,
-    /// Mean of each ROI, where there is no likelihood.
+    /// Mean of each ROI, for runs without likelihood.
     pub mean: Vec<Series>,
-    /// What a race lost of each step's backprojection, per cent; a piece for each stretch of racy steps.
+    /// Loss of each step's backprojection to the race condition, %; a piece for each series of non-atomic steps.
     pub lost: Pieces,
-    /// The same of a backprojection of ones.
+    /// Loss of a backprojection of ones, %.
     pub lost_of_ones: Pieces,
-    /// The image's level relative to race-free steps, per cent.
+    /// Image level relative to race-free steps, %.
     pub level: Pieces,
-    /// Correlation coefficient with the reference run's image of the same number, and where the run is past that with its last one; of
-    /// a reference that is one image with that.
+    /// Correlation coefficient with the reference image: of the same number, or the only one.
     pub correlation: Vec<[f64; 2]>,
-    /// See `correlation`.
+    /// Correlation coefficient with the last image of a shorter reference run.
     pub correlation_with_last: Vec<[f64; 2]>,
-    /// Relative difference from the same images, per cent.
+    /// Relative difference from the images of `correlation`, %.
     pub difference: Vec<[f64; 2]>,
-    /// See `difference`.
+    /// Relative difference from the images of `correlation_with_last`, %.
     pub difference_with_last: Vec<[f64; 2]>,
     /// Full width at half maximum of each peak of the profile, mm.
     pub fwhm: Vec<PeakCurve>,
-    /// Marks: (iterations, what).
+    /// Marks: (iterations, event).
     pub marks: Vec<(f64, Mark)>,
 }
 
 impl Curves {
-    /// The curves of a run as it stands.
+    /// Returns the curves of a run in its present state.
     pub fn of(live: &LiveRun) -> Self {
         let mut curves = Curves::default();
-        // The newest branch first: of the one before only what it does not repeat is shown.
-        let mut branches = live.branches.values().rev();
+        // The newest branch first: points of the branch before are drawn only if the newest does not repeat them.
+        let mut branches = live.rois.newest_first();
         if let Some(newest) = branches.next() {
             let steps = drawn_steps(newest);
             curves.add_branch(live, newest, &steps, false);
             branches.for_each(|earlier| curves.add_branch(live, earlier, &steps, true));
         }
-        let at = |steps: f64| live.place(steps);
-        let likelihood = live.log_likelihood();
+        let at = |steps: f64| live.axis_value(steps);
+        let likelihood = live.before_iterations(|step| step.log_likelihood);
         curves.log_likelihood = thinned(&likelihood).map(|[step, value]| [at(*step), *value]).collect();
-        let gains: Vec<_> = likelihood.windows(2).map(|pair| [at(pair[1][0]), pair[1][1] - pair[0][1]]).collect();
+        let gain = |[from, before]: [f64; 2], [to, after]: [f64; 2]| [at(to), (after - before) / (at(to) - at(from)).round()];
+        let gains: Vec<_> = likelihood.windows(2).map(|pair| gain(pair[0], pair[1])).collect();
         curves.likelihood_gain = thinned(&gains).copied().collect();
-        curves.residual = thinned(&live.residual()).map(|[step, value]| [at(*step), *value]).collect();
+        let residual = live.before_iterations(|step| step.residual);
+        curves.residual = thinned(&residual).map(|[step, value]| [at(*step), *value]).collect();
         let compared: Vec<&Comparison> = live.comparisons.values().collect();
         let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_fixed || found.is_of_same_number());
         let points = |of: &[&Comparison], value: fn(&Comparison) -> f64| -> Vec<[f64; 2]> {
@@ -120,11 +120,14 @@ impl Curves {
         (curves.correlation, curves.correlation_with_last) =
             (points(&same, |found| found.correlation), points(&last, |found| found.correlation));
         (curves.difference, curves.difference_with_last) = (points(&same, difference), points(&last, difference));
-        curves.fwhm = fwhm_curves(&live.peaks).into_iter().map(|peak| peak.placed(at)).collect();
+        curves.fwhm = fwhm_curves(&live.peaks).into_iter().map(|peak| peak.on_axis(at)).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
-        for stretch in live.race().chunk_by(|before, after| before.0 + 1 == after.0) {
+        let races: Vec<(usize, Option<RaceReport>)> = live.steps.values().map(|step| (step.subiteration, step.race)).collect();
+        for stretch in races.chunk_by(|before, after| before.1.is_some() == after.1.is_some()).filter(|part| part[0].1.is_some())
+        {
             let piece = |part: fn(&RaceReport) -> f64| {
-                thinned(stretch).map(|(step, race)| [at(*step as f64), 100.0 * part(race)]).collect::<Vec<_>>()
+                let point = |(step, race): &(usize, Option<RaceReport>)| Some([at(*step as f64), 100.0 * part(race.as_ref()?)]);
+                thinned(stretch).filter_map(point).collect::<Vec<_>>()
             };
             curves.lost.push(piece(|race| race.lost));
             curves.lost_of_ones.push(piece(|race| race.lost_of_ones));
@@ -143,7 +146,7 @@ impl Curves {
         let trajectory = |roi: &Roi| Trajectory { name: roi.name.clone(), colour: theme::roi_colour(roi), points: Vec::new() };
         let mut against_noise: Vec<Trajectory> = branch.rois.iter().map(trajectory).collect();
         for point in steps.iter().filter_map(|step| branch.points.get(step)) {
-            let at = live.place(point.subiteration as f64);
+            let at = live.axis_value(point.subiteration as f64);
             let numbers = roi_numbers(&branch.rois, &point.sums, 1.0);
             let ratios = background_nsr(&branch.rois, &numbers).unwrap_or_default();
             let noise = mean(&ratios);
@@ -153,7 +156,7 @@ impl Curves {
             for (index, n) in numbers.iter().enumerate() {
                 let Some(n) = n else { continue };
                 let role = branch.rois[index].role;
-                if let Some(value) = n.mean.filter(|_| !live.course().has_likelihood) {
+                if let Some(value) = n.mean.filter(|_| !live.iteration_scheme().has_likelihood) {
                     mean_value[index].points.push([at, value]);
                 }
                 if let Some(value) = n.nsr.filter(|_| role == RoiRole::Background) {
@@ -179,14 +182,14 @@ impl Curves {
 }
 
 impl PeakCurve {
-    /// With the places of the steps that its points have.
-    fn placed(self, at: impl Fn(f64) -> f64) -> Self {
+    /// Replaces steps by values of the horizontal axis.
+    fn on_axis(self, at: impl Fn(f64) -> f64) -> Self {
         Self { points: thinned(&self.points).map(|[steps, mm]| [at(*steps), *mm]).collect(), ..self }
     }
 }
 
-/// A curve over the steps done for each peak that the last image with any has. In the others it is the one whose middle is nearest, if
-/// that lies within the peak at half of its height.
+/// Returns a curve over the steps for each peak of the last image with peaks. In the other images, the same peak is the one with
+/// the nearest middle, if this lies within the peak at half of its height.
 fn fwhm_curves(peaks: &Peaks) -> Vec<PeakCurve> {
     let found = |widths: &Vec<Result<PeakWidth, NoPeakWidth>>| widths.iter().flatten().copied().collect::<Vec<_>>();
     let Some(last) = peaks.widths.values().rfind(|widths| !found(widths).is_empty()) else { return Vec::new() };
@@ -202,15 +205,14 @@ fn fwhm_curves(peaks: &Peaks) -> Vec<PeakCurve> {
     numbered.map(curve).collect()
 }
 
-/// The steps at which the curves of all branches are drawn. Those at which every ROI was measured and those at which some
-/// were not are thinned by themselves, so that no ROI loses the few steps that it has.
+/// Returns the steps at which the curves of all branches are drawn. Steps at which every ROI was measured and steps at which some
+/// were not are thinned separately, so that no ROI loses its few steps.
 fn drawn_steps(newest: &Branch) -> BTreeSet<usize> {
-    let (whole, partly): (Vec<&RoiPoint>, Vec<&RoiPoint>) =
-        newest.points.values().partition(|point| point.sums.iter().all(Option::is_some));
+    let (whole, partly): (Vec<&RoiPoint>, Vec<&RoiPoint>) = newest.points.values().partition(|point| point.is_complete());
     thinned(&whole).chain(thinned(&partly)).map(|point| point.subiteration).collect()
 }
 
-/// Adds curves without the points that are there already, and without those of which nothing is left.
+/// Adds the points that no curve has yet, and leaves out curves without such points.
 fn add_new(all: &mut Vec<Series>, more: Vec<Series>) {
     let key = |point: &[f64; 2]| point.map(f64::to_bits);
     let known: HashSet<[u64; 2]> = all.iter().flat_map(|series| series.points.iter().map(key)).collect();
@@ -222,34 +224,22 @@ fn add_new(all: &mut Vec<Series>, more: Vec<Series>) {
     }
 }
 
-/// Every n-th value and the last, [`MAX_POINTS`] or a little more at most.
-fn thinned<T>(values: &[T]) -> impl Iterator<Item = &T> {
-    let stride = values.len().div_ceil(MAX_POINTS).max(1);
-    let last = values.len().saturating_sub(1);
-    values.iter().enumerate().filter(move |(index, _)| index % stride == 0 || *index == last).map(|(_, value)| value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::{RoiMask, RoiShape, RoiSums};
     use crate::session::StepFigures;
-
-    #[test]
-    fn long_curves_are_thinned_and_keep_their_end() {
-        let values: Vec<usize> = (0..5500).collect();
-        let kept: Vec<usize> = thinned(&values).copied().collect();
-        assert!(kept.len() <= MAX_POINTS && kept[0] == 0 && kept.last() == Some(&5499));
-        assert_eq!(thinned(&values[..10]).count(), 10);
-        assert_eq!(thinned::<u8>(&[]).count(), 0);
-    }
+    use crate::ui::run::roi_branches::RoiBranches;
+    use crate::ui::run::thinning::MAX_DRAWN;
 
     #[test]
     fn a_race_that_was_switched_off_between_has_two_pieces() {
         let mut live = LiveRun::default();
         let race = |lost| RaceReport { lost, lost_of_ones: 0.5, level: 1.0 - lost };
-        let step = |(subiteration, lost)| StepFigures { subiteration, race: Some(race(lost)), ..StepFigures::default() };
-        live.steps = [(1, 0.25), (2, 0.5), (5, 0.125)].map(step).into();
+        let step = |(subiteration, lost): (usize, Option<f64>)| {
+            (subiteration, StepFigures { subiteration, race: lost.map(race), ..StepFigures::default() })
+        };
+        live.steps = [(1, Some(0.25)), (2, Some(0.5)), (4, None), (5, Some(0.125))].map(step).into();
         let curves = Curves::of(&live);
         assert_eq!(curves.lost, [vec![[1.0, 25.0], [2.0, 50.0]], vec![[5.0, 12.5]]]);
         assert_eq!(curves.level[1], [[5.0, 87.5]]);
@@ -284,9 +274,8 @@ mod tests {
     }
 
     fn run(rois: &[Roi], points: impl IntoIterator<Item = (usize, Vec<Option<RoiSums>>)>) -> LiveRun {
-        let mut live = LiveRun::asked_for(1, 1, rois, false);
-        let point = |(step, sums)| (step, RoiPoint { iteration: step, subiteration: step, sums });
-        live.branches.get_mut(&1).unwrap().points = points.into_iter().map(point).collect();
+        let mut live = LiveRun::requested(1, 1, rois, false);
+        live.rois = RoiBranches::of_points(rois, points);
         live
     }
 
@@ -310,13 +299,13 @@ mod tests {
         // A third one, by a change of its role alone; then one that lies outside the image and takes no part.
         let mut rois = rois.to_vec();
         rois[2].role = RoiRole::Background;
-        live.rename_rois(1, &rois);
+        live.rois.rename(1, &rois);
         assert_eq!(rounded(&Curves::of(&live).mean_nsr)[0], (2.0, 34));
         rois.push(roi("outside", RoiRole::Background));
-        live.rename_rois(1, &rois);
-        for point in live.branches.get_mut(&1).unwrap().points.values_mut() {
-            point.sums.push(Some(RoiMask::default().sums(&[])));
-        }
+        live.rois.rename(1, &rois);
+        let outside = || Some(RoiMask::default().sums(&[]));
+        let points = live.rois.newest().unwrap().points.clone().into_iter();
+        live.rois = RoiBranches::of_points(&rois, points.map(|(step, point)| (step, [point.sums, vec![outside()]].concat())));
         assert_eq!(rounded(&Curves::of(&live).mean_nsr)[0], (2.0, 34));
     }
 
@@ -336,7 +325,7 @@ mod tests {
         let live = run(&rois, (1..=1400).map(|step| (step, vec![sums(0.1), if step % 14 == 0 { sums(0.3) } else { None }])));
         let curves = Curves::of(&live);
         assert_eq!((curves.nsr[1].points.len(), curves.mean_nsr.len()), (100, 100));
-        assert!(curves.nsr[0].points.len() <= 2 * MAX_POINTS);
+        assert!(curves.nsr[0].points.len() <= 2 * MAX_DRAWN);
         let places = |series: &[[f64; 2]]| series.iter().map(|p| p[0] as usize).collect::<BTreeSet<_>>();
         assert!(places(&curves.mean_nsr).is_subset(&places(&curves.nsr[0].points)));
     }

@@ -1,4 +1,4 @@
-//! The image on the screen: the newest frame, or an iterate of the past; its ranges; whether it was uploaded.
+//! Displayed image: the newest frame or a stored iterate, with its value ranges and its state on the graphics adapter.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const END_SLICES: f64 = 0.1;
 /// Negative values of this size relative to the largest ones are looked at in colours with a middle.
 const SIGNED: f32 = 0.01;
 
-/// An image after the filter on what is shown.
+/// Image after the post-filter.
 #[derive(Debug)]
 pub struct Filtered {
     /// Which iterate.
@@ -29,14 +29,14 @@ pub struct Filtered {
     pub unfiltered: Arc<Volume>,
 }
 
-/// What was given out to be drawn: the number of the change, and of slices that were ahead of it the iterate and their voxel.
+/// Image that was drawn last: number of the change, and for slices ahead of it their iterate and voxel.
 type Given = (u64, Option<(IterateId, [usize; 3])>);
 
 /// The image on the screen.
 #[derive(Default)]
 pub struct DisplayedImage {
     newest: Option<IterateUpdate>,
-    /// One that is newer, of which only slices have come yet: it is looked at, and no numbers are taken from it.
+    /// Newer image with slices alone. It is drawn, but not measured.
     ahead: Option<IterateUpdate>,
     past: Option<StoredIterate>,
     filtered: Option<Filtered>,
@@ -82,7 +82,7 @@ impl DisplayedImage {
         before
     }
 
-    /// Takes in a frame of which only slices have come, if it is newer than the newest; the one that is not needed comes back.
+    /// Receives a frame with slices alone, if it is newer than the newest frame. Returns the frame that is no longer needed.
     fn set_ahead(&mut self, frame: IterateUpdate) -> Option<IterateUpdate> {
         if self.newest.as_ref().is_some_and(|newest| !is_before(newest, &frame)) {
             return Some(frame);
@@ -95,40 +95,40 @@ impl DisplayedImage {
         before
     }
 
-    /// Whether slices have come, and no whole image of their run.
+    /// True if slices have arrived, but no whole image of their run.
     fn is_ahead_alone(&self) -> bool {
         let run = self.newest.as_ref().map(|newest| newest.id.run);
         self.ahead.as_ref().is_some_and(|ahead| Some(ahead.id.run) != run)
     }
 
-    /// The image of which only slices have come, where it is drawn: through this voxel, without a filter.
+    /// Returns the image with slices alone if it is drawn: through this voxel, without a filter.
     fn drawn_ahead(&self, slices: Option<[usize; 3]>) -> Option<&IterateUpdate> {
         let is_drawn = self.past.is_none() && self.filtered.is_none();
         self.ahead.as_ref().filter(|ahead| is_drawn && slices.is_some() && ahead.slices == slices)
     }
 
-    /// The image to be drawn where nothing but the slices through this voxel is looked at (`None` = more than those): that of which only
-    /// they have come, else the one on the screen.
+    /// Returns the image to draw for the slices through this voxel (`None` = for other views): the one with these slices alone,
+    /// else the displayed one.
     pub fn drawn(&self, slices: Option<[usize; 3]>) -> Option<&Volume> {
         self.drawn_ahead(slices).map(|ahead| &*ahead.volume).or_else(|| self.volume())
     }
 
-    /// The image of which only slices have come.
+    /// Returns the image with slices alone.
     pub fn ahead(&self) -> Option<&Volume> {
         self.ahead.as_ref().map(|ahead| &*ahead.volume)
     }
 
-    /// Which iterate's slices were given out to be drawn last, where those of one were that is not whole.
+    /// Returns the iterate whose slices alone were drawn last.
     pub fn given_ahead(&self) -> Option<IterateId> {
         self.uploaded.1.map(|(id, _)| id)
     }
 
-    /// Which iterate the slices are ahead with, where they are.
+    /// Returns the iterate of slices that are ahead of the displayed image.
     pub fn ahead_id(&self, slices: Option<[usize; 3]>) -> Option<IterateId> {
         self.drawn_ahead(slices).map(|frame| frame.id)
     }
 
-    /// Shows an iterate of the past instead of the newest, or the newest again.
+    /// Displays a stored iterate, or the newest one.
     pub fn set_past(&mut self, past: Option<StoredIterate>) {
         let same = match (&self.past, &past) {
             (None, None) => true,
@@ -141,8 +141,8 @@ impl DisplayedImage {
         }
     }
 
-    /// The filtered image of an iterate has come; `None` when there is no filter any more. An image of another run than the
-    /// chosen iterate's is dropped.
+    /// Sets the filtered image of an iterate; `None` without a filter. An image of another run than that of the selected iterate
+    /// is dropped.
     pub fn set_filtered(&mut self, filtered: Option<Filtered>) {
         let run = self.chosen().map(|(id, _)| id.run);
         if filtered.as_ref().is_some_and(|filtered| Some(filtered.id.run) != run) {
@@ -154,44 +154,44 @@ impl DisplayedImage {
         }
     }
 
-    /// Which iterate is the newest.
+    /// Returns the newest iterate.
     pub fn newest_id(&self) -> Option<IterateId> {
         self.newest.as_ref().map(|frame| frame.id)
     }
 
-    /// The iterate that is to be shown, the past one or the newest, as it was reconstructed. Where a filter is set the one
-    /// before it stays on the screen until it is filtered.
+    /// Returns the selected iterate, stored or newest, without a filter. With a filter, the iterate before is displayed until
+    /// this one is filtered.
     pub fn chosen(&self) -> Option<(IterateId, &Arc<Volume>)> {
         let newest = || Some((self.newest_id()?, &self.newest.as_ref()?.volume));
         self.past.as_ref().map(|past| (past.id, &past.volume)).or_else(newest)
     }
 
-    /// Which iterate is on the screen.
+    /// Returns the displayed iterate.
     pub fn id(&self) -> Option<IterateId> {
         self.filtered.as_ref().map(|filtered| filtered.id).or_else(|| Some(self.chosen()?.0))
     }
 
-    /// The image on the screen, filtered where a filter is set.
+    /// Returns the displayed image, filtered if there is a filter.
     pub fn volume(&self) -> Option<&Volume> {
         self.image().map(|volume| &**volume)
     }
 
-    /// Returns the image on the screen for whoever keeps it.
+    /// Returns the displayed image for shared use.
     pub fn image(&self) -> Option<&Arc<Volume>> {
         self.filtered.as_ref().map(|filtered| &filtered.volume).or_else(|| Some(self.chosen()?.1))
     }
 
-    /// The image on the screen as it was reconstructed.
+    /// Returns the displayed image without the filter.
     pub fn unfiltered(&self) -> Option<&Volume> {
         self.filtered.as_ref().map(|filtered| &*filtered.unfiltered).or_else(|| Some(&**self.chosen()?.1))
     }
 
-    /// FWHM of the filter that was applied to the image on the screen, mm.
+    /// Returns the FWHM of the filter of the displayed image, mm.
     pub fn filter_mm(&self) -> Option<f64> {
         self.filtered.as_ref().map(|filtered| filtered.fwhm_mm)
     }
 
-    /// Whether an iterate of the past is shown.
+    /// True while a stored iterate is displayed.
     pub fn is_past(&self) -> bool {
         self.past.is_some()
     }
@@ -201,7 +201,7 @@ impl DisplayedImage {
         self.generation
     }
 
-    /// The image to be drawn ([`DisplayedImage::drawn`]) and which iterate it is, if it was not given out since it changed.
+    /// Returns the image to draw ([`DisplayedImage::drawn`]) and its iterate, if it has changed since the last call.
     pub fn take_for_upload(&mut self, slices: Option<[usize; 3]>) -> Option<(IterateId, &Volume)> {
         let ahead = self.ahead_id(slices).zip(slices);
         if self.uploaded == (self.generation, ahead) {
@@ -211,21 +211,22 @@ impl DisplayedImage {
         ahead.map(|(id, _)| id).or_else(|| self.id()).zip(self.drawn(slices))
     }
 
-    /// Whether the image has negative values that are more than rounding and ringing.
+    /// True if the image has negative values larger than rounding and ringing.
     pub fn is_signed(&self) -> bool {
         self.usual[0] < -SIGNED * self.usual[1]
     }
 
-    /// The window is to show this share of the values.
+    /// Sets the percentile of the automatic window.
     pub fn set_top(&mut self, top: WindowPercentile) {
         if self.top != top {
             self.top = top;
-            self.measure_ends();
+            let all = top == WindowPercentile::NearlyAll;
+            self.cut = self.volume().filter(|_| !all).map_or(self.usual, |volume| ends(volume, self.range[1], top));
         }
     }
 
-    /// The window that suits a palette: from 0, or from the smallest value where some are negative, up to the share of values
-    /// that was asked for; for a signed palette symmetric about 0.
+    /// Returns the automatic window for a palette: from 0, or from a negative smallest value, up to the percentile; for a signed
+    /// palette symmetric about 0.
     pub fn auto_window(&self, palette: Palette) -> [f32; 2] {
         let [low, high] = self.cut;
         if palette == Palette::Signed {
@@ -243,36 +244,25 @@ impl DisplayedImage {
         if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
             return;
         }
-        if let Some((volume, Extremes { low, high, .. })) = self.volume().zip(extremes) {
-            let usual = ends(volume, high, WindowPercentile::NearlyAll);
-            (self.range, self.usual) = ([low, high], usual);
-            self.measure_ends();
+        if let Some((volume, extremes)) = self.image().cloned().zip(extremes) {
+            self.measure(&volume, extremes);
         }
     }
 
-    /// The ranges of an image of which only slices have come, and no other of its run.
+    /// Computes the ranges of an image.
     fn measure(&mut self, volume: &Volume, Extremes { low, high, .. }: Extremes) {
         (self.range, self.usual) = ([low, high], ends(volume, high, WindowPercentile::NearlyAll));
         self.cut = if self.top == WindowPercentile::NearlyAll { self.usual } else { ends(volume, high, self.top) };
     }
-
-    /// Finds the ends of the share that the window is to show.
-    fn measure_ends(&mut self) {
-        let cut = match self.top {
-            WindowPercentile::NearlyAll => self.usual,
-            top => self.volume().map_or(self.usual, |volume| ends(volume, self.range[1], top)),
-        };
-        self.cut = cut;
-    }
 }
 
-/// Whether a frame is of an earlier run than another, or of an earlier step.
+/// True if a frame belongs to an earlier run or an earlier step than another one.
 fn is_before(frame: &IterateUpdate, other: &IterateUpdate) -> bool {
     (frame.id.run, frame.id.subiteration) < (other.id.run, other.id.subiteration)
 }
 
-/// The values that a share of all lie above and below, of which `high` is the largest. Values of 0, outside the field of view,
-/// count only where the share is nearly all.
+/// Returns the values that a fraction of all values lie above and below; `high` is the largest value. Zeros, as outside the field
+/// of view, count only for [`WindowPercentile::NearlyAll`].
 fn ends(volume: &Volume, high: f32, top: WindowPercentile) -> [f32; 2] {
     let [num_x, num_y, num_z] = volume.grid.size;
     let ends = (END_SLICES * num_z as f64) as usize * num_x * num_y;

@@ -1,5 +1,5 @@
-//! The frames of a dynamic list, reconstructed one after the other as runs with the same settings: which are done, which of them is
-//! looked at, and the window that all are seen in.
+//! The frames of a dynamic list, reconstructed one after the other as runs with the same settings: which are done, which of them
+//! is looked at, and the window that all are seen in.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use super::live::{LiveRun, Mark, RunState};
 use super::roi_edits::RoiEdits;
-use crate::data::{FrameTime, MaskedRois, Notice, frame_words, moved_limits};
+use crate::data::{FrameTime, MaskedRois, Notice, frame_text, moved_limits};
 use crate::render::Palette;
 use crate::session::{EndReason, Event, RunId, Session};
 use crate::ui::widgets::colour_scale::WindowPercentile;
 
-/// What an automatic window depends on beside the image: palette, share of the values and width of the filter.
+/// Palette, percentile and FWHM of the post-filter, on which an automatic window depends besides the image.
 pub type WindowKey = (Palette, WindowPercentile, Option<u64>);
 
 /// A frame that is reconstructed.
@@ -24,7 +24,7 @@ pub struct DoneFrame {
 }
 
 /// A series of frames.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FrameSeries {
     frames: Vec<FrameTime>,
     /// The frame that computes, or was the last to.
@@ -32,51 +32,40 @@ pub struct FrameSeries {
     done: BTreeMap<usize, DoneFrame>,
     /// The frame that is looked at; `None` = the one that computes.
     selected: Option<usize>,
-    /// The number of the iterate that is looked at, of whichever frame; `None` = the last of each.
+    /// Number of the selected iterate in every frame; `None` = the last of each.
     pub iterate: Option<usize>,
     /// While the frames are shown one after the other: when the last one came.
     pub playing: Option<Instant>,
-    /// Whether it ends with the frame that computes.
+    /// True if the computing frame is the last one.
     is_ending: bool,
     is_over: bool,
-    /// What is still to be told about frames without events, and about limits that were moved.
+    /// Pending notices on frames without events and on moved limits.
     pub left_out: Vec<Notice>,
     window: Option<(WindowKey, [f32; 2])>,
 }
 
 impl FrameSeries {
-    /// Of these frames, none of which is done yet; `None` without any.
+    /// Returns a series of these frames; `None` without any.
     pub fn new(frames: Vec<FrameTime>) -> Option<Self> {
-        (!frames.is_empty()).then(|| Self {
-            left_out: moved_limits(&frames).into_iter().collect(),
-            frames,
-            current: 0,
-            done: BTreeMap::new(),
-            selected: None,
-            iterate: None,
-            playing: None,
-            is_ending: false,
-            is_over: false,
-            window: None,
-        })
+        (!frames.is_empty()).then(|| Self { left_out: moved_limits(&frames).into_iter().collect(), frames, ..Self::default() })
     }
 
-    /// All frames.
+    /// Returns all frames.
     pub fn frames(&self) -> &[FrameTime] {
         &self.frames
     }
 
-    /// The frame that computes, or was the last to, as it was asked for, ms.
+    /// Returns the requested limits of the frame that computes or was computed last, ms.
     pub fn current_ms(&self) -> Range<u32> {
         self.frames[self.current].requested_ms.clone()
     }
 
-    /// Those that are reconstructed, by their places in the series.
+    /// Returns the complete frames by their indices in the series.
     pub fn done(&self) -> &BTreeMap<usize, DoneFrame> {
         &self.done
     }
 
-    /// Whether no further frame follows, and the last one has ended.
+    /// True if the last frame has ended.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
@@ -86,8 +75,8 @@ impl FrameSeries {
         self.is_ending = true;
     }
 
-    /// The run of the current frame has ended so; whether its image is whole. (A rule that stops a run is as good as its last
-    /// iteration.)
+    /// Stores the current frame after the end of its run. Returns true if its image is complete. (The end by a stop rule counts
+    /// as complete.)
     pub fn take(&mut self, live: &LiveRun, edits: &RoiEdits) -> bool {
         let by_rule = live.marks.iter().any(|(_, mark)| matches!(mark, Mark::Rule(_)));
         let is_whole = match live.state {
@@ -101,7 +90,7 @@ impl FrameSeries {
         is_whole
     }
 
-    /// The next frame that has events, where one is to follow; else the series is over.
+    /// Continues with the next frame that has events and returns its limits, ms; else ends the series.
     pub fn advance(&mut self, may_go_on: bool, has_events: impl Fn(&Range<u32>) -> bool) -> Option<Range<u32>> {
         let goes_on = may_go_on && !self.is_ending;
         let next = goes_on.then(|| self.first_with_events(self.current + 1, has_events)).flatten();
@@ -116,7 +105,7 @@ impl FrameSeries {
         Some(self.current_ms())
     }
 
-    /// The place of the first from this one on that has events; those before it are left out.
+    /// Returns the index of the first frame with events from an index on, and leaves out those before it.
     fn first_with_events(&mut self, from: usize, has_events: impl Fn(&Range<u32>) -> bool) -> Option<usize> {
         let first = (from..self.frames.len()).find(|place| has_events(&self.frames[*place].requested_ms));
         let left_out = from..first.unwrap_or(self.frames.len());
@@ -125,13 +114,13 @@ impl FrameSeries {
         first
     }
 
-    /// The places of the frames that can be looked at, the one that computes among them.
+    /// Returns the indices of the frames that can be displayed: the complete ones and the computing one.
     pub fn stops(&self) -> Vec<usize> {
         let current = (!self.done.contains_key(&self.current)).then_some(self.current);
         self.done.keys().copied().chain(current).collect()
     }
 
-    /// The place of the frame that is looked at.
+    /// Returns the index of the displayed frame.
     pub fn position(&self) -> usize {
         self.selected.unwrap_or(self.current)
     }
@@ -141,33 +130,33 @@ impl FrameSeries {
         self.selected = place.filter(|place| self.done.contains_key(place));
     }
 
-    /// The run of the frame that is looked at, if it is not the one that computes.
+    /// Returns the run of the selected frame, unless it is the computing one.
     pub fn selected(&self) -> Option<&LiveRun> {
         self.selected.and_then(|place| self.done.get(&place)).map(|frame| &frame.live)
     }
 
-    /// The run of this number, if it is one of the frames that are done.
+    /// Returns the run of this number, if it is a complete frame.
     pub fn run(&self, run: RunId) -> Option<&LiveRun> {
         self.done.values().map(|frame| &frame.live).find(|live| live.run == run)
     }
 
-    /// "frame 3 of 12, 120–180 s".
+    /// Returns a text such as "frame 3 of 12, 120–180 s".
     pub fn text(&self, place: usize) -> String {
         let words = |frame: &FrameTime| match frame.limits_ms.is_empty() {
-            true => frame_words(&frame.requested_ms),
+            true => frame_text(&frame.requested_ms),
             false => frame.text(),
         };
         let time = self.frames.get(place).map(words).unwrap_or_default();
         format!("frame {} of {}, {time}", place + 1, self.frames.len())
     }
 
-    /// The same of the frame that a run is; `current` = the run of the frame that computes.
+    /// Returns the text of the frame of a run; `current` = the run of the computing frame.
     pub fn text_of(&self, run: RunId, current: RunId) -> Option<String> {
         let done = self.done.iter().find(|(_, frame)| frame.live.run == run).map(|(place, _)| *place);
         done.or((run == current).then_some(self.current)).map(|place| self.text(place))
     }
 
-    /// Takes in what is said of the images of a frame that is done; whether it was.
+    /// Receives an event. Returns true if it belongs to a complete frame.
     pub fn receive(&mut self, event: &Event) -> bool {
         let frame = self.done.values_mut().find(|frame| frame.live.run == event.run);
         frame.map(|frame| frame.live.apply(event)).is_some()
@@ -180,7 +169,7 @@ impl FrameSeries {
         }
     }
 
-    /// The window for all frames: it holds this one, and those of the frames that were on the screen before.
+    /// Returns the window of all frames: it contains this one and those of the frames displayed before.
     pub fn window(&mut self, key: WindowKey, [low, high]: [f32; 2]) -> [f32; 2] {
         let before = self.window.filter(|(of, _)| *of == key).map_or([low, high], |(_, window)| window);
         let both = [low.min(before[0]), high.max(before[1])];
@@ -190,7 +179,7 @@ impl FrameSeries {
 
     /// Keeps the images of its frames no longer.
     pub fn let_go(&self, current: RunId, session: &Session) {
-        self.done.values().map(|frame| frame.live.run).chain([current]).for_each(|run| session.let_go(run));
+        self.done.values().map(|frame| frame.live.run).chain([current]).for_each(|run| session.release(run));
     }
 }
 
@@ -200,7 +189,7 @@ mod tests {
     use crate::ui::run::frame_slider::neighbour;
 
     fn ended(run: RunId, reason: EndReason) -> LiveRun {
-        let mut live = LiveRun::asked_for(run, 1, &[], false);
+        let mut live = LiveRun::requested(run, 1, &[], false);
         live.state = RunState::Ended(reason);
         live
     }

@@ -1,4 +1,4 @@
-//! A run: the settings of the next one, how it goes, its images and curves, and its panel.
+//! Run: the form of the next one, live state, images, curves, and its panel.
 
 pub mod action;
 pub mod curves;
@@ -12,6 +12,7 @@ mod on_screen;
 pub mod post_filter;
 pub mod recon_panel;
 pub mod reference;
+pub mod roi_branches;
 pub mod roi_edits;
 pub mod run_frames;
 pub mod run_view;
@@ -19,4 +20,5 @@ pub mod runs;
 pub mod scrubber;
 pub mod similarity;
 pub mod stages;
+mod thinning;
 pub mod time_activity;

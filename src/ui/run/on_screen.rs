@@ -1,4 +1,4 @@
-//! Which image of a run is on the screen, in numbers and words.
+//! Numbers and names of the displayed image of a run.
 
 use super::live::LiveRun;
 use super::run_view::RunView;
@@ -8,53 +8,53 @@ use crate::plan::Provenance;
 use crate::ui::widgets::format;
 
 impl RunView {
-    /// The grid of the newest image, also of one of which only slices have come.
+    /// Returns the grid of the newest image, also of a partly received one.
     pub fn grid_shown(&self) -> Option<&Grid> {
         self.shown.ahead().map(|ahead| &ahead.grid).or_else(|| Some(&self.shown.chosen()?.1.grid))
     }
 
-    /// The number by which an image is called.
+    /// Returns the displayed number of an iterate.
     pub(super) fn number(&self, iteration: usize, subiteration: usize) -> usize {
-        self.live.course().number(iteration, subiteration)
+        self.live.iteration_scheme().number(iteration, subiteration)
     }
 
-    /// The number of the image of the past on the screen, if it is one.
+    /// Returns the number of the displayed iterate, unless it is the newest one.
     pub fn past_number(&self) -> Option<usize> {
         let (id, _) = self.shown.chosen().filter(|_| self.shown.is_past())?;
         Some(self.number(id.iteration, id.subiteration))
     }
 
-    /// The number of the kept image nearest to a place of the curves' horizontal axis.
-    pub fn nearest_kept(&self, place: f64) -> Option<usize> {
-        let distance = |number: &usize| (*number as f64 - place).abs();
-        self.kept.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    /// Returns the number of the stored iterate nearest to a value of the curves' horizontal axis.
+    pub fn nearest_stored(&self, axis_value: f64) -> Option<usize> {
+        let distance = |number: &usize| (*number as f64 - axis_value).abs();
+        self.stored.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// The number of the image on the screen, whichever run's it is.
+    /// Returns the number of the displayed iterate of any run.
     pub fn shown_number(&self) -> Option<usize> {
         let (id, live) = self.shown_of()?;
-        Some(live.course().number(id.iteration, id.subiteration))
+        Some(live.iteration_scheme().number(id.iteration, id.subiteration))
     }
 
-    /// The image on the screen and the run that made it: the one that is watched, or still the one before.
+    /// Returns the displayed iterate and its run: the live one, the run before, or a frame.
     pub fn shown_of(&self) -> Option<(IterateId, &LiveRun)> {
         let id = self.shown.id()?;
-        let live = [&self.live, &self.left].into_iter().find(|live| live.run == id.run);
+        let live = [&self.live, &self.previous].into_iter().find(|live| live.run == id.run);
         live.or_else(|| self.series.as_ref()?.run(id.run)).map(|live| (id, live))
     }
 
-    /// What is on the screen, in words.
+    /// Describes the displayed image.
     pub fn shown_words(&self) -> String {
         let whole = self.whole_words();
         let Some(id) = self.shown.given_ahead() else { return whole };
-        let slices = format!("slices of {}", self.live.course().iterate_text(id, self.live.num_subsets()));
+        let slices = format!("slices of {}", self.live.iteration_scheme().iterate_text(id, self.live.num_subsets()));
         if whole.is_empty() { slices } else { format!("{whole}; {slices}") }
     }
 
-    /// The whole image on the screen, in words.
+    /// Describes the displayed whole image.
     fn whole_words(&self) -> String {
         let Some((id, live)) = self.shown_of() else { return String::new() };
-        let mut words = live.course().iterate_text(id, live.num_subsets());
+        let mut words = live.iteration_scheme().iterate_text(id, live.num_subsets());
         match self.shown_frame() {
             Some(frame) => words = format!("{frame}: {words}"),
             None if live.run != self.live.run => words += " of the run before",
@@ -66,14 +66,13 @@ impl RunView {
         words
     }
 
-    /// What made the image on the screen: the run that is watched or the one before, at the iterate and with the filter of
-    /// this very image.
+    /// Returns the provenance of the displayed image.
     pub fn provenance(&self) -> Option<Provenance> {
         let (id, run) = self.shown_of()?;
         run.provenance(id.subiteration, self.shown.filter_mm())
     }
 
-    /// The same in words.
+    /// Returns the provenance as text.
     pub fn provenance_words(&self) -> String {
         let (Some((_, run)), Some(provenance)) = (self.shown_of(), self.provenance()) else { return String::new() };
         let before = if run.run == self.live.run || self.shown_frame().is_some() { "" } else { "the run before: " };

@@ -1,79 +1,51 @@
-//! The Gaussian on what is shown, computed on a thread of its own so that no frame waits for it.
+//! Post-filter: the Gaussian on the displayed image, computed in the background.
 
 use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
-
 use super::displayed_image::{DisplayedImage, Filtered};
-use crate::data::{IterateId, Volume};
+use crate::data::IterateId;
 use crate::recon::gaussian_filter;
+use crate::task::BackgroundTask;
 
-/// What is filtered: which iterate, and how wide.
+/// Iterate and FWHM in mm, as bits.
 type Key = (IterateId, u64);
 
-/// A thread that filters one image at a time.
+/// Post-filter of a displayed image. It filters one iterate at a time.
+#[derive(Default)]
 pub struct PostFilter {
-    jobs: Sender<(IterateId, Arc<Volume>, f64)>,
-    results: Receiver<Filtered>,
-    under_way: Option<Key>,
+    work: Option<(Key, BackgroundTask<Filtered>)>,
     done: Option<Key>,
 }
 
 impl PostFilter {
-    /// Starts the thread; `wake` is called after each image.
-    pub fn start(wake: impl Fn() + Send + 'static) -> Self {
-        let (jobs, inbox) = bounded::<(IterateId, Arc<Volume>, f64)>(1);
-        let (outbox, results) = unbounded();
-        // Without a thread the inbox closes and images stay unfiltered.
-        let _ = std::thread::Builder::new().name("post-filter".into()).spawn(move || {
-            for (id, volume, fwhm_mm) in inbox {
-                let filtered = gaussian_filter(&volume, fwhm_mm);
-                let extremes = filtered.extremes();
-                if outbox.send(Filtered { id, fwhm_mm, volume: Arc::new(filtered), extremes, unfiltered: volume }).is_err() {
-                    return;
+    /// Brings the filtered image up to date; an FWHM of 0 is no filter. Calls `wake` when an image is ready.
+    pub fn update(&mut self, shown: &mut DisplayedImage, fwhm_mm: f64, wake: impl FnOnce() + Send + 'static) {
+        if fwhm_mm <= 0.0 {
+            *self = Self::default();
+            return shown.set_filtered(None);
+        }
+        if let Some((key, work)) = self.work.take() {
+            match work.poll() {
+                None => self.work = Some((key, work)),
+                Some(outcome) => {
+                    self.done = Some(key);
+                    outcome.into_iter().for_each(|filtered| shown.set_filtered(Some(filtered)));
                 }
-                wake();
             }
-        });
-        Self { jobs, results, under_way: None, done: None }
-    }
-
-    /// Keeps the filtered image of what is shown up to date; a width of 0 is no filter.
-    pub fn keep_up(&mut self, shown: &mut DisplayedImage, fwhm_mm: f64) {
-        if fwhm_mm <= 0.0 && shown.filter_mm().is_some() {
-            shown.set_filtered(None);
-            self.forget();
         }
-        if let Some(filtered) = self.poll()
-            && fwhm_mm > 0.0
-        {
-            shown.set_filtered(Some(filtered));
-        }
-        if fwhm_mm > 0.0
-            && let Some((id, volume)) = shown.chosen()
-        {
-            self.ask(id, volume, fwhm_mm);
-        }
-    }
-
-    /// Asks for the filtered image of an iterate, unless it is there or another one is under way.
-    fn ask(&mut self, id: IterateId, volume: &Arc<Volume>, fwhm_mm: f64) {
+        let Some((id, volume)) = shown.chosen() else { return };
         let key = (id, fwhm_mm.to_bits());
-        let is_wanted = self.under_way.is_none() && self.done != Some(key);
-        if is_wanted && self.jobs.try_send((id, Arc::clone(volume), fwhm_mm)).is_ok() {
-            self.under_way = Some(key);
+        if self.work.is_none() && self.done != Some(key) {
+            let unfiltered = Arc::clone(volume);
+            let filter = move |_: &_| {
+                let volume = gaussian_filter(&unfiltered, fwhm_mm);
+                Filtered { id, fwhm_mm, extremes: volume.extremes(), volume: Arc::new(volume), unfiltered }
+            };
+            self.work = Some((key, BackgroundTask::start("post-filter", wake, filter)));
         }
     }
 
-    /// The image that is ready, if one is.
-    fn poll(&mut self) -> Option<Filtered> {
-        let filtered = self.results.try_iter().last()?;
-        self.under_way = None;
-        self.done = Some((filtered.id, filtered.fwhm_mm.to_bits()));
-        Some(filtered)
-    }
-
-    /// Forgets what was done: the next question is answered anew.
+    /// Filters the next image again, even if it was filtered last.
     pub fn forget(&mut self) {
         self.done = None;
     }

@@ -19,19 +19,20 @@ use crate::recon::RaceReport;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::widgets::fields::name;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::place::Place;
 use crate::ui::widgets::{format, theme};
 
-/// What the panel shows.
+/// Input of the panel.
 pub struct ReconView<'a> {
-    /// The settings of the next start.
+    /// Settings of the next run.
     pub forms: &'a Forms,
     /// The regions of interest, by whose numbers it may stop.
     pub rois: &'a [Roi],
     /// The study that is reconstructed, if there is one.
     pub study: Option<&'a OpenStudy>,
-    /// Whether the run has nothing to do before another projection comes.
+    /// True if the run waits for data.
     pub is_waiting: bool,
     /// The devices to choose from.
     pub devices: &'a [Device],
@@ -41,23 +42,23 @@ pub struct ReconView<'a> {
     pub remembered: &'a [(String, Forms)],
     /// Its settings, as they were when it began; `None` = there is none.
     pub running: Option<&'a Forms>,
-    /// What the next start will need, or why it will be refused.
+    /// Forecast of the next run, or the reason of its refusal.
     pub forecast: Option<&'a Result<Forecast, String>>,
-    /// Of a series: the frame that computes, in words.
+    /// Name of the computing time frame.
     pub frame: Option<String>,
-    /// Whether there is an image to save.
+    /// True if there is an image to save.
     pub has_image: bool,
-    /// FWHM of the filter on what is shown, mm.
+    /// FWHM of the post-filter, mm.
     pub post_filter_mm: f64,
-    /// Whether times are shown.
+    /// True if times are shown.
     pub show_timings: bool,
-    /// Whether settings that only the reproduction of a paper needs are shown.
+    /// True if the settings for the reproduction of papers are shown.
     pub shows_research: bool,
 }
 
 impl ReconView<'_> {
-    fn course(&self) -> IterationScheme {
-        self.study.map_or(IterationScheme::ITERATIONS, |open| open.study.measured.course())
+    fn iteration_scheme(&self) -> IterationScheme {
+        self.study.map_or(IterationScheme::ITERATIONS, |open| open.study.measured.iteration_scheme())
     }
 
     fn is_sweep(&self) -> bool {
@@ -69,7 +70,7 @@ impl ReconView<'_> {
     }
 }
 
-/// The reconstruction panel.
+/// Draws the reconstruction panel.
 pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.label(RichText::new("Reconstruction").heading().strong());
     buttons_ui(view, ui, actions);
@@ -77,7 +78,7 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     explained_ui(view, ui);
     ui.add_space(2.0);
     accumulation_ui(view, ui, actions);
-    if view.course().by_iteration {
+    if view.iteration_scheme().by_iteration {
         let edited = stop_form_ui(&view.forms.stop, view.rois, ui);
         actions.extend(edited.map(|form| RunAction::EditStopForm(Box::new(form))));
     }
@@ -86,7 +87,7 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
 }
 
 fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    let (state, course, has_study) = (view.live.state, view.course(), view.study.is_some());
+    let (state, course, has_study) = (view.live.state, view.iteration_scheme(), view.study.is_some());
     let mut own = Vec::new();
     let mut button = |ui: &mut Ui, enabled: bool, name: &str, help: &str, action: RunAction| {
         if ui.add_enabled(enabled, egui::Button::new(name)).on_hover_text(help).clicked() {
@@ -123,12 +124,12 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     actions.extend(own);
 }
 
-/// The menu of settings that the run can be done again with.
+/// Draws the menu of variations of the run.
 fn again_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let (Some(study), Some(running)) = (view.study, view.running.filter(|_| view.live.is_measured())) else { return };
-    let ways = view.live.info.as_ref().map_or(&[][..], |info| info.accumulations);
+    let supported = view.live.info.as_ref().map_or(&[][..], |info| info.accumulations);
     let menu = ui.menu_button("Repeat run with…", |ui| {
-        for variation in variations(study, running, view.remembered, ways, view.devices) {
+        for variation in variations(study, running, view.remembered, supported, view.devices) {
             ui.menu_button(variation.name, |ui| {
                 for (words, forms) in variation.choices {
                     if ui.button(words).clicked() {
@@ -163,7 +164,7 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
     ui.add(egui::ProgressBar::new(fraction).text(text));
 }
 
-/// How much of the data the image explains, once an iteration is complete.
+/// Draws the part of the data that the image explains, after a complete iteration.
 fn explained_ui(view: &ReconView, ui: &mut Ui) {
     let Some(explained) = view.live.explained else { return };
     let text = RichText::new(format!("explains {}", explained.text())).small();
@@ -173,7 +174,7 @@ fn explained_ui(view: &ReconView, ui: &mut Ui) {
     );
 }
 
-/// What the next start makes and needs, or why it will be refused.
+/// Draws the forecast of the next run, or the reason of its refusal.
 fn forecast_ui(view: &ReconView, ui: &mut Ui) {
     let form = &view.forms.settings;
     let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(form.size[a] as f64 * form.voxel_mm[a]));
@@ -209,20 +210,21 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
     }
 }
 
-/// How the backprojection adds: switchable while it runs.
+/// Draws the choice of the accumulation, which can be switched during the run.
 fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    let ways = view.study.map_or(Accumulation::OF_LINES, OpenStudy::accumulations);
-    if ways.is_empty() {
+    let supported = view.study.map_or(Accumulation::OF_LINES, OpenStudy::accumulations);
+    if supported.is_empty() {
         return gathered_ui(ui);
     }
     let label = ui.label("Accumulation (may be switched while running)");
     Place::Accumulation.is_at(&label);
-    let in_use = view.live.accumulation().filter(|_| view.live.is_there());
+    let in_use = view.live.accumulation().filter(|_| view.live.has_next_step());
     let current = view.forms.settings.accumulation.or(in_use);
     ui.horizontal_wrapped(|ui| {
-        let is_shown =
-            |way: &&Accumulation| view.shows_research || Accumulation::OF_LINES.contains(way) || current == Some(**way);
-        for &accumulation in ways.iter().filter(is_shown) {
+        let is_shown = |accumulation: &&Accumulation| {
+            view.shows_research || Accumulation::OF_LINES.contains(accumulation) || current == Some(**accumulation)
+        };
+        for &accumulation in supported.iter().filter(is_shown) {
             let mut text = RichText::new(accumulation.name());
             if accumulation.has_race() {
                 text = text.color(theme::colours(ui.visuals()).error);
@@ -254,7 +256,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
 /// Why there is nothing to choose for a sweep.
 pub const GATHERED: &str = "Filtered backprojection is voxel-driven: no two threads add to the same voxel, so accumulation has no race condition and no choice";
 
-/// The switch of a sweep: grey, with the reason.
+/// Draws the grey switch of an EPRI acquisition, with the reason.
 fn gathered_ui(ui: &mut Ui) {
     ui.label(RichText::new("Accumulation").weak());
     ui.horizontal(|ui| {
@@ -265,14 +267,14 @@ fn gathered_ui(ui: &mut Ui) {
     ui.label(RichText::new("Voxel-driven: no race condition").weak()).on_hover_text(GATHERED);
 }
 
-/// Why a run cannot add in a way; `None` where it can, or where there is none yet.
+/// Returns the reason why a run does not support an accumulation; `None` if it does, or without a run.
 pub fn why_not(live: &LiveRun, accumulation: Accumulation) -> Option<String> {
-    let info = live.info.as_ref().filter(|info| live.is_there() && !info.accumulations.contains(&accumulation))?;
+    let info = live.info.as_ref().filter(|info| live.has_next_step() && !info.accumulations.contains(&accumulation))?;
     let known: Vec<_> = info.accumulations.iter().map(|known| known.name()).collect();
     Some(format!("{} with {} cannot add in the {accumulation} way, only: {}", info.device, info.projector, known.join(", ")))
 }
 
-/// What a way to accumulate means.
+/// Returns the tooltip of an accumulation.
 fn accumulation_help(accumulation: Accumulation) -> &'static str {
     match accumulation {
         Accumulation::Atomic => "Every addition arrives, in any order: the last digits differ from run to run (Ctrl+1)",
@@ -289,7 +291,7 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
     }
 }
 
-/// The settings of the next run.
+/// Draws the settings of the next run.
 fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
     ui.horizontal(|ui| {
@@ -315,12 +317,12 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     forecast_ui(view, ui);
 }
 
-/// What images are saved as.
+/// Returns the tooltip of the image files.
 fn save_help() -> String {
     format!("The image on the screen as {} (Ctrl+S)", names(Content::Image, Access::Write))
 }
 
-/// What pictures are.
+/// Tooltip of the screenshots.
 const PICTURE_HELP: &str = "Screenshot as PNG, at twice the window's resolution. For a plot use its context menu";
 
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
@@ -329,12 +331,12 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         ui.label(RichText::new("Image").strong());
         let save = egui::Button::new("Save image…");
         if ui.add_enabled(view.has_image, save).on_hover_text(save_help()).clicked() {
-            actions.push(RunAction::AskSaveImage);
+            actions.push(RunAction::Ask(FileTask::SaveImage));
         }
         ui.menu_button("Save picture", |ui| {
             for (words, area) in [("Window screenshot…", PictureArea::Window), ("Slices screenshot…", PictureArea::Slices)] {
                 if ui.button(words).on_hover_text(PICTURE_HELP).clicked() {
-                    actions.push(RunAction::AskPicture(area));
+                    actions.push(RunAction::Ask(FileTask::SavePicture(area)));
                 }
             }
         });
@@ -371,7 +373,7 @@ mod tests {
         let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
         let counts = vec![0.0; geometry.num_bins()];
         let study = Study::new("empty", Counts::new(Michelogram::new(geometry, counts).unwrap()));
-        let mut live = LiveRun::asked_for(1, 0, &[], false);
+        let mut live = LiveRun::requested(1, 0, &[], false);
         live.info = Some(StartInfo {
             device: "Some device".into(),
             projector: "per-lor".into(),

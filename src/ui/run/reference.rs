@@ -1,5 +1,6 @@
-//! What the images of the active run are compared with, those of another run or one iterate, and the one of them that is seen beside
-//! the image on the screen.
+//! Reference that the images of the active run are compared with: another run or one iterate.
+
+use std::sync::Arc;
 
 use super::displayed_image::DisplayedImage;
 use super::post_filter::PostFilter;
@@ -9,22 +10,22 @@ use crate::plan::IterationScheme;
 use crate::session::{CompareWith, ReferenceId, RunId, Session, StoredIterate};
 use crate::ui::widgets::format;
 
-/// What can be chosen to compare with.
+/// Choice of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReferenceChoice {
-    /// The run.
+    /// Run of the images.
     pub run: RunId,
-    /// The number of one of its iterates; `None` = each image is compared with the one of the same number.
+    /// Number of the iterate; `None` = each image is compared with that of the same number.
     pub number: Option<usize>,
 }
 
 impl ReferenceChoice {
-    /// A run as a whole.
+    /// Returns the choice of a whole run.
     pub fn run(run: RunId) -> Self {
         Self { run, number: None }
     }
 
-    /// What it is called, of the run of this number.
+    /// Returns the name of the choice, for the displayed number of its run.
     pub fn text(&self, run_number: RunId, course: &IterationScheme) -> String {
         let words =
             |number| if course.by_iteration { format!(", iteration {number}") } else { format!(", {}", course.text(number)) };
@@ -32,117 +33,102 @@ impl ReferenceChoice {
     }
 }
 
-/// What the images of the active run are compared with. Only its images need still be there.
+/// Reference of the active run. The session stores its images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Which.
+    /// Choice of the user.
     pub choice: ReferenceChoice,
-    /// The number by which its run is called.
+    /// Displayed number of the run.
     pub run_number: RunId,
-    /// Steps done of its iterate, where it is one.
+    /// Number of complete steps, if the reference is one iterate.
     pub subiteration: Option<usize>,
-    /// The run's number and what it did, in words.
+    /// Number and settings of the run as text.
     pub title: String,
-    /// The grid of its images.
+    /// Grid of its images.
     pub grid: Grid,
-    /// What its images are counted by.
+    /// Iteration scheme of the run.
     pub course: IterationScheme,
-    /// Whether additions were lost in some of its steps.
+    /// True if some step lost additions.
     pub has_race: bool,
 }
 
 impl Reference {
-    /// The run.
+    /// Returns the run.
     pub fn run(&self) -> RunId {
         self.choice.run
     }
 
-    /// What it is called.
+    /// Returns its name.
     pub fn text(&self) -> String {
         self.choice.text(self.run_number, &self.course)
     }
 
-    /// By which the session knows it.
+    /// Returns its numbers in the session.
     pub fn id(&self) -> ReferenceId {
         ReferenceId { run: self.choice.run, subiteration: self.subiteration }
     }
 
-    /// Whether images of this run are compared with it: not those of a run with themselves.
+    /// True if images of this run are compared with it. A run is not compared with itself.
     pub fn is_for(&self, run: RunId) -> bool {
         self.subiteration.is_some() || self.choice.run != run
     }
 
-    /// The image that is seen beside the one of this number: that of the same number, or the last before it.
-    fn beside(&self, number: usize, session: &Session) -> Option<StoredIterate> {
-        let is_later = |kept: &StoredIterate| self.course.number(kept.id.iteration, kept.id.subiteration) > number;
-        let mut past = session.history(self.choice.run);
-        let at = past.iter().position(is_later).unwrap_or(past.len()).saturating_sub(1);
-        (at < past.len()).then(|| past.swap_remove(at))
+    /// Returns the image that is compared with that of this number: of the same number, or the last one before.
+    fn image_at(&self, number: usize, session: &Session) -> Option<StoredIterate> {
+        session.last_stored(self.choice.run, |id| self.course.number(id.iteration, id.subiteration) <= number)
     }
 }
 
-/// The image of the reference beside the one on the screen.
+/// Reference image that is compared with the displayed one.
+#[derive(Default)]
 pub struct ReferenceImage {
     shown: DisplayedImage,
-    /// The one that it always is, where the reference is one iterate.
+    /// Image of a reference that is one iterate.
     fixed: Option<StoredIterate>,
-    /// The number by which its run is called.
-    run_number: RunId,
-    /// What is counted in the runs.
-    course: IterationScheme,
     post_filter: PostFilter,
 }
 
 impl ReferenceImage {
-    /// None yet; `wake` is called when it was filtered.
-    pub fn new(wake: impl Fn() + Send + 'static) -> Self {
-        Self {
-            shown: DisplayedImage::default(),
-            fixed: None,
-            run_number: 0,
-            course: IterationScheme::ITERATIONS,
-            post_filter: PostFilter::start(wake),
-        }
-    }
-
-    /// From now on it is always this one, or no longer; what others are compared with.
+    /// Sets the image of a reference that is one iterate. Returns the counterpart of all comparisons.
     pub fn fix(&mut self, reference: &Reference, image: Option<StoredIterate>) -> CompareWith {
         self.fixed = image.clone();
         image.map_or(CompareWith::Run(reference.run()), CompareWith::Image)
     }
 
-    /// Shows the reference's image that belongs beside the one of this number, with the same filter; without a reference none.
-    pub fn show(&mut self, wanted: Option<(&Reference, usize)>, filter_mm: f64, session: &Session) {
-        let of_number =
-            |(reference, number): (&Reference, usize)| self.fixed.clone().or_else(|| reference.beside(number, session));
-        let kept = wanted.and_then(of_number);
-        if let Some((reference, _)) = wanted {
-            (self.run_number, self.course) = (reference.run_number, reference.course);
-        }
-        let run = kept.as_ref().map(|past| past.id.run);
+    /// Shows the image that is compared with that of a number, with the same filter; none without a reference. Calls `wake` when
+    /// the image is filtered.
+    pub fn show(
+        &mut self,
+        wanted: Option<(&Reference, usize)>,
+        filter_mm: f64,
+        session: &Session,
+        wake: impl FnOnce() + Send + 'static,
+    ) {
+        let image = wanted.and_then(|(reference, number)| self.fixed.clone().or_else(|| reference.image_at(number, session)));
+        let run = image.as_ref().map(|image| image.id.run);
         if self.shown.id().is_some_and(|id| Some(id.run) != run) {
             self.shown.set_filtered(None);
             self.post_filter.forget();
         }
-        self.shown.set_past(kept);
-        self.post_filter.keep_up(&mut self.shown, filter_mm);
+        self.shown.set_past(image);
+        self.post_filter.update(&mut self.shown, filter_mm, wake);
     }
 
-    /// The image.
-    pub fn volume(&self) -> Option<&Volume> {
-        self.shown.volume()
+    /// Returns the image.
+    pub fn image(&self) -> Option<&Arc<Volume>> {
+        self.shown.image()
     }
 
-    /// Grows with each change of the image.
+    /// Returns a number that grows with each change of the image.
     pub fn generation(&self) -> u64 {
         self.shown.generation()
     }
 
-    /// What it is called.
-    pub fn text(&self) -> String {
+    /// Returns the name of the image of a reference.
+    pub fn text(&self, reference: &Reference) -> String {
         let Some(id) = self.shown.id() else { return String::new() };
         let filtered = self.shown.filter_mm().map_or_else(String::new, |mm| format!(", {}", format::filtered(mm)));
-        let number = Some(self.course.number(id.iteration, id.subiteration));
-        format!("{}{filtered}", ReferenceChoice { run: id.run, number }.text(self.run_number, &self.course))
+        let number = Some(reference.course.number(id.iteration, id.subiteration));
+        format!("{}{filtered}", ReferenceChoice { run: id.run, number }.text(reference.run_number, &reference.course))
     }
 }

@@ -1,4 +1,4 @@
-//! What a run knows of the edits of the regions: those sent last, and whether one of them is held.
+//! Edits of the ROIs of a run: the last ones that were sent, and a drag under way.
 
 use super::live::LiveRun;
 use crate::data::MaskedRois;
@@ -16,16 +16,16 @@ pub struct RoiEdits {
 }
 
 impl RoiEdits {
-    /// Those that a run begins with.
+    /// Returns the ROIs with which a run begins.
     pub fn begin(&mut self, rois: &MaskedRois) -> RoiSet {
         (self.branch, self.held) = (self.branch + 1, None);
         self.sent = rois.clone();
         RoiSet { branch: self.branch, rois: rois.clone() }
     }
 
-    /// Lets edited regions be measured: by the solver where it has the run (`is_active`), else on the images of its past alone. Names
-    /// and roles concern neither. While a region is held its numbers on the past follow it, and the solver is told of where it is let
-    /// go. Whether there was an edit.
+    /// Requests the measurement of edited ROIs: by the solver if it computes the run (`is_active`), else on the stored iterates
+    /// alone. Names and roles are not measured. During a drag the ROIs are measured on the stored iterates; the solver receives
+    /// them at the end of the drag. Returns true after an edit.
     pub fn send(&mut self, live: &mut LiveRun, rois: &MaskedRois, is_active: bool, is_held: bool, session: &Session) -> bool {
         let was_held = self.held.is_some();
         let is_edited = self.sent != *rois;
@@ -45,7 +45,7 @@ impl RoiEdits {
         let none_moved = self.sent.len() == rois.len() && rois.iter().zip(&*self.sent).all(|(a, b)| a.covers_same(b));
         self.sent = rois.clone();
         if none_moved {
-            live.rename_rois(self.branch, rois);
+            live.rois.rename(self.branch, rois);
             if is_active {
                 session.send(Command::RenameRois(rois.clone()));
             }
@@ -55,7 +55,7 @@ impl RoiEdits {
         let set = RoiSet { branch: self.branch, rois: rois.clone() };
         if is_held || self.held.is_some() {
             let edit = *self.held.get_or_insert(self.branch);
-            live.draft_branch(self.branch, edit, rois);
+            live.rois.draft(self.branch, edit, rois);
             session.measure(live.run, set);
         } else {
             live.begin_branch(self.branch, rois);

@@ -1,72 +1,99 @@
-//! The runs that the window shows: one computes, those before it are kept as they were, with their settings and their past. The
-//! images of one of them are the reference that those of the active run are compared with.
+//! Runs of the window: the active one, earlier ones with their settings and history, and the reference that images are compared
+//! with.
 
 use std::time::Duration;
 
+use super::form::forecast::Forecaster;
 use super::form::forms::Forms;
 use super::reference::{Reference, ReferenceChoice, ReferenceImage};
-use super::run_frames::has_events;
 use super::run_view::{RunInput, RunView};
 use crate::data::MaskedRois;
 use crate::geometry::Grid;
-use crate::plan::Data;
+use crate::plan::{Data, Forecast, Job};
+use crate::remote::Remote;
 use crate::session::{Event, EventKind, PeakLine, ReferenceId, RunId, Session};
+use crate::ui::study::state::StudyState;
 
-/// Most runs that are shown, the active one among them.
+/// Largest number of runs, the active one included.
 pub const MAX_RUNS: usize = 4;
 
-/// All runs. The session has one of them; what it tells goes to the one that it is about.
+/// All runs of the window.
+#[derive(Default)]
 pub struct Runs {
     active: RunView,
     kept: Vec<RunView>,
+    forecaster: Forecaster,
     reference: Option<Reference>,
-    /// Settings of runs of a session that was restored, with what they were in words.
+    /// Titles and settings of the runs of a restored session.
     pub remembered: Vec<(String, Forms)>,
-    /// Its image beside the one on the screen.
+    /// Image of the reference that is compared with the displayed one.
     beside: ReferenceImage,
-    /// Whether the user has chosen the reference, or that there is none: else each run is compared with the one before it.
+    /// True if the user has chosen the reference, or none. Else each run is compared with the run before it.
     is_reference_chosen: bool,
 }
 
 impl Runs {
-    /// This one alone; `wake` is called when something is ready.
-    pub fn new(active: RunView, wake: impl Fn() + Send + 'static) -> Self {
-        let beside = ReferenceImage::new(wake);
-        Self { active, kept: Vec::new(), reference: None, remembered: Vec::new(), beside, is_reference_chosen: false }
+    /// Returns one run without earlier ones.
+    pub fn new(active: RunView) -> Self {
+        Self { active, ..Self::default() }
     }
 
-    /// The one that computes and is edited.
+    /// Returns the active run.
     pub fn active(&self) -> &RunView {
         &self.active
     }
 
-    /// The one that computes and is edited, to be changed.
+    /// Returns the active run for changes.
     pub fn active_mut(&mut self) -> &mut RunView {
         &mut self.active
     }
 
-    /// Those that are kept as they were, oldest first.
+    /// Returns the earlier runs, oldest first.
     pub fn kept(&self) -> &[RunView] {
         &self.kept
     }
 
-    /// Starts another run with the settings of the forms. The one before is kept with its curves and the images of its past, where
-    /// it has any: it is what the new one is compared with, unless the user has chosen another reference. Frames of a list are not kept.
+    /// Returns the forecast of the next run, or the reason of its refusal; `None` while it is unknown.
+    pub fn forecast(&self) -> Option<&Result<Forecast, String>> {
+        self.forecaster.known()
+    }
+
+    /// Updates the forecast of the next run; calls `wake` when it is ready.
+    pub fn update_forecast(&mut self, study: &StudyState, remote: Option<&Remote>, wake: impl FnOnce() + Send + 'static) {
+        let Self { active, forecaster, .. } = self;
+        if let (Some(open), Some(key)) = (&study.open, active.forecast_key(study)) {
+            forecaster.update(key, || active.forms.job(open), active.live.in_memory(), remote, wake);
+        }
+    }
+
+    /// Returns the job of the next run; `None` without a study.
     ///
     /// # Errors
-    /// Why it is refused, as a sentence: then everything stays as it is.
-    pub fn start(&mut self, input: RunInput, paused: bool, wake: impl Fn() + Send + Clone + 'static) -> Result<(), String> {
-        let Some(job) = self.active.next_job(input.study, input.session.remote())? else { return Ok(()) };
-        // While a list is being written it is one image.
+    /// The forms are invalid, or the run is refused; the reason is a sentence.
+    fn next_job(&mut self, study: &StudyState, remote: Option<&Remote>) -> Result<Option<Job>, String> {
+        let Self { active, forecaster, .. } = self;
+        let (Some(open), Some(key)) = (&study.open, active.forecast_key(study)) else { return Ok(None) };
+        let job = active.forms.job(open)?;
+        forecaster.refusal(key, &job, active.live.in_memory(), remote).map_or(Ok(Some(job)), Err)
+    }
+
+    /// Starts another run with the settings of the forms. A measured run before it stays with its curves and history, and is the
+    /// reference unless the user has chosen another one. Series of time frames do not stay.
+    ///
+    /// # Errors
+    /// The run is refused; the reason is a sentence. Nothing changes.
+    pub fn start(&mut self, input: RunInput, paused: bool) -> Result<(), String> {
+        let Some(job) = self.next_job(input.study, input.remote)? else { return Ok(()) };
+        // List-mode data that still arrive give one image.
         let is_whole = matches!(job.data(), Data::Events { growing: None, .. });
         let frames_ms = if is_whole { self.active.forms.settings.frames()? } else { Vec::new() };
-        if !frames_ms.is_empty() && !frames_ms.iter().any(|frame_ms| has_events(input.study, frame_ms)) {
+        if !frames_ms.is_empty() && !frames_ms.iter().any(|frame_ms| input.study.has_events(frame_ms)) {
             return Err("none of the frames has an event of this list; give others, or none for all of it".into());
         }
-        // Of a series only the last run could be kept, which is not the whole of it.
+        // The last run of a series is not the whole series.
         if self.active.live.is_measured() && self.active.series.is_none() {
             self.refer_to_active(input.session);
-            self.keep_active(wake, input.session);
+            self.keep_active(input.session);
         }
         let list = input.study.list().map(|open| &open.list);
         let frames = list.map(|list| frames_ms.iter().map(|frame_ms| list.frame_time(frame_ms)).collect()).unwrap_or_default();
@@ -74,10 +101,10 @@ impl Runs {
         Ok(())
     }
 
-    /// Keeps the active run, and goes on with none. Where there are too many, the oldest one goes that is not the reference.
-    fn keep_active(&mut self, wake: impl Fn() + Send + Clone + 'static, session: &Session) {
-        session.keep(self.active.live.run);
-        let next = self.active.next(wake);
+    /// Adds the active run to the earlier ones. Beyond [`MAX_RUNS`], the oldest one that is not the reference is discarded.
+    fn keep_active(&mut self, session: &Session) {
+        session.retain(self.active.live.run);
+        let next = self.active.next();
         self.kept.push(std::mem::replace(&mut self.active, next));
         while self.kept.len() >= MAX_RUNS {
             let oldest = self.kept.iter().map(|view| view.live.run).find(|run| !self.is_reference(*run));
@@ -85,40 +112,39 @@ impl Runs {
         }
     }
 
-    /// Before a start: the active run is the reference of the next, unless the user has chosen one, or it had a race and the
-    /// reference had none.
+    /// Makes the active run the reference of the next one, unless the user has chosen one, or unless this run alone had a race
+    /// condition.
     fn refer_to_active(&mut self, session: &Session) {
-        let has_race = !self.active.live.race().is_empty();
+        let has_race = self.active.live.has_race();
         let is_race_beside_none = has_race && self.reference.as_ref().is_some_and(|reference| !reference.has_race);
         if !(self.is_reference_chosen || is_race_beside_none) {
             self.refer_to(Some(self.active.live.run), session);
         }
     }
 
-    /// The run that the active one is compared with.
+    /// Returns the reference.
     pub fn reference(&self) -> Option<&Reference> {
         self.reference.as_ref()
     }
 
-    /// Compares the active run and those after it with another one, with one iterate of either, or with none. Its images stay while
-    /// it is the reference.
+    /// Sets the reference of the active run and those after it: a run, one iterate, or none. The session stores its images.
     ///
     /// # Errors
-    /// The iterate is kept no longer; the error is a sentence, and the reference stays.
+    /// The iterate is not stored; the reference stays, and the error is a sentence.
     fn set_reference(&mut self, choice: Option<ReferenceChoice>, session: &Session) -> Result<(), String> {
         let mut views = std::iter::once(&self.active).chain(&self.kept);
         let live = choice.and_then(|choice| views.find(|view| view.live.run == choice.run)).map(|view| &view.live);
         let found = live.zip(choice).and_then(|(live, choice)| {
             let job = &live.info.as_ref()?.job;
-            let (title, grid, course) = (live.title()?, job.grid().clone(), job.course());
-            let has_race = !live.race().is_empty();
+            let (title, grid, course) = (live.title()?, job.grid().clone(), job.iteration_scheme());
+            let has_race = live.has_race();
             Some(Reference { choice, run_number: live.number, subiteration: None, title, grid, course, has_race })
         });
         let mut image = None;
         let next = match found {
             Some(Reference { choice: choice @ ReferenceChoice { run, number: Some(number) }, run_number, course, .. }) => {
-                let past = session.past(run).into_iter().find(|[i, s]| course.number(*i, *s) == number);
-                image = past.and_then(|[_, subiteration]| session.past_image(run, subiteration));
+                let past = session.stored(run).into_iter().find(|[i, s]| course.number(*i, *s) == number);
+                image = past.and_then(|[_, subiteration]| session.stored_image(run, subiteration));
                 let Some(image) = &image else {
                     let name = choice.text(run_number, &course);
                     if past.is_some() {
@@ -131,32 +157,32 @@ impl Runs {
             other => other,
         };
         if let Some(next) = &next {
-            session.keep(next.run());
+            session.retain(next.run());
         }
         let with = next.as_ref().map(|next| self.beside.fix(next, image));
         let before = std::mem::replace(&mut self.reference, next);
         let stays = |run: RunId| self.kept.iter().any(|view| view.live.run == run) || self.is_reference(run);
         if let Some(before) = before.filter(|before| !stays(before.run())) {
-            session.let_go(before.run());
+            session.release(before.run());
         }
         self.active.forget_comparisons();
         session.compare_with(with);
         Ok(())
     }
 
-    /// The user's choice of a reference.
+    /// Sets the reference that the user has chosen.
     ///
     /// # Errors
-    /// The iterate is kept no longer; the error is a sentence, and the reference stays.
+    /// The iterate is not stored; the reference stays, and the error is a sentence.
     pub fn choose_reference(&mut self, choice: Option<ReferenceChoice>, session: &Session) -> Result<(), String> {
         self.set_reference(choice, session)?;
         self.is_reference_chosen = true;
         Ok(())
     }
 
-    /// Compares with this run, or with none.
+    /// Sets the reference to a whole run, or none.
     fn refer_to(&mut self, run: Option<RunId>, session: &Session) {
-        // A run as a whole is never refused.
+        // Only a single iterate is refused.
         let _ = self.set_reference(run.map(ReferenceChoice::run), session);
     }
 
@@ -164,7 +190,7 @@ impl Runs {
         self.reference.as_ref().is_some_and(|reference| reference.run() == run)
     }
 
-    /// Keeps this run no longer: its images go.
+    /// Discards an earlier run and its images.
     pub fn dismiss(&mut self, run: RunId, session: &Session) {
         if self.is_reference(run) {
             self.refer_to(None, session);
@@ -172,11 +198,11 @@ impl Runs {
         }
         for mut view in self.kept.extract_if(.., |view| view.live.run == run) {
             view.clear(session);
-            session.let_go(run);
+            session.release(run);
         }
     }
 
-    /// Forgets all runs, for another study.
+    /// Clears all runs for another study.
     pub fn clear(&mut self, session: &Session) {
         self.refer_to(None, session);
         self.is_reference_chosen = false;
@@ -191,54 +217,54 @@ impl Runs {
         std::iter::once(&mut self.active).chain(&mut self.kept)
     }
 
-    /// The reference, where its images can be seen beside those of the active run, and the one that is.
+    /// Returns the reference and its compared image, if the active run has a reference.
     pub fn beside(&self) -> Option<(&Reference, &ReferenceImage)> {
         let reference = self.reference.as_ref().filter(|reference| reference.is_for(self.active.live.run));
         reference.map(|reference| (reference, &self.beside))
     }
 
-    /// Shows the reference's image that belongs beside the one on the screen.
-    pub fn link(&mut self, session: &Session) {
+    /// Updates the reference image that is compared with the displayed one; calls `wake` when it is filtered.
+    pub fn link(&mut self, session: &Session, wake: impl FnOnce() + Send + 'static) {
         let Self { active, reference, beside, .. } = self;
         let reference = reference.as_ref().filter(|reference| reference.is_for(active.live.run));
-        beside.show(reference.zip(active.shown_number()), active.post_filter_mm, session);
+        beside.show(reference.zip(active.shown_number()), active.post_filter_mm, session, wake);
     }
 
-    /// Lets edited regions be measured, on the images of all runs; `is_held`: while the pointer holds one.
+    /// Requests the measurement of edited ROIs on the images of all runs; `is_held`: during a drag.
     pub fn send_rois(&mut self, rois: &MaskedRois, is_held: bool, session: &Session) {
         self.active.send_stop_rules(rois, session);
         self.active.send_rois(rois, true, is_held, session);
         self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, is_held, session));
     }
 
-    /// Lets the peaks along a line be measured on the images of all runs, or no longer.
+    /// Requests the measurement of the peaks along a line on the images of all runs, or ends it.
     pub fn send_line(&mut self, line: impl Fn(&Grid) -> Option<PeakLine>, session: &Session) {
         self.all_mut().for_each(|view| view.send_line(&line, session));
     }
 
-    /// Brings the curves of the kept runs up to date.
+    /// Updates the curves of the earlier runs.
     pub fn derive_kept(&mut self) {
         self.kept.iter_mut().for_each(RunView::derive_curves);
     }
 
-    /// After what time curves that are not up to date are to be made again.
+    /// Returns the time until outdated curves can be updated.
     pub fn curves_wait(&self) -> Option<Duration> {
         std::iter::once(&self.active).chain(&self.kept).filter_map(RunView::curves_wait).min()
     }
 
-    /// Looks which images are kept of each run.
-    pub fn look_back(&mut self, session: &Session) {
-        self.all_mut().for_each(|view| view.look_back(session));
+    /// Updates the numbers of the stored iterates of each run.
+    pub fn refresh_history(&mut self, session: &Session) {
+        self.all_mut().for_each(|view| view.refresh_history(session));
     }
 
-    /// The one that this run is.
+    /// Returns the run of this number.
     pub fn of_mut(&mut self, run: RunId) -> Option<&mut RunView> {
         self.all_mut().find(|view| view.live.run == run)
     }
 
-    /// Takes an event in; whether it is about a run that is shown.
+    /// Receives an event. Returns true if it belongs to one of the runs.
     pub fn receive(&mut self, event: &Event) -> bool {
-        // What was found beside another reference is of no use any more.
+        // Comparisons with an earlier reference are outdated.
         let is_ours = |id: ReferenceId| self.reference.as_ref().is_some_and(|reference| reference.id() == id);
         if matches!(event.kind, EventKind::Compared { reference, .. } if !is_ours(reference)) {
             return false;
@@ -246,7 +272,7 @@ impl Runs {
         if let (EventKind::Iterate(report), Some(reference)) = (&event.kind, &mut self.reference) {
             reference.has_race |= reference.run() == event.run && report.race.is_some();
         }
-        // The last frame of a series is the active run as well.
+        // The last frame of a series is also the active run.
         let is_of_frame = self.active.series.as_mut().is_some_and(|series| series.receive(event));
         self.of_mut(event.run).map(|view| view.receive(event)).is_some() || is_of_frame
     }
@@ -270,11 +296,11 @@ mod tests {
     #[test]
     fn of_two_runs_each_hears_what_is_said_of_it() {
         let view = |run| {
-            let mut view = RunView::new(ColourScale::automatic(Palette::Grey), || {});
-            view.live = LiveRun::asked_for(run, 0, &[], false);
+            let mut view = RunView::new(ColourScale::automatic(Palette::Grey));
+            view.live = LiveRun::requested(run, 0, &[], false);
             view
         };
-        let mut runs = Runs { kept: vec![view(1)], ..Runs::new(view(2), || {}) };
+        let mut runs = Runs { kept: vec![view(1)], ..Runs::new(view(2)) };
         let ended = |run, reason| Event { run, kind: EventKind::Ended(reason) };
         assert!(runs.receive(&ended(1, EndReason::Stopped)) && !runs.receive(&ended(3, EndReason::Stopped)));
         assert_eq!(runs.active().live.state, RunState::Starting);
@@ -296,7 +322,7 @@ mod tests {
     /// Starts a run in the active view and takes in what is said and shown of it until it has ended and this holds.
     fn finish(runs: &mut Runs, session: &Session, is_done: impl Fn(&Runs) -> bool) -> RunId {
         let run = session.send(Command::Start { job: flat_job(), rois: RoiSet::default(), paused: false });
-        runs.active_mut().live = LiveRun::asked_for(run, 0, &[], false);
+        runs.active_mut().live = LiveRun::requested(run, 0, &[], false);
         while runs.active().live.state.is_active() || !is_done(runs) {
             runs.receive(&session.events().recv_timeout(Duration::from_secs(60)).unwrap());
         }
@@ -304,7 +330,7 @@ mod tests {
         if let Some(frame) = session.take_frame() {
             runs.active_mut().receive_frame(frame, session);
         }
-        runs.active_mut().look_back(session);
+        runs.active_mut().refresh_history(session);
         run
     }
 
@@ -312,14 +338,14 @@ mod tests {
     fn a_kept_run_has_its_past_until_it_is_dismissed() {
         let session = Session::start(|| {});
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
-        let keep = |runs: &mut Runs| runs.keep_active(|| {}, &session);
-        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
+        let keep = |runs: &mut Runs| runs.keep_active(&session);
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey)));
         let first = finish(&mut runs, &session, |_| true);
         keep(&mut runs);
         assert_eq!(runs.active().live.run, 0);
         let second = finish(&mut runs, &session, |_| true);
         assert_eq!(lengths(), [2, 2, 0]);
-        assert_eq!(runs.of_mut(first).map(|view| view.kept.clone()), Some(vec![1, 2]));
+        assert_eq!(runs.of_mut(first).map(|view| view.stored.clone()), Some(vec![1, 2]));
         // The second is not kept: the third takes its place.
         finish(&mut runs, &session, |_| true);
         assert_eq!((lengths(), runs.of_mut(second).is_none()), ([2, 0, 2], true));
@@ -335,13 +361,13 @@ mod tests {
     #[test]
     fn the_oldest_run_that_is_not_the_reference_goes_where_there_are_too_many() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey)));
         for _ in 0..MAX_RUNS + 1 {
             finish(&mut runs, &session, |_| true);
             if runs.reference().is_none() {
                 runs.choose_reference(Some(ReferenceChoice::run(1)), &session).unwrap();
             }
-            runs.keep_active(|| {}, &session);
+            runs.keep_active(&session);
         }
         let kept: Vec<RunId> = runs.kept().iter().map(|view| view.live.run).collect();
         assert_eq!(kept, [1, 4, 5]);
@@ -353,7 +379,7 @@ mod tests {
     #[test]
     fn the_images_of_the_reference_stay_and_those_after_it_are_compared_with_them() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey)));
         let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
         let first = finish(&mut runs, &session, |_| true);
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
@@ -384,7 +410,7 @@ mod tests {
     #[test]
     fn an_iterate_is_the_reference_of_its_own_run_and_of_those_after_it() {
         let session = Session::start(|| {});
-        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey)));
         let first = finish(&mut runs, &session, |_| true);
         let choice = |number| Some(ReferenceChoice { run: first, number: Some(number) });
         let refused = runs.choose_reference(choice(7), &session).unwrap_err();
@@ -395,13 +421,13 @@ mod tests {
             runs.receive(&session.events().recv_timeout(Duration::from_secs(60)).unwrap());
         }
         let words = |runs: &mut Runs| {
-            runs.link(&session);
-            runs.beside().map(|(reference, image)| (reference.text(), image.text()))
+            runs.link(&session, || {});
+            runs.beside().map(|(reference, image)| (reference.text(), image.text(reference)))
         };
         let named = "run 1, iteration 1".to_owned();
         assert_eq!(words(&mut runs), Some((named.clone(), named.clone())));
         // Its image is there also when the history has let it go.
-        runs.keep_active(|| {}, &session);
+        runs.keep_active(&session);
         finish(&mut runs, &session, is_compared);
         session.set_history_bytes(1);
         assert!(!session.history(first).iter().any(|kept| kept.id.iteration == 1));
@@ -418,17 +444,17 @@ mod tests {
     fn each_run_is_seen_in_its_own_window() {
         let session = Session::start(|| {});
         let show = |view: &mut RunView, run: RunId, value: f32| {
-            view.live = LiveRun::asked_for(run, 0, &[], false);
+            view.live = LiveRun::requested(run, 0, &[], false);
             let volume = Arc::new(Volume::filled(Grid::centred([4; 3], [1.0; 3]).unwrap(), value));
             let id = IterateId { run, iteration: 1, subiteration: 1 };
             let frame = IterateUpdate { id, extremes: volume.extremes(), volume, slices: None };
             view.receive_frame(frame, &session);
             view.derive(&mut RoiState::default());
         };
-        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey), || {}), || {});
+        let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey)));
         show(runs.active_mut(), 1, 5.0);
         runs.active_mut().colouring.choose_palette(Palette::Viridis);
-        runs.keep_active(|| {}, &session);
+        runs.keep_active(&session);
         show(runs.active_mut(), 2, 9.0);
         let windows = [&runs.kept()[0], runs.active()].map(|view| (view.colouring.window, view.colouring.palette));
         assert_eq!(windows, [([0.0, 5.0], Palette::Viridis), ([0.0, 9.0], Palette::Viridis)]);

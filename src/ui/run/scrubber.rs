@@ -1,4 +1,4 @@
-//! The iterate on the screen: the newest, or one of those that are kept.
+//! Scrubber of the displayed iterate: the newest one, or a stored one.
 
 use std::collections::BTreeSet;
 
@@ -9,35 +9,35 @@ use super::reference::ReferenceChoice;
 use crate::session::RunId;
 use crate::ui::widgets::theme;
 
-/// What a reference that is an iterate does.
+/// Tooltip of an iterate as reference.
 const REFERENCE_HELP: &str =
     "Makes this iterate the reference: every other image is compared with it. Select another reference, or none, under Compare";
 
-/// What the scrubber shows.
+/// Input of the scrubber.
 pub struct ScrubberView<'a> {
     /// Full iterations that can be shown; of a sweep numbers of projections.
     pub iterations: &'a [usize],
-    /// The iterate of the past on the screen; `None` = live.
+    /// Number of the displayed stored iterate; `None` = live.
     pub past: Option<usize>,
     /// The run whose they are.
     pub run: RunId,
-    /// What they are compared with.
+    /// Reference of the comparisons.
     pub reference: Option<ReferenceChoice>,
     /// Numbers of those that are never thinned out.
     pub pinned: &'a BTreeSet<usize>,
-    /// The number of the image on the screen, if it is one that can be kept.
+    /// Number of the displayed image, if it can be stored.
     pub number: Option<usize>,
-    /// Whether the iterates are shown one after the other.
+    /// True during a playback of the iterates.
     pub is_playing: bool,
-    /// Bytes of the images of the past of all runs, and how many they may be.
+    /// Bytes of the stored iterates of all runs, and their limit.
     pub bytes: [u64; 2],
-    /// What is on the screen, in words.
+    /// Description of the displayed image.
     pub shown: &'a str,
-    /// Whether the step that made the image on the screen added without atomics.
+    /// True if the step of the displayed image had a race condition.
     pub is_racy: bool,
 }
 
-/// The scrubber over the iterates that the session keeps.
+/// Draws the scrubber over the stored iterates.
 pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.horizontal(|ui| {
         let is_live = view.past.is_none();
@@ -47,16 +47,8 @@ pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction
         if let Some(last) = view.iterations.len().checked_sub(1) {
             let at = |past: usize| view.iterations.iter().position(|i| *i >= past).unwrap_or(last);
             let current = view.past.map_or(last, at);
-            let mut chosen = current;
-            let iterations = view.iterations;
-            let slider = egui::Slider::new(&mut chosen, 0..=last)
-                .show_value(false)
-                .custom_formatter(|v, _| iterations.get(v as usize).map_or_else(String::new, ToString::to_string));
-            ui.spacing_mut().slider_width = 180.0;
-            let response = ui.add_enabled(last > 0, slider);
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, last > 0, "Iterate"));
-            if chosen != current {
-                actions.push(RunAction::ShowIterate(iterations.get(chosen).copied()));
+            if let Some(chosen) = slider_ui(ui, "Iterate", current, last, |index| view.iterations.get(index).copied()) {
+                actions.push(RunAction::ShowIterate(view.iterations.get(chosen).copied()));
             }
         }
         play_ui(view, ui, actions);
@@ -69,7 +61,25 @@ pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction
     });
 }
 
-/// The switch that shows all that is kept, one after the other.
+/// Draws a slider over the indices of numbers, which are shown. Returns the index after a change.
+pub(super) fn slider_ui(
+    ui: &mut Ui,
+    label: &str,
+    current: usize,
+    last: usize,
+    number: impl Fn(usize) -> Option<usize>,
+) -> Option<usize> {
+    let mut chosen = current;
+    let slider = egui::Slider::new(&mut chosen, 0..=last)
+        .show_value(false)
+        .custom_formatter(|index, _| number(index as usize).map_or_else(String::new, |number| number.to_string()));
+    ui.spacing_mut().slider_width = 180.0;
+    let response = ui.add_enabled(last > 0, slider);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, last > 0, label));
+    (chosen != current).then_some(chosen)
+}
+
+/// Draws the switch of the playback.
 fn play_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let button = egui::Button::selectable(view.is_playing, "Play");
     let help = "Plays the stored iterates (P)";
@@ -78,7 +88,7 @@ fn play_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     }
 }
 
-/// The iterates that stay whatever is thinned out, and how much room there is for all.
+/// Draws the pinned iterates and the history memory limit.
 fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     if let Some(number) = view.number.filter(|number| view.iterations.contains(number)) {
         let is_pinned = view.pinned.contains(&number);
@@ -117,7 +127,7 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     }
 }
 
-/// The kept iterate before or after the one shown; `None` = live.
+/// Returns the stored iterate before or after the displayed one; `None` = live.
 pub fn neighbour(iterations: &[usize], past: Option<usize>, forward: bool) -> Option<usize> {
     let at = past.map_or(iterations.len().saturating_sub(1), |past| iterations.partition_point(|i| *i < past));
     if forward { past.and_then(|_| iterations.get(at + 1).copied()) } else { iterations.get(at.saturating_sub(1)).copied() }

@@ -1,11 +1,10 @@
-//! How like its race-free image a race leaves the image: the correlation with that of the reference run after as many iterations, where
-//! that run lost nothing.
+//! Similarity of an image with a race condition to the race-free image: their correlation after the same number of iterations.
 
 use super::live::LiveRun;
 use super::reference::Reference;
 use crate::session::RunId;
 
-/// How like a race-free image an image is.
+/// Similarity of an image to the race-free one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Similarity {
     /// The number of the run that made the race-free one.
@@ -16,7 +15,8 @@ pub struct Similarity {
     pub correlation: f64,
 }
 
-/// How like the reference's the newest image of a race is, or why that is not known, as a sentence; `None` without a race.
+/// Returns the similarity of the newest image to that of the reference, or the reason that it is unknown as a sentence; `None`
+/// for race-free accumulation.
 pub fn likeness(live: &LiveRun, reference: Option<&Reference>) -> Option<Result<Similarity, String>> {
     live.last.as_ref()?.race?;
     Some(compared(live, reference))
@@ -38,7 +38,7 @@ fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Similarity,
     if has_race {
         return Err(format!("run {run}, the reference, had a race itself: choose another one under Compare"));
     }
-    let newest = live.comparisons.values().next_back().filter(|newest| live.had_race(newest.subiteration));
+    let newest = live.comparisons.values().next_back().filter(|newest| live.race_at(newest.subiteration).is_some());
     let newest = newest.ok_or_else(|| format!("no image of this run was compared with one of run {run} yet"))?;
     if !newest.is_of_same_number() {
         return Err(format!("run {run}, the reference, has no image of iteration {}", newest.iteration));

@@ -6,7 +6,7 @@ use crate::plan::IterationScheme;
 use crate::recon::{Stage, StageTimes};
 use crate::session::IterateReport;
 
-/// Iterations that are kept one by one.
+/// Number of iterations that are stored one by one.
 const MAX_ITERATIONS: usize = 60;
 
 /// StageTimes of the last iterations, and sums over all. Those of subsets are added up.
@@ -19,7 +19,7 @@ pub struct StageLog {
 }
 
 impl StageLog {
-    /// Takes a step in. Where the run does not go by iterations each step stands for itself.
+    /// Adds a step. In runs without iterations each step counts as one.
     pub fn add(&mut self, report: &IterateReport, course: &IterationScheme) {
         self.under_way += report.stages;
         if report.completes_iteration || !course.by_iteration {
@@ -33,22 +33,22 @@ impl StageLog {
         }
     }
 
-    /// The last iterations with their numbers, oldest first.
+    /// Returns the last iterations with their numbers, oldest first.
     pub fn iterations(&self) -> impl Iterator<Item = &(usize, StageTimes)> {
         self.iterations.iter()
     }
 
-    /// The last whole iteration.
+    /// Returns the times of the last complete iteration.
     pub fn last(&self) -> Option<&StageTimes> {
         self.iterations.back().map(|(_, times)| times)
     }
 
-    /// Mean over all whole iterations.
+    /// Returns the mean over all complete iterations.
     pub fn mean(&self) -> Option<StageTimes> {
         (self.num_iterations > 0).then(|| self.sum / self.num_iterations)
     }
 
-    /// The stages that took time in some iteration.
+    /// Returns the stages that took time in some iteration.
     pub fn used(&self) -> Vec<Stage> {
         self.sum.iter().filter(|(_, time)| !time.is_zero()).map(|(stage, _)| stage).collect()
     }

@@ -1,60 +1,59 @@
-//! Time–activity curves: the mean of each region in each frame of a series, per second.
+//! Time–activity curves: the mean of each ROI in each time frame, per second.
 
 use egui::Color32;
 
-use super::frame_series::{DoneFrame, FrameSeries};
+use super::frame_series::FrameSeries;
 use crate::data::Roi;
 use crate::measure::mean_decay;
-use crate::session::{RoiNumbers, roi_numbers};
+use crate::session::roi_numbers;
 use crate::ui::widgets::theme;
 
-/// The curve of a region.
+/// Curve of a ROI.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeActivity {
-    /// Its name.
+    /// Name of the ROI.
     pub name: String,
-    /// Its colour.
+    /// Colour of the ROI.
     pub colour: Color32,
-    /// A point of each frame in which it was measured.
+    /// Points of the frames in which the ROI was measured.
     pub points: Vec<ActivityPoint>,
 }
 
-/// A region in a frame.
+/// ROI in a time frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActivityPoint {
-    /// The middle of the frame, s from the beginning of the scan.
+    /// Middle of the frame, s from the beginning of the scan.
     pub mid_secs: f64,
-    /// Mean per second of the frame, in the image's unit per s; in Bq/mL of a calibrated scan.
+    /// Mean per second of the frame, in the image's unit per s; for a calibrated scan in Bq/mL.
     pub mean: f64,
-    /// Standard deviation between voxels, likewise.
+    /// Standard deviation between voxels, in the unit of the mean.
     pub sd: Option<f64>,
 }
 
-/// The curves of these regions, from the last image of each frame that is done. Where the half-life of the isotope is known they are
-/// corrected for decay: what would have been measured had there been as much in every frame as at the beginning of the scan. All
-/// values are multiplied by `factor`.
+/// Returns the curves of these ROIs from the last image of each complete frame, multiplied by `factor`. With the half-life of the
+/// isotope they are corrected for decay to the beginning of the scan.
 pub fn time_activity(series: &FrameSeries, rois: &[Roi], half_life_secs: Option<f64>, factor: f64) -> Vec<TimeActivity> {
-    let curve = |roi: &Roi| {
-        let points = series.done().iter().filter_map(|(place, frame)| {
-            let numbers = last_numbers(frame, roi)?;
-            let time = series.frames().get(*place)?;
-            let [begin, end] = [time.limits_ms.start, time.limits_ms.end].map(|ms| f64::from(ms) / 1e3);
-            let measured_secs = time.duration_ms as f64 / 1e3;
-            let decay = half_life_secs.map_or(1.0, |half_life| mean_decay(half_life, [begin, end]));
-            let per_sec = |value: f64| factor * value / (measured_secs * decay);
-            Some(ActivityPoint { mid_secs: 0.5 * (begin + end), mean: per_sec(numbers.mean?), sd: numbers.sd.map(per_sec) })
-        });
-        TimeActivity { name: roi.name.clone(), colour: theme::roi_colour(roi), points: points.collect() }
-    };
-    rois.iter().map(curve).filter(|curve| !curve.points.is_empty()).collect()
-}
-
-/// The numbers of a region on the last image of a frame, once it is measured there.
-fn last_numbers(frame: &DoneFrame, roi: &Roi) -> Option<RoiNumbers> {
-    let branch = frame.live.branches.values().next_back()?;
-    let point = branch.points.values().next_back()?;
-    let place = branch.rois.iter().position(|other| other.covers_same(roi))?;
-    roi_numbers(&branch.rois, &point.sums, 1.0).into_iter().nth(place).flatten()
+    let curve = |roi: &Roi| TimeActivity { name: roi.name.clone(), colour: theme::roi_colour(roi), points: Vec::new() };
+    let mut curves: Vec<TimeActivity> = rois.iter().map(curve).collect();
+    for (index, frame) in series.done() {
+        let Some((branch, time)) = frame.live.rois.newest().zip(series.frames().get(*index)) else { continue };
+        let Some((_, point)) = branch.points.last_key_value() else { continue };
+        let numbers = roi_numbers(&branch.rois, &point.sums, 1.0);
+        let [begin, end] = [time.limits_ms.start, time.limits_ms.end].map(|ms| f64::from(ms) / 1e3);
+        let measured_secs = time.duration_ms as f64 / 1e3;
+        let decay = half_life_secs.map_or(1.0, |half_life| mean_decay(half_life, [begin, end]));
+        let per_sec = |value: f64| factor * value / (measured_secs * decay);
+        for (roi, curve) in rois.iter().zip(&mut curves) {
+            let index = branch.rois.iter().position(|other| other.covers_same(roi));
+            let numbers = index.and_then(|index| numbers.get(index)?.as_ref());
+            curve.points.extend(numbers.and_then(|numbers| {
+                let (mean, sd) = (per_sec(numbers.mean?), numbers.sd.map(per_sec));
+                Some(ActivityPoint { mid_secs: 0.5 * (begin + end), mean, sd })
+            }));
+        }
+    }
+    curves.retain(|curve| !curve.points.is_empty());
+    curves
 }
 
 #[cfg(test)]
@@ -62,17 +61,17 @@ mod tests {
     use super::*;
     use crate::data::{FrameTime, RoiMask, RoiShape};
     use crate::session::EndReason;
-    use crate::ui::run::live::{LiveRun, RoiPoint, RunState};
+    use crate::ui::run::live::{LiveRun, RunState};
+    use crate::ui::run::roi_branches::RoiBranches;
     use crate::ui::run::roi_edits::RoiEdits;
 
     /// Two frames, whose region has these two voxels.
     fn series(values: [[f32; 2]; 2], frames: Vec<FrameTime>, roi: &Roi) -> FrameSeries {
         let mut series = FrameSeries::new(frames).unwrap();
         for (run, values) in (1..).zip(values) {
-            let mut live = LiveRun::asked_for(run, 1, std::slice::from_ref(roi), false);
+            let mut live = LiveRun::requested(run, 1, std::slice::from_ref(roi), false);
             let sums = RoiMask { voxels: [(0, 1.0), (1, 1.0)].into() }.sums(&values);
-            let point = RoiPoint { iteration: 1, subiteration: 1, sums: vec![Some(sums)] };
-            live.branches.get_mut(&1).unwrap().points.insert(1, point);
+            live.rois = RoiBranches::of_points(std::slice::from_ref(roi), [(1, vec![Some(sums)])]);
             live.state = RunState::Ended(EndReason::Completed);
             assert!(series.take(&live, &RoiEdits::default()));
             series.advance(true, |_| true);

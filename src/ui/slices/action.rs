@@ -1,128 +1,111 @@
-//! What the user wishes about what the slices show.
+//! Actions of the slices.
 
 use egui::Vec2;
 
 use super::comparison::CompareMode;
-use super::rotatable_view::RotatableContent;
 use super::tool::Tool;
-use super::view::{ProfileLine, Thickness};
-use super::view_layout::{Cell, Layout};
+use super::view::{ProfileLine, ViewState};
+use super::view_layout::Cell;
 use crate::data::RoiPlane;
 use crate::geometry::Point;
-use crate::render::{Interpolation, Palette};
+use crate::render::Palette;
 use crate::ui::rois::document::DragHandle;
 use crate::ui::widgets::colour_scale::WindowPercentile;
 use crate::ui::widgets::picture_area::PictureArea;
 
-/// What the pointer drags in a slice.
+/// Object of a drag in a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drag {
-    /// The crosshair.
+    /// Crosshair.
     Crosshair,
-    /// The image.
+    /// Image.
     Pan,
     /// Window and level.
     Window,
-    /// A new ROI.
+    /// New ROI.
     Draw(Tool),
-    /// A ROI or its size.
+    /// Position, size or angle of a ROI.
     Roi(usize, DragHandle),
-    /// The line of the profile.
+    /// Line of the profile.
     Profile,
-    /// The line along which the oblique slice cuts this one: it is turned about the crosshair.
+    /// Line of the oblique slice, which rotates about the crosshair.
     Oblique,
 }
 
-/// About what the slices show.
+/// Action of the slices.
 #[derive(Clone, Debug)]
 pub enum ViewAction {
-    /// A drag began in a plane at a point.
+    /// Begins a drag.
     BeginDrag {
-        /// What is dragged.
+        /// Object of the drag.
         drag: Drag,
-        /// The slice's plane.
+        /// Plane of the slice.
         plane: RoiPlane,
-        /// Where it began, mm.
+        /// Start point, mm.
         at: Point,
     },
-    /// The pointer moved.
+    /// Moves the pointer of a drag.
     MoveDrag {
-        /// Where it is, mm.
+        /// Present point, mm.
         to: Point,
-        /// How far it moved since the last frame, points.
+        /// Distance since the last frame, points.
         delta: Vec2,
-        /// The same in the slice, mm.
-        way: Point,
+        /// Distance since the last frame in the slice, mm.
+        delta_mm: Point,
     },
-    /// The button was let go.
+    /// Ends the drag.
     EndDrag,
     /// Selects a ROI, or none.
     SelectRoi(Option<usize>),
-    /// A click, which may turn out to be the first of a double click; sets the crosshair, if to a point.
+    /// Sets the crosshair by a click, if there is a point. The click may be the first of a double click.
     Click(Option<Point>),
     /// Sets the crosshair.
     SetCrosshair(Point),
-    /// Moves by slices along an axis.
+    /// Moves by a number of slices along an axis.
     StepSlice(usize, i64),
-    /// Zooms about a point.
+    /// Zooms about a fixed point.
     Zoom {
-        /// How far the point is from the middle of the view, mm; it stays where it is.
+        /// Position of the point relative to the middle of the view, mm.
         off: Point,
         /// Factor.
         factor: f64,
     },
     /// Moves the image, mm.
     Pan(Point),
-    /// Shows only this view, or all again. The crosshair is where it was before the click before.
+    /// Shows only this view, or all views again. The crosshair returns to its position before the click before.
     ToggleMaximised(Cell),
-    /// Where the views are.
-    SetLayout(Layout),
-    /// How thick the slices are.
-    SetThickness(Thickness),
-    /// What the view that can be turned shows.
-    ShowTurned(RotatableContent),
-    /// Turns it further: azimuth and elevation, degrees.
-    Rotation([f64; 2]),
-    /// Turns it back.
-    Straighten,
-    /// Lets it turn by itself, or not.
-    SetSpin(bool),
-    /// Palette.
+    /// Settings of the views after an edit.
+    Edit(Box<ViewState>),
+    /// Rotates the rotatable view by azimuth and elevation, degrees.
+    Rotate([f64; 2]),
+    /// Sets the palette.
     SetPalette(Palette),
-    /// Interpolation.
-    SetInterpolation(Interpolation),
-    /// Window as values at the bottom and top of the palette.
+    /// Sets the values at the bottom and top of the palette.
     SetWindow([f32; 2]),
-    /// Lets the window follow the image, up to this share of its values.
+    /// Adapts the window to each image, up to this percentile.
     FollowWindow(WindowPercentile),
-    /// Leaves the window as it is, whatever image comes.
+    /// Keeps the window for all images.
     LockWindow,
-    /// Widens or moves the window by a drag of the pointer, points.
+    /// Changes window and level by a drag, points.
     DragWindow(Vec2),
-    /// Moves the window as it is by this much.
+    /// Moves the level by this value.
     MoveLevel(f32),
-    /// Window from the smallest to the largest value.
+    /// Sets the window to the range of the image.
     FullWindow,
-    /// Zooms to what is active in the image.
+    /// Zooms to the active region of the image.
     FitObject,
-    /// Whole image in view, crosshair in its middle.
+    /// Shows the whole image, with the crosshair in its middle.
     Reset,
-    /// What the left button does.
+    /// Sets the tool of the left button.
     SetTool(Tool),
-    /// Where the profile runs.
+    /// Sets the line of the profile.
     SetProfile(ProfileLine),
-    /// How the image of the reference run is shown beside.
+    /// Sets the comparison with the reference image.
     SetBeside(CompareMode),
-    /// Where the two images meet that are swiped over each other, as a part of a slice's width.
+    /// Sets the boundary between the images of the swipe comparison, as a fraction of a slice's width.
     SetSwipe(f32),
-    /// Over how wide a band the profile is averaged, mm.
+    /// Sets the width over which the profile is averaged, mm.
     SetProfileWidth(f64),
-    /// Shows or hides ROI outlines.
-    ShowRois(bool),
-    /// Shows or hides the crosshair.
-    ShowCrosshair(bool),
-    /// Shows the settings that only the reproduction of a paper needs.
-    ShowResearch(bool),
-    /// Asks where to save a picture of this part of the window.
+    /// Asks for the path of a screenshot of this area.
     AskPicture(PictureArea),
 }

@@ -12,17 +12,17 @@ use crate::ui::widgets::{format, theme};
 pub struct ChipsView {
     /// FWHM of the filter on the image on the screen, mm.
     pub filter_mm: Option<f64>,
-    /// Whether the table measures the image without it.
+    /// True if the table measures the unfiltered image.
     pub is_unfiltered: bool,
     /// The stop rules that are on, in words.
     pub rules: Vec<String>,
-    /// What 1 count/mm of the image on the screen stands for, Bq/mL.
+    /// Calibration of the displayed image, Bq/mL per count/mm.
     pub bq_per_ml: Option<f64>,
-    /// Whether the scan is calibrated and the image on the screen is not, for its frame's share of the scan is not known.
+    /// True if the scan is calibrated, but the displayed image is not: the fraction of its time frame is unknown.
     pub lacks_calibration: bool,
-    /// How the steps added that made the image on the screen.
+    /// Accumulation of the steps that made the displayed image.
     pub accumulation: Option<Accumulation>,
-    /// How the steps to come are to add, where the user has chosen that.
+    /// Accumulation of the next steps, if the user has chosen one.
     pub chosen_accumulation: Option<Accumulation>,
 }
 
@@ -46,7 +46,7 @@ impl ChipsView {
         [filter, measured, rules, calibration, self.accumulation_chip()].into_iter().flatten().collect()
     }
 
-    /// The accumulation, where it is the user's choice or has a race.
+    /// Returns the chip of the accumulation, if the user has chosen it or it has a race condition.
     fn accumulation_chip(&self) -> Option<Chip> {
         let has_race = |accumulation: Option<Accumulation>| accumulation.is_some_and(Accumulation::has_race);
         let (made, chosen) = (self.accumulation, self.chosen_accumulation);

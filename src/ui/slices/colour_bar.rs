@@ -1,9 +1,9 @@
-//! The colour bar beside the slices: the colours of round values, and by its ends and its middle the window.
+//! Colour bar of the slices: the colours of round values. Its ends and its middle change the window.
 
 use egui::{Align2, Color32, FontId, Mesh, Pos2, Rect, Sense, Ui};
 
 use super::action::ViewAction;
-use super::slice_panel::picture_menu_ui;
+use super::slices_view::picture_menu_ui;
 use super::toolbar::ToolbarView;
 use crate::render::{NUM_COLOURS, Palette};
 use crate::ui::widgets::format;
@@ -15,7 +15,7 @@ const LABEL_DISTANCE: f32 = 34.0;
 /// The part of the bar at either end by which that end is dragged.
 const END_PART: f32 = 0.2;
 
-/// What of the window is dragged.
+/// Part of the window that a drag changes.
 #[derive(Clone, Copy)]
 enum Part {
     Top,
@@ -34,7 +34,7 @@ impl Part {
     }
 }
 
-/// The colour bar with its unit and round values; what it does under the pointer comes back.
+/// Draws the colour bar with its unit and round values. Returns the effect of the pointer.
 pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<String> {
     let rect = ui.available_rect_before_wrap();
     let response = ui.interact(rect, ui.scope_id().with("colour bar"), Sense::click_and_drag());
@@ -71,7 +71,7 @@ pub fn colour_bar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewActi
     Some(format!("{here} · ends of the bar: first and last colour, middle: level"))
 }
 
-/// The window after a part of it was dragged upwards by a part of the bar.
+/// Returns the action of a drag of a part upwards by a fraction of the bar.
 fn dragged(view: &ToolbarView, part: Part, up: f32) -> ViewAction {
     let [low, high] = view.colouring.window;
     let by = up * (high - low);
@@ -114,12 +114,12 @@ fn round_step(least: f64) -> (f64, usize) {
     (step, (-(step * (1.0 + 1e-9)).log10().floor()).max(0.0) as usize)
 }
 
-/// Whether numbers up to this size with so many decimals do not fit beside the bar.
+/// True if numbers of this size and number of decimals are too wide for the bar.
 fn is_unhandy(size: f64, decimals: usize) -> bool {
     size >= 1e6 || decimals > 5
 }
 
-/// The colours of a palette from the bottom to the top, each as it is.
+/// Returns the colours of a palette from the bottom to the top.
 fn gradient(bar: Rect, palette: Palette) -> Mesh {
     let mut mesh = Mesh::default();
     let height = bar.height() / NUM_COLOURS as f32;

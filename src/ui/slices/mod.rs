@@ -1,9 +1,10 @@
-//! The slices: what they show, how they are drawn, and what the pointer does in them.
+//! Slices of the image: their settings, drawing and pointer.
 
 pub mod action;
 pub mod chips;
 pub mod colour_bar;
 pub mod comparison;
+pub mod comparison_panel;
 mod oblique_line;
 pub mod outline;
 pub mod overlay;
@@ -11,6 +12,7 @@ pub mod pointer;
 pub mod rotatable_view;
 pub mod slice_paint;
 pub mod slice_panel;
+pub mod slices_view;
 pub mod state;
 pub mod tool;
 pub mod toolbar;

@@ -5,7 +5,7 @@ use egui::{Pos2, Vec2};
 use super::rotatable_view::RotatableContent;
 use super::view::{SliceGeometry, ViewState};
 
-/// How far from the crosshair the handles are, as a part of the view's smaller side.
+/// Distance of the handles from the crosshair, as a fraction of the view's smaller side.
 const HANDLE_PART: f32 = 0.38;
 
 /// The line on the screen.
@@ -18,12 +18,12 @@ pub(super) struct ObliqueLine {
 }
 
 impl ObliqueLine {
-    /// Where the oblique slice cuts this one; `None` where it is not shown, or in parallel.
+    /// Returns the line of the oblique slice in this slice; `None` if it is hidden, or parallel.
     pub(super) fn of(view: &ViewState, slice: &SliceGeometry) -> Option<Self> {
         if view.turned != RotatableContent::Oblique || !view.shows_turned() {
             return None;
         }
-        let away = view.turn.ways()[2];
+        let away = view.turn.basis()[2];
         let ([a, b], _) = slice.plane.axes();
         // Along the line both planes contain: across the part of the oblique plane's normal that lies in this slice.
         let length = Some(away[a].hypot(away[b])).filter(|length| *length > 1e-6)?;
@@ -31,16 +31,16 @@ impl ObliqueLine {
         Some(Self { at: slice.screen_from_mm(view.crosshair_mm), along })
     }
 
-    /// Two points of it beyond the view.
+    /// Returns two points of the line outside the view.
     pub(super) fn ends(&self, slice: &SliceGeometry) -> [Pos2; 2] {
         let reach = (slice.rect.width() + slice.rect.height()) * self.along;
         [self.at - reach, self.at + reach]
     }
 
-    /// Where it is taken to be turned: on both sides of the crosshair, as far as they are in the view.
+    /// Returns the handles of the rotation: on both sides of the crosshair, if they are in the view.
     pub(super) fn handles(&self, slice: &SliceGeometry) -> Vec<Pos2> {
-        let way = HANDLE_PART * slice.rect.size().min_elem() * self.along;
-        [self.at - way, self.at + way].into_iter().filter(|handle| slice.rect.contains(*handle)).collect()
+        let direction = HANDLE_PART * slice.rect.size().min_elem() * self.along;
+        [self.at - direction, self.at + direction].into_iter().filter(|handle| slice.rect.contains(*handle)).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a ROI looks in a slice, and which part of it the pointer is at.
+//! Outline of a ROI in a slice, and its parts under the pointer.
 
 use egui::{Pos2, Rect};
 
@@ -8,7 +8,7 @@ use crate::geometry::Grid;
 use crate::ui::rois::document::{DragHandle, side_mm};
 use crate::ui::widgets::theme;
 
-/// How far above a shape the handle stands that turns it, points.
+/// Distance of the rotation handle from the shape, points.
 const TURN_HANDLE: f32 = 22.0;
 
 /// The cut of a ROI with a slice, on the screen.
@@ -16,7 +16,7 @@ const TURN_HANDLE: f32 = 22.0;
 pub struct Outline {
     /// Lines of straight pieces.
     pub lines: Vec<Vec<Pos2>>,
-    /// What encloses them.
+    /// Bounding rectangle of the lines.
     pub bounds: Rect,
     /// Where the whole is taken.
     pub middle: Pos2,
@@ -24,7 +24,7 @@ pub struct Outline {
     pub handles: Vec<(Pos2, DragHandle)>,
 }
 
-/// The cut of a ROI with a slice; `None` where they do not meet.
+/// Returns the cut of a ROI with a slice; `None` if they do not meet.
 pub fn outline(roi: &Roi, slice: &SliceGeometry, grid: &Grid) -> Option<Outline> {
     let ([a, b], normal) = slice.plane.axes();
     let on_screen = |[horizontal, vertical]: [f64; 2]| {
@@ -39,7 +39,7 @@ pub fn outline(roi: &Roi, slice: &SliceGeometry, grid: &Grid) -> Option<Outline>
     (!outline.lines.is_empty()).then_some(outline)
 }
 
-/// The handles of a ROI in a slice that cuts it within these bounds.
+/// Returns the handles of a ROI in a slice that cuts it within these bounds.
 fn handles(roi: &Roi, slice: &SliceGeometry, bounds: Rect) -> Vec<(Pos2, DragHandle)> {
     let centre = slice.screen_from_mm(roi.centre_mm);
     let is_own_plane = roi.shape.plane() == Some(slice.plane);
@@ -48,7 +48,7 @@ fn handles(roi: &Roi, slice: &SliceGeometry, bounds: Rect) -> Vec<(Pos2, DragHan
         centre + egui::vec2((u * slice.scale) as f32, (v * slice.scale) as f32)
     };
     let (sides, corners) = match &roi.shape {
-        // Of a ball on its cut with this slice.
+        // Diameter of the sphere's cut with this slice.
         RoiShape::Sphere { .. } => ([Some(f64::from(bounds.width()) / slice.scale); 2], false),
         RoiShape::Circle { radius_mm, .. } if is_own_plane => ([Some(2.0 * radius_mm); 2], false),
         _ => ([0, 1].map(|k| side_mm(roi, slice.plane, k)), true),
@@ -73,7 +73,7 @@ fn handles(roi: &Roi, slice: &SliceGeometry, bounds: Rect) -> Vec<(Pos2, DragHan
 }
 
 impl Outline {
-    /// Distance of a position from the lines, points.
+    /// Returns the distance of a position from the lines, points.
     fn distance(&self, position: Pos2) -> f32 {
         let from_piece = |piece: &[Pos2]| {
             let along = piece[1] - piece[0];
@@ -83,14 +83,14 @@ impl Outline {
         self.lines.iter().flat_map(|line| line.windows(2)).map(from_piece).fold(f32::INFINITY, f32::min)
     }
 
-    /// Half of its smaller side, of a flat ROI seen from its edge of the length, points.
+    /// Returns half of the smaller side; of a flat ROI seen from its edge half of the length, points.
     fn half_size(&self) -> f32 {
         let (width, height) = (self.bounds.width(), self.bounds.height());
         let is_edge = self.lines.iter().all(|line| line.len() == 2);
         0.5 * if is_edge { width.max(height) } else { width.min(height) }
     }
 
-    /// Whether a position lies within, by the number of its lines to the right of it.
+    /// True if a position lies inside, by the number of lines to the right of it.
     fn contains(&self, position: Pos2) -> bool {
         let crosses = |piece: &[Pos2]| {
             let ([low, high], part) = ([piece[0], piece[1]], (position.y - piece[0].y) / (piece[1].y - piece[0].y));
@@ -100,14 +100,14 @@ impl Outline {
         areas.flat_map(|line| line.windows(2)).filter(|piece| crosses(piece)).count() % 2 == 1
     }
 
-    /// Whether a position is at the line. Within a small one there is room beside the line.
+    /// True if a position is at the line. Small outlines keep some space inside.
     fn is_at_line(&self, position: Pos2) -> bool {
         let reach = if self.contains(position) { theme::GRAB_DISTANCE.min(0.5 * self.half_size()) } else { theme::GRAB_DISTANCE };
         self.distance(position) <= reach
     }
 
-    /// The part of a selected ROI at a position: a handle (where it is large enough to have them apart), or the whole, by its
-    /// line or anywhere within.
+    /// Returns the part of a selected ROI at a position: a handle, if they are far enough apart, or the whole, by its line or
+    /// inside.
     fn grip_at(&self, position: Pos2) -> Option<DragHandle> {
         let nearest = self
             .handles
@@ -120,8 +120,7 @@ impl Outline {
     }
 }
 
-/// The part of the selected ROI at a position: only what was selected before can be dragged, so that no ROI is moved by
-/// mistake.
+/// Returns the part of the selected ROI at a position. Only a selected ROI can be dragged, so that no ROI is moved by mistake.
 pub fn selected_grip_at(
     rois: &[Roi],
     selected: Option<usize>,
@@ -135,16 +134,16 @@ pub fn selected_grip_at(
 
 /// Which part of a ROI selects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum HitArea {
     /// Its line.
     Line,
     /// Its line and all that lies within.
     Inside,
 }
 
-/// The ROI at a position, the last drawn first.
-pub fn roi_at(rois: &[Roi], slice: &SliceGeometry, grid: &Grid, at: Pos2, reach: Reach) -> Option<usize> {
-    let is_at = |outline: Outline| outline.is_at_line(at) || (reach == Reach::Inside && outline.contains(at));
+/// Returns the ROI at a position, the last drawn first.
+pub fn roi_at(rois: &[Roi], slice: &SliceGeometry, grid: &Grid, at: Pos2, reach: HitArea) -> Option<usize> {
+    let is_at = |outline: Outline| outline.is_at_line(at) || (reach == HitArea::Inside && outline.contains(at));
     (0..rois.len()).rev().find(|&index| outline(&rois[index], slice, grid).is_some_and(is_at))
 }
 
@@ -237,9 +236,9 @@ mod tests {
         for (radius_mm, at_line, within) in [(20.0, 136.0, 125.0), (2.5, 104.0, 101.0)] {
             let rois = [roi(RoiShape::Sphere { radius_mm }, [0.0; 3])];
             let found = |x, reach| roi_at(&rois, &slice, &grid, Pos2::new(x, 100.0), reach);
-            assert_eq!([at_line, within].map(|x| found(x, Reach::Line)), [Some(0), None], "{radius_mm} mm");
-            assert_eq!([at_line, within].map(|x| found(x, Reach::Inside)), [Some(0), Some(0)], "{radius_mm} mm");
-            assert_eq!(found(150.0, Reach::Inside), None);
+            assert_eq!([at_line, within].map(|x| found(x, HitArea::Line)), [Some(0), None], "{radius_mm} mm");
+            assert_eq!([at_line, within].map(|x| found(x, HitArea::Inside)), [Some(0), Some(0)], "{radius_mm} mm");
+            assert_eq!(found(150.0, HitArea::Inside), None);
         }
     }
 }

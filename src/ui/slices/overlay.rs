@@ -1,10 +1,10 @@
-//! What is drawn over a slice: crosshair, orientation letters, rulers, position, ROI outlines, the profile's line.
+//! Overlay of a slice: crosshair, orientation letters, rulers, position, ROI outlines, line of the profile.
 
 use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, StrokeKind};
 
 use super::oblique_line::ObliqueLine;
 use super::outline::outline;
-use super::slice_panel::SlicesView;
+use super::slices_view::SlicesView;
 use super::tool::Tool;
 use super::view::{ProfileLine, SliceGeometry, slice_index};
 use crate::data::Roi;
@@ -45,7 +45,7 @@ pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours
     title(view, slice, painter, colours);
 }
 
-/// The edge of the image.
+/// Draws the edge of the image.
 fn frame(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     let grid = &view.volume.grid;
     let corner = |end: usize| std::array::from_fn(|a| grid.extent_mm(a)[end]);
@@ -54,7 +54,7 @@ fn frame(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &
     painter.rect_stroke(rect, CornerRadius::ZERO, stroke, StrokeKind::Outside);
 }
 
-/// A line on a darker one, to be seen on light and on dark colours.
+/// Draws a line on a darker one, visible on light and on dark colours.
 pub(super) fn haloed_line(painter: &Painter, ends: [Pos2; 2], width: f32, colours: &Colours) {
     painter.line_segment(ends, Stroke::new(width + 2.0, theme::HALO));
     painter.line_segment(ends, Stroke::new(width, colours.crosshair));
@@ -73,7 +73,7 @@ fn crosshair(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colour
     }
 }
 
-/// Where the oblique slice cuts this one, with the handles that turn it.
+/// Draws the line of the oblique slice, with the handles of its rotation.
 fn oblique_line(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     let Some(line) = ObliqueLine::of(view.view, slice) else { return };
     painter.extend(egui::Shape::dashed_line(&line.ends(slice), Stroke::new(1.0, colours.profile), 6.0, 5.0));
@@ -82,7 +82,7 @@ fn oblique_line(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, col
     }
 }
 
-/// The lines of a region on a halo.
+/// Draws the lines of a ROI on a halo.
 pub(super) fn outline_lines(painter: &Painter, lines: &[Vec<Pos2>], colour: Color32, is_selected: bool) {
     let width = if is_selected { 2.5 } else { 1.5 };
     for stroke in [Stroke::new(width + 2.0, theme::HALO), Stroke::new(width, colour)] {
@@ -116,7 +116,7 @@ fn draw_roi(
     let words: Vec<String> = name.into_iter().chain(numbers.map(|numbers| mean_and_sd(numbers, view.scale))).collect();
     if !words.is_empty() {
         let below = outline.bounds.center_bottom() + egui::vec2(0.0, 8.0);
-        // Numbers are read on whatever the image is there.
+        // Numbers have a background, for any image.
         let (ink, shade) = numbers.map_or((colour, None), |_| (colours.overlay, Some(colours.overlay_shade)));
         text(painter, below, Align2::CENTER_TOP, &words.join(": "), theme::OVERLAY_TEXT, ink, shade);
     }
@@ -127,7 +127,7 @@ fn profile(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours:
     let ([a, b], normal) = slice.plane.axes();
     let grid = &view.volume.grid;
     let (from, to) = match view.view.profile {
-        ProfileLine::Between(from, to) => (from, to),
+        ProfileLine::ProfileInterpolation(from, to) => (from, to),
         // The crosshair shows the line; only a band about it is drawn.
         ProfileLine::Axis(axis) if axis != normal => {
             let end =
@@ -150,7 +150,7 @@ fn profile(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours:
     }
 }
 
-/// The edges of the band over which the profile along a line in the slice is averaged.
+/// Draws the edges of the band over which the profile along a line in the slice is averaged.
 fn band(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours, ends: [Point; 2]) {
     let width = (view.view.profile_width_mm * slice.scale) as f32;
     let [from, to] = ends.map(|end| slice.screen_from_mm(end));
@@ -161,22 +161,21 @@ fn band(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &C
     }
 }
 
-/// What stands at the ends of the slice's axes.
+/// Draws the letters at the ends of the slice's axes.
 fn orientation(ends: &[[&str; 2]; 3], slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     let ([a, b], _) = slice.plane.axes();
     let rect = slice.rect.shrink(5.0);
-    let shade = Some(colours.overlay_shade);
     let size = theme::ORIENTATION_TEXT;
-    text(painter, rect.left_center(), Align2::LEFT_CENTER, ends[a][0], size, colours.overlay, shade);
-    text(painter, rect.right_center(), Align2::RIGHT_CENTER, ends[a][1], size, colours.overlay, shade);
+    label(painter, rect.left_center(), Align2::LEFT_CENTER, ends[a][0], size, colours);
+    label(painter, rect.right_center(), Align2::RIGHT_CENTER, ends[a][1], size, colours);
     // Below the title where that reaches the middle.
     let below = if rect.width() < TITLE_ROOM { 17.0 } else { 0.0 };
     let top = rect.center_top() + egui::vec2(0.0, below);
-    text(painter, top, Align2::CENTER_TOP, ends[b][0], size, colours.overlay, shade);
-    text(painter, rect.center_bottom(), Align2::CENTER_BOTTOM, ends[b][1], size, colours.overlay, shade);
+    label(painter, top, Align2::CENTER_TOP, ends[b][0], size, colours);
+    label(painter, rect.center_bottom(), Align2::CENTER_BOTTOM, ends[b][1], size, colours);
 }
 
-/// Name and position of the slice.
+/// Draws name and position of the slice.
 fn title(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
     let normal = slice.plane.axes().1;
     let grid = &view.volume.grid;
@@ -197,7 +196,7 @@ fn title(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &
         words += &format!(" · {thickness}");
     }
     let at = slice.rect.min + egui::vec2(6.0, 5.0);
-    text(painter, at, Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours.overlay, Some(colours.overlay_shade));
+    label(painter, at, Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours);
 }
 
 /// Rulers in mm along the left and the lower edge.
@@ -214,7 +213,7 @@ fn rulers(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
         painter.line_segment([Pos2::new(x, rect.bottom()), Pos2::new(x, rect.bottom() - 5.0)], stroke);
         if x > rect.left() + 20.0 && x < rect.right() - 34.0 && (x - rect.center().x).abs() > LETTER_ROOM {
             let at = Pos2::new(x, rect.bottom() - 6.0);
-            text(painter, at, Align2::CENTER_BOTTOM, &format!("{tick:.0}"), 10.0, colours.overlay, Some(colours.overlay_shade));
+            label(painter, at, Align2::CENTER_BOTTOM, &format!("{tick:.0}"), 10.0, colours);
         }
     }
     for tick in ticks(first[b], last[b], step) {
@@ -224,21 +223,13 @@ fn rulers(slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
         painter.line_segment([Pos2::new(rect.left(), y), Pos2::new(rect.left() + 5.0, y)], stroke);
         if y > rect.top() + 28.0 && y < rect.bottom() - 22.0 && (y - rect.center().y).abs() > LETTER_ROOM {
             let at = Pos2::new(rect.left() + 7.0, y);
-            text(painter, at, Align2::LEFT_CENTER, &format!("{tick:.0}"), 10.0, colours.overlay, Some(colours.overlay_shade));
+            label(painter, at, Align2::LEFT_CENTER, &format!("{tick:.0}"), 10.0, colours);
         }
     }
-    text(
-        painter,
-        rect.right_bottom() - egui::vec2(5.0, 6.0),
-        Align2::RIGHT_BOTTOM,
-        "mm",
-        10.0,
-        colours.overlay,
-        Some(colours.overlay_shade),
-    );
+    label(painter, rect.right_bottom() - egui::vec2(5.0, 6.0), Align2::RIGHT_BOTTOM, "mm", 10.0, colours);
 }
 
-/// A round step that is at least 45 points long.
+/// Returns a round step that is at least 45 points long.
 fn ruler_step(scale: f64) -> f64 {
     format::round_step(45.0 / scale)
 }
@@ -249,8 +240,13 @@ fn ticks(from: f64, to: f64, step: f64) -> impl Iterator<Item = f64> {
     (first..=last).take(200).map(move |k| k as f64 * step)
 }
 
-/// Text over an image, on a shade where one is given.
-pub(super) fn text(painter: &Painter, at: Pos2, align: Align2, words: &str, size: f32, colour: Color32, shade: Option<Color32>) {
+/// Draws a label on a shade, in the colour of the overlay.
+pub(super) fn label(painter: &Painter, at: Pos2, align: Align2, words: &str, size: f32, colours: &Colours) {
+    text(painter, at, align, words, size, colours.overlay, Some(colours.overlay_shade));
+}
+
+/// Draws text over an image, on a shade if there is one.
+fn text(painter: &Painter, at: Pos2, align: Align2, words: &str, size: f32, colour: Color32, shade: Option<Color32>) {
     let galley = painter.layout_no_wrap(words.to_owned(), FontId::proportional(size), colour);
     let rect = align.anchor_size(at, galley.size());
     if let Some(shade) = shade {

@@ -1,11 +1,11 @@
-//! What the pointer does in the views, and the line that says so.
+//! Pointer in the views, and the line that describes its effect.
 
 use egui::{PointerButton, Pos2, Response, Ui};
 
 use super::action::{Drag, ViewAction};
 use super::oblique_line::ObliqueLine;
-use super::outline::{Reach, roi_at, selected_grip_at};
-use super::slice_panel::SlicesView;
+use super::outline::{HitArea, roi_at, selected_grip_at};
+use super::slices_view::SlicesView;
 use super::tool::Tool;
 use super::view::SliceGeometry;
 use super::view_layout::Cell;
@@ -14,17 +14,17 @@ use crate::geometry::Point;
 use crate::ui::rois::document::DragHandle;
 use crate::ui::widgets::theme;
 
-/// What is under the pointer.
+/// Position of the pointer in a view.
 pub struct Pointed {
     /// The plane, if it is one of the image's.
     pub plane: Option<RoiPlane>,
     /// The point, mm, where the view has a plane.
     pub point: Option<Point>,
-    /// What the pointer does here.
+    /// Effect of the pointer.
     pub help: String,
 }
 
-/// What a drag with a button and with keys held moves, in every view.
+/// Returns the object of a drag with a button and modifier keys, the same in every view.
 pub(super) fn common_drag(ui: &Ui, response: &Response) -> Option<Drag> {
     let modifiers = ui.input(|input| input.modifiers);
     let by = |button: PointerButton| response.dragged_by(button);
@@ -35,7 +35,7 @@ pub(super) fn common_drag(ui: &Ui, response: &Response) -> Option<Drag> {
     is_window.then_some(Drag::Window)
 }
 
-/// What the pointer does in a slice.
+/// Handles the pointer in a slice.
 pub(super) fn slice_pointer(
     view: &SlicesView,
     slice: &SliceGeometry,
@@ -77,14 +77,14 @@ fn drag(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, response: &Response, 
         && let Some(position) = response.interact_pointer_pos()
     {
         let delta = response.drag_delta();
-        actions.push(ViewAction::MoveDrag { to: slice.mm_from_screen(position), delta, way: slice.delta_mm(delta) });
+        actions.push(ViewAction::MoveDrag { to: slice.mm_from_screen(position), delta, delta_mm: slice.delta_mm(delta) });
     }
     if response.drag_stopped() {
         actions.push(ViewAction::EndDrag);
     }
 }
 
-/// What a drag with the left button that begins here moves.
+/// Returns the object of a drag with the left button that begins here.
 fn tool_drag(view: &SlicesView, slice: &SliceGeometry, response: &Response, position: Pos2) -> Option<Drag> {
     if !response.dragged_by(PointerButton::Primary) {
         return None;
@@ -97,22 +97,21 @@ fn tool_drag(view: &SlicesView, slice: &SliceGeometry, response: &Response, posi
     })
 }
 
-/// A click sets the crosshair, wherever it is, and selects the ROI at whose line it is; with Alt it only selects the ROI that
-/// it is in.
+/// Handles a click: it sets the crosshair and selects a ROI by its line. With Alt it only selects the ROI around it.
 fn click(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, position: Pos2, actions: &mut Vec<ViewAction>) {
     let at = |reach| roi_at(view.visible_rois(), slice, &view.volume.grid, position, reach);
     if ui.input(|input| input.modifiers.alt) {
-        actions.push(ViewAction::SelectRoi(at(Reach::Inside)));
+        actions.push(ViewAction::SelectRoi(at(HitArea::Inside)));
         actions.push(ViewAction::Click(None));
         return;
     }
     let stays = || selected_grip(view, slice, position).map(|(index, _)| index);
-    actions.push(ViewAction::SelectRoi(at(Reach::Line).or_else(stays)));
+    actions.push(ViewAction::SelectRoi(at(HitArea::Line).or_else(stays)));
     let is_crosshair = view.view.tool == Tool::Crosshair;
     actions.push(ViewAction::Click(is_crosshair.then(|| slice.mm_from_screen(position))));
 }
 
-/// Whether a handle that turns the oblique slice is at a position.
+/// True if a handle of the oblique slice is at a position.
 fn is_at_oblique(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> bool {
     let line = ObliqueLine::of(view.view, slice).filter(|_| view.view.show_crosshair);
     line.is_some_and(|line| line.handles(slice).iter().any(|handle| handle.distance(position) <= theme::GRAB_DISTANCE))
@@ -122,8 +121,8 @@ fn selected_grip(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> Op
     selected_grip_at(view.visible_rois(), view.selected, slice, &view.volume.grid, position)
 }
 
-/// Slices that the wheel asks for in this frame: one per notch; trackpads count 30 points as one, and what is left of
-/// them is kept for the next frame.
+/// Returns the number of slices that the wheel requests in this frame: one per notch. Trackpads count 30 points as one; the rest
+/// counts in the next frame.
 pub(super) fn wheel_slices(ui: &Ui) -> i64 {
     let (mut notches, mut points) = (0.0, 0.0);
     ui.input(|input| {
@@ -169,11 +168,11 @@ fn cursor(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> egui::Cur
     }
 }
 
-/// What the buttons and the wheel do in every view.
+/// Effect of buttons and wheel in every view.
 pub(super) const HELP_EVERYWHERE: &str =
     "Ctrl+wheel: zoom · Right or Shift+drag: window/level · Middle or Ctrl+drag: pan · Double-click: enlarge";
 
-/// The line that says what the pointer does in a slice.
+/// Returns the line on the effect of the pointer in a slice.
 pub fn help_text(tool: Tool) -> String {
     let here = match tool {
         Tool::Crosshair => "Click or drag: crosshair · Click an outline or Alt+click inside: select the ROI",
@@ -188,7 +187,7 @@ pub fn help_text(tool: Tool) -> String {
     format!("{here} · Wheel: slice · {HELP_EVERYWHERE}")
 }
 
-/// The same of a position.
+/// Returns the line on the effect of the pointer at a position.
 fn slice_help(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> String {
     if view.view.tool != Tool::Crosshair {
         return help_text(view.view.tool);
@@ -197,7 +196,7 @@ fn slice_help(view: &SlicesView, slice: &SliceGeometry, position: Pos2) -> Strin
         return format!("Drag: turn the oblique slice · Click: crosshair · Wheel: slice · {HELP_EVERYWHERE}");
     }
     let at = |reach| roi_at(view.visible_rois(), slice, &view.volume.grid, position, reach);
-    let here = match (selected_grip(view, slice, position), at(Reach::Line), at(Reach::Inside)) {
+    let here = match (selected_grip(view, slice, position), at(HitArea::Line), at(HitArea::Inside)) {
         (Some((_, DragHandle::Move)), ..) => "Drag: move this ROI · Click: crosshair",
         (Some((_, DragHandle::Rotate)), ..) => "Drag: turn this ROI · Click: crosshair",
         (Some((_, DragHandle::Corner(_))), ..) => "Drag: this corner of the ROI · Click: crosshair",

@@ -1,4 +1,4 @@
-//! The egui paint callback that lets the slice renderer draw into the window's own render pass, and what it is told to draw.
+//! Paint callback of egui by which the slice renderer draws into the window's render pass, and its input.
 
 use eframe::egui_wgpu::{Callback, CallbackResources, CallbackTrait, RenderState, Renderer, ScreenDescriptor};
 use egui::{Color32, Rect};
@@ -17,7 +17,7 @@ const SOFTWARE_PIXELS: f32 = 12_000.0;
 /// The same while it is being turned.
 const SOFTWARE_PIXELS_IN_MOTION: f32 = 6_000.0;
 
-/// What draws.
+/// Kind of the drawing device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adapter {
     /// A graphics adapter.
@@ -27,15 +27,15 @@ pub enum Adapter {
 }
 
 impl Adapter {
-    /// Which of them this is.
+    /// Returns the kind of an adapter.
     pub fn of(adapter: &wgpu::Adapter) -> Self {
         if is_software(adapter) { Self::Software } else { Self::Hardware }
     }
 }
 
-/// How values are shown.
+/// Display of values.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct ViewSettings<'a> {
     /// Which of the volumes on the adapter.
     pub volume: VolumeSlot,
     /// Interpolation, thickness, …
@@ -50,9 +50,9 @@ pub struct Look<'a> {
 struct SlicePaint {
     /// Place among the views of the frame.
     index: usize,
-    /// What it shows.
+    /// Content of the view.
     view: SliceView,
-    /// Size of the picture in pixels of which it is a copy, made anew only when it changes; else it is drawn in each frame.
+    /// Size in pixels of a cached picture, drawn again only after a change; `None` = drawn in each frame.
     kept: Option<[u32; 2]>,
 }
 
@@ -67,7 +67,7 @@ impl CallbackTrait for SlicePaint {
     ) -> Vec<wgpu::CommandBuffer> {
         if let Some(renderer) = resources.get_mut::<SliceRenderer>() {
             match self.kept {
-                Some(size) => renderer.set_kept_view(device, queue, encoder, self.index, &self.view, size),
+                Some(size) => renderer.set_cached_view(device, queue, encoder, self.index, &self.view, size),
                 None => renderer.set_view(device, queue, self.index, &self.view),
             }
         }
@@ -81,47 +81,54 @@ impl CallbackTrait for SlicePaint {
     }
 }
 
-/// A slice, of which this part is visible, of the first volume, which has this grid.
-pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, look: Look) -> SliceView {
+/// Returns the visible part of a slice through the first volume, on this grid.
+pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, settings: ViewSettings) -> SliceView {
     let normal = slice.plane.axes().1;
     let mut step = [0.0; 3];
     step[normal] = 1.0;
     SliceView {
-        slab: look.view.thickness.slab(grid.voxel_mm[normal], step),
-        ..plane(visible, grid, look, |position| slice.mm_from_screen(position))
+        slab: settings.view.thickness.slab(grid.voxel_mm[normal], step),
+        ..plane(visible, grid, settings, |position| slice.mm_from_screen(position))
     }
 }
 
-/// A slice at its place among the views of the frame.
+/// Returns the shape of a slice at its index among the views of the frame.
 pub fn drawn(visible: Rect, index: usize, view: SliceView) -> egui::Shape {
     Callback::new_paint_callback(visible, SlicePaint { index, view, kept: None }).into()
 }
 
-/// What the picture of the view that can be turned costs.
+/// Budget of the picture of the rotatable view.
 #[derive(Clone, Copy)]
-pub struct Effort {
-    /// What draws it.
+pub struct Budget {
+    /// Drawing device.
     pub adapter: Adapter,
-    /// Whether it is being turned.
+    /// True during a rotation.
     pub in_motion: bool,
     /// Pixels of the window in a point.
     pub pixels_per_point: f32,
 }
 
-/// The view that can be turned.
-pub fn turned(turned: &TurnedGeometry, visible: Rect, grid: &Grid, look: Look, index: usize, effort: Effort) -> egui::Shape {
+/// Returns the shape of the rotatable view.
+pub fn turned(
+    turned: &TurnedGeometry,
+    visible: Rect,
+    grid: &Grid,
+    settings: ViewSettings,
+    index: usize,
+    budget: Budget,
+) -> egui::Shape {
     let step_mm = sample_distance_mm(grid);
-    let step = std::array::from_fn(|a| (turned.ways[2][a] * step_mm / grid.voxel_mm[a]) as f32);
+    let step = std::array::from_fn(|a| (turned.basis[2][a] * step_mm / grid.voxel_mm[a]) as f32);
     let through = Slab { step, num_samples: num_samples_through(grid), combination: Combination::Maximum };
-    let slab = match look.view.turned {
+    let slab = match settings.view.turned {
         RotatableContent::Mip => Some(through),
-        RotatableContent::Oblique => look.view.thickness.slab(step_mm, step),
+        RotatableContent::Oblique => settings.view.thickness.slab(step_mm, step),
     };
-    let mut view = SliceView { slab, ..plane(visible, grid, look, |position| turned.mm_from_screen(position)) };
-    let size = visible.size() * effort.pixels_per_point;
+    let mut view = SliceView { slab, ..plane(visible, grid, settings, |position| turned.mm_from_screen(position)) };
+    let size = visible.size() * budget.pixels_per_point;
     let mut shrunk = 1.0;
-    if effort.adapter == Adapter::Software && look.view.turned == RotatableContent::Mip {
-        let pixels = if effort.in_motion { SOFTWARE_PIXELS_IN_MOTION } else { SOFTWARE_PIXELS };
+    if budget.adapter == Adapter::Software && settings.view.turned == RotatableContent::Mip {
+        let pixels = if budget.in_motion { SOFTWARE_PIXELS_IN_MOTION } else { SOFTWARE_PIXELS };
         shrunk = (pixels / size.x / size.y).sqrt().min(1.0);
         view.interpolation = Interpolation::Nearest;
     }
@@ -129,25 +136,25 @@ pub fn turned(turned: &TurnedGeometry, visible: Rect, grid: &Grid, look: Look, i
     Callback::new_paint_callback(visible, SlicePaint { index, view, kept }).into()
 }
 
-/// A plane, given by the points (mm) under screen positions.
-fn plane(visible: Rect, grid: &Grid, look: Look, mm_from_screen: impl Fn(egui::Pos2) -> Point) -> SliceView {
+/// Returns the view of a plane, given by the points (mm) under screen positions.
+fn plane(visible: Rect, grid: &Grid, settings: ViewSettings, mm_from_screen: impl Fn(egui::Pos2) -> Point) -> SliceView {
     let [corner, right, below] =
         [visible.left_top(), visible.right_top(), visible.left_bottom()].map(|at| grid.voxel_from_mm(mm_from_screen(at)));
     // A coordinate that does not change along a side does not do so by a rounding error.
-    let way = |to: Point| {
+    let direction = |to: Point| {
         let rounded = |v: f64| if v.abs() < 1e-9 { 0.0 } else { v as f32 };
         std::array::from_fn(|a| rounded(to[a] - corner[a]))
     };
     SliceView {
-        content: Content::Volume(look.volume),
-        interpolation: look.view.interpolation,
+        content: Content::Volume(settings.volume),
+        interpolation: settings.view.interpolation,
         corner: corner.map(|v| v as f32),
-        across: way(right),
-        down: way(below),
+        across: direction(right),
+        down: direction(below),
         slab: None,
-        window: look.colouring.window,
-        palette: look.colouring.palette,
-        outside: [look.outside.r(), look.outside.g(), look.outside.b()].map(|c| f32::from(c) / 255.0),
+        window: settings.colouring.window,
+        palette: settings.colouring.palette,
+        outside: [settings.outside.r(), settings.outside.g(), settings.outside.b()].map(|c| f32::from(c) / 255.0),
         part: WHOLE_WIDTH,
     }
 }
@@ -157,7 +164,7 @@ pub fn install(state: &RenderState) {
     install_in(&mut state.renderer.write(), state, state.target_format);
 }
 
-/// The same for one that draws to a target of this format.
+/// Makes the renderer for a target of this format.
 pub fn install_in(renderer: &mut Renderer, state: &RenderState, target: TargetFormat) {
     renderer.callback_resources.insert(SliceRenderer::new(&state.device, &state.queue, target));
 }

@@ -1,77 +1,25 @@
-//! The linked views: pictures, and what is drawn over them.
+//! Linked views of the image: pictures and overlays.
 
 use egui::{Rect, Sense, Ui};
 
-use super::action::{Drag, ViewAction};
-use super::comparison;
-use super::comparison::{Beside, Picture};
+use super::action::ViewAction;
+use super::comparison::Picture;
+use super::comparison_panel;
 use super::overlay;
 use super::pointer;
 use super::pointer::Pointed;
 use super::slice_paint;
-use super::slice_paint::{Adapter, Look};
+use super::slices_view::{SlicesView, picture_menu_ui};
 use super::turned_panel::turned_ui;
-use super::view::{SliceGeometry, ViewState, fit_scale, slice_index};
+use super::view::{SliceGeometry, fit_scale, slice_index};
 use super::view_layout::Cell;
-use crate::data::{Roi, RoiPlane, ValueScale, Volume};
+use crate::data::{RoiPlane, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
-use crate::render::VolumeSlot;
-use crate::session::RoiNumbers;
-use crate::ui::rois::measured::RoiLabels;
-use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
-use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
 
-/// What the slices are drawn from.
-pub struct SlicesView<'a> {
-    /// Position, zoom, tool, …
-    pub view: &'a ViewState,
-    /// Palette and window of the image.
-    pub colouring: &'a ColourScale,
-    /// The image on the screen.
-    pub volume: &'a Volume,
-    /// Regions of interest.
-    pub rois: &'a [Roi],
-    /// Their numbers, in the same order; shorter while there are none.
-    pub numbers: &'a [RoiNumbers],
-    /// The unit in which values are shown.
-    pub scale: ValueScale,
-    /// Beside which outlines the numbers stand.
-    pub labels: RoiLabels,
-    /// The selected one.
-    pub selected: Option<usize>,
-    /// The one being drawn.
-    pub draft: Option<&'a Roi>,
-    /// The drag under way and the plane it began in.
-    pub drag: Option<(Drag, RoiPlane)>,
-    /// The image's axes.
-    pub axes: ImageAxes,
-    /// The image of the reference run, where it is shown beside.
-    pub beside: Option<&'a Beside<'a>>,
-    /// What draws, if there is something.
-    pub adapter: Option<Adapter>,
-}
-
-impl<'a> SlicesView<'a> {
-    /// The ROIs that can be taken: none while they are hidden.
-    pub(super) fn visible_rois(&self) -> &'a [Roi] {
-        if self.view.show_rois { self.rois } else { &[] }
-    }
-
-    /// How values are shown.
-    pub(super) fn look(&self, ui: &Ui) -> Look<'a> {
-        Look {
-            volume: VolumeSlot::First,
-            view: self.view,
-            colouring: self.colouring,
-            outside: theme::colours(ui.visuals()).slice_background,
-        }
-    }
-}
-
-/// Draws the views and pushes what the pointer asks for. Gives back what is under the pointer.
+/// Draws the views and pushes the actions of the pointer. Returns the position of the pointer.
 pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<Pointed> {
     let area = ui.available_rect_before_wrap();
     let only = if view.axes.is_slice { Some(Cell::Slice(RoiPlane::Transaxial)) } else { view.view.maximised };
@@ -108,7 +56,7 @@ pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<ViewAction>) 
     pointed
 }
 
-/// The slice through the voxels that the crosshair is in.
+/// Returns the slice through the voxels of the crosshair.
 fn slice_geometry(view: &SlicesView, plane: RoiPlane, rect: Rect, scale: f64) -> SliceGeometry {
     let grid = &view.volume.grid;
     let mut middle_mm = view.view.focus_mm;
@@ -118,7 +66,7 @@ fn slice_geometry(view: &SlicesView, plane: RoiPlane, rect: Rect, scale: f64) ->
     SliceGeometry { plane, rect, scale, middle_mm }
 }
 
-/// One slice.
+/// Draws a slice.
 fn slice_ui(
     view: &SlicesView,
     slice: &SliceGeometry,
@@ -138,7 +86,7 @@ fn slice_ui(
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
     if view.adapter.is_some() && visible.is_positive() {
-        let shown = slice_paint::slice_view(slice, visible, &view.volume.grid, view.look(ui));
+        let shown = slice_paint::slice_view(slice, visible, &view.volume.grid, view.view_settings(ui));
         let time = ui.input(|input| input.time);
         let drawn = match view.beside {
             Some(beside) => beside.drawn(picture, shown, part_of(view.view.swipe, slice.rect, visible), time),
@@ -152,27 +100,17 @@ fn slice_ui(
     overlay::draw(view, slice, &painter, &theme::colours(ui.visuals()));
     let pointed = pointer::slice_pointer(view, slice, ui, &response, actions);
     if let Some(beside) = view.beside {
-        comparison::overlay_ui(view, beside, (picture, &label), slice.rect, ui, actions);
+        comparison_panel::overlay_ui(view, beside, (picture, &label), slice.rect, ui, actions);
     }
     pointed
 }
 
-/// The menu of a view, on a click with the secondary button.
-pub(super) fn picture_menu_ui(response: &egui::Response, actions: &mut Vec<ViewAction>) {
-    response.context_menu(|ui| {
-        let save = ui.button("Save picture of the slices…");
-        if save.on_hover_text("The views and the colour bar at twice the window's resolution, as PNG").clicked() {
-            actions.push(ViewAction::AskPicture(PictureArea::Slices));
-        }
-    });
-}
-
-/// A part of a slice's width as a part of that of what is visible of it.
+/// Converts a fraction of a slice's width to a fraction of its visible width.
 fn part_of(part: f32, slice: Rect, visible: Rect) -> f32 {
     ((slice.left() + part * slice.width() - visible.left()) / visible.width()).clamp(0.0, 1.0)
 }
 
-/// The place of a point, its voxel (indices from 0) and the value there, in words.
+/// Describes a point: its position, its voxel (indices from 0) and the value there.
 pub fn pointer_text(point: Point, volume: &Volume, scale: ValueScale, axes: &ImageAxes) -> String {
     let grid: &Grid = &volume.grid;
     let place = format!("{} mm", axes.text(point));

@@ -3,7 +3,7 @@
 use crate::data::{RoiPlane, RoiShape};
 use crate::geometry::Point;
 
-/// What the left button does in a slice; the tool bar shows them in this order and by these names.
+/// Tool of the left button in a slice. The toolbar shows them in this order and by these names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Tool {
     /// Sets the crosshair; selects a ROI by its outline, moves and resizes the selected one.
@@ -30,10 +30,11 @@ pub enum Tool {
     Profile,
 }
 
-/// Smallest side of what is drawn, mm.
+/// Smallest side of a drawn ROI, mm.
 const MIN_SIDE_MM: f64 = 1.0;
 
-/// How far a corner of a path must stand out to become one of the polygon, in parts of the path's length along its longer axis.
+/// Distance by which a corner of a path must stand out to be a corner of the polygon, relative to the path's length along its
+/// longer axis.
 const CORNER_STANDS_OUT: f64 = 0.01;
 
 impl Tool {
@@ -42,12 +43,12 @@ impl Tool {
         self.into()
     }
 
-    /// Whether it stands in the menu of further shapes, not in the bar itself.
+    /// True for a tool in the menu of further shapes.
     pub fn is_in_menu(self) -> bool {
         matches!(self, Tool::Ellipse | Tool::Polygon | Tool::Box | Tool::Ellipsoid | Tool::Isocontour)
     }
 
-    /// What it is for.
+    /// Returns the tooltip.
     pub fn help(self) -> &'static str {
         match self {
             Tool::Crosshair => "Set the crosshair; select a ROI by a click on its outline, then drag it or its handles",
@@ -65,8 +66,8 @@ impl Tool {
         }
     }
 
-    /// The shape and the centre of the ROI that the tool draws in a plane along a path of the pointer; `None` for a tool that
-    /// draws none or a path too short to mean anything (mm). What is drawn for an isocontour is the ball of its seed.
+    /// Returns shape and centre of the ROI that the tool draws in a plane along a path of the pointer, mm. Returns `None` for
+    /// other tools and for paths that are too short. For an isocontour the shape is the sphere of its seed.
     pub fn drawn(self, plane: RoiPlane, path: &[Point]) -> Option<(RoiShape, Point)> {
         let ([a, b], normal) = plane.axes();
         let (from, to) = (*path.first()?, *path.last()?);
@@ -91,7 +92,7 @@ impl Tool {
     }
 }
 
-/// The polygon along a path, about its centroid; `None` where the path encloses no area to speak of.
+/// Returns the polygon along a path, about its centroid; `None` if the path encloses too small an area.
 fn polygon(plane: RoiPlane, path: &[Point]) -> Option<(RoiShape, Point)> {
     let ([a, b], _) = plane.axes();
     let first = *path.first()?;
@@ -126,7 +127,7 @@ fn polygon(plane: RoiPlane, path: &[Point]) -> Option<(RoiShape, Point)> {
     Some((RoiShape::Polygon { points_mm, plane }, centre_mm))
 }
 
-/// The points of a path that stand out from the straight lines between those that are kept (Douglas and Peucker 1973).
+/// Returns the points of a path that stand out from the straight lines between the remaining points (Douglas and Peucker 1973).
 fn corners(path: &[[f64; 2]], tolerance: f64) -> Vec<[f64; 2]> {
     let (Some(&from), Some(&to)) = (path.first(), path.last()) else { return Vec::new() };
     let along = [to[0] - from[0], to[1] - from[1]];

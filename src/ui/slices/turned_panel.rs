@@ -1,16 +1,16 @@
-//! The view that can be turned: its picture, what is drawn over it and what the pointer does in it.
+//! Rotatable view: its picture, overlay and pointer.
 
 use egui::{Align2, Painter, PointerButton, Pos2, Rect, Response, Sense, Ui};
 
 use super::action::{Drag, ViewAction};
 use super::comparison::Picture;
 use super::overlay;
-use super::overlay::{haloed_line, text};
+use super::overlay::{haloed_line, label};
 use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
 use super::rotatable_view::{RotatableContent, TurnedGeometry, brightest_mm, middle_of, sample_distance_mm};
 use super::slice_paint;
-use super::slice_paint::{Effort, Look};
-use super::slice_panel::{SlicesView, picture_menu_ui};
+use super::slice_paint::{Budget, ViewSettings};
+use super::slices_view::{SlicesView, picture_menu_ui};
 use super::view_layout::Cell;
 use crate::data::CutPlane;
 use crate::geometry::Point;
@@ -21,7 +21,7 @@ use crate::ui::widgets::theme::Colours;
 /// Degrees that a point of a drag turns.
 const DEG_PER_POINT: f64 = 0.5;
 
-/// Draws the view and pushes what the pointer asks for. Gives back what is under the pointer.
+/// Draws the view and pushes the actions of the pointer. Returns the position of the pointer.
 pub(super) fn turned_ui(
     view: &SlicesView,
     rect: Rect,
@@ -45,9 +45,9 @@ pub(super) fn turned_ui(
     if let Some(adapter) = view.adapter.filter(|_| visible.is_positive()) {
         let in_motion = view.view.spins || response.dragged();
         let volume = if picture == Picture::Reference { VolumeSlot::Second } else { VolumeSlot::First };
-        let look = Look { volume, ..view.look(ui) };
-        let effort = Effort { adapter, in_motion, pixels_per_point: ui.pixels_per_point() };
-        painter.add(slice_paint::turned(&turned, visible, grid, look, index, effort));
+        let settings = ViewSettings { volume, ..view.view_settings(ui) };
+        let budget = Budget { adapter, in_motion, pixels_per_point: ui.pixels_per_point() };
+        painter.add(slice_paint::turned(&turned, visible, grid, settings, index, budget));
     }
     if content == RotatableContent::Oblique {
         outlines(view, &turned, &painter);
@@ -56,10 +56,10 @@ pub(super) fn turned_ui(
     pointer(view, &turned, ui, &response, actions)
 }
 
-/// Where the oblique slice cuts the regions.
+/// Draws the cuts of the oblique slice with the ROIs.
 fn outlines(view: &SlicesView, turned: &TurnedGeometry, painter: &Painter) {
     let thickness_mm = sample_distance_mm(&view.volume.grid);
-    let plane = CutPlane { origin_mm: turned.middle_mm, ways: turned.ways, thickness_mm };
+    let plane = CutPlane { origin_mm: turned.middle_mm, ways: turned.basis, thickness_mm };
     let middle = turned.rect.center();
     let on_screen = |[x, y]: [f64; 2]| middle + egui::vec2((x * turned.scale) as f32, (y * turned.scale) as f32);
     for (index, roi) in view.visible_rois().iter().enumerate() {
@@ -82,38 +82,37 @@ fn overlay(view: &SlicesView, turned: &TurnedGeometry, painter: &Painter, colour
             haloed_line(painter, ends, 1.0, colours);
         }
     }
-    let shade = Some(colours.overlay_shade);
     let turn = view.view.turn;
     let mut words = format!("{} · turned {:.0}°, tilted {:.0}°", view.view.turned.name(), turn.azimuth_deg, turn.elevation_deg);
     if let Some(thickness) = view.view.thickness.text().filter(|_| view.view.turned == RotatableContent::Oblique) {
         words += &format!(" · {thickness}");
     }
-    text(painter, rect.min + egui::vec2(6.0, 5.0), Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours.overlay, shade);
+    label(painter, rect.min + egui::vec2(6.0, 5.0), Align2::LEFT_TOP, &words, theme::OVERLAY_TEXT, colours);
     let inner = rect.shrink(5.0);
-    for (way, low, high) in [
-        (turned.ways[0], (inner.left_center(), Align2::LEFT_CENTER), (inner.right_center(), Align2::RIGHT_CENTER)),
+    for (direction, low, high) in [
+        (turned.basis[0], (inner.left_center(), Align2::LEFT_CENTER), (inner.right_center(), Align2::RIGHT_CENTER)),
         (
-            turned.ways[1],
+            turned.basis[1],
             (inner.center_top() + egui::vec2(0.0, 17.0), Align2::CENTER_TOP),
             (inner.center_bottom(), Align2::CENTER_BOTTOM),
         ),
     ] {
-        let ends = ends_of(way, &view.axes.ends);
+        let ends = ends_of(direction, &view.axes.ends);
         for ((at, align), words) in [low, high].into_iter().zip(ends) {
-            text(painter, at, align, &words, theme::ORIENTATION_TEXT, colours.overlay, shade);
+            label(painter, at, align, &words, theme::ORIENTATION_TEXT, colours);
         }
     }
 }
 
-/// What stands at the start and at the end of a way through the image: the axes it runs along by at least a third, the first
-/// one first.
-fn ends_of(way: Point, axes: &[[&str; 2]; 3]) -> [String; 2] {
-    let mut along: Vec<usize> = (0..3).filter(|&a| way[a].abs() > 1.0 / 3.0).collect();
-    along.sort_by(|&a, &b| way[b].abs().total_cmp(&way[a].abs()));
-    [0, 1].map(|end| along.iter().map(|&a| axes[a][if way[a] > 0.0 { end } else { 1 - end }]).collect())
+/// Returns the letters at both ends of a direction through the image: those of the axes with a component of at least a third, the
+/// largest first.
+fn ends_of(direction: Point, axes: &[[&str; 2]; 3]) -> [String; 2] {
+    let mut along: Vec<usize> = (0..3).filter(|&a| direction[a].abs() > 1.0 / 3.0).collect();
+    along.sort_by(|&a, &b| direction[b].abs().total_cmp(&direction[a].abs()));
+    [0, 1].map(|end| along.iter().map(|&a| axes[a][if direction[a] > 0.0 { end } else { 1 - end }]).collect())
 }
 
-/// A drag turns it; a click goes to what is seen there.
+/// Handles the pointer: a drag rotates the view, a click moves the crosshair.
 fn pointer(
     view: &SlicesView,
     turned: &TurnedGeometry,
@@ -126,10 +125,10 @@ fn pointer(
         match common_drag(ui, response) {
             Some(Drag::Pan) => actions.push(ViewAction::Pan(turned.delta_mm(delta))),
             Some(_) => actions.push(ViewAction::DragWindow(delta)),
-            // What is in front follows the pointer.
+            // The front follows the pointer.
             None if response.dragged_by(PointerButton::Primary) => {
                 let turn = [-f64::from(delta.x), f64::from(delta.y)].map(|points| DEG_PER_POINT * points);
-                actions.push(ViewAction::Rotation(turn));
+                actions.push(ViewAction::Rotate(turn));
             }
             None => {}
         }
@@ -137,7 +136,7 @@ fn pointer(
     let is_mip = view.view.turned == RotatableContent::Mip;
     let point_at = |position: Pos2| {
         let point = turned.mm_from_screen(position);
-        if is_mip { brightest_mm(view.volume, point, turned.ways[2]) } else { Some(point) }
+        if is_mip { brightest_mm(view.volume, point, turned.basis[2]) } else { Some(point) }
     };
     if response.double_clicked() {
         actions.push(ViewAction::ToggleMaximised(Cell::Turned));
@@ -150,7 +149,7 @@ fn pointer(
         actions.push(ViewAction::Zoom { off: turned.delta_mm(position - turned.rect.center()), factor: zoom });
     } else if slices != 0 && !is_mip {
         let by = slices as f64 * sample_distance_mm(&view.volume.grid);
-        let point = std::array::from_fn(|k| view.view.crosshair_mm[k] + by * turned.ways[2][k]);
+        let point = std::array::from_fn(|k| view.view.crosshair_mm[k] + by * turned.basis[2][k]);
         actions.push(ViewAction::SetCrosshair(point));
     }
     let here = if is_mip {
@@ -170,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_view_have_the_letters_of_where_they_point() {
-        let ends = |turn: Rotation, way: usize| ends_of(turn.ways()[way], &ImageAxes::PATIENT.ends);
+        let ends = |turn: Rotation, direction: usize| ends_of(turn.basis()[direction], &ImageAxes::PATIENT.ends);
         assert_eq!(ends(Rotation::default(), 0), ["R", "L"]);
         assert_eq!(ends(Rotation::default(), 1), ["S", "I"]);
         assert_eq!(ends(Rotation::default().by(180.0, 0.0), 0), ["L", "R"]);

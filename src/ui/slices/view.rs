@@ -1,12 +1,12 @@
-//! What the slices show of whatever image: position, zoom, tool; and the geometry of one slice on the screen.
+//! Settings of the slices for the images of all runs: position, zoom, tool; and the geometry of a slice on the screen.
 //!
-//! Screen right is +x (transaxial, coronal) or +y (sagittal); screen down is +y (transaxial) or +z. With +x to the
-//! patient's left this is the radiological convention: the patient's right is on the viewer's left.
+//! Screen right is +x (transaxial, coronal) or +y (sagittal); screen down is +y (transaxial) or +z. With +x to the patient's left
+//! this is the radiological convention: the patient's right is on the viewer's left.
 
 use egui::{Pos2, Rect};
 
 use super::comparison::CompareMode;
-use super::rotatable_view::{RotatableContent, Rotation};
+use super::rotatable_view::{RotatableContent, Rotation, middle_of};
 use super::tool::Tool;
 use super::view_layout::{Cell, Layout};
 use crate::data::{RoiPlane, Volume};
@@ -25,26 +25,27 @@ pub enum ProfileLine {
     /// Through the crosshair along an axis (0 = x, 1 = y, 2 = z).
     Axis(usize),
     /// Between two points, mm.
-    Between(Point, Point),
+    ProfileInterpolation(Point, Point),
 }
 
-/// How thick the slices are.
+/// Thickness of the slices.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Thickness {
     /// Thickness, mm; 0: one voxel.
     pub mm: f64,
-    /// What becomes of the values behind each other.
+    /// Combination of the values behind each other.
     pub combination: Combination,
 }
 
 impl Thickness {
-    /// The slices whose middle lies within, at this distance of each other along an axis or a line of sight; `None`: just one.
+    /// Returns the slab of the slices whose middle lies within, at this distance along an axis or a line of sight; `None` for a
+    /// single slice.
     pub fn slab(self, distance_mm: f64, step: [f32; 3]) -> Option<Slab> {
         let each_side = (0.5 * self.mm / distance_mm + 1e-6).floor() as u32;
         (each_side > 0).then_some(Slab { step, num_samples: 2 * each_side + 1, combination: self.combination })
     }
 
-    /// The same in words.
+    /// Describes the thickness.
     pub fn text(self) -> Option<String> {
         let what = match self.combination {
             Combination::Mean => "mean",
@@ -54,8 +55,8 @@ impl Thickness {
     }
 }
 
-/// What the slices show, whichever run's image. Not part of the document: it is not undone and not saved with ROIs, but with a
-/// session, except for what the user is just doing.
+/// Settings of the views for the images of all runs. They are not part of the document: undo and ROI files leave them out, a
+/// saved session contains the lasting ones.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ViewState {
@@ -73,14 +74,14 @@ pub struct ViewState {
     pub maximised: Option<Cell>,
     /// Slab.
     pub thickness: Thickness,
-    /// What the view that can be turned shows.
+    /// Content of the rotatable view.
     pub turned: RotatableContent,
-    /// How far it is turned.
+    /// Rotation of this view.
     pub turn: Rotation,
-    /// Whether it turns by itself.
+    /// True during a continuous rotation.
     #[serde(skip)]
     pub spins: bool,
-    /// What the left button does.
+    /// Tool of the left button.
     #[serde(skip)]
     pub tool: Tool,
     /// The profile.
@@ -89,7 +90,7 @@ pub struct ViewState {
     pub profile_width_mm: f64,
     /// ROI outlines shown.
     pub show_rois: bool,
-    /// How the image of the reference run is shown beside.
+    /// Comparison with the reference image.
     #[serde(skip)]
     pub beside: CompareMode,
     /// Where the two images meet that are swiped over each other, as a part of a slice's width.
@@ -97,7 +98,7 @@ pub struct ViewState {
     pub swipe: f32,
     /// Crosshair shown.
     pub show_crosshair: bool,
-    /// Whether the settings that only the reproduction of a paper needs are shown.
+    /// True if the settings for the reproduction of papers are shown.
     pub shows_research: bool,
 }
 
@@ -127,7 +128,7 @@ impl Default for ViewState {
 }
 
 impl ViewState {
-    /// Puts right what a text can hold and nothing in the window would make.
+    /// Corrects values of a file that the window would not make.
     pub fn sanitize(&mut self) {
         let usual = Self::default();
         let is_point = |point: &Point| point.iter().all(|c| c.is_finite());
@@ -143,17 +144,14 @@ impl ViewState {
         };
         let is_line = match &self.profile {
             ProfileLine::Axis(axis) => *axis < 3,
-            ProfileLine::Between(from, to) => is_point(from) && is_point(to),
+            ProfileLine::ProfileInterpolation(from, to) => is_point(from) && is_point(to),
         };
         self.profile = if is_line { self.profile } else { usual.profile };
     }
 
     /// Shows the whole grid, keeping the crosshair where it lies inside.
     pub fn reset_for(&mut self, grid: &Grid) {
-        let middle = std::array::from_fn(|a| {
-            let [low, high] = grid.extent_mm(a);
-            0.5 * (low + high)
-        });
+        let middle = middle_of(grid);
         self.focus_mm = middle;
         self.zoom = 1.0;
         let inside = (0..3).all(|a| {
@@ -176,12 +174,12 @@ impl ViewState {
         self.zoom = zoom.clamp(1.0, MAX_ZOOM);
     }
 
-    /// Whether the view that can be turned is in the window.
+    /// True if the rotatable view is in the window.
     pub fn shows_turned(&self) -> bool {
         self.maximised.map_or(self.layout == Layout::Grid, |cell| cell == Cell::Turned)
     }
 
-    /// The voxel of a grid through which the three slices go; `None` where more of an image is looked at than these.
+    /// Returns the voxel of the three slices; `None` if other parts of an image are displayed, too.
     pub fn slices_at(&self, grid: &Grid) -> Option<[usize; 3]> {
         let is_more = self.thickness.mm > 0.0 || self.shows_turned() || self.beside != CompareMode::Off;
         (!is_more).then(|| std::array::from_fn(|a| slice_index(grid, a, self.crosshair_mm[a])))
@@ -242,7 +240,7 @@ pub fn active_bounds_mm(volume: &Volume) -> Option<[Point; 2]> {
     (bounds[0][0] <= bounds[1][0]).then(|| bounds.map(|corner| grid.mm_from_voxel(corner.map(|i| i as f64))))
 }
 
-/// The slice that a coordinate lies in.
+/// Returns the slice of a coordinate.
 pub fn slice_index(grid: &Grid, axis: usize, mm: f64) -> usize {
     let voxel = ((mm - grid.origin_mm[axis]) / grid.voxel_mm[axis]).round();
     voxel.clamp(0.0, grid.size[axis] as f64 - 1.0) as usize
@@ -269,7 +267,7 @@ pub struct SliceGeometry {
 }
 
 impl SliceGeometry {
-    /// Where a point is drawn (its projection onto the slice).
+    /// Returns the position of a point (its projection onto the slice).
     pub fn screen_from_mm(&self, point: Point) -> Pos2 {
         let ([a, b], _) = self.plane.axes();
         let centre = self.rect.center();
@@ -279,19 +277,19 @@ impl SliceGeometry {
         )
     }
 
-    /// The way that a distance on the screen is in the slice, mm.
+    /// Converts a distance on the screen to one in the slice, mm.
     pub fn delta_mm(&self, delta: egui::Vec2) -> Point {
         let ([a, b], _) = self.plane.axes();
-        let mut way = [0.0; 3];
-        way[a] = f64::from(delta.x) / self.scale;
-        way[b] = f64::from(delta.y) / self.scale;
-        way
+        let mut offset = [0.0; 3];
+        offset[a] = f64::from(delta.x) / self.scale;
+        offset[b] = f64::from(delta.y) / self.scale;
+        offset
     }
 
-    /// The point of the slice under a screen position.
+    /// Returns the point of the slice under a screen position.
     pub fn mm_from_screen(&self, position: Pos2) -> Point {
-        let way = self.delta_mm(position - self.rect.center());
-        std::array::from_fn(|k| self.middle_mm[k] + way[k])
+        let offset = self.delta_mm(position - self.rect.center());
+        std::array::from_fn(|k| self.middle_mm[k] + offset[k])
     }
 }
 

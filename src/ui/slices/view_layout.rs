@@ -11,35 +11,35 @@ use crate::ui::widgets::theme;
 pub enum Cell {
     /// A slice.
     Slice(RoiPlane),
-    /// The view that can be turned.
+    /// Rotatable view.
     Turned,
 }
 
-/// How the views are laid out.
+/// Layout of the views.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// The transaxial slice, the other two one below the other beside it.
+    /// The transaxial slice large, the other two small in a column.
     #[default]
     #[strum(serialize = "One large, two small")]
     OneLarge,
-    /// Two rows of two, the last of which can be turned.
+    /// Two rows of two views, the last one rotatable.
     #[strum(serialize = "Two by two, with MIP or oblique slice")]
     Grid,
-    /// Three slices beside each other.
+    /// Three slices in a row.
     #[strum(serialize = "Row of three")]
     Row,
 }
 
 impl Layout {
-    /// Name for people.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// The views and their places in an area.
+    /// Returns the views and their rectangles in an area.
     pub fn cells(self, area: Rect) -> Vec<(Cell, Rect)> {
         let (gap, slice) = (theme::SLICE_GAP, Cell::Slice);
         let [transaxial, coronal, sagittal] = [RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal].map(slice);
@@ -65,13 +65,13 @@ impl Layout {
     }
 }
 
-/// An area in two beside each other, the left one of this width.
+/// Divides an area into two columns; the left one has this width.
 fn columns(area: Rect, left_width: f32) -> [Rect; 2] {
     let left = Rect::from_min_size(area.min, egui::vec2(left_width, area.height()));
     [left, Rect::from_min_max(Pos2::new(left.right() + theme::SLICE_GAP, area.top()), area.max)]
 }
 
-/// An area in two of one height, one below the other.
+/// Divides an area into two rows of the same height.
 fn rows(area: Rect) -> [Rect; 2] {
     let upper = Rect::from_min_size(area.min, egui::vec2(area.width(), (0.5 * (area.height() - theme::SLICE_GAP)).floor()));
     [upper, Rect::from_min_max(Pos2::new(area.left(), upper.bottom() + theme::SLICE_GAP), area.max)]

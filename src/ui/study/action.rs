@@ -1,88 +1,67 @@
-//! What the user wishes about studies.
+//! Actions on studies.
 
-use std::path::PathBuf;
-
-use super::list_form::{ListForm, ListTable};
+use super::list_form::ListForm;
+use super::source::Source;
 use super::tube_form::TubeForm;
-use crate::io::Correction;
+use crate::montecarlo::TubeRecipe;
+use crate::ui::widgets::file_task::FileTask;
 
-/// About studies.
+/// Action on studies.
 #[derive(Clone, Debug)]
 pub enum StudyAction {
-    /// Asks for a file.
-    AskForFile,
-    /// Opens a file.
-    Open(PathBuf),
-    /// Simulates the built-in study of this number.
-    BuiltIn(usize),
-    /// Gives up the study that is being read or simulated.
+    /// Asks for the file of a task.
+    Ask(FileTask),
+    /// Opens a study.
+    Open(Source),
+    /// Cancels reading or simulating a study.
     CancelLoading,
-    /// The text in the path field.
-    EditPath(String),
-    /// Asks for the file of a correction.
-    AskForCorrection(Correction),
-    /// Reads the open file again without a correction.
-    RemoveCorrection(Correction),
-    /// Reads the open file again with the background added inside the factors, or not.
-    SetAdditiveInside(bool),
-    /// Asks for the map of attenuation of the open list.
-    AskForAttenuation,
-    /// Reads the open list again without a map.
-    RemoveAttenuation,
-    /// Asks how the open list is to be read.
-    AskHowToRead,
-    /// Edits the answer to how a list is to be read.
-    EditListForm(Box<ListForm>),
-    /// Asks for the file of a table that a list is read with.
-    AskForListTable(ListTable),
-    /// Reads the list so.
-    ReadList,
-    /// Does not read it.
-    CloseListForm,
-    /// Forgets the files opened lately.
+    /// Clears the list of recent files.
     ForgetRecent,
-    /// Asks for the reference spectrum of the open sweep.
-    AskForReference,
-    /// Asks for a sweep that is still being written.
-    AskToFollow,
-    /// Plays the open sweep again, projection by projection.
+    /// Replays the open acquisition, projection by projection.
     Replay,
-    /// Ends a replay, or does not follow a file any longer.
-    StopFeed,
-    /// The phase that is being typed, degrees.
-    EditPhase(f64),
-    /// Reads the open complex sweep again, turned back by this phase in degrees, or by its own.
-    SetPhase(Option<f64>),
-    /// Pace of a replay, projections per second.
-    SetPace(f64),
-    /// Looks at this projection, or at the newest.
-    SelectProjection(Option<usize>),
-    /// Asks how tubes of response are to be simulated.
-    AskToMakeTubes,
-    /// The answer so far.
-    EditTubeForm(Box<TubeForm>),
-    /// Simulates none after all.
-    CloseTubeForm,
-    /// Simulates tubes as the form says.
-    MakeTubes,
-    /// Gives up the tubes that are on their way.
-    CancelTubes,
-    /// Asks where to save the session.
-    AskSaveSession,
-    /// Asks for a file of tubes.
-    AskForTubes,
-    /// Asks for a file of a stored matrix.
-    AskForMatrix,
-    /// Gives up the matrix that is on its way.
-    CancelMatrix,
-    /// Looks at the tube of this distance from the axis and ring difference.
-    SelectTube([usize; 2]),
-    /// What 1 count/mm of the open scan stands for, Bq/mL; `None` = not known.
-    SetCalibration(Option<f64>),
-    /// Activity concentration of a phantom that it is to be found in, Bq/mL.
-    EditPhantomActivity(f64),
-    /// Finds it in the selected region of the image on the screen.
+    /// Simulates tubes of response.
+    MakeTubes(TubeRecipe),
+    /// Calibrates by the mean of the selected region in the displayed image.
     CalibrateBySelected,
-    /// Cuts the tube at this place along its line, mm from the middle.
+    /// Changes the state of the study panel or of the open study.
+    Edit(StudyEdit),
+}
+
+/// Change of the state of the study panel or of the open study.
+#[derive(Clone, Debug)]
+pub enum StudyEdit {
+    /// Sets the text of the path field.
+    Path(String),
+    /// Opens the form for reading list-mode data.
+    OpenListForm,
+    /// Sets the fields of this form.
+    ListForm(Box<ListForm>),
+    /// Closes this form.
+    CloseListForm,
+    /// Ends a replay, or stops following a file.
+    StopFeed,
+    /// Sets the typed phase, degrees.
+    Phase(f64),
+    /// Sets the pace of a replay, projections per second.
+    Pace(f64),
+    /// Shows a projection; `None`: the newest.
+    Projection(Option<usize>),
+    /// Opens the form of the tube simulation.
+    OpenTubeForm,
+    /// Sets the fields of this form.
+    TubeForm(Box<TubeForm>),
+    /// Closes this form.
+    CloseTubeForm,
+    /// Cancels simulating or reading tubes.
+    CancelTubes,
+    /// Cancels reading a system matrix.
+    CancelMatrix,
+    /// Shows the tube with this distance from the axis and this ring difference.
+    Tube([usize; 2]),
+    /// Cuts the tube at a position along its line, mm from the middle.
     CutTube(f64),
+    /// Sets the calibration of the open scan, Bq/mL per count/mm; `None`: none.
+    Calibration(Option<f64>),
+    /// Sets the activity concentration of the calibration phantom, Bq/mL.
+    PhantomActivity(f64),
 }

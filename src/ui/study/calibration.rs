@@ -1,26 +1,26 @@
-//! What 1 count/mm of a scan's images stands for, and how that is found in a uniform phantom.
+//! Calibration of a scan's images in Bq/mL per count/mm, also from a uniform phantom.
 
 use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{DragValue, RichText, Ui};
 
-use super::action::StudyAction;
+use super::action::{StudyAction, StudyEdit};
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::place::Place;
 
-/// The calibration of the open scan.
+/// Calibration of the open scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// What 1 count/mm stands for, Bq/mL; `None` = not known.
+    /// Calibration factor, Bq/mL per count/mm; `None`: none.
     pub bq_per_ml: Option<f64>,
-    /// Activity concentration of the phantom that it is to be found in, Bq/mL.
+    /// Activity concentration of the calibration phantom, Bq/mL.
     pub phantom_bq_per_ml: f64,
 }
 
 impl Calibration {
-    /// What 1 count/mm stands for where a region of a uniform phantom has this mean (counts/mm), Bq/mL.
+    /// Returns the calibration factor from the mean of a region in a uniform phantom, counts/mm.
     ///
     /// # Errors
-    /// Concentration or mean are not positive, as a sentence.
+    /// The concentration or the mean is not positive.
     pub fn of_phantom(self, mean: f64) -> Result<f64, String> {
         let Self { phantom_bq_per_ml: activity, .. } = self;
         if !(activity.is_finite() && activity > 0.0) {
@@ -36,28 +36,28 @@ impl Calibration {
     }
 }
 
-/// What the factor is.
+/// Help of the calibration factor.
 const HELP: &str = "Calibration factor in Bq/mL per count/mm; 0: none. All values are then shown and saved in Bq/mL. Stored next to the scan. Valid for scans of the same duration, nuclide and corrections";
-/// How it is found.
+/// Help of the calibration from a phantom.
 const PHANTOM_HELP: &str = "From a uniform phantom of known activity: Bq/mL per count/mm = activity concentration / mean of the selected ROI in the image on the screen";
 
-/// The field, and the way from a phantom.
+/// Draws the calibration factor and the menu of the phantom.
 pub fn calibration_ui(calibration: Calibration, selected: Option<&str>, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     ui.horizontal(|ui| {
         let label = ui.label("Calibration");
         let mut factor = calibration.bq_per_ml.unwrap_or(0.0);
         // Typed, not dragged: every change is written to the file.
         let value = DragValue::new(&mut factor).range(0.0..=f64::MAX).speed(0.0).update_while_editing(false);
-        let value = value.custom_formatter(|factor, _| factor_words(factor));
+        let value = value.custom_formatter(|factor, _| factor_text(factor));
         let value = if calibration.bq_per_ml.is_some() { value.suffix(" Bq/mL") } else { value };
         let response = ui.add(value).labelled_by(label.id);
         name(&response, "Calibration, Bq/mL per count/mm");
         Place::Calibration.is_at(&response);
         response.on_hover_text(HELP);
         let factor = Some(factor).filter(|factor| *factor > 0.0);
-        // What is told has fewer digits than what was found.
-        if factor.map(factor_words) != calibration.bq_per_ml.map(factor_words) {
-            actions.push(StudyAction::SetCalibration(factor));
+        // The displayed number has fewer digits than the factor.
+        if factor.map(factor_text) != calibration.bq_per_ml.map(factor_text) {
+            actions.push(StudyAction::Edit(StudyEdit::Calibration(factor)));
         }
         let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
         let menu = MenuButton::new("Phantom").config(stays);
@@ -65,8 +65,8 @@ pub fn calibration_ui(calibration: Calibration, selected: Option<&str>, ui: &mut
     });
 }
 
-/// A factor in six digits; 0 stands for none.
-fn factor_words(factor: f64) -> String {
+/// Returns a factor with six digits; "none" for 0.
+fn factor_text(factor: f64) -> String {
     let rounded: f64 = format!("{factor:.5e}").parse().unwrap_or(factor);
     if factor > 0.0 { format!("{rounded}") } else { "none".to_owned() }
 }
@@ -81,14 +81,14 @@ fn phantom_ui(calibration: Calibration, selected: Option<&str>, ui: &mut Ui, act
         name(&response, "Activity concentration, Bq/mL");
         response.on_hover_text("Activity of the phantom at the time of the scan");
         if activity != calibration.phantom_bq_per_ml {
-            actions.push(StudyAction::EditPhantomActivity(activity));
+            actions.push(StudyAction::Edit(StudyEdit::PhantomActivity(activity)));
         }
     });
-    let words = match selected {
+    let text = match selected {
         Some(name) => format!("over the mean of '{name}' in the image on the screen"),
         None => "over the mean of a ROI: select one that lies well inside the phantom".to_owned(),
     };
-    ui.label(RichText::new(words).weak());
+    ui.label(RichText::new(text).weak());
     let button = ui.add_enabled(selected.is_some(), egui::Button::new("Calibrate"));
     if button.on_hover_text(PHANTOM_HELP).clicked() {
         actions.push(StudyAction::CalibrateBySelected);
@@ -101,8 +101,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn factors_are_told_in_six_digits() {
-        assert_eq!([0.0, 52_300.0, 199_999.96, 0.012_345_678].map(factor_words), ["none", "52300", "200000", "0.0123457"]);
+    fn factors_have_six_digits() {
+        assert_eq!([0.0, 52_300.0, 199_999.96, 0.012_345_678].map(factor_text), ["none", "52300", "200000", "0.0123457"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The response of a filter against frequency, with that of the whole parabola or ramp.
+//! Frequency response of a filter, with the response of the full parabola or ramp.
 
 use std::f64::consts::PI;
 
@@ -12,27 +12,27 @@ use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::theme;
 
-/// Points of a curve.
+/// Number of points of a curve.
 const NUM_POINTS: usize = 200;
 
-/// How far beyond the cut-off a curve is drawn.
+/// End of a curve, in units of the cut-off.
 const BEYOND: f64 = 1.25;
 
-/// The curves of a filter as (part of the Nyquist frequency, part of what the parabola or the ramp is at the cut-off).
+/// Curves of a filter: frequency in units of the Nyquist frequency, response in units of the parabola or ramp at the cut-off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterCurve {
-    /// What it was made of.
+    /// Settings of the filter.
     pub settings: FilterSettings,
-    /// The filter.
+    /// Response of the filter.
     pub response: Vec<[f64; 2]>,
-    /// The parabola, of a slice the ramp.
+    /// Response of the parabola; of the ramp for a slice.
     pub whole: Vec<[f64; 2]>,
-    /// Which of the two.
+    /// Name of this response.
     pub whole_name: &'static str,
 }
 
 impl FilterCurve {
-    /// The curve of a filter for an image.
+    /// Returns the curves of a filter.
     pub fn new(space: SweepSpace, settings: &FilterSettings) -> Self {
         let cutoff = settings.cutoff.unwrap_or(1.0);
         let whole = |part: f64| Filter::Rectangular.response(space, part * PI, 1.0);
@@ -46,10 +46,8 @@ impl FilterCurve {
             whole_name: if space.is_slice() { "ramp" } else { "parabola" },
         }
     }
-}
 
-impl FilterCurve {
-    /// The filter in words: "hamming, cut-off 0.5".
+    /// Describes the filter: "hamming, cut-off 0.5".
     fn text(&self) -> String {
         let FilterSettings { filter, cutoff, .. } = self.settings;
         let cut = cutoff.map_or("no cut-off".to_owned(), |cutoff| format!("cut-off {}", format::value(cutoff)));
@@ -57,7 +55,7 @@ impl FilterCurve {
     }
 }
 
-/// The curves in a plot: of the image's filter, and of that of the next run where it is another one (`next`).
+/// Draws the curves of the image's filter, and of a different filter of the next run (`next`).
 pub fn filter_curve_ui(filter: &FilterCurve, next: Option<&FilterCurve>, ui: &mut Ui) {
     let cutoff = filter.settings.cutoff;
     let title = format!("Filter {}", filter.text());

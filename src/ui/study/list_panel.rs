@@ -1,17 +1,20 @@
-//! The study panel of a list of events: what it is; and its counts per second.
+//! Panel parts of list-mode data: facts, following of the file, attenuation map, count rates.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use egui::{RichText, Ui};
+use egui::{Button, RichText, Ui};
 use egui_plot::{Legend, LineStyle, VLine};
 
-use super::action::StudyAction;
-use super::list_form::can_be_told;
+use super::action::{StudyAction, StudyEdit};
+use super::list_form::has_form;
 use super::open::open_list::OpenList;
 use crate::data::Attenuation;
 use crate::io::formats::{Access, Content, endings};
+use crate::plan::ListFiles;
 use crate::text::counted;
+use crate::ui::widgets::fields::{button, push_if_clicked, remove_button};
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::{format, theme};
@@ -36,17 +39,19 @@ pub fn list_facts(open: &OpenList) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Following the file.
+/// Draws the state of following the file.
 pub fn list_feed_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     if open.following.is_some() {
-        ui.horizontal(|ui| {
-            ui.label(RichText::new("following the file").strong());
-            let help = "Stops following: reconstructs the events read so far from the beginning";
-            if ui.button("Stop following").on_hover_text(help).clicked() {
-                actions.push(StudyAction::StopFeed);
-            }
-        });
+        following_ui("Stops following: reconstructs the events read so far from the beginning", ui, actions);
     }
+}
+
+/// Draws the note that a file is followed, and the button that stops it.
+pub fn following_ui(help: &str, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("following the file").strong());
+        button(ui, "Stop following", help, actions, StudyAction::Edit(StudyEdit::StopFeed));
+    });
 }
 
 fn corrections(open: &OpenList) -> String {
@@ -57,39 +62,38 @@ fn corrections(open: &OpenList) -> String {
         Attenuation::InFactors => Some("attenuation: the list's own".to_owned()),
         Attenuation::Map(map) => Some(format!("attenuation: {}", map.file.file_name().unwrap_or_default().to_string_lossy())),
     };
-    let told = |is_there: bool, words: &str| is_there.then(|| words.to_owned());
-    let parts = [told(numbers.has_factors, "efficiencies"), told(numbers.has_background, "randoms"), attenuation];
-    let words: Vec<String> = parts.into_iter().flatten().collect();
-    if words.is_empty() { "none".to_owned() } else { words.join("; ") }
+    let named = |exists: bool, name: &str| exists.then(|| name.to_owned());
+    join_corrections([named(numbers.has_factors, "efficiencies"), named(numbers.has_background, "randoms"), attenuation])
 }
 
-/// The map of attenuation: chosen, or left out again.
+/// Joins the names of the corrections.
+pub fn join_corrections<const N: usize>(names: [Option<String>; N]) -> String {
+    let names: Vec<String> = names.into_iter().flatten().collect();
+    if names.is_empty() { "none".to_owned() } else { names.join("; ") }
+}
+
+/// Draws the choice of the attenuation map.
 pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let attenuation = &open.list.facts.attenuation;
     ui.horizontal(|ui| {
-        let choose = ui.add_enabled(*attenuation != Attenuation::InFactors, egui::Button::new("Attenuation…"));
+        let choose = ui.add_enabled(*attenuation != Attenuation::InFactors, Button::new("Attenuation…"));
         let help = format!(
             "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid ({})",
             endings(Content::Image, Access::Read)
         );
-        let choose = choose.on_hover_text(help);
-        if choose.on_disabled_hover_text("The factors of the list's own files have the attenuation in them").clicked() {
-            actions.push(StudyAction::AskForAttenuation);
-        }
-        let without = ui.add_enabled(attenuation.map().is_some(), egui::Button::new("without"));
-        let is_enabled = without.enabled();
-        without.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, is_enabled, "without attenuation"));
-        if without.clicked() {
-            actions.push(StudyAction::RemoveAttenuation);
-        }
+        let disabled_help = "The factors of the list's own files have the attenuation in them";
+        let choose = choose.on_hover_text(help).on_disabled_hover_text(disabled_help);
+        push_if_clicked(choose, actions, StudyAction::Ask(FileTask::Attenuation));
+        let without = ListFiles { attenuation: None, ..open.files.clone() };
+        remove_button(ui, attenuation.map().is_some(), "attenuation", actions, StudyAction::Open(without.into()));
         let help = "Opens the file again with other tables of crystals or detection efficiencies";
-        if can_be_told(&open.files.list) && ui.button("Tables…").on_hover_text(help).clicked() {
-            actions.push(StudyAction::AskHowToRead);
+        if has_form(&open.files.list) {
+            button(ui, "Tables…", help, actions, StudyAction::Edit(StudyEdit::OpenListForm));
         }
     });
 }
 
-/// Counts per second, with the true limits of these frames, ms.
+/// Draws the count rates with the limits of time frames (ms) as they lie in the data.
 pub fn rates_ui(open: &OpenList, frames_ms: &[Range<u32>], ui: &mut Ui) {
     let bin_secs = format::value(open.counted.bin_secs);
     ui.label(RichText::new(format!("Count rate, 1/s (bins of {bin_secs} s)")).strong());

@@ -1,11 +1,13 @@
-//! The study panel of counts of pairs of crystals: what they are, and the matrix that reconstructs them.
+//! Panel parts of crystal-pair histograms: facts and system matrix.
 
 use egui::{RichText, Ui};
 
-use super::action::StudyAction;
+use super::action::{StudyAction, StudyEdit};
 use super::open::open_pairs::OpenPairs;
 use crate::data::ResponseMatrix;
 use crate::session::{MatrixFile, Producer};
+use crate::ui::widgets::fields::button;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::format;
 
 /// Returns the facts about the study as names and values.
@@ -25,34 +27,34 @@ pub fn pair_facts(open: &OpenPairs) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Which matrix there is, the one on its way, and the button for another.
+/// Draws the description of the system matrix and the button that opens another one, or the progress of reading.
 pub fn matrix_ui(open: &OpenPairs, maker: Option<&Producer<MatrixFile>>, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Matrix").weak());
-        let words = open.matrix.as_deref().map_or_else(|| none_yet(open), matrix_words);
-        ui.label(words).on_hover_text(
+        let text = open.matrix.as_deref().map_or_else(|| none_yet(open), matrix_text);
+        ui.label(text).on_hover_text(
             "System matrix: the probability that a crystal pair detects a decay in each basis function. It is simulated and stored in the cache",
         );
     });
     if maker.is_some() {
         ui.add(egui::ProgressBar::new(0.0).animate(true).text(format::under_way("Reading the matrix", None, None)));
-        if ui.button("Cancel matrix").on_hover_text("Give up the matrix that is on its way").clicked() {
-            actions.push(StudyAction::CancelMatrix);
-        }
-    } else if ui.button("Open matrix…").on_hover_text("A matrix of this ring from a file (.matrix)").clicked() {
-        actions.push(StudyAction::AskForMatrix);
+        let cancel = StudyAction::Edit(StudyEdit::CancelMatrix);
+        button(ui, "Cancel matrix", "Give up the matrix that is on its way", actions, cancel);
+    } else {
+        let open = StudyAction::Ask(FileTask::OpenMatrix);
+        button(ui, "Open matrix…", "A matrix of this ring from a file (.matrix)", actions, open);
     }
 }
 
-/// What becomes of a study without a matrix.
+/// Describes the effect of a missing matrix.
 fn none_yet(open: &OpenPairs) -> String {
-    match &open.why_none_made {
+    match &open.matrix_refusal {
         None => "none yet: computed at the start, or read from the cache".to_owned(),
         Some(reason) => format!("none: {reason}"),
     }
 }
 
-fn matrix_words(matrix: &ResponseMatrix) -> String {
+fn matrix_text(matrix: &ResponseMatrix) -> String {
     let functions = matrix.basis.kind.text();
     let elements = format::count(matrix.elements.len() as f64);
     let counts = matrix.made.map_or_else(String::new, |made| format!(", {:.1} counts behind each (mean)", made.effective_counts));

@@ -1,132 +1,101 @@
-//! What the window knows of studies: the one that is open, and the one on its way.
+//! State of studies: the open study and the one that is being loaded.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::action::StudyAction;
+use super::action::StudyEdit;
 use super::calibration::Calibration;
-use super::list_form::{ListForm, ListTable};
-use super::loader::{BUILT_IN, Loading, Source};
+use super::list_form::ListForm;
+use super::loader::Loading;
 use super::open::open_list::OpenList;
 use super::open::open_pairs::OpenPairs;
 use super::open::open_study::{OpenData, OpenStudy};
 use super::open::open_sweep::OpenSweep;
 use super::open::open_tubes::OpenTubes;
+use super::source::Source;
 use super::tube_form::TubeForm;
 use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
-use crate::io::{self, Correction};
-use crate::montecarlo::TubeRecipe;
+use crate::io;
 use crate::operator::tubes_fit;
 use crate::plan::{IterationScheme, Job, ListFiles, ScanFiles, StudyFiles, SweepFiles};
-use crate::scanner::Scanner;
 use crate::session::{MatrixFile, Producer, TubeSource};
 use crate::ui::widgets::image_axes::ImageAxes;
 
-/// The study that is open and the one that is being read or simulated.
+/// Open study and the one that is being read or simulated.
 #[derive(Default)]
 pub struct StudyState {
-    /// Where the study that is open came from.
+    /// Source of the open study.
     pub source: Option<Source>,
-    /// The study that is open.
+    /// Open study.
     pub open: Option<OpenStudy>,
-    /// Its number, counted up.
+    /// Number of the open study, from 1.
     pub number: usize,
-    /// The one on its way.
+    /// Study that is being loaded.
     pub loading: Option<Loading>,
     /// Text of the path field.
     pub path_text: String,
-    /// Tubes of response that are on their way.
+    /// Simulation or reading of tubes of response.
     pub tube_maker: Option<Producer<TubeSource>>,
-    /// How they are to be simulated, while that is asked.
+    /// Form of the tube simulation while it is open.
     pub tube_form: Option<TubeForm>,
-    /// The question how a list is to be read, while it is asked.
+    /// Form for reading list-mode data while it is open.
     pub list_form: Option<ListForm>,
-    /// How many sets of tubes and matrices were there so far.
+    /// Number of tube sets and system matrices so far.
     pub num_made: usize,
-    /// Whether a run is to start when the tubes or the matrix on their way are there.
+    /// True if a run starts once the tubes or the matrix are ready.
     pub starts_when_made: bool,
-    /// A matrix that is on its way.
+    /// Reading of a system matrix.
     pub matrix_maker: Option<Producer<MatrixFile>>,
-    /// What the open scan's images are in Bq/mL.
+    /// Calibration of the open scan.
     pub calibration: Calibration,
 }
 
-/// What of a wish about studies concerns more than the study that is open.
-pub enum StudyRequest {
-    /// Asks for the file of a study.
-    AskForFile,
-    /// Asks for a sweep that is still being written.
-    AskToFollow,
-    /// Asks for the reference spectrum of the open sweep.
-    AskForReference,
-    /// Asks for the file of a correction.
-    AskForCorrection(Correction),
-    /// Asks for the map of attenuation of the open list.
-    AskForAttenuation,
-    /// Asks for a table that a list is read with.
-    AskForListTable(ListTable),
-    /// Opens this.
-    Open(Source),
-    /// No study is on its way any more.
-    NothingComes,
-    /// Forgets the files opened lately.
-    ForgetRecent,
-    /// Plays the open sweep again.
-    Replay,
-    /// Asks where to save the session.
-    AskSaveSession,
-    /// Asks for a file of tubes of response.
-    AskForTubes,
-    /// Asks for a file of a stored matrix.
-    AskForMatrix,
-    /// Simulates tubes of response.
-    MakeTubes(&'static Scanner, TubeRecipe),
-    /// Finds the calibration in the selected region.
-    CalibrateBySelected,
-    /// These are to be told.
-    Tell(Vec<Notice>),
-}
-
 impl StudyState {
-    /// Whether a run is of the study that is open.
+    /// Returns true if a run reconstructs the open study.
     pub fn is_of_open(&self, job: &Job) -> bool {
         self.open.as_ref().is_some_and(|open| Arc::ptr_eq(&open.study, &job.study))
     }
 
-    /// Whether something is asked about a study.
+    /// Returns true if a form is open.
     pub fn has_form(&self) -> bool {
         self.tube_form.is_some() || self.list_form.is_some()
     }
 
-    /// The list of events that is open.
+    /// Returns the open list-mode data.
     pub fn list(&self) -> Option<&OpenList> {
         self.open.as_ref().and_then(OpenStudy::list)
     }
 
-    /// The EPRI sweep that is open.
+    /// Returns true if the open list has events in a frame, ms, or the study is no list.
+    pub fn has_events(&self, frame_ms: &Range<u32>) -> bool {
+        self.list().is_none_or(|open| open.list.has_events_in(frame_ms))
+    }
+
+    /// Returns the open EPRI acquisition.
     pub fn sweep(&self) -> Option<&OpenSweep> {
         self.open.as_ref().and_then(OpenStudy::sweep)
     }
 
-    /// The EPRI sweep that is open, to be changed.
+    /// Returns the open EPRI acquisition for changes.
     pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
         self.open.as_mut().and_then(OpenStudy::sweep_mut)
     }
 
-    /// The tubes of response of the open counts.
+    /// Returns the tubes of response of the open study.
     pub fn tubes(&self) -> Option<&OpenTubes> {
         self.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.tubes.as_deref())
     }
 
-    /// The tubes of response of the open counts, to be looked at otherwise.
+    /// Returns the tubes of response of the open study for changes of their view.
     pub fn tubes_mut(&mut self) -> Option<&mut OpenTubes> {
         self.open.as_mut().and_then(OpenStudy::counts_mut).and_then(|open| open.tubes.as_deref_mut())
     }
 
-    /// Gives the open counts these tubes, of this file if they were read from one.
+    /// Sets the tubes of the open study; `file`: their file, if any.
     ///
     /// # Errors
-    /// No counts are open, or the tubes do not fit them; the sentence says why, and what was there stays.
+    /// The open study has no sinograms, or the tubes do not fit its geometry. The previous tubes then stay.
     pub fn take_tubes(&mut self, set: Arc<TubeSet>, file: Option<PathBuf>) -> Result<(), String> {
         let open = self.open.as_mut().and_then(OpenStudy::counts_mut);
         let open = open.ok_or("tubes of response go with counts: open a scan of the scanner first, then its tubes")?;
@@ -136,15 +105,15 @@ impl StudyState {
         Ok(())
     }
 
-    /// The counts of pairs of crystals that are open.
+    /// Returns the open crystal-pair histogram.
     pub fn pairs(&self) -> Option<&OpenPairs> {
         self.open.as_ref().and_then(OpenStudy::pairs)
     }
 
-    /// Gives the open counts of pairs of crystals this matrix, of this file if it was read from one.
+    /// Sets the system matrix of the open crystal-pair histogram; `file`: its file, if any.
     ///
     /// # Errors
-    /// No such counts are open, or the matrix is that of another ring; the sentence says why, and what was there stays.
+    /// No such histogram is open, or the matrix belongs to another ring. The previous matrix then stays.
     pub fn take_matrix(&mut self, matrix: Arc<ResponseMatrix>, file: Option<PathBuf>) -> Result<(), String> {
         let open = self.open.as_mut().and_then(OpenStudy::pairs_mut);
         let open = open.ok_or("a system matrix needs a crystal-pair histogram: open a scan of its ring first")?;
@@ -154,47 +123,45 @@ impl StudyState {
         Ok(())
     }
 
-    /// What the steps of its reconstruction are called and counted by.
-    pub fn course(&self) -> IterationScheme {
-        self.open.as_ref().map_or(IterationScheme::ITERATIONS, |open| open.study.measured.course())
+    /// Returns name and count of the steps of its reconstruction.
+    pub fn iteration_scheme(&self) -> IterationScheme {
+        self.open.as_ref().map_or(IterationScheme::ITERATIONS, |open| open.study.measured.iteration_scheme())
     }
 
-    /// Along how many axes of the view an object is fitted.
+    /// Returns the number of axes along which the view fits an object.
     pub fn num_fitted(&self) -> usize {
         self.open.as_ref().map_or(2, OpenStudy::num_fitted)
     }
 
-    /// The axes of its image.
+    /// Returns the axes of its image.
     pub fn axes(&self) -> ImageAxes {
         self.open.as_ref().map_or(ImageAxes::PATIENT, OpenStudy::axes)
     }
 
-    /// The true image, for phantoms.
+    /// Returns the true image of a phantom.
     pub fn truth(&self) -> Option<&Volume> {
         self.open.as_ref()?.study.truth.as_deref()
     }
 
-    /// The open counts' files with other corrections.
+    /// Returns the files of the open study with other corrections.
     pub fn corrected(&self, edit: impl FnOnce(&mut ScanFiles)) -> Option<Source> {
         let mut files = self.open.as_ref()?.counts()?.files.clone()?;
         edit(&mut files);
-        Some(Source::Files(StudyFiles::Counts(files)))
+        Some(files.into())
     }
 
-    /// The open list with another map of attenuation, or without one.
-    pub fn attenuated(&self, attenuation: Option<PathBuf>) -> Option<Source> {
-        Some(Source::Files(StudyFiles::Events(ListFiles { attenuation, ..self.list()?.files.clone() })))
+    /// Returns the open list-mode data with another attenuation map.
+    pub fn attenuated(&self, attenuation: PathBuf) -> Option<Source> {
+        Some(ListFiles { attenuation: Some(attenuation), ..self.list()?.files.clone() }.into())
     }
 
-    /// The open sweep's files, read in another way.
-    pub fn read_otherwise(&self, edit: impl FnOnce(&mut SweepFiles)) -> Option<Source> {
-        let mut files = self.sweep()?.files.clone()?;
-        edit(&mut files);
-        Some(Source::Files(StudyFiles::Sweep(files)))
+    /// Returns the open acquisition with another reference spectrum.
+    pub fn with_reference(&self, reference: PathBuf) -> Option<Source> {
+        Some(SweepFiles { reference: Some(reference), ..self.sweep()?.files.clone()? }.into())
     }
 
-    /// Whether a source is the study that is open, only corrected otherwise or with another reference spectrum: its regions
-    /// stay.
+    /// Returns true if a source is the open study, at most with other corrections or another reference spectrum. Its regions
+    /// then stay.
     pub fn is_open(&self, source: &Source) -> bool {
         let (Source::Files(files) | Source::Elsewhere(files)) = source else { return false };
         match files {
@@ -209,114 +176,58 @@ impl StudyState {
         }
     }
 
-    /// Does what concerns the study alone; the rest comes back.
-    pub fn apply(&mut self, action: StudyAction) -> Option<StudyRequest> {
-        match action {
-            StudyAction::AskForFile => return Some(StudyRequest::AskForFile),
-            StudyAction::AskToFollow => return Some(StudyRequest::AskToFollow),
-            StudyAction::AskForReference => return Some(StudyRequest::AskForReference),
-            StudyAction::AskForCorrection(which) => return Some(StudyRequest::AskForCorrection(which)),
-            StudyAction::Open(path) => return Some(StudyRequest::Open(Source::file(path))),
-            StudyAction::BuiltIn(index) => {
-                return BUILT_IN.get(index).map(|study| StudyRequest::Open(Source::BuiltIn(study.clone())));
-            }
-            StudyAction::CancelLoading => {
-                self.loading = None;
-                return Some(StudyRequest::NothingComes);
-            }
-            StudyAction::RemoveCorrection(which) => {
-                return self.corrected(|files| *files.correction_mut(which) = None).map(StudyRequest::Open);
-            }
-            StudyAction::SetAdditiveInside(inside) => {
-                return self.corrected(|files| files.additive_inside = inside).map(StudyRequest::Open);
-            }
-            StudyAction::SetPhase(phase) => {
-                return self.read_otherwise(|files| files.phase = phase).map(StudyRequest::Open);
-            }
-            StudyAction::AskForAttenuation => return Some(StudyRequest::AskForAttenuation),
-            StudyAction::RemoveAttenuation => return self.attenuated(None).map(StudyRequest::Open),
-            StudyAction::AskHowToRead => self.list_form = self.list().map(|open| ListForm::of(&open.files)),
-            StudyAction::EditListForm(form) => self.list_form = Some(*form),
-            StudyAction::AskForListTable(table) => return Some(StudyRequest::AskForListTable(table)),
-            StudyAction::ReadList => {
-                return self.list_form.take().map(|form| StudyRequest::Open(Source::Files(StudyFiles::Events(form.files()))));
-            }
-            StudyAction::CloseListForm => self.list_form = None,
-            StudyAction::ForgetRecent => return Some(StudyRequest::ForgetRecent),
-            StudyAction::Replay => return Some(StudyRequest::Replay),
-            StudyAction::StopFeed => match self.open.as_mut().map(|open| &mut open.data) {
-                Some(OpenData::Sweep(open)) => return Some(StudyRequest::Tell(open.stop_feed())),
+    /// Applies a change; returns its notices.
+    pub fn apply(&mut self, edit: StudyEdit) -> Vec<Notice> {
+        match edit {
+            StudyEdit::Path(text) => self.path_text = text,
+            StudyEdit::OpenListForm => self.list_form = self.list().map(|open| ListForm::of(&open.files)),
+            StudyEdit::ListForm(form) => self.list_form = Some(*form),
+            StudyEdit::CloseListForm => self.list_form = None,
+            StudyEdit::StopFeed => match self.open.as_mut().map(|open| &mut open.data) {
+                Some(OpenData::Sweep(open)) => return open.stop_feed(),
                 Some(OpenData::Events(open)) => open.stop_following(),
                 _ => {}
             },
-            StudyAction::AskSaveSession => return Some(StudyRequest::AskSaveSession),
-            StudyAction::AskForTubes => return Some(StudyRequest::AskForTubes),
-            StudyAction::AskToMakeTubes => self.tube_form = Some(TubeForm::default()),
-            StudyAction::EditTubeForm(form) => self.tube_form = Some(*form),
-            StudyAction::CloseTubeForm => self.tube_form = None,
-            StudyAction::MakeTubes => return self.tubes_asked_for(),
-            StudyAction::CancelTubes => (self.tube_maker, self.starts_when_made) = (None, false),
-            StudyAction::AskForMatrix => return Some(StudyRequest::AskForMatrix),
-            StudyAction::CancelMatrix => (self.matrix_maker, self.starts_when_made) = (None, false),
-            StudyAction::SelectTube(which) => self.with_tubes(|tubes| tubes.select(which)),
-            StudyAction::CutTube(along_mm) => self.with_tubes(|tubes| tubes.cut_at(along_mm)),
-            StudyAction::SetCalibration(bq_per_ml) => return self.calibrate(bq_per_ml).map(StudyRequest::Tell),
-            StudyAction::EditPhantomActivity(bq_per_ml) => self.calibration.phantom_bq_per_ml = bq_per_ml,
-            StudyAction::CalibrateBySelected => return Some(StudyRequest::CalibrateBySelected),
-            StudyAction::EditPath(text) => self.path_text = text,
-            StudyAction::EditPhase(degrees) => self.with_sweep(|open| open.phase_degrees = degrees),
-            StudyAction::SetPace(per_sec) => self.with_sweep(|open| open.set_pace(per_sec)),
-            StudyAction::SelectProjection(index) => self.with_sweep(|open| open.selected = index),
+            StudyEdit::Phase(degrees) => self.sweep_mut().into_iter().for_each(|open| open.phase_degrees = degrees),
+            StudyEdit::Pace(per_sec) => self.sweep_mut().into_iter().for_each(|open| open.set_pace(per_sec)),
+            StudyEdit::Projection(index) => self.sweep_mut().into_iter().for_each(|open| open.selected = index),
+            StudyEdit::OpenTubeForm => self.tube_form = Some(TubeForm::default()),
+            StudyEdit::TubeForm(form) => self.tube_form = Some(*form),
+            StudyEdit::CloseTubeForm => self.tube_form = None,
+            StudyEdit::CancelTubes => (self.tube_maker, self.starts_when_made) = (None, false),
+            StudyEdit::CancelMatrix => (self.matrix_maker, self.starts_when_made) = (None, false),
+            StudyEdit::Tube(indices) => self.tubes_mut().into_iter().for_each(|tubes| tubes.select(indices)),
+            StudyEdit::CutTube(along_mm) => self.tubes_mut().into_iter().for_each(|tubes| tubes.cut_at(along_mm)),
+            StudyEdit::Calibration(bq_per_ml) => return self.calibrate(bq_per_ml).into_iter().collect(),
+            StudyEdit::PhantomActivity(bq_per_ml) => self.calibration.phantom_bq_per_ml = bq_per_ml,
         }
-        None
+        Vec::new()
     }
 
-    /// The file with the measured data of the open study, wherever it is.
+    /// Returns the file of the measured data, local or on the server.
     pub fn measured_file(&self) -> Option<&Path> {
         self.open.as_ref()?.measured_file()
     }
 
-    /// The files of the open counts where they are on this machine.
-    fn own_scan_files(&self) -> Option<&ScanFiles> {
+    /// Returns the local files of the open sinograms.
+    fn local_scan_files(&self) -> Option<&ScanFiles> {
         let open = self.open.as_ref().and_then(OpenStudy::counts)?;
-        open.files.as_ref().filter(|_| !open.counts.prompts.is_elsewhere())
+        open.files.as_ref().filter(|_| !open.counts.prompts.is_remote())
     }
 
-    /// Takes what 1 count/mm stands for, Bq/mL, and keeps it beside the scan's file where there is one; what went wrong with
-    /// that comes back.
-    pub fn calibrate(&mut self, bq_per_ml: Option<f64>) -> Option<Vec<Notice>> {
+    /// Sets the calibration, Bq/mL per count/mm, and stores it next to a local scan file. Returns a failure of this.
+    pub fn calibrate(&mut self, bq_per_ml: Option<f64>) -> Option<Notice> {
         self.calibration.bq_per_ml = bq_per_ml;
-        let files = self.own_scan_files()?;
+        let files = self.local_scan_files()?;
         let error = io::calibration::write(&files.measured, bq_per_ml).err()?;
-        Some(vec![Notice::warning(format!("the calibration holds until the window is closed: {error}"))])
+        Some(Notice::warning(format!("the calibration holds until the window is closed: {error}")))
     }
 
-    /// Takes the calibration that is kept beside the open scan's file; what went wrong with that comes back.
+    /// Reads the calibration that is stored next to a local scan file. Returns a failure of this.
     pub fn read_calibration(&mut self) -> Option<Notice> {
-        let files = self.own_scan_files();
-        let kept = files.map_or(Ok(None), |files| io::calibration::read(&files.measured));
-        self.calibration.bq_per_ml = kept.as_ref().ok().copied().flatten();
-        kept.err().map(|error| Notice::warning(error.to_string()))
-    }
-
-    /// What the form of tubes asks for; the form is closed.
-    fn tubes_asked_for(&mut self) -> Option<StudyRequest> {
-        let recipe = self.tube_form.take()?.recipe();
-        match self.open.as_ref().and_then(OpenStudy::counts)?.scanner_of_tubes() {
-            Ok(scanner) => Some(StudyRequest::MakeTubes(scanner, recipe)),
-            Err(reason) => Some(StudyRequest::Tell(vec![Notice::error(reason.to_string())])),
-        }
-    }
-
-    fn with_tubes(&mut self, change: impl FnOnce(&mut OpenTubes)) {
-        if let Some(tubes) = self.tubes_mut() {
-            change(tubes);
-        }
-    }
-
-    fn with_sweep(&mut self, change: impl FnOnce(&mut OpenSweep)) {
-        if let Some(open) = self.sweep_mut() {
-            change(open);
-        }
+        let files = self.local_scan_files();
+        let stored = files.map_or(Ok(None), |files| io::calibration::read(&files.measured));
+        self.calibration.bq_per_ml = stored.as_ref().ok().copied().flatten();
+        stored.err().map(|error| Notice::warning(error.to_string()))
     }
 }

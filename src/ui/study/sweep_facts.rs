@@ -1,11 +1,14 @@
-//! The study panel of an EPRI sweep: what it is, its reference spectrum, and whether projections are still coming.
+//! Panel parts of EPRI acquisitions: facts, reference spectrum, phase, following and replay.
 
-use egui::{DragValue, RichText, Ui};
+use egui::{Button, DragValue, Ui};
 
-use super::action::StudyAction;
+use super::action::{StudyAction, StudyEdit};
+use super::list_panel::following_ui;
 use super::open::open_sweep::OpenSweep;
 use crate::data::{Sweep, SweepKind};
-use crate::ui::widgets::fields::name;
+use crate::plan::SweepFiles;
+use crate::ui::widgets::fields::{button, name, push_if_clicked};
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::format;
 
 /// Returns the facts about the study as names and values.
@@ -39,11 +42,11 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
         ("Directions", cover),
     ];
     if let SweepKind::ContinuousWave { reference, .. } = &sweep.kind {
-        let words = match reference {
+        let text = match reference {
             Some(spectrum) => format!("{} samples", spectrum.values.len()),
             None => "missing: without it nothing can be deconvolved".into(),
         };
-        rows.push(("Reference", words));
+        rows.push(("Reference", text));
     }
     if let Some(phase) = &sweep.facts.phase {
         rows.push(("Complex", phase.text()));
@@ -51,53 +54,45 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
     rows
 }
 
-/// The phase of complex spectra, which they are read again with.
-fn phase_ui(open: &OpenSweep, ui: &mut Ui, act: &mut impl FnMut(StudyAction)) {
+/// Draws the phase of complex spectra. Another phase reads the file again.
+fn phase_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let Some(phase) = open.whole().look(|sweep| sweep.facts.phase) else { return };
+    let Some(files) = &open.files else { return };
+    let with_phase = |phase: Option<f64>| StudyAction::Open(SweepFiles { phase, ..files.clone() }.into());
     ui.horizontal(|ui| {
         ui.label("Phase");
         let mut degrees = open.phase_degrees;
         let value = DragValue::new(&mut degrees).range(-360.0..=360.0).speed(0.5).max_decimals(2).suffix("°");
         name(&ui.add(value).on_hover_text("The angle by which the complex projections are turned back"), "Phase");
         if degrees != open.phase_degrees {
-            act(StudyAction::EditPhase(degrees));
+            actions.push(StudyAction::Edit(StudyEdit::Phase(degrees)));
         }
         let is_other = open.phase_degrees != phase.degrees;
-        if ui.add_enabled(is_other, egui::Button::new("Turn")).on_hover_text("Read the file again with this phase").clicked() {
-            act(StudyAction::SetPhase(Some(open.phase_degrees)));
-        }
+        let turn = ui.add_enabled(is_other, Button::new("Turn")).on_hover_text("Read the file again with this phase");
+        push_if_clicked(turn, actions, with_phase(Some(open.phase_degrees)));
         let help = "Read the file again with the phase that leaves least in the imaginary part";
-        if ui.add_enabled(!phase.is_automatic, egui::Button::new("Automatic")).on_hover_text(help).clicked() {
-            act(StudyAction::SetPhase(None));
-        }
+        let automatic = ui.add_enabled(!phase.is_automatic, Button::new("Automatic")).on_hover_text(help);
+        push_if_clicked(automatic, actions, with_phase(None));
     });
 }
 
-/// The reference spectrum; replaying, following and their pace.
+/// Draws reference spectrum, phase, and following or replay with its pace.
 pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
-    let mut act = |action| actions.push(action);
     let is_wave = open.whole().look(Sweep::is_continuous_wave);
-    if is_wave && open.files.is_some() && ui.button("Reference spectrum…").clicked() {
-        act(StudyAction::AskForReference);
+    if is_wave && open.files.is_some() {
+        push_if_clicked(ui.button("Reference spectrum…"), actions, StudyAction::Ask(FileTask::Reference));
     }
-    phase_ui(open, ui, &mut act);
+    phase_ui(open, ui, actions);
     if !open.whole().is_over() {
-        ui.horizontal(|ui| {
-            ui.label(RichText::new("following the file").strong());
-            let help = "Stops following: uses the projections read so far";
-            if ui.button("Stop following").on_hover_text(help).clicked() {
-                act(StudyAction::StopFeed);
-            }
-        });
-        return;
+        return following_ui("Stops following: uses the projections read so far", ui, actions);
     }
     ui.horizontal(|ui| {
         if open.is_replay() && open.is_live() {
-            if ui.button("End replay").on_hover_text("The next run uses the whole acquisition again").clicked() {
-                act(StudyAction::StopFeed);
-            }
-        } else if ui.button("Replay").on_hover_text("Play the acquisition again: the image grows as it did").clicked() {
-            act(StudyAction::Replay);
+            let end = StudyAction::Edit(StudyEdit::StopFeed);
+            button(ui, "End replay", "The next run uses the whole acquisition again", actions, end);
+        } else {
+            let help = "Play the acquisition again: the image grows as it did";
+            button(ui, "Replay", help, actions, StudyAction::Replay);
         }
         let mut pace = open.pace;
         let value = DragValue::new(&mut pace).range(0.001..=1000.0).speed(0.1).max_decimals(3).suffix(" /s");
@@ -110,7 +105,7 @@ pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActio
             }
         }
         if pace != open.pace {
-            act(StudyAction::SetPace(pace));
+            actions.push(StudyAction::Edit(StudyEdit::Pace(pace)));
         }
     });
 }

@@ -1,10 +1,10 @@
-//! The sweep: all projections as a picture, and the one that is looked at as lines, measured and
-//! filtered, with the filter's curve.
+//! Tab of an EPRI acquisition: all projections as a picture, the selected one as lines (measured and filtered), and the
+//! response of the filter.
 
 use egui::{RichText, Ui};
 use egui_plot::{HLine, Legend, LineStyle, PlotImage, PlotPoint};
 
-use super::action::StudyAction;
+use super::action::{StudyAction, StudyEdit};
 use super::filter_curve::filter_curve_ui;
 use super::open::open_sweep::{Lines, OpenSweep};
 use crate::data::SweepSpace;
@@ -12,15 +12,15 @@ use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::theme;
 
-/// Part of the width that the picture takes.
+/// Share of the width for the picture.
 const PICTURE_SHARE: f32 = 0.42;
 
-/// Part of the height that the lines take beside it.
+/// Share of the height for the lines.
 const LINES_SHARE: f32 = 0.55;
 
-/// Picture and lines side by side.
+/// Draws picture and lines side by side.
 pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
-    let (Some(picture), Some(lines)) = (open.picture(), open.lines()) else {
+    let (Some(picture), Some(lines)) = (&open.picture, open.lines()) else {
         ui.label(RichText::new("No projection has arrived yet.").weak());
         return;
     };
@@ -35,7 +35,7 @@ pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActi
                 ui.label(RichText::new("Projections").strong());
                 let newest = ui.selectable_label(open.selected.is_none(), "newest");
                 if newest.on_hover_text("Look at the newest one as they arrive").clicked() {
-                    actions.push(StudyAction::SelectProjection(None));
+                    actions.push(StudyAction::Edit(StudyEdit::Projection(None)));
                 }
             });
             let count = picture.num_projections as f64;
@@ -51,19 +51,19 @@ pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActi
             let looks = response.response.clicked() || response.response.dragged();
             if let Some(at) = response.inner.filter(|_| looks) {
                 let index = (at.y.round() - 1.0).clamp(0.0, count - 1.0) as usize;
-                actions.push(StudyAction::SelectProjection(Some(index)));
+                actions.push(StudyAction::Edit(StudyEdit::Projection(Some(index))));
             }
             plot::name(&response.response, &format!("Picture: {count} projections"));
         });
         ui.vertical(|ui| {
-            // The lines above, the filter that makes one of the other below.
+            // Lines above, filter below.
             let size = egui::vec2(ui.available_width(), LINES_SHARE * ui.available_height());
             ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
                 ui.set_height(size.y);
                 lines_ui(lines, open.space(), ui);
             });
-            if let Some(filter) = open.filter() {
-                filter_curve_ui(filter, open.next_filter(), ui);
+            if let Some(filter) = &open.filter {
+                filter_curve_ui(filter, open.next_filter.as_ref(), ui);
             }
         });
     });
@@ -74,7 +74,7 @@ fn lines_ui(lines: &Lines, space: SweepSpace, ui: &mut Ui) {
     let along: Vec<String> = lines.direction.iter().take(axes).map(|c| format!("{c:.2}")).collect();
     let title = format!("Projection {}, direction ({})", lines.index + 1, along.join(", "));
     ui.add(egui::Label::new(RichText::new(title).strong()).truncate());
-    if let Some(text) = &lines.trouble {
+    if let Some(text) = &lines.failure {
         ui.add(egui::Label::new(RichText::new(text).small().color(theme::colours(ui.visuals()).warning)).wrap());
     }
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);

@@ -1,20 +1,20 @@
-//! One tube of response: chosen on a map of all, seen from two sides and cut across, with its widths.
+//! Tab of tubes of response: a map of all, and the selected one from two sides and in a cut, with its widths.
 
 use egui::{RichText, TextureHandle, Ui};
 use egui_plot::{AxisHints, HLine, PlotImage, PlotPoint, Points, VLine};
 
-use super::action::StudyAction;
+use super::action::{StudyAction, StudyEdit};
 use super::open::open_tubes::OpenTubes;
 use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::plot;
 use crate::ui::widgets::theme;
 
-/// Parts of the width that the map and the sections along the line take; the cut takes the rest.
+/// Shares of the width for the map and for the sections along the line; the cut has the rest.
 const WIDTH_SHARES: [f32; 2] = [0.32, 0.40];
 
-/// The tube that is looked at.
+/// Draws the tab.
 pub fn tube_tab_ui(tubes: &OpenTubes, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
-    let (Some(map), Some(sections)) = (tubes.map(), tubes.sections()) else { return };
+    let (Some(map), Some(sections)) = (&tubes.map, &tubes.sections) else { return };
     ui.add(egui::Label::new(text(tubes)).wrap());
     let [across_mm, axial_mm] = [1, 2].map(|axis| tubes.sampling().num[axis] as f64 * tubes.sampling().spacing_mm[axis]);
     let length_mm = tubes.sampling().num[0] as f64 * tubes.sampling().spacing_mm[0];
@@ -29,7 +29,7 @@ pub fn tube_tab_ui(tubes: &OpenTubes, ui: &mut Ui, actions: &mut Vec<StudyAction
             {
                 column(ui, ui.available_width(), each, |ui| {
                     let at = long_section_ui(title, picture, [length_mm, size_mm], tubes.along_mm(), ui);
-                    actions.extend(at.map(StudyAction::CutTube));
+                    actions.extend(at.map(|along_mm| StudyAction::Edit(StudyEdit::CutTube(along_mm))));
                 });
             }
         });
@@ -37,7 +37,7 @@ pub fn tube_tab_ui(tubes: &OpenTubes, ui: &mut Ui, actions: &mut Vec<StudyAction
     });
 }
 
-/// What is looked at, in plain words.
+/// Describes the selected tube.
 fn text(tubes: &OpenTubes) -> String {
     let [radial, difference] = tubes.selected();
     let [bin_mm, ring_mm] = [tubes.sampling().spacing_mm[1], 2.0 * tubes.sampling().spacing_mm[2]];
@@ -59,7 +59,7 @@ fn column(ui: &mut Ui, width: f32, height: f32, contents: impl FnOnce(&mut Ui)) 
     });
 }
 
-/// All tubes by their sums; a click or a drag chooses one.
+/// Draws the map of all sums; a click or a drag selects a tube.
 fn map_ui(tubes: &OpenTubes, map: &TextureHandle, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let title = format!("Sums: white 0, black {:.1} mm", tubes.largest_sum_mm());
     ui.label(RichText::new(title).small().strong())
@@ -78,12 +78,12 @@ fn map_ui(tubes: &OpenTubes, map: &TextureHandle, ui: &mut Ui, actions: &mut Vec
     let looks = response.response.clicked() || response.response.dragged();
     if let Some(at) = response.inner.filter(|_| looks) {
         let index = |value: f64, num: f64| value.round().clamp(0.0, num - 1.0) as usize;
-        actions.push(StudyAction::SelectTube([index(at.x, size[0]), index(at.y, size[1])]));
+        actions.push(StudyAction::Edit(StudyEdit::Tube([index(at.x, size[0]), index(at.y, size[1])])));
     }
     plot::name(&response.response, "Picture: sums of the tubes");
 }
 
-/// A tube from one side, with its nominal line; where along it a click was.
+/// Draws a tube from one side with its nominal line; returns the position of a click along the line, mm.
 fn long_section_ui(title: &str, picture: &TextureHandle, size_mm: [f64; 2], cut_mm: f64, ui: &mut Ui) -> Option<f64> {
     ui.label(RichText::new(title).small().strong())
         .on_hover_text("White 0, black its largest value. The line itself lies at 0. Click to choose where it is cut");
@@ -100,7 +100,7 @@ fn long_section_ui(title: &str, picture: &TextureHandle, size_mm: [f64; 2], cut_
     response.inner.filter(|_| looks).map(|at| at.x)
 }
 
-/// A tube cut across, with the place of its nominal line; as wide as it is high where lengths are equal.
+/// Draws the cut through a tube with the position of its nominal line, both axes to the same scale.
 fn cut_ui(picture: &TextureHandle, size_mm: [f64; 2], ui: &mut Ui) {
     ui.label(RichText::new("Cut: axial, mm").small().strong())
         .on_hover_text("To the right across the line, upwards along the axis");

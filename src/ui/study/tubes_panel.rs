@@ -1,13 +1,16 @@
-//! The tubes of response of the open counts in the study panel: which they are, and ways to others.
+//! Tubes of response in the study panel: their description, progress, and buttons for other ones.
 
 use egui::{RichText, Ui};
 
-use super::action::StudyAction;
+use super::action::{StudyAction, StudyEdit};
 use super::open::open_tubes::OpenTubes;
 use crate::session::{Producer, TubeSource};
+use crate::ui::widgets::fields::button;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::format;
 
-/// Which tubes there are, those on their way, and the buttons. `show_timings` = whether times are told.
+/// Draws the description of the tubes and the buttons for other ones, or the progress of making them. `show_timings`: true
+/// if times are shown.
 pub fn tubes_ui(
     tubes: Option<&OpenTubes>,
     maker: Option<&Producer<TubeSource>>,
@@ -17,8 +20,8 @@ pub fn tubes_ui(
 ) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Tubes").weak());
-        let words = tubes.map_or_else(|| "none yet: a coarse set is used".to_owned(), OpenTubes::text);
-        ui.label(words).on_hover_text(
+        let text = tubes.map_or_else(|| "none yet: a coarse set is used".to_owned(), OpenTubes::text);
+        ui.label(text).on_hover_text(
             "Tubes of response: the sensitivity of crystal pairs around a line. The projector tubes uses them; without any it simulates a coarse set within seconds",
         );
     });
@@ -26,12 +29,10 @@ pub fn tubes_ui(
         return under_way_ui(maker, show_timings, ui, actions);
     }
     ui.horizontal(|ui| {
-        if ui.button("Make tubes…").on_hover_text("Simulate tubes of response for this scanner").clicked() {
-            actions.push(StudyAction::AskToMakeTubes);
-        }
-        if ui.button("Open tubes…").on_hover_text("Tubes of response from a file (.tubes)").clicked() {
-            actions.push(StudyAction::AskForTubes);
-        }
+        let make = StudyAction::Edit(StudyEdit::OpenTubeForm);
+        button(ui, "Make tubes…", "Simulate tubes of response for this scanner", actions, make);
+        let open = StudyAction::Ask(FileTask::OpenTubes);
+        button(ui, "Open tubes…", "Tubes of response from a file (.tubes)", actions, open);
     });
 }
 
@@ -40,10 +41,9 @@ fn under_way_ui(maker: &Producer<TubeSource>, show_timings: bool, ui: &mut Ui, a
         TubeSource::Simulation { .. } => ("Making tubes", maker.fraction()),
         TubeSource::File(_) => ("Reading tubes", None),
     };
-    let words = format::under_way(verb, fraction, maker.remaining().filter(|_| show_timings));
-    let bar = egui::ProgressBar::new(fraction.unwrap_or(0.0)).animate(fraction.is_none()).text(words);
+    let text = format::under_way(verb, fraction, maker.remaining().filter(|_| show_timings));
+    let bar = egui::ProgressBar::new(fraction.unwrap_or(0.0)).animate(fraction.is_none()).text(text);
     ui.add(bar);
-    if ui.button("Cancel tubes").on_hover_text("Give up the tubes that are on their way").clicked() {
-        actions.push(StudyAction::CancelTubes);
-    }
+    let cancel = StudyAction::Edit(StudyEdit::CancelTubes);
+    button(ui, "Cancel tubes", "Give up the tubes that are on their way", actions, cancel);
 }

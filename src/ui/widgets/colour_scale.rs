@@ -1,43 +1,43 @@
-//! How the values of an image become colours: palette and window.
+//! Colour scale of an image: palette and window.
 
 use crate::render::Palette;
 
-/// Rounding can leave values of an image without negative ones a little below 0, relative to the largest.
+/// Largest rounding error below 0, relative to the largest value.
 const ROUNDING: f32 = 1e-3;
 
-/// Whether an image with this smallest and largest value has negative values, other than by rounding.
+/// Returns true if the range of an image contains negative values beyond rounding.
 pub fn has_negative([low, high]: [f32; 2]) -> bool {
     low < -ROUNDING * high.max(0.0)
 }
 
-/// How many of an image's values lie below the top of a window that follows it.
+/// Share of the values of an image below the top of an automatic window.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowPercentile {
-    /// All but a few outliers.
+    /// All except a few outliers.
     #[default]
     #[strum(serialize = "auto")]
     NearlyAll,
-    /// 99.9 % of those that are not 0.
+    /// 99.9 % of the non-zero values.
     #[strum(serialize = "99.9 %")]
     PerMille999,
-    /// 99 % of those that are not 0.
+    /// 99 % of the non-zero values.
     #[strum(serialize = "99 %")]
     Percent99,
-    /// 95 % of those that are not 0.
+    /// 95 % of the non-zero values.
     #[strum(serialize = "95 %")]
     Percent95,
 }
 
 impl WindowPercentile {
-    /// Name for people.
+    /// Returns its displayed name.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// The share of the values above.
+    /// Returns the share of the values above the top.
     pub fn cut_off(self) -> f64 {
         match self {
             WindowPercentile::NearlyAll => 5e-5,
@@ -53,20 +53,26 @@ impl WindowPercentile {
 pub struct ColourScale {
     /// Values at the bottom and the top of the palette.
     pub window: [f32; 2],
-    /// Whether the window follows the image; else it is locked, whatever image is shown.
+    /// True if the window follows the image; else it is locked.
     pub auto_window: bool,
-    /// Where the top of a window that follows the image is.
+    /// Top of an automatic window.
     pub top: WindowPercentile,
     /// Palette.
     pub palette: Palette,
-    /// The palette of images without negative values.
+    /// Palette of images without negative values.
     pub usual_palette: Palette,
-    /// Whether the palette follows the image: the signed one where it has negative values.
+    /// True if the palette follows the image: signed for images with negative values.
     pub auto_palette: bool,
 }
 
+impl Default for ColourScale {
+    fn default() -> Self {
+        Self::automatic(Palette::default())
+    }
+}
+
 impl ColourScale {
-    /// One that follows the image, in this palette where it has no negative values.
+    /// Returns a scale that follows the image. `palette`: for images without negative values.
     pub fn automatic(palette: Palette) -> Self {
         Self {
             window: [0.0, 1.0],
@@ -78,7 +84,7 @@ impl ColourScale {
         }
     }
 
-    /// Puts right what a text can hold and nothing in the window would make.
+    /// Replaces an invalid window of a file.
     pub fn sanitize(&mut self) {
         let [low, high] = self.window;
         if !(low.is_finite() && high.is_finite() && low < high) {
@@ -86,13 +92,13 @@ impl ColourScale {
         }
     }
 
-    /// Takes another palette; the window follows where it has to.
+    /// Sets the palette, and adjusts the window to it.
     pub fn set_palette(&mut self, palette: Palette) {
         self.palette = palette;
         self.window = self.suited(self.window);
     }
 
-    /// Takes the palette that the user has chosen; it no longer follows the image.
+    /// Sets the palette of the user, which no longer follows the image.
     pub fn choose_palette(&mut self, palette: Palette) {
         self.set_palette(palette);
         self.auto_palette = false;
@@ -101,13 +107,13 @@ impl ColourScale {
         }
     }
 
-    /// Lets the window follow the image, up to this share of its values.
+    /// Sets an automatic window with this top.
     pub fn follow(&mut self, top: WindowPercentile) {
         (self.auto_window, self.top) = (true, top);
     }
 
-    /// Sets the window by hand, of an image with this smallest and largest value; from then on it is locked. An image without
-    /// negative values has none below 0, and a bottom that is not below the top is refused.
+    /// Sets and locks the window for an image with this range. Without negative values its bottom is at least 0. A bottom that
+    /// is not below the top has no effect.
     pub fn set_window(&mut self, [low, high]: [f32; 2], range: [f32; 2]) {
         let is_too_low = low < 0.0 && !has_negative(range) && self.palette != Palette::Signed;
         let low = if is_too_low { 0.0 } else { low };
@@ -117,8 +123,8 @@ impl ColourScale {
         }
     }
 
-    /// The window that becomes of one that was asked for: signed colours have their white at 0, so theirs is symmetric, and
-    /// the end that was moved decides (of two, the larger one).
+    /// Returns the window that suits the palette. The signed palette has white at 0, so its window is symmetric: the changed end
+    /// determines its size, of two the larger one.
     fn suited(&self, window: [f32; 2]) -> [f32; 2] {
         if self.palette != Palette::Signed {
             return window;
@@ -133,8 +139,8 @@ impl ColourScale {
         [-size, size]
     }
 
-    /// Drags window and level: to the right widens by the fraction of the image's range, up brightens a PET image. Signed
-    /// colours have no level.
+    /// Drags width (horizontally) and level (vertically) of the window, relative to the range of the image. The signed palette
+    /// has no level.
     pub fn drag_window(&mut self, delta: egui::Vec2, range: [f32; 2]) {
         let span = (range[1] - range[0]).max(f32::MIN_POSITIVE);
         let width = (self.window[1] - self.window[0] + delta.x * span / 300.0).max(span * 1e-3);
@@ -143,7 +149,7 @@ impl ColourScale {
         self.set_window([level - 0.5 * width, level + 0.5 * width], range);
     }
 
-    /// Moves the window as it is by this much, as far as there are values.
+    /// Moves the window without a change of its width.
     pub fn move_level(&mut self, by: f32, range: [f32; 2]) {
         let [low, high] = self.window;
         let by = if has_negative(range) { by } else { by.max(-low) };
@@ -158,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_of_signed_colours_is_symmetric_whatever_is_done_to_it() {
+    fn the_window_of_signed_colours_is_always_symmetric() {
         let range = [-10.0, 20.0];
         let mut colouring = ColourScale { window: [0.0, 4.0], ..ColourScale::automatic(Palette::Grey) };
         colouring.set_window([1.0, 3.0], range);

@@ -1,21 +1,73 @@
-//! Fields of forms with the names that screen readers and tests know them by.
+//! Fields and buttons with the names that screen readers and tests use.
 
-use egui::Ui;
+use egui::{Button, Response, Role, Ui, WidgetInfo};
 
-/// A menu, whose name for screen readers and tests is "label: current", as the end of a row.
+/// Draws a button. A click pushes the action.
+pub fn button<A>(ui: &mut Ui, title: &str, help: &str, actions: &mut Vec<A>, action: A) -> Response {
+    push_if_clicked(ui.button(title).on_hover_text(help), actions, action)
+}
+
+/// Draws a button that may be disabled, with the same help then. A click pushes the action.
+pub fn button_if<A>(ui: &mut Ui, enabled: bool, button: Button, help: &str, actions: &mut Vec<A>, action: A) -> Response {
+    let response = ui.add_enabled(enabled, button).on_hover_text(help).on_disabled_hover_text(help);
+    push_if_clicked(response, actions, action)
+}
+
+/// Draws the item of a menu. A click pushes the action and closes the menu.
+pub fn item<A>(ui: &mut Ui, title: &str, actions: &mut Vec<A>, action: A) -> Response {
+    let response = push_if_clicked(ui.button(title), actions, action);
+    if response.clicked() {
+        ui.close();
+    }
+    response
+}
+
+/// Draws the button "without", which removes a file of the study; its accessible name contains the purpose of the file.
+pub fn remove_button<A>(ui: &mut Ui, enabled: bool, purpose: &str, actions: &mut Vec<A>, action: A) {
+    let response = push_if_clicked(ui.add_enabled(enabled, Button::new("without")), actions, action);
+    let label = format!("without {purpose}");
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, &label));
+}
+
+/// Pushes the action if the widget was clicked.
+pub fn push_if_clicked<A>(response: Response, actions: &mut Vec<A>, action: A) -> Response {
+    if response.clicked() {
+        actions.push(action);
+    }
+    response
+}
+
+/// Draws a menu with the accessible name "label: current" at the end of a row.
 pub fn menu(ui: &mut Ui, label: &str, current: &str, contents: impl FnOnce(&mut Ui)) {
     let shown = egui::ComboBox::from_id_salt(label).selected_text(current).show_ui(ui, contents);
-    let text = format!("{label}: {current}");
-    shown.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &text));
+    name_menu(&shown.response, &format!("{label}: {current}"));
     ui.end_row();
 }
 
-/// Names a number field for screen readers and tests.
-pub fn name(response: &egui::Response, label: &str) {
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, response.enabled(), label));
+/// Draws a menu of values.
+pub fn choice<T: Copy + PartialEq>(
+    ui: &mut Ui,
+    id: &str,
+    width: f32,
+    value: &mut T,
+    values: &[T],
+    text: impl Fn(T) -> String,
+) -> Response {
+    let menu = egui::ComboBox::from_id_salt(id).width(width).selected_text(text(*value));
+    menu.show_ui(ui, |ui| values.iter().for_each(|&each| _ = ui.selectable_value(value, each, text(each)))).response
 }
 
-/// A number as a field would take it: within the bounds, and the lower one where it is none.
+/// Sets the accessible name of a menu.
+pub fn name_menu(response: &Response, label: &str) {
+    response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, label));
+}
+
+/// Sets the accessible name of a number field.
+pub fn name(response: &Response, label: &str) {
+    response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, response.enabled(), label));
+}
+
+/// Returns a number within the bounds of a field; the lower bound for NaN and infinite values.
 pub fn held_within(value: f64, low: f64, high: f64) -> f64 {
     if value.is_finite() { value.clamp(low, high) } else { low }
 }

@@ -1,10 +1,10 @@
-//! Numbers as people read them.
+//! Texts of numbers.
 
 use std::time::Duration;
 
 use crate::plan::IterationScheme;
 
-/// A measured value to four significant digits, without an exponent where it can be avoided.
+/// Returns a measured value with four significant digits, mostly without an exponent.
 pub fn value(v: f64) -> String {
     if !v.is_finite() {
         return "–".into();
@@ -20,59 +20,59 @@ pub fn value(v: f64) -> String {
     }
 }
 
-/// A value with its standard deviation, to two digits of it.
+/// Returns a value with its standard deviation, to two digits of the latter.
 pub fn with_sd(value: f64, sd: f64) -> String {
     let decimals = (1.0 - sd.log10().floor()).clamp(0.0, 3.0) as usize;
     format!("{value:.decimals$} ± {sd:.decimals$}")
 }
 
-/// A fraction as per cent with one decimal.
+/// Returns a fraction in % with one decimal.
 pub fn percent(fraction: Option<f64>) -> String {
     fraction.filter(|v| v.is_finite()).map_or_else(|| "–".into(), |v| format!("{:.1} %", 100.0 * v))
 }
 
-/// A number of at most two decimals, without zeros at its end.
+/// Returns a number with at most two decimals, without trailing zeros.
 pub fn short_number(v: f64) -> String {
-    let words = format!("{v:.2}");
-    words.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let text = format!("{v:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The smallest of 1, 2 and 5 times the powers of ten that is not below this.
-pub fn round_step(least: f64) -> f64 {
-    let power = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= least).unwrap_or(10.0 * power)
+/// Returns the smallest of 1, 2 and 5 times the powers of ten that is at least `min`.
+pub fn round_step(min: f64) -> f64 {
+    let power = 10f64.powf(min.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= min).unwrap_or(10.0 * power)
 }
 
-/// What is said of numbers and curves that leave the filter on the image out.
+/// Label of numbers and curves of the unfiltered image.
 pub const UNFILTERED: &str = "unfiltered";
 
-/// What the noise-to-signal ratio of a region is.
+/// Help of the noise-to-signal ratio of a region.
 pub const NSR_HELP: &str = "Noise-to-signal ratio SD / mean, also called coefficient of variation (CV)";
 
-/// What the contrast recovery of a region is.
+/// Help of the contrast recovery of a region.
 pub const RECOVERY_HELP: &str = "Contrast recovery: measured contrast over the true one. Hot: (mean / background − 1) / (true ratio − 1), cold: 1 − mean / background";
 
-/// What the contrast-to-noise ratio of a region is.
+/// Help of the contrast-to-noise ratio of a region.
 pub const CNR_HELP: &str = "Contrast-to-noise ratio (mean − background's mean) / √((SD² + background's SD²) / 2), the background being the voxels of all background ROIs together";
 
-/// What a filter on the image did, in words.
+/// Describes the post-filter of an image.
 pub fn filtered(fwhm_mm: f64) -> String {
     format!("filtered {fwhm_mm:.1} mm")
 }
 
-/// What runs along the horizontal axis of a run's curves.
+/// Returns the label of the horizontal axis of a run's curves.
 pub fn axis(course: &IterationScheme) -> String {
     if course.by_iteration { course.counted.to_owned() } else { format!("{}s", course.counted) }
 }
 
-/// What is being done, how much of it is done and how long the rest will take, as far as that is known.
+/// Describes work under way: its completed part and its remaining time, if they are known.
 pub fn under_way(what: &str, fraction: Option<f32>, remaining: Option<Duration>) -> String {
     let part = fraction.map_or_else(|| " …".to_owned(), |fraction| format!(": {:.0} %", 100.0 * fraction));
     let left = remaining.map_or_else(String::new, |remaining| format!(", {} left", duration(remaining)));
     format!("{what}{part}{left}")
 }
 
-/// A time in words.
+/// Returns a duration as text.
 pub fn duration(time: Duration) -> String {
     let secs = time.as_secs_f64();
     if secs < 1.0 {
@@ -86,7 +86,7 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// A large count with a thin word: 101 million.
+/// Returns a large count as text: 101.3 million.
 pub fn count(n: f64) -> String {
     if n.abs() >= 1e9 {
         format!("{:.2} billion", n * 1e-9)

@@ -1,4 +1,4 @@
-//! How the axes of the image on the screen are called.
+//! Names of the axes of the displayed image.
 
 use crate::data::{RoiPlane, SweepSpace};
 
@@ -8,19 +8,19 @@ pub const AXIS_NAMES: [&str; 3] = ["x", "y", "z"];
 /// Names of an image's axes, and whether it is a single slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageAxes {
-    /// What the axes x, y, z are called.
+    /// Names of the axes x, y, z.
     pub names: [&'static str; 3],
-    /// What stands at the negative and the positive end of each.
+    /// Labels of the negative and the positive end of each axis.
     pub ends: [[&'static str; 2]; 3],
-    /// Whether there is one slice, which is all that is shown.
+    /// True for an image of a single slice.
     pub is_slice: bool,
 }
 
 impl ImageAxes {
-    /// A patient's: +x left, +y posterior, +z inferior.
+    /// Axes of a patient: +x left, +y posterior, +z inferior.
     pub const PATIENT: Self = Self { names: ["x", "y", "z"], ends: [["R", "L"], ["A", "P"], ["S", "I"]], is_slice: false };
 
-    /// Those of the gradients.
+    /// Returns the axes of the gradients.
     pub fn of(space: SweepSpace) -> Self {
         const ENDS: [[&str; 2]; 3] = [["−x", "+x"], ["−y", "+y"], ["−z", "+z"]];
         match space {
@@ -33,18 +33,18 @@ impl ImageAxes {
         }
     }
 
-    /// The names of the axes that the image has more than one voxel along.
+    /// Returns the names of the axes with more than one voxel.
     pub fn shown(&self) -> &[&'static str] {
         if self.is_slice { &self.names[..2] } else { &self.names }
     }
 
-    /// Numbers along the axes in words: "x 1.0  y 2.0".
+    /// Returns numbers along the axes as text: "x 1.0  y 2.0".
     pub fn text(&self, values: [f64; 3]) -> String {
         let each = self.shown().iter().zip(values).map(|(name, value)| format!("{name} {value:.1}"));
         each.collect::<Vec<_>>().join("  ")
     }
 
-    /// The name of a view of one plane for people; also its name in the accessibility tree.
+    /// Returns the displayed and accessible name of the view of a plane.
     pub fn view_name(&self, plane: RoiPlane) -> String {
         if self.is_slice { format!("Slice {}, {}", self.names[0], self.names[1]) } else { format!("{} slice", plane.name()) }
     }

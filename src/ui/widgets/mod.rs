@@ -1,7 +1,8 @@
-//! What the whole window is made of: colours and sizes, numbers and axes in words, questions, notices.
+//! Shared parts of the window: colours and sizes, texts of numbers and axes, modal windows, notices.
 
 pub mod colour_scale;
 pub mod fields;
+pub mod file_task;
 pub mod format;
 pub mod image_axes;
 pub mod modal;

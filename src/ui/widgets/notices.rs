@@ -1,4 +1,4 @@
-//! Notices: toasts that go by themselves, and a list that stays. Both are plain labels, so that a screen reader sees them.
+//! Notices: temporary toasts and a permanent list, both as plain labels for screen readers.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use egui::{Align2, RichText};
 use super::theme;
 use crate::data::{Notice, Severity};
 
-/// Most notices that the list keeps; the oldest go first.
-const MAX_KEPT: usize = 200;
+/// Maximum length of the list; the oldest notices are removed first.
+const MAX_NOTICES: usize = 200;
 
-/// What the user wishes about notices.
+/// Action on notices.
 #[derive(Clone, Debug)]
 pub enum NoticeAction {
     /// Shows or hides the list.
     ToggleList,
-    /// Forgets all.
+    /// Removes all notices.
     Clear,
-    /// Takes a toast away; its notice stays in the list.
+    /// Closes a toast; its notice stays in the list.
     Dismiss(u64),
 }
 
-/// A notice with what the window needs to show it.
+/// Notice with the state of its display.
 #[derive(Clone, Debug)]
 struct Entry {
     id: u64,
     notice: Notice,
-    /// How often it came.
+    /// Number of occurrences.
     count: usize,
-    /// When its toast goes, egui time; `None` = no toast (any more).
+    /// End of its toast, egui time; `None`: no toast.
     toast_until_secs: Option<f64>,
 }
 
@@ -37,12 +37,12 @@ struct Entry {
 pub struct Notices {
     entries: Vec<Entry>,
     next_id: u64,
-    /// Whether the list is shown.
+    /// True if the list is open.
     is_list_open: bool,
 }
 
 impl Notices {
-    /// Adds one; the same sentence again only counts up and shows its toast anew.
+    /// Adds a notice. A repeated one increases its number and shows its toast again.
     pub fn push(&mut self, notice: Notice, now_secs: f64) {
         let times = match notice.severity {
             Severity::Info => 1.0,
@@ -55,14 +55,14 @@ impl Notices {
             entry.toast_until_secs = toast_until_secs;
             return;
         }
-        if self.entries.len() >= MAX_KEPT {
+        if self.entries.len() >= MAX_NOTICES {
             self.entries.remove(0);
         }
         self.entries.push(Entry { id: self.next_id, notice, count: 1, toast_until_secs });
         self.next_id += 1;
     }
 
-    /// Does what the user wishes.
+    /// Applies an action.
     pub fn apply(&mut self, action: NoticeAction) {
         match action {
             NoticeAction::ToggleList => self.is_list_open = !self.is_list_open,
@@ -75,17 +75,17 @@ impl Notices {
         }
     }
 
-    /// Number of notices.
+    /// Returns the number of notices.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns true without notices.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The texts, oldest first.
+    /// Returns the texts, oldest first.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.notice.text.as_str())
     }
@@ -99,7 +99,7 @@ fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// Toasts in the upper right corner below the toolbar, where they cover neither curves nor numbers, newest lowest.
+/// Draws the toasts in the upper right corner below the toolbar, the newest at the bottom.
 pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
     let now = ctx.input(|input| input.time);
     let toasts: Vec<&Entry> = notices.entries.iter().filter(|e| e.toast_until_secs.is_some_and(|t| t > now)).collect();
@@ -125,7 +125,7 @@ pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<Notic
         });
 }
 
-/// The list that stays.
+/// Draws the list.
 pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
     let mut open = notices.is_list_open;
     egui::Window::new("Notices").open(&mut open).default_width(520.0).default_height(260.0).show(ctx, |ui| {
@@ -157,16 +157,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_sentence_is_kept_once() {
+    fn repeated_notices_are_stored_once() {
         let mut notices = Notices::default();
         notices.push(Notice::info("a"), 0.0);
         notices.push(Notice::warning("b"), 0.0);
         notices.push(Notice::info("a"), 1.0);
         assert_eq!(notices.texts().collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(notices.entries[0].count, 2);
-        for n in 0..2 * MAX_KEPT {
+        for n in 0..2 * MAX_NOTICES {
             notices.push(Notice::info(n.to_string()), 2.0);
         }
-        assert_eq!(notices.len(), MAX_KEPT);
+        assert_eq!(notices.len(), MAX_NOTICES);
     }
 }

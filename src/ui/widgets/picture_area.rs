@@ -1,20 +1,20 @@
-//! What of the window a picture is saved of.
+//! Parts of the window for pictures.
 
 use egui::{Id, Rect, Sense, Ui};
 
-/// A part of the window.
+/// Part of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureArea {
-    /// All of it.
+    /// The whole window.
     Window,
     /// The views of the image and the colour bar.
     Slices,
-    /// The plot that is drawn in the `Ui` of this name.
+    /// The plot in the `Ui` with this identifier.
     Plot(Id),
 }
 
 impl PictureArea {
-    /// By what its place is known; the whole window needs none.
+    /// Returns the identifier of its position; `None` for the whole window.
     fn id(self) -> Option<Id> {
         match self {
             PictureArea::Window => None,
@@ -23,14 +23,14 @@ impl PictureArea {
         }
     }
 
-    /// Says where it is drawn.
+    /// Records its position.
     pub fn is_at(self, rect: Rect, ui: &Ui) {
         if let Some(id) = self.id() {
             ui.interact(rect, id, Sense::empty());
         }
     }
 
-    /// Where it was drawn last, points; `None` where it was not.
+    /// Returns its last position, points; `None` if it was not drawn.
     pub fn rect(self, ctx: &egui::Context) -> Option<Rect> {
         match self.id() {
             None => Some(ctx.viewport_rect()),

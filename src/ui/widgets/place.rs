@@ -1,19 +1,19 @@
-//! Controls of the window that a label elsewhere leads to.
+//! Controls that a click on a label brings into view.
 
 use egui::{Align, Context, Id, Response};
 
-/// A control that can be led to.
+/// Control that can be brought into view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The field of the post-filter.
+    /// Field of the post-filter.
     PostFilter,
-    /// The choice of the image that is measured.
+    /// Choice of the measured image.
     MeasuredImage,
-    /// The stop rules.
+    /// Stopping rules.
     StopRules,
-    /// The calibration.
+    /// Calibration.
     Calibration,
-    /// The choice of the accumulation.
+    /// Choice of the accumulation.
     Accumulation,
 }
 
@@ -22,18 +22,18 @@ impl Place {
         Id::unique("place that is led to")
     }
 
-    /// Leads to the control: it comes into view and has the focus from the next frame on.
+    /// Brings the control into view and gives it the focus in the next frame.
     pub fn lead(self, ctx: &Context) {
         ctx.data_mut(|data| data.insert_temp(Self::id(), self));
         ctx.request_repaint();
     }
 
-    /// Returns whether the control is led to, so that whatever hides it can open.
+    /// Returns true if the control is to be brought into view, so that collapsed parts can open.
     pub fn is_sought(self, ctx: &Context) -> bool {
         ctx.data(|data| data.get_temp::<Self>(Self::id())) == Some(self)
     }
 
-    /// Brings the control into view and gives it the focus, where it is led to.
+    /// Scrolls to the widget of the control and gives it the focus, if it is to be brought into view.
     pub fn is_at(self, response: &Response) {
         if self.is_sought(&response.ctx) {
             response.ctx.data_mut(|data| data.remove::<Self>(Self::id()));

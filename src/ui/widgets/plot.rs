@@ -5,54 +5,54 @@ use std::borrow::Cow;
 use egui::{Color32, PointerButton};
 use egui_plot::{AxisHints, GridInput, GridMark, HoverPosition, Line, LineStyle, Plot, PlotPoints, PlotUi};
 
-/// How values lie along an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     #[default]
     Linear,
-    /// By their logarithms to the base of ten; of positive values only.
+    /// Logarithmic, base 10; only positive values.
     Logarithmic,
 }
 
 impl Scale {
-    /// Where a value lies; `None` where it has no logarithm.
-    pub fn place(self, value: f64) -> Option<f64> {
+    /// Returns the position of a value; `None` if it has no logarithm.
+    pub fn position(self, value: f64) -> Option<f64> {
         match self {
             Scale::Linear => Some(value),
             Scale::Logarithmic => (value > 0.0).then(|| value.log10()),
         }
     }
 
-    /// The value at a place.
-    pub fn value(self, place: f64) -> f64 {
+    /// Returns the value at a position.
+    pub fn value(self, position: f64) -> f64 {
         match self {
-            Scale::Linear => place,
-            Scale::Logarithmic => 10f64.powf(place),
+            Scale::Linear => position,
+            Scale::Logarithmic => 10f64.powf(position),
         }
     }
 }
 
-/// What lies along the axes of a plot, and how.
+/// Axes of a plot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axes {
-    /// What lies along x, with its unit.
+    /// Label of the x axis with its unit.
     pub x: String,
-    /// Unit of what lies along y.
+    /// Unit of the y axis.
     pub y_unit: &'static str,
-    /// How values lie along x and y.
+    /// Scales of the x and the y axis.
     pub scales: [Scale; 2],
 }
 
 impl Axes {
-    /// Points of values at their places; those that have none are left out.
-    pub fn places(&self, points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    /// Returns the positions of points; points without a position are omitted.
+    pub fn positions(&self, points: &[[f64; 2]]) -> Vec<[f64; 2]> {
         let [x, y] = self.scales;
-        points.iter().filter_map(|point| Some([x.place(point[0])?, y.place(point[1])?])).collect()
+        points.iter().filter_map(|point| Some([x.position(point[0])?, y.position(point[1])?])).collect()
     }
 
-    /// What is told of the point under the pointer.
+    /// Returns the text of the point under the pointer.
     fn text(&self, hover: &HoverPosition) -> Option<String> {
         let HoverPosition::NearDataPoint { plot_name, position, .. } = hover else { return None };
         let [x, y] = [self.scales[0].value(position.x), self.scales[1].value(position.y)].map(super::format::value);
@@ -61,12 +61,12 @@ impl Axes {
     }
 }
 
-/// A plot with linear axes that follows its data, tells the values under the pointer, and leaves wheel and drag to others.
+/// Returns a plot with linear axes that follows its data and shows the values under the pointer. It ignores wheel and drag.
 pub fn plot<'a>(id: &str, x: &str) -> Plot<'a> {
     plot_of(id, &Axes { x: x.to_owned(), ..Axes::default() }).allow_boxed_zoom(false)
 }
 
-/// The same with these axes, of which a drag enlarges a part; a double click shows all again.
+/// Returns a plot with these axes. A drag enlarges a part; a double click shows all.
 pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
     let [x_scale, y_scale] = axes.scales;
     let x_axis = AxisHints::new_x().label(&axes.x).label_spacing(egui::Rangef::new(22.0, 44.0));
@@ -91,7 +91,7 @@ pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
     plot.label_formatter(move |hover| axes.text(hover))
 }
 
-/// The axis with short numbers of this unit, where that is per cent.
+/// Returns the axis with short numbers; % follows each number if it is the unit.
 fn with_scale<'a>(axis: AxisHints<'a>, scale: Scale, unit: &str) -> AxisHints<'a> {
     let sign = if unit == "%" { " %" } else { "" };
     axis.formatter(move |mark, _| match scale {
@@ -100,7 +100,7 @@ fn with_scale<'a>(axis: AxisHints<'a>, scale: Scale, unit: &str) -> AxisHints<'a
     })
 }
 
-/// Marks at 1, 2, 5 times the powers of ten; where there are many decades at these alone.
+/// Returns marks at 1, 2, 5 times the powers of ten; over many decades only at the powers.
 fn decades(input: GridInput) -> Vec<GridMark> {
     let (low, high) = input.bounds;
     let decades = low.floor() as i32..=high.ceil() as i32;
@@ -109,32 +109,32 @@ fn decades(input: GridInput) -> Vec<GridMark> {
     marks.map(|value| GridMark { value, step_size: 1.0 }).collect()
 }
 
-/// A vertical axis with short numbers.
+/// Returns a vertical axis with short numbers.
 pub fn short_axis<'a>() -> AxisHints<'a> {
     with_scale(values_axis(), Scale::Linear, "")
 }
 
-/// The vertical axis of small plots.
+/// Returns the vertical axis of small plots.
 fn values_axis<'a>() -> AxisHints<'a> {
     AxisHints::new_y().min_thickness(34.0).label_spacing(egui::Rangef::new(18.0, 34.0))
 }
 
-/// Names a plot for screen readers and tests.
+/// Sets the accessible name of a plot.
 pub fn name(response: &egui::Response, label: &str) {
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, label));
 }
 
-/// One curve, a point where it has only one.
+/// Draws a curve; a single point as a mark.
 pub fn curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
     styled_curve(plot, name, points, colour, width, LineStyle::Solid);
 }
 
-/// Most points of a curve that are drawn one by one: about two for each pixel of a wide plot.
-const MOST_POINTS: usize = 4096;
+/// Maximum number of drawn points of a curve: about two per pixel of a wide plot.
+const MAX_POINTS: usize = 4096;
 
 /// Returns a curve with few enough points: of each stretch its lowest and its highest point, so that it looks the same.
 fn thinned(points: &[[f64; 2]]) -> Cow<'_, [[f64; 2]]> {
-    if points.len() <= MOST_POINTS {
+    if points.len() <= MAX_POINTS {
         return Cow::Borrowed(points);
     }
     let ends = |stretch: &[[f64; 2]]| {
@@ -144,10 +144,10 @@ fn thinned(points: &[[f64; 2]]) -> Cow<'_, [[f64; 2]]> {
         let (first, second) = if low.zip(high).is_some_and(|(low, high)| low[0] <= high[0]) { (low, high) } else { (high, low) };
         first.into_iter().chain(second)
     };
-    Cow::Owned(points.chunks(points.len().div_ceil(MOST_POINTS / 2)).flat_map(ends).collect())
+    Cow::Owned(points.chunks(points.len().div_ceil(MAX_POINTS / 2)).flat_map(ends).collect())
 }
 
-/// The same in this style.
+/// Draws a curve in a style; a single point as a mark.
 pub fn styled_curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], colour: Color32, width: f32, style: LineStyle) {
     plot.line(Line::new(name, PlotPoints::from(thinned(points).into_owned())).color(colour).width(width).style(style));
     if points.len() == 1 {
@@ -155,12 +155,12 @@ pub fn styled_curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], 
     }
 }
 
-/// The points of a curve between two values. A line to a point far beyond the plot would be drawn broken.
-pub fn between(points: &[[f64; 2]], low: f64, high: f64) -> Vec<[f64; 2]> {
+/// Returns the points of a curve between two values. Lines to points far outside a plot would have gaps.
+pub fn within(points: &[[f64; 2]], low: f64, high: f64) -> Vec<[f64; 2]> {
     points.iter().copied().filter(|point| (low..=high).contains(&point[1])).collect()
 }
 
-/// A number with as many digits as the axis' step needs, a large one with a letter for its power of ten.
+/// Returns a number with the digits of the step of the axis; a large one with a letter for its power of ten.
 fn short(value: f64, step: f64) -> String {
     let (scale, suffix) = match value.abs().max(step) {
         _ if value == 0.0 => return "0".to_owned(),
@@ -184,12 +184,12 @@ mod tests {
         let mut many: Vec<[f64; 2]> = (0..100_000).map(|k| [f64::from(k), (f64::from(k) / 900.0).sin()]).collect();
         (many[31_000][1], many[77_777][1]) = (7.0, -5.0);
         let shown = thinned(&many);
-        assert!(shown.len() <= MOST_POINTS && shown.contains(&many[31_000]) && shown.contains(&many[77_777]));
+        assert!(shown.len() <= MAX_POINTS && shown.contains(&many[31_000]) && shown.contains(&many[77_777]));
         assert!(shown.windows(2).all(|pair| pair[0][0] <= pair[1][0]), "from left to right");
     }
 
     #[test]
-    fn large_numbers_are_short_and_tell_neighbours_apart() {
+    fn large_numbers_are_short_and_distinct() {
         assert_eq!(short(345_600_000.0, 100_000.0), "345.6M");
         assert_eq!(short(-20_000.0, 500.0), "-20.0k");
         assert_eq!(short(-2_000.0, 500.0), "-2000");
@@ -201,12 +201,12 @@ mod tests {
     #[test]
     fn what_has_no_logarithm_has_no_place() {
         let axes = Axes { scales: [Scale::Logarithmic, Scale::Linear], ..Axes::default() };
-        assert_eq!(axes.places(&[[0.0, 1.0], [10.0, -2.0], [100.0, 3.0]]), [[1.0, -2.0], [2.0, 3.0]]);
+        assert_eq!(axes.positions(&[[0.0, 1.0], [10.0, -2.0], [100.0, 3.0]]), [[1.0, -2.0], [2.0, 3.0]]);
         assert_eq!(Scale::Logarithmic.value(2.0), 100.0);
     }
 
     #[test]
-    fn a_point_is_told_with_its_values_not_its_places() {
+    fn the_text_of_a_point_has_values_not_positions() {
         let axes = Axes { x: "iteration".into(), y_unit: "%", scales: [Scale::Linear, Scale::Logarithmic] };
         let at = |x, y| HoverPosition::NearDataPoint { plot_name: "B1", position: [x, y].into(), index: 0 };
         assert_eq!(axes.text(&at(3.0, 1.0)).unwrap(), "B1\n10.00 %\niteration 3.000");
@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn of_a_curve_what_lies_far_off_is_left_out() {
         let points = [[0.0, -1e9], [1.0, 0.0], [2.0, 1.0], [3.0, 5.0]];
-        assert_eq!(between(&points, -10.0, 2.0), points[1..3]);
-        assert_eq!(between(&points, f64::NEG_INFINITY, f64::INFINITY), points);
+        assert_eq!(within(&points, -10.0, 2.0), points[1..3]);
+        assert_eq!(within(&points, f64::NEG_INFINITY, f64::INFINITY), points);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::recon::Stage;
 pub const SIDE_WIDTH: f32 = 292.0;
 /// Height of the bottom panel, points.
 pub const BOTTOM_HEIGHT: f32 = 268.0;
-/// How near the pointer must be to an outline or a handle to take it, points.
+/// Maximum distance of the pointer from a grabbed outline or handle, points.
 pub const GRAB_DISTANCE: f32 = 7.0;
 /// Half the side of a handle, points.
 pub const HANDLE_SIZE: f32 = 3.5;
@@ -22,7 +22,7 @@ pub const COLOUR_BAR_WIDTH: f32 = 78.0;
 pub const OVERLAY_TEXT: f32 = 12.0;
 /// Size of orientation letters, points.
 pub const ORIENTATION_TEXT: f32 = 15.0;
-/// How long a toast stays, seconds.
+/// Duration of a toast, seconds.
 pub const TOAST_SECS: f64 = 4.0;
 
 /// Under lines over an image.
@@ -41,11 +41,11 @@ pub struct Colours {
     pub overlay: Color32,
     /// Behind text over an image.
     pub overlay_shade: Color32,
-    /// Moments of a curve: a change of accumulation.
+    /// Mark of a change of accumulation in a curve.
     pub accumulation_mark: Color32,
-    /// Moments of a curve: an edit of the ROIs.
+    /// Mark of an edit of the ROIs in a curve.
     pub branch_mark: Color32,
-    /// The iterate on the screen, in a curve.
+    /// Mark of the displayed iterate in a curve.
     pub shown_mark: Color32,
     /// Text of a warning.
     pub warning: Color32,
@@ -55,42 +55,34 @@ pub struct Colours {
     pub profile: Color32,
 }
 
-/// The colours of the theme in use.
+/// Returns the colours of the current theme.
 pub fn colours(visuals: &egui::Visuals) -> Colours {
-    if visuals.dark_mode {
-        Colours {
-            slice_background: Color32::from_rgb(18, 20, 24),
-            crosshair: CROSSHAIR,
-            overlay: Color32::from_rgb(222, 226, 232),
-            overlay_shade: Color32::from_rgba_unmultiplied(10, 12, 16, 170),
-            accumulation_mark: Color32::from_rgb(240, 120, 90),
-            branch_mark: Color32::from_rgb(150, 150, 160),
-            shown_mark: Color32::from_rgb(110, 170, 240),
-            warning: Color32::from_rgb(240, 180, 70),
-            error: Color32::from_rgb(245, 105, 95),
-            profile: Color32::from_rgb(110, 200, 150),
-        }
-    } else {
-        Colours {
-            slice_background: Color32::from_rgb(226, 229, 234),
-            crosshair: CROSSHAIR,
-            overlay: Color32::from_rgb(30, 34, 40),
-            overlay_shade: Color32::from_rgba_unmultiplied(255, 255, 255, 190),
-            accumulation_mark: Color32::from_rgb(196, 60, 20),
-            branch_mark: Color32::from_rgb(110, 110, 120),
-            shown_mark: Color32::from_rgb(0, 98, 204),
-            warning: Color32::from_rgb(160, 95, 0),
-            error: Color32::from_rgb(190, 30, 30),
-            profile: Color32::from_rgb(0, 120, 70),
-        }
+    let of_theme = |dark: [u8; 3], light: [u8; 3]| if visuals.dark_mode { dark } else { light };
+    let opaque = |dark, light| {
+        let [red, green, blue] = of_theme(dark, light);
+        Color32::from_rgb(red, green, blue)
+    };
+    let [red, green, blue] = of_theme([10, 12, 16], [255; 3]);
+    let overlay_alpha = if visuals.dark_mode { 170 } else { 190 };
+    Colours {
+        slice_background: opaque([18, 20, 24], [226, 229, 234]),
+        crosshair: CROSSHAIR,
+        overlay: opaque([222, 226, 232], [30, 34, 40]),
+        overlay_shade: Color32::from_rgba_unmultiplied(red, green, blue, overlay_alpha),
+        accumulation_mark: opaque([240, 120, 90], [196, 60, 20]),
+        branch_mark: opaque([150, 150, 160], [110, 110, 120]),
+        shown_mark: opaque([110, 170, 240], [0, 98, 204]),
+        warning: opaque([240, 180, 70], [160, 95, 0]),
+        error: opaque([245, 105, 95], [190, 30, 30]),
+        profile: opaque([110, 200, 150], [0, 120, 70]),
     }
 }
 
-/// Colours of ROIs, in the order in which they are given out. They stand out on grey values in both themes.
+/// Colours of ROIs in the order of their use. They contrast with grey values in both themes.
 pub const ROI_COLOURS: [[u8; 3]; 8] =
     [[214, 88, 30], [35, 132, 67], [122, 76, 190], [196, 40, 100], [0, 130, 150], [150, 105, 20], [50, 90, 210], [110, 120, 30]];
 
-/// Colour of a ROI.
+/// Returns the colour of a ROI.
 pub fn roi_colour(roi: &Roi) -> Color32 {
     let [red, green, blue] = roi.colour.unwrap_or(ROI_COLOURS[0]);
     Color32::from_rgb(red, green, blue)
@@ -109,12 +101,12 @@ const STAGE_COLOURS: [Color32; Stage::COUNT] = [
     Color32::from_rgb(126, 96, 170),
 ];
 
-/// Colour of a stage.
+/// Returns the colour of a stage.
 pub fn stage_colour(stage: Stage) -> Color32 {
     STAGE_COLOURS[stage.colour()]
 }
 
-/// Colour of a notice.
+/// Returns the colour of a notice.
 pub fn severity_colour(severity: Severity, visuals: &egui::Visuals) -> Color32 {
     match severity {
         Severity::Info => visuals.text_color(),
@@ -123,7 +115,7 @@ pub fn severity_colour(severity: Severity, visuals: &egui::Visuals) -> Color32 {
     }
 }
 
-/// Sets both themes up: sizes, spacing, rounding.
+/// Sets sizes, spacing and text styles of both themes.
 pub fn apply(ctx: &egui::Context) {
     ctx.all_styles_mut(|style| {
         style.spacing.item_spacing = egui::vec2(6.0, 4.0);

@@ -1,55 +1,89 @@
-//! What the panels ask for. Panels draw a read-only view and push the actions of their folder; the workspace sums them up
-//! and applies them after drawing.
+//! Actions of all panels. Panels draw a read-only view and push the actions of their folder; the window applies them after
+//! drawing.
 
-use super::files::dialogs::FileAction;
-use super::keeping::restore::SessionAction;
-use super::keeping::unsaved_changes::LeaveAction;
+use std::path::PathBuf;
+
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::study::action::StudyAction;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::notices::NoticeAction;
-use crate::ui::widgets::picture_area::PictureArea;
 
-/// A wish of the user.
+/// Action of the user.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// About studies.
+    /// On studies.
     Study(StudyAction),
-    /// About the reconstruction.
+    /// On the reconstruction.
     Run(RunAction),
-    /// About what the slices show.
+    /// On the views of the image.
     View(ViewAction),
-    /// About the plots.
+    /// On the plots.
     Plot(PlotAction),
-    /// About regions of interest.
+    /// On regions of interest.
     Roi(RoiAction),
-    /// The answer of a file dialog.
+    /// Answer of a file dialog.
     File(FileAction),
-    /// The answer to the question whether to save before leaving.
-    Leave(LeaveAction),
-    /// About the session that is offered.
-    Session(SessionAction),
-    /// Shows the list of keys, or no longer.
+    /// Answer to the question about unsaved work.
+    Unsaved(UnsavedAnswer),
+    /// Answer to the offered session.
+    Offer(OfferAnswer),
+    /// Shows or hides the list of keys.
     ToggleHelp,
-    /// Turns the theme from light to dark or back.
+    /// Changes between the light and the dark theme.
     ToggleTheme,
-    /// Asks where to save a picture of a part of the window.
-    SavePicture(PictureArea),
-    /// About notices.
+    /// Asks for the file of a task.
+    Ask(FileTask),
+    /// On notices.
     Notice(NoticeAction),
-    /// Begins the line to the machine again on which the session is.
+    /// Connects again to the server.
     ConnectAgain,
-    /// Shows this in the left part of the bottom panel.
-    ShowNumbers(BottomTab),
+    /// Selects the tab at the left of the bottom panel.
+    ShowTab(BottomTab),
 }
 
-/// Draws a panel whose actions are of one folder, and adds them to those of all.
+/// Answer to the path window or to the question about existing files.
+#[derive(Clone, Debug)]
+pub enum FileAction {
+    /// Carries out a task, after a question if it overwrites files.
+    Choose(FileTask, PathBuf),
+    /// Sets the typed path.
+    EditTyped(String),
+    /// Closes the path window.
+    CloseTyped,
+    /// Overwrites the files.
+    Replace,
+    /// Leaves the files unchanged.
+    Keep,
+}
+
+/// Answer to the offered session.
+#[derive(Clone, Copy, Debug)]
+pub enum OfferAnswer {
+    /// Restores it.
+    Restore,
+    /// Withdraws the offer.
+    NotNow,
+}
+
+/// Answer to the question about unsaved work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnsavedAnswer {
+    /// Saves it first.
+    Save,
+    /// Discards it.
+    Discard,
+    /// Cancels the action.
+    Stay,
+}
+
+/// Draws a panel with the actions of its folder, and adds them to all actions.
 pub fn summed<A, R>(actions: &mut Vec<Action>, of: fn(A) -> Action, draw: impl FnOnce(&mut Vec<A>) -> R) -> R {
-    let mut own = Vec::new();
-    let drawn = draw(&mut own);
-    actions.extend(own.into_iter().map(of));
+    let mut of_panel = Vec::new();
+    let drawn = draw(&mut of_panel);
+    actions.extend(of_panel.into_iter().map(of));
     drawn
 }

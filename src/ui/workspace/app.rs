@@ -1,4 +1,4 @@
-//! The window as a whole: what it holds, and what each frame does.
+//! The window as a whole: its state and the work of each frame.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,21 +7,22 @@ use eframe::egui_wgpu::RenderState;
 use egui::{Context, Ui};
 
 use super::files::dialogs::Dialogs;
-use super::files::file_jobs::FileJob;
-use super::keeping::prefs::Preferences;
-use super::keeping::restore::last_session;
-use super::keeping::saved_session::SavedSession;
-use super::keeping::unsaved_changes::{Leaving, SavedWork};
+use super::files::file_job::FileJob;
+use super::persistence::last_session::last_session;
+use super::persistence::prefs::Preferences;
+use super::persistence::saved_session::SavedSession;
+use super::persistence::unsaved_work::{SavedWork, UnsavedQuestion};
 use super::status::{FrameMeter, MemoryMeter};
 use super::wake::waker;
 use crate::data::{Counts, Notice, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Data, Device, DeviceChoice, Forecast};
+use crate::remote::Remote;
 use crate::render::VolumeSlot;
 use crate::session::{Session, SessionOptions, Trace};
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::plot_options::{PlotOptions, ProfileCurves};
-use crate::ui::plots::profile::{ProfileCache, peak_line};
+use crate::ui::plots::profile::{ProfileCache, ProfileInput, peak_line};
 use crate::ui::rois::document::Document;
 use crate::ui::rois::measured::DifferenceTable;
 use crate::ui::rois::state::RoiState;
@@ -39,48 +40,54 @@ use crate::ui::slices::slice_paint;
 use crate::ui::slices::slice_paint::Adapter;
 use crate::ui::slices::state::SliceState;
 use crate::ui::slices::view::ViewState;
-use crate::ui::study::loader::Source;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_tubes::OpenTubes;
+use crate::ui::study::source::Source;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::notices::Notices;
 use crate::ui::widgets::theme;
 
-/// How the window starts.
+/// Options of the window at its start.
 #[derive(Clone, Debug)]
 pub struct AppOptions {
-    /// The study to open.
+    /// Study to open.
     pub start: Source,
-    /// Whether its reconstruction starts at once.
+    /// True if its reconstruction starts automatically.
     pub autostart: bool,
-    /// The device that the form begins with.
+    /// Initial device of the form.
     pub device: DeviceChoice,
-    /// Full iterations of the first run; `None` = the default.
+    /// Full iterations of the first run; `None`: the default.
     pub num_iterations: Option<usize>,
-    /// Whether pictures of the window are compared: times, speeds and memory are then left out.
+    /// True for comparisons of pictures: times, speeds and memory are then hidden.
     pub for_pictures: bool,
-    /// Whether the desktop is asked for its file dialogs; else paths are typed.
+    /// True for file dialogs of the desktop; else paths are typed.
     pub desktop_dialogs: bool,
-    /// Where tubes of response and matrices are kept.
+    /// Cache of tubes of response and system matrices.
     pub cache: Cache,
-    /// Where the time line goes.
+    /// Output of the time line.
     pub trace: Trace,
 }
+
+/// Longest wait for a profile in a frame; a later one is drawn in the next frame.
+const PROFILE_PATIENCE: Duration = Duration::from_millis(1);
 
 /// The window.
 pub struct App {
     pub(super) session: Session,
+    /// Server of the session, if it is remote.
+    pub(super) remote: Option<Remote>,
     pub(super) study: StudyState,
     pub(super) runs: Runs,
     pub(super) slices: SliceState,
     pub(super) rois: RoiState,
-    /// The line profile of the image on the screen, and that of the reference's beside it.
+    /// Line profile of the displayed image.
     pub(super) profile: ProfileCache,
-    pub(super) profile_beside: ProfileCache,
-    /// The regions' numbers on the difference from the reference's image, while that is shown.
+    /// Line profile of the reference image.
+    pub(super) reference_profile: ProfileCache,
+    /// Numbers of the regions in the displayed difference from the reference image.
     pub(super) difference: DifferenceTable,
-    /// What the left part of the bottom panel shows.
+    /// Tab at the left of the bottom panel.
     pub(super) numbers: BottomTab,
     pub(super) plots: PlotOptions,
     pub(super) devices: DeviceList,
@@ -88,50 +95,56 @@ pub struct App {
     pub(super) dialogs: Dialogs,
     /// Files that are being written.
     pub(super) file_jobs: Vec<FileJob>,
-    /// What need not be asked about before the window is closed or another study opened; and the question.
+    /// Saved work, and the question about unsaved work.
     pub(super) saved: SavedWork,
-    pub(super) leaving: Option<Leaving>,
-    /// The session of the last time, while it is offered; and the one whose study is on its way.
+    pub(super) unsaved_question: Option<UnsavedQuestion>,
+    /// Last session while it is offered.
     pub(super) offered: Option<SavedSession>,
+    /// Session to restore once its study is loaded.
     pub(super) restoring: Option<SavedSession>,
-    /// Whether nothing was done since the work was kept for the next start.
-    is_kept: bool,
-    /// Whether the stored session can neither be read nor stored elsewhere, so that none takes its place.
-    pub(super) keeps_unread: bool,
-    /// Whether the window may close without a question.
+    /// True if no action followed the last storing of the session.
+    is_stored: bool,
+    /// True if the stored session is unreadable and has no backup; the current one then does not replace it.
+    pub(super) has_unreadable_session: bool,
+    /// True if the window may close without a question.
     pub(super) may_close: bool,
     pub(super) preferences: Preferences,
     pub(super) options: AppOptions,
     pub(super) memory: MemoryMeter,
     pub(super) frames: FrameMeter,
     pub(super) adapter: String,
-    /// What draws, if there is something.
-    pub(super) drawn_by: Option<Adapter>,
-    /// The same with what draws the window.
+    /// Kind of the graphics adapter.
+    pub(super) adapter_kind: Option<Adapter>,
+    /// Device and renderer of the window.
     pub(super) graphics: Option<RenderState>,
-    /// Whether the list of keys is in front of the window.
+    /// True if the list of keys is open.
     pub(super) is_help_open: bool,
-    /// Whether the keys were no shortcuts when the last frame ended.
-    pub(super) keys_were_taken: bool,
+    /// True if a widget received the keys at the end of the last frame.
+    pub(super) were_keys_taken: bool,
     title: String,
-    /// The number of the change of the image beside the one on the screen that is on the adapter.
-    uploaded_beside: Option<u64>,
+    /// Generation of the reference image on the graphics adapter.
+    uploaded_reference: Option<u64>,
     frame_start: Option<Instant>,
 }
 
 impl App {
-    /// The window's state, with a session of its own and the first study under way.
+    /// Returns the window with a new session; the first study is being loaded.
     pub fn new(creation: &eframe::CreationContext<'_>, options: AppOptions) -> Self {
-        let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
-        let lower_priority = drawn_by == Some(Adapter::Software);
+        let adapter_kind = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
+        let lower_priority = adapter_kind == Some(Adapter::Software);
         let (cache, trace) = (options.cache.clone(), options.trace.clone());
         let session_options = SessionOptions { lower_priority, cache, trace, ..SessionOptions::default() };
         let session = Session::with_options(session_options, waker(&creation.egui_ctx));
-        Self::with_session(creation, options, session)
+        Self::with_session(creation, options, session, None)
     }
 
-    /// The same with a session that was made elsewhere, which wakes the window by a repaint of its context.
-    pub fn with_session(creation: &eframe::CreationContext<'_>, options: AppOptions, session: Session) -> Self {
+    /// Returns the window with an existing session, which wakes it by a repaint of its context.
+    pub fn with_session(
+        creation: &eframe::CreationContext<'_>,
+        options: AppOptions,
+        session: Session,
+        remote: Option<Remote>,
+    ) -> Self {
         let ctx = creation.egui_ctx.clone();
         theme::apply(&ctx);
         let preferences = Preferences::load(creation.storage);
@@ -141,22 +154,22 @@ impl App {
             adapter = state.adapter.get_info().name;
         }
         options.trace.record("window", &[]);
-        // What was done here the last time is not there.
         let last = last_session(creation.storage, options.cache.folder());
-        let keeps_unread = last.is_err();
+        let has_unreadable_session = last.is_err();
         let (offered, about_last) = last.unwrap_or_else(|notice| (None, Some(notice)));
-        let offered = offered.filter(|_| session.remote().is_none());
-        let devices = if session.remote().is_some() { DeviceList::elsewhere() } else { DeviceList::start(waker(&ctx)) };
-        let drawn_by = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
+        let offered = offered.filter(|_| remote.is_none());
+        let devices = if remote.is_some() { DeviceList::elsewhere() } else { DeviceList::start(waker(&ctx)) };
+        let adapter_kind = creation.wgpu_render_state.as_ref().map(|state| Adapter::of(&state.adapter));
         let start = options.start.clone();
         let mut app = Self {
             session,
+            remote,
             study: StudyState::default(),
-            runs: Runs::new(RunView::new(ColourScale::automatic(preferences.palette), waker(&ctx)), waker(&ctx)),
+            runs: Runs::new(RunView::new(ColourScale::automatic(preferences.palette))),
             slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
             profile: ProfileCache::default(),
-            profile_beside: ProfileCache::default(),
+            reference_profile: ProfileCache::default(),
             difference: DifferenceTable::default(),
             numbers: BottomTab::default(),
             plots: PlotOptions::default(),
@@ -165,140 +178,141 @@ impl App {
             dialogs: Dialogs::new(options.desktop_dialogs),
             file_jobs: Vec::new(),
             saved: SavedWork::default(),
-            leaving: None,
+            unsaved_question: None,
             offered,
             restoring: None,
-            is_kept: true,
-            keeps_unread,
+            is_stored: true,
+            has_unreadable_session,
             may_close: false,
             preferences,
             options,
             memory: MemoryMeter::default(),
             frames: FrameMeter::default(),
             adapter,
-            drawn_by,
+            adapter_kind,
             graphics: creation.wgpu_render_state.clone(),
             is_help_open: false,
-            keys_were_taken: false,
+            were_keys_taken: false,
             title: String::new(),
-            uploaded_beside: None,
+            uploaded_reference: None,
             frame_start: None,
         };
-        about_last.into_iter().for_each(|notice| app.notify(&ctx, notice));
+        app.notify_all(&ctx, about_last);
         app.open(&ctx, start);
         app
     }
 
-    /// Whether the run that is shown is over, one way or another.
+    /// Returns true if the displayed run has ended.
     pub fn is_run_over(&self) -> bool {
         self.run().live.run > 0 && !self.run().live.state.is_active()
     }
 
-    /// Writes the numbers of all runs that are shown as CSV, in Bq/mL where the scan is calibrated.
+    /// Writes the numbers of all displayed runs as CSV, in Bq/mL for a calibrated scan.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Writing the file failed.
     pub fn export_csv(&self, path: &Path) -> Result<(), IoError> {
         let views = self.runs.kept().iter().chain([self.run()]);
         export::write_csv(path, views.map(|view| (&view.live, self.calibration_of_run(&view.live))))
     }
 
-    /// The study that is open.
+    /// Returns the open study.
     pub fn study(&self) -> Option<&Study<Data>> {
         self.study.open.as_ref().map(|open| &*open.study)
     }
 
-    /// The counts that are open.
+    /// Returns the open sinograms.
     pub fn counts(&self) -> Option<&Counts> {
         Some(&self.study.open.as_ref()?.counts()?.counts)
     }
 
-    /// The EPRI sweep that is open, as runs reconstruct it.
+    /// Returns the open EPRI acquisition, as runs reconstruct it.
     pub fn acquisition(&self) -> Option<&Acquisition> {
         self.study.sweep().map(|open| &open.acquisition)
     }
 
-    /// How like the reference run's the newest image of a race is, or why that is not known; `None` without a race.
+    /// Returns the similarity of the newest image of a non-atomic run to the reference run, or the reason why it is unknown;
+    /// `None` for other runs.
     pub fn likeness(&self) -> Option<Result<Similarity, String>> {
         likeness(&self.run().live, self.runs.reference())
     }
 
-    /// Whether a study is on its way.
+    /// Returns true while a study is being loaded.
     pub fn is_loading(&self) -> bool {
         self.study.loading.is_some()
     }
 
-    /// The tubes of response of the open counts.
+    /// Returns the tubes of response of the open study.
     pub fn tubes(&self) -> Option<&OpenTubes> {
         self.study.tubes()
     }
 
-    /// Whether tubes of response are on their way.
-    pub fn awaits_tubes(&self) -> bool {
-        self.study.tube_maker.is_some()
+    /// Returns true while regions are being searched for.
+    pub fn is_searching(&self) -> bool {
+        self.rois.search.query().is_some()
     }
 
-    /// The run that is watched and edited.
+    /// Returns the active run.
     pub(super) fn run(&self) -> &RunView {
         self.runs.active()
     }
 
-    /// The runs that are kept, oldest first.
+    /// Returns the earlier runs, oldest first.
     pub fn kept_runs(&self) -> impl Iterator<Item = &LiveRun> {
         self.runs.kept().iter().map(|view| &view.live)
     }
 
-    /// The run that the one on the screen is compared with.
+    /// Returns the reference of comparisons.
     pub fn reference(&self) -> Option<&Reference> {
         self.runs.reference()
     }
 
-    /// The devices to choose from that are known so far.
+    /// Returns the devices that are known so far.
     pub fn devices(&self) -> &[Device] {
         self.devices.known()
     }
 
-    /// The document: what the user edits.
+    /// Returns the edited document.
     pub fn document(&self) -> &Document {
         &self.rois.document
     }
 
-    /// The run as it is known.
+    /// Returns the state of the active run.
     pub fn live(&self) -> &LiveRun {
         &self.run().live
     }
 
-    /// What the plots draw of the run.
+    /// Returns the curves of the active run.
     pub fn curves(&self) -> &Curves {
         self.run().curves()
     }
 
-    /// The image on the screen.
+    /// Returns the displayed image.
     pub fn shown(&self) -> &DisplayedImage {
         &self.run().shown
     }
 
-    /// What the next start will need, or why it will be refused; `None` while that is not known.
+    /// Returns the memory forecast of the next run, or the reason of a refusal; `None` while it is unknown.
     pub fn next_start(&self) -> Option<&Result<Forecast, String>> {
-        self.run().next_start().filter(|_| self.study.open.is_some())
+        self.runs.forecast().filter(|_| self.study.open.is_some())
     }
 
-    /// What the slices show.
+    /// Returns the view of the image.
     pub fn view(&self) -> &ViewState {
         &self.slices.view
     }
 
-    /// Palette and window of the image on the screen.
+    /// Returns palette and window of the displayed image.
     pub fn colouring(&self) -> &ColourScale {
         &self.run().colouring
     }
 
-    /// What draws the slices.
+    /// Returns the name of the graphics adapter.
     pub fn adapter(&self) -> &str {
         &self.adapter
     }
 
-    /// All notices.
+    /// Returns all notices.
     pub fn notices(&self) -> &Notices {
         &self.notices
     }
@@ -308,7 +322,12 @@ impl App {
         self.notices.push(notice, ctx.input(|input| input.time));
     }
 
-    /// Brings everything that is derived from image, run and document up to date.
+    /// Adds notices.
+    pub(super) fn notify_all(&mut self, ctx: &Context, notices: impl IntoIterator<Item = Notice>) {
+        notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+    }
+
+    /// Updates all state that depends on image, run and document.
     fn derive(&mut self, frame: &eframe::Frame, ctx: &Context) {
         if self.numbers == BottomTab::Tube
             && let Some(tubes) = self.study.tubes_mut()
@@ -319,15 +338,22 @@ impl App {
         if self.numbers == BottomTab::Sweep
             && let Some(open) = self.study.sweep_mut()
         {
-            // Of the run that made the image, not of the next one.
+            // The filter of the image, not of the next run.
             let of_image = run.running.as_ref().unwrap_or(&run.forms).filter();
             open.update(ctx, &of_image, &run.forms.filter());
         }
         run.derive(&mut self.rois);
-        let scale = self.scale();
+        let (scale, patience) = (self.scale(), self.profile_patience());
         let run = self.runs.active_mut();
         let image = (run.live.run, run.shown.generation());
-        self.profile.update(&self.slices.view, image, run.shown.volume(), self.study.truth(), scale);
+        let input = self.plots.draws_profile().then(|| run.shown.image()).flatten().map(|volume| ProfileInput {
+            view: &self.slices.view,
+            image,
+            volume,
+            truth: self.study.open.as_ref().and_then(|open| open.study.truth.as_ref()),
+            scale,
+        });
+        self.profile.update(input, patience, waker(ctx));
         let slices = run.grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
         if let Some(state) = frame.wgpu_render_state()
             && let Some((id, volume)) = run.shown.take_for_upload(slices)
@@ -339,48 +365,60 @@ impl App {
                 self.notify(ctx, Notice::error(error.to_string()));
             }
         }
-        self.derive_beside(frame, ctx);
+        self.derive_reference(frame, ctx);
     }
 
-    /// The same for the runs that are kept, and for the image of the reference: where it is shown beside, and its profile.
-    fn derive_beside(&mut self, frame: &eframe::Frame, ctx: &Context) {
+    /// Updates earlier runs, the reference image and its profile.
+    fn derive_reference(&mut self, frame: &eframe::Frame, ctx: &Context) {
         self.runs.derive_kept();
         if let Some(wait) = self.runs.curves_wait() {
             ctx.request_repaint_after(wait);
         }
-        self.runs.link(&self.session);
-        let scale = self.scale();
-        let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.volume()?)));
-        let image = beside.map_or(0, |(generation, _)| generation);
-        self.profile_beside.update(&self.slices.view, (0, image), beside.map(|(_, volume)| volume), None, scale);
-        let own = self.runs.active().shown.volume().zip(beside);
-        let own = own.filter(|(own, (_, other))| own.grid.same_as(&other.grid));
-        match own.filter(|_| self.slices.view.beside == CompareMode::Difference) {
-            Some((own, other)) => {
+        self.runs.link(&self.session, waker(ctx));
+        let (scale, patience) = (self.scale(), self.profile_patience());
+        let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.image()?)));
+        let input = beside.filter(|_| self.plots.draws_profile()).map(|(generation, volume)| ProfileInput {
+            view: &self.slices.view,
+            image: (0, generation),
+            volume,
+            truth: None,
+            scale,
+        });
+        self.reference_profile.update(input, patience, waker(ctx));
+        let beside = beside.map(|(generation, volume)| (generation, &**volume));
+        let both = self.runs.active().shown.volume().zip(beside);
+        let both = both.filter(|(shown, (_, other))| shown.grid.same_as(&other.grid));
+        match both.filter(|_| self.slices.view.beside == CompareMode::Difference) {
+            Some((shown, other)) => {
                 let generation = self.runs.active().shown.generation();
-                self.difference.update(self.rois.masked(), [(generation, own), other]);
+                self.difference.update(self.rois.masked(), [(generation, shown), other]);
             }
             None => self.difference = DifferenceTable::default(),
         }
         if let Some(state) = frame.wgpu_render_state()
             && let Some((generation, volume)) = beside
             && self.slices.view.beside != CompareMode::Off
-            && self.uploaded_beside != Some(generation)
+            && self.uploaded_reference != Some(generation)
         {
-            self.uploaded_beside = Some(generation);
+            self.uploaded_reference = Some(generation);
             if let Err(error) = slice_paint::upload(state, VolumeSlot::Second, volume.grid.size, volume.as_slice()) {
                 self.notify(ctx, Notice::error(error.to_string()));
             }
         }
     }
 
-    /// Lets the widths of the profile's peaks be measured over the iterations while they are drawn.
+    /// Returns the longest wait for a profile. Pictures for comparison always contain it.
+    fn profile_patience(&self) -> Duration {
+        if self.options.for_pictures { Duration::from_secs(60) } else { PROFILE_PATIENCE }
+    }
+
+    /// Sends the line of the profile to the session while the widths of its peaks are drawn.
     fn send_line(&mut self) {
         let (view, is_drawn) = (&self.slices.view, self.plots.profile == ProfileCurves::Widths);
         self.runs.send_line(|grid| is_drawn.then(|| peak_line(view, grid)), &self.session);
     }
 
-    /// Names study and device in the window's title.
+    /// Sets the title of the window: study and device.
     fn set_title(&mut self, ctx: &Context) {
         let study = self.study.open.as_ref().map_or("no study", OpenStudy::title);
         let device = self
@@ -396,7 +434,7 @@ impl App {
         }
     }
 
-    /// Asks for another frame where something moves by itself.
+    /// Requests frames for progress, undo points and storing of the session.
     fn schedule(&self, ctx: &Context) {
         let is_coming = self.study.loading.is_some() || self.study.tube_maker.is_some() || self.study.matrix_maker.is_some();
         if is_coming || self.run().live.is_being_set_up() {
@@ -405,8 +443,8 @@ impl App {
         if self.rois.undo.is_in_flux() {
             ctx.request_repaint_after(Duration::from_millis(350));
         }
-        if !self.is_kept {
-            // Work is kept in a frame.
+        if !self.is_stored {
+            // Storing needs a frame.
             ctx.request_repaint_after(eframe::App::auto_save_interval(self) + Duration::from_secs(1));
         }
     }
@@ -423,20 +461,20 @@ impl eframe::App for App {
         let ctx = ui.ctx().clone();
         self.derive(frame, &ctx);
         self.set_title(&ctx);
-        let spin_secs = if self.drawn_by == Some(Adapter::Software) { 0.2 } else { 0.03 };
+        let spin_secs = if self.adapter_kind == Some(Adapter::Software) { 0.2 } else { 0.03 };
         self.slices.spin(&ctx, spin_secs);
         let actions = self.panels(ui);
-        let acted = !actions.is_empty();
+        let has_actions = !actions.is_empty();
         for action in actions {
             self.apply(&ctx, action);
         }
-        // At once, so that they are measured while this frame is painted, and the next one shows it.
+        // Before painting, so that the solver measures meanwhile and the next frame shows the numbers.
         let is_held = ctx.input(|input| input.pointer.any_down());
         self.runs.send_rois(self.rois.masked(), is_held, &self.session);
         self.send_line();
-        self.rois.undo.feed(ctx.input(|input| input.time), &self.rois.document);
-        if acted {
-            self.is_kept = false;
+        self.rois.undo.feed_state(ctx.input(|input| input.time), &self.rois.document);
+        if has_actions {
+            self.is_stored = false;
             ctx.request_repaint();
         }
         if self.options.trace.is_on() {
@@ -444,7 +482,7 @@ impl eframe::App for App {
         }
     }
 
-    /// The panels are not filled: drawn by the processor, filling the window costs as much as the slices.
+    /// Returns the background of all panels: with a software renderer, filling them would cost as much as the slices.
     fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
         visuals.panel_fill.to_normalized_gamma_f32()
     }
@@ -452,16 +490,16 @@ impl eframe::App for App {
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
         let palette = self.run().colouring.usual_palette;
         self.preferences.save(palette, &self.slices.view, storage);
-        self.keep_session(storage);
-        self.is_kept = true;
+        self.store_session(storage);
+        self.is_stored = true;
     }
 }
 
 impl App {
-    /// Times of this frame's own code, and of the whole frame before it (with drawing).
+    /// Records the time of the code in this frame, and of the previous frame with drawing.
     fn trace_frame(&self, frame: &eframe::Frame) {
-        let own = self.frame_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+        let code_secs = self.frame_start.map_or(0.0, |start| start.elapsed().as_secs_f64());
         let before = f64::from(frame.info().cpu_usage.unwrap_or_default());
-        self.options.trace.record("frame", &[("code_secs", own), ("frame_before_secs", before)]);
+        self.options.trace.record("frame", &[("code_secs", code_secs), ("frame_before_secs", before)]);
     }
 }

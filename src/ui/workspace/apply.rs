@@ -1,40 +1,38 @@
-//! What becomes of each action: its folder applies what concerns it alone, and what crosses folders is done here.
+//! Application of the actions: folders apply their own; this file applies those that cross folders.
 
 use egui::Context;
 
 use super::actions::Action;
 use super::app::App;
-use super::files::dialogs::FileTask;
-use super::wake::waker;
-use crate::data::{IsocontourRecipe, Notice, RoiShape};
-use crate::measure;
+use crate::data::{Notice, RoiShape};
+use crate::remote::Remote;
 use crate::session::Control;
-use crate::session::wire::Remote;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;
-use crate::ui::rois::state::RoiRequest;
+use crate::ui::rois::search::{RoiQuery, RoiSearch};
 use crate::ui::run::action::RunAction;
 use crate::ui::run::run_view::{AfterStart, RunInput, RunRequest, RunView};
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::state::ImageView;
+use crate::ui::study::action::StudyAction;
+use crate::ui::widgets::file_task::FileTask;
 
 impl App {
-    /// Does what a panel asked for.
+    /// Applies an action.
     pub(super) fn apply(&mut self, ctx: &Context, action: Action) {
         match action {
             Action::Study(action) => self.apply_study(ctx, action),
             Action::Run(action) => self.apply_run(ctx, action),
-            Action::Plot(PlotAction::Option(action)) => self.plots.apply(action),
+            Action::Plot(PlotAction::Edit(options)) => self.plots = *options,
             Action::Plot(PlotAction::ShowAt(place)) => {
-                let nearest = self.run().nearest_kept(place);
+                let nearest = self.run().nearest_stored(place);
                 self.apply_run(ctx, RunAction::ShowIterate(nearest));
             }
             Action::Plot(PlotAction::AskSave(plot)) => self.ask_for_plot(ctx, *plot),
-            Action::SavePicture(area) | Action::View(ViewAction::AskPicture(area)) => {
-                self.ask(ctx, FileTask::SavePicture(area));
-            }
+            Action::Ask(task) => _ = self.ask(ctx, task),
+            Action::View(ViewAction::AskPicture(area)) => _ = self.ask(ctx, FileTask::SavePicture(area)),
             Action::View(action) | Action::Plot(PlotAction::View(action)) => {
                 if matches!(action, ViewAction::SetProfile(_)) {
                     self.plots.peak_mm = None;
@@ -43,33 +41,33 @@ impl App {
             }
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
-            Action::Leave(action) => self.apply_leave(ctx, action),
-            Action::Session(action) => self.apply_session(ctx, action),
+            Action::Unsaved(answer) => self.answer_unsaved(ctx, answer),
+            Action::Offer(answer) => self.answer_offer(ctx, answer),
             Action::ToggleHelp => self.is_help_open = !self.is_help_open,
             Action::ToggleTheme => {
                 let dark = ctx.theme() == egui::Theme::Dark;
                 ctx.set_theme(if dark { egui::Theme::Light } else { egui::Theme::Dark });
             }
             Action::Notice(action) => self.notices.apply(action),
-            Action::ConnectAgain => self.session.remote().into_iter().for_each(Remote::try_again),
-            Action::ShowNumbers(tab) => self.numbers = tab,
+            Action::ConnectAgain => self.remote.as_ref().into_iter().for_each(Remote::reconnect),
+            Action::ShowTab(tab) => self.numbers = tab,
         }
     }
 
     fn apply_run(&mut self, ctx: &Context, action: RunAction) {
-        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
+        let input =
+            RunInput { session: &self.session, remote: self.remote.as_ref(), study: &self.study, rois: self.rois.masked() };
         match self.runs.active_mut().apply(action, input, self.options.device) {
             None => {}
             Some(RunRequest::Start(then)) => self.start_then(ctx, then),
-            Some(RunRequest::AskSaveImage) => _ = self.ask(ctx, FileTask::SaveImage),
+            Some(RunRequest::Ask(task)) => _ = self.ask(ctx, task),
             Some(RunRequest::SetReference(choice)) => {
                 if let Err(text) = self.runs.choose_reference(choice, &self.session) {
                     self.notify(ctx, Notice::warning(text));
                 }
             }
-            Some(RunRequest::AskPicture(area)) => _ = self.ask(ctx, FileTask::SavePicture(area)),
             Some(RunRequest::Dismiss(run)) => self.runs.dismiss(run, &self.session),
-            Some(RunRequest::Tell(notice)) => self.notify(ctx, notice),
+            Some(RunRequest::Notify(notice)) => self.notify(ctx, notice),
         }
     }
 
@@ -78,16 +76,17 @@ impl App {
             return;
         }
         match then {
-            AfterStart::GoOn => {}
+            AfterStart::Continue => {}
             AfterStart::Step => _ = self.session.send(Control::StepOnce),
             AfterStart::Compare => (self.numbers, self.slices.view.beside) = (BottomTab::Compare, CompareMode::Sides),
         }
     }
 
-    /// Starts a run with the settings of its forms; says why where it is refused. Whether it started.
+    /// Starts a run with the settings of its forms. Returns false, with a notice, if this is refused.
     pub(super) fn start(&mut self, ctx: &Context, paused: bool) -> bool {
-        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
-        let started = self.runs.start(input, paused, waker(ctx));
+        let input =
+            RunInput { session: &self.session, remote: self.remote.as_ref(), study: &self.study, rois: self.rois.masked() };
+        let started = self.runs.start(input, paused);
         if let Err(text) = &started {
             self.notify(ctx, Notice::error(text.clone()));
         }
@@ -96,40 +95,55 @@ impl App {
 
     fn apply_view(&mut self, ctx: &Context, action: ViewAction) {
         let RunView { shown, colouring, .. } = self.runs.active_mut();
-        let image = ImageView { volume: shown.volume(), range: shown.range, num_fitted: self.study.num_fitted(), colouring };
-        if let Some(notice) = self.slices.apply(action, image, &mut self.rois) {
-            self.notify(ctx, notice);
-        }
+        let image = ImageView { volume: shown.image(), range: shown.range, num_fitted: self.study.num_fitted(), colouring };
+        self.slices.apply(action, image, &mut self.rois, ctx);
     }
 
     fn apply_roi(&mut self, ctx: &Context, action: RoiAction) {
-        match self.rois.apply(action) {
-            None => {}
-            Some(RoiRequest::AddAtCrosshair) => {
+        match action {
+            RoiAction::Ask(task) => _ = self.ask(ctx, task),
+            RoiAction::AddAtCrosshair => {
                 let sphere = RoiShape::Sphere { radius_mm: 10.0 };
                 self.rois.add(self.rois.document.new_roi(sphere, self.slices.view.crosshair_mm));
             }
-            Some(RoiRequest::TakeFromStudy) => self.take_rois_from_study(),
-            Some(RoiRequest::GoTo(centre_mm)) => self.apply_view(ctx, ViewAction::SetCrosshair(centre_mm)),
-            Some(RoiRequest::FindContour(index, recipe)) => self.find_contour(ctx, index, recipe),
-            Some(RoiRequest::CopyText(text)) => ctx.copy_text(text),
-            Some(RoiRequest::AskLoad) => _ = self.ask(ctx, FileTask::LoadRois),
-            Some(RoiRequest::AskSave) => _ = self.ask(ctx, FileTask::SaveRois),
-            Some(RoiRequest::AskExport) => _ = self.ask(ctx, FileTask::ExportCsv),
-            Some(RoiRequest::PlaceNema(standard)) => self.place_nema(ctx, standard),
-            Some(RoiRequest::AskNemaReport(standard)) => _ = self.ask(ctx, FileTask::NemaReport(standard)),
-            Some(RoiRequest::Tell(notice)) => self.notify(ctx, notice),
+            RoiAction::TakeFromStudy => self.take_rois_from_study(),
+            RoiAction::GoTo(index) => {
+                if let Some(roi) = self.rois.document.rois.get(index) {
+                    self.apply_view(ctx, ViewAction::SetCrosshair(roi.centre_mm));
+                }
+            }
+            RoiAction::FindContour(index, recipe) => {
+                let image = self.runs.active().shown.image();
+                if let Some((image, roi)) = image.zip(self.rois.document.rois.get(index)) {
+                    let query = RoiQuery::Contour(index, Box::new(roi.clone()), recipe);
+                    self.rois.search.start(query, image, ctx);
+                }
+            }
+            RoiAction::PlaceNema(standard) => self.place_nema(ctx, standard),
+            RoiAction::CancelSearch => self.rois.search = RoiSearch::default(),
+            RoiAction::CopyTable(text) => ctx.copy_text(text),
+            RoiAction::Edit(edit) => {
+                let notice = self.rois.apply(edit);
+                self.notify_all(ctx, notice);
+            }
         }
     }
 
-    /// Finds the isocontour of a region anew, in the image on the screen.
-    fn find_contour(&mut self, ctx: &Context, index: usize, recipe: IsocontourRecipe) {
-        let Some((volume, roi)) = self.runs.active().shown.volume().zip(self.rois.document.rois.get_mut(index)) else { return };
-        match measure::isocontour(volume, roi.centre_mm, recipe) {
-            Ok(contour) => roi.shape = RoiShape::Isocontour(contour.into()),
-            Err(reason) => {
-                let notice = Notice::warning(format!("{}: {reason}", roi.name));
-                self.notify(ctx, notice);
+    fn apply_study(&mut self, ctx: &Context, action: StudyAction) {
+        match action {
+            StudyAction::Ask(task) => _ = self.ask(ctx, task),
+            StudyAction::Open(source) => self.open(ctx, source),
+            StudyAction::CancelLoading => {
+                self.study.loading = None;
+                self.saved.forget_confirmation();
+            }
+            StudyAction::ForgetRecent => self.preferences.recent.clear(),
+            StudyAction::Replay => self.replay(ctx),
+            StudyAction::MakeTubes(recipe) => self.simulate_tubes(ctx, recipe),
+            StudyAction::CalibrateBySelected => self.calibrate_by_selected(ctx),
+            StudyAction::Edit(edit) => {
+                let notices = self.study.apply(edit);
+                self.notify_all(ctx, notices);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The calibration of the open scan: found in the image on the screen, and what that image is by it.
+//! Calibration of the open scan from the displayed image, and scale of that image.
 
 use egui::Context;
 
@@ -8,20 +8,20 @@ use crate::ui::run::live::LiveRun;
 use crate::ui::widgets::format;
 
 impl App {
-    /// Finds what 1 count/mm stands for in the selected region, which lies in a uniform phantom of known activity.
+    /// Calibrates by the selected region, which lies in a uniform phantom of known activity.
     pub(super) fn calibrate_by_selected(&mut self, ctx: &Context) {
         let notices = match self.factor_by_selected() {
             Ok((name, factor)) => {
-                let failed = self.study.calibrate(Some(factor)).unwrap_or_default();
-                let words = format!("1 count/mm is {} Bq/mL, by the mean of '{name}'", format::value(factor));
-                std::iter::once(Notice::info(words)).chain(failed).collect()
+                let failed = self.study.calibrate(Some(factor));
+                let text = format!("1 count/mm is {} Bq/mL, by the mean of '{name}'", format::value(factor));
+                std::iter::once(Notice::info(text)).chain(failed).collect()
             }
             Err(text) => vec![Notice::error(text)],
         };
-        notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+        self.notify_all(ctx, notices);
     }
 
-    /// The name of the selected region, and the factor that its mean gives.
+    /// Returns the name of the selected region and the factor from its mean, Bq/mL per count/mm.
     fn factor_by_selected(&self) -> Result<(String, f64), String> {
         let volume = self.run().shown.volume().ok_or("there is no image to calibrate by yet")?;
         if volume.unit != Unit::CountsPerMm {
@@ -37,26 +37,26 @@ impl App {
         Ok((roi.name.clone(), share * self.study.calibration.of_phantom(sums.sum / sums.weight)?))
     }
 
-    /// What 1 count/mm of a run's images stands for, Bq/mL, if that is known and they are in that unit. The calibration is that of the
-    /// whole scan: a frame has fewer counts of the same activity.
+    /// Returns the calibration factor of a run's images, Bq/mL per count/mm, if they have this unit. The calibration belongs to
+    /// the whole scan; a time frame has fewer counts for the same activity.
     pub(super) fn calibration_of_run(&self, live: &LiveRun) -> Option<f64> {
-        let bq_per_ml = self.study.calibration.bq_per_ml.filter(|_| live.course().unit == Unit::CountsPerMm)?;
+        let bq_per_ml = self.study.calibration.bq_per_ml.filter(|_| live.iteration_scheme().unit == Unit::CountsPerMm)?;
         Some(bq_per_ml / share_of_scan(live)?)
     }
 
-    /// The same of the image on the screen.
+    /// Returns the calibration factor of the displayed image.
     pub(super) fn calibration_shown(&self) -> Option<f64> {
         self.run().shown_of().and_then(|(_, live)| self.calibration_of_run(live))
     }
 
-    /// The unit in which the values of the image on the screen are shown.
+    /// Returns the scale of the displayed values.
     pub(super) fn scale(&self) -> ValueScale {
-        let unit = self.run().shown.volume().map_or(self.study.course().unit, |volume| volume.unit);
+        let unit = self.run().shown.volume().map_or(self.study.iteration_scheme().unit, |volume| volume.unit);
         ValueScale::new(unit, self.calibration_shown())
     }
 }
 
-/// The share of the scan's time that a run's images are of; `None` where that is not known.
+/// Returns the share of a run's images in the time of the scan; `None` if it is unknown.
 fn share_of_scan(live: &LiveRun) -> Option<f64> {
     live.info.as_ref()?.job.share_of_scan()
 }

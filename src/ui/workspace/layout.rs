@@ -1,70 +1,75 @@
-//! Where the panels of the window are, and what each is drawn from.
+//! Layout of the panels, and their content.
 
 use egui::Ui;
 
 use super::actions::{Action, summed};
 use super::app::App;
 use super::files::dialogs;
-use super::keeping::restore::offer_ui;
-use super::keeping::unsaved_changes::leaving_ui;
+use super::persistence::restore::offer_ui;
+use super::persistence::unsaved_changes::unsaved_ui;
 use super::shortcuts::{KeysView, help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
-use crate::data::Volume;
 use crate::session::StopRule;
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
-use crate::ui::plots::plot_area::{KeptCurves, PlotsView, plots_ui};
+use crate::ui::plots::plot_area::plots_ui;
+use crate::ui::plots::plots_view::{KeptCurves, PlotsView};
 use crate::ui::plots::race_panel::race_panel_ui;
 use crate::ui::plots::stage_panel::stage_panel_ui;
-use crate::ui::plots::{BottomTab, tabs_ui};
-use crate::ui::rois::roi_panel::{RoiView, roi_ui};
+use crate::ui::plots::{BottomTab, TabsOf, tabs_ui};
+use crate::ui::rois::roi_panel::roi_ui;
+use crate::ui::rois::roi_view::RoiView;
 use crate::ui::run::frame_slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
 use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
 use crate::ui::slices::chips::{ChipsView, chips_ui};
 use crate::ui::slices::colour_bar::colour_bar_ui;
-use crate::ui::slices::comparison::{Beside, CompareMode, beside_ui, usual_difference};
+use crate::ui::slices::comparison::{Beside, CompareMode};
+use crate::ui::slices::comparison_panel::beside_ui;
 use crate::ui::slices::pointer::help_text;
-use crate::ui::slices::slice_panel::{SlicesView, pointer_text, slices_ui};
+use crate::ui::slices::slice_panel::{pointer_text, slices_ui};
+use crate::ui::slices::slices_view::SlicesView;
 use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
-use crate::ui::study::list_form::list_form_ui;
+use crate::ui::study::list_form_panel::list_form_ui;
 use crate::ui::study::list_panel::rates_ui;
 use crate::ui::study::open::open_study::{OpenData, OpenStudy};
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::study::study_panel::{StudyView, study_ui};
 use crate::ui::study::sweep_panel::sweep_panel_ui;
-use crate::ui::study::tube_form::tube_form_ui;
+use crate::ui::study::tube_form_panel::tube_form_ui;
 use crate::ui::study::tube_tab::tube_tab_ui;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::place::Place;
 use crate::ui::widgets::{format, theme};
 
-/// What the tab of tubes says before there are any.
+/// Text of the tab of tubes without any.
 const NO_TUBES_YET: &str =
     "There are no tubes of response yet: start with the projector tubes, make some, or open a file of them.";
 
 impl App {
-    /// Draws everything; what the user asked for comes back.
+    /// Draws all panels; returns the actions of the user.
     pub(super) fn panels(&mut self, ui: &mut Ui) -> Vec<Action> {
         let mut actions = Vec::new();
-        // The key that takes the focus from a field is no shortcut either.
-        let has_shortcuts = !self.keys_were_taken && !self.keys_are_taken(ui.ctx());
+        // The key that removes the focus of a field is no shortcut.
+        let has_shortcuts = !self.were_keys_taken && !self.keys_are_taken(ui.ctx());
         let memory_bytes = if self.options.for_pictures { None } else { self.memory.bytes() };
         let frames_per_sec = Some(self.frames.count()).filter(|_| !self.options.for_pictures);
         let show_timings = !self.options.for_pictures;
         if self.options.for_pictures {
-            // In the window this is the clear colour.
+            // The window has this clear colour.
             ui.painter().rect_filled(ui.max_rect(), 0.0, ui.visuals().panel_fill);
         }
         let bar = egui::Frame::side_top_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
         let middle = egui::Frame::central_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
         egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
             let (live, notices, adapter) = (&self.run().live, &self.notices, &self.adapter);
-            let remote = self.session.remote();
+            let remote = self.remote.as_ref();
             let arrivals = self.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals);
-            let view = StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, arrivals, adapter, remote };
+            let search = self.rois.search.query();
+            let view =
+                StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, arrivals, adapter, remote, search };
             status_ui(&view, ui, &mut actions);
         });
         egui::Panel::bottom("numbers")
@@ -85,8 +90,8 @@ impl App {
             toasts_ui(&self.notices, &ctx, actions);
             notice_list_ui(&self.notices, &ctx, actions);
         });
-        if let Some(leaving) = self.leaving.as_ref().filter(|leaving| leaving.is_asking()) {
-            leaving_ui(leaving, &ctx, &mut actions);
+        if let Some(question) = self.unsaved_question.as_ref().filter(|question| question.is_asking()) {
+            unsaved_ui(question, &ctx, &mut actions);
         } else if let Some(form) = &self.study.tube_form {
             summed(&mut actions, Action::Study, |actions| tube_form_ui(form, &ctx, actions));
         } else if let Some(form) = self.study.list_form.as_ref().filter(|_| !self.dialogs.is_modal()) {
@@ -95,30 +100,25 @@ impl App {
             dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions);
         }
         dialogs::drop_hint_ui(&ctx);
-        self.keys_were_taken = self.keys_are_taken(&ctx);
+        self.were_keys_taken = self.keys_are_taken(&ctx);
         actions
     }
 
-    /// Whether keys go to a field, a menu or a question, and are no shortcuts.
+    /// Returns true if a field, a menu or a modal window receives the keys.
     fn keys_are_taken(&self, ctx: &egui::Context) -> bool {
-        ctx.egui_wants_keyboard_input() || egui::Popup::is_any_open(ctx) || self.is_asked()
+        ctx.egui_wants_keyboard_input() || egui::Popup::is_any_open(ctx) || self.has_modal()
     }
 
-    /// Whether a question is in front of the window.
-    fn is_asked(&self) -> bool {
-        self.dialogs.is_modal() || self.leaving.is_some() || self.study.has_form() || self.is_help_open
+    /// Returns true if a modal window is open.
+    fn has_modal(&self) -> bool {
+        self.dialogs.is_modal() || self.unsaved_question.is_some() || self.study.has_form() || self.is_help_open
     }
 
     fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let selected = self.rois.selected.and_then(|index| self.rois.document.rois.get(index));
         let study = StudyView {
-            study: self.study.open.as_ref(),
-            loading: self.study.loading.as_ref(),
+            state: &self.study,
             recent: &self.preferences.recent,
-            path_text: &self.study.path_text,
-            tube_maker: self.study.tube_maker.as_ref(),
-            matrix_maker: self.study.matrix_maker.as_ref(),
-            calibration: self.study.calibration,
             selected_roi: selected.map(|roi| roi.name.as_str()),
             show_timings: !self.options.for_pictures,
         };
@@ -146,31 +146,33 @@ impl App {
         summed(actions, Action::Run, |actions| recon_ui(&recon, ui, actions));
     }
 
+    /// Returns the properties of the study that determine the tabs.
+    pub(super) fn tabs(&self) -> TabsOf {
+        let counts = self.study.open.as_ref().and_then(OpenStudy::counts);
+        let has_tubes = counts.is_some_and(|open| open.scanner_of_tubes().is_ok());
+        TabsOf { is_sweep: self.study.sweep().is_some(), is_list: self.study.list().is_some(), has_tubes }
+    }
+
     fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let run = self.run();
         let scale = self.scale();
         let table_width = 0.43 * ui.available_width();
         let has_study_rois = self.study.open.as_ref().is_some_and(|open| !open.study.rois.is_empty());
         let rois = RoiView {
-            rois: &self.rois.document.rois,
-            numbers: self.run().table.numbers(),
-            medians: self.run().table.medians(),
+            state: &self.rois,
+            table: &run.table,
             scale,
-            voxel_mm: self.run().shown.volume().map(|volume| volume.grid.voxel_mm),
-            labels: self.rois.labels,
-            selected: self.rois.selected,
-            can_undo: self.rois.undo.can_undo(&self.rois.document),
-            can_redo: self.rois.undo.can_redo(&self.rois.document),
+            voxel_mm: run.shown.volume().map(|volume| volume.grid.voxel_mm),
             has_study_rois,
-            is_measured: self.run().live.is_measured(),
-            filter_mm: self.run().shown.filter_mm(),
-            is_unfiltered: self.rois.measure_unfiltered,
+            is_measured: run.live.is_measured(),
+            filter_mm: run.shown.filter_mm(),
             axes: self.study.axes(),
         };
         let kept = self.runs.kept().iter().rev();
         let plots = PlotsView {
             options: &self.plots,
-            noise_limit: self.run().forms.stop.noise_limit().filter(|_| self.study.course().by_iteration),
-            curves: self.run().curves(),
+            noise_limit: run.forms.stop.noise_limit().filter(|_| self.study.iteration_scheme().by_iteration),
+            curves: run.curves(),
             kept: kept
                 .map(|view| KeptCurves {
                     run: view.live.number,
@@ -180,19 +182,17 @@ impl App {
                 .collect(),
             show_timings: !self.options.for_pictures,
             rois: &self.rois.document.rois,
-            course: self.study.course(),
+            course: self.study.iteration_scheme(),
             axes: self.study.axes(),
             profile: self.profile.profile(),
-            profile_beside: self.runs.beside().and_then(|(_, image)| Some((image.text(), self.profile_beside.profile()?))),
+            profile_beside: self
+                .runs
+                .beside()
+                .and_then(|(reference, image)| Some((image.text(reference), self.reference_profile.profile()?))),
             unit: scale.label(),
-            filter_mm: self.run().shown.filter_mm(),
+            filter_mm: run.shown.filter_mm(),
             view: &self.slices.view,
-            shown_at: self
-                .run()
-                .shown
-                .id()
-                .filter(|_| self.run().shown.is_past())
-                .map(|id| self.run().live.place(id.subiteration as f64)),
+            shown_at: run.shown.id().filter(|_| run.shown.is_past()).map(|id| run.live.axis_value(id.subiteration as f64)),
         };
         let size = egui::vec2(table_width, ui.available_height());
         ui.horizontal_top(|ui| {
@@ -205,10 +205,10 @@ impl App {
                 } else {
                     ui.horizontal(tabs);
                 }
-                actions.extend(chosen.map(Action::ShowNumbers));
+                actions.extend(chosen.map(Action::ShowTab));
                 match self.numbers {
                     BottomTab::Rois => {}
-                    BottomTab::Time => stage_panel_ui(&self.run().live, ui),
+                    BottomTab::Time => stage_panel_ui(&run.live, ui),
                     BottomTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
                         summed(actions, Action::Study, |actions| sweep_panel_ui(open, ui, actions));
                     }),
@@ -217,12 +217,11 @@ impl App {
                         None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
                     },
                     BottomTab::Rates => {
-                        let frames_ms = self.run().forms.settings.frames().unwrap_or_default();
+                        let frames_ms = run.forms.settings.frames().unwrap_or_default();
                         self.study.list().into_iter().for_each(|open| rates_ui(open, &frames_ms, ui));
                     }
                     BottomTab::Activity => {
                         let facts = self.study.list().map(|open| &*open.list.facts);
-                        // Of the scan's counts in so many seconds.
                         let duration_secs = facts.and_then(|facts| facts.duration_ms).map(|ms| ms as f64 / 1e3);
                         let bq_per_ml = self.study.calibration.bq_per_ml.zip(duration_secs).map(|(factor, secs)| factor * secs);
                         let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts, bq_per_ml };
@@ -234,7 +233,7 @@ impl App {
                     BottomTab::Race => {
                         let likeness = self.likeness();
                         summed(actions, Action::Plot, |actions| {
-                            race_panel_ui(&self.run().live, likeness.as_ref(), &plots, ui, actions);
+                            race_panel_ui(&run.live, likeness.as_ref(), &plots, ui, actions);
                         });
                     }
                 }
@@ -256,16 +255,16 @@ impl App {
             has_own_window: false,
         };
         let scrubber = ScrubberView {
-            iterations: &self.run().kept,
+            iterations: &self.run().stored,
             past: self.run().past_number(),
             run: self.run().live.run,
             reference: self.runs.reference().map(|reference| reference.choice),
             pinned: &self.run().pinned,
-            number: self.run().shown_number().filter(|_| !self.run().looks_at_frame()),
+            number: self.run().shown_number().filter(|_| !self.run().selects_frame()),
             is_playing: self.run().playing.is_some(),
             bytes: if self.options.for_pictures { [0, 256 << 20] } else { self.session.history_bytes() },
             shown: &shown,
-            is_racy: self.run().shown_of().is_some_and(|(id, live)| live.had_race(id.subiteration)),
+            is_racy: self.run().shown_of().is_some_and(|(id, live)| live.race_at(id.subiteration).is_some()),
         };
         let keys = KeysView {
             scrubber: &scrubber,
@@ -286,20 +285,20 @@ impl App {
             scrubber_ui(&scrubber, ui, actions);
         });
         if let Some(place) = chips_ui(&self.chips(), ui) {
-            actions.extend((place == Place::MeasuredImage).then_some(Action::ShowNumbers(BottomTab::Rois)));
+            actions.extend((place == Place::MeasuredImage).then_some(Action::ShowTab(BottomTab::Rois)));
             place.lead(ui.ctx());
         }
         if let Some((reference, _)) = self.runs.beside() {
             let (chosen, name) = (self.slices.view.beside, reference.text());
-            let why_not = self.why_not_beside();
-            summed(actions, Action::View, |actions| beside_ui(chosen, &name, why_not, ui, actions));
+            let refusal = self.comparison_refusal();
+            summed(actions, Action::View, |actions| beside_ui(chosen, &name, refusal, ui, actions));
         }
         let slices = self.run().grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
         let Some(volume) = self.run().shown.drawn(slices) else {
-            ui.centered_and_justified(|ui| ui.label(self.waiting_words()));
+            ui.centered_and_justified(|ui| ui.label(self.waiting_text()));
             return;
         };
-        let beside = self.beside(volume);
+        let beside = self.beside();
         let colouring = beside.as_ref().map(|beside| beside.colouring(&self.run().colouring));
         let has_own_window = beside.as_ref().is_some_and(|beside| beside.how == CompareMode::Difference);
         let toolbar = ToolbarView { colouring: colouring.as_ref().unwrap_or(toolbar.colouring), has_own_window, ..toolbar };
@@ -310,7 +309,7 @@ impl App {
             colouring: &self.run().colouring,
             volume,
             rois: &self.rois.document.rois,
-            // Beside the outlines stand the numbers of the picture that they are on.
+            // The outlines have the numbers of the displayed picture.
             numbers: if has_own_window { self.difference.numbers() } else { self.run().table.numbers() },
             scale,
             labels: self.rois.labels,
@@ -319,7 +318,7 @@ impl App {
             drag: self.slices.drag.map(|active| (active.drag, active.plane)),
             axes: self.study.axes(),
             beside: beside.as_ref(),
-            adapter: self.drawn_by,
+            adapter: self.adapter_kind,
         };
         let (mut hovered, mut bar_help) = (None, None);
         ui.allocate_ui_with_layout(area, egui::Layout::left_to_right(egui::Align::Min), |ui| {
@@ -334,13 +333,13 @@ impl App {
         });
         let made = self.run().provenance_words();
         ui.add(egui::Label::new(egui::RichText::new(made).small()).truncate());
-        // Of an image of which only slices have come no numbers are told.
+        // Without the whole volume no value at the pointer is shown.
         let is_whole = self.run().shown.volume().is_some_and(|whole| std::ptr::eq(whole, volume));
         let point = hovered.as_ref().and_then(|pointed| pointed.point).filter(|_| is_whole);
         let pointer = point.map_or_else(String::new, |point| {
             let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume, scale));
-            let words = pointer_text(point, volume, scale, &self.study.axes());
-            of_both.map_or(words.clone(), |of_both| format!("{words} · {of_both}"))
+            let text = pointer_text(point, volume, scale, &self.study.axes());
+            of_both.map_or(text.clone(), |of_both| format!("{text} · {of_both}"))
         });
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
         let plane = hovered.as_ref().and_then(|pointed| pointed.plane);
@@ -352,12 +351,12 @@ impl App {
         }
     }
 
-    /// State that changes the numbers of the image on the screen.
+    /// Returns the state that changes the numbers of the displayed image.
     fn chips(&self) -> ChipsView {
         let (run, rois) = (self.run(), &self.rois.document.rois);
         let bq_per_ml = self.calibration_shown();
         let is_calibrated = self.study.calibration.bq_per_ml.is_some();
-        let by_iteration = self.study.course().by_iteration;
+        let by_iteration = self.study.iteration_scheme().by_iteration;
         let rules = if by_iteration { run.forms.stop.rules(rois) } else { Vec::new() };
         let shown = run.shown_of().filter(|_| by_iteration);
         ChipsView {
@@ -371,34 +370,35 @@ impl App {
         }
     }
 
-    /// The image of the reference run beside the one on the screen, where it is to be shown and can be.
-    fn beside<'a>(&'a self, volume: &Volume) -> Option<Beside<'a>> {
+    /// Returns the reference image and its comparison mode, if both images are comparable.
+    fn beside(&self) -> Option<Beside<'_>> {
         let how = self.slices.view.beside;
-        let (_, reference) = self.runs.beside().filter(|_| how != CompareMode::Off && self.why_not_beside().is_none())?;
-        let other = reference.volume()?;
+        let is_compared = how != CompareMode::Off && self.comparison_refusal().is_none();
+        let (reference, image) = self.runs.beside().filter(|_| is_compared)?;
+        let other = image.image()?;
         let largest_difference = match how {
-            // What is no more than rounding has no colour.
+            // Differences by rounding have no colour.
             CompareMode::Difference => {
                 let rounding = 1e-6 * self.run().colouring.window[1].abs();
-                usual_difference(volume.as_slice(), other.as_slice()).max(rounding)
+                self.difference.usual().max(rounding)
             }
             _ => 0.0,
         };
-        let names = [format!("run {}, {}", self.run().live.number, self.run().shown_words()), reference.text()];
+        let names = [format!("run {}, {}", self.run().live.number, self.run().shown_words()), image.text(reference)];
         Some(Beside { how, volume: other, names, largest_difference })
     }
 
-    /// Why the image of the reference run cannot be shown beside.
-    fn why_not_beside(&self) -> Option<&'static str> {
-        let own = &self.run().shown.volume()?.grid;
-        match self.runs.beside()?.1.volume() {
+    /// Returns the reason why no comparison with the reference image is possible.
+    fn comparison_refusal(&self) -> Option<&'static str> {
+        let shown = &self.run().shown.volume()?.grid;
+        match self.runs.beside()?.1.image() {
             None => Some("No image of that run is stored"),
-            Some(other) if !other.grid.same_as(own) => Some("Only images on the same grid can be shown side by side"),
+            Some(other) if !other.grid.same_as(shown) => Some("Only images on the same grid can be shown side by side"),
             Some(_) => None,
         }
     }
 
-    /// Whether the run has all that has come.
+    /// Returns true if the run has used all data that have arrived.
     fn is_waiting(&self) -> bool {
         let live = &self.run().live;
         let has_all = match self.study.open.as_ref().map(|open| &open.data) {
@@ -406,11 +406,11 @@ impl App {
             Some(OpenData::Events(open)) => open.following.is_some() && live.num_events() == Some(open.counted.num_prompts),
             _ => false,
         };
-        live.state == RunState::Running && live.course().can_grow && has_all
+        live.state == RunState::Running && live.iteration_scheme().can_grow && has_all
     }
 
-    /// What is said where no image is there yet.
-    fn waiting_words(&self) -> String {
+    /// Returns the text in place of an image.
+    fn waiting_text(&self) -> String {
         match (&self.study.loading, &self.study.open) {
             (Some(loading), _) => format!("{} …", loading.source.text()),
             (None, Some(_)) if let Some((what, part, remaining)) = self.run().live.making() => {

@@ -1,4 +1,4 @@
-//! What comes from other threads: studies, paths, news of a followed file, events, images.
+//! Reception of results from other threads: studies, paths, notices of a followed file, events, images.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,76 +6,87 @@ use std::time::{Duration, Instant};
 use egui::Context;
 
 use super::app::App;
+use super::wake::waker;
 use crate::data::Notice;
-use crate::session::wire::LineState;
+use crate::remote::ConnectionState;
 use crate::session::{EventKind, IterateUpdate};
+use crate::ui::rois::search::RoiQuery;
 use crate::ui::slices::view::slice_index;
-use crate::ui::study::loader::{Loading, Source};
+use crate::ui::study::file_check::main_file;
+use crate::ui::study::loader::Loading;
 use crate::ui::study::open::open_study::OpenData;
-use crate::ui::study::openable::chosen_of;
+use crate::ui::study::source::Source;
 
-/// Longest time that a frame spends on the session's events.
+/// Maximum time of a frame for the events of the session.
 const EVENT_TIME: Duration = Duration::from_millis(10);
 
 impl App {
-    /// Takes in what came from other threads: studies, dialogs, events, volumes (in this order; events before volumes).
+    /// Receives studies, paths, events and volumes, in this order.
     pub(super) fn receive(&mut self, ctx: &Context) {
-        // While a question is open the study waits for its answer.
-        let loading = self.study.loading.as_ref().filter(|_| self.leaving.is_none());
+        // During the question about unsaved work the study waits for the answer.
+        let loading = self.study.loading.as_ref().filter(|_| self.unsaved_question.is_none());
         if let Some(outcome) = loading.and_then(Loading::poll) {
             self.finish_loading(ctx, outcome);
         }
-        self.receive_tubes(ctx);
-        self.receive_matrix(ctx);
-        self.devices.poll(self.session.remote());
+        self.receive_simulations(ctx);
+        self.receive_regions(ctx);
+        self.devices.poll(self.remote.as_ref());
         match self.dialogs.poll() {
             Some((task, Some(path))) => self.take_from_desktop(ctx, task, path),
-            Some((task, None)) => self.was_not_saved(task),
+            Some((task, None)) => self.cancel_saving(task),
             None => {}
         }
         self.receive_files(ctx);
         self.receive_dropped(ctx);
-        self.receive_news(ctx);
+        self.receive_feed(ctx);
         self.receive_events(ctx);
         while let Some(frame) = self.session.take_frame() {
             self.receive_frame(frame);
         }
-        self.receive_from_afar();
-        self.go_on_with_frames(ctx);
+        self.exchange_slices();
+        self.continue_frames(ctx);
         let run = self.runs.active_mut();
         if let Some(time) = run.play(&self.session) {
             ctx.request_repaint_after(time);
         }
-        run.filter();
-        let remote = self.session.remote();
-        if remote.is_none_or(|remote| remote.line() == LineState::Connected) {
-            run.look_ahead(&self.study, remote);
+        run.filter(waker(ctx));
+        let remote = self.remote.as_ref();
+        if remote.is_none_or(|remote| remote.connection() == ConnectionState::Connected) {
+            self.runs.update_forecast(&self.study, remote, waker(ctx));
         }
-        self.look_for_close(ctx);
+        self.check_close_request(ctx);
     }
 
-    /// Opens what was dropped on the window: one file, of several the one that they belong to.
+    /// Receives the result of a search for regions.
+    fn receive_regions(&mut self, ctx: &Context) {
+        match self.rois.receive_search(ctx) {
+            Some(Ok(RoiQuery::NewContour(..))) => self.slices.end_drawing(),
+            Some(Err(notice)) => self.notify(ctx, notice),
+            Some(Ok(_)) | None => {}
+        }
+    }
+
+    /// Opens a file that was dropped on the window; of several files the main one.
     fn receive_dropped(&mut self, ctx: &Context) {
         let paths: Vec<PathBuf> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
         let num_dropped = paths.len();
-        let Some(path) = chosen_of(paths) else { return };
+        let Some(path) = main_file(paths) else { return };
         if num_dropped > 1 {
-            let words =
-                format!("one of {num_dropped} dropped files is opened, {}; drop the others one at a time", path.display());
-            self.notify(ctx, Notice::info(words));
+            let text = format!("one of {num_dropped} dropped files is opened, {}; drop the others one at a time", path.display());
+            self.notify(ctx, Notice::info(text));
         }
         self.open(ctx, Source::file(path));
     }
 
-    /// What a feed tells of its file.
-    fn receive_news(&mut self, ctx: &Context) {
+    /// Receives the notices of a feed, and new events of a growing file.
+    fn receive_feed(&mut self, ctx: &Context) {
         let feed = match self.study.open.as_ref().map(|open| &open.data) {
             Some(OpenData::Sweep(open)) => open.feed.as_ref(),
             Some(OpenData::Events(open)) => open.following.as_ref().map(|following| &following.feed),
             _ => None,
         };
-        let news: Vec<Notice> = feed.map(|feed| feed.notices().try_iter().collect()).unwrap_or_default();
-        news.into_iter().for_each(|notice| self.notify(ctx, notice));
+        let notices: Vec<Notice> = feed.map(|feed| feed.notices().try_iter().collect()).unwrap_or_default();
+        self.notify_all(ctx, notices);
         self.receive_list(ctx);
     }
 
@@ -86,38 +97,35 @@ impl App {
             let Ok(event) = self.session.events().try_recv() else { break };
             any = true;
             let is_watched = self.runs.receive(&event);
-            // What a run said that is no longer watched would be taken for a word on another; run 0 is the session itself.
+            // Events of a run that is no longer displayed would seem to belong to another one. Run 0 is the session.
             match event.kind {
                 _ if !is_watched && event.run != 0 => {}
-                EventKind::Notice(notice) if self.is_told_of_frames(&notice) => {}
+                EventKind::Notice(notice) if self.is_repeated_for_frames(&notice) => {}
                 EventKind::Notice(notice) => self.notify(ctx, notice),
-                EventKind::Started(info) => {
-                    self.take_tubes_of_run(&info);
-                    self.take_matrix_of_run(&info);
-                }
-                EventKind::RuleMet(words) => self.notify(ctx, Notice::info(words)),
+                EventKind::Started(info) => self.take_simulations_of_run(&info),
+                EventKind::RuleMet(text) => self.notify(ctx, Notice::info(text)),
                 EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
                 _ => {}
             }
         }
         if any {
-            self.runs.look_back(&self.session);
+            self.runs.refresh_history(&self.session);
         }
         if !self.session.events().is_empty() {
             ctx.request_repaint();
         }
     }
 
-    /// Tells a session elsewhere what is looked at, and shows the image of the past that it was asked for.
-    fn receive_from_afar(&mut self) {
-        let Some(remote) = self.session.remote() else { return };
+    /// Sends the displayed slices to the server, and shows a requested image of the history.
+    fn exchange_slices(&mut self) {
+        let Some(remote) = self.remote.as_ref() else { return };
         let run = self.runs.active_mut();
         if let Some(grid) = run.live.info.as_ref().map(|info| info.job.grid()) {
-            // Also where more is looked at than the slices, they come first.
+            // The slices have priority over the rest of the volume.
             let crosshair = self.slices.view.crosshair_mm;
-            remote.look_at(std::array::from_fn(|a| slice_index(grid, a, crosshair[a])));
+            remote.show_slices(std::array::from_fn(|a| slice_index(grid, a, crosshair[a])));
         }
-        run.take_awaited(&self.session);
+        run.show_awaited(&self.session);
     }
 
     fn receive_frame(&mut self, frame: IterateUpdate) {

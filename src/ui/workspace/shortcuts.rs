@@ -1,11 +1,11 @@
-//! Keys, and the overlay that lists them.
+//! Keyboard shortcuts, and the overlay that lists them.
 
 use egui::{Key, KeyboardShortcut, Modifiers, RichText};
 use strum::VariantArray as _;
 
 use super::actions::Action;
 use crate::operator::Accumulation;
-use crate::ui::rois::action::RoiAction;
+use crate::ui::rois::action::{RoiAction, RoiEdit};
 use crate::ui::run::action::RunAction;
 use crate::ui::run::frame_series::FrameSeries;
 use crate::ui::run::frame_slider::neighbour as neighbour_frame;
@@ -13,43 +13,50 @@ use crate::ui::run::scrubber::{ScrubberView, neighbour};
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::tool::Tool;
-use crate::ui::study::action::StudyAction;
+use crate::ui::widgets::fields::push_if_clicked;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::modal::modal_ui;
 use crate::ui::widgets::picture_area::PictureArea;
 
-/// A key, what it does and what is asked for.
+/// Keyboard shortcut with its description and action.
 struct Shortcut {
     keys: Vec<KeyboardShortcut>,
-    words: &'static str,
+    text: &'static str,
     action: Action,
 }
 
-/// Keys of one kind of work.
+/// Shortcuts of one kind of work.
 struct Group {
     title: &'static str,
     shortcuts: Vec<Shortcut>,
 }
 
-/// What the keys depend on.
+/// State that determines the actions of the keys.
 pub struct KeysView<'a> {
-    /// The iterates that are kept.
+    /// Stored iterates.
     pub scrubber: &'a ScrubberView<'a>,
-    /// The frames that are reconstructed one after the other.
+    /// Series of time frames.
     pub frames: Option<&'a FrameSeries>,
-    /// Whether the run holds or is over.
+    /// True if the run is paused or has ended.
     pub is_paused: bool,
-    /// The axis across the slice that the pointer was in last.
+    /// Normal axis of the slice that last contained the pointer.
     pub axis: usize,
-    /// How the image of the reference run is shown.
+    /// Comparison mode of the reference image.
     pub beside: CompareMode,
 }
 
-/// All keys.
+/// Returns all shortcuts.
 fn groups(view: &KeysView) -> Vec<Group> {
-    let key = |key: Key, words, action| Shortcut { keys: vec![KeyboardShortcut::new(Modifiers::NONE, key)], words, action };
-    let command =
-        |key: Key, words, action| Shortcut { keys: vec![KeyboardShortcut::new(Modifiers::COMMAND, key)], words, action };
+    let with = |keys: &[(Modifiers, Key)], text, action| {
+        let keys = keys.iter().map(|(modifiers, key)| KeyboardShortcut::new(*modifiers, *key)).collect();
+        Shortcut { keys, text, action }
+    };
+    let shifted = Modifiers::COMMAND | Modifiers::SHIFT;
+    let key = |key: Key, text, action| with(&[(Modifiers::NONE, key)], text, action);
+    let command = |key: Key, text, action| with(&[(Modifiers::COMMAND, key)], text, action);
     let run = |action| Action::Run(action);
+    let picture = |area| Action::Ask(FileTask::SavePicture(area));
+    let roi = |edit| Action::Roi(RoiAction::Edit(edit));
     let step = |slices| Action::View(ViewAction::StepSlice(view.axis, slices));
     let iterate = |forward| {
         let ScrubberView { iterations, past, .. } = *view.scrubber;
@@ -63,11 +70,9 @@ fn groups(view: &KeysView) -> Vec<Group> {
         "Reload accumulation",
         "Random-order accumulation",
     ];
-    // With a modifier: a stray digit must not make a run lose additions.
+    // With a modifier: a stray digit must not select non-atomic accumulation.
     let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5];
     let accumulations = numbers.into_iter().zip(ways).zip(Accumulation::VARIANTS);
-    let redo =
-        [KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z), KeyboardShortcut::new(Modifiers::COMMAND, Key::Y)];
     let mut running = vec![
         command(Key::Enter, "Start, or start again", run(RunAction::Start)),
         key(Key::Space, "Pause or resume", run(if view.is_paused { RunAction::Resume } else { RunAction::Pause })),
@@ -75,26 +80,18 @@ fn groups(view: &KeysView) -> Vec<Group> {
     ];
     let frame = |forward| view.frames.and_then(|series| neighbour_frame(series, forward));
     let frames = [(Key::Comma, "The frame before", frame(false)), (Key::Period, "The frame after", frame(true))];
-    let frames = frames.into_iter().filter_map(|(name, words, to)| Some(key(name, words, run(RunAction::ShowFrame(to?)))));
-    running.extend(accumulations.map(|((number, words), way)| command(number, words, run(RunAction::SetAccumulation(*way)))));
+    let frames = frames.into_iter().filter_map(|(name, text, to)| Some(key(name, text, run(RunAction::ShowFrame(to?)))));
+    running.extend(accumulations.map(|((number, text), way)| command(number, text, run(RunAction::SetAccumulation(*way)))));
     vec![
         Group {
             title: "Files",
             shortcuts: vec![
-                command(Key::O, "Open a study", Action::Study(StudyAction::AskForFile)),
-                Shortcut {
-                    keys: vec![KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::S)],
-                    words: "Save the session",
-                    action: Action::Study(StudyAction::AskSaveSession),
-                },
-                command(Key::S, "Save the image", run(RunAction::AskSaveImage)),
-                Shortcut {
-                    keys: vec![KeyboardShortcut::new(Modifiers::COMMAND | Modifiers::SHIFT, Key::P)],
-                    words: "Save a picture of the slices",
-                    action: Action::SavePicture(PictureArea::Slices),
-                },
-                command(Key::P, "Save a picture of the window", Action::SavePicture(PictureArea::Window)),
-                command(Key::E, "Export the numbers", Action::Roi(RoiAction::AskExport)),
+                command(Key::O, "Open a study", Action::Ask(FileTask::OpenStudy)),
+                with(&[(shifted, Key::S)], "Save the session", Action::Ask(FileTask::SaveSession)),
+                command(Key::S, "Save the image", Action::Ask(FileTask::SaveImage)),
+                with(&[(shifted, Key::P)], "Save a picture of the slices", picture(PictureArea::Slices)),
+                command(Key::P, "Save a picture of the window", picture(PictureArea::Window)),
+                command(Key::E, "Export the numbers", Action::Ask(FileTask::ExportCsv)),
             ],
         },
         Group { title: "Reconstruction", shortcuts: running },
@@ -125,33 +122,30 @@ fn groups(view: &KeysView) -> Vec<Group> {
         Group {
             title: "Regions",
             shortcuts: vec![
-                Shortcut { keys: redo.into(), words: "Redo", action: Action::Roi(RoiAction::Redo) },
-                command(Key::Z, "Undo", Action::Roi(RoiAction::Undo)),
-                command(Key::D, "Copy the selected one", Action::Roi(RoiAction::CopySelected)),
-                command(Key::M, "Mirror the selected one", Action::Roi(RoiAction::MirrorSelected)),
-                key(Key::Delete, "Delete the selected one", Action::Roi(RoiAction::DeleteSelected)),
+                with(&[(shifted, Key::Z), (Modifiers::COMMAND, Key::Y)], "Redo", roi(RoiEdit::Redo)),
+                command(Key::Z, "Undo", roi(RoiEdit::Undo)),
+                command(Key::D, "Copy the selected one", roi(RoiEdit::CopySelected)),
+                command(Key::M, "Mirror the selected one", roi(RoiEdit::MirrorSelected)),
+                key(Key::Delete, "Delete the selected one", roi(RoiEdit::DeleteSelected)),
                 key(Key::Escape, "Back to the crosshair", Action::View(ViewAction::SetTool(Tool::Crosshair))),
             ],
         },
         Group {
             title: "Help",
-            shortcuts: vec![Shortcut {
-                keys: vec![
-                    KeyboardShortcut::new(Modifiers::NONE, Key::F1),
-                    KeyboardShortcut::new(Modifiers::NONE, Key::Questionmark),
-                ],
-                words: "This list",
-                action: Action::ToggleHelp,
-            }],
+            shortcuts: vec![with(
+                &[Key::F1, Key::Questionmark].map(|key| (Modifiers::NONE, key)),
+                "This list",
+                Action::ToggleHelp,
+            )],
         },
     ]
 }
 
-/// Keys that work wherever nothing else takes them.
+/// Returns the actions of the pressed keys that no widget has used.
 pub fn shortcut_actions(ctx: &egui::Context, view: &KeysView) -> Vec<Action> {
     let mut actions = Vec::new();
     ctx.input_mut(|input| {
-        // A question mark needs Shift on most keyboards, and comes as text too.
+        // A question mark needs Shift on most keyboards.
         input.events.iter_mut().for_each(|event| {
             if let egui::Event::Key { key: Key::Questionmark, modifiers, .. } = event {
                 *modifiers = Modifiers::NONE;
@@ -168,17 +162,17 @@ pub fn shortcut_actions(ctx: &egui::Context, view: &KeysView) -> Vec<Action> {
     actions
 }
 
-/// The overlay.
+/// Draws the overlay with all shortcuts.
 pub fn help_ui(ctx: &egui::Context, view: &KeysView, actions: &mut Vec<Action>) {
     let is_escaped = modal_ui(ctx, "keys", "Keys", |ui| {
         egui::ScrollArea::vertical().max_height(0.7 * ctx.content_rect().height()).show(ui, |ui| {
             for group in groups(view) {
                 ui.label(RichText::new(group.title).strong());
                 egui::Grid::new(group.title).num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
-                    for Shortcut { keys, words, .. } in group.shortcuts {
+                    for Shortcut { keys, text, .. } in group.shortcuts {
                         let keys: Vec<String> = keys.iter().map(|keys| ctx.format_shortcut(keys)).collect();
                         ui.label(RichText::new(keys.join(", ")).monospace());
-                        ui.label(words);
+                        ui.label(text);
                         ui.end_row();
                     }
                 });
@@ -186,11 +180,7 @@ pub fn help_ui(ctx: &egui::Context, view: &KeysView, actions: &mut Vec<Action>) 
             }
         });
         ui.label("Ctrl + and Ctrl − zoom the interface, Ctrl 0 resets it.");
-        let close = ui.button("Close");
-        if close.clicked() {
-            actions.push(Action::ToggleHelp);
-        }
-        close
+        push_if_clicked(ui.button("Close"), actions, Action::ToggleHelp)
     });
     if is_escaped || ctx.input_mut(|input| input.consume_key(Modifiers::NONE, Key::F1)) {
         actions.push(Action::ToggleHelp);

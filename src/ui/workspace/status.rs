@@ -7,36 +7,39 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::actions::Action;
 use crate::operator::Accumulation;
-use crate::session::wire::{LineState, Remote};
+use crate::remote::{ConnectionState, Remote};
+use crate::ui::rois::action::RoiAction;
+use crate::ui::rois::search::RoiQuery;
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::recon_panel::GATHERED;
 use crate::ui::study::open::open_sweep::Arrivals;
+use crate::ui::widgets::fields::{button, push_if_clicked};
 use crate::ui::widgets::format;
 use crate::ui::widgets::notices::{NoticeAction, Notices};
 use crate::ui::widgets::theme;
 
-/// How often the memory is asked for.
+/// Interval of memory queries.
 const MEMORY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The memory that the program holds, asked for now and then.
+/// Memory of the program, queried at intervals.
 pub struct MemoryMeter {
     system: Option<System>,
     pid: Option<Pid>,
-    asked: Option<Instant>,
+    queried: Option<Instant>,
     bytes: Option<u64>,
 }
 
 impl Default for MemoryMeter {
     fn default() -> Self {
-        Self { system: System::new().ok(), pid: sysinfo::get_current_pid().ok(), asked: None, bytes: None }
+        Self { system: System::new().ok(), pid: sysinfo::get_current_pid().ok(), queried: None, bytes: None }
     }
 }
 
 impl MemoryMeter {
-    /// Resident bytes, where the system tells.
+    /// Returns the resident bytes; `None` if the system does not report them.
     pub fn bytes(&mut self) -> Option<u64> {
-        if self.asked.is_none_or(|asked| asked.elapsed() >= MEMORY_INTERVAL) {
-            self.asked = Some(Instant::now());
+        if self.queried.is_none_or(|queried| queried.elapsed() >= MEMORY_INTERVAL) {
+            self.queried = Some(Instant::now());
             let pid = self.pid?;
             let what = ProcessRefreshKind::nothing().with_memory();
             let system = self.system.as_mut()?;
@@ -47,12 +50,12 @@ impl MemoryMeter {
     }
 }
 
-/// The moments at which the frames of the last second were drawn.
+/// Times of the frames in the last second.
 #[derive(Default)]
 pub struct FrameMeter(VecDeque<Instant>);
 
 impl FrameMeter {
-    /// Counts this frame; how many the last second had.
+    /// Counts this frame; returns the number of frames in the last second.
     pub fn count(&mut self) -> usize {
         let now = Instant::now();
         self.0.push_back(now);
@@ -63,9 +66,9 @@ impl FrameMeter {
     }
 }
 
-/// What the status line shows.
+/// Content of the status line.
 pub struct StatusView<'a> {
-    /// The run.
+    /// Run.
     pub live: &'a LiveRun,
     /// Notices.
     pub notices: &'a Notices,
@@ -73,29 +76,26 @@ pub struct StatusView<'a> {
     pub memory_bytes: Option<u64>,
     /// Frames drawn in the last second.
     pub frames_per_sec: Option<usize>,
-    /// Whether speeds are shown.
+    /// True if speeds are shown.
     pub show_timings: bool,
-    /// How the study's projections come.
+    /// Arrival of the projections.
     pub arrivals: Arrivals,
-    /// What draws the slices.
+    /// Name of the graphics adapter.
     pub adapter: &'a str,
-    /// The machine that the session is on, where it is another one.
+    /// Server of a remote session.
     pub remote: Option<&'a Remote>,
+    /// Search for regions.
+    pub search: Option<&'a RoiQuery>,
 }
 
-/// The status line.
+/// Draws the status line.
 pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
         let theme_name = if ui.visuals().dark_mode { "Light theme" } else { "Dark theme" };
-        if ui.button(theme_name).clicked() {
-            actions.push(Action::ToggleTheme);
-        }
-        if ui.button("Keys").on_hover_text("All keys (F1 or ?)").clicked() {
-            actions.push(Action::ToggleHelp);
-        }
-        if ui.button(format!("Notices ({})", view.notices.len())).clicked() {
-            actions.push(Action::Notice(NoticeAction::ToggleList));
-        }
+        push_if_clicked(ui.button(theme_name), actions, Action::ToggleTheme);
+        button(ui, "Keys", "All keys (F1 or ?)", actions, Action::ToggleHelp);
+        let notices = ui.button(format!("Notices ({})", view.notices.len()));
+        push_if_clicked(notices, actions, Action::Notice(NoticeAction::ToggleList));
         if let Some(bytes) = view.memory_bytes {
             ui.label(format!("memory {}", crate::text::bytes(bytes)));
             ui.separator();
@@ -108,38 +108,41 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
             remote_ui(remote, view.show_timings, ui, actions);
             ui.separator();
         }
-        // What is left of the line, cut off where it is too short.
+        if let Some(search) = view.search {
+            push_if_clicked(ui.button("Cancel search"), actions, Action::Roi(RoiAction::CancelSearch));
+            ui.label(search.text());
+            ui.separator();
+        }
+        // The rest of the line, truncated.
         ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| run_ui(view, ui));
     });
 }
 
-/// The machine that the session is on, and how it is with the line to it.
+/// Draws the server and the state of the connection.
 fn remote_ui(remote: &Remote, show_timings: bool, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
     let host = remote.host();
-    let broken = |ui: &mut egui::Ui, words: String, help: String| {
+    let broken = |ui: &mut egui::Ui, text: String, help: String| {
         let colour = theme::colours(ui.visuals()).error;
-        ui.label(egui::RichText::new(words).color(colour).strong()).on_hover_text(help);
+        ui.label(egui::RichText::new(text).color(colour).strong()).on_hover_text(help);
     };
-    match remote.line() {
-        LineState::Connecting => _ = ui.label(format!("connecting to {host} …")),
-        LineState::Connected => {
+    match remote.connection() {
+        ConnectionState::Connecting => _ = ui.label(format!("connecting to {host} …")),
+        ConnectionState::Connected => {
             let latency = remote.latency().filter(|_| show_timings);
             let latency = latency.map_or_else(String::new, |time| format!(" · {:.0} ms", 1e3 * time.as_secs_f64()));
             ui.label(format!("{host}{latency}"))
                 .on_hover_text("Where the run computes, and how long a message and its answer take");
         }
-        LineState::Lost { reason } => broken(ui, format!("no connection to {host}, trying again …"), reason),
-        LineState::Failed { reason } => {
-            if ui.button("Connect again").clicked() {
-                actions.push(Action::ConnectAgain);
-            }
+        ConnectionState::Lost { reason } => broken(ui, format!("no connection to {host}, trying again …"), reason),
+        ConnectionState::Failed { reason } => {
+            push_if_clicked(ui.button("Connect again"), actions, Action::ConnectAgain);
             broken(ui, format!("no connection to {host}"), reason);
         }
-        LineState::Over { reason } => broken(ui, format!("the session on {host} is over"), reason),
+        ConnectionState::Closed { reason } => broken(ui, format!("the session on {host} is over"), reason),
     }
 }
 
-/// Device, projector, accumulation and progress of the run, and what draws the slices.
+/// Draws device, projector, accumulation and progress of the run, and the graphics adapter.
 fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
     let live = view.live;
     match &live.info {
@@ -151,7 +154,7 @@ fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
         None => _ = ui.label("no device in use yet"),
     }
     ui.separator();
-    ui.add(egui::Label::new(progress_words(live, view.arrivals, view.show_timings)).truncate());
+    ui.add(egui::Label::new(progress_text(live, view.arrivals, view.show_timings)).truncate());
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
         ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
     });
@@ -163,15 +166,15 @@ fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
         ui.label("gathered, no race").on_hover_text(GATHERED);
         return;
     }
-    let mut text = egui::RichText::new(accumulation_words(accumulation));
+    let mut text = egui::RichText::new(accumulation_text(accumulation));
     if accumulation.has_race() {
         text = text.color(theme::colours(ui.visuals()).error).strong();
     }
     ui.label(text);
 }
 
-/// A way to accumulate in words; the race is called one.
-fn accumulation_words(accumulation: Accumulation) -> &'static str {
+/// Describes an accumulation.
+fn accumulation_text(accumulation: Accumulation) -> &'static str {
     match accumulation {
         Accumulation::Atomic => "atomic",
         Accumulation::NonAtomic => "non-atomic (race, not for diagnosis)",
@@ -181,7 +184,7 @@ fn accumulation_words(accumulation: Accumulation) -> &'static str {
     }
 }
 
-fn progress_words(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> String {
+fn progress_text(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> String {
     let (done, total) = live.progress();
     if let Some((what, part, remaining)) = live.making() {
         return format::under_way(&format!("setting up · making {what}"), Some(part), remaining.filter(|_| show_timings));
@@ -189,7 +192,7 @@ fn progress_words(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> Str
     if total == 0 {
         return live.state.label().into();
     }
-    let (subsets, course) = (live.num_subsets(), live.course());
+    let (subsets, course) = (live.num_subsets(), live.iteration_scheme());
     if let Some(num_events) = live.num_events() {
         return format!("{} · {} of {} events", live.state.label(), course.text(done), format::count(num_events as f64));
     }
@@ -199,15 +202,15 @@ fn progress_words(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> Str
         let speed = speed.map_or_else(String::new, |speed| format!(" · {speed:.0} {counted}s/s"));
         return format!("{} · {done} of {total} {counted}s{speed}", live.state.label());
     }
-    let mut words = format!("{} · iteration {} of {}", live.state.label(), done / subsets, total / subsets);
+    let mut text = format!("{} · iteration {} of {}", live.state.label(), done / subsets, total / subsets);
     if done % subsets > 0 {
-        words += &format!(", subset {} of {subsets}", done % subsets);
+        text += &format!(", subset {} of {subsets}", done % subsets);
     }
     if let Some(speed) = live.steps_per_sec().filter(|_| show_timings) {
-        words += &format!(" · {:.2} iterations/s", speed / subsets as f64);
+        text += &format!(" · {:.2} iterations/s", speed / subsets as f64);
         if subsets > 1 {
-            words += &format!(" ({speed:.1} updates/s)");
+            text += &format!(" ({speed:.1} updates/s)");
         }
     }
-    words
+    text
 }

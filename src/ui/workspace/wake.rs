@@ -1,14 +1,14 @@
-//! How other threads wake the window.
+//! Waking of the window by other threads.
 
 use std::time::Duration;
 
 use egui::Context;
 
-/// For a request without any delay egui draws two frames, lest a layout be left unsettled. What comes from another thread is
-/// in the first; drawn by the processor, the second would cost the solver as much time as the first.
+/// Delay of a repaint. Without any delay egui draws two frames to settle the layout. The first one contains the news of another
+/// thread. With a software renderer a second frame costs the solver the same time.
 const DELAY: Duration = Duration::from_millis(1);
 
-/// A closure that wakes the window from another thread, for one frame.
+/// Returns a closure that wakes the window from another thread, for one frame.
 pub fn waker(ctx: &Context) -> impl Fn() + Send + Clone + use<> {
     let ctx = ctx.clone();
     move || ctx.request_repaint_after(DELAY)

@@ -1,4 +1,4 @@
-//! CUDA devices and graphics adapters. Drivers are loaded on threads of their own, since one may hang.
+//! CUDA devices and graphics adapters. Drivers are loaded on separate threads, since a driver may hang.
 
 use std::thread::Builder;
 use std::time::Duration;
@@ -17,24 +17,24 @@ const DRIVER_LIMIT: Duration = Duration::from_secs(15);
 /// Label of the first field of both sections.
 const AVAILABLE: &str = "Available";
 
-/// Graphics adapters, and the one that the window would take. To be called after [`cuda`].
+/// Probes the graphics adapters, and the choice of the window. Runs after [`cuda`].
 pub fn graphics(_: &Private, findings: &mut Findings) -> Section {
     let adapters = match within(DRIVER_LIMIT, "graphics driver", graphics_adapters) {
         Ok(adapters) => adapters,
         Err(problem) => {
-            let section = unavailable("Graphics", "adapters", problem.to_string());
-            findings.push(problem);
-            return section;
+            let reason = problem.to_string();
+            findings.problems.push(problem);
+            return unavailable("Graphics", "adapters", reason);
         }
     };
     match adapters.iter().find(|adapter| adapter.is_of_window) {
-        _ if adapters.is_empty() => findings.push(Problem::NoAdapter),
-        None => findings.push(Problem::UnsuitableAdapter),
-        Some(adapter) if adapter.is_software => findings.push(Problem::SoftwareRenderer(adapter.name.clone())),
+        _ if adapters.is_empty() => findings.problems.push(Problem::NoAdapter),
+        None => findings.problems.push(Problem::UnsuitableAdapter),
+        Some(adapter) if adapter.is_software => findings.problems.push(Problem::SoftwareRenderer(adapter.name.clone())),
         Some(_) => {}
     }
     if let Some(gpu) = adapters.iter().find(|adapter| adapter.is_nvidia && findings.lacks_cuda_driver) {
-        findings.push(Problem::NoCudaDriver(gpu.name.clone()));
+        findings.problems.push(Problem::NoCudaDriver(gpu.name.clone()));
     }
     if adapters.is_empty() {
         return unavailable("Graphics", "adapters", "no driver has an adapter".to_owned());
@@ -43,7 +43,7 @@ pub fn graphics(_: &Private, findings: &mut Findings) -> Section {
     Section::of_devices("Graphics", vec![Field::flag(AVAILABLE, true)], "adapters", devices)
 }
 
-/// A section without devices.
+/// Returns a section without devices.
 fn unavailable(title: &'static str, name: &'static str, reason: String) -> Section {
     Section::of_devices(title, vec![Field::flag(AVAILABLE, false), Field::text("Reason", reason)], name, Vec::new())
 }
@@ -61,7 +61,7 @@ fn adapter(adapter: &AdapterSummary) -> Vec<Field> {
     ]
 }
 
-/// CUDA driver and devices, or why there are none.
+/// Probes the CUDA driver and its devices.
 #[cfg(feature = "cuda")]
 pub fn cuda(_: &Private, findings: &mut Findings) -> Section {
     use crate::cuda::{CudaError, devices};
@@ -74,29 +74,29 @@ pub fn cuda(_: &Private, findings: &mut Findings) -> Section {
             return failed(error.to_string());
         }
         Ok(Err(error)) => {
-            findings.push(Problem::NoCuda(error.to_string()));
+            findings.problems.push(Problem::NoCuda(error.to_string()));
             return failed(error.to_string());
         }
         Err(problem) => {
             let reason = problem.to_string();
-            findings.push(problem);
+            findings.problems.push(problem);
             return failed(reason);
         }
     };
     for device in &found {
         if let Some(error) = device.why_not() {
-            findings.push(Problem::BrokenDevice(device.number, error.to_string()));
+            findings.problems.push(Problem::BrokenDevice(device.number, error.to_string()));
         }
     }
     let mut fields = vec![Field::flag(AVAILABLE, true)];
-    // CUDA tells only its own version; the kernel tells the driver's, on Linux.
+    // CUDA reports only its own version; the kernel reports the driver's, on Linux.
     let driver = std::fs::read_to_string("/sys/module/nvidia/version");
     fields.extend(driver.ok().map(|text| Field::text("NVIDIA driver", text.trim())));
     fields.extend(found.first().map(|device| version("Driver for CUDA", device.driver_cuda_version)));
     Section::of_devices("CUDA", fields, "devices", found.iter().map(cuda_device).collect())
 }
 
-/// CUDA is not a part of this build.
+/// Reports that CUDA is not a part of this build.
 #[cfg(not(feature = "cuda"))]
 pub fn cuda(_: &Private, _: &mut Findings) -> Section {
     unavailable("CUDA", "devices", "not built in (feature cuda)".to_owned())
@@ -121,7 +121,7 @@ fn version(label: &'static str, (major, minor): (u32, u32)) -> Field {
     Field::text(label, format!("{major}.{minor}"))
 }
 
-/// Calls a driver on a thread of its own.
+/// Calls a driver on a separate thread.
 ///
 /// # Errors
 /// No answer in time, no thread, or a panic, whose message the thread prints.

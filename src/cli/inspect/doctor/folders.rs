@@ -12,7 +12,7 @@ use crate::ui::settings_folder;
 /// Deepest folder whose files count towards the size of the cache.
 const MAX_DEPTH: usize = 8;
 
-/// Cache and settings.
+/// Probes the folders of cache and settings.
 pub fn folders(_: &Private, findings: &mut Findings) -> Section {
     let cache = Cache::of_the_user();
     let (num_files, size) = cache.folder().map_or((0, 0), |folder| contents(folder, MAX_DEPTH));
@@ -24,21 +24,21 @@ pub fn folders(_: &Private, findings: &mut Findings) -> Section {
     Section::new("Folders", fields)
 }
 
-/// Path of a folder, and whether a file can be made in it.
+/// Returns the path of a folder, and whether it is writable.
 fn folder([label, writable]: [&'static str; 2], name: &'static str, path: Option<&Path>, findings: &mut Findings) -> [Field; 2] {
     let Some(path) = path else {
-        findings.push(Problem::NoFolder(name));
+        findings.problems.push(Problem::NoFolder(name));
         return [Field::maybe(label, None), Field::flag(writable, false)];
     };
     let outcome = check_writable(path);
     let is_writable = outcome.is_ok();
     if let Err(error) = outcome {
-        findings.push(Problem::ReadOnlyFolder(name, error.to_string()));
+        findings.problems.push(Problem::ReadOnlyFolder(name, error.to_string()));
     }
     [Field::text(label, path.to_string_lossy()), Field::flag(writable, is_writable)]
 }
 
-/// Makes a nameless file in a folder; in the next folder above that exists where the folder is not made yet.
+/// Makes a nameless file in a folder, or in the nearest existing parent of a missing folder.
 fn check_writable(path: &Path) -> io::Result<()> {
     let existing = path.ancestors().find(|folder| folder.exists());
     tempfile::tempfile_in(existing.unwrap_or(path)).map(|_| ())

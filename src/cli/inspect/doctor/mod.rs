@@ -1,7 +1,7 @@
 //! `tomoscope doctor`: the contents of a bug report, and nothing private.
 //!
-//! Each section is one function that reads facts through the functions of the program itself and adds the problems that it finds.
-//! Text and JSON are two prints of the same [`Section`]s. Sections are printed as they are found, the graphics drivers last: where a
+//! Each section is one function that reads facts through the functions of the program and adds the problems that it finds. Text
+//! and JSON are two prints of the same [`Section`]s. Sections are printed as they are found, the graphics drivers last: if a
 //! driver ends the process, the rest is on the screen.
 
 mod devices;

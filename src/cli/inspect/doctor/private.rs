@@ -16,7 +16,7 @@ pub struct Private {
 }
 
 impl Private {
-    /// Those of the user of this process.
+    /// Returns the private texts of the user of this process.
     pub fn of_the_user() -> Self {
         let home = std::env::home_dir();
         let of_home = home.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
@@ -50,7 +50,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Returns the text with a word replaced where the characters before and after it are as `is_whole` demands.
+/// Returns the text with a word replaced where `is_whole` accepts the characters before and after it.
 fn replaced(text: &str, word: &str, with: &str, is_whole: impl Fn(Option<char>, Option<char>) -> bool) -> String {
     let (mut result, mut end) = (String::new(), 0);
     for (at, _) in text.match_indices(word) {

@@ -7,20 +7,13 @@ use serde_json::{Value, json};
 use super::private::Private;
 use crate::ui::DRIVER_ADVICE;
 
-/// Results of the sections that concern more than themselves.
+/// Results that several sections share.
 #[derive(Default)]
 pub struct Findings {
     /// Problems in the order in which they were found.
     pub problems: Vec<Problem>,
-    /// Whether the program looked for CUDA and found no driver.
+    /// True if there is no CUDA driver.
     pub lacks_cuda_driver: bool,
-}
-
-impl Findings {
-    /// Adds a problem.
-    pub fn push(&mut self, problem: Problem) {
-        self.problems.push(problem);
-    }
 }
 
 /// A problem of this computer or of the program's build.
@@ -39,7 +32,7 @@ pub enum Problem {
     /// No graphics adapter.
     #[error("No graphics adapter: the window does not open.")]
     NoAdapter,
-    /// Adapters of which none suits the window.
+    /// Graphics adapters that do not suit the window.
     #[error("No graphics adapter suits the window.")]
     UnsuitableAdapter,
     /// An adapter that draws on the processor.

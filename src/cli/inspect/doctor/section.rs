@@ -18,39 +18,39 @@ pub struct Field {
 }
 
 impl Field {
-    /// A fact whose text and JSON are alike.
+    /// Returns a fact whose text and JSON are alike.
     pub fn text(label: &'static str, text: impl Into<String>) -> Self {
         let text = text.into();
         Self::with_json(label, text.clone(), text.into())
     }
 
-    /// A fact that the system may hide.
+    /// Returns a fact that the system may hide.
     pub fn maybe(label: &'static str, text: Option<String>) -> Self {
         text.map_or_else(|| Self::unknown(label), |text| Self::text(label, text))
     }
 
-    /// A fact with a value of its own in JSON.
+    /// Returns a fact with a separate value in JSON.
     pub fn with_json(label: &'static str, text: String, json: Value) -> Self {
         Self { label, key: key(label), text, json }
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     pub fn number(label: &'static str, number: Option<usize>) -> Self {
         number.map_or_else(|| Self::unknown(label), |number| Self::with_json(label, number.to_string(), number.into()))
     }
 
-    /// A size in bytes, with its unit in the text.
+    /// Returns a size in bytes, with its unit in the text.
     pub fn bytes(label: &'static str, num: Option<u64>) -> Self {
         let field = num.map_or_else(|| Self::unknown(label), |num| Self::with_json(label, bytes(num), num.into()));
         Self { key: format!("{}_bytes", field.key), ..field }
     }
 
-    /// A yes or no.
+    /// Returns a yes or no.
     pub fn flag(label: &'static str, is_so: bool) -> Self {
         Self::choice(label, is_so, ["yes", "no"])
     }
 
-    /// A true or false with texts of its own.
+    /// Returns a true or false with special texts.
     pub fn choice(label: &'static str, is_so: bool, [yes, no]: [&str; 2]) -> Self {
         Self::with_json(label, (if is_so { yes } else { no }).to_owned(), is_so.into())
     }
@@ -60,42 +60,36 @@ impl Field {
     }
 }
 
-/// The part of a section after its fields.
-enum List {
-    None,
-    /// Devices, each with its fields.
-    Devices(&'static str, Vec<Vec<Field>>),
-}
-
 /// A titled group of facts.
 pub struct Section {
     title: &'static str,
     fields: Vec<Field>,
-    list: List,
+    /// Name in JSON and fields of each device.
+    devices: Option<(&'static str, Vec<Vec<Field>>)>,
 }
 
 impl Section {
-    /// A section of fields.
+    /// Returns a section of fields.
     pub fn new(title: &'static str, fields: Vec<Field>) -> Self {
-        Self { title, fields, list: List::None }
+        Self { title, fields, devices: None }
     }
 
-    /// A section of devices, with the name of their list in JSON.
+    /// Returns a section of devices, with the name of their list in JSON.
     pub fn of_devices(title: &'static str, fields: Vec<Field>, name: &'static str, devices: Vec<Vec<Field>>) -> Self {
-        Self { title, fields, list: List::Devices(name, devices) }
+        Self { title, fields, devices: Some((name, devices)) }
     }
 
-    /// Its key in JSON.
+    /// Returns its key in JSON.
     pub fn key(&self) -> String {
         key(self.title)
     }
 
-    /// Its lines: the title, then a label and its text each.
+    /// Returns its lines: the title, then a label and its text each.
     pub fn text(&self, private: &Private) -> String {
         let line = |field: &Field| format!("\n  {:LABEL_WIDTH$}{}", field.label, private.removed_from(&field.text));
         let mut text = self.title.to_owned();
         text.extend(self.fields.iter().map(line));
-        if let List::Devices(_, devices) = &self.list {
+        if let Some((_, devices)) = &self.devices {
             for (index, device) in devices.iter().enumerate() {
                 text.push_str(if index > 0 || !self.fields.is_empty() { "\n" } else { "" });
                 text.extend(device.iter().map(line));
@@ -105,10 +99,10 @@ impl Section {
         text
     }
 
-    /// Its JSON object.
+    /// Returns its JSON object.
     pub fn json(&self, private: &Private) -> Value {
         let mut object = json_of(&self.fields, private);
-        if let List::Devices(name, devices) = &self.list {
+        if let Some((name, devices)) = &self.devices {
             let devices = devices.iter().map(|device| Value::Object(json_of(device, private))).collect();
             object.insert((*name).to_owned(), Value::Array(devices));
         }

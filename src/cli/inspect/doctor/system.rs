@@ -29,11 +29,11 @@ const OVERRIDES: [&str; 12] = [
     "WINIT_X11_SCALE_FACTOR",
 ];
 
-/// Version and build of the program.
+/// Reports version and build of the program.
 pub fn program(_: &Private, findings: &mut Findings) -> Section {
     let is_debug = cfg!(debug_assertions);
     if is_debug {
-        findings.push(Problem::DebugBuild);
+        findings.problems.push(Problem::DebugBuild);
     }
     Section::new(
         "Program",
@@ -62,7 +62,7 @@ fn target() -> String {
     format!("{}-{}{environment}", env::consts::ARCH, env::consts::OS)
 }
 
-/// Operating system and memory.
+/// Reports operating system and memory.
 pub fn system(_: &Private, _: &mut Findings) -> Section {
     let system = System::long_os_version().ok().or_else(|| System::name().ok());
     Section::new(
@@ -76,11 +76,11 @@ pub fn system(_: &Private, _: &mut Findings) -> Section {
     )
 }
 
-/// Processor and threads.
+/// Reports processor and threads.
 pub fn processor(_: &Private, findings: &mut Findings) -> Section {
     let Processor { name, num_cores, num_threads, .. } = Processor::find();
     if cfg!(target_arch = "x86_64") && Simd::detect() == Simd::Portable {
-        findings.push(Problem::NoVectors);
+        findings.problems.push(Problem::NoVectors);
     }
     Section::new(
         "Processor",
@@ -95,12 +95,12 @@ pub fn processor(_: &Private, findings: &mut Findings) -> Section {
     )
 }
 
-/// Display server and variables that change the choice of devices: whether they are set.
+/// Reports the display server, and whether variables that change the choice of devices are set.
 pub fn display(_: &Private, findings: &mut Findings) -> Section {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let variable = |name: &'static str| Field::choice(name, is_set(name), ["set", "not set"]);
     if !has_display() {
-        findings.push(Problem::NoDisplay);
+        findings.problems.push(Problem::NoDisplay);
     }
     let kinds = ["x11", "wayland", "tty", "mir", "unspecified"];
     let session = env::var("XDG_SESSION_TYPE").ok().filter(|kind| kinds.contains(&kind.as_str()));
@@ -120,7 +120,7 @@ pub fn display(_: &Private, findings: &mut Findings) -> Section {
     )
 }
 
-/// Language and number format. (The program's own texts and files do not depend on them.)
+/// Reports language and number format. (The program's texts and files do not depend on them.)
 pub fn locale(_: &Private, _: &mut Findings) -> Section {
     Section::new("Locale", ["LANG", "LC_ALL", "LC_NUMERIC"].map(locale_field).into())
 }
@@ -135,7 +135,7 @@ fn locale_field(name: &'static str) -> Field {
     }
 }
 
-/// Returns whether the text has the form of a locale: `de_DE.UTF-8`, `C`.
+/// Returns true if the text has the form of a locale: `de_DE.UTF-8`, `C`.
 fn is_locale(text: &str) -> bool {
     let language = text.split(['_', '.', '@']).next().unwrap_or_default();
     let is_language = matches!(language, "C" | "POSIX") || (2..=3).contains(&language.len());
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn locales_are_told_from_other_texts() {
+    fn locales_differ_from_other_texts() {
         assert!(["C", "C.UTF-8", "POSIX", "de_DE.UTF-8", "ca_ES@valencia", "fil_PH"].iter().all(|text| is_locale(text)));
         assert!(!["", "annabel", "/home/ann", "de DE", "e"].iter().any(|text| is_locale(text)));
     }

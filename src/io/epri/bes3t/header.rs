@@ -1,7 +1,7 @@
 //! The text of a BES3T descriptor (`.DSC`): keys and values by layer, and those of `#DSL` by device.
 //!
-//! Lines are `KEY value` with blanks or tabs between; `*` begins a comment, `\` at the end goes on in the next line, `#DESC`,
-//! `#SPL`, `#DSL` begin a layer and `.DVC name, version` a device. Text values stand between quotes.
+//! Lines are `KEY value` with blanks or tabs between; `*` begins a comment, `\` at the end continues the line, `#DESC`, `#SPL`,
+//! `#DSL` begin a layer and `.DVC name, version` a device. Text values are quoted.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const MAX_QUOTED: usize = 60;
 
 /// A descriptor's keys and values.
 pub struct Descriptor {
-    path: PathBuf,
+    pub path: PathBuf,
     /// By layer or device, then key.
     values: HashMap<(String, String), String>,
 }
@@ -34,40 +34,36 @@ impl Descriptor {
         Ok(Self { path: path.to_owned(), values: parse(&text) })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The value of a key in a layer (`DESC`, `SPL`) or of a device (`grdUnit`), if it has one.
-    pub fn text(&self, place: &str, key: &str) -> Option<&str> {
-        let value = self.values.get(&(place.to_owned(), key.to_owned()))?;
+    /// Returns the value of a key in a layer (`DESC`, `SPL`) or of a device (`grdUnit`), if it has one.
+    pub fn text(&self, section: &str, key: &str) -> Option<&str> {
+        let value = self.values.get(&(section.to_owned(), key.to_owned()))?;
         Some(value.trim_matches('\'')).filter(|value| !value.is_empty())
     }
 
-    /// A key without which nothing can be read.
-    pub fn needed(&self, place: &str, key: &str) -> Result<&str, IoError> {
-        self.text(place, key).ok_or_else(|| IoError::MissingKey {
+    /// Returns the value of a required key.
+    pub fn required(&self, section: &str, key: &str) -> Result<&str, IoError> {
+        self.text(section, key).ok_or_else(|| IoError::MissingKey {
             path: self.path.clone(),
             key: key.to_owned(),
-            hint: format!("it belongs in '{place}' and describes the content of the data file"),
+            hint: format!("it belongs in '{section}' and describes the content of the data file"),
         })
     }
 
-    /// A finite number; what follows it (a unit) is left alone.
-    pub fn number(&self, place: &str, key: &str) -> Result<f64, IoError> {
-        let text = self.needed(place, key)?;
+    /// Returns a finite number; a unit after it is ignored.
+    pub fn number(&self, section: &str, key: &str) -> Result<f64, IoError> {
+        let text = self.required(section, key)?;
         let number = text.split_whitespace().next().and_then(|word| word.parse().ok());
-        number.filter(|number: &f64| number.is_finite()).ok_or_else(|| self.wrong(key, text, "a number"))
+        number.filter(|number: &f64| number.is_finite()).ok_or_else(|| self.invalid(key, text, "a number"))
     }
 
-    /// A count of at least 1.
-    pub fn count(&self, place: &str, key: &str) -> Result<usize, IoError> {
-        let text = self.needed(place, key)?;
-        text.parse().ok().filter(|&count| count > 0).ok_or_else(|| self.wrong(key, text, "a whole number of at least 1"))
+    /// Returns a count of at least 1.
+    pub fn count(&self, section: &str, key: &str) -> Result<usize, IoError> {
+        let text = self.required(section, key)?;
+        text.parse().ok().filter(|&count| count > 0).ok_or_else(|| self.invalid(key, text, "a whole number of at least 1"))
     }
 
-    /// A key whose value cannot be.
-    pub fn wrong(&self, key: &str, found: &str, expected: impl Into<String>) -> IoError {
+    /// Returns the error of a key with an invalid value.
+    pub fn invalid(&self, key: &str, found: &str, expected: impl Into<String>) -> IoError {
         let found = found.chars().take(MAX_QUOTED).collect();
         IoError::Value { path: self.path.clone(), key: key.to_owned(), found, expected: expected.into() }
     }
@@ -75,7 +71,7 @@ impl Descriptor {
 
 fn parse(text: &str) -> HashMap<(String, String), String> {
     let mut values = HashMap::new();
-    let (mut place, mut unfinished) = (String::new(), String::new());
+    let (mut section, mut unfinished) = (String::new(), String::new());
     for line in text.lines().filter(|line| !line.starts_with('*')) {
         if let Some(part) = line.strip_suffix('\\') {
             // `\n\` is a line break within the value and the end of the line in the file.
@@ -86,11 +82,11 @@ fn parse(text: &str) -> HashMap<(String, String), String> {
         let (key, value) = line.split_once(char::is_whitespace).unwrap_or((line.as_str(), ""));
         let value = value.trim();
         if let Some(layer) = key.strip_prefix('#') {
-            place = layer.to_owned();
+            section = layer.to_owned();
         } else if key == ".DVC" {
-            place = value.split(',').next().unwrap_or_default().trim().to_owned();
+            section = value.split(',').next().unwrap_or_default().trim().to_owned();
         } else if !key.is_empty() {
-            values.insert((place.clone(), key.to_owned()), value.to_owned());
+            values.insert((section.clone(), key.to_owned()), value.to_owned());
         }
     }
     values

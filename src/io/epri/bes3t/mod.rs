@@ -1,6 +1,6 @@
-//! Bruker's BES3T: a text descriptor (`.DSC`) beside big- or little-endian numbers (`.DTA`), as EPR spectrometers of the
-//! Elexsys and EMX series write it. An imaging sweep (one spectrum per gradient) is read as continuous-wave projections, a
-//! single spectrum as the reference that they are deconvolved with: `NAME-h.DSC` beside `NAME-proj.DSC`.
+//! Bruker's BES3T: a text descriptor (`.DSC`) and a file of big- or little-endian numbers (`.DTA`), as EPR spectrometers of the
+//! Elexsys and EMX series write it. An imaging acquisition (one spectrum per gradient) is read as continuous-wave projections, a
+//! single spectrum as their reference spectrum: `NAME-h.DSC` in the folder of `NAME-proj.DSC`.
 
 mod gradient;
 mod header;
@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use self::gradient::Gradients;
 use self::header::Descriptor;
 use super::records::{Kind, Planned, Records, check_finite};
-use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepFacts, SweepKind};
+use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata};
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
 use crate::io::error::{IoError, Unsupported};
+use crate::io::notice;
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
@@ -23,7 +24,7 @@ const LARGE_REMAINDER: f64 = 0.25;
 /// mT/mm in a G/cm.
 const MT_PER_MM: f64 = 0.01;
 
-/// What a descriptor says about its data file.
+/// Layout of a data file, from its descriptor.
 struct Layout {
     records: Records,
     /// Spectra in the file.
@@ -44,132 +45,115 @@ impl Layout {
         };
         for (key, count) in [("XPTS", num_points), ("YPTS", num_spectra)] {
             if count > MAX_COUNT {
-                return Err(descriptor.wrong(key, &count.to_string(), format!("at most {MAX_COUNT}")));
+                return Err(descriptor.invalid(key, &count.to_string(), format!("at most {MAX_COUNT}")));
             }
         }
         if num_points < 3 {
-            return Err(descriptor.wrong("XPTS", &num_points.to_string(), "at least 3 samples of a spectrum"));
+            return Err(descriptor.invalid("XPTS", &num_points.to_string(), "at least 3 samples of a spectrum"));
         }
         if descriptor.text("DESC", "ZTYP").is_some_and(|kind| kind != "NODATA") {
-            return Err(IoError::unsupported(descriptor.path(), Unsupported::ThirdAxis));
+            return Err(IoError::unsupported(&descriptor.path, Unsupported::ThirdAxis));
         }
         let step_mt = field_step_mt(descriptor, num_points, &mut notices)?;
-        let data = data_file(descriptor.path())?;
+        let data = data_file(&descriptor.path)?;
         let records = Records { data, format, offset: 0, num_leading: 0, num_points, kind, plan: Vec::new() };
         Ok(Self { records, num_spectra, step_mt, notices })
     }
 }
 
-/// Whether samples are complex; several channels are refused.
+/// Returns the kind of the samples, real or complex; several channels are refused.
 fn kind(descriptor: &Descriptor) -> Result<Kind, IoError> {
     match descriptor.text("DESC", "IKKF") {
         None | Some("REAL") => Ok(Kind::Real),
         Some("CPLX") => match (descriptor.text("DESC", "IRFMT"), descriptor.text("DESC", "IIFMT")) {
             (real, Some(imaginary)) if real != Some(imaginary) => {
-                Err(descriptor.wrong("IIFMT", imaginary, "the format of the real part (IRFMT)"))
+                Err(descriptor.invalid("IIFMT", imaginary, "the format of the real part (IRFMT)"))
             }
             _ => Ok(Kind::Complex(None)),
         },
-        Some(other) => Err(descriptor.wrong("IKKF", other, "REAL or CPLX, one channel,")),
+        Some(other) => Err(descriptor.invalid("IKKF", other, "REAL or CPLX, one channel,")),
     }
 }
 
-/// How the numbers are stored.
+/// Returns the format of the numbers.
 fn number_format(descriptor: &Descriptor, notices: &mut Vec<Notice>) -> Result<NumberFormat, IoError> {
     let byte_order = match descriptor.text("DESC", "BSEQ") {
         Some("BIG") => ByteOrder::Big,
         Some("LIT") => ByteOrder::Little,
-        Some(other) => return Err(descriptor.wrong("BSEQ", other, "BIG or LIT")),
+        Some(other) => return Err(descriptor.invalid("BSEQ", other, "BIG or LIT")),
         None => {
-            notices.push(Notice::warning(format!(
-                "{}: the key BSEQ (byte order) is missing; BIG is assumed",
-                descriptor.path().display()
-            )));
+            notices.push(notice::warning(&descriptor.path, "the key BSEQ (byte order) is missing; BIG is assumed"));
             ByteOrder::Big
         }
     };
-    let number_type = match descriptor.needed("DESC", "IRFMT")? {
+    let number_type = match descriptor.required("DESC", "IRFMT")? {
         "C" => NumberType::Int8,
         "S" => NumberType::Int16,
         "I" => NumberType::Int32,
         "F" => NumberType::Float32,
         "D" => NumberType::Float64,
-        other => return Err(descriptor.wrong("IRFMT", other, "one of C, S, I, F, D (whole numbers or floats)")),
+        other => return Err(descriptor.invalid("IRFMT", other, "one of C, S, I, F, D (whole numbers or floats)")),
     };
     Ok(NumberFormat { number_type, byte_order, scale: 1.0, intercept: 0.0 })
 }
 
-/// Distance of samples along the field axis.
+/// Returns the distance of samples along the field axis.
 fn field_step_mt(descriptor: &Descriptor, num_points: usize, notices: &mut Vec<Notice>) -> Result<f64, IoError> {
     if let Some(other) = descriptor.text("DESC", "XTYP").filter(|&kind| kind != "IDX") {
-        return Err(descriptor.wrong("XTYP", other, "IDX (evenly spaced samples)"));
+        return Err(descriptor.invalid("XTYP", other, "IDX (evenly spaced samples)"));
     }
     let mt_per_unit = match descriptor.text("DESC", "XUNI") {
         Some("G") => 0.1,
         Some("mT") => 1.0,
         Some("T") => 1000.0,
-        Some(other) => return Err(descriptor.wrong("XUNI", other, "a unit of the magnetic field: G, mT or T")),
+        Some(other) => return Err(descriptor.invalid("XUNI", other, "a unit of the magnetic field: G, mT or T")),
         None => {
-            notices.push(Notice::warning(format!(
-                "{}: the field axis has no unit (XUNI); G is assumed",
-                descriptor.path().display()
-            )));
+            notices.push(notice::warning(&descriptor.path, "the field axis has no unit (XUNI); G is assumed"));
             0.1
         }
     };
     let width = descriptor.number("DESC", "XWID")?;
     let step_mt = mt_per_unit * width / (num_points - 1) as f64;
-    if step_mt > 0.0 { Ok(step_mt) } else { Err(descriptor.wrong("XWID", &width.to_string(), "a positive width")) }
+    if step_mt > 0.0 { Ok(step_mt) } else { Err(descriptor.invalid("XWID", &width.to_string(), "a positive width")) }
 }
 
-/// Time that a spectrum took: the whole acquisition's divided by their number, else samples times the time for one.
+/// Returns the time of a spectrum: the duration of the acquisition over their number, otherwise the samples times the time for
+/// one.
 fn secs_per_spectrum(descriptor: &Descriptor, records: &Records) -> Option<f64> {
+    let secs = |text: &str| in_unit(text, &[("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3600.0)]);
     let whole = descriptor.text("grdUnit", "TotalTime").and_then(secs).map(|total| total / records.plan.len() as f64);
     let samples = || Some(descriptor.number("SPL", "SPTP").ok()? * records.num_points as f64);
     whole.or_else(samples).filter(|secs| secs.is_finite() && *secs > 0.0)
 }
 
-/// Side of the planned image.
+/// Returns the side of the planned image.
 fn field_of_view_mm(descriptor: &Descriptor) -> Option<f64> {
-    let (number, unit) = descriptor.text("grdUnit", "FieldOfView")?.split_once(' ')?;
-    let mm_per_unit = match unit.trim() {
-        "mm" => 1.0,
-        "cm" => 10.0,
-        "m" => 1000.0,
-        _ => return None,
-    };
-    number.parse().ok().map(|number: f64| mm_per_unit * number).filter(|mm| mm.is_finite() && *mm > 0.0)
+    let mm = in_unit(descriptor.text("grdUnit", "FieldOfView")?, &[("mm", 1.0), ("cm", 10.0), ("m", 1000.0)]);
+    mm.filter(|mm| mm.is_finite() && *mm > 0.0)
 }
 
-/// A time with its unit.
-fn secs(text: &str) -> Option<f64> {
+/// Returns a number with its unit as a multiple of the unit of 1.
+fn in_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, unit) = text.split_once(' ')?;
-    let unit_secs = match unit.trim() {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "min" => 60.0,
-        "h" => 3600.0,
-        _ => return None,
-    };
-    Some(number.parse::<f64>().ok()? * unit_secs)
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
+    Some(number.parse::<f64>().ok()? * factor)
 }
 
-/// A descriptor's data file: the same name with `.DTA`, in the case of the descriptor's own ending.
+/// Returns a descriptor's data file: the same name with `.DTA`, in the case of the descriptor's ending.
 fn data_file(descriptor: &Path) -> Result<PathBuf, IoError> {
     let upper = descriptor.extension().is_some_and(|ending| ending == "DSC");
     let endings = if upper { ["DTA", "dta"] } else { ["dta", "DTA"] };
-    let candidates = endings.map(|ending| descriptor.with_extension(ending));
-    let [first, second] = candidates;
+    let [first, second] = endings.map(|ending| descriptor.with_extension(ending));
     if first.exists() || !second.exists() { Ok(first) } else { Ok(second) }
 }
 
-/// The descriptor and the data file of a `.DTA` or `.DSC` file.
+/// Returns the descriptor and the data file of a `.DTA` or `.DSC` file.
 pub fn pair(path: &Path) -> Vec<PathBuf> {
     let descriptor = descriptor_file(path);
     data_file(&descriptor).into_iter().chain([descriptor]).collect()
 }
 
-/// The descriptor of a `.DTA` or `.DSC` file.
+/// Returns the descriptor of a `.DTA` or `.DSC` file.
 fn descriptor_file(path: &Path) -> PathBuf {
     let ending = path.extension().unwrap_or_default();
     if ending.eq_ignore_ascii_case("dta") {
@@ -179,15 +163,15 @@ fn descriptor_file(path: &Path) -> PathBuf {
     }
 }
 
-/// Where the reference spectrum of a sweep is looked for.
-pub fn reference_beside(path: &Path) -> Option<PathBuf> {
+/// Returns the path of the reference spectrum of an acquisition.
+pub fn reference_path(path: &Path) -> Option<PathBuf> {
     let path = descriptor_file(path);
     let (stem, ending) = (path.file_stem()?.to_str()?, path.extension()?.to_str()?);
     let name = stem.strip_suffix("-proj")?;
     Some(path.with_file_name(format!("{name}-h.{ending}")))
 }
 
-/// A sweep as far as its descriptor tells it, without projections, and where these are.
+/// Reads the header of an acquisition: a study without projections, and the records of its projections.
 pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     let path = &descriptor_file(path);
     let descriptor = Descriptor::read(path)?;
@@ -199,16 +183,13 @@ pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     records.plan = gradients.plan();
     if num_spectra != records.plan.len() {
         let expected = format!("{}, the number of gradients (NrOfAlpha, ImageType),", records.plan.len());
-        return Err(descriptor.wrong("YPTS", &num_spectra.to_string(), expected));
+        return Err(descriptor.invalid("YPTS", &num_spectra.to_string(), expected));
     }
     let gradient_mt_per_mm = gradients.size_g_per_cm * MT_PER_MM;
     let step_mm = step_mt / gradient_mt_per_mm;
     if !(step_mm.is_finite() && step_mm > 0.0) {
-        return Err(descriptor.wrong(
-            "GRAD",
-            &gradients.size_g_per_cm.to_string(),
-            "a gradient that fits the width of the sweep",
-        ));
+        let expected = "a gradient that fits the width of the sweep";
+        return Err(descriptor.invalid("GRAD", &gradients.size_g_per_cm.to_string(), expected));
     }
     notices.extend(gradients.notices);
     let sweep = Sweep {
@@ -220,18 +201,18 @@ pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
         projections: Vec::new(),
         num_expected: Some(records.plan.len()),
         secs_per_projection: secs_per_spectrum(&descriptor, &records),
-        facts: SweepFacts { field_of_view_mm: field_of_view_mm(&descriptor), phase: None },
+        facts: SweepMetadata { field_of_view_mm: field_of_view_mm(&descriptor), phase: None },
     };
     let title = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok((Study { notices, ..Study::new(title, sweep) }, records))
 }
 
-/// Reads an imaging sweep (its reference spectrum is not looked for); complex ones are turned back by a phase in degrees, by
-/// default the one that their own values have.
+/// Reads an imaging acquisition without its reference spectrum. Complex projections are turned back by a phase in degrees, by
+/// default the phase that their values have.
 ///
 /// # Errors
-/// A descriptor without what is needed or with what cannot be, counts that do not agree, a data file that is missing or too
-/// short, samples that are not numbers, a phase of real values.
+/// A descriptor without a required key or with an invalid value, counts that contradict each other, a data file that is missing
+/// or too short, samples that are not numbers, a phase for real values.
 pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
     let (mut study, mut records) = sweep_header(path)?;
     records.check_phase(path, phase)?;
@@ -252,13 +233,13 @@ pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Study<Sweep>,
     Ok(study)
 }
 
-/// What is said of complex spectra; `what` says of which.
+/// Returns the notice on the phase of complex spectra; `what` is their name.
 pub fn phase_notice(what: &str, phase: &Phase) -> Notice {
     let text = format!("{what} are {}", phase.text());
     if phase.remainder > LARGE_REMAINDER { Notice::warning(text) } else { Notice::info(text) }
 }
 
-/// Reads a single spectrum; a complex one is turned back by its own phase, which a notice tells.
+/// Reads a single spectrum. A complex one is turned back by its own phase, which a notice reports.
 ///
 /// # Errors
 /// As [`read_projections`]; several spectra.

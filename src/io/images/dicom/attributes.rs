@@ -19,7 +19,7 @@ const LONG_STRING: usize = 64;
 /// Characters of a short string (value representation SH).
 const SHORT_STRING: usize = 16;
 
-/// Whose image it is, as far as somebody says; what is not said stays empty.
+/// The patient, as far as it is known; unknown fields stay empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patient {
     /// The name, in DICOM's order: family name, given name, … with `^` between them.
@@ -31,7 +31,7 @@ pub struct Patient {
 }
 
 impl Patient {
-    /// Says why a text cannot be a name or a number in a DICOM file, if it cannot.
+    /// Refuses a text that is no valid name or number in a DICOM file.
     ///
     /// # Errors
     /// More than 64 characters, control characters, a backslash.
@@ -43,7 +43,7 @@ impl Patient {
         }
     }
 
-    /// Says why a text cannot be a UID, if it cannot (PS3.5 9.1).
+    /// Refuses a text that is no UID (PS3.5 9.1).
     ///
     /// # Errors
     /// Anything else than numbers without leading zeros and points between them, 64 characters in all.
@@ -59,7 +59,7 @@ impl Patient {
     }
 }
 
-/// What all slices share.
+/// Facts that all slices share.
 pub struct Series<'a> {
     pub grid: &'a Grid,
     pub unit: Unit,
@@ -67,10 +67,12 @@ pub struct Series<'a> {
     pub patient: &'a Patient,
 }
 
-/// The attributes that all slices share.
+/// Returns the attributes that all slices share.
 pub fn series(series: &Series<'_>) -> InMemDicomObject {
     let mut object = InMemDicomObject::new_empty();
-    for (tag, vr, text) in whose(series).into_iter().chain(how(series)).chain(made(series.description)) {
+    for (tag, vr, text) in
+        patient_and_study(series).into_iter().chain(acquisition(series)).chain(reconstruction(series.description))
+    {
         object.put(DataElement::new(tag, vr, PrimitiveValue::from(text)));
     }
     // PET Isotope: nothing is known of it.
@@ -100,8 +102,8 @@ pub fn series(series: &Series<'_>) -> InMemDicomObject {
 /// An attribute whose value is text.
 type Text = (Tag, VR, String);
 
-/// The modules about patient, study, series and equipment.
-fn whose(series: &Series<'_>) -> Vec<Text> {
+/// Returns the modules about patient, study, series and equipment.
+fn patient_and_study(series: &Series<'_>) -> Vec<Text> {
     let Patient { name, id, study_uid } = series.patient;
     let now = Timestamp::now().to_zoned(TimeZone::UTC);
     let (date, time) = (now.strftime("%Y%m%d").to_string(), now.strftime("%H%M%S").to_string());
@@ -123,7 +125,7 @@ fn whose(series: &Series<'_>) -> Vec<Text> {
         (tags::REFERRING_PHYSICIAN_NAME, VR::PN, empty()),
         (tags::STUDY_ID, VR::SH, empty()),
         (tags::ACCESSION_NUMBER, VR::SH, empty()),
-        // General Series and PET Series. Of the scan's time nothing is known; the series begins when it is written.
+        // General Series and PET Series. The time of the scan is not known; the series begins when it is written.
         (tags::MODALITY, VR::CS, "PT".into()),
         (tags::SERIES_INSTANCE_UID, VR::UI, new_uid()),
         (tags::SERIES_NUMBER, VR::IS, "1".into()),
@@ -141,8 +143,8 @@ fn whose(series: &Series<'_>) -> Vec<Text> {
     ]
 }
 
-/// The modules about how the image was taken and how it lies.
-fn how(series: &Series<'_>) -> Vec<Text> {
+/// Returns the modules about the acquisition and the position of the image.
+fn acquisition(series: &Series<'_>) -> Vec<Text> {
     let [dx, dy, dz] = series.grid.voxel_mm;
     let units = match series.unit {
         Unit::BqPerMl => "BQML",
@@ -176,8 +178,8 @@ fn how(series: &Series<'_>) -> Vec<Text> {
     ]
 }
 
-/// The attributes of what made the image, as far as it is known.
-fn made(description: &ImageDescription) -> Vec<Text> {
+/// Returns the attributes of the image's origin, as far as they are known.
+fn reconstruction(description: &ImageDescription) -> Vec<Text> {
     let method = description.method.as_deref().map(|method| whole_words(&plain(method), LONG_STRING));
     // A short string has 16 characters, which hold all widths that the program filters with.
     let kernel = description.filter_fwhm_mm.map(|fwhm_mm| whole_words(&format!("Gauss {}", filter_width(fwhm_mm)), SHORT_STRING));
@@ -185,7 +187,7 @@ fn made(description: &ImageDescription) -> Vec<Text> {
     method.into_iter().chain(kernel.map(|kernel| (tags::CONVOLUTION_KERNEL, VR::SH, kernel))).collect()
 }
 
-/// Adds what is a slice's own: its number, its place and its values, in the order y, x.
+/// Adds the attributes of one slice: its number, its position and its values, in the order y, x.
 pub fn add_slice(object: &mut InMemDicomObject, grid: &Grid, index: usize, values: &[f32]) {
     let Stored { step, integers } = stored(values);
     let [x, y, z] = grid.mm_from_voxel([0.0, 0.0, index as f64]);
@@ -201,12 +203,12 @@ pub fn add_slice(object: &mut InMemDicomObject, grid: &Grid, index: usize, value
     object.put(DataElement::new(tags::PIXEL_DATA, VR::OW, PrimitiveValue::U16(integers.into())));
 }
 
-/// A sequence of these items.
+/// Returns a sequence of these items.
 fn sequence(tag: Tag, items: Vec<InMemDicomObject>) -> dicom_object::mem::InMemElement {
     DataElement::new(tag, VR::SQ, DataSetSequence::from(items))
 }
 
-/// A concept of SNOMED CT.
+/// Returns a concept of SNOMED CT.
 fn code(value: &str, meaning: &str) -> InMemDicomObject {
     let texts = [
         (tags::CODE_VALUE, VR::SH, value),
@@ -216,12 +218,12 @@ fn code(value: &str, meaning: &str) -> InMemDicomObject {
     InMemDicomObject::from_element_iter(texts.map(|(tag, vr, text)| DataElement::new(tag, vr, PrimitiveValue::from(text))))
 }
 
-/// A UID that nothing else has.
+/// Returns a unique UID.
 fn new_uid() -> String {
     format!("2.25.{}", Uuid::new_v4().as_u128())
 }
 
-/// Text without what cannot stand in a DICOM text.
+/// Returns a text without the characters that DICOM texts do not allow.
 fn plain(text: &str) -> String {
     text.replace(|c: char| c.is_control() || c == '\\', " ")
 }

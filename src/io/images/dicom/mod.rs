@@ -1,16 +1,16 @@
 //! A DICOM PET series: an image as a folder with one file a slice, for archives and viewers of hospitals. Only written.
 //!
-//! Source: DICOM PS3.3, Positron Emission Tomography Image IOD (A.21), and PS3.10 for the files (explicit VR little endian). What
-//! of its attributes is not known stays empty where the standard allows that. Slices go from superior to inferior, as our z does.
+//! Source: DICOM PS3.3, Positron Emission Tomography Image IOD (A.21), and PS3.10 for the files (explicit VR little endian).
+//! Unknown attributes stay empty where the standard allows that. Slices go from superior to inferior, as our z does.
 //!
-//! *Space.* DICOM's patient has +x to the left, +y to posterior and +z to superior; our world for a patient head first and supine has
-//! the first two and +z to inferior. So rows follow +x, columns +y, and slice k lies at −z_k.
+//! *Space.* DICOM's patient has +x to the left, +y to posterior and +z to superior; our world for a patient head first and supine
+//! has the first two and +z to inferior. So rows follow +x, columns +y, and slice k lies at −z_k.
 //!
-//! *Values* are 16-bit integers with a step of each slice's own, the slice's largest absolute value over 32767, so that each is
-//! kept to within half a step. A voxel that holds no finite number becomes 0.
+//! *Values* are 16-bit integers with a step for each slice, its largest absolute value over 32767; the error is at most half a
+//! step. A voxel that holds no finite number becomes 0.
 //!
-//! *Units*: `CNTS` of counts per mm, `PROPCNTS` of decays per mm³, `BQML` of an image that was calibrated. Nothing is corrected
-//! for decay (`DecayCorrection` is `NONE`), for no file tells how long a scan took.
+//! *Units*: `CNTS` for counts per mm, `PROPCNTS` for decays per mm³, `BQML` for a calibrated image. Nothing is corrected for
+//! decay (`DecayCorrection` is `NONE`), because no file contains the duration of the scan.
 
 mod attributes;
 mod pixels;
@@ -44,10 +44,10 @@ const MAX_SIDE: usize = u16::MAX as usize;
 /// # Errors
 /// An image of free radicals, of lengths, or of values whose meaning is not known.
 pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
-    let other = |holds: &'static str| Unsupported::DicomUnit { holds, formats: "NIfTI (.nii.gz), Interfile (.hv) or .npy" };
+    let other = |holds: &'static str| Unsupported::DicomUnit(holds, "NIfTI (.nii.gz), Interfile (.hv) or .npy");
     let problem = match unit {
         Unit::CountsPerMm | Unit::BqPerMl | Unit::DecaysPerMm3 => return Ok(()),
-        Unit::Arbitrary => Unsupported::DicomUnit { holds: "free radicals (EPRI)", formats: "NIfTI (.nii.gz) or .npy" },
+        Unit::Arbitrary => Unsupported::DicomUnit("free radicals (EPRI)", "NIfTI (.nii.gz) or .npy"),
         Unit::Mm => other("lengths in mm"),
         Unit::PerCm => other("attenuation coefficients"),
         Unit::Unknown => Unsupported::DicomNoUnit,
@@ -74,23 +74,23 @@ pub fn check_place(path: &Path) -> Result<(), IoError> {
     }
 }
 
-/// Whether a file is a slice that this program wrote.
+/// Returns true if a file is a slice that this program wrote.
 fn is_our_slice(path: &Path) -> bool {
     let options = OpenFileOptions::new().read_until(tags::SOP_CLASS_UID);
     let is_ours = |name: &str| IMPLEMENTATION.split(' ').next().is_some_and(|program| name.starts_with(program));
     path.is_file() && options.open_file(path).is_ok_and(|slice| slice.meta().implementation_version_name().is_some_and(is_ours))
 }
 
-/// Writes an image as a series, each time a new one: its UIDs are random (`2.25.` and a UUID, PS3.5 B.2). What made the image stands
-/// in SeriesDescription (whole words), ImageComments, ReconstructionMethod and, of a filtered one, ConvolutionKernel.
+/// Writes an image as a series, each time a new one: its UIDs are random (`2.25.` and a UUID, PS3.5 B.2). SeriesDescription
+/// (whole words), ImageComments, ReconstructionMethod and, for a filtered image, ConvolutionKernel describe its origin.
 ///
 /// # Errors
-/// A unit that no PET image has, more than 65535 rows, columns or slices, a place that is taken by something else, or that cannot
-/// be written: what was there before then still is.
+/// A unit that no PET image has, more than 65535 rows, columns or slices, a target that is something else, or a failed write:
+/// existing files then remain.
 pub fn write_series(path: &Path, volume: &Volume, description: &ImageDescription, patient: &Patient) -> Result<(), IoError> {
     check_unit(path, volume.unit)?;
     if let Some(&side) = volume.grid.size.iter().find(|&&n| n > MAX_SIDE) {
-        let problem = Unsupported::LongSide { side, format: "a DICOM series", most: MAX_SIDE };
+        let problem = Unsupported::LongSide(side, "a DICOM series", MAX_SIDE);
         return Err(IoError::unsupported(path, problem));
     }
     check_place(path)?;
@@ -107,7 +107,7 @@ pub fn write_series(path: &Path, volume: &Volume, description: &ImageDescription
     folder.commit()
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 fn encoded(path: &Path, slice: InMemDicomObject) -> Result<Vec<u8>, IoError> {
     let meta = FileMetaTableBuilder::new()
         .transfer_syntax(uids::EXPLICIT_VR_LITTLE_ENDIAN)

@@ -8,19 +8,19 @@ pub struct Stored {
     pub integers: Vec<u16>,
 }
 
-/// The integers of a slice: its largest absolute value becomes 32767, and what is no finite number 0.
+/// Returns the integers of a slice: its largest absolute value becomes 32767, a value that is not finite 0.
 pub fn stored(values: &[f32]) -> Stored {
     let finite = values.iter().map(|&value| f64::from(value)).filter(|value| value.is_finite());
     let largest = finite.fold(0.0, |largest: f64, value| largest.max(value.abs()));
     let text = if largest > 0.0 { decimal(largest / f64::from(i16::MAX)) } else { "1".to_owned() };
-    // Of the step as it is written, not as it was computed.
+    // From the written step, not from the computed one.
     let step: f64 = text.parse().unwrap_or(1.0);
     // (Of a value that is no number the conversion gives 0.)
     let integer = |value: f32| if value.is_finite() { (f64::from(value) / step).round() as i16 } else { 0 };
     Stored { step: text, integers: values.iter().map(|&value| integer(value) as u16).collect() }
 }
 
-/// A number in at most 16 characters.
+/// Returns a number in at most 16 characters.
 pub fn decimal(value: f64) -> String {
     // Added to 0 so that no −0 is written.
     let short = (value + 0.0).to_string();

@@ -1,29 +1,30 @@
-//! Entries of several pairs of crystals. As in CASToR one line stands for all: between the mean of the first crystals and the mean of the
-//! second ones. The scanner gets a crystal of its own for each such mean, behind its real ones.
+//! Entries of several pairs of crystals. As in CASToR one line replaces all: between the mean of the first crystals and the mean
+//! of the second ones. The scanner gets a crystal for each such mean, after its real ones.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::header::{Header, Layout};
 use crate::geometry::Point;
-use crate::io::error::{EventProblem, IoError, Unsupported};
+use crate::io::error::{EventProblem, Excess, IoError, Unsupported};
 use crate::io::list_mode::records::{Records, pair_at, u16_at};
 use crate::scanner::{Crystal, Detectors};
 
-/// The crystals of a scanner, and those that stand for several of them.
+/// The crystals of a scanner, and the means of several of them.
 #[derive(Debug)]
 pub(super) struct Ends {
     scanner: Detectors,
-    /// The numbers of those that stand for several, by the numbers of these in order.
+    /// Numbers of the means, by the sorted numbers of their crystals.
     means: HashMap<Vec<u32>, u32>,
     crystals: Vec<Crystal>,
-    num_entries: u64,
+    /// Entries of several pairs in the files that were gathered.
+    pub(super) num_entries: u64,
 }
 
-/// The pairs of crystals of an entry.
+/// Reads the pairs of crystals of an entry.
 ///
 /// # Errors
-/// Their number is none that can be, or a crystal is none.
+/// An invalid number of pairs, or an invalid crystal.
 pub(super) fn lines_of(
     record: &[u8],
     layout: &Layout,
@@ -32,10 +33,10 @@ pub(super) fn lines_of(
     lines: &mut Vec<[u32; 2]>,
 ) -> Result<(), EventProblem> {
     lines.clear();
-    // What follows the pairs that there are is anything.
+    // Bytes after the pairs of an entry are arbitrary.
     let found = layout.num_lines.map_or(1, |at| usize::from(u16_at(record, at)));
     if !(1..=max_lines).contains(&found) {
-        return Err(EventProblem::NumPairs { found, most: max_lines });
+        return Err(EventProblem::NumPairs(Excess { found, max: max_lines }));
     }
     (0..found).try_for_each(|line| {
         lines.push(pair_at(record, layout.lines + 8 * line, num_crystals)?);
@@ -44,30 +45,25 @@ pub(super) fn lines_of(
 }
 
 impl Ends {
-    /// Of a scanner, whose crystals stand for themselves.
+    /// Returns the ends of a scanner without means.
     pub(super) fn new(scanner: Detectors) -> Self {
         Self { scanner, means: HashMap::new(), crystals: Vec::new(), num_entries: 0 }
     }
 
-    /// Real crystals of the scanner.
+    /// Returns the number of real crystals of the scanner.
     pub(super) fn num_real(&self) -> usize {
         self.scanner.crystals().len()
     }
 
-    /// Crystals with those that stand for several.
+    /// Returns the number of crystals with the means.
     pub(super) fn num_all(&self) -> usize {
         self.num_real() + self.crystals.len()
     }
 
-    /// Entries of several pairs in the files that were gathered.
-    pub(super) fn num_entries(&self) -> u64 {
-        self.num_entries
-    }
-
-    /// Adds what the entries of a file need, if they may have several pairs: it is read once for that.
+    /// Adds the means for the entries of a file, if these can have several pairs: the file is read once for that.
     ///
     /// # Errors
-    /// The file cannot be read, or has an entry that cannot be.
+    /// The file does not read, or has an invalid entry.
     pub(super) fn gather(&mut self, header: &Header) -> Result<(), IoError> {
         if header.max_lines == 1 {
             return Ok(());
@@ -75,18 +71,12 @@ impl Ends {
         let layout = header.layout();
         let mut records = Records::open(&header.data, layout.size)?;
         let mut lines = Vec::new();
-        loop {
-            let block = records.peek()?;
-            let num = block.len();
-            if num == 0 {
-                return Ok(());
-            }
-            block.try_for_each(|record| {
-                lines_of(record, &layout, header.max_lines, self.num_real(), &mut lines)?;
-                self.add(&lines)
-            })?;
-            records.advance(num);
-        }
+        let mut add = |record: &[u8]| {
+            lines_of(record, &layout, header.max_lines, self.num_real(), &mut lines)?;
+            self.add(&lines)
+        };
+        while records.next_block(&mut add)? > 0 {}
+        Ok(())
     }
 
     fn add(&mut self, lines: &[[u32; 2]]) -> Result<(), EventProblem> {
@@ -101,15 +91,15 @@ impl Ends {
             if end[0] == end[end.len() - 1] {
                 continue;
             }
-            if let Entry::Vacant(place) = self.means.entry(end) {
-                self.crystals.push(mean_of(&self.scanner, place.key()));
-                place.insert(next);
+            if let Entry::Vacant(vacant) = self.means.entry(end) {
+                self.crystals.push(mean_of(&self.scanner, vacant.key()));
+                vacant.insert(next);
             }
         }
         Ok(())
     }
 
-    /// The mean of crystals on both sides of the scanner would be in its middle.
+    /// Refuses pairs of opposite directions: the mean of crystals on both sides of the scanner would be in its middle.
     fn check_directions(&self, lines: &[[u32; 2]]) -> Result<(), EventProblem> {
         let centre = |crystal: u32| self.scanner.crystals()[crystal as usize].centre_mm;
         let square = |a: u32, b: u32| centre(a).iter().zip(centre(b)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
@@ -120,10 +110,10 @@ impl Ends {
         }
     }
 
-    /// The crystals at the ends of the line that stands for these.
+    /// Returns the crystals at the ends of the line of an entry.
     ///
     /// # Errors
-    /// It was not in the files that were gathered.
+    /// The entry was not in the files that were gathered.
     pub(super) fn pair(&self, lines: &[[u32; 2]]) -> Result<[u32; 2], Unsupported> {
         let number = |side: usize| {
             let end = end_of(lines, side);
@@ -136,7 +126,7 @@ impl Ends {
         }
     }
 
-    /// The pair of crystals of an entry; `lines` is room.
+    /// Reads the pair of crystals of an entry; `lines` is a buffer.
     ///
     /// # Errors
     /// As [`lines_of`] and [`Ends::pair`].
@@ -154,24 +144,24 @@ impl Ends {
         Ok(self.pair(lines)?)
     }
 
-    /// All crystals.
+    /// Returns all crystals.
     ///
     /// # Errors
     /// They are too many.
     pub(super) fn detectors(&self, header: &Header) -> Result<Detectors, IoError> {
         let crystals = [self.scanner.crystals(), &self.crystals].concat();
-        Detectors::new(self.scanner.name(), crystals).map_err(|source| IoError::Detectors { path: header.data.clone(), source })
+        Detectors::new(self.scanner.name(), crystals).map_err(|source| IoError::Detectors(header.data.clone(), source))
     }
 }
 
-/// The crystals on one side of lines, in the order of their numbers.
+/// Returns the crystals on one side of lines, in the order of their numbers.
 fn end_of(lines: &[[u32; 2]], side: usize) -> Vec<u32> {
     let mut end: Vec<u32> = lines.iter().map(|line| line[side]).collect();
     end.sort_unstable();
     end
 }
 
-/// A crystal like the first one of these, in their middle.
+/// Returns a crystal like the first one of these, in their middle.
 fn mean_of(scanner: &Detectors, numbers: &[u32]) -> Crystal {
     let crystals = || numbers.iter().map(|&crystal| &scanner.crystals()[crystal as usize]);
     let mean = |axis: usize| crystals().map(|crystal| crystal.centre_mm[axis]).sum::<f64>() / numbers.len() as f64;

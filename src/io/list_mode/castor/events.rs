@@ -9,11 +9,12 @@ use super::facts::{facts, several_pairs};
 use super::header::{Header, Mode, Tof};
 use super::histogram_events;
 use super::scanner::table_of;
-use crate::data::{EventChunk, Notice, tof_mm};
+use crate::data::{EventChunk, Notice};
 use crate::io::error::{EventProblem, IoError, Unsupported};
 use crate::io::list_mode::options::ListOptions;
 use crate::io::list_mode::reader::EventReader;
-use crate::io::list_mode::records::{RecordDecoder, RecordReader, Records, f32_at, finite, u32_at};
+use crate::io::list_mode::records::{RecordDecoder, RecordReader, Records, finite, outside_range, tof_mm_at, u32_at};
+use crate::io::notice;
 
 /// Makes events of entries.
 struct Decoder {
@@ -23,10 +24,10 @@ struct Decoder {
     /// Room for the pairs of an event.
     lines: Vec<[u32; 2]>,
     tof: Option<ListTof>,
-    /// Whether the events tell their factors: else those of their pairs hold.
+    /// True if the events have factors, which replace those of their pairs.
     has_factors: bool,
     has_background: bool,
-    /// Events whose time of flight is outside of the range that the header tells.
+    /// Events whose time of flight is outside the range of the header.
     num_outside: u64,
 }
 
@@ -35,14 +36,14 @@ struct Decoder {
 struct ListTof {
     /// Width of the range of d.
     range_mm: f64,
-    /// Half the width of the interval that an event tells.
+    /// Half the width of an event's interval.
     half_mm: f64,
 }
 
-/// Opens a list of events, or a histogram as one.
+/// Opens list-mode data, or a histogram as list-mode data.
 ///
 /// # Errors
-/// A header that is none; a scanner or a normalisation that cannot be read.
+/// An invalid header; a scanner or a normalisation that does not read.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let header = Header::read(path)?;
     if header.mode == Mode::Histogram {
@@ -75,31 +76,25 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         num_outside: 0,
     };
     if header.has_kind {
-        notices.push(Notice::info(format!("{}: its events have a kind, which is ignored", path.display())));
+        notices.push(notice::info(path, "its events have a kind, which is ignored"));
     }
     Ok(Box::new(RecordReader { facts, decoder, records, num_expected: Some(header.num_events), notices }))
 }
 
 fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
     let mut notices = Vec::new();
-    let mut tell = |text: String| notices.push(Notice::info(format!("{}: {text}", header.path.display())));
+    let mut add = |text: &str| notices.push(notice::info(&header.path, text));
     if header.has_normalization && options.normalization.is_none() {
-        tell(
-            "only a normalisation file contains the pairs in coincidence and their efficiencies; without one all pairs of the \
-              scanner have the same efficiency, also those of dead crystals"
-                .into(),
-        );
+        add("only a normalisation file contains the pairs in coincidence and their efficiencies; without one all pairs of the \
+             scanner have the same efficiency, also those of dead crystals");
     }
     if header.has_attenuation && options.normalization.is_none() {
-        tell(
-            "the attenuation is known for pairs with events only; without a normalisation file \
-              the sensitivity is that of an object without attenuation"
-                .into(),
-        );
+        add("the attenuation is known for pairs with events only; without a normalisation file \
+             the sensitivity is that of an object without attenuation");
     }
     if header.start_secs != 0.0 {
         let start = header.start_secs;
-        tell(format!("it begins at {start} s ('Start time (s)'); the times of its events are taken as they are"));
+        add(&format!("it begins at {start} s ('Start time (s)'); the times of its events are taken as they are"));
     }
     notices
 }
@@ -120,11 +115,7 @@ impl RecordDecoder for Decoder {
             events.additive.push(finite(additive, "its background")?);
         }
         if let (Some(tof), Some(at)) = (self.tof, layout.measured) {
-            let difference_ps = f32_at(record, at);
-            if !difference_ps.is_finite() {
-                return Err(EventProblem::TimeOfFlight(difference_ps));
-            }
-            let mm = tof_mm(f64::from(difference_ps));
+            let mm = tof_mm_at(record, at)?;
             // Rounded to 32 bits, a number may be a little outside.
             self.num_outside += u64::from(mm.abs() > 0.5 * tof.range_mm * (1.0 + 1e-5));
             events.tof_mm.push([(mm - tof.half_mm) as f32, (mm + tof.half_mm) as f32]);
@@ -133,11 +124,7 @@ impl RecordDecoder for Decoder {
     }
 
     fn notices(&mut self, data: &Path) -> Vec<Notice> {
-        let num = std::mem::take(&mut self.num_outside);
-        let text = format!(
-            "{}: the time of flight of {num} events is outside the range of its header ('List TOF measurement range (ps)')",
-            data.display()
-        );
-        (num > 0).then(|| Notice::warning(text)).into_iter().collect()
+        let range = "is outside the range of its header ('List TOF measurement range (ps)')";
+        outside_range(data, &mut self.num_outside, range)
     }
 }

@@ -6,17 +6,18 @@ use super::ends::Ends;
 use super::factors::width_mm;
 use super::header::{Header, Tof};
 use super::normalization::{Allowed, PairFactors};
-use super::scanner::Table;
-use crate::data::{Attenuation, ListMetadata, Notice, TofFacts};
+use crate::data::{Attenuation, ListMetadata, Notice, TofMeasurement};
 use crate::io::error::IoError;
 use crate::io::list_mode::options::ListOptions;
+use crate::io::notice;
+use crate::io::own::crystals::Crystals;
 
-/// What is known beside the events, and the crystals at the ends of entries.
+/// Returns the facts other than the events, and the crystals at the ends of entries.
 ///
 /// # Errors
-/// A normalisation that cannot be read, entries of several pairs that cannot be.
-pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Result<(ListMetadata, Ends), IoError> {
-    let Table { detectors, min_angle_deg } = table;
+/// A normalisation that does not read, invalid entries of several pairs.
+pub(super) fn facts(header: &Header, table: Crystals, options: &ListOptions) -> Result<(ListMetadata, Ends), IoError> {
+    let Crystals { detectors, min_angle_deg } = table;
     let mut ends = Ends::new(detectors);
     ends.gather(header)?;
     let normalization = options.normalization.as_ref().map(|path| PairFactors::read(path, header, &mut ends)).transpose()?;
@@ -28,10 +29,7 @@ pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Res
             has_attenuation |= factors.has_attenuation;
             Arc::new(factors)
         }
-        None => {
-            let allowed = Allowed::new(detectors, min_angle_deg, header.max_axial_mm, 1.0 / header.calibration);
-            Arc::new(allowed.of_real_crystals(ends.num_real() as u32))
-        }
+        None => Arc::new(Allowed::new(header, detectors, min_angle_deg, ends.num_real())),
     });
     if has_attenuation {
         facts.attenuation = Attenuation::InFactors;
@@ -39,12 +37,7 @@ pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Res
     facts.tof = match header.tof {
         Some(Tof::List { fwhm_ps, range_ps, .. }) => {
             let half_mm = 0.5 * width_mm(range_ps);
-            Some(TofFacts {
-                fwhm_mm: width_mm(fwhm_ps),
-                window_mm: [-half_mm, half_mm],
-                edges_mm: Vec::new(),
-                ..TofFacts::default()
-            })
+            Some(TofMeasurement { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], ..TofMeasurement::default() })
         }
         _ => None,
     };
@@ -55,11 +48,11 @@ pub(super) fn facts(header: &Header, table: Table, options: &ListOptions) -> Res
     Ok((facts, ends))
 }
 
-/// That several pairs are one line.
+/// Returns the notice on entries of several pairs.
 pub(super) fn several_pairs(header: &Header, ends: &Ends) -> Option<Notice> {
-    let num = ends.num_entries();
+    let num = ends.num_entries;
     (num > 0).then(|| {
         let text = "entries have several pairs of crystals; each is one line between the means of its crystals, as in CASToR";
-        Notice::info(format!("{}: {num} {text}", header.path.display()))
+        notice::info(&header.path, format!("{num} {text}"))
     })
 }

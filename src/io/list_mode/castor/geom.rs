@@ -1,5 +1,6 @@
-//! CASToR's rules for scanners (`.geom`): sectors around the axis, each of modules of submodules of crystals. The first sector stands on
-//! +y, its first crystal at −x; the next ones follow clockwise (towards +x), or mirrored where the rotation is counter-clockwise.
+//! CASToR's rules for scanners (`.geom`): sectors around the axis, each of modules of submodules of crystals. The first sector is
+//! on +y, its first crystal at −x. The next ones follow clockwise (towards +x), or mirrored where the rotation is
+//! counter-clockwise.
 
 use super::keys::Keys;
 use super::layer::Layer;
@@ -8,7 +9,7 @@ use crate::scanner::Crystal;
 
 /// A row of things inside one another, along one direction: crystals in submodules in modules in a sector (in a row of sectors).
 struct Row {
-    /// How many there are of each, the innermost first.
+    /// Number of each, the innermost first.
     nums: Vec<u64>,
     /// From the first one's beginning to the next one's, mm.
     steps_mm: Vec<f64>,
@@ -26,7 +27,7 @@ impl Row {
         Self { nums, steps_mm }
     }
 
-    /// The middle of a crystal, mm from the row's.
+    /// Returns the middle of a crystal, mm from the row's.
     fn middle_mm(&self, crystal: u64) -> f64 {
         let (mut index, mut mm) = (crystal, 0.0);
         for (&num, step) in self.nums.iter().zip(&self.steps_mm) {
@@ -41,7 +42,7 @@ impl Row {
 const ALONG: [&str; 4] = ["crystals axial", "submodules axial", "modules axial", "rsectors axial"];
 const AROUND: [&str; 3] = ["crystals transaxial", "submodules transaxial", "modules transaxial"];
 
-/// How many there are of each of these in each layer: `[layer][which]`.
+/// Returns the number of each of these in each layer: `[layer][which]`.
 fn nums(keys: &Keys, names: &[&str], num_layers: usize) -> Result<Vec<Vec<u64>>, IoError> {
     let of_each: Vec<Vec<u64>> = names
         .iter()
@@ -50,7 +51,7 @@ fn nums(keys: &Keys, names: &[&str], num_layers: usize) -> Result<Vec<Vec<u64>>,
             let default = (!name.starts_with("crystals")).then_some(1);
             let nums = keys.per_layer(&key, num_layers, default)?;
             match nums.iter().find(|num| !(1..=1 << 24).contains(*num)) {
-                Some(num) => Err(keys.value(&key, &num.to_string(), "a number from 1 on")),
+                Some(num) => Err(keys.invalid(&key, &num.to_string(), "a number from 1 on")),
                 None => Ok(nums),
             }
         })
@@ -58,7 +59,7 @@ fn nums(keys: &Keys, names: &[&str], num_layers: usize) -> Result<Vec<Vec<u64>>,
     Ok((0..num_layers).map(|layer| of_each.iter().map(|nums| nums[layer]).collect()).collect())
 }
 
-/// The gaps between them, mm.
+/// Returns the gaps between them, mm.
 fn gaps(keys: &Keys, names: &[&str], num_layers: usize) -> Result<Vec<Vec<f64>>, IoError> {
     let gap = |name: &&str| {
         let (which, direction) = name.split_once("s ").unwrap_or((name, ""));
@@ -68,10 +69,10 @@ fn gaps(keys: &Keys, names: &[&str], num_layers: usize) -> Result<Vec<Vec<f64>>,
     Ok((0..num_layers).map(|layer| of_each.iter().map(|gaps| gaps[layer]).collect()).collect())
 }
 
-/// Crystals of each layer.
+/// Returns the crystals of each layer.
 ///
 /// # Errors
-/// A number that is missing or cannot be.
+/// A number that is missing or invalid.
 pub(super) fn num_per_layer(keys: &Keys, num_layers: usize) -> Result<Vec<u64>, IoError> {
     let (along, around) = (nums(keys, &ALONG, num_layers)?, nums(keys, &AROUND, num_layers)?);
     let sectors = keys.per_layer::<u64>("number of rsectors", num_layers, None)?;
@@ -82,10 +83,10 @@ pub(super) fn num_per_layer(keys: &Keys, num_layers: usize) -> Result<Vec<u64>, 
     Ok((0..num_layers).map(product).collect())
 }
 
-/// The crystals, layer by layer, ring by ring from −z on, in each ring sector by sector.
+/// Returns the crystals, layer by layer, ring by ring from −z, in each ring sector by sector.
 ///
 /// # Errors
-/// A figure that is missing or cannot be.
+/// A figure that is missing or invalid.
 pub(super) fn crystals(keys: &Keys, layers: &[Layer]) -> Result<Vec<Crystal>, IoError> {
     let num_layers = layers.len();
     let (along, around) = (nums(keys, &ALONG, num_layers)?, nums(keys, &AROUND, num_layers)?);
@@ -104,11 +105,11 @@ pub(super) fn crystals(keys: &Keys, layers: &[Layer]) -> Result<Vec<Crystal>, Io
         let num_in_sector: u64 = around[index].iter().product();
         let num_in_ring = (num_in_sector * sectors[index]).max(1);
         for crystal in 0..layer.num_crystals {
-            let (ring, place) = (crystal / num_in_ring, crystal % num_in_ring);
-            let sector = place / num_in_sector;
+            let (ring, in_ring) = (crystal / num_in_ring, crystal % num_in_ring);
+            let sector = in_ring / num_in_sector;
             let angle = (first_deg[index] + sector as f64 * span_deg[index] / sectors[index] as f64).to_radians();
             let (sin, cos) = (direction * angle.sin(), angle.cos());
-            let (x, y) = (direction * transaxial.middle_mm(place % num_in_sector), radii[index] + 0.5 * depth_mm);
+            let (x, y) = (direction * transaxial.middle_mm(in_ring % num_in_sector), radii[index] + 0.5 * depth_mm);
             let z = axial.middle_mm(ring) + shifts_mm[sector as usize % shifts_mm.len()];
             crystals.push(layer.crystal([x * cos + y * sin, y * cos - x * sin, z], [sin, cos, 0.0]));
         }
@@ -116,24 +117,24 @@ pub(super) fn crystals(keys: &Keys, layers: &[Layer]) -> Result<Vec<Crystal>, Io
     Ok(crystals)
 }
 
-/// 1 = clockwise, −1 = counter-clockwise.
+/// Returns the direction of rotation: 1 = clockwise, −1 = counter-clockwise.
 fn direction(keys: &Keys) -> Result<f64, IoError> {
     match keys.text("rotation direction") {
         None | Some("") => Ok(1.0),
         Some(found) => match found.to_lowercase().as_str() {
             "cw" => Ok(1.0),
             "ccw" => Ok(-1.0),
-            _ => Err(keys.value("rotation direction", found, "CW or CCW")),
+            _ => Err(keys.invalid("rotation direction", found, "CW or CCW")),
         },
     }
 }
 
-/// How far sectors are shifted along the axis, over and over.
+/// Returns the shifts of the sectors along the axis, which repeat.
 fn shifts_mm(keys: &Keys) -> Result<Vec<f64>, IoError> {
     match keys.one("rsectors nbZShift", Some(0usize))? {
         0 => Ok(vec![0.0]),
         num @ 1..=1_000_000 => keys.per_layer("rsectors ZShift", num, None),
-        num => Err(keys.value("rsectors nbZShift", &num.to_string(), "at most 1000000")),
+        num => Err(keys.invalid("rsectors nbZShift", &num.to_string(), "at most 1000000")),
     }
 }
 

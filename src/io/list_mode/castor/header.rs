@@ -1,29 +1,30 @@
-//! What a CASToR header (`.Cdh`) tells of its data, and where each event of it has what.
+//! The header of CASToR data (`.Cdh`), and the layout of their entries.
 
 use std::path::{Path, PathBuf};
 
 use super::keys::Keys;
 use crate::io::error::{IoError, Unsupported};
 
-/// What the entries of a data file are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Content of the entries of a data file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
+    #[default]
     List,
     Histogram,
     Normalization,
 }
 
-/// How time of flight is told, ps.
+/// Time of flight, ps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Tof {
-    /// As a number in a range of this width, in steps where they are told.
+    /// A number in a range of this width, in steps if the header has them.
     List { fwhm_ps: f64, range_ps: f64, step_ps: Option<f64> },
     /// In bins.
     Histogram { fwhm_ps: f64, num_bins: usize, bin_ps: f64 },
 }
 
 /// A header.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Header {
     pub(super) path: PathBuf,
     /// Its scanner's name.
@@ -60,7 +61,7 @@ pub(super) struct Layout {
     pub(super) normalization: Option<usize>,
     /// Time of flight, or the bins of a histogram.
     pub(super) measured: Option<usize>,
-    /// How many pairs there are.
+    /// Number of pairs.
     pub(super) num_lines: Option<usize>,
     pub(super) lines: usize,
 }
@@ -69,27 +70,27 @@ impl Header {
     /// Reads a header.
     ///
     /// # Errors
-    /// A key that is missing or has a value that cannot be; what is not read.
+    /// A key that is missing or has an invalid value; unsupported content.
     pub(super) fn read(path: &Path) -> Result<Self, IoError> {
         let keys = Keys::read(path)?;
         let mode = mode(&keys)?;
-        match keys.needed("Data type")? {
+        match keys.required("Data type")? {
             "PET" => {}
-            found => return Err(keys.value("Data type", found, "PET")),
+            found => return Err(keys.invalid("Data type", found, "PET")),
         }
         if keys.text("POI capability").is_some() || keys.text("POI correction flag").is_some_and(|flag| flag != "0") {
             return Err(IoError::unsupported(path, Unsupported::DepthOfInteraction));
         }
-        let data_name = keys.needed("Data filename")?;
+        let data_name = keys.required("Data filename")?;
         let max_lines: usize = keys.one("Maximum number of lines per event", Some(1))?;
         if !(1..=usize::from(u16::MAX)).contains(&max_lines) {
-            return Err(keys.value("Maximum number of lines per event", &max_lines.to_string(), "1 to 65535"));
+            return Err(keys.invalid("Maximum number of lines per event", &max_lines.to_string(), "1 to 65535"));
         }
         // A normalisation is of no time.
         let no_time = (mode == Mode::Normalization).then_some(0.0);
         let header = Self {
             path: path.to_owned(),
-            scanner: keys.needed("Scanner name")?.to_owned(),
+            scanner: keys.required("Scanner name")?.to_owned(),
             data: path.parent().unwrap_or(Path::new("")).join(data_name),
             num_events: keys.one("Number of events", None)?,
             mode,
@@ -112,28 +113,28 @@ impl Header {
 
     fn check(&self, keys: &Keys) -> Result<(), IoError> {
         if self.has_kind && self.mode != Mode::List {
-            return Err(keys.value("Coincidence kind flag", "1", "0, for only the events of a list have one,"));
+            return Err(keys.invalid("Coincidence kind flag", "1", "0, for only the events of a list have one,"));
         }
         if !self.start_secs.is_finite() {
-            return Err(keys.value("Start time (s)", &self.start_secs.to_string(), "a number"));
+            return Err(keys.invalid("Start time (s)", &self.start_secs.to_string(), "a number"));
         }
         let has_rates = self.has_scatter || self.has_randoms;
         let is_duration = (0.0..=1e9).contains(&self.duration_secs) && (self.duration_secs > 0.0 || !has_rates);
         if !is_duration {
             let expected = "a number of seconds (above 0 where there are counts per second)";
-            return Err(keys.value("Duration (s)", &self.duration_secs.to_string(), expected));
+            return Err(keys.invalid("Duration (s)", &self.duration_secs.to_string(), expected));
         }
         Ok(())
     }
 
-    /// Where its entries have what.
+    /// Returns the layout of the entries.
     pub(super) fn layout(&self) -> Layout {
         let mut layout = Layout::default();
         let mut size = 0;
-        let mut take = |is_there: bool, bytes: usize| {
-            let place = size;
-            size += if is_there { bytes } else { 0 };
-            is_there.then_some(place)
+        let mut take = |is_present: bool, bytes: usize| {
+            let offset = size;
+            size += if is_present { bytes } else { 0 };
+            is_present.then_some(offset)
         };
         let (is_list, is_histogram) = (self.mode == Mode::List, self.mode == Mode::Histogram);
         layout.time = take(is_list || is_histogram, 4);
@@ -159,19 +160,19 @@ impl Header {
         }
     }
 
-    /// Bytes that each takes: its counts, and scatter.
+    /// Returns the bytes of each: its counts, and scatter.
     pub(super) fn bytes_per_tof_bin(&self) -> usize {
         if self.has_scatter { 8 } else { 4 }
     }
 }
 
 fn mode(keys: &Keys) -> Result<Mode, IoError> {
-    let found = keys.needed("Data mode")?;
+    let found = keys.required("Data mode")?;
     match found.to_lowercase().as_str() {
         "list" | "listmode" | "list-mode" => Ok(Mode::List),
         "histogram" => Ok(Mode::Histogram),
         "normalization" => Ok(Mode::Normalization),
-        _ => Err(keys.value("Data mode", found, "list-mode, histogram or normalization")),
+        _ => Err(keys.invalid("Data mode", found, "list-mode, histogram or normalization")),
     }
 }
 
@@ -189,7 +190,7 @@ fn tof(keys: &Keys, mode: Mode) -> Result<Option<Tof>, IoError> {
     const NUM: &str = "Histo TOF number of bins";
     let num_bins: usize = keys.one(NUM, None)?;
     if !(2..=usize::from(u16::MAX)).contains(&num_bins) {
-        return Err(keys.value(NUM, &num_bins.to_string(), "a number from 2 to 65535"));
+        return Err(keys.invalid(NUM, &num_bins.to_string(), "a number from 2 to 65535"));
     }
     Ok(Some(Tof::Histogram { fwhm_ps, num_bins, bin_ps: keys.positive("Histo TOF bin size (ps)", None)? }))
 }

@@ -7,9 +7,8 @@ use super::ends::lines_of;
 use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
 use super::scanner::table_of;
-use crate::data::TofFacts;
+use crate::data::TofMeasurement;
 use crate::io::error::{EventProblem, IoError, Unsupported};
-use crate::io::list_mode::bytes::ByteStream;
 use crate::io::list_mode::options::ListOptions;
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
 use crate::scanner::Detectors;
@@ -32,20 +31,18 @@ pub struct HistogramBin {
 /// Reads a histogram from its beginning on, bin by bin.
 #[derive(Debug)]
 pub struct Histogram {
-    header: Header,
+    pub(super) header: Header,
     factors: Factors,
     detectors: Arc<Detectors>,
-    records: Records,
-    /// Bins of the block that was peeked last which were given.
-    num_given: usize,
+    pub(super) records: Records,
 }
 
 impl Histogram {
     /// Opens a histogram.
     ///
     /// # Errors
-    /// A header that is none, or not of a histogram; a scanner that cannot be read; a data file that does not have the size that its
-    /// header tells.
+    /// An invalid header, or one of other data; a scanner that does not read; a data file of another size than its header
+    /// describes.
     pub fn open(path: &Path, options: &ListOptions) -> Result<Self, IoError> {
         let header = Header::read(path)?;
         if header.mode != Mode::Histogram {
@@ -55,68 +52,35 @@ impl Histogram {
         let factors = Factors::new(&header);
         let records = Records::open(&header.data, factors.layout.size)?;
         records.check_num(Some(header.num_events))?;
-        Ok(Self { header, factors, detectors, records, num_given: 0 })
+        Ok(Self { header, factors, detectors, records })
     }
 
-    /// The scanner.
+    /// Returns the scanner.
     pub fn detectors(&self) -> &Arc<Detectors> {
         &self.detectors
     }
 
-    /// Number of bins.
+    /// Returns number of bins.
     pub fn num_bins(&self) -> u64 {
         self.header.num_events
     }
 
-    /// How time of flight is measured, with the edges of its bins.
-    pub fn tof(&self) -> Option<TofFacts> {
+    /// Returns the resolution of time of flight and the edges of its bins.
+    pub fn tof(&self) -> Option<TofMeasurement> {
         let Some(Tof::Histogram { fwhm_ps, num_bins, bin_ps }) = self.header.tof else { return None };
         let width = width_mm(bin_ps);
         let edges_mm: Vec<f64> = (0..=num_bins).map(|edge| (edge as f64 - 0.5 * num_bins as f64) * width).collect();
         let half_mm = 0.5 * num_bins as f64 * width;
-        Some(TofFacts { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm, ..TofFacts::default() })
+        Some(TofMeasurement { fwhm_mm: width_mm(fwhm_ps), window_mm: [-half_mm, half_mm], edges_mm, ..TofMeasurement::default() })
     }
 
-    /// Whether its bins tell a background.
-    pub(super) fn has_background(&self) -> bool {
-        self.header.has_scatter || self.header.has_randoms
-    }
-
-    /// Its data file.
-    pub(super) fn data_path(&self) -> &Path {
-        &self.header.data
-    }
-
-    /// Refuses a data file of another size than its header tells.
+    /// Replaces the given bin by the next one; `false` at the end.
     ///
     /// # Errors
-    /// Where, and what.
-    pub(super) fn check_end(&self) -> Result<(), IoError> {
-        self.records.check_num(Some(self.header.num_events)).map(|_| ())
-    }
-
-    /// The data file, at the place up to which it was read.
-    pub(super) fn stream(&mut self) -> &mut ByteStream {
-        self.records.stream()
-    }
-
-    /// Puts the next bin in place of the given one; `false` = there is none.
-    ///
-    /// # Errors
-    /// The file cannot be read or holds what cannot be: where, and what.
+    /// The file does not read or has an invalid bin.
     pub fn next(&mut self, bin: &mut HistogramBin) -> Result<bool, IoError> {
-        let block = self.records.peek()?;
-        if block.len() == 0 {
-            return Ok(false);
-        }
         let (factors, header, num_crystals) = (&self.factors, &self.header, self.detectors.crystals().len());
-        block.nth(self.num_given, |record| decode(record, factors, header, num_crystals, bin))?;
-        self.num_given += 1;
-        if self.num_given == block.len() {
-            self.records.advance(self.num_given);
-            self.num_given = 0;
-        }
-        Ok(true)
+        Ok(self.records.next_of(1, |record| decode(record, factors, header, num_crystals, bin))? == 1)
     }
 }
 

@@ -1,5 +1,5 @@
-//! CASToR's histograms as lists: each bin is as many events as it has counts. The likelihood of these is that of the counts, for y ln ȳ
-//! is y times that of one event. Which pairs can be in coincidence, and how well they count, is what the bins themselves tell.
+//! CASToR's histograms as list-mode data: each count of a bin is an event. The likelihood of these events is that of the counts,
+//! because y ln ȳ is y times the term of one event. The bins define the pairs in coincidence and their detection efficiency.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,13 +11,11 @@ use super::histogram::{Histogram, HistogramBin};
 use super::normalization::PairFactors;
 use super::scanner::table_of;
 use crate::data::{Attenuation, EventChunk, ListMetadata, Notice};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::{IoError, MAX_COUNTS, Unsupported};
 use crate::io::list_mode::bytes::ByteStream;
 use crate::io::list_mode::options::ListOptions;
 use crate::io::list_mode::reader::{EVENTS_AT_ONCE, EventReader};
-
-/// Most counts of a bin: 32-bit floats hold all whole numbers up to here.
-const MOST_COUNTS: f32 = 16_777_216.0;
+use crate::io::notice;
 
 /// The events of a histogram.
 struct HistogramEvents {
@@ -34,18 +32,17 @@ struct HistogramEvents {
     notices: Vec<Notice>,
 }
 
-/// Opens a histogram as a list of events.
+/// Opens a histogram as list-mode data.
 ///
 /// # Errors
-/// A header that cannot be; a scanner or a normalisation that cannot be read.
+/// An invalid header; a scanner or a normalisation that does not read.
 pub(super) fn open(path: &Path, header: &Header, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     let histogram = Histogram::open(path, options)?;
     let (facts, ends) = facts(header, table_of(header, options)?, options)?;
     let mut facts = ListMetadata { num_events: None, ..facts };
     facts.format = "CASToR histogram".to_owned();
     facts.tof = histogram.tof();
-    let text = "a histogram: each count of a bin is used as one event";
-    let mut notices = vec![Notice::info(format!("{}: {text}", path.display()))];
+    let mut notices = vec![notice::info(path, "a histogram: each count of a bin is used as one event")];
     notices.extend(several_pairs(header, &ends));
     if options.normalization.is_none() {
         let factors = PairFactors::of_entries(header, &ends)?;
@@ -78,9 +75,8 @@ impl HistogramEvents {
             self.has_empty_bins |= self.bin.counts.iter().all(|counts| *counts == 0.0);
         }
         let counts = self.bin.counts[self.num_begun];
-        if !((0.0..=MOST_COUNTS).contains(&counts) && counts.fract() == 0.0) {
-            let problem = Unsupported::BinCounts { bin: self.number, counts, most: MOST_COUNTS };
-            return Err(IoError::unsupported(self.histogram.data_path(), problem));
+        if !((0.0..=MAX_COUNTS).contains(&counts) && counts.fract() == 0.0) {
+            return Err(IoError::unsupported(&self.histogram.header.data, Unsupported::BinCounts(self.number, counts)));
         }
         (self.num_left, self.num_begun) = (counts as usize, self.num_begun + 1);
         Ok(true)
@@ -95,6 +91,8 @@ impl EventReader for HistogramEvents {
     fn next(&mut self, chunk: &mut EventChunk) -> Result<bool, IoError> {
         chunk.clear();
         let events = &mut chunk.prompts;
+        let header = &self.histogram.header;
+        let has_background = header.has_scatter || header.has_randoms;
         while events.pairs.len() < EVENTS_AT_ONCE {
             if self.num_left == 0 {
                 if !self.advance()? {
@@ -105,7 +103,8 @@ impl EventReader for HistogramEvents {
             let num = self.num_left.min(EVENTS_AT_ONCE - events.pairs.len());
             self.num_left -= num;
             let (bin, tof) = (&self.bin, self.num_begun - 1);
-            let pair = self.ends.pair(&bin.lines).map_err(|problem| IoError::unsupported(self.histogram.data_path(), problem))?;
+            let pair = self.ends.pair(&bin.lines);
+            let pair = pair.map_err(|problem| IoError::unsupported(&self.histogram.header.data, problem))?;
             events.pairs.extend(std::iter::repeat_n(pair, num));
             events.times_ms.extend(std::iter::repeat_n(bin.time_ms, num));
             let mut additive = bin.additive[tof];
@@ -114,7 +113,7 @@ impl EventReader for HistogramEvents {
                 additive /= (interval[1] - interval[0]) as f32;
                 events.tof_mm.extend(std::iter::repeat_n(interval.map(|mm| mm as f32), num));
             }
-            if self.histogram.has_background() {
+            if has_background {
                 events.additive.extend(std::iter::repeat_n(additive, num));
             }
         }
@@ -122,21 +121,19 @@ impl EventReader for HistogramEvents {
     }
 
     fn check_end(&self) -> Result<(), IoError> {
-        self.histogram.check_end()
+        self.histogram.records.check_num(Some(self.histogram.num_bins()))
     }
 
     fn stream(&mut self) -> &mut ByteStream {
-        self.histogram.stream()
+        &mut self.histogram.records.stream
     }
 
     fn notices(&mut self) -> Vec<Notice> {
         let mut notices = std::mem::take(&mut self.notices);
         let is_at_the_end = self.number == self.histogram.num_bins();
         if is_at_the_end && self.number > 0 && !std::mem::replace(&mut self.has_empty_bins, true) {
-            notices.push(Notice::warning(format!(
-                "{}: none of its bins is without counts; where those were left out, pairs that counted nothing are missing in the sensitivity",
-                self.histogram.data_path().display()
-            )));
+            let text = "none of its bins is without counts; where those were left out, pairs that counted nothing are missing in the sensitivity";
+            notices.push(notice::warning(&self.histogram.header.data, text));
         }
         notices
     }

@@ -15,7 +15,7 @@ const POSITIVE: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
 
 /// A text of keys.
 pub(super) struct Keys {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Its lines without comments.
     lines: Vec<String>,
 }
@@ -24,59 +24,54 @@ impl Keys {
     /// Reads a text.
     ///
     /// # Errors
-    /// It cannot be read or is far too long.
+    /// It does not read or is far too long.
     pub(super) fn read(path: &Path) -> Result<Self, IoError> {
         let text = read_text(path, MAX_BYTES)?;
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().to_owned()).collect();
         Ok(Self { path: path.to_owned(), lines })
     }
 
-    /// The file.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// A key's value, if the key is there.
+    /// Returns the value of a key, if the text has the key.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         let line = self.lines.iter().find_map(|line| Some(&line[line.find(key)? + key.len()..]))?;
         let value = line.split_once(':')?.1;
         Some(value.trim().trim_start_matches(['!', ' ', '\t']))
     }
 
-    /// The value of a key that must be there and not empty.
+    /// Returns the value of a required key.
     ///
     /// # Errors
-    /// It is not.
-    pub(super) fn needed(&self, key: &str) -> Result<&str, IoError> {
+    /// The key is missing or empty.
+    pub(super) fn required(&self, key: &str) -> Result<&str, IoError> {
         self.text(key).filter(|value| !value.is_empty()).ok_or_else(|| self.missing(key, "CASToR needs it too: add it"))
     }
 
-    /// The values of a key, one per layer; the default for each where it is not there.
+    /// Returns the values of a key, one per layer; the default for each if the key is missing.
     ///
     /// # Errors
-    /// Fewer than there are layers, or one that is not understood.
+    /// Fewer values than layers, or an invalid one.
     pub(super) fn per_layer<T: FromStr + Clone>(&self, key: &str, num: usize, default: Option<T>) -> Result<Vec<T>, IoError> {
         let text = match (self.text(key), default) {
             (None, Some(default)) => return Ok(vec![default; num]),
-            _ => self.needed(key)?,
+            _ => self.required(key)?,
         };
         let values: Option<Vec<T>> = text.split(',').take(num).map(|item| item.trim().parse().ok()).collect();
         values.filter(|values| values.len() == num).ok_or_else(|| match num {
-            1 => self.value(key, text, "a number"),
-            _ => self.value(key, text, &format!("one number for each of the {num} layers")),
+            1 => self.invalid(key, text, "a number"),
+            _ => self.invalid(key, text, &format!("one number for each of the {num} layers")),
         })
     }
 
-    /// A value of a key, or the default.
+    /// Returns a value of a key, or the default.
     ///
     /// # Errors
-    /// It is not understood, or not there.
+    /// It is invalid or missing.
     pub(super) fn one<T: FromStr + Clone>(&self, key: &str, default: Option<T>) -> Result<T, IoError> {
         let values = self.per_layer(key, 1, default)?;
         values.into_iter().next().ok_or_else(|| self.missing(key, "add it"))
     }
 
-    /// Whether a flag is set: 1, or 0 where it is left out.
+    /// Returns the value of a flag: 1, or 0 if it is missing.
     ///
     /// # Errors
     /// Another value.
@@ -84,30 +79,30 @@ impl Keys {
         match self.text(key) {
             None | Some("0") => Ok(false),
             Some("1") => Ok(true),
-            Some(found) => Err(self.value(key, found, "0 or 1")),
+            Some(found) => Err(self.invalid(key, found, "0 or 1")),
         }
     }
 
-    /// A number that is larger than 0.
+    /// Returns a number above 0.
     ///
     /// # Errors
-    /// It is not, or not there.
+    /// It is invalid or missing.
     pub(super) fn positive(&self, key: &str, default: Option<f64>) -> Result<f64, IoError> {
         let number = self.one(key, default)?;
         if POSITIVE.contains(&number) {
             Ok(number)
         } else {
-            Err(self.value(key, &number.to_string(), "a number above 0 (10⁻³⁰ to 10³⁰)"))
+            Err(self.invalid(key, &number.to_string(), "a number above 0 (10⁻³⁰ to 10³⁰)"))
         }
     }
 
-    /// The error of a key that is not there.
+    /// Returns the error of a missing key.
     pub(super) fn missing(&self, key: &str, hint: &str) -> IoError {
         IoError::MissingKey { path: self.path.clone(), key: key.to_owned(), hint: hint.to_owned() }
     }
 
-    /// The error of a value that cannot be.
-    pub(super) fn value(&self, key: &str, found: &str, expected: &str) -> IoError {
+    /// Returns the error of an invalid value.
+    pub(super) fn invalid(&self, key: &str, found: &str, expected: &str) -> IoError {
         let found: String = found.chars().filter(|c| !c.is_control()).take(60).collect();
         IoError::Value { path: self.path.clone(), key: key.to_owned(), found, expected: expected.to_owned() }
     }

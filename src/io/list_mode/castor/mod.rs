@@ -1,6 +1,6 @@
-//! CASToR's data files: a header (`.Cdh`) of `key: value` lines beside a file (`.Cdf`) of entries of one size, little endian, and the
-//! scanner's table of crystals (`.hscan` and `.lut`, or `.geom`), which is looked for beside the header. Source: CASToR 3 (Merlin et al. 2018, Phys Med
-//! Biol 63:185005), whose files these readers and the writer exchange.
+//! CASToR's data files: a header (`.Cdh`) of `key: value` lines, a file (`.Cdf`) of entries of one size, little endian, and the
+//! scanner's table of crystals (`.hscan` and `.lut`, or `.geom`) in the folder of the header. Source: CASToR 3 (Merlin et al.
+//! 2018, Phys Med Biol 63:185005), whose files these readers and the writer exchange.
 //!
 //! | `Data mode` | read by | an entry is |
 //! |---|---|---|
@@ -10,9 +10,9 @@
 //!
 //! Several pairs are one line, between the mean of their first crystals and the mean of their second ones ([`ends`]).
 //!
-//! Expected counts of a pair are line integral / (attenuation · normalisation · calibration) + (randoms + scatter) · duration. An event's
-//! time of flight is t₁ − t₂, ps, in a range of the told width around 0. Its randoms are spread evenly over that range, its scatter is
-//! told per mm of d.
+//! Expected counts of a pair are line integral / (attenuation · normalisation · calibration) + (randoms + scatter) · duration. An
+//! event's time of flight is t₁ − t₂, ps, in a range around 0 whose width is in the header. Its randoms are spread evenly over
+//! that range, its scatter is a rate per mm of d.
 
 mod ends;
 mod events;
@@ -36,7 +36,7 @@ pub use events::open;
 pub use histogram::{Histogram, HistogramBin};
 pub use writer::Writer;
 
-/// The data file that a header names, if it is one.
-pub(in crate::io) fn data_file(header: &Path) -> Option<PathBuf> {
-    Header::read(header).ok().map(|header| header.data)
+/// Returns the data file that a file names, if it is a header.
+pub(in crate::io) fn data_files(header: &Path) -> Vec<PathBuf> {
+    Header::read(header).into_iter().map(|header| header.data).collect()
 }

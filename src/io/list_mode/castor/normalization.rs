@@ -1,4 +1,4 @@
-//! How well pairs count: as a normalisation file tells, or all that the scanner allows alike.
+//! Detection efficiencies of pairs: from a normalisation file, or the same for all pairs that the scanner allows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::ends::Ends;
 use super::factors::Factors;
 use super::header::{Header, Mode};
 use crate::data::{Fingerprint, PairEfficiency};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::{IoError, Mismatch, Unsupported};
 use crate::io::list_mode::records::Records;
 use crate::scanner::Detectors;
 
@@ -19,15 +19,16 @@ pub(super) struct PairFactors {
     first: Vec<usize>,
     others: Vec<u32>,
     values: Vec<f32>,
-    /// Whether its factors have the attenuation in them.
+    /// True if its factors include the attenuation.
     pub(super) has_attenuation: bool,
 }
 
 impl PairFactors {
-    /// Reads the normalisation file of a list of events, whose ends are added. The calibration is the list's, as in CASToR.
+    /// Reads the normalisation file of list-mode data and adds its ends. The calibration is that of the list-mode data, as in
+    /// CASToR.
     ///
     /// # Errors
-    /// It is none, of another scanner, or holds what cannot be.
+    /// Another file, one of another scanner, or invalid content.
     pub(super) fn read(path: &Path, list: &Header, ends: &mut Ends) -> Result<Self, IoError> {
         let header = Header { calibration: list.calibration, ..Header::read(path)? };
         if header.mode != Mode::Normalization {
@@ -35,16 +36,16 @@ impl PairFactors {
         }
         if header.scanner != list.scanner {
             let (found, expected) = (header.scanner, list.scanner.clone());
-            return Err(IoError::unsupported(path, Unsupported::OtherScanner { found, expected }));
+            return Err(IoError::unsupported(path, Unsupported::OtherScanner(Mismatch { found, expected })));
         }
         ends.gather(&header)?;
         Self::of_entries(&header, ends)
     }
 
-    /// The pairs of all entries of a file that was gathered.
+    /// Returns the pairs of all entries of a file that was gathered.
     ///
     /// # Errors
-    /// One that cannot be, or another number than the header tells.
+    /// An invalid entry, or another number of entries than the header has.
     pub(super) fn of_entries(header: &Header, ends: &Ends) -> Result<Self, IoError> {
         let num_crystals = ends.num_all();
         let factors = Factors::new(header);
@@ -55,42 +56,36 @@ impl PairFactors {
         let num = first[num_crystals];
         let (mut next, mut others, mut values) = (first.clone(), vec![0; num], vec![0.0; num]);
         for_each(header, &factors, ends, |[lower, higher], value| {
-            let place = &mut next[lower as usize];
+            let index = &mut next[lower as usize];
             // (A file that was replaced meanwhile has other pairs.)
-            if let (Some(other), Some(factor)) = (others.get_mut(*place), values.get_mut(*place)) {
+            if let (Some(other), Some(factor)) = (others.get_mut(*index), values.get_mut(*index)) {
                 (*other, *factor) = (higher, value);
-                *place += 1;
+                *index += 1;
             }
         })?;
         for pairs in first.windows(2).map(|ends| ends[0]..ends[1]) {
             let mut sorted: Vec<(u32, f32)> =
                 others[pairs.clone()].iter().copied().zip(values[pairs.clone()].iter().copied()).collect();
             sorted.sort_unstable_by_key(|(other, _)| *other);
-            for (place, (other, value)) in pairs.zip(sorted) {
-                (others[place], values[place]) = (other, value);
+            for (index, (other, value)) in pairs.zip(sorted) {
+                (others[index], values[index]) = (other, value);
             }
         }
         Ok(Self { first, others, values, has_attenuation: header.has_attenuation })
     }
 }
 
-/// All pairs of a file, the lower number first, with what each counts.
+/// Passes all pairs of a file, the lower number first, and their efficiencies to `take`.
 fn for_each(header: &Header, factors: &Factors, ends: &Ends, mut take: impl FnMut([u32; 2], f32)) -> Result<(), IoError> {
     let mut records = Records::open(&header.data, factors.layout.size)?;
     let mut lines = Vec::new();
-    loop {
-        let block = records.peek()?;
-        let num = block.len();
-        if num == 0 {
-            return Ok(());
-        }
-        block.try_for_each(|record| {
-            let [a, b] = ends.pair_of(record, &factors.layout, header.max_lines, &mut lines)?;
-            take([a.min(b), a.max(b)], factors.multiplicative(record)?);
-            Ok(())
-        })?;
-        records.advance(num);
-    }
+    let mut take_pair = |record: &[u8]| {
+        let [a, b] = ends.pair_of(record, &factors.layout, header.max_lines, &mut lines)?;
+        take([a.min(b), a.max(b)], factors.multiplicative(record)?);
+        Ok(())
+    };
+    while records.next_block(&mut take_pair)? > 0 {}
+    Ok(())
 }
 
 impl PairEfficiency for PairFactors {
@@ -98,15 +93,15 @@ impl PairEfficiency for PairFactors {
         let (lower, higher) = (a.min(b) as usize, a.max(b));
         let pairs = self.first[lower]..self.first[lower + 1];
         let others = &self.others[pairs.clone()];
-        let place = pairs.start + others.partition_point(|&other| other < higher);
+        let index = pairs.start + others.partition_point(|&other| other < higher);
         // One that is in the file twice is twice in coincidence.
-        (place..pairs.end).take_while(|&place| self.others[place] == higher).map(|place| self.values[place]).sum()
+        (index..pairs.end).take_while(|&index| self.others[index] == higher).map(|index| self.values[index]).sum()
     }
 
     fn for_each_pair(&self, firsts: Range<u32>, _: u32, visit: &mut dyn FnMut([u32; 2], f32)) {
         for first in firsts {
-            for place in self.first[first as usize]..self.first[first as usize + 1] {
-                visit([first, self.others[place]], self.values[place]);
+            for index in self.first[first as usize]..self.first[first as usize + 1] {
+                visit([first, self.others[index]], self.values[index]);
             }
         }
     }
@@ -127,22 +122,18 @@ pub(super) struct Allowed {
     max_cos: f64,
     max_axial_mm: f64,
     value: f32,
-    /// Crystals from this number on stand for several, and are in no pair of the scanner.
+    /// Crystals from this number on are means of several, and in no pair of the scanner.
     num_real: u32,
 }
 
 impl Allowed {
-    /// Pairs at least this angle and at most this far along the axis apart.
-    pub(super) fn new(detectors: Arc<Detectors>, min_angle_deg: f64, max_axial_mm: Option<f64>, value: f64) -> Self {
-        // CASToR's tolerance is as large.
+    /// Returns the efficiencies of the first `num_real` crystals of a header's scanner: pairs at least `min_angle_deg` apart around the
+    /// axis, and at most as far along the axis as the header allows.
+    pub(super) fn new(header: &Header, detectors: Arc<Detectors>, min_angle_deg: f64, num_real: usize) -> Self {
+        // CASToR has this tolerance too.
         let max_cos = (min_angle_deg.to_radians() - 1e-4).max(0.0).cos();
-        let num_real = detectors.crystals().len() as u32;
-        Self { detectors, max_cos, max_axial_mm: max_axial_mm.unwrap_or(f64::INFINITY), value: value as f32, num_real }
-    }
-
-    /// The same for the first crystals only.
-    pub(super) fn of_real_crystals(self, num_real: u32) -> Self {
-        Self { num_real, ..self }
+        let (max_axial_mm, value) = (header.max_axial_mm.unwrap_or(f64::INFINITY), (1.0 / header.calibration) as f32);
+        Self { detectors, max_cos, max_axial_mm, value, num_real: num_real as u32 }
     }
 }
 

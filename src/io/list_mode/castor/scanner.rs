@@ -19,22 +19,14 @@ pub(super) const CRYSTAL_BYTES: u64 = 24;
 /// Most crystals that a table may have.
 pub(super) const MAX_CRYSTALS: u64 = 1 << 24;
 
-/// A scanner's crystals and which of their pairs can be in coincidence.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::io::list_mode) struct Table {
-    pub(in crate::io::list_mode) detectors: Detectors,
-    /// Least angle between the depths of two crystals in coincidence, seen along the axis, degrees.
-    pub(in crate::io::list_mode) min_angle_deg: f64,
-}
-
 /// Reads a table: `.hscan` or `.lut` (each with the other, or the latter alone), `.geom`, or the program's own.
 ///
 /// # Errors
-/// A file that is none of them, is too short or too long, or tells a crystal that cannot be.
-pub(in crate::io::list_mode) fn read(path: &Path) -> Result<Table, IoError> {
+/// Another file, one that is too short or too long, or an invalid crystal.
+pub(in crate::io::list_mode) fn read(path: &Path) -> Result<Crystals, IoError> {
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     match ending.as_str() {
-        "toml" => read_crystals(path).map(|Crystals { detectors, min_angle_deg }| Table { detectors, min_angle_deg }),
+        "toml" => read_crystals(path),
         "geom" => {
             let keys = Keys::read(path)?;
             let layers = layers(&keys, geom::num_per_layer)?;
@@ -46,8 +38,8 @@ pub(in crate::io::list_mode) fn read(path: &Path) -> Result<Table, IoError> {
             let num = regular_file_len(path)? / CRYSTAL_BYTES;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             let crystals = look_up_table(path, &[Layer { num_crystals: num, size_mm: [0.0; 3], interaction_mm: None }])?;
-            let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors { path: path.into(), source })?;
-            Ok(Table { detectors, min_angle_deg: 0.0 })
+            let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors(path.into(), source))?;
+            Ok(Crystals { detectors, min_angle_deg: 0.0 })
         }
         _ => Err(IoError::Extension {
             path: path.to_owned(),
@@ -57,24 +49,24 @@ pub(in crate::io::list_mode) fn read(path: &Path) -> Result<Table, IoError> {
     }
 }
 
-fn with_text(text: &Path, lut: &Path) -> Result<Table, IoError> {
+fn with_text(text: &Path, lut: &Path) -> Result<Crystals, IoError> {
     let keys = Keys::read(text)?;
     let layers = layers(&keys, |keys, num| keys.per_layer("number of crystals in layer", num, None))?;
     table(&keys, look_up_table(lut, &layers)?)
 }
 
-fn table(keys: &Keys, crystals: Vec<Crystal>) -> Result<Table, IoError> {
-    let name = keys.needed("scanner name")?;
-    let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors { path: keys.path().into(), source })?;
+fn table(keys: &Keys, crystals: Vec<Crystal>) -> Result<Crystals, IoError> {
+    let name = keys.required("scanner name")?;
+    let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors(keys.path.clone(), source))?;
     let min_angle_deg = keys.one("min angle difference", Some(0.0))?;
-    Ok(Table { detectors, min_angle_deg })
+    Ok(Crystals { detectors, min_angle_deg })
 }
 
-/// The layers of a text, whose crystals must be as many as it says altogether.
+/// Returns the layers of a text, whose crystals must add up to its number of elements.
 fn layers(keys: &Keys, num_per_layer: impl FnOnce(&Keys, usize) -> Result<Vec<u64>, IoError>) -> Result<Vec<Layer>, IoError> {
     let num_layers: usize = keys.one("number of layers", Some(1))?;
     if !(1..=1000).contains(&num_layers) {
-        return Err(keys.value("number of layers", &num_layers.to_string(), "a number from 1 to 1000"));
+        return Err(keys.invalid("number of layers", &num_layers.to_string(), "a number from 1 to 1000"));
     }
     let depth = keys.per_layer("crystals size depth", num_layers, None)?;
     let tangential = keys.per_layer("crystals size trans", num_layers, Some(0.0))?;
@@ -82,11 +74,11 @@ fn layers(keys: &Keys, num_per_layer: impl FnOnce(&Keys, usize) -> Result<Vec<u6
     let interaction: Vec<f64> = keys.per_layer("mean depth of interaction", num_layers, Some(-1.0))?;
     let nums = num_per_layer(keys, num_layers)?;
     let sum = nums.iter().try_fold(0u64, |sum, &num| sum.checked_add(num));
-    let told: u64 = keys.one("number of elements", None)?;
-    if sum != Some(told) || told > MAX_CRYSTALS {
+    let num_elements: u64 = keys.one("number of elements", None)?;
+    if sum != Some(num_elements) || num_elements > MAX_CRYSTALS {
         let all = sum.map_or_else(|| "too many".to_owned(), |sum| sum.to_string());
         let expected = format!("the number of crystals of all layers ({all}, at most {MAX_CRYSTALS})");
-        return Err(keys.value("number of elements", &told.to_string(), &expected));
+        return Err(keys.invalid("number of elements", &num_elements.to_string(), &expected));
     }
     let layer = |layer: usize| Layer {
         num_crystals: nums[layer],
@@ -100,7 +92,7 @@ fn look_up_table(path: &Path, layers: &[Layer]) -> Result<Vec<Crystal>, IoError>
     let num: u64 = layers.iter().map(|layer| layer.num_crystals).sum();
     let (found, expected) = (regular_file_len(path)?, num * CRYSTAL_BYTES);
     if found != expected || num > MAX_CRYSTALS {
-        let problem = Unsupported::TableSize { found, num, size: CRYSTAL_BYTES, most: MAX_CRYSTALS };
+        let problem = Unsupported::TableSize { found, num, size: CRYSTAL_BYTES, max: MAX_CRYSTALS };
         return Err(IoError::unsupported(path, problem));
     }
     let bytes = std::fs::read(path).map_err(IoError::read(path))?;
@@ -113,13 +105,13 @@ fn look_up_table(path: &Path, layers: &[Layer]) -> Result<Vec<Crystal>, IoError>
     Ok(crystals.collect())
 }
 
-/// The table of a header's scanner: the one that the options name, or one of the scanner's name beside the header.
-pub(super) fn table_of(header: &Header, options: &ListOptions) -> Result<Table, IoError> {
-    let beside = |ending: &str| header.path.with_file_name(format!("{}.{ending}", header.scanner));
+/// Returns the table of a header's scanner: that of the options, or one with the scanner's name in the folder of the header.
+pub(super) fn table_of(header: &Header, options: &ListOptions) -> Result<Crystals, IoError> {
+    let in_folder = |ending: &str| header.path.with_file_name(format!("{}.{ending}", header.scanner));
     let found = options
         .scanner
         .clone()
-        .or_else(|| ["hscan", "geom", "crystals.toml"].map(beside).into_iter().find(|path| path.is_file()));
+        .or_else(|| ["hscan", "geom", "crystals.toml"].map(in_folder).into_iter().find(|path| path.is_file()));
     match found {
         Some(path) => read(&path),
         None => Err(IoError::unsupported(&header.path, Unsupported::NoTable(header.scanner.clone()))),

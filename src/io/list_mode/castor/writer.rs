@@ -3,16 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::factors::width_mm;
-use super::header::{Header, Layout, Mode, Tof};
-use super::scanner::CRYSTAL_BYTES;
+use super::header::{Header, Layout, Tof};
 use crate::data::{Events, ListMetadata};
 use crate::io::bytes::PendingFile;
-use crate::io::error::{IoError, Unsupported};
-use crate::scanner::{Cylinder, Detectors};
+use crate::io::error::{IoError, Mismatch, Unsupported};
+use crate::scanner::{Crystal, Cylinder, Detectors};
 
 /// Most layers of crystals that a table is written for.
 const MAX_LAYERS: usize = 100;
@@ -20,20 +19,19 @@ const MAX_LAYERS: usize = 100;
 /// Widths of intervals of time of flight that differ by less, in parts of them, are the same.
 const SAME_WIDTH: f64 = 1e-4;
 
-/// Writes a list of events piece by piece: `path` is the header (`.Cdh`), its data goes beside it under the ending `.Cdf`, and the
-/// scanner's table under the scanner's name (`.hscan`, `.lut`).
+/// Writes list-mode data piece by piece: `path` is the header (`.Cdh`), the data file has the ending `.Cdf`, and the scanner's
+/// table has the scanner's name (`.hscan`, `.lut`).
 ///
 /// An event's factor is written as its normalisation (with the calibration 1), its background as its random rate.
 pub struct Writer {
     facts: Arc<ListMetadata>,
     header: Header,
     data: PendingFile,
-    /// Whether the events that were put first tell these; all others do too.
+    /// Fields of the first events; all others have the same.
     fields: Option<Fields>,
-    bytes: Vec<u8>,
 }
 
-/// What each event tells.
+/// Fields of each event.
 #[derive(Clone, Debug, PartialEq)]
 struct Fields {
     layout: Layout,
@@ -41,15 +39,13 @@ struct Fields {
     rate: f64,
     /// Width of the interval of time of flight.
     step_mm: Option<f64>,
-    has_factors: bool,
-    has_background: bool,
 }
 
 impl Writer {
-    /// Begins a list of which this is known.
+    /// Begins list-mode data with these facts.
     ///
     /// # Errors
-    /// The scanner's name or crystals cannot stand in such files, or the data file cannot be written.
+    /// The scanner's name or crystals are not valid in such files, or the data file does not open.
     pub fn create(path: &Path, facts: Arc<ListMetadata>) -> Result<Self, IoError> {
         let scanner = facts.detectors.name().to_owned();
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '+');
@@ -66,56 +62,47 @@ impl Writer {
             path: path.to_owned(),
             scanner,
             data: data.clone(),
-            num_events: 0,
-            mode: Mode::List,
             start_secs: facts.start_ms as f64 / 1e3,
             duration_secs: facts.duration_ms.unwrap_or_default() as f64 / 1e3,
             max_lines: 1,
             calibration: 1.0,
-            has_attenuation: false,
-            has_normalization: false,
-            has_scatter: false,
-            has_randoms: false,
-            has_kind: false,
             max_axial_mm: max_axial_mm(&facts),
             isotope: facts.isotope.clone(),
-            tof: None,
+            ..Header::default()
         };
-        Ok(Self { facts, header, data: PendingFile::create(&data)?, fields: None, bytes: Vec::new() })
+        Ok(Self { facts, header, data: PendingFile::create(&data)?, fields: None })
     }
 
-    /// Adds events. All that are added must tell the same.
+    /// Adds events, which must all have the same fields.
     ///
     /// # Errors
-    /// They tell something else than those before, or what CASToR's format cannot; the file cannot be written.
+    /// Other fields than before, or fields that CASToR's format does not have; a failed write.
     pub fn put(&mut self, events: &Events) -> Result<(), IoError> {
         if events.is_empty() {
             return Ok(());
         }
         let fields = match self.fields.take() {
-            Some(fields) => fields,
-            None => self.fields(events)?,
+            Some(fields) => Ok(fields),
+            None => self.fields(events),
         };
-        self.bytes.clear();
-        let written = encode(&fields, &self.facts, events, &mut self.bytes);
-        written.map_err(|problem| IoError::unsupported(&self.header.path, problem))?;
+        let encoded = fields.and_then(|fields| Ok((encode(&fields, &self.facts, events)?, fields)));
+        let (bytes, fields) = encoded.map_err(|problem| IoError::unsupported(&self.header.path, problem))?;
         self.fields = Some(fields);
         self.header.num_events += events.len() as u64;
         let last_ms = events.times_ms.iter().max().map_or(0, |&ms| u64::from(ms) + 1);
         if self.facts.duration_ms.is_none() {
             self.header.duration_secs = self.header.duration_secs.max(last_ms as f64 / 1e3);
         }
-        self.data.write(|writer| writer.write_all(&self.bytes))
+        self.data.write(|writer| writer.write_all(&bytes))
     }
 
-    /// Writes the header and the scanner's table, and puts all files in their places.
+    /// Writes the header and the scanner's table, and commits all files.
     ///
     /// # Errors
-    /// A file cannot be written, or another scanner's table has its name; what was there before then still is.
+    /// A write fails, or another scanner's table has its name; existing files then remain.
     pub fn finish(self) -> Result<(), IoError> {
         let path = &self.header.path;
-        let table = Table::of(path, &self.header.scanner, &self.facts.detectors)?;
-        let table = table.write()?;
+        let table = write_table(path, &self.header.scanner, &self.facts.detectors)?;
         let header = PendingFile::create(path)?;
         let text = text(&self.header);
         header.write(|writer| writer.write_all(text.as_bytes()))?;
@@ -124,82 +111,72 @@ impl Writer {
         self.data.commit()
     }
 
-    /// What the first events tell, which goes into the header.
-    fn fields(&mut self, events: &Events) -> Result<Fields, IoError> {
-        let refuse = |problem: Unsupported| IoError::unsupported(&self.header.path, problem);
-        let has_background = !events.additive.is_empty();
-        if has_background && self.header.duration_secs <= 0.0 {
-            return Err(refuse(Unsupported::NoDuration));
+    /// Returns the fields of the first events and adds them to the header.
+    fn fields(&mut self, events: &Events) -> Result<Fields, Unsupported> {
+        self.header.has_normalization = !events.multiplicative.is_empty() || self.facts.efficiency.is_some();
+        self.header.has_randoms = !events.additive.is_empty();
+        if self.header.has_randoms && self.header.duration_secs <= 0.0 {
+            return Err(Unsupported::NoDuration);
         }
         let mut rate = 1.0 / self.header.duration_secs;
         let mut step_mm = None;
         self.header.tof = None;
         if let Some([from, to]) = events.tof_mm.first().map(|interval| interval.map(f64::from)) {
-            let Some(tof) = &self.facts.tof else {
-                return Err(refuse(Unsupported::NoTofResolution));
-            };
+            let tof = self.facts.tof.as_ref().ok_or(Unsupported::NoTofResolution)?;
             step_mm = Some(to - from).filter(|&width| width > 0.0);
             let range_mm = tof.window_mm.iter().fold(0.0, |widest: f64, mm| widest.max(2.0 * mm.abs()));
             let [fwhm_ps, range_ps] = [tof.fwhm_mm, range_mm].map(|mm| mm / width_mm(1.0));
             self.header.tof = Some(Tof::List { fwhm_ps, range_ps, step_ps: step_mm.map(|mm| mm / width_mm(1.0)) });
             rate *= range_mm;
         }
-        let has_factors = !events.multiplicative.is_empty() || self.facts.efficiency.is_some();
-        self.header.has_normalization = has_factors;
-        self.header.has_randoms = has_background;
-        Ok(Fields { layout: self.header.layout(), rate, step_mm, has_factors, has_background })
+        Ok(Fields { layout: self.header.layout(), rate, step_mm })
     }
 }
 
-/// The bytes of events.
-fn encode(fields: &Fields, facts: &ListMetadata, events: &Events, bytes: &mut Vec<u8>) -> Result<(), Unsupported> {
-    let num = events.len();
-    let is_told = |values: usize, is_told: bool| values == if is_told { num } else { 0 };
-    let factors_told = is_told(events.multiplicative.len(), fields.has_factors) || facts.efficiency.is_some();
-    let tells_the_same = factors_told
-        && is_told(events.additive.len(), fields.has_background)
-        && is_told(events.tof_mm.len(), fields.layout.measured.is_some());
-    if !tells_the_same || events.times_ms.len() != num {
+/// Returns the bytes of events.
+fn encode(fields: &Fields, facts: &ListMetadata, events: &Events) -> Result<Vec<u8>, Unsupported> {
+    let (num, layout) = (events.len(), &fields.layout);
+    let has = |values: usize, field: Option<usize>| values == field.map_or(0, |_| num);
+    let has_factors = has(events.multiplicative.len(), layout.normalization) || facts.efficiency.is_some();
+    let has_others = has(events.additive.len(), layout.randoms) && has(events.tof_mm.len(), layout.measured);
+    if !has_factors || !has_others || events.times_ms.len() != num {
         return Err(Unsupported::OtherFields);
     }
     let num_crystals = facts.detectors.crystals().len();
-    let start = bytes.len();
-    bytes.resize(start + num * fields.layout.size, 0);
+    let mut bytes = vec![0; num * layout.size];
     let mut put = |event: usize, at: Option<usize>, value: [u8; 4]| {
         if let Some(at) = at {
-            let at = start + event * fields.layout.size + at;
-            bytes[at..at + 4].copy_from_slice(&value);
+            bytes[event * layout.size + at..][..4].copy_from_slice(&value);
         }
     };
-    let layout = &fields.layout;
     for (event, &[a, b]) in events.pairs.iter().enumerate() {
         if a.max(b) as usize >= num_crystals || a == b {
-            return Err(Unsupported::EventCrystals { first: a, second: b, last: num_crystals - 1 });
+            return Err(Unsupported::EventCrystals([a, b], num_crystals - 1));
         }
         put(event, layout.time, events.times_ms[event].to_le_bytes());
         put(event, Some(layout.lines), a.to_le_bytes());
         put(event, Some(layout.lines + 4), b.to_le_bytes());
-        if fields.has_factors {
-            let told = events.multiplicative.get(event).copied();
-            let factor = told.or_else(|| Some(facts.efficiency.as_ref()?.of([a, b]))).unwrap_or(1.0);
+        if layout.normalization.is_some() {
+            let event_factor = events.multiplicative.get(event).copied();
+            let factor = event_factor.or_else(|| Some(facts.efficiency.as_ref()?.of([a, b]))).unwrap_or(1.0);
             if !(factor > 0.0 && factor.is_finite()) {
-                return Err(Unsupported::EventEfficiency { first: a, second: b, efficiency: factor });
+                return Err(Unsupported::EventEfficiency([a, b], factor));
             }
             put(event, layout.normalization, (1.0 / factor).to_le_bytes());
         }
-        if fields.has_background {
+        if layout.randoms.is_some() {
             put(event, layout.randoms, ((f64::from(events.additive[event]) * fields.rate) as f32).to_le_bytes());
         }
         if let Some([from, to]) = events.tof_mm.get(event).map(|interval| interval.map(f64::from)) {
             let width = fields.step_mm.unwrap_or(0.0);
             if (to - from - width).abs() > SAME_WIDTH * width {
-                return Err(Unsupported::TofWidths { expected: width, found: to - from });
+                return Err(Unsupported::TofWidths(Mismatch { found: to - from, expected: width }));
             }
             let difference_ps = 0.5 * (from + to) / width_mm(1.0);
             put(event, layout.measured, (difference_ps as f32).to_le_bytes());
         }
     }
-    Ok(())
+    Ok(bytes)
 }
 
 /// Returns the largest axial distance of crystals in coincidence, mm: half a ring more than the largest ring difference.
@@ -210,7 +187,7 @@ fn max_axial_mm(facts: &ListMetadata) -> Option<f64> {
     is_limited.then_some((max_ring_difference as f64 + 0.5) * cylinder.ring_spacing_mm)
 }
 
-/// The text of a header.
+/// Returns the text of a header.
 fn text(header: &Header) -> String {
     let data = header.data.file_name().unwrap_or_default().to_string_lossy();
     let mut text = format!(
@@ -243,77 +220,49 @@ fn text(header: &Header) -> String {
     text
 }
 
-/// How many crystals that follow each other have which sides, mm.
-type Layer = (usize, [f64; 3]);
-
-/// The layers of a scanner's crystals.
-fn layers(path: &Path, detectors: &Detectors) -> Result<Vec<Layer>, IoError> {
-    let mut layers: Vec<Layer> = Vec::new();
-    for crystal in detectors.crystals() {
-        match layers.last_mut() {
-            Some((num, size_mm)) if *size_mm == crystal.size_mm => *num += 1,
-            _ => layers.push((1, crystal.size_mm)),
-        }
-        if layers.len() > MAX_LAYERS {
-            return Err(IoError::unsupported(path, Unsupported::CrystalSizes));
-        }
-    }
-    Ok(layers)
+/// Returns the layers of a scanner's crystals: those of one size that follow each other.
+fn layers<'a>(path: &Path, detectors: &'a Detectors) -> Result<Vec<&'a [Crystal]>, IoError> {
+    let layers: Vec<_> = detectors.crystals().chunk_by(|a, b| a.size_mm == b.size_mm).collect();
+    if layers.len() > MAX_LAYERS { Err(IoError::unsupported(path, Unsupported::CrystalSizes)) } else { Ok(layers) }
 }
 
-/// A scanner's table as CASToR's files have it.
-struct Table {
-    hscan: (PathBuf, Vec<u8>),
-    lut: (PathBuf, Vec<u8>),
-}
-
-impl Table {
-    fn of(path: &Path, name: &str, detectors: &Detectors) -> Result<Self, IoError> {
-        let layers = layers(path, detectors)?;
-        let [radius_mm, half_length_mm] = detectors.extent_mm();
-        let heights: BTreeSet<u64> = detectors.crystals().iter().map(|crystal| crystal.centre_mm[2].to_bits()).collect();
-        let list = |of: &dyn Fn(&Layer) -> String| layers.iter().map(of).collect::<Vec<_>>().join(",");
-        let (bore_mm, length_mm) = (detectors.bore_mm().max(1.0), 2.0 * half_length_mm.max(1.0));
-        let text = format!(
-            "scanner name: {name}\nmodality: PET\nscanner radius: {}\nnumber of rings in scanner: {}\nnumber of elements: {}\n\
-             number of layers: {}\nnumber of crystals in layer(s): {}\ncrystals size depth: {}\ncrystals size transaxial: {}\n\
-             crystals size axial: {}\nmean depth of interaction: {}\nmin angle difference: 0\nvoxels number transaxial: 128\n\
-             voxels number axial: 64\nfield of view transaxial: {bore_mm}\nfield of view axial: {length_mm}\n",
-            list(&|(_, size_mm)| (radius_mm - 0.5 * size_mm[0]).to_string()),
-            heights.len(),
-            detectors.crystals().len(),
-            layers.len(),
-            list(&|(num, _)| num.to_string()),
-            list(&|(_, size_mm)| size_mm[0].to_string()),
-            list(&|(_, size_mm)| size_mm[1].to_string()),
-            list(&|(_, size_mm)| size_mm[2].to_string()),
-            list(&|_| "-1".to_owned()),
-        );
-        let mut lut = Vec::with_capacity(detectors.crystals().len() * CRYSTAL_BYTES as usize);
-        for crystal in detectors.crystals() {
-            let numbers = crystal.centre_mm.into_iter().chain(crystal.axes[0]);
-            numbers.for_each(|number| lut.extend((number as f32).to_le_bytes()));
-        }
-        let beside = |ending: &str| path.with_file_name(format!("{name}.{ending}"));
-        Ok(Self { hscan: (beside("hscan"), text.into_bytes()), lut: (beside("lut"), lut) })
-    }
-
-    /// The files, complete, not yet in their places; those that are there already are not written again.
-    fn write(self) -> Result<Vec<PendingFile>, IoError> {
-        let mut pending = Vec::new();
-        for (path, bytes) in [self.lut, self.hscan] {
-            match std::fs::read(&path) {
-                Ok(found) if found == bytes => {}
-                Ok(_) => {
-                    return Err(IoError::unsupported(&path, Unsupported::OtherTable));
-                }
-                Err(_) => {
-                    let file = PendingFile::create(&path)?;
-                    file.write(|writer| writer.write_all(&bytes))?;
-                    pending.push(file);
-                }
+/// Writes a scanner's table in CASToR's form, its text and its crystals, and returns the files that did not exist: complete, under
+/// temporary names.
+fn write_table(path: &Path, name: &str, detectors: &Detectors) -> Result<Vec<PendingFile>, IoError> {
+    let layers = layers(path, detectors)?;
+    let [radius_mm, half_length_mm] = detectors.extent_mm();
+    let heights: BTreeSet<u64> = detectors.crystals().iter().map(|crystal| crystal.centre_mm[2].to_bits()).collect();
+    let list = |of: &dyn Fn(&&[Crystal]) -> String| layers.iter().map(of).collect::<Vec<_>>().join(",");
+    let (bore_mm, length_mm) = (detectors.bore_mm().max(1.0), 2.0 * half_length_mm.max(1.0));
+    let text = format!(
+        "scanner name: {name}\nmodality: PET\nscanner radius: {}\nnumber of rings in scanner: {}\nnumber of elements: {}\n\
+         number of layers: {}\nnumber of crystals in layer(s): {}\ncrystals size depth: {}\ncrystals size transaxial: {}\n\
+         crystals size axial: {}\nmean depth of interaction: {}\nmin angle difference: 0\nvoxels number transaxial: 128\n\
+         voxels number axial: 64\nfield of view transaxial: {bore_mm}\nfield of view axial: {length_mm}\n",
+        list(&|layer| (radius_mm - 0.5 * layer[0].size_mm[0]).to_string()),
+        heights.len(),
+        detectors.crystals().len(),
+        layers.len(),
+        list(&|layer| layer.len().to_string()),
+        list(&|layer| layer[0].size_mm[0].to_string()),
+        list(&|layer| layer[0].size_mm[1].to_string()),
+        list(&|layer| layer[0].size_mm[2].to_string()),
+        list(&|_| "-1".to_owned()),
+    );
+    let numbers = detectors.crystals().iter().flat_map(|crystal| crystal.centre_mm.into_iter().chain(crystal.axes[0]));
+    let lut: Vec<u8> = numbers.flat_map(|number| (number as f32).to_le_bytes()).collect();
+    let mut pending = Vec::new();
+    for (ending, bytes) in [("lut", lut), ("hscan", text.into_bytes())] {
+        let path = path.with_file_name(format!("{name}.{ending}"));
+        match std::fs::read(&path) {
+            Ok(found) if found == bytes => {}
+            Ok(_) => return Err(IoError::unsupported(&path, Unsupported::OtherTable)),
+            Err(_) => {
+                let file = PendingFile::create(&path)?;
+                file.write(|writer| writer.write_all(&bytes))?;
+                pending.push(file);
             }
         }
-        Ok(pending)
     }
+    Ok(pending)
 }

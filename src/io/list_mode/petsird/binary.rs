@@ -6,9 +6,9 @@ use super::schema::{Form, Number, Record, Schema, Sizes, Type, TypeId};
 use crate::io::error::{IoError, PetsirdProblem};
 use crate::io::list_mode::bytes::ByteStream;
 
-/// Most bytes that a value takes which is kept as a whole, in the file or in memory.
+/// Largest number of bytes of a value that is held as a whole, in the file or in memory.
 const MAX_BYTES: usize = 1 << 31;
-/// Memory that a value may take beside [`BYTES_OF_ONE`] for each of its bytes.
+/// Memory that a value may take in addition to [`BYTES_OF_ONE`] for each of its bytes.
 const FREE_BYTES: usize = 1 << 20;
 /// Memory that a byte of a value may take.
 const BYTES_OF_ONE: usize = 256;
@@ -22,7 +22,7 @@ pub const MAX_VARINT: usize = 10;
 pub enum Fault {
     /// More are needed.
     Short,
-    /// They cannot be: where, and why.
+    /// They are invalid: position and problem.
     Wrong(usize, PetsirdProblem),
 }
 
@@ -44,7 +44,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// A field of a record, an absent one too.
+    /// Returns a field of a record, which may be null.
     fn field(&self, name: &str) -> Result<&Self, PetsirdProblem> {
         let Value::Record(record, values) = self else {
             return Err(PetsirdProblem::NotInRecord(name.to_owned()));
@@ -53,46 +53,52 @@ impl Value {
         Ok(&values[index])
     }
 
-    /// A field that another version of the model may lack, or that is optional; `None` = it is absent.
+    /// Returns a field that is optional, or that other versions of the model lack; `None` if it is absent.
     pub fn maybe(&self, name: &str) -> Option<&Self> {
         self.field(name).ok().filter(|value| **value != Value::Null)
     }
 
-    /// A field that is a record.
+    /// Returns a field as `take` has it, `expected`.
+    fn typed<'a, T>(
+        &'a self,
+        name: &str,
+        expected: &'static str,
+        take: impl FnOnce(&'a Self) -> Option<T>,
+    ) -> Result<T, PetsirdProblem> {
+        take(self.field(name)?).ok_or_else(|| unlike(name, expected))
+    }
+
+    /// Returns a field that is a record.
     pub fn record(&self, name: &str) -> Result<&Self, PetsirdProblem> {
-        self.field(name)
-            .and_then(|value| if matches!(value, Value::Record(..)) { Ok(value) } else { Err(unlike(name, "a record")) })
+        self.typed(name, "a record", |value| matches!(value, Value::Record(..)).then_some(value))
     }
 
-    /// A field that is a list.
+    /// Returns the items of a field that is a list.
     pub fn list(&self, name: &str) -> Result<&[Self], PetsirdProblem> {
-        self.field(name)
-            .and_then(|value| if let Value::List(items) = value { Ok(items.as_slice()) } else { Err(unlike(name, "a list")) })
+        self.typed(name, "a list", Self::items)
     }
 
-    /// A field that is a list of numbers.
+    /// Returns a field that is a list of numbers.
     pub fn numbers(&self, name: &str) -> Result<&[f64], PetsirdProblem> {
-        self.field(name).and_then(|value| value.as_numbers().ok_or_else(|| unlike(name, "a list of numbers")))
+        self.typed(name, "a list of numbers", Self::as_numbers)
     }
 
-    /// A field that is a number.
+    /// Returns a field that is a number.
     pub fn number(&self, name: &str) -> Result<f64, PetsirdProblem> {
-        self.field(name)
-            .and_then(|value| if let Value::Number(number) = value { Ok(*number) } else { Err(unlike(name, "a number")) })
+        self.typed(name, "a number", |value| if let Value::Number(number) = value { Some(*number) } else { None })
     }
 
-    /// A field that is a text.
+    /// Returns a field that is a text.
     pub fn text(&self, name: &str) -> Result<&str, PetsirdProblem> {
-        self.field(name)
-            .and_then(|value| if let Value::Text(text) = value { Ok(text.as_str()) } else { Err(unlike(name, "a text")) })
+        self.typed(name, "a text", |value| if let Value::Text(text) = value { Some(text.as_str()) } else { None })
     }
 
-    /// The numbers of a list of them.
+    /// Returns the numbers of a list of numbers.
     pub fn as_numbers(&self) -> Option<&[f64]> {
         if let Value::Numbers(numbers) = self { Some(numbers) } else { None }
     }
 
-    /// The items of a list of anything else.
+    /// Returns the items of a list of anything else.
     pub fn items(&self) -> Option<&[Self]> {
         if let Value::List(items) = self { Some(items) } else { None }
     }
@@ -105,13 +111,13 @@ pub fn missing(record: &str, field: &str) -> PetsirdProblem {
 
 /// Returns the problem of a field of another type.
 pub fn unlike(field: &str, expected: &'static str) -> PetsirdProblem {
-    PetsirdProblem::FieldType { field: field.to_owned(), expected }
+    PetsirdProblem::FieldType(field.to_owned(), expected)
 }
 
-/// Reads a number in groups of seven bits from the beginning of some bytes, and says how many it takes.
+/// Reads a number in groups of seven bits from the beginning of some bytes; returns it and its bytes.
 ///
 /// # Errors
-/// There are too few bytes, or it has more than 64 bits.
+/// Too few bytes, or more than 64 bits.
 pub fn varint(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     let mut number = 0;
     for (index, byte) in bytes.iter().take(MAX_VARINT).enumerate() {
@@ -127,10 +133,10 @@ pub fn varint(bytes: &[u8]) -> Result<(u64, usize), Fault> {
     if bytes.len() < MAX_VARINT { Err(Fault::Short) } else { Err(Fault::Wrong(0, PetsirdProblem::LargeNumber)) }
 }
 
-/// Reads the next number of a stream and goes on; `None` = the file does not have the whole of it now.
+/// Reads the next number of a stream; `None` if the file does not have all of it now.
 ///
 /// # Errors
-/// The file cannot be read; it is no number.
+/// The file does not read; an invalid number.
 pub fn next_varint(stream: &mut ByteStream) -> Result<Option<u64>, IoError> {
     match varint(stream.peek(MAX_VARINT)?) {
         Ok((number, num_bytes)) => {
@@ -138,33 +144,33 @@ pub fn next_varint(stream: &mut ByteStream) -> Result<Option<u64>, IoError> {
             Ok(Some(number))
         }
         Err(Fault::Short) => Ok(None),
-        Err(Fault::Wrong(_, problem)) => Err(stream.refuse(stream.place(), problem)),
+        Err(Fault::Wrong(_, problem)) => Err(stream.refuse(stream.position(), problem)),
     }
 }
 
-/// Reads the next value of a stream as a whole and goes on; `None` = the file does not have the whole of it now.
+/// Reads the next value of a stream as a whole; `None` if the file does not have all of it now.
 ///
 /// # Errors
-/// The file cannot be read, it is no such value, it is too large.
+/// The file does not read; an invalid or too large value.
 pub fn next_value(stream: &mut ByteStream, schema: &Schema, ty: TypeId) -> Result<Option<Value>, IoError> {
-    let place = stream.place();
-    let mut least = FIRST_BYTES;
+    let position = stream.position();
+    let mut min = FIRST_BYTES;
     loop {
-        let bytes = stream.peek(least)?;
+        let bytes = stream.peek(min)?;
         let mut decoder = Decoder { schema, bytes, at: 0, num_bytes: 0 };
         let value = decoder.value(ty);
-        let (used, num_there) = (decoder.at, bytes.len());
+        let (used, num_available) = (decoder.at, bytes.len());
         match value {
             Ok(value) => {
                 stream.advance(used);
                 return Ok(Some(value));
             }
-            Err(Fault::Wrong(at, problem)) => return Err(stream.refuse(place + at as u64, problem)),
-            Err(Fault::Short) if num_there < least => return Ok(None),
-            Err(Fault::Short) if num_there > MAX_BYTES => {
-                return Err(stream.refuse(place, PetsirdProblem::LargeValue(MAX_BYTES >> 30)));
+            Err(Fault::Wrong(at, problem)) => return Err(stream.refuse(position + at as u64, problem)),
+            Err(Fault::Short) if num_available < min => return Ok(None),
+            Err(Fault::Short) if num_available > MAX_BYTES => {
+                return Err(stream.refuse(position, PetsirdProblem::LargeValue(MAX_BYTES >> 30)));
             }
-            Err(Fault::Short) => least = 2 * num_there,
+            Err(Fault::Short) => min = 2 * num_available,
         }
     }
 }
@@ -200,28 +206,19 @@ impl Decoder<'_> {
                 Some((_, None)) => Value::Null,
                 None => return Err(self.wrong(PetsirdProblem::NoCase(cases.len()))),
             },
-            Type::List(item, Some(num)) | Type::Array(item, Sizes::Given(num)) => self.items(*item, *num)?,
-            Type::List(item, None) => {
-                let num = self.varint()?;
+            Type::List(item, sizes) => {
+                let rank = match *sizes {
+                    Sizes::Given(num) => return self.items(*item, num),
+                    Sizes::Rank(rank) => rank,
+                    Sizes::Any => self.varint()?,
+                };
+                let num = (0..rank).try_fold(1u64, |num, _| Ok(num.saturating_mul(self.varint()?)))?;
                 self.items(*item, num)?
-            }
-            Type::Array(item, Sizes::Rank(rank)) => self.array(*item, *rank)?,
-            Type::Array(item, Sizes::Any) => {
-                let rank = self.varint()?;
-                self.array(*item, rank)?
             }
         })
     }
 
-    fn array(&mut self, item: TypeId, rank: u64) -> Result<Value, Fault> {
-        let mut num = 1u64;
-        for _ in 0..rank {
-            num = num.saturating_mul(self.varint()?);
-        }
-        self.items(item, num)
-    }
-
-    /// So many items. Memory grows with those that are there, whatever their number is said to be.
+    /// Reads `num` items. Memory grows with the items in the file, not with `num`.
     fn items(&mut self, item: TypeId, num: u64) -> Result<Value, Fault> {
         if let Type::Number(number) = self.schema.get(item) {
             let mut numbers = Vec::new();
@@ -232,7 +229,7 @@ impl Decoder<'_> {
             return Ok(Value::Numbers(numbers));
         }
         let mut items = Vec::new();
-        // What takes no bytes holds nothing, and any number of it may be claimed.
+        // A type without bytes has no content, and a file may claim any number of it.
         let num = if self.schema.form(item) == Form::Fixed(0) { 0 } else { num };
         for _ in 0..num {
             self.account(size_of::<Value>())?;
@@ -280,11 +277,11 @@ impl Decoder<'_> {
         Ok(bytes)
     }
 
-    /// Counts memory: no more than so many times what was read, and what a header takes anyway.
+    /// Returns counts memory, which is limited by the bytes read so far and a fixed allowance for a header.
     fn account(&mut self, num_bytes: usize) -> Result<(), Fault> {
         self.num_bytes = self.num_bytes.saturating_add(num_bytes);
-        let most = MAX_BYTES.min(FREE_BYTES + BYTES_OF_ONE * self.at);
-        if self.num_bytes > most { Err(self.wrong(PetsirdProblem::Memory)) } else { Ok(()) }
+        let max = MAX_BYTES.min(FREE_BYTES + BYTES_OF_ONE * self.at);
+        if self.num_bytes > max { Err(self.wrong(PetsirdProblem::Memory)) } else { Ok(()) }
     }
 
     fn wrong(&self, problem: PetsirdProblem) -> Fault {

@@ -1,8 +1,8 @@
-//! What the kinds of time blocks of a file are, and what to do with their fields.
+//! The kinds of time blocks of a file, and the use of their fields.
 
 use super::binary::{Value, missing};
 use super::geometry::Transform;
-use super::schema::{Schema, Type, TypeId};
+use super::schema::{Schema, Sizes, Type, TypeId};
 use crate::io::error::PetsirdProblem;
 
 /// A kind of time block.
@@ -27,14 +27,14 @@ pub enum Field {
     Prompts,
     /// Delayed ones.
     Delayeds,
-    /// What is not needed.
+    /// An unused field.
     Other,
 }
 
-/// The kinds of time blocks by their names, and the type of a coincidence.
+/// Returns the kinds of time blocks with their names, and the type of a coincidence.
 ///
 /// # Errors
-/// What they lack, or that they are not understood.
+/// A missing or unsupported type.
 pub fn kinds(schema: &Schema) -> Result<(Vec<(String, Kind)>, TypeId), PetsirdProblem> {
     let Type::Choice(cases) = schema.get(schema.block) else { return Err(PetsirdProblem::BlockKinds) };
     let (mut kinds, mut event) = (Vec::new(), None);
@@ -55,7 +55,7 @@ pub fn kinds(schema: &Schema) -> Result<(Vec<(String, Kind)>, TypeId), PetsirdPr
     Ok((kinds, event.ok_or_else(|| missing("TimeBlock", "EventTimeBlock"))?))
 }
 
-/// What to do with the fields of a block of events, and the type of a coincidence.
+/// Returns the use of the fields of a block of events, and the type of a coincidence.
 fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>, TypeId), PetsirdProblem> {
     let Type::Record(record) = schema.get(block) else { return Err(PetsirdProblem::EventBlocks) };
     let field = |name: &str| match name {
@@ -65,16 +65,16 @@ fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>,
         _ => Field::Other,
     };
     let fields: Vec<(Field, TypeId)> = record.names.iter().zip(&record.types).map(|(name, &ty)| (field(name), ty)).collect();
-    let place = |wanted: Field| fields.iter().position(|(field, _)| *field == wanted);
-    let interval = place(Field::Interval).ok_or_else(|| missing(&record.name, "timeInterval"))?;
-    let prompts = place(Field::Prompts).ok_or_else(|| missing(&record.name, "promptEvents"))?;
-    if interval > prompts.min(place(Field::Delayeds).unwrap_or(prompts)) {
+    let index_of = |wanted: Field| fields.iter().position(|(field, _)| *field == wanted);
+    let interval = index_of(Field::Interval).ok_or_else(|| missing(&record.name, "timeInterval"))?;
+    let prompts = index_of(Field::Prompts).ok_or_else(|| missing(&record.name, "promptEvents"))?;
+    if interval > prompts.min(index_of(Field::Delayeds).unwrap_or(prompts)) {
         return Err(PetsirdProblem::LateInterval(record.name.clone()));
     }
     let item = |ty: TypeId| items(schema, items(schema, items(schema, optional(schema, ty))?)?);
     let event = item(fields[prompts].1).filter(|event| matches!(schema.get(*event), Type::Record(_)));
     let event = event.ok_or_else(|| PetsirdProblem::PromptLists(record.name.clone()))?;
-    if let Some(delayeds) = place(Field::Delayeds)
+    if let Some(delayeds) = index_of(Field::Delayeds)
         && item(fields[delayeds].1) != Some(event)
     {
         return Err(PetsirdProblem::DelayedLists(record.name.clone()));
@@ -82,12 +82,12 @@ fn event_fields(schema: &Schema, block: TypeId) -> Result<(Vec<(Field, TypeId)>,
     Ok((fields, event))
 }
 
-/// The type of a list's items.
+/// Returns the type of a list's items.
 fn items(schema: &Schema, ty: TypeId) -> Option<TypeId> {
-    if let Type::List(item, _) = schema.get(ty) { Some(*item) } else { None }
+    if let Type::List(item, Sizes::Given(_) | Sizes::Rank(1)) = schema.get(ty) { Some(*item) } else { None }
 }
 
-/// The type of a value that may be absent.
+/// Returns the type of a value without its option to be absent.
 fn optional(schema: &Schema, ty: TypeId) -> TypeId {
     match schema.get(ty) {
         Type::Choice(cases) => match cases.as_slice() {
@@ -98,10 +98,10 @@ fn optional(schema: &Schema, ty: TypeId) -> TypeId {
     }
 }
 
-/// Whether a block moves anything.
+/// Returns true if a block moves anything.
 ///
 /// # Errors
-/// It has no rigid transforms.
+/// Its transforms are missing or not rigid.
 pub fn moves(block: &Value) -> Result<bool, PetsirdProblem> {
     let one = block.maybe("transform").map(std::slice::from_ref);
     let transforms = one.map_or_else(|| block.list("transforms"), Ok)?;
@@ -109,12 +109,12 @@ pub fn moves(block: &Value) -> Result<bool, PetsirdProblem> {
     Ok(transforms.iter().any(|transform| !transform.is_identity()))
 }
 
-/// The smallest of all numbers in a value.
-pub fn least_number(value: &Value) -> f64 {
+/// Returns the smallest of all numbers in a value.
+pub fn min_number(value: &Value) -> f64 {
     match value {
         Value::Number(number) => *number,
         Value::Numbers(numbers) => numbers.iter().copied().fold(f64::INFINITY, f64::min),
-        Value::List(values) | Value::Record(_, values) => values.iter().map(least_number).fold(f64::INFINITY, f64::min),
+        Value::List(values) | Value::Record(_, values) => values.iter().map(min_number).fold(f64::INFINITY, f64::min),
         Value::Null | Value::Text(_) => f64::INFINITY,
     }
 }

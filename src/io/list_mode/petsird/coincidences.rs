@@ -7,7 +7,7 @@ use crate::io::error::PetsirdProblem;
 
 /// Most parts of a coincidence.
 const MAX_PARTS: usize = 64;
-/// Most bytes of a coincidence beside its numbers.
+/// Largest number of bytes of a coincidence in addition to its numbers.
 const MAX_BYTES: u64 = 1 << 16;
 
 /// A part of a coincidence.
@@ -19,7 +19,7 @@ enum Part {
     Bytes(usize),
 }
 
-/// How a coincidence is read.
+/// Plan by which coincidences are read.
 #[derive(Clone, Debug)]
 pub struct Plan {
     parts: Vec<Part>,
@@ -29,7 +29,7 @@ pub struct Plan {
     pub max_bytes: usize,
 }
 
-/// What the coincidences of two types of modules mean.
+/// Meaning of the coincidences of two types of modules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairOfTypes {
     /// Detection bins of both.
@@ -40,15 +40,15 @@ pub struct PairOfTypes {
     pub first_crystals: [u32; 2],
     /// Bins of time of flight.
     pub num_tof: u64,
-    /// The intervals of d, mm, of these; none where no pair of types has more than one, which tells nothing.
+    /// Intervals of d, mm, of these bins; none if no pair of types has more than one bin.
     pub intervals_mm: Vec<[f32; 2]>,
 }
 
 impl Plan {
-    /// The plan of a record with `detectionBins` and `tofIdx`.
+    /// Returns the plan of a record with `detectionBins` and `tofIdx`.
     ///
     /// # Errors
-    /// What it lacks, or that it is not of plain numbers only.
+    /// A missing field, or one that is not of plain numbers.
     pub fn new(schema: &Schema, event: TypeId) -> Result<Self, PetsirdProblem> {
         let Type::Record(record) = schema.get(event) else { return Err(PetsirdProblem::Coincidences) };
         let mut parts = Vec::new();
@@ -67,7 +67,7 @@ impl Plan {
             let (first, num) = field.ok_or_else(|| missing(&record.name, name))?;
             let are_numbers = parts[first..first + num].iter().all(|part| matches!(part, Part::Varint | Part::Bytes(1)));
             if num != expected || !are_numbers {
-                return Err(PetsirdProblem::WholeNumbers { record: record.name.clone(), field: name, expected });
+                return Err(PetsirdProblem::WholeNumbers(record.name.clone(), name, expected));
             }
             Ok(first)
         };
@@ -77,21 +77,21 @@ impl Plan {
         Ok(Self { max_bytes: parts.iter().map(bytes_of).sum(), parts, wanted })
     }
 
-    /// Reads whole coincidences, `most` of them at most, from the beginning of some bytes; says how many and what they take.
-    /// Their times are left out.
+    /// Reads at most `max` whole coincidences from the beginning of some bytes; returns their number and bytes. Their times are
+    /// left out.
     ///
     /// # Errors
-    /// The place of one that cannot be, and why.
-    pub fn read(&self, bytes: &[u8], most: u64, pair: &PairOfTypes, events: &mut Events) -> Result<(u64, usize), Fault> {
+    /// The position of an invalid one, and its problem.
+    pub fn read(&self, bytes: &[u8], max: u64, pair: &PairOfTypes, events: &mut Events) -> Result<(u64, usize), Fault> {
         let (mut num, mut at) = (0, 0);
-        let room = most.min(bytes.len() as u64) as usize;
+        let room = max.min(bytes.len() as u64) as usize;
         events.pairs.reserve(room);
         if !pair.intervals_mm.is_empty() {
             events.tof_mm.reserve(room);
         }
-        // The usual coincidence: three numbers, each of which takes few bytes.
+        // The usual coincidence: three numbers of few bytes each.
         if self.parts == [Part::Varint; 3] && self.wanted == [0, 1, 2] {
-            while num < most {
+            while num < max {
                 let mut next = at;
                 let (Some(first), Some(second), Some(tof)) =
                     (short_varint(bytes, &mut next), short_varint(bytes, &mut next), short_varint(bytes, &mut next))
@@ -102,7 +102,7 @@ impl Plan {
                 (num, at) = (num + 1, next);
             }
         }
-        while num < most {
+        while num < max {
             let (numbers, num_bytes) = match self.one(&bytes[at..]) {
                 Ok(found) => found,
                 Err(Fault::Short) => break,
@@ -114,7 +114,7 @@ impl Plan {
         Ok((num, at))
     }
 
-    /// A coincidence, whatever its parts are.
+    /// Reads a coincidence of any parts.
     fn one(&self, bytes: &[u8]) -> Result<([u64; 3], usize), Fault> {
         let (mut numbers, mut at) = ([0; 3], 0);
         for (index, part) in self.parts.iter().enumerate() {
@@ -134,11 +134,11 @@ impl Plan {
 }
 
 impl PairOfTypes {
-    /// Adds a coincidence; says why it cannot be.
+    /// Adds a coincidence, or returns its problem.
     #[inline(always)]
     fn add(&self, [first, second, tof]: [u64; 3], events: &mut Events) -> Result<(), PetsirdProblem> {
         if first >= self.num_bins[0] || second >= self.num_bins[1] || tof >= self.num_tof {
-            return Err(self.why_not([first, second, tof]));
+            return Err(self.problem_of([first, second, tof]));
         }
         let crystal = |side: usize, bin: u64| {
             self.first_crystals[side]
@@ -152,11 +152,11 @@ impl PairOfTypes {
     }
 
     #[cold]
-    fn why_not(&self, [first, second, tof]: [u64; 3]) -> PetsirdProblem {
+    fn problem_of(&self, [first, second, tof]: [u64; 3]) -> PetsirdProblem {
         match (first >= self.num_bins[0], second >= self.num_bins[1]) {
-            (true, _) => PetsirdProblem::DetectionBin { bin: first, num_bins: self.num_bins[0] },
-            (_, true) => PetsirdProblem::DetectionBin { bin: second, num_bins: self.num_bins[1] },
-            _ => PetsirdProblem::TofBin { bin: tof, num_bins: self.num_tof },
+            (true, _) => PetsirdProblem::DetectionBin(first, self.num_bins[0]),
+            (_, true) => PetsirdProblem::DetectionBin(second, self.num_bins[1]),
+            _ => PetsirdProblem::TofBin(tof, self.num_tof),
         }
     }
 }
@@ -173,7 +173,7 @@ fn flatten(schema: &Schema, ty: TypeId, parts: &mut Vec<Part>, event: &str) -> R
             _ => return Err(not_plain(event)),
         },
         Type::Record(record) => record.types.iter().try_for_each(|&ty| flatten(schema, ty, parts, event))?,
-        Type::List(item, Some(num)) | Type::Array(item, Sizes::Given(num)) => match schema.form(ty) {
+        Type::List(item, Sizes::Given(num)) => match schema.form(ty) {
             Form::Fixed(bytes) if *num > 2 && bytes <= MAX_BYTES => parts.push(Part::Bytes(bytes as usize)),
             _ if *num > MAX_PARTS as u64 => return Err(not_plain(event)),
             _ => (0..*num).try_for_each(|_| flatten(schema, *item, parts, event))?,
@@ -187,7 +187,7 @@ fn not_plain(event: &str) -> PetsirdProblem {
     PetsirdProblem::CoincidenceSize(event.to_owned())
 }
 
-/// The number at a place, if it and the eight bytes from there on are there and it takes no more than these; goes on behind it.
+/// Reads the number at a position, if eight bytes follow and it takes no more than these, and advances the position.
 #[inline(always)]
 fn short_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let word = u64::from_le_bytes(*bytes.get(*at..)?.first_chunk()?);

@@ -1,23 +1,23 @@
-//! How well pairs of crystals count. Of detection bins i and j that is
+//! Detection efficiencies of pairs of crystals. For detection bins i and j the efficiency is
 //!
 //! ```text
 //! calibration · bin[i] · bin[j] · module pair[group][element and energy of i][element and energy of j]
 //! ```
 //!
-//! where the group is that of symmetric pairs of modules; −1 = not in coincidence; what is absent is 1. A pair of crystals counts
-//! what its energy bins count together.
+//! where the group is that of symmetric pairs of modules; −1 = not in coincidence; absent factors are 1. The efficiency of a pair
+//! of crystals is the sum over its energy bins.
 
 use super::binary::{Value, unlike};
 use super::geometry::ModuleType;
 use crate::data::{Fingerprint, PairEfficiency};
-use crate::io::error::PetsirdProblem;
+use crate::io::error::{Mismatch, PetsirdProblem};
 
 /// The efficiencies of a file, energies together.
 #[derive(Debug)]
 pub struct Efficiencies {
     calibration: f64,
     /// Type, module and element of each crystal.
-    places: Vec<[u32; 3]>,
+    locations: Vec<[u32; 3]>,
     /// Of each type's detection bins.
     bins: Vec<Vec<f32>>,
     /// Of each crystal, its energies together.
@@ -42,7 +42,7 @@ struct ModulePairs {
 struct Table {
     values: Vec<f32>,
     num_columns: usize,
-    /// Whether energies do not matter: a row and a column for an element.
+    /// True if energies do not matter: a row and a column for an element.
     is_merged: bool,
 }
 
@@ -61,12 +61,12 @@ impl Efficiencies {
         let bins = of_types("detectionBinEfficiencies")?;
         let groups = of_types("modulePairSGIDLUT")?;
         let vectors = of_types("modulePairEfficienciesVectors")?;
-        let (mut all_bins, mut sums, mut places, mut pairs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut all_bins, mut sums, mut locations, mut pairs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (t1, ty) in types.iter().enumerate() {
             let expected = ty.num_crystals().saturating_mul(num_energies[t1]);
             let of_bins = bin_values(bins, t1, expected)?;
             sums.extend((0..ty.num_crystals()).map(|crystal| sum_of_bins(&of_bins, crystal, num_energies[t1])));
-            places.extend((0..ty.num_crystals()).map(|i| [t1, i / ty.num_elements, i % ty.num_elements].map(|n| n as u32)));
+            locations.extend((0..ty.num_crystals()).map(|i| [t1, i / ty.num_elements, i % ty.num_elements].map(|n| n as u32)));
             all_bins.push(of_bins);
             for (t2, other) in types.iter().enumerate().take(t1 + 1) {
                 let sides = [(ty, num_energies[t1]), (other, num_energies[t2])];
@@ -80,7 +80,7 @@ impl Efficiencies {
                     .collect::<Result<Vec<_>, _>>()?;
                 let last = groups.iter().flatten().copied().max().unwrap_or(0);
                 if !tables.is_empty() && last as i64 >= tables.len() as i64 {
-                    return Err(PetsirdProblem::NoGroup { group: last, num_groups: tables.len() });
+                    return Err(PetsirdProblem::NoGroup(last, tables.len()));
                 }
                 pairs.push(ModulePairs { groups, tables });
             }
@@ -90,13 +90,13 @@ impl Efficiencies {
             return Ok(None);
         }
         let (types, num_energies) = (types.to_vec(), num_energies.to_vec());
-        Ok(Some(Self { calibration, places, bins: all_bins, sums, types, num_energies, pairs }))
+        Ok(Some(Self { calibration, locations, bins: all_bins, sums, types, num_energies, pairs }))
     }
 
-    /// The sum over the energy bins of two crystals, whose efficiencies depend on both energies.
-    fn over_energies(&self, table: &Table, places: [[u32; 3]; 2]) -> f64 {
+    /// Returns the sum over the energy bins of two crystals, whose efficiencies depend on both energies.
+    fn over_energies(&self, table: &Table, locations: [[u32; 3]; 2]) -> f64 {
         let side = |side: usize| {
-            let [ty, module, element] = places[side].map(|n| n as usize);
+            let [ty, module, element] = locations[side].map(|n| n as usize);
             let (num, ty_of) = (self.num_energies[ty], &self.types[ty]);
             let first_bin = (module * ty_of.num_elements + element) * num;
             (0..num)
@@ -111,32 +111,33 @@ impl Efficiencies {
 
 impl PairEfficiency for Efficiencies {
     fn of(&self, [first, second]: [u32; 2]) -> f32 {
-        // Pairs are told with the higher type, and within one the higher detection bin, first; so are crystals numbered.
+        // Pairs have the higher type, and within one the higher detection bin, first; so are crystals numbered.
         let [first, second] = [first.max(second), first.min(second)].map(|crystal| crystal as usize);
-        let places = [self.places[first], self.places[second]];
-        let [t1, t2] = places.map(|place| place[0] as usize);
+        let locations = [self.locations[first], self.locations[second]];
+        let [t1, t2] = locations.map(|location| location[0] as usize);
         let pair = &self.pairs[t1 * (t1 + 1) / 2 + t2];
-        let group = pair.groups.get(places[0][1] as usize).and_then(|row| row.get(places[1][1] as usize)).copied().unwrap_or(0);
+        let group =
+            pair.groups.get(locations[0][1] as usize).and_then(|row| row.get(locations[1][1] as usize)).copied().unwrap_or(0);
         if group < 0 {
             return 0.0;
         }
         let sum = match pair.tables.get(group as usize) {
             Some(table) if table.is_merged => {
-                let value = table.values[places[0][2] as usize * table.num_columns + places[1][2] as usize];
+                let value = table.values[locations[0][2] as usize * table.num_columns + locations[1][2] as usize];
                 self.sums[first] * self.sums[second] * f64::from(value)
             }
-            Some(table) => self.over_energies(table, places),
+            Some(table) => self.over_energies(table, locations),
             None => self.sums[first] * self.sums[second],
         };
         (self.calibration * sum) as f32
     }
 
     fn identify(&self, into: &mut Fingerprint) {
-        let Self { calibration, places, bins, sums, types: _, num_energies, pairs } = self;
+        let Self { calibration, locations, bins, sums, types: _, num_energies, pairs } = self;
         into.text("petsird");
         into.number(*calibration);
-        // (Places tell what of the types matters here.)
-        places.iter().flatten().for_each(|place| into.whole((*place).into()));
+        // (The places contain the relevant part of the types.)
+        locations.iter().flatten().for_each(|location| into.whole((*location).into()));
         bins.iter().for_each(|bins| into.numbers(bins));
         sums.iter().for_each(|sum| into.number(*sum));
         num_energies.iter().for_each(|num| into.whole(*num as u64));
@@ -152,38 +153,38 @@ impl PairEfficiency for Efficiencies {
     }
 }
 
-/// Whether any modules of two types can be in coincidence: unless all their pairs are in the group -1. (What contradicts itself is
-/// refused when efficiencies are read.)
+/// Returns true if any modules of two types can be in coincidence: unless all their pairs are in the group -1. (Contradictions
+/// are refused when efficiencies are read.)
 pub fn are_in_coincidence(scanner: &Value, [t1, t2]: [usize; 2]) -> bool {
     let groups = scanner.maybe("detectionEfficiencies").and_then(|value| value.list("modulePairSGIDLUT").ok());
     let Some(rows) = groups.and_then(|groups| of_pair(groups, t1, t2)).and_then(Value::items) else { return true };
-    // Of one type only pairs with the higher module first are told.
+    // For one type, only pairs with the higher module first are stored.
     let num = |row: usize| if t1 == t2 { row + 1 } else { usize::MAX };
     let mut all = rows.iter().enumerate().flat_map(|(row, groups)| groups.as_numbers().unwrap_or_default().iter().take(num(row)));
     rows.is_empty() || all.any(|group| *group >= 0.0)
 }
 
-/// What a matrix over pairs of types has for one.
+/// Returns the entry of a pair of types in a matrix over pairs of types.
 fn of_pair(rows: &[Value], t1: usize, t2: usize) -> Option<&Value> {
     rows.get(t1)?.items()?.get(t2)
 }
 
-/// Values as efficiencies.
+/// Returns values as efficiencies.
 fn efficiencies(values: &[f64], field: &'static str) -> Result<Vec<f32>, PetsirdProblem> {
     match values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
-        Some(&value) => Err(PetsirdProblem::Efficiency { value, field }),
+        Some(&value) => Err(PetsirdProblem::Efficiency(value, field)),
         None => Ok(values.iter().map(|value| *value as f32).collect()),
     }
 }
 
-/// The efficiencies of a type's detection bins; none where they are absent.
+/// Returns the efficiencies of a type's detection bins; none if they are absent.
 fn bin_values(bins: &[Value], ty: usize, expected: usize) -> Result<Vec<f32>, PetsirdProblem> {
     let Some(values) = bins.get(ty) else { return Ok(Vec::new()) };
     let values = values.as_numbers().ok_or_else(|| unlike("detectionBinEfficiencies", "a list of lists of numbers"))?;
     if values.is_empty() || values.len() == expected {
         return efficiencies(values, "detectionBinEfficiencies");
     }
-    Err(PetsirdProblem::BinEfficiencies { found: values.len(), expected })
+    Err(PetsirdProblem::BinEfficiencies(Mismatch { found: values.len(), expected }))
 }
 
 fn sum_of_bins(bins: &[f32], crystal: usize, num_energies: usize) -> f64 {
@@ -193,17 +194,17 @@ fn sum_of_bins(bins: &[f32], crystal: usize, num_energies: usize) -> f64 {
     }
 }
 
-/// The groups of pairs of modules. Those of one type need no second module above the first.
+/// Returns the groups of pairs of modules. Those of one type need no second module above the first.
 fn module_groups(rows: &[Value], sides: [(&ModuleType, usize); 2], is_one_type: bool) -> Result<Vec<Vec<i32>>, PetsirdProblem> {
     let [num1, num2] = sides.map(|(ty, _)| ty.num_modules);
     if !rows.is_empty() && rows.len() != num1 {
-        return Err(PetsirdProblem::GroupRows { found: rows.len(), expected: num1 });
+        return Err(PetsirdProblem::GroupRows(Mismatch { found: rows.len(), expected: num1 }));
     }
     let of_row = |(module, row): (usize, &Value)| {
         let numbers = row.as_numbers().ok_or_else(|| unlike("modulePairSGIDLUT", "a table of numbers"))?;
-        let least = if is_one_type { module + 1 } else { num2 };
-        if numbers.len() < least || numbers.len() > num2 {
-            return Err(PetsirdProblem::GroupValues { row: module, found: numbers.len(), expected: num2 });
+        let min = if is_one_type { module + 1 } else { num2 };
+        if numbers.len() < min || numbers.len() > num2 {
+            return Err(PetsirdProblem::GroupValues(module, Mismatch { found: numbers.len(), expected: num2 }));
         }
         Ok(numbers.iter().map(|number| *number as i32).collect())
     };
@@ -215,12 +216,12 @@ impl Table {
         let [num_rows, num_columns] = sides.map(|(ty, energies)| ty.num_elements.saturating_mul(energies));
         let number = value.number("sgid")?;
         if number != group as f64 {
-            return Err(PetsirdProblem::GroupNumber { found: number, index: group });
+            return Err(PetsirdProblem::GroupNumber(number, group));
         }
         let rows = value.list("values")?;
         let columns = rows.iter().map(|row| row.as_numbers().map(<[f64]>::len).unwrap_or_default());
         if rows.len() != num_rows || columns.into_iter().any(|columns| columns != num_columns) {
-            return Err(PetsirdProblem::GroupSize { group, num_rows, num_columns });
+            return Err(PetsirdProblem::GroupSize(group, [num_rows, num_columns]));
         }
         let mut values = Vec::new();
         for row in rows {
@@ -229,17 +230,17 @@ impl Table {
         Ok(Self { values, num_columns, is_merged: sides.iter().all(|(_, energies)| *energies == 1) }.merged(sides))
     }
 
-    /// With a row and a column for an element, if energies do not matter.
+    /// Returns a table with a row and a column for an element, if energies do not matter.
     fn merged(self, sides: [(&ModuleType, usize); 2]) -> Self {
         let [energies1, energies2] = sides.map(|(_, energies)| energies);
         let value = |row: usize, column: usize| self.values[row * self.num_columns + column];
         let (num_rows, num_columns) = (sides[0].0.num_elements, sides[1].0.num_elements);
         let of_element = |i: usize| (i / num_columns * energies1, i % num_columns * energies2);
-        let is_the_same = |i: usize| {
+        let is_equal = |i: usize| {
             let (row, column) = of_element(i);
             (0..energies1).all(|e1| (0..energies2).all(|e2| value(row + e1, column + e2) == value(row, column)))
         };
-        if self.is_merged || !(0..num_rows * num_columns).all(is_the_same) {
+        if self.is_merged || !(0..num_rows * num_columns).all(is_equal) {
             return self;
         }
         let values = (0..num_rows * num_columns).map(|i| value(of_element(i).0, of_element(i).1)).collect();
@@ -333,19 +334,19 @@ mod tests {
     fn sizes_that_contradict_the_modules_are_refused() {
         let problem = |bins, groups, vectors| read(bins, groups, vectors).unwrap_err();
         let three = problem(list([numbers([1.0; 3])]), groups(1.0), vectors());
-        assert_eq!(three, PetsirdProblem::BinEfficiencies { found: 3, expected: 4 });
+        assert_eq!(three, PetsirdProblem::BinEfficiencies(Mismatch { found: 3, expected: 4 }));
         let negative = problem(list([numbers([1.0, -1.0, 1.0, 1.0])]), groups(1.0), vectors());
-        assert_eq!(negative, PetsirdProblem::Efficiency { value: -1.0, field: "detectionBinEfficiencies" });
-        assert_eq!(problem(bins(), groups(2.0), vectors()), PetsirdProblem::NoGroup { group: 2, num_groups: 2 });
+        assert_eq!(negative, PetsirdProblem::Efficiency(-1.0, "detectionBinEfficiencies"));
+        assert_eq!(problem(bins(), groups(2.0), vectors()), PetsirdProblem::NoGroup(2, 2));
         let one_row = problem(bins(), list([list([list([numbers([0.0])])])]), vectors());
-        assert_eq!(one_row, PetsirdProblem::GroupRows { found: 1, expected: 2 });
+        assert_eq!(one_row, PetsirdProblem::GroupRows(Mismatch { found: 1, expected: 2 }));
         let short_row = problem(bins(), list([list([list([numbers([0.0]), numbers([0.0])])])]), vectors());
-        assert_eq!(short_row, PetsirdProblem::GroupValues { row: 1, found: 1, expected: 2 });
+        assert_eq!(short_row, PetsirdProblem::GroupValues(1, Mismatch { found: 1, expected: 2 }));
         let of_table = |table| problem(bins(), groups(0.0), list([list([list([table])])]));
-        let size = PetsirdProblem::GroupSize { group: 0, num_rows: 2, num_columns: 2 };
+        let size = PetsirdProblem::GroupSize(0, [2, 2]);
         assert_eq!(of_table(table(0.0, list([numbers([1.0, 2.0])]))), size);
         assert_eq!(of_table(table(0.0, list([numbers([1.0, 2.0]), numbers([1.0])]))), size);
         let second = of_table(table(1.0, list([numbers([1.0; 2]), numbers([1.0; 2])])));
-        assert_eq!(second, PetsirdProblem::GroupNumber { found: 1.0, index: 0 });
+        assert_eq!(second, PetsirdProblem::GroupNumber(1.0, 0));
     }
 }

@@ -1,5 +1,5 @@
 //! Crystals from modules: a corner of a box, x, is at M (E x) in the scanner, where E is its element's and M its module's
-//! transform, x' = R x + t. What a transform's t is does not matter: a box may begin at 0.
+//! transform, x' = R x + t. The shift of a transform is arbitrary: a box may begin at 0.
 
 use nalgebra::{Matrix3, SMatrix};
 
@@ -8,8 +8,8 @@ use crate::geometry::{Point, Vector};
 use crate::io::error::PetsirdProblem;
 use crate::scanner::Crystal;
 
-/// How far from rigid a transform may be, and edges from being at right angles.
-const MOST_OFF: f64 = 1e-2;
+/// Largest deviation of a transform from a rigid one, and of edges from right angles.
+const MAX_DEVIATION: f64 = 1e-2;
 /// A side whose square is less of the diagonal's square is none.
 const FLAT: f64 = 1e-9;
 /// The scanner's axis.
@@ -29,7 +29,7 @@ pub struct ModuleType {
 }
 
 impl ModuleType {
-    /// Crystals of all.
+    /// Returns the number of all crystals.
     pub fn num_crystals(&self) -> usize {
         self.num_modules * self.num_elements
     }
@@ -43,7 +43,7 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// A transform from its record.
+    /// Reads a transform from its record.
     ///
     /// # Errors
     /// It is not rigid.
@@ -52,11 +52,11 @@ impl Transform {
         let rows: [f64; 12] = numbers.try_into().map_err(|_| PetsirdProblem::TransformSize(numbers.len()))?;
         let turn = Matrix3::from_fn(|row, column| rows[4 * row + column]);
         let shift = Vector::from_fn(|row, _| rows[4 * row + 3]);
-        let is_rigid = is_near(turn.transpose() * turn, Matrix3::identity(), MOST_OFF);
+        let is_rigid = is_near(turn.transpose() * turn, Matrix3::identity(), MAX_DEVIATION);
         if is_rigid { Ok(Self { turn, shift }) } else { Err(PetsirdProblem::NotRigid(Box::new(rows))) }
     }
 
-    /// Whether nothing moves.
+    /// Returns true if nothing moves.
     pub fn is_identity(&self) -> bool {
         is_near(self.turn, Matrix3::identity(), 1e-5) && is_near(self.shift, Vector::zeros(), 1e-5)
     }
@@ -66,15 +66,15 @@ impl Transform {
     }
 }
 
-/// Whether all numbers of two matrices differ by less than this; those that are no numbers do not.
-fn is_near<const C: usize>(a: SMatrix<f64, 3, C>, b: SMatrix<f64, 3, C>, most: f64) -> bool {
-    (a - b).iter().all(|off| off.abs() < most)
+/// Returns true if all numbers of two matrices differ by less than `max`; NaN never does.
+fn is_near<const C: usize>(a: SMatrix<f64, 3, C>, b: SMatrix<f64, 3, C>, max: f64) -> bool {
+    (a - b).iter().all(|difference| difference.abs() < max)
 }
 
-/// The types of modules of a `scannerGeometry`, and all their crystals: of the first type's first module first.
+/// Returns the types of modules of a `scannerGeometry`, and all their crystals, those of the first type's first module first.
 ///
 /// # Errors
-/// What is missing or cannot be.
+/// A missing or invalid value.
 pub fn crystals(geometry: &Value) -> Result<(Vec<ModuleType>, Vec<Crystal>), PetsirdProblem> {
     let (mut types, mut crystals) = (Vec::new(), Vec::new());
     for replicated in geometry.list("replicatedModules")? {
@@ -89,11 +89,11 @@ pub fn crystals(geometry: &Value) -> Result<(Vec<ModuleType>, Vec<Crystal>), Pet
             return Err(PetsirdProblem::ManyCrystals(MAX_CRYSTALS));
         }
         for module in &modules {
-            let place = |element: &Transform| {
+            let placed = |element: &Transform| {
                 let edges = edges.map(|(edge, length)| (module.turn * (element.turn * edge), length));
                 crystal(module.apply(element.apply(middle)), edges)
             };
-            crystals.extend(elements.iter().map(place));
+            crystals.extend(elements.iter().map(placed));
         }
         types.push(ty);
     }
@@ -113,9 +113,9 @@ fn corners(shape: &Value) -> Result<[Vector; 8], PetsirdProblem> {
 /// An edge: its direction, and its length, mm.
 type Edge = (Vector, f64);
 
-/// The edges that meet in the first corner, whatever order the corners have: the shortest of the ways to the others is one, so is
-/// the shortest at right angles to it, and the shortest at right angles to both. Where a box is flat, what is left of the axes of
-/// its own frame has length 0.
+/// Returns the edges that meet in the first corner, for any order of the corners: the shortest of the ways to the others, the
+/// shortest at right angles to it, and the shortest at right angles to both. If a box is flat, the missing axes of its frame have
+/// length 0.
 fn edges(corners: &[Vector; 8]) -> Option<[Edge; 3]> {
     let mut ways: Vec<Vector> = corners[1..].iter().map(|corner| corner - corners[0]).collect();
     ways.sort_by(|a, b| a.norm_squared().total_cmp(&b.norm_squared()));
@@ -123,14 +123,14 @@ fn edges(corners: &[Vector; 8]) -> Option<[Edge; 3]> {
     let mut edges: Vec<Edge> = Vec::new();
     for way in &ways {
         let length = way.norm();
-        let is_across = |(edge, _): &Edge| way.dot(edge).abs() < MOST_OFF * length;
+        let is_across = |(edge, _): &Edge| way.dot(edge).abs() < MAX_DEVIATION * length;
         if length * length > FLAT * longest && edges.iter().all(is_across) {
             edges.push((way / length, length));
         }
     }
     // The way to the opposite corner is all of them together.
     let squares = edges.iter().map(|(_, length)| length * length).sum::<f64>();
-    if edges.len() > 3 || (longest - squares).abs() > MOST_OFF * longest {
+    if edges.len() > 3 || (longest - squares).abs() > MAX_DEVIATION * longest {
         return None;
     }
     for axis in [Vector::x(), Vector::y(), Vector::z()] {
@@ -143,7 +143,7 @@ fn edges(corners: &[Vector; 8]) -> Option<[Edge; 3]> {
     edges.try_into().ok()
 }
 
-/// A crystal with its edges by their directions: depth is nearest to outwards, axial nearest to z, the third tangential.
+/// Returns a crystal with its edges by their directions: depth is nearest to outwards, axial nearest to z, the third tangential.
 fn crystal(centre_mm: Vector, edges: [Edge; 3]) -> Crystal {
     let radius = centre_mm.x.hypot(centre_mm.y);
     // On the axis any direction across it is as good; this is the one of a cylinder's first detector.

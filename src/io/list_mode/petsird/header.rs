@@ -1,4 +1,4 @@
-//! What the header tells: the scanner, its efficiencies and time of flight, and what the numbers of its events mean.
+//! The header: the scanner, its efficiencies and time of flight, and the meaning of the numbers of its events.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,19 +8,19 @@ use super::binary::Value;
 use super::coincidences::PairOfTypes;
 use super::efficiency::{Efficiencies, are_in_coincidence};
 use super::geometry::{ModuleType, Transform, crystals};
-use crate::data::{ListMetadata, Notice, TofException, TofFacts};
+use crate::data::{ListMetadata, Notice, TofException, TofMeasurement};
 use crate::geometry::LENGTHS_MM;
-use crate::io::error::{IoError, PetsirdProblem};
+use crate::io::error::{Excess, IoError, Mismatch, PetsirdProblem};
 use crate::scanner::Detectors;
 
-/// What is needed of a header.
+/// The required content of a header.
 #[derive(Debug)]
 pub struct Header {
-    /// What is known beside the events.
+    /// Facts other than the events.
     pub facts: ListMetadata,
-    /// What the events of types t₁ ≥ t₂ mean, at t₁ (t₁ + 1) / 2 + t₂.
+    /// Meaning of the events of types t₁ ≥ t₂, at t₁ (t₁ + 1) / 2 + t₂.
     pub pairs: Vec<PairOfTypes>,
-    /// What the user should know.
+    /// Notices for the user.
     pub notices: Vec<Notice>,
 }
 
@@ -28,12 +28,12 @@ impl Header {
     /// Reads a header of a file; `refuse` makes an error of a problem.
     ///
     /// # Errors
-    /// What is missing, contradicts itself, or is not understood.
+    /// Missing, contradictory or unsupported content.
     pub fn new(path: &Path, value: &Value, format: &str, refuse: impl Fn(PetsirdProblem) -> IoError) -> Result<Self, IoError> {
         let scanner = value.record("scanner").map_err(&refuse)?;
         let name = scanner.text("modelName").map_err(&refuse)?;
         let (types, crystals) = scanner.record("scannerGeometry").and_then(crystals).map_err(&refuse)?;
-        let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors { path: path.to_owned(), source })?;
+        let detectors = Detectors::new(name, crystals).map_err(|source| IoError::Detectors(path.to_owned(), source))?;
         let num_energies = num_energies(scanner, types.len()).map_err(&refuse)?;
         let mut header = Self { facts: ListMetadata::new(format, Arc::new(detectors)), pairs: Vec::new(), notices: Vec::new() };
         header.read_tof(scanner, &types, &num_energies).map_err(&refuse)?;
@@ -53,14 +53,14 @@ impl Header {
     /// Reads the bins and the resolution of time of flight of all pairs of types of modules. The first pair that measures it is the
     /// rule; other pairs in coincidence with other bins or another resolution are the exceptions.
     fn read_tof(&mut self, scanner: &Value, types: &[ModuleType], num_energies: &[usize]) -> Result<(), PetsirdProblem> {
-        let mut ways = Vec::new();
+        let mut of_types = Vec::new();
         for (t1, ty) in types.iter().enumerate() {
             for (t2, other) in types.iter().enumerate().take(t1 + 1) {
                 let is_in_coincidence = are_in_coincidence(scanner, [t1, t2]);
                 let (edges, fwhm_mm) = match tof_of_types(scanner, [t1, t2]) {
                     Ok(found) => found,
                     Err(problem) if is_in_coincidence => return Err(problem),
-                    // No event can be of them, whatever is told.
+                    // No event has these types, so their content is ignored.
                     Err(_) => (&[][..], None),
                 };
                 self.pairs.push(PairOfTypes {
@@ -73,23 +73,25 @@ impl Header {
                 let crystals = [ty, other].map(|ty| ty.first_crystal as u32..(ty.first_crystal + ty.num_crystals()) as u32);
                 // (One bin may be without end.)
                 let edges_mm: Vec<f64> = edges.iter().map(|edge| edge.clamp(-LENGTHS_MM.end(), *LENGTHS_MM.end())).collect();
-                ways.push(Way { crystals, edges_mm, fwhm_mm, is_in_coincidence });
+                of_types.push(TypesTof { crystals, edges_mm, fwhm_mm, is_in_coincidence });
             }
         }
-        let Some(rule) = ways.iter().find(|way| way.is_in_coincidence && way.fwhm_mm.is_some()) else { return Ok(()) };
-        let mut tof = TofFacts {
+        let Some(rule) = of_types.iter().find(|types_tof| types_tof.is_in_coincidence && types_tof.fwhm_mm.is_some()) else {
+            return Ok(());
+        };
+        let mut tof = TofMeasurement {
             fwhm_mm: rule.fwhm_mm.unwrap_or_default(),
             window_mm: rule.window_mm(),
             edges_mm: rule.edges_mm.clone(),
             exceptions: Vec::new(),
         };
-        for (pair, way) in self.pairs.iter_mut().zip(&ways) {
-            pair.intervals_mm = way.edges_mm.windows(2).map(|edges| [edges[0] as f32, edges[1] as f32]).collect();
+        for (pair, types_tof) in self.pairs.iter_mut().zip(&of_types) {
+            pair.intervals_mm = types_tof.edges_mm.windows(2).map(|edges| [edges[0] as f32, edges[1] as f32]).collect();
             // A pair without bins has the window alone, and the resolution of the others for its ends.
-            let edges_mm = if way.fwhm_mm.is_some() { way.edges_mm.clone() } else { Vec::new() };
-            let fwhm_mm = way.fwhm_mm.unwrap_or(tof.fwhm_mm);
-            if way.is_in_coincidence && (fwhm_mm, &edges_mm) != (tof.fwhm_mm, &tof.edges_mm) {
-                let (crystals, window_mm) = (way.crystals.clone(), way.window_mm());
+            let edges_mm = if types_tof.fwhm_mm.is_some() { types_tof.edges_mm.clone() } else { Vec::new() };
+            let fwhm_mm = types_tof.fwhm_mm.unwrap_or(tof.fwhm_mm);
+            if types_tof.is_in_coincidence && (fwhm_mm, &edges_mm) != (tof.fwhm_mm, &tof.edges_mm) {
+                let (crystals, window_mm) = (types_tof.crystals.clone(), types_tof.window_mm());
                 tof.exceptions.push(TofException { crystals, fwhm_mm, window_mm, edges_mm });
             }
         }
@@ -119,38 +121,42 @@ impl Header {
     }
 }
 
-/// Energy bins of each type of modules.
+/// Returns the number of energy bins of each type of modules.
 fn num_energies(scanner: &Value, num_types: usize) -> Result<Vec<usize>, PetsirdProblem> {
     /// Most of them.
-    const MOST: usize = 1 << 10;
+    const MAX: usize = 1 << 10;
     let edges = scanner.list("eventEnergyBinEdges")?;
     if edges.len() != num_types {
-        return Err(PetsirdProblem::EnergyTypes { found: edges.len(), expected: num_types });
+        return Err(PetsirdProblem::EnergyTypes(Mismatch { found: edges.len(), expected: num_types }));
     }
     let of_type = |edges: &Value| {
         let found = edges.numbers("edges")?.len();
-        if (2..=MOST + 1).contains(&found) { Ok(found - 1) } else { Err(PetsirdProblem::EnergyEdges { found, most: MOST + 1 }) }
+        if (2..=MAX + 1).contains(&found) {
+            Ok(found - 1)
+        } else {
+            Err(PetsirdProblem::EnergyEdges(Excess { found, max: MAX + 1 }))
+        }
     };
     edges.iter().map(of_type).collect()
 }
 
 /// Time of flight of a pair of types of modules.
-struct Way {
+struct TypesTof {
     /// Numbers of the crystals of both types.
     crystals: [Range<u32>; 2],
     edges_mm: Vec<f64>,
-    /// `None` where there is one bin only, which tells nothing.
+    /// `None` if there is only one bin, which contains no information.
     fwhm_mm: Option<f64>,
     is_in_coincidence: bool,
 }
 
-impl Way {
+impl TypesTof {
     fn window_mm(&self) -> [f64; 2] {
         [self.edges_mm.first(), self.edges_mm.last()].map(|edge| edge.copied().unwrap_or_default())
     }
 }
 
-/// The edges of the bins of a pair of types of modules, which must rise, and the resolution where there are several bins.
+/// Returns the edges of the bins of a pair of types of modules, which must rise, and the resolution if there are several bins.
 fn tof_of_types(scanner: &Value, [t1, t2]: [usize; 2]) -> Result<(&[f64], Option<f64>), PetsirdProblem> {
     let edges = scanner.list("tofBinEdges")?.get(t1).and_then(Value::items).and_then(|row| row.get(t2));
     let edges = edges.ok_or(PetsirdProblem::NoTofEdges([t1, t2]))?;
@@ -161,23 +167,23 @@ fn tof_of_types(scanner: &Value, [t1, t2]: [usize; 2]) -> Result<(&[f64], Option
     let fwhm_mm = scanner.list("tofResolution")?.get(t1).and_then(Value::as_numbers).and_then(|row| row.get(t2)).copied();
     match fwhm_mm.filter(|fwhm| *fwhm > 0.0 && LENGTHS_MM.end() >= fwhm) {
         Some(fwhm_mm) => Ok((edges, Some(fwhm_mm))),
-        None => Err(PetsirdProblem::TofResolution { types: [t1, t2], mm: fwhm_mm, num_bins: edges.len() - 1 }),
+        None => Err(PetsirdProblem::TofResolution([t1, t2], fwhm_mm, edges.len() - 1)),
     }
 }
 
-/// The edges of time-of-flight bins, which must rise.
+/// Returns the edges of time-of-flight bins, which must rise.
 fn checked_edges(edges: &[f64], t1: usize, t2: usize) -> Result<&[f64], PetsirdProblem> {
     let largest = *LENGTHS_MM.end();
     let rise = edges.windows(2).all(|pair| pair[0] < pair[1]);
     let are_places = edges.len() == 2 || edges.iter().all(|edge| edge.abs() <= largest);
     if edges.len() < 2 || !rise || !are_places {
         let first = edges.iter().copied().take(8).collect();
-        return Err(PetsirdProblem::TofEdges { types: [t1, t2], edges: first });
+        return Err(PetsirdProblem::TofEdges([t1, t2], first));
     }
     Ok(edges)
 }
 
-/// What the list may hold that is not used, and whether it holds what is, as its policies tell: their first case is "none".
+/// Returns the notices on unused or missing content, from the policies of the file: their first case is "none".
 fn unused(scanner: &Value) -> Vec<Notice> {
     let is_none = |name: &str| scanner.number(name).map(|policy| policy == 0.0).ok();
     let kinds = [
@@ -196,7 +202,7 @@ fn unused(scanner: &Value) -> Vec<Notice> {
     notices
 }
 
-/// The name of the first radiopharmaceutical's nuclide, if one is told.
+/// Returns the name of the first radiopharmaceutical's nuclide, if the file has one.
 fn isotope(header: &Value) -> Option<String> {
     let pharmaceutical = header.maybe("exam")?.list("radiopharmaceuticals").ok()?.first()?;
     let name = pharmaceutical.record("radionuclideCodeSequence").ok()?.text("codeMeaning").ok()?.trim();

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::io::error::PetsirdProblem;
+use crate::io::error::{Mismatch, PetsirdProblem};
 
 /// Longest schema, bytes.
 pub const MAX_SCHEMA_BYTES: u64 = 1 << 20;
-/// How deep types may stand in each other.
+/// Largest depth of nested types.
 const MAX_DEPTH: usize = 64;
 /// Most types, each use of a generic one counted.
 const MAX_TYPES: usize = 4096;
@@ -18,7 +18,7 @@ const MAX_TYPES: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(usize);
 
-/// How a number is written.
+/// Encoding of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// A byte.
@@ -33,7 +33,7 @@ pub enum Number {
     F32,
     /// Eight bytes.
     F64,
-    /// Two floats of so many bytes together; never needed, so always skipped.
+    /// Two floats of this number of bytes together; they are always skipped.
     Complex(u64),
 }
 
@@ -48,10 +48,8 @@ pub enum Type {
     Record(Arc<Record>),
     /// The index of a case and its value.
     Choice(Vec<(String, Option<TypeId>)>),
-    /// Items, their number before them unless it is given.
-    List(TypeId, Option<u64>),
-    /// Items of an array, its sizes before them unless they are given.
-    Array(TypeId, Sizes),
+    /// Items of a list or an array, its sizes before them unless they are given.
+    List(TypeId, Sizes),
 }
 
 /// The fields of a record, in order.
@@ -65,10 +63,10 @@ pub struct Record {
     pub types: Vec<TypeId>,
 }
 
-/// What is known of an array's sizes.
+/// Known sizes of a list (one size) or of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// All: so many items.
+    /// All: the number of items.
     Given(u64),
     /// So many sizes are written.
     Rank(u64),
@@ -76,7 +74,7 @@ pub enum Sizes {
     Any,
 }
 
-/// What the bytes of a type's values are like; values of any other type take a byte at least.
+/// Form of the bytes of a type's values; values of any other type take a byte at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// So many bytes always.
@@ -102,7 +100,7 @@ impl Schema {
     /// Reads the schema's text.
     ///
     /// # Errors
-    /// What it lacks or what is wrong with it.
+    /// Missing or invalid content.
     pub fn parse(text: &str) -> Result<Self, PetsirdProblem> {
         let json: Json = serde_json::from_str(text).map_err(|error| PetsirdProblem::SchemaJson(error.to_string()))?;
         let protocol = json["protocol"]["name"].as_str().unwrap_or_default();
@@ -122,12 +120,12 @@ impl Schema {
         Ok(Self { types: resolver.types, forms: resolver.forms, header, block })
     }
 
-    /// A type.
+    /// Returns a type.
     pub fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0]
     }
 
-    /// What its values' bytes are like.
+    /// Returns the form of its values' bytes.
     pub fn form(&self, id: TypeId) -> Form {
         self.forms[id.0]
     }
@@ -154,7 +152,7 @@ impl<'a> Resolver<'a> {
             Type::Number(Number::Complex(bytes)) => Form::Fixed(*bytes),
             Type::Number(Number::Unsigned | Number::Signed) => Form::Varints(1),
             Type::Record(record) => record.types.iter().map(|id| self.forms[id.0]).fold(Form::Fixed(0), together),
-            Type::List(item, Some(num)) | Type::Array(item, Sizes::Given(num)) => times(self.forms[item.0], *num),
+            Type::List(item, Sizes::Given(num)) => times(self.forms[item.0], *num),
             _ => Form::Other,
         };
         self.types.push(ty);
@@ -162,7 +160,7 @@ impl<'a> Resolver<'a> {
         Ok(TypeId(self.types.len() - 1))
     }
 
-    /// The type that a piece of JSON stands for, where these parameters stand for types.
+    /// Returns the type of a piece of JSON, with types for its parameters.
     fn resolve(&mut self, json: &'a Json, parameters: &[(&'a str, TypeId)], depth: usize) -> Result<TypeId, PetsirdProblem> {
         if depth > MAX_DEPTH {
             return Err(PetsirdProblem::DeepTypes(MAX_DEPTH));
@@ -185,14 +183,16 @@ impl<'a> Resolver<'a> {
                     let arguments = arguments.map(item).collect::<Result<_, _>>()?;
                     return self.named(name, arguments, depth);
                 }
-                Some(("vector", inner)) => Type::List(item(&inner["items"])?, inner["length"].as_u64()),
-                Some(("array", inner)) => Type::Array(item(&inner["items"])?, sizes(&inner["dimensions"])?),
-                Some(("stream", inner)) => Type::List(item(&inner["items"])?, None),
+                Some(("vector", inner)) => {
+                    Type::List(item(&inner["items"])?, inner["length"].as_u64().map_or(Sizes::Rank(1), Sizes::Given))
+                }
+                Some(("array", inner)) => Type::List(item(&inner["items"])?, sizes(&inner["dimensions"])?),
+                Some(("stream", inner)) => Type::List(item(&inner["items"])?, Sizes::Rank(1)),
                 Some(("map", inner)) => {
                     let types = vec![item(&inner["keys"])?, item(&inner["values"])?];
                     let names = vec!["key".to_owned(), "value".to_owned()];
                     let entry = self.add(Type::Record(Arc::new(Record { name: "map".into(), names, types })))?;
-                    Type::List(entry, None)
+                    Type::List(entry, Sizes::Rank(1))
                 }
                 _ => return Err(no_type(json)),
             },
@@ -201,9 +201,9 @@ impl<'a> Resolver<'a> {
         self.add(ty)
     }
 
-    /// A named type with arguments.
+    /// Returns a named type with arguments.
     fn named(&mut self, name: &'a str, arguments: Vec<TypeId>, depth: usize) -> Result<TypeId, PetsirdProblem> {
-        // The types stand in the schema without their namespace.
+        // Types in the schema have no namespace.
         let name = name.rsplit('.').next().unwrap_or(name);
         let Some(&definition) = self.named.get(name) else { return Err(PetsirdProblem::NoType(name.to_owned())) };
         let key = (name, arguments);
@@ -216,7 +216,10 @@ impl<'a> Resolver<'a> {
         let names: Vec<&str> = definition["typeParameters"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
         if names.len() != key.1.len() {
             let (num_parameters, num_arguments) = (names.len(), key.1.len());
-            return Err(PetsirdProblem::TypeArguments { name: name.to_owned(), num_parameters, num_arguments });
+            return Err(PetsirdProblem::TypeArguments(
+                name.to_owned(),
+                Mismatch { found: num_arguments, expected: num_parameters },
+            ));
         }
         let parameters: Vec<(&str, TypeId)> = names.into_iter().zip(key.1.iter().copied()).collect();
         let id = if let Some(fields) = definition["fields"].as_array() {
@@ -256,7 +259,7 @@ fn primitive(name: &str) -> Option<Type> {
     }))
 }
 
-/// A case of a union: `null`, a type, or one with a tag.
+/// Returns a case of a union: `null`, a type, or one with a tag.
 fn choice<'a>(
     case: &'a Json,
     resolve: &mut impl FnMut(&'a Json) -> Result<TypeId, PetsirdProblem>,
@@ -268,25 +271,22 @@ fn choice<'a>(
     }
 }
 
-/// The sizes of an array: how many dimensions, or each one with its length if it is given.
+/// Returns the sizes of an array: its number of dimensions, or their lengths if they are given.
 fn sizes(dimensions: &Json) -> Result<Sizes, PetsirdProblem> {
-    match dimensions {
-        Json::Null => Ok(Sizes::Any),
+    match (dimensions, dimensions.as_u64()) {
+        (Json::Null, _) => Ok(Sizes::Any),
         // Without dimensions it is one item, and no size is written.
-        Json::Number(_) if dimensions.as_u64() == Some(0) => Ok(Sizes::Given(1)),
-        Json::Number(_) => {
-            dimensions.as_u64().filter(|&rank| rank <= MAX_DEPTH as u64).map(Sizes::Rank).ok_or(no_type(dimensions))
+        (_, Some(0)) => Ok(Sizes::Given(1)),
+        (_, Some(rank)) if rank <= MAX_DEPTH as u64 => Ok(Sizes::Rank(rank)),
+        (Json::Array(list), _) if list.len() <= MAX_DEPTH => {
+            let num = list.iter().try_fold(1u64, |num, dimension| Some(num.saturating_mul(dimension["length"].as_u64()?)));
+            Ok(num.map_or(Sizes::Rank(list.len() as u64), Sizes::Given))
         }
-        Json::Array(list) if list.len() > MAX_DEPTH => Err(no_type(dimensions)),
-        Json::Array(list) => match list.iter().map(|dimension| dimension["length"].as_u64()).collect::<Option<Vec<u64>>>() {
-            Some(lengths) => Ok(Sizes::Given(lengths.into_iter().fold(1, u64::saturating_mul))),
-            None => Ok(Sizes::Rank(list.len() as u64)),
-        },
         _ => Err(no_type(dimensions)),
     }
 }
 
-/// The form of values one after the other.
+/// Returns the form of values one after the other.
 fn together(first: Form, second: Form) -> Form {
     match (first, second) {
         (Form::Fixed(0), other) | (other, Form::Fixed(0)) => other,
@@ -296,7 +296,7 @@ fn together(first: Form, second: Form) -> Form {
     }
 }
 
-/// The form of so many values.
+/// Returns the form of `num` values.
 fn times(form: Form, num: u64) -> Form {
     match form {
         _ if num == 0 => Form::Fixed(0),

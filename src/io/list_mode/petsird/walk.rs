@@ -1,11 +1,11 @@
-//! Goes over values that are not kept, in whatever pieces the file comes; stops at lists of events.
+//! Skips values, in pieces of any size, and stops at lists of the wanted items.
 
-use super::binary::{MAX_VARINT, next_varint, varint};
-use super::schema::{Form, Number, Schema, Sizes, Type, TypeId};
+use super::binary::{Fault, MAX_VARINT, next_varint, varint};
+use super::schema::{Form, Schema, Sizes, Type, TypeId};
 use crate::io::error::{IoError, PetsirdProblem};
 use crate::io::list_mode::bytes::ByteStream;
 
-/// What still has to be gone over, the next last.
+/// A part that is still to be skipped; the next one is last.
 #[derive(Debug)]
 enum Ahead {
     /// So many bytes.
@@ -16,7 +16,7 @@ enum Ahead {
     Value(TypeId),
     /// The fields of a record from one on.
     Fields(TypeId, usize),
-    /// Items of a list: what they are, how many are left, how many were begun.
+    /// Items of a list: their type, the number left, and the number begun.
     Items(TypeId, u64, u64),
 }
 
@@ -27,7 +27,7 @@ pub enum Stop {
     End,
     /// Where the file ends now.
     Short,
-    /// In a list of what was looked for.
+    /// In a list of the wanted items.
     List,
 }
 
@@ -47,7 +47,8 @@ impl Walker {
         self.wanted = wanted;
     }
 
-    /// The list at which it stopped: how many items are left, and the numbers of the lists in which it lies, the outermost first.
+    /// Returns the list at which it stopped: the number of items left, and the numbers of the lists around it, the outermost
+    /// first.
     pub fn list(&self) -> Option<(u64, Vec<u64>)> {
         let Some((Ahead::Items(_, left, _), outer)) = self.ahead.split_last() else { return None };
         let numbers = outer.iter().filter_map(|ahead| if let Ahead::Items(_, _, begun) = ahead { Some(begun - 1) } else { None });
@@ -55,17 +56,17 @@ impl Walker {
     }
 
     /// Takes items of the list at which it stopped as read.
-    pub fn took(&mut self, num_items: u64) {
+    pub fn mark_read(&mut self, num_items: u64) {
         if let Some(Ahead::Items(_, left, _)) = self.ahead.last_mut() {
             *left = left.saturating_sub(num_items);
         }
     }
 
-    /// Goes on.
+    /// Continues until it stops.
     ///
     /// # Errors
-    /// The file cannot be read; it holds no such value.
-    pub fn go_on(&mut self, stream: &mut ByteStream, schema: &Schema) -> Result<Stop, IoError> {
+    /// The file does not read or has an invalid value.
+    pub fn resume(&mut self, stream: &mut ByteStream, schema: &Schema) -> Result<Stop, IoError> {
         while let Some(ahead) = self.ahead.last_mut() {
             match ahead {
                 Ahead::Bytes(0) | Ahead::Varints(0) | Ahead::Items(_, 0, _) => {
@@ -83,7 +84,7 @@ impl Walker {
                     let bytes = stream.peek(MAX_VARINT)?;
                     let (num_bytes, num_numbers) = whole_varints(bytes, *left);
                     if num_bytes == 0 && bytes.len() >= MAX_VARINT {
-                        return Err(stream.refuse(stream.place(), PetsirdProblem::LargeNumber));
+                        return Err(stream.refuse(stream.position(), PetsirdProblem::LargeNumber));
                     }
                     if num_bytes == 0 {
                         return Ok(Stop::Short);
@@ -102,10 +103,9 @@ impl Walker {
                     }
                 },
                 Ahead::Items(item, ..) if Some(*item) == self.wanted => return Ok(Stop::List),
-                Ahead::Items(item, left, begun) => match schema.form(*item) {
-                    Form::Fixed(num_bytes) => *ahead = Ahead::Bytes(num_bytes.saturating_mul(*left)),
-                    Form::Varints(num) => *ahead = Ahead::Varints(num.saturating_mul(*left)),
-                    Form::Other => {
+                Ahead::Items(item, left, begun) => match at_once(schema.form(*item), *left) {
+                    Some(all) => *ahead = all,
+                    None => {
                         let item = *item;
                         *left -= 1;
                         *begun += 1;
@@ -113,20 +113,12 @@ impl Walker {
                     }
                 },
                 Ahead::Value(ty) => {
-                    let ty = *ty;
-                    // What has one form is gone over at once, and what takes no bytes takes no time, however deep it is.
-                    match schema.form(ty) {
-                        Form::Fixed(num_bytes) if num_bytes == 0 || self.wanted.is_none() => {
-                            *ahead = Ahead::Bytes(num_bytes);
-                            continue;
-                        }
-                        Form::Varints(num) if self.wanted.is_none() => {
-                            *ahead = Ahead::Varints(num);
-                            continue;
-                        }
-                        _ => {}
-                    }
-                    let Some(next) = enter(stream, schema, ty)? else { return Ok(Stop::Short) };
+                    let (ty, form) = (*ty, schema.form(*ty));
+                    // A type of one form is skipped at once, and one without bytes takes no time at any depth.
+                    let all = at_once(form, 1).filter(|_| form == Form::Fixed(0) || self.wanted.is_none());
+                    let Some(next) = all.map_or_else(|| enter(stream, schema, ty), |all| Ok(Some(all)))? else {
+                        return Ok(Stop::Short);
+                    };
                     *ahead = next;
                 }
             }
@@ -135,75 +127,71 @@ impl Walker {
     }
 }
 
-/// What follows in a value once what stands before its content is read; `None` where the file ends before.
-fn enter(stream: &mut ByteStream, schema: &Schema, ty: TypeId) -> Result<Option<Ahead>, IoError> {
-    let place = stream.place();
-    Ok(Some(match schema.get(ty) {
-        Type::Number(Number::Unsigned | Number::Signed) => Ahead::Varints(1),
-        Type::Number(_) => match schema.form(ty) {
-            Form::Fixed(num_bytes) => Ahead::Bytes(num_bytes),
-            _ => Ahead::Bytes(0),
-        },
-        Type::Record(_) => Ahead::Fields(ty, 0),
-        Type::List(item, Some(num)) | Type::Array(item, Sizes::Given(num)) => Ahead::Items(*item, *num, 0),
-        Type::Text => match next_varint(stream)? {
-            Some(num_bytes) => Ahead::Bytes(num_bytes),
-            None => return Ok(None),
-        },
-        Type::List(item, None) => match next_varint(stream)? {
-            Some(num) => Ahead::Items(*item, num, 0),
-            None => return Ok(None),
-        },
-        Type::Choice(cases) => match next_varint(stream)? {
-            Some(index) => match cases.get(index as usize) {
-                Some((_, Some(ty))) => Ahead::Value(*ty),
-                Some((_, None)) => Ahead::Bytes(0),
-                None => return Err(stream.refuse(place, PetsirdProblem::NoCase(cases.len()))),
-            },
-            None => return Ok(None),
-        },
-        Type::Array(item, sizes) => match num_items(stream, *sizes)? {
-            Some(num) => Ahead::Items(*item, num, 0),
-            None => return Ok(None),
-        },
-    }))
+/// Returns `num` values of one form, which are skipped at once.
+fn at_once(form: Form, num: u64) -> Option<Ahead> {
+    match form {
+        Form::Fixed(num_bytes) => Some(Ahead::Bytes(num_bytes.saturating_mul(num))),
+        Form::Varints(each) => Some(Ahead::Varints(each.saturating_mul(num))),
+        Form::Other => None,
+    }
 }
 
-/// The number of an array's items from the sizes before them, which are read together or not at all.
+/// Returns the next part of a value after its sizes; `None` if the file ends before.
+fn enter(stream: &mut ByteStream, schema: &Schema, ty: TypeId) -> Result<Option<Ahead>, IoError> {
+    let position = stream.position();
+    Ok(match schema.get(ty) {
+        Type::Number(_) => at_once(schema.form(ty), 1),
+        Type::Record(_) => Some(Ahead::Fields(ty, 0)),
+        Type::Text => next_varint(stream)?.map(Ahead::Bytes),
+        Type::List(item, sizes) => num_items(stream, *sizes)?.map(|num| Ahead::Items(*item, num, 0)),
+        Type::Choice(cases) => match next_varint(stream)?.map(|index| cases.get(index as usize)) {
+            Some(Some((_, Some(ty)))) => Some(Ahead::Value(*ty)),
+            Some(Some((_, None))) => Some(Ahead::Bytes(0)),
+            Some(None) => return Err(stream.refuse(position, PetsirdProblem::NoCase(cases.len()))),
+            None => None,
+        },
+    })
+}
+
+/// Reads the number of a list's items from the sizes before them, all or none.
 fn num_items(stream: &mut ByteStream, sizes: Sizes) -> Result<Option<u64>, IoError> {
     /// Most dimensions.
     const MAX_RANK: u64 = 64;
-    let place = stream.place();
-    let bytes = stream.peek((MAX_RANK as usize + 1) * MAX_VARINT)?;
+    let position = stream.position();
+    let max_numbers = if let Sizes::Rank(rank) = sizes { rank.min(MAX_RANK) } else { MAX_RANK + 1 };
+    let bytes = stream.peek(max_numbers as usize * MAX_VARINT)?;
     let mut at = 0;
-    let mut next = || -> Option<u64> {
-        let (number, num_bytes) = varint(&bytes[at..]).ok()?;
+    let mut next = || -> Result<u64, Fault> {
+        let (number, num_bytes) = varint(&bytes[at..])?;
         at += num_bytes;
-        Some(number)
+        Ok(number)
     };
     let rank = match sizes {
         Sizes::Given(num) => return Ok(Some(num)),
-        Sizes::Rank(rank) => Some(rank),
+        Sizes::Rank(rank) => Ok(rank),
         Sizes::Any => next(),
     };
-    let Some(rank) = rank else { return Ok(None) };
-    if rank > MAX_RANK {
-        return Err(stream.refuse(place, PetsirdProblem::NumDimensions(rank)));
+    let num = rank.and_then(|rank| match rank {
+        0..=MAX_RANK => (0..rank).try_fold(1u64, |num, _| Ok(num.saturating_mul(next()?))),
+        _ => Err(Fault::Wrong(0, PetsirdProblem::NumDimensions(rank))),
+    });
+    match num {
+        Ok(num) => {
+            stream.advance(at);
+            Ok(Some(num))
+        }
+        Err(Fault::Short) => Ok(None),
+        Err(Fault::Wrong(_, problem)) => Err(stream.refuse(position, problem)),
     }
-    let num = (0..rank).try_fold(1u64, |num, _| Some(num.saturating_mul(next()?)));
-    if num.is_some() {
-        stream.advance(at);
-    }
-    Ok(num)
 }
 
-/// Bytes of the whole numbers at the beginning, `most` of them at most, and how many these are.
-fn whole_varints(bytes: &[u8], most: u64) -> (usize, u64) {
+/// Returns the bytes and the number of at most `max` whole numbers at the beginning.
+fn whole_varints(bytes: &[u8], max: u64) -> (usize, u64) {
     let (mut end, mut num) = (0, 0);
     for (index, byte) in bytes.iter().enumerate() {
         if byte & 0x80 == 0 {
             (end, num) = (index + 1, num + 1);
-            if num == most {
+            if num == max {
                 break;
             }
         }

@@ -6,20 +6,21 @@ use std::path::{Path, PathBuf};
 use super::write_header::{Bytes, MAX_WITH_EFFICIENCIES, are_efficiencies_written, header, runs_of_one_size, tof_edges};
 use crate::data::{EventChunk, Events, ListMetadata, Notice};
 use crate::io::bytes::PendingFile;
-use crate::io::error::{IoError, PetsirdProblem};
+use crate::io::error::{Excess, IoError, PetsirdProblem};
+use crate::io::notice;
 
 /// Most types of modules, which are pieces of the numbering with crystals of one size.
 const MAX_TYPES: usize = 64;
 /// Events of a time block, after which another one of the same time begins.
 const MAX_EVENTS: u64 = 1 << 20;
-/// Most blocks without events that stand for the time between two others.
+/// Largest number of blocks without events between two others.
 const MAX_EMPTY: u64 = 64;
 /// Bytes that are written at a time.
 const AT_ONCE: usize = 1 << 20;
-/// How far an interval of d may be from its bin, mm.
+/// Largest distance of an interval of d from its bin, mm.
 const SAME_MM: f64 = 1e-2;
 
-/// Writes a list, piece by piece. The file stands there when it is finished.
+/// Writes list-mode data, piece by piece. The file exists once it is finished.
 pub struct PetsirdWriter {
     path: PathBuf,
     pending: PendingFile,
@@ -35,7 +36,7 @@ pub struct PetsirdWriter {
     /// The end of the blocks that were written, ms.
     end_ms: u64,
     block: Block,
-    are_factors_told: bool,
+    are_factors_reported: bool,
     notices: Vec<Notice>,
 }
 
@@ -51,49 +52,44 @@ struct Block {
 }
 
 impl PetsirdWriter {
-    /// Begins a list of events of a scanner. Events lie in time blocks of `block_ms`, which is all that a file has of their times; with 1
-    /// times stay as they are. Blocks cover the whole scan, which lasts from 0 to the duration that is known, or to the last event.
+    /// Begins list-mode data of a scanner. Events are in time blocks of `block_ms`, the only times of a file; with 1 times are
+    /// exact. Blocks cover the whole scan, from 0 to its duration, or to the last event if the duration is unknown.
     ///
-    /// Where time of flight is told as a number, bins of a tenth of its FWHM are written. Efficiencies are written as those of all
-    /// pairs, of scanners up to 4096 crystals.
+    /// If time of flight is a number, bins of a tenth of its FWHM are written. Efficiencies are written as those of all pairs,
+    /// for scanners of up to 4096 crystals.
     ///
     /// # Errors
-    /// It cannot be written; crystals of too many sizes.
+    /// A failed write; crystals of too many sizes.
     pub fn create(path: &Path, facts: &ListMetadata, block_ms: u32) -> Result<Self, IoError> {
         let runs = runs_of_one_size(facts.detectors.crystals());
         if runs.len() > MAX_TYPES {
-            let problem = PetsirdProblem::CrystalSizes { found: runs.len(), most: MAX_TYPES };
-            return Err(IoError::Events { path: path.to_owned(), place: 0, problem: problem.into() });
+            return Err(refused(path, 0, PetsirdProblem::CrystalSizes(Excess { found: runs.len(), max: MAX_TYPES })));
         }
         if facts.tof.as_ref().is_some_and(|tof| !tof.exceptions.is_empty()) {
-            return Err(IoError::Events { path: path.to_owned(), place: 0, problem: PetsirdProblem::SeveralTofs.into() });
+            return Err(refused(path, 0, PetsirdProblem::SeveralTofs));
         }
         let edges_mm = facts.tof.as_ref().map(tof_edges);
         let mut notices = Vec::new();
         if (facts.efficiency.is_some() || facts.sampling.is_some()) && !are_efficiencies_written(facts) {
-            notices.push(Notice::warning(format!(
-                "{}: pairs in coincidence and their efficiencies are not written; this is supported for scanners of up \
-                 to {MAX_WITH_EFFICIENCIES} crystals",
-                path.display()
-            )));
+            let text = format!(
+                "pairs in coincidence and their efficiencies are not written; this is supported for scanners of up \
+                 to {MAX_WITH_EFFICIENCIES} crystals"
+            );
+            notices.push(notice::warning(path, text));
         }
         let bytes = Bytes(header(facts, &runs, edges_mm.as_deref()));
-        let (block, block_ms, duration_ms) = (Block::new(0, runs.len()), block_ms.max(1), facts.duration_ms);
-        let pending = PendingFile::create(path)?;
-        let path = path.to_owned();
-        let (num_written, end_ms, are_factors_told) = (0, 0, false);
         Ok(Self {
-            path,
-            pending,
+            path: path.to_owned(),
+            pending: PendingFile::create(path)?,
             bytes,
-            num_written,
+            num_written: 0,
+            block: Block::new(0, runs.len()),
             runs,
             edges_mm,
-            block_ms,
-            duration_ms,
-            end_ms,
-            block,
-            are_factors_told,
+            block_ms: block_ms.max(1),
+            duration_ms: facts.duration_ms,
+            end_ms: 0,
+            are_factors_reported: false,
             notices,
         })
     }
@@ -101,15 +97,13 @@ impl PetsirdWriter {
     /// Adds events.
     ///
     /// # Errors
-    /// It cannot be written; a crystal or a time of flight that the scanner does not have.
+    /// A failed write; a crystal or a time of flight that the scanner does not have.
     pub fn write(&mut self, chunk: &EventChunk) -> Result<(), IoError> {
         let lists = [&chunk.prompts, &chunk.delayeds];
         let has_factors = lists.iter().any(|events| !events.multiplicative.is_empty() || !events.additive.is_empty());
-        if has_factors && !std::mem::replace(&mut self.are_factors_told, true) {
-            self.notices.push(Notice::warning(format!(
-                "{}: PETSIRD has no place for the factors and the background of single events, which are not written",
-                self.path.display()
-            )));
+        if has_factors && !std::mem::replace(&mut self.are_factors_reported, true) {
+            let text = "PETSIRD has no place for the factors and the background of single events, which are not written";
+            self.notices.push(notice::warning(&self.path, text));
         }
         let mut next = [0; 2];
         loop {
@@ -131,10 +125,10 @@ impl PetsirdWriter {
         }
     }
 
-    /// Ends the list and puts the file in its place; what the user should know.
+    /// Ends the data and commits the file; returns the notices.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// A failed write.
     pub fn finish(mut self) -> Result<Vec<Notice>, IoError> {
         self.end_block()?;
         self.fill_until(self.duration_ms.unwrap_or_default().min(u32::MAX.into()))?;
@@ -146,22 +140,18 @@ impl PetsirdWriter {
 
     /// Adds an event to the block: the crystal of the higher number first, as the format wants it.
     fn add(&mut self, list: usize, events: &Events, index: usize) -> Result<(), IoError> {
-        let refuse = |problem: PetsirdProblem| IoError::Events {
-            path: self.path.clone(),
-            place: self.num_written,
-            problem: problem.into(),
-        };
+        let refuse = |problem: PetsirdProblem| refused(&self.path, self.num_written, problem);
         let pair = events.pairs[index];
         let interval = events.tof_mm.get(index).map_or([0.0; 2], |interval| interval.map(f64::from));
         let is_in_order = pair[0] >= pair[1];
         let ([first, second], interval) =
             if is_in_order { (pair, interval) } else { ([pair[1], pair[0]], [-interval[1], -interval[0]]) };
-        let place = |crystal: u32| {
+        let locate = |crystal: u32| {
             let run = self.runs.iter().rposition(|[first, _]| *first <= crystal as usize)?;
             let element = crystal as usize - self.runs[run][0];
             (element < self.runs[run][1]).then_some((run, element as u64))
         };
-        let (Some((t1, bin1)), Some((t2, bin2))) = (place(first), place(second)) else {
+        let (Some((t1, bin1)), Some((t2, bin2))) = (locate(first), locate(second)) else {
             return Err(refuse(PetsirdProblem::EventCrystals(pair)));
         };
         let tof = match &self.edges_mm {
@@ -226,6 +216,10 @@ impl PetsirdWriter {
     }
 }
 
+fn refused(path: &Path, position: u64, problem: PetsirdProblem) -> IoError {
+    IoError::Events { path: path.to_owned(), position, problem: problem.into() }
+}
+
 impl Block {
     fn new(start_ms: u32, num_types: usize) -> Self {
         let lists = || (0..num_types * (num_types + 1) / 2).map(|_| (0, Bytes::default())).collect();
@@ -233,15 +227,15 @@ impl Block {
     }
 }
 
-/// The bin with this interval of d, or in which a number lies that is told as both its ends.
+/// Returns the bin with this interval of d, or the bin of a number that is both its ends.
 fn tof_bin(edges: &[f64], [low, high]: [f64; 2]) -> Option<u64> {
     let last = edges.len().checked_sub(2)?;
     let middle = 0.5 * (low + high);
     let bin = edges.partition_point(|edge| *edge <= middle).checked_sub(1)?.min(last);
-    let is_there = if low == high {
+    let is_inside = if low == high {
         middle <= edges[last + 1]
     } else {
         (edges[bin] - low).abs() <= SAME_MM && (edges[bin + 1] - high).abs() <= SAME_MM
     };
-    is_there.then_some(bin as u64)
+    is_inside.then_some(bin as u64)
 }

@@ -1,25 +1,25 @@
 //! The bytes of a header, model 0.12. A type of modules is one module of crystals of one size that follow each other by their
-//! numbers, each with a place of its own; so numbers stay what they are. There is one energy bin, of all energies.
+//! numbers, each with its own position, so their numbers remain. There is one energy bin, of all energies.
 
 use super::MODEL;
-use crate::data::{ListMetadata, TofFacts};
+use crate::data::{ListMetadata, TofMeasurement};
 use crate::scanner::{Crystal, Cylinder};
 
 /// Most crystals of a scanner whose efficiencies are written: those of all pairs take 64 MiB then.
 pub const MAX_WITH_EFFICIENCIES: usize = 1 << 12;
 /// Edges of the one energy bin, keV: below the first and above the second there is no energy of a photon of annihilation.
 const ENERGIES_KEV: [f32; 2] = [0.0, 1022.0];
-/// Bins of time of flight in a FWHM, where it was told as a number.
+/// Bins of time of flight in a FWHM, if time of flight is a number.
 const BINS_IN_FWHM: f64 = 10.0;
 /// Most bins that are made of it.
-const MOST_BINS: f64 = 4096.0;
+const MAX_BINS: f64 = 4096.0;
 
 /// Bytes as yardl writes them.
 #[derive(Debug, Default)]
 pub struct Bytes(pub Vec<u8>);
 
 impl Bytes {
-    /// An unsigned number.
+    /// Writes an unsigned number.
     pub fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
@@ -28,7 +28,7 @@ impl Bytes {
         self.0.push(number as u8);
     }
 
-    /// A number, or a case of an enumeration.
+    /// Writes a number, or a case of an enumeration.
     fn signed(&mut self, number: i64) {
         self.number((number << 1 ^ number >> 63) as u64);
     }
@@ -42,47 +42,45 @@ impl Bytes {
         self.0.extend_from_slice(&(value as f32).to_le_bytes());
     }
 
-    /// Numbers with how many they are.
+    /// Writes numbers with their count.
     fn floats(&mut self, values: impl ExactSizeIterator<Item = f64>) {
         self.number(values.len() as u64);
         values.for_each(|value| self.float(value));
     }
 
-    /// A list of so many items.
+    /// Writes a list of `num` items.
     fn list(&mut self, num: usize, mut item: impl FnMut(&mut Self, usize)) {
         self.number(num as u64);
         (0..num).for_each(|index| item(self, index));
     }
 
-    /// What there is for each pair of types t₁ ≥ t₂.
+    /// Writes an item for each pair of types t₁ ≥ t₂.
     pub fn pairs(&mut self, num_types: usize, mut item: impl FnMut(&mut Self, usize, usize)) {
         self.list(num_types, |bytes, t1| bytes.list(t1 + 1, |bytes, t2| item(bytes, t1, t2)));
     }
 }
 
-/// Crystals of one size whose numbers follow each other: the first one's, and how many.
+/// Returns the first crystal and the number of crystals of each run of one size.
 pub fn runs_of_one_size(crystals: &[Crystal]) -> Vec<[usize; 2]> {
-    let mut runs: Vec<[usize; 2]> = Vec::new();
-    for (index, crystal) in crystals.iter().enumerate() {
-        match runs.last_mut() {
-            Some([first, num]) if crystals[*first].size_mm == crystal.size_mm => *num += 1,
-            _ => runs.push([index, 1]),
-        }
-    }
-    runs
+    let mut end = 0;
+    let run = |crystals: &[Crystal]| {
+        end += crystals.len();
+        [end - crystals.len(), crystals.len()]
+    };
+    crystals.chunk_by(|a, b| a.size_mm == b.size_mm).map(run).collect()
 }
 
-/// The edges of time-of-flight bins: as the scanner has them, or bins of a tenth of the FWHM over its window.
-pub fn tof_edges(tof: &TofFacts) -> Vec<f64> {
+/// Returns the edges of time-of-flight bins: the scanner's, or bins of a tenth of the FWHM over its window.
+pub fn tof_edges(tof: &TofMeasurement) -> Vec<f64> {
     if tof.edges_mm.len() > 2 {
         return tof.edges_mm.clone();
     }
     let [first, last] = tof.window_mm;
-    let num = ((last - first) / tof.fwhm_mm * BINS_IN_FWHM).ceil().clamp(2.0, MOST_BINS);
+    let num = ((last - first) / tof.fwhm_mm * BINS_IN_FWHM).ceil().clamp(2.0, MAX_BINS);
     (0..=num as usize).map(|edge| first + (last - first) * edge as f64 / num).collect()
 }
 
-/// Everything before the time blocks.
+/// Returns everything before the time blocks.
 pub fn header(facts: &ListMetadata, runs: &[[usize; 2]], edges_mm: Option<&[f64]>) -> Vec<u8> {
     let mut bytes = Bytes(super::MAGIC.to_vec());
     bytes.0.extend_from_slice(&super::BINARY_VERSION.to_le_bytes());
@@ -112,7 +110,7 @@ pub fn header(facts: &ListMetadata, runs: &[[usize; 2]], edges_mm: Option<&[f64]
     bytes.0
 }
 
-/// A type of modules: one module.
+/// Writes a type of modules: one module.
 fn modules(bytes: &mut Bytes, crystals: &[Crystal]) {
     let [depth, tangential, axial] = crystals[0].size_mm.map(|side| 0.5 * side);
     for corner in 0..8 {
@@ -137,7 +135,7 @@ fn modules(bytes: &mut Bytes, crystals: &[Crystal]) {
     });
 }
 
-/// How well pairs count, as values of all pairs; only ones for single crystals where that is not known or too much.
+/// Writes the detection efficiencies of all pairs; only ones for single crystals if these are unknown or too many.
 fn efficiencies(bytes: &mut Bytes, facts: &ListMetadata, runs: &[[usize; 2]]) {
     bytes.text("");
     bytes.float(1.0);
@@ -172,7 +170,7 @@ fn efficiencies(bytes: &mut Bytes, facts: &ListMetadata, runs: &[[usize; 2]]) {
     });
 }
 
-/// Whether efficiencies are known and not too many.
+/// Returns true if efficiencies are known and not too many.
 pub fn are_efficiencies_written(facts: &ListMetadata) -> bool {
     (facts.efficiency.is_some() || facts.sampling.is_some()) && facts.detectors.crystals().len() <= MAX_WITH_EFFICIENCIES
 }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use crate::data::Notice;
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType, check_pair, read_text, regular_file_len};
 use crate::io::error::{IoError, Unsupported};
+use crate::io::notice;
 
 /// Largest header that is read; real ones have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -14,7 +15,7 @@ const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Largest count that a header may give: what STIR's 32-bit integers hold.
 const MAX_COUNT: u64 = i32::MAX as u64;
 
-/// What the comment line is called that ties the data file to the header; other programs pass comments over.
+/// Name of the comment line that ties the data file to the header; other programs skip comments.
 pub const CHECKSUM: &str = "tomoscope data checksum";
 
 /// A parsed header.
@@ -22,7 +23,7 @@ pub struct Header {
     /// The header's own path.
     pub path: PathBuf,
     entries: Vec<Entry>,
-    /// The data file's checksum, where the header tells it.
+    /// The data file's checksum, if the header has it.
     checksum: Option<String>,
 }
 
@@ -54,7 +55,7 @@ impl Header {
         let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with(';'));
         let first = lines.next().unwrap_or_default();
         if split_line(first).is_none_or(|entry| entry.key != "interfile") {
-            return Err(IoError::NotInterfile { path: path.to_owned(), found: shortened(first) });
+            return Err(IoError::NotInterfile(path.to_owned(), shortened(first)));
         }
         let entries = lines.filter_map(split_line).take_while(|entry| entry.key != "end of interfile").collect();
         let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix(';'));
@@ -62,12 +63,12 @@ impl Header {
         Ok(Self { path: path.to_owned(), entries, checksum })
     }
 
-    /// The value of `key[index]`, or of `key` without an index; the last one counts. An empty value is none.
+    /// Returns the value of `key[index]`, or of `key` without an index; the last one counts. An empty value is none.
     pub fn text_at(&self, key: &str, index: usize) -> Option<&str> {
         self.find(key, |found| found == Some(index)).or_else(|| self.text(key))
     }
 
-    /// The value of `key`; the last one counts. An empty value is none.
+    /// Returns the value of `key`; the last one counts. An empty value is none.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.find(key, |found| found.is_none())
     }
@@ -77,48 +78,48 @@ impl Header {
         Some(entry.value.as_str()).filter(|value| !value.is_empty())
     }
 
-    /// The value of `key` in lower case with single spaces, for comparing.
+    /// Returns the value of `key` in lower case with single spaces, for comparison.
     pub fn word(&self, key: &str) -> Option<String> {
         self.text(key).map(plain)
     }
 
-    /// A number, if the key is there.
+    /// Returns a number, if the header has the key.
     pub fn number(&self, key: &str) -> Result<Option<f64>, IoError> {
         self.text(key).map(|text| self.parse(key, text, "a number")).transpose()
     }
 
-    /// Element `index` of a vector of numbers, if it is there.
+    /// Returns element `index` of a vector of numbers, if the header has it.
     pub fn number_at(&self, key: &str, index: usize) -> Result<Option<f64>, IoError> {
         self.text_at(key, index).map(|text| self.parse(&format!("{key} [{index}]"), text, "a number")).transpose()
     }
 
-    /// A count of at least 1, if the key is there.
+    /// Returns a count of at least 1, if the header has the key.
     pub fn count(&self, key: &str) -> Result<Option<usize>, IoError> {
         self.text(key).map(|text| self.parse_count(key, text)).transpose()
     }
 
-    /// A list of counts of at least 1: element `index` of a vector of lists.
+    /// Returns a list of counts of at least 1: element `index` of a vector of lists.
     pub fn counts_at(&self, key: &str, index: usize) -> Result<Vec<usize>, IoError> {
         let name = format!("{key} [{index}]");
         let text = self.text_at(key, index).ok_or_else(|| self.missing(&name, "add it"))?;
         list(text).map(|item| self.parse_count(&name, item)).collect()
     }
 
-    /// A single count: element `index` of a vector of lists.
+    /// Returns a single count: element `index` of a vector of lists.
     pub fn count_at(&self, key: &str, index: usize) -> Result<usize, IoError> {
         match self.counts_at(key, index)?[..] {
             [count] => Ok(count),
-            _ => Err(self.value(&format!("{key} [{index}]"), self.text_at(key, index).unwrap_or_default(), "a single number")),
+            _ => Err(self.invalid(&format!("{key} [{index}]"), self.text_at(key, index).unwrap_or_default(), "a single number")),
         }
     }
 
-    /// A list of integers.
+    /// Returns a list of integers.
     pub fn integers(&self, key: &str) -> Result<Vec<i32>, IoError> {
         let text = self.text(key).ok_or_else(|| self.missing(key, "add it"))?;
         list(text).map(|item| self.parse(key, item, "a list of whole numbers")).collect()
     }
 
-    /// The items of a list of words, in lower case with single spaces; none if the key is not there.
+    /// Returns the items of a list of words, in lower case with single spaces; `None` if the key is missing.
     pub fn words(&self, key: &str) -> Option<Vec<String>> {
         self.text(key).map(|text| list(text).map(plain).collect())
     }
@@ -126,45 +127,45 @@ impl Header {
     fn parse_count(&self, key: &str, text: &str) -> Result<usize, IoError> {
         let expected = &format!("a whole number from 1 to {MAX_COUNT}");
         let count: u64 = self.parse(key, text, expected)?;
-        if (1..=MAX_COUNT).contains(&count) { Ok(count as usize) } else { Err(self.value(key, text, expected)) }
+        if (1..=MAX_COUNT).contains(&count) { Ok(count as usize) } else { Err(self.invalid(key, text, expected)) }
     }
 
     fn parse<T: FromStr>(&self, key: &str, text: &str, expected: &str) -> Result<T, IoError> {
-        text.trim().parse().map_err(|_| self.value(key, text, expected))
+        text.trim().parse().map_err(|_| self.invalid(key, text, expected))
     }
 
-    /// The error of a key that is not there.
+    /// Returns the error of a missing key.
     pub fn missing(&self, key: &str, hint: &str) -> IoError {
         IoError::MissingKey { path: self.path.clone(), key: key.to_owned(), hint: hint.to_owned() }
     }
 
-    /// The error of a value that cannot be.
-    pub fn value(&self, key: &str, found: &str, expected: &str) -> IoError {
+    /// Returns the error of an invalid value.
+    pub fn invalid(&self, key: &str, found: &str, expected: &str) -> IoError {
         let (path, key, found, expected) = (self.path.clone(), key.to_owned(), shortened(found), expected.to_owned());
         IoError::Value { path, key, found, expected }
     }
 
-    /// The error of a file of a kind that is not read.
+    /// Returns the error of unsupported content.
     pub fn unsupported(&self, problem: Unsupported) -> IoError {
         IoError::unsupported(&self.path, problem)
     }
 
-    /// A notice that begins with the header's name.
+    /// Returns a warning that begins with the header's path.
     pub fn warning(&self, text: impl std::fmt::Display) -> Notice {
-        Notice::warning(format!("{}: {text}", self.path.display()))
+        notice::warning(&self.path, text)
     }
 
-    /// A notice that begins with the header's name.
+    /// Returns a warning that begins with the header's path.
     pub fn info(&self, text: impl std::fmt::Display) -> Notice {
-        Notice::info(format!("{}: {text}", self.path.display()))
+        notice::info(&self.path, text)
     }
 
-    /// The data file that it names.
+    /// Returns the data file that the header names.
     pub fn data_file(&self) -> Option<PathBuf> {
         Some(self.path.parent().unwrap_or(Path::new("")).join(self.text("name of data file")?))
     }
 
-    /// The data file, number type, byte order, scale and offset.
+    /// Returns the data file, number type, byte order, scale and offset.
     pub fn data_source(&self, notices: &mut Vec<Notice>) -> Result<DataSource, IoError> {
         let path = self.data_file().ok_or_else(|| self.missing("name of data file", "add the data file's name"))?;
         let number_type = self.number_type(notices)?;
@@ -177,7 +178,7 @@ impl Header {
         Ok(DataSource { path, offset, format })
     }
 
-    /// How numbers are stored, but for their byte order.
+    /// Returns the type of the numbers, without their byte order.
     pub fn number_type(&self, notices: &mut Vec<Notice>) -> Result<NumberType, IoError> {
         let name = match self.word("number format") {
             Some(name) => name,
@@ -212,28 +213,36 @@ impl Header {
             ("unsigned integer", 8) => NumberType::Uint64,
             ("float" | "short float" | "long float" | "signed integer" | "unsigned integer", _) => {
                 let expected = "4 or 8 for float, 1, 2, 4 or 8 for integers";
-                return Err(self.value("number of bytes per pixel", &bytes.to_string(), expected));
+                return Err(self.invalid("number of bytes per pixel", &bytes.to_string(), expected));
             }
-            _ => return Err(self.value("number format", &name, "float, signed integer or unsigned integer")),
+            _ => return Err(self.invalid("number format", &name, "float, signed integer or unsigned integer")),
         })
     }
 
     fn byte_order(&self, number_type: NumberType, notices: &mut Vec<Notice>) -> Result<ByteOrder, IoError> {
         const KEY: &str = "imagedata byte order";
-        match self.word(KEY).as_deref() {
-            Some("littleendian") => Ok(ByteOrder::Little),
-            Some("bigendian") => Ok(ByteOrder::Big),
-            Some(found) => Err(self.value(KEY, found, "LITTLEENDIAN or BIGENDIAN")),
-            None => {
-                if number_type.num_bytes() > 1 {
-                    notices.push(self.warning(format!("the key '{KEY}' is missing; Interfile's default, BIGENDIAN, is taken")));
-                }
-                Ok(ByteOrder::Big)
-            }
+        if let Some(word) = self.word(KEY) {
+            return self.byte_order_of(KEY, &word);
+        }
+        if number_type.num_bytes() > 1 {
+            notices.push(self.warning(format!("the key '{KEY}' is missing; Interfile's default, BIGENDIAN, is taken")));
+        }
+        Ok(ByteOrder::Big)
+    }
+
+    /// Returns the byte order that a key's word names.
+    ///
+    /// # Errors
+    /// Another word.
+    pub fn byte_order_of(&self, key: &str, word: &str) -> Result<ByteOrder, IoError> {
+        match word {
+            "littleendian" => Ok(ByteOrder::Little),
+            "bigendian" => Ok(ByteOrder::Big),
+            found => Err(self.invalid(key, found, "LITTLEENDIAN or BIGENDIAN")),
         }
     }
 
-    /// `image scaling factor`, one for all or equal ones; else the number in `quantification units`; else 1.
+    /// Returns `image scaling factor`, one for all or equal ones; otherwise the number in `quantification units`; otherwise 1.
     fn scale(&self) -> Result<f64, IoError> {
         const KEY: &str = "image scaling factor";
         if let Some(text) = self.text_at(KEY, 1) {
@@ -242,7 +251,7 @@ impl Header {
             if rest.iter().any(|&factor| factor != first) {
                 return Err(self.unsupported(Unsupported::DifferentFactors));
             }
-            return if first.is_finite() { Ok(first) } else { Err(self.value(KEY, text, "a finite number")) };
+            return if first.is_finite() { Ok(first) } else { Err(self.invalid(KEY, text, "a finite number")) };
         }
         let units = self.text("quantification units").and_then(|text| text.parse::<f64>().ok());
         Ok(units.filter(|factor| factor.is_finite()).unwrap_or(1.0))
@@ -253,7 +262,7 @@ impl Header {
         for (key, what) in [("number of time frames", "time frames"), ("number of image data types", "types of image")] {
             let num = self.count(key)?.unwrap_or(1);
             if num > 1 {
-                return Err(self.unsupported(Unsupported::SeveralParts { num, what, key }));
+                return Err(self.unsupported(Unsupported::SeveralParts(num, what, key)));
             }
         }
         Ok(())
@@ -287,8 +296,8 @@ impl DataSource {
             source,
         };
         let found = regular_file_len(&self.path).map_err(|error| match error {
-            IoError::Open { source, .. } => missing(source),
-            IoError::NotAFile { .. } => missing(io::Error::other("it is not a regular file")),
+            IoError::Open(_, source) => missing(source),
+            IoError::NotAFile(..) => missing(io::Error::other("it is not a regular file")),
             other => other,
         })?;
         let bytes = (num_values as u64).checked_mul(self.format.number_type.num_bytes() as u64);
@@ -307,7 +316,7 @@ impl DataSource {
     }
 }
 
-/// Key, index and value of a line; `None` for a line without `:=`.
+/// Returns key, index and value of a line; `None` for a line without `:=`.
 fn split_line(line: &str) -> Option<Entry> {
     let (left, value) = line.split_once(":=")?;
     let key = plain(left);
@@ -322,20 +331,20 @@ fn split_line(line: &str) -> Option<Entry> {
     })
 }
 
-/// Lower case, with runs of spaces, underscores and `!` as one space.
+/// Returns a text in lower case, with runs of spaces, underscores and `!` as one space.
 fn plain(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c == '_' || c == '!').filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// The items of `{a, b}`, or a lone value.
+/// Returns the items of `{a, b}`, or a lone value.
 fn list(text: &str) -> impl Iterator<Item = &str> {
     let text = text.trim();
     let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
     inner.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
-/// At most 60 characters of a text, for messages.
+/// Returns at most 60 characters of a text, for messages.
 fn shortened(text: &str) -> String {
     let mut short: String = text.chars().filter(|c| !c.is_control()).take(60).collect();
     if short.len() < text.len() {

@@ -16,11 +16,11 @@ const UNIT_KEY: &str = "tomoscope image unit";
 /// faces would miss them.
 const SIX_DIGITS: f64 = 5e-6;
 
-/// Reads the image that an Interfile header describes, and says what a user should know about it.
+/// Reads the image of an Interfile header, and its notices.
 ///
 /// # Errors
-/// A header that is not one, lacks a key, or describes something else than one image of x, y, z; a data file that is
-/// missing or too short.
+/// An invalid header, one that lacks a key or describes something else than one image of x, y, z; a data file that is missing or
+/// too short.
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
     let mut notices = Vec::new();
@@ -55,35 +55,28 @@ fn grid(header: &Header, notices: &mut Vec<Notice>) -> Result<Grid, IoError> {
             }
         }
         let offset = header.number_at("first pixel offset (mm)", axis + 1)?;
-        origin_mm[axis] = match axis {
-            2 => offset.unwrap_or(0.0) - 0.5 * (size[2] as f64 - 1.0) * voxel_mm[2],
-            _ => {
-                let default = -((size[axis] / 2) as f64) * voxel_mm[axis];
-                match offset {
-                    Some(offset) if (offset - default).abs() <= SIX_DIGITS * default.abs() => default,
-                    Some(offset) => offset,
-                    None => default,
-                }
-            }
+        let default = -((size[axis] / 2) as f64) * voxel_mm[axis];
+        origin_mm[axis] = match (axis, offset) {
+            (2, offset) => offset.unwrap_or(0.0) - 0.5 * (size[2] as f64 - 1.0) * voxel_mm[2],
+            (_, Some(offset)) if (offset - default).abs() <= SIX_DIGITS * default.abs() => default,
+            (_, offset) => offset.unwrap_or(default),
         };
     }
-    Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid { path: header.path.clone(), source })
+    Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid(header.path.clone(), source))
 }
 
 fn check_axes(header: &Header) -> Result<(), IoError> {
     const KEY: &str = "number of dimensions";
     match header.count(KEY)? {
         Some(3) | None => {}
-        Some(4 | 5) => {
-            return Err(header.unsupported(Unsupported::ProjectionData));
-        }
-        Some(other) => return Err(header.value(KEY, &other.to_string(), "3 for an image")),
+        Some(4 | 5) => return Err(header.unsupported(Unsupported::ProjectionData)),
+        Some(other) => return Err(header.invalid(KEY, &other.to_string(), "3 for an image")),
     }
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
         if let Some(label) = header.text_at("matrix axis label", axis + 1)
             && !label.eq_ignore_ascii_case(name)
         {
-            return Err(header.value(&format!("matrix axis label [{}]", axis + 1), label, name));
+            return Err(header.invalid(&format!("matrix axis label [{}]", axis + 1), label, name));
         }
     }
     Ok(())
@@ -97,11 +90,11 @@ fn unit(header: &Header) -> Unit {
     }
 }
 
-/// Writes an image as STIR does: `path` is the header (`.hv`), the data goes beside it under the ending `.v`, as
-/// little-endian 32-bit floats.
+/// Writes an image as STIR does: `path` is the header (`.hv`), the data file has the ending `.v` and contains little-endian
+/// 32-bit floats.
 ///
 /// # Errors
-/// A file cannot be written; what was there before then still is.
+/// A failed write; existing files then remain.
 pub fn write_image(path: &Path, volume: &Volume) -> Result<(), IoError> {
     let data_path = path.with_extension("v");
     let data_name = super::data_file_name(path, &data_path)?;
@@ -156,8 +149,8 @@ mod tests {
     fn the_old_pair_stays_where_the_data_cannot_take_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let [header, data] = ["a.hv", "a.v"].map(|name| folder.path().join(name));
-        for is_there in [true, false] {
-            if is_there {
+        for exists in [true, false] {
+            if exists {
                 fs::write(&header, OLD).unwrap();
                 fs::write(&data, [0; 4]).unwrap();
             }
@@ -168,7 +161,7 @@ mod tests {
             let _ = fs::remove_file(&data);
             fs::create_dir(&data).unwrap();
             assert!(pair.commit().is_err());
-            assert_eq!(fs::read_to_string(&header).ok(), is_there.then(|| OLD.to_owned()));
+            assert_eq!(fs::read_to_string(&header).ok(), exists.then(|| OLD.to_owned()));
             fs::remove_dir(&data).unwrap();
             let _ = fs::remove_file(&header);
         }

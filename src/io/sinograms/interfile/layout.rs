@@ -5,7 +5,7 @@ use super::scanner::Sampling;
 use crate::io::error::{IoError, Unsupported};
 use crate::scanner::Segment;
 
-/// What follows the segment as the slowest axis.
+/// Axis after the segment, which is the slowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisOrder {
     /// `[segment][view][axial][tangential]`.
@@ -34,7 +34,7 @@ impl Layout {
             ["tangential coordinate", "view", "axial coordinate", "segment"] => (AxisOrder::Sinograms, 2, 3),
             _ => {
                 let expected = "tangential coordinate, axial coordinate, view, segment (or with the two in the middle exchanged)";
-                return Err(header.value("matrix axis label [1..4]", &labels.join(", "), expected));
+                return Err(header.invalid("matrix axis label [1..4]", &labels.join(", "), expected));
             }
         };
         Ok(Self {
@@ -45,16 +45,16 @@ impl Layout {
         })
     }
 
-    /// The sampling with segments ascending by mean ring difference, and for each segment of the file its place there.
+    /// Returns the sampling with segments ascending by mean ring difference, and the index in it of each segment of the file.
     pub fn sorted(&self) -> (Sampling, Vec<usize>) {
         let mut by_difference: Vec<usize> = (0..self.segments.len()).collect();
         by_difference.sort_by_key(|&i| twice_mean(&self.segments[i]));
-        let mut place = vec![0; self.segments.len()];
+        let mut sorted_index = vec![0; self.segments.len()];
         for (sorted, &i) in by_difference.iter().enumerate() {
-            place[i] = sorted;
+            sorted_index[i] = sorted;
         }
         let segments = by_difference.iter().map(|&i| self.segments[i].clone()).collect();
-        (Sampling { num_views: self.num_views, num_tangential: self.num_tangential, segments }, place)
+        (Sampling { num_views: self.num_views, num_tangential: self.num_tangential, segments }, sorted_index)
     }
 }
 
@@ -71,12 +71,12 @@ fn check_dimensions(header: &Header) -> Result<(), IoError> {
         Some(4) => Ok(()),
         Some(5) => Err(header.unsupported(Unsupported::TimeOfFlight)),
         Some(3) => Err(header.unsupported(Unsupported::ImageDimensions)),
-        Some(other) => Err(header.value(KEY, &other.to_string(), "4")),
+        Some(other) => Err(header.invalid(KEY, &other.to_string(), "4")),
         None => Err(header.missing(KEY, "projection data has 4: tangential, axial, view, segment")),
     }
 }
 
-/// The segments in the file's order.
+/// Returns the segments in the file's order.
 fn segments(header: &Header, axial_axis: usize) -> Result<Vec<Segment>, IoError> {
     const MIN: &str = "minimum ring difference per segment";
     const MAX: &str = "maximum ring difference per segment";
@@ -87,7 +87,7 @@ fn segments(header: &Header, axial_axis: usize) -> Result<Vec<Segment>, IoError>
     for (key, found) in [(axial_key.as_str(), axial.len()), (MIN, min.len()), (MAX, max.len())] {
         if found != num_segments {
             let expected = format!("one for each of the {num_segments} segments ('matrix size [4]')");
-            return Err(header.value(key, &format!("a list of {found}"), &expected));
+            return Err(header.invalid(key, &format!("a list of {found}"), &expected));
         }
     }
     if num_segments % 2 == 0 {

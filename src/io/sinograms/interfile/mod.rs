@@ -1,19 +1,19 @@
-//! Interfile: a text header (`key := value`) beside a file of plain numbers, in STIR's dialect.
+//! Interfile: a text header (`key := value`) and a file of plain numbers, in STIR's dialect.
 //!
-//! Source: Todd-Pokropek, Cradduck, Deconinck 1992 (Nucl Med Commun 13:673) and STIR 6 (Thielemans et al. 2012, Phys
-//! Med Biol 57:867), whose files these readers and writers exchange. In STIR's dialect
+//! Source: Todd-Pokropek, Cradduck, Deconinck 1992 (Nucl Med Commun 13:673) and STIR 6 (Thielemans et al. 2012, Phys Med Biol
+//! 57:867), whose files these readers and writers exchange. In STIR's dialect
 //!
-//! * keys ignore case, a leading `!`, and how many spaces or underscores there are; `;` starts a comment line; values
+//! * keys ignore case, a leading `!`, and the number of spaces or underscores; `;` starts a comment line; values
 //!   may be lists `{a,b}`; `key[i]` is element i of a vector;
 //! * projection data are `[segment][view][axial][tangential]` (viewgrams) or `[segment][axial][view][tangential]`
 //!   (sinograms), tangential fastest, segments in the order of the header's ring differences;
 //! * images are `[z][y][x]`, x fastest. The first pixel offset is the centre of voxel 0 in x and y, by default
 //!   −⌊n/2⌋ voxels; in z it is the shift of the middle plane, (nz − 1)/2, from the scanner's centre, by default 0.
 //!
-//! Ours begin with a comment line `; tomoscope data checksum := crc32 …` (of the data file's bytes as far as the header
-//! describes them): a header and data that were not written together are refused. Files without it are read as they are.
+//! Ours begin with a comment line `; tomoscope data checksum := crc32 …` (of the data file's bytes as far as the header describes
+//! them): a header and data that were not written together are refused. Files without it are read as they are.
 //!
-//! Coordinates are the scanner's, however the patient lay: STIR turns them only when it goes to patient coordinates.
+//! Coordinates are the scanner's, for any position of the patient: STIR turns them only for patient coordinates.
 
 pub(super) mod header;
 mod image;
@@ -28,12 +28,12 @@ use std::path::{Path, PathBuf};
 
 use crate::io::error::{IoError, Unsupported};
 
-/// The data file that a header names, if it is one.
-pub fn data_file(header: &Path) -> Option<PathBuf> {
-    header::Header::read(header).ok()?.data_file()
+/// Returns the data file that a file names, if it is a header.
+pub fn data_files(header: &Path) -> Vec<PathBuf> {
+    header::Header::read(header).ok().and_then(|header| header.data_file()).into_iter().collect()
 }
 
-/// The data file's name as a header names it, relative to the header's folder.
+/// Returns the data file's name for a header, relative to the header's folder.
 fn data_file_name(header: &Path, data: &Path) -> Result<String, IoError> {
     // Readers take blanks off at both ends.
     let is_plain = |name: &&str| !name.chars().any(char::is_control) && name.trim() == *name;

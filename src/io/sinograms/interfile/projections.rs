@@ -14,8 +14,8 @@ use crate::io::bytes::{BlockReader, Checksum, PendingPair, write_f32_le, zeroed}
 use crate::io::error::IoError;
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
-/// Views that one task of the reader handles where a file holds sinograms: enough of them that each read is some ten
-/// kilobytes, few enough that what is written stays in a core's cache.
+/// Views of one task of the reader if a file holds sinograms: enough that each read is some ten kilobytes, few enough that the
+/// result stays in a core's cache.
 const VIEWS_PER_SINOGRAM_READ: usize = 4;
 
 /// Views of a segment that the writer gathers at a time.
@@ -30,18 +30,18 @@ pub struct FileSegment {
     first_plane: usize,
 }
 
-/// Reads the projection data that an Interfile header describes, and says what a user should know about it.
+/// Reads the projection data of an Interfile header, and their notices.
 ///
 /// # Errors
-/// A header that is not one, lacks a key or describes what is not read (time of flight, generic geometry, even numbers
-/// of segments); figures that do not make a scanner; a data file that is missing or too short.
+/// An invalid header, one that lacks a key or describes unsupported data (time of flight, generic geometry, even numbers of
+/// segments); figures that make no scanner; a data file that is missing or too short.
 pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
     let mut notices = Vec::new();
     let layout = Layout::from_header(&header)?;
     header.refuse_several()?;
     let source = header.data_source(&mut notices)?;
-    let (sampling, place) = layout.sorted();
+    let (sampling, sorted_index) = layout.sorted();
     let geometry = scanner::geometry(&header, sampling, &mut notices)?;
     let what = format!(
         "{} views × {} tangential positions × {} planes of {} bytes",
@@ -52,7 +52,7 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
     );
     source.check(&header, geometry.num_bins(), &what, &mut notices)?;
     header.patient_position(&mut notices);
-    let segments = file_segments(&layout, &geometry, &place);
+    let segments = file_segments(&layout, &geometry, &sorted_index);
     let counts = read_counts(&source, layout.order, &segments, &geometry)?;
     let data = Michelogram { geometry: Arc::new(geometry), counts: Arc::new(counts) };
     if let Some((index, value)) = data.first_unusable_bin() {
@@ -61,7 +61,7 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
     Ok((data, notices))
 }
 
-/// Why a bin's value cannot be counts.
+/// Returns the reason why a bin's value is no count.
 pub fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
     // As the refusal of a reconstruction names it.
     let (view, tangential_pos, plane) = data.bin_of_index(index);
@@ -71,8 +71,8 @@ pub fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
     )
 }
 
-/// The segments in the file's order. (`place` is where each of them is in the geometry.)
-pub fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) -> Vec<FileSegment> {
+/// Returns the segments in the file's order; `sorted_index` holds the index of each in the geometry.
+pub fn file_segments(layout: &Layout, geometry: &ScanGeometry, sorted_index: &[usize]) -> Vec<FileSegment> {
     let sizes = geometry.segments.iter().map(|segment| segment.num_axial_pos);
     let first_planes: Vec<usize> = sizes
         .scan(0, |planes, size| {
@@ -81,7 +81,7 @@ pub fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) 
         })
         .collect();
     let mut first_bin = 0;
-    let in_file = layout.segments.iter().zip(place);
+    let in_file = layout.segments.iter().zip(sorted_index);
     in_file
         .map(|(segment, &sorted)| {
             let num_axial_pos = segment.num_axial_pos;
@@ -92,7 +92,7 @@ pub fn file_segments(layout: &Layout, geometry: &ScanGeometry, place: &[usize]) 
         .collect()
 }
 
-/// All bins, in the michelogram's order. Tasks own blocks of views, and read what belongs to them from every segment.
+/// Reads all bins, in the michelogram's order. Each task has a block of views, and reads its part of every segment.
 pub fn read_counts(
     source: &DataSource,
     order: AxisOrder,
@@ -125,7 +125,7 @@ pub fn read_counts(
     Ok(counts)
 }
 
-/// The rows (one per view and axial position) of some views of one segment, in the file's order.
+/// Reads the rows (one per view and axial position) of some views of one segment, in the file's order.
 fn read_views(
     reader: &mut BlockReader<'_>,
     source: &DataSource,
@@ -167,11 +167,11 @@ fn scatter_planes(
     }
 }
 
-/// Writes projection data as STIR does: `path` is the header (`.hs`), the data goes beside it under the ending `.s`, as
-/// viewgrams of little-endian 32-bit floats.
+/// Writes projection data as STIR does: `path` is the header (`.hs`), the data file has the ending `.s` and contains viewgrams of
+/// little-endian 32-bit floats.
 ///
 /// # Errors
-/// A file cannot be written; what was there before then still is.
+/// A failed write; existing files then remain.
 pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
     let data_path = path.with_extension("s");
     let data_name = super::data_file_name(path, &data_path)?;

@@ -17,7 +17,7 @@ pub struct Sampling {
     pub segments: Vec<Segment>,
 }
 
-/// The header's figures beside the catalogue's.
+/// The header's figures and the catalogue's.
 struct Figures<'a> {
     header: &'a Header,
     known: Option<&'a Scanner>,
@@ -27,7 +27,7 @@ struct Figures<'a> {
     contradictions: Vec<String>,
 }
 
-/// The scanner that the header describes or names, with the header's sampling.
+/// Returns the scanner that the header describes or names, with the header's sampling.
 pub fn geometry(header: &Header, sampling: Sampling, notices: &mut Vec<Notice>) -> Result<ScanGeometry, IoError> {
     let names = [header.text("scanner type"), header.text("originating system")];
     let known = names.iter().flatten().find_map(|name| find_by_originating_system(name));
@@ -49,7 +49,7 @@ pub fn geometry(header: &Header, sampling: Sampling, notices: &mut Vec<Notice>) 
     };
     figures.report(notices);
     geometry.fov_radius_mm = fov_radius_mm(&geometry, known);
-    let geometry = geometry.validate().map_err(|source| IoError::Geometry { path: header.path.clone(), source })?;
+    let geometry = geometry.validate().map_err(|source| IoError::Geometry(header.path.clone(), source))?;
     check_detectors(header, &geometry, notices)?;
     Ok(geometry)
 }
@@ -66,7 +66,7 @@ impl Figures<'_> {
         self.choose(key, found, known)
     }
 
-    /// A length; the header's figure times `factor` is in mm.
+    /// Returns a length; the header's figure times `factor` is in mm.
     fn length_mm(&mut self, key: &'static str, factor: f64, of: impl Fn(&ScanGeometry) -> f64) -> Result<f64, IoError> {
         let known = self.known.map(|scanner| of(&scanner.geometry));
         let found = self.header.number(key)?.map(|value| value * factor);
@@ -79,7 +79,7 @@ impl Figures<'_> {
         self.choose(key, found, known)
     }
 
-    /// The intrinsic tilt; 0, as in STIR, where neither header nor catalogue has it.
+    /// Returns the intrinsic tilt; 0, as in STIR, if neither header nor catalogue has it.
     fn view_offset_deg(&mut self) -> Result<f64, IoError> {
         const KEY: &str = "view offset (degrees)";
         let known = self.known.map(|scanner| scanner.geometry.view_offset_deg);
@@ -103,7 +103,7 @@ impl Figures<'_> {
         found.or(known).ok_or_else(|| self.header.missing(key, hint))
     }
 
-    /// Arc-corrected unless `applied corrections` says otherwise.
+    /// Returns the sampling in the plane: arc-corrected unless `applied corrections` excludes it.
     fn in_plane(&mut self, notices: &mut Vec<Notice>) -> Result<InPlane, IoError> {
         const KEY: &str = "applied corrections";
         match self.header.words(KEY) {
@@ -143,7 +143,7 @@ impl Figures<'_> {
     }
 }
 
-/// Half the width that the bins span, or less where the catalogue's scanner sees less.
+/// Returns half the width of the bins, or less if the catalogue's scanner has a smaller field of view.
 pub fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
     let half = 0.5 * geometry.num_tangential as f64;
     let reach = match geometry.in_plane {
@@ -156,7 +156,7 @@ pub fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
     known.map_or(reach, |scanner| reach.min(scanner.geometry.fov_radius_mm))
 }
 
-/// What the cylinder of detectors cannot represent, or represents only nearly.
+/// Reports or refuses content that a cylinder of detectors does not represent exactly.
 fn check_detectors(header: &Header, geometry: &ScanGeometry, notices: &mut Vec<Notice>) -> Result<(), IoError> {
     let layout = header.text("scanner geometry (blocksoncylindrical/cylindrical/generic)").unwrap_or("cylindrical");
     match layout.to_lowercase().as_str() {
@@ -164,9 +164,7 @@ fn check_detectors(header: &Header, geometry: &ScanGeometry, notices: &mut Vec<N
         "blocksoncylindrical" => notices.push(
             header.warning("its detectors are in flat blocks ('Scanner geometry'); a cylinder is assumed, which blurs the edges"),
         ),
-        _ => {
-            return Err(header.unsupported(Unsupported::ScannerGeometry(layout.to_owned())));
-        }
+        _ => return Err(header.unsupported(Unsupported::ScannerGeometry(layout.to_owned()))),
     }
     if !matches!(geometry.in_plane, InPlane::Detectors | InPlane::DetectorPairs) {
         return Ok(());

@@ -1,8 +1,9 @@
-//! Tables 5 and 6, and what the race lost: numbers from the images.
+//! Tables 5 and 6, and the loss by the race condition: numbers from the images.
 
 use super::Row;
 use crate::operator::Accumulation;
 use crate::reproduce::belzunce_2012::implementation::Implementation;
+use crate::reproduce::belzunce_2012::measure::Run;
 use crate::reproduce::belzunce_2012::quality::{contrast, cylinder_nsr, iq_nsr};
 use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::studies::{CylinderCounts, Scan};
@@ -15,13 +16,25 @@ pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError>
     tables.add(format!("Table 5. Noise-to-signal ratio, {title}"), noise(context)?, noise_remarks(context)?);
     for scan in [Scan::Iq, Scan::IqNoisy] {
         let title = format!("Table 6. Recovery contrast, {title}; {}", scan.title());
-        tables.add(title, contrasts(context, scan)?, contrast_remarks(context));
+        let remarks = [
+            format!("Regions: circles of {} of the sphere's diameter (--roi-fraction).", context.options.roi_fraction),
+            "28 and 37 mm are cold. The paper's equation 6 lacks the ratio of hot to background in its numerator; it was added."
+                .into(),
+        ];
+        tables.add(title, contrasts(context, scan)?, remarks);
     }
     let mut lost = Vec::new();
     for scan in [Scan::Cylinder, Scan::Iq, Scan::IqNoisy] {
         lost.extend(race(context, scan)?);
     }
-    tables.add(format!("Loss by the race condition, {title}"), lost, race_remarks());
+    let remarks = [
+        "Lost: part of the additions, by value, that a backprojection lost (of ones; of the last iteration's ratios).",
+        "Level: sensitivity-weighted mean of the image after the last step, relative to an exact step. The other \
+two are measured on the images.",
+        "\"sensitivity too\": the sensitivity image is non-atomic, too; otherwise it is exact.",
+        "The paper (section 3): the mean of the cylinder was 2 % lower without atomic operations.",
+    ];
+    tables.add(format!("Loss by the race condition, {title}"), lost, remarks);
     Ok(())
 }
 
@@ -29,7 +42,7 @@ fn percent(part: Option<f64>) -> Option<f64> {
     part.map(|part| 100.0 * part)
 }
 
-/// The rows of all implementations whose images are there for a scan.
+/// Returns the rows of all implementations with an image of a scan.
 fn rows(context: &Context, scans: &[Scan]) -> Vec<(Implementation, Row)> {
     let image = context.plan.quality_image();
     let is_made = |scan: &Scan, one: &Implementation| context.folder.has(&Work::Image(*scan, image.clone(), *one).key());
@@ -89,24 +102,17 @@ fn contrasts(context: &Context, scan: Scan) -> Result<Vec<Value>, ReproduceError
     Ok(values)
 }
 
-fn contrast_remarks(context: &Context) -> Vec<String> {
-    vec![
-        format!("Regions: circles of {} of the sphere's diameter (--roi-fraction).", context.options.roi_fraction),
-        "28 and 37 mm are cold. The paper's equation 6 lacks the ratio of hot to background in its numerator; it was added."
-            .into(),
-    ]
-}
-
-/// The race of each implementation that has one.
+/// Returns the loss of each non-atomic implementation.
 fn race(context: &Context, scan: Scan) -> Result<Vec<Value>, ReproduceError> {
     let (phantom, image) = (scan.phantom(&context.plan)?, context.plan.quality_image());
     let mut values = Vec::new();
     let racy =
         rows(context, &[scan]).into_iter().filter(|(one, row)| one.accumulation == Accumulation::NonAtomic && row.is_ours());
     for (one, row) in racy {
-        let run = context.run(&Work::Image(scan, image.clone(), one))?;
+        let run = context.load_offered::<Run>(&Work::Image(scan, image.clone(), one))?;
         let last = run.as_ref().and_then(|run| run.steps.last()?.race);
-        let exact = context.image(scan, image, one.with_atomic_additions())?;
+        let exact =
+            context.image(scan, image, Implementation { accumulation: Accumulation::Atomic, racy_sensitivity: false, ..one })?;
         let both = context.image(scan, image, one)?.zip(exact);
         let whole = both.as_ref().map(|(racy, exact)| racy.sum() / exact.sum());
         let uniform = both
@@ -126,14 +132,4 @@ fn race(context: &Context, scan: Scan) -> Result<Vec<Value>, ReproduceError> {
         }
     }
     Ok(values)
-}
-
-fn race_remarks() -> [&'static str; 4] {
-    [
-        "Lost: part of the additions, by value, that a backprojection lost (of ones; of the last iteration's ratios).",
-        "Level: sensitivity-weighted mean of the image after the last step, relative to an exact step. The other \
-two are measured on the images.",
-        "\"sensitivity too\": the sensitivity image is non-atomic, too; otherwise it is exact.",
-        "The paper (section 3): the mean of the cylinder was 2 % lower without atomic operations.",
-    ]
 }

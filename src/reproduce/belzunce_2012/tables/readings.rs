@@ -1,5 +1,5 @@
-//! Definitions that the paper leaves open about its regions and its phantom: each, on the reference images, beside
-//! the published numbers of the CPU, and which one is nearest.
+//! Readings of definitions that the paper leaves open, each on the reference images: compared with the published numbers of the
+//! CPU, with the nearest one.
 
 use crate::phantom::Phantom;
 use crate::reproduce::belzunce_2012::implementation::{Implementation, PaperColumn};
@@ -37,7 +37,7 @@ pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError>
 /// The row of the published numbers.
 const PAPER: &str = "the paper's CPU";
 
-/// The nearest reading as a sentence; a quick run's numbers have nothing to do with the paper's.
+/// Returns the nearest reading as a sentence; none for a quick run, whose numbers are unrelated to the paper's.
 fn nearest(what: &str, distances: Vec<(String, f64)>, quick: bool) -> Vec<String> {
     let best = distances.into_iter().filter(|_| !quick).min_by(|a, b| a.1.total_cmp(&b.1));
     best.map(|(row, distance)| format!("Nearest to the paper's {what}: {row} ({distance:.1} points).")).into_iter().collect()

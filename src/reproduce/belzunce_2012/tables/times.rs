@@ -2,6 +2,7 @@
 //! processor that runs the paper's program.
 
 use super::Row;
+use crate::report::distinct;
 use crate::reproduce::belzunce_2012::implementation::{Implementation, PaperColumn};
 use crate::reproduce::belzunce_2012::measure::{Run, Step};
 use crate::reproduce::belzunce_2012::plan::{Image, Plan};
@@ -19,7 +20,7 @@ const DISAGREES: &str = "!";
 const BY_STAGES: &str = "GTX480 with atomics, by table 4";
 
 impl Run {
-    /// Median and spread of a time over all steps but the first, which touches memory for the first time.
+    /// Returns median and spread of a time over all steps but the first, which touches memory for the first time.
     pub fn secs(&self, of: impl Fn(&Step) -> f64) -> (f64, f64) {
         let first = usize::from(self.steps.len() > 1);
         median_and_spread(self.steps[first..].iter().map(of).collect()).unwrap_or((f64::NAN, f64::NAN))
@@ -34,7 +35,7 @@ struct OfImage<'a> {
 
 impl<'a> OfImage<'a> {
     fn load(context: &Context, image: &'a Image) -> Result<Self, ReproduceError> {
-        let load = |one: Implementation| Ok((one, context.run(&Work::Times(image.clone(), one))?));
+        let load = |one: Implementation| Ok((one, context.load_offered(&Work::Times(image.clone(), one))?));
         let runs: Result<_, ReproduceError> = Implementation::of_times(context.device).into_iter().map(load).collect();
         Ok(Self { image, runs: runs? })
     }
@@ -46,6 +47,12 @@ impl<'a> OfImage<'a> {
     /// Returns the run of a row that has our numbers.
     fn run_of(&self, (implementation, row): &ImplementationRow) -> Option<&Run> {
         self.run(implementation).filter(|_| row.is_ours())
+    }
+
+    /// Returns a cell with the time of a row.
+    fn seconds(&self, row: &ImplementationRow, of: fn(&Step) -> f64, value: Value) -> Value {
+        let (here, spread) = self.run_of(row).map(|run| run.secs(of)).unzip();
+        Value { here, spread, mark: self.run_of(row).map_or("", mark), ..value }
     }
 
     /// Returns a cell with the time of a row relative to that of one thread with the paper's program.
@@ -109,7 +116,7 @@ fn add_totals(context: &Context, tables: &mut Tables) -> Result<(), ReproduceErr
     let mut values = Vec::new();
     for one in Implementation::of_images(&context.plan, context.device) {
         for image in &context.plan.images {
-            let Some(run) = context.run(&Work::Image(Scan::Iq, image.clone(), one))? else { continue };
+            let Some(run) = context.load_offered::<Run>(&Work::Image(Scan::Iq, image.clone(), one))? else { continue };
             let secs = run.elapsed_s - run.steps.iter().map(|step| step.race_s).sum::<f64>();
             values.push(Value::new("total", one.title(), image.title, "s").here(secs));
         }
@@ -123,13 +130,8 @@ iterations; not what measuring the race takes.";
 
 /// Names the devices, in the order of the rows.
 fn devices(times: &[OfImage]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for run in times.iter().flat_map(|of_image| &of_image.runs).filter_map(|(_, run)| run.as_ref()) {
-        if !names.contains(&run.device.as_str()) {
-            names.push(&run.device);
-        }
-    }
-    format!("Here: {}.", names.join("; "))
+    let runs = times.iter().flat_map(|of_image| &of_image.runs).filter_map(|(_, run)| run.as_ref());
+    format!("Here: {}.", distinct(runs.map(|run| run.device.as_str())).join("; "))
 }
 
 /// Marks the paper's number for this row and image if it is doubtful.
@@ -137,29 +139,27 @@ fn doubt((_, row): &ImplementationRow, image: usize) -> &'static str {
     if row.paper == Some(PaperColumn::Gtx480Atomics) && image > 0 { DISAGREES } else { "" }
 }
 
-/// All implementations whose times were measured.
+/// Returns all implementations whose times were measured.
 fn implementations(of_image: &OfImage) -> impl Iterator<Item = Implementation> {
     of_image.runs.iter().map(|(one, _)| *one)
 }
 
-/// The same but for the baseline of ratios.
+/// Returns the same without the baseline of the ratios.
 fn faster(of_image: &OfImage) -> impl Iterator<Item = Implementation> {
     implementations(of_image).filter(|one| *one != Implementation::paper_cpu())
 }
 
 fn iterations(plan: &Plan, times: &[OfImage]) -> Vec<Value> {
     let mut values = cells(implementations(&times[0]), times.iter().enumerate(), |row, (index, of_image)| {
-        let (here, spread) = of_image.run_of(row).map(|run| run.secs(Step::iteration_s)).unzip();
-        let mark = of_image.run_of(row).map_or("", mark);
         let value = row.1.value("2", of_image.image.title, "s").paper(row.1.published(published::ITERATION_S, index));
-        Value { here, spread, mark, paper_mark: doubt(row, index), ..value }
+        Value { paper_mark: doubt(row, index), ..of_image.seconds(row, Step::iteration_s, value) }
     });
     let by_stages = published::of(published::STAGE_S, PaperColumn::Gtx480Atomics).map(|secs| secs.iter().sum());
     values.push(other_number(plan, "2", "s", by_stages));
     values
 }
 
-/// The paper's second number for 256² with atomics.
+/// Returns the paper's second number for 256² with atomics.
 fn other_number(plan: &Plan, table: &'static str, unit: &'static str, paper: Option<f64>) -> Value {
     let value = Value::new(table, "", plan.full_image().title, unit).paper(paper);
     Value { paper_row: BY_STAGES.into(), paper_mark: DISAGREES, ..value }
@@ -197,11 +197,9 @@ const NORMALISATION: &str = "normalisation";
 
 fn stages(times: &OfImage) -> Vec<Value> {
     cells(implementations(times), STAGES, |row, stage| {
-        let run = times.run_of(row);
-        let (here, spread) = run.map(|run| run.secs(stage.secs)).unzip();
         let paper = stage.published.and_then(|column| row.1.published(published::STAGE_S, column));
-        let mark = run.filter(|_| stage.name != NORMALISATION).map_or("", mark);
-        Value { paper, here, spread, mark, ..row.1.value("4", stage.name, "s") }
+        let value = times.seconds(row, stage.secs, row.1.value("4", stage.name, "s").paper(paper));
+        if stage.name == NORMALISATION { Value { mark: "", ..value } } else { value }
     })
 }
 

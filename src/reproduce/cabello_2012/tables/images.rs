@@ -1,4 +1,4 @@
-//! Noise, correlation and widths: the numbers that the text gives of figures 4 to 6 and 9, and table 2.
+//! Noise, correlation and widths: the paper's numbers of figures 4 to 6 and 9, and table 2.
 
 use super::percent_off;
 use crate::operator::Accumulation;
@@ -11,11 +11,11 @@ use crate::reproduce::cabello_2012::published::{
 };
 use crate::reproduce::prelude::*;
 
-/// Table 2 by the other way to measure a width.
+/// Table 2 with the other definition of the width.
 const AT_HALF: &str = "2, at half";
 const REGIONS: [&str; 3] = ["hot", "warm", "cold"];
 
-/// The row of an implementation, and which of the paper's two (processor, GPU) it stands for.
+/// Returns the row of an implementation, and the corresponding one of the paper's two (CPU, GPU).
 fn row(context: &Context, table: &'static str, implementation: Implementation) -> (Value, Option<usize>) {
     let paper_row = implementation.paper_name(context.device).unwrap_or_default().into();
     let number = match implementation.accumulation {

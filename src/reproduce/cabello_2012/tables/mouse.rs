@@ -20,7 +20,7 @@ pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError>
     Ok(())
 }
 
-/// Adds the beds with some functions; the seconds of all, where all are there.
+/// Adds the beds with a kind of functions; returns the seconds of all beds if all were measured.
 fn add_beds(context: &Context, kind: BasisKind, tables: &mut Tables) -> Result<Option<f64>, ReproduceError> {
     let implementation = Implementation::reference(context.device);
     let mut values = Vec::new();

@@ -6,8 +6,9 @@ use crate::reproduce::cabello_2012::Context;
 use crate::reproduce::cabello_2012::published::{ATOMIC, HAZARD_IGNORED, MPI, NP, RANDOM_CENTRAL_ATOMIC, RELOAD, TIMES};
 use crate::reproduce::cabello_2012::stages::Work;
 use crate::reproduce::prelude::*;
+use crate::text::counted;
 
-/// Times of a way, with the number of threads of the processor.
+/// Times of a product, with the number of threads of the CPU.
 pub type OnThreads = (Option<usize>, MatrixTimes);
 
 /// Returns all measured times.
@@ -21,7 +22,7 @@ pub fn all(context: &Context) -> Result<Vec<OnThreads>, ReproduceError> {
     Ok(all)
 }
 
-/// The rows of the paper that a measured one stands for.
+/// Returns the rows of the paper that correspond to a measured one.
 fn paper_rows(threads: Option<usize>, times: &MatrixTimes) -> Vec<usize> {
     match (threads, times.layout, times.accumulation) {
         (Some(threads), MatrixLayout::Plain, _) => {
@@ -43,8 +44,7 @@ fn title(threads: Option<usize>, times: &MatrixTimes, device: DeviceChoice) -> S
         layout += &format!(", {}", times.accumulation);
     }
     match threads {
-        Some(1) => format!("CPU, 1 thread, {layout}"),
-        Some(threads) => format!("CPU, {threads} threads, {layout}"),
+        Some(threads) => format!("CPU, {}, {layout}", counted(threads, "thread")),
         None => format!("{}, {layout}", device::title(device)),
     }
 }
@@ -59,7 +59,7 @@ pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError>
     let plain_s = rows().find(|(threads, times)| *threads == Some(1) && times.layout == MatrixLayout::Plain);
     let plain_s = plain_s.map(|(_, times)| times.both_s());
     let mut values = Vec::new();
-    // The paper's rows in its order, each with what stands for it, then ours that stand for none.
+    // First the paper's rows in its order, each with the corresponding one of ours; then our other rows.
     for number in 0..TIMES.len() {
         let here = rows().find(|(threads, times)| paper_rows(*threads, times).contains(&number));
         let title = here.map_or(String::new(), |(threads, times)| title(threads, times, context.device));
@@ -82,7 +82,7 @@ pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError>
     Ok(())
 }
 
-/// The cells of a row: ours beside one of the paper's.
+/// Returns the cells of a row: ours and a row of the paper.
 fn cells(title: String, paper: Option<usize>, here: Option<&MatrixTimes>, plain_s: Option<f64>) -> Vec<Value> {
     let of_paper = paper.map(|number| TIMES[number]);
     let mark = if here.is_some_and(|times| times.step > 1) { "*" } else { "" };

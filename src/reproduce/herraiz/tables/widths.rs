@@ -1,4 +1,4 @@
-//! The tables of small sources: points beside Lage et al. 2009, and lines beside the noise.
+//! The tables of small sources: points with those of Lage et al. 2009, and lines with the noise.
 
 use super::at_noise;
 use crate::reproduce::herraiz::Context;
@@ -9,7 +9,7 @@ use crate::reproduce::herraiz::sources::{
 use crate::reproduce::herraiz::stages::{OfLines, OfPoints, Work};
 use crate::reproduce::prelude::*;
 
-/// The name of a column, and what of a source stands in it.
+/// Name of a column, and the width of a source in it.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>);
 
 /// Widths of a line source, for each column.
@@ -29,13 +29,13 @@ pub fn add_points(context: &Context, tables: &mut Tables) -> Result<(), Reproduc
         let Some(iterations) = context.load::<OfPoints>(&Work::Points(tubes))? else { continue };
         let mut values = Vec::new();
         // The iterations in the middle and at the end.
-        let shown = [iterations.len() / 2, iterations.len()];
-        for (number, points) in (1..).zip(&iterations).filter(|(number, _)| shown.contains(number)) {
-            for (place, (distance_mm, point)) in POINTS_MM.iter().zip(points).enumerate() {
+        let numbers = [iterations.len() / 2, iterations.len()];
+        for (number, points) in (1..).zip(&iterations).filter(|(number, _)| numbers.contains(number)) {
+            for (index, (distance_mm, point)) in POINTS_MM.iter().zip(points).enumerate() {
                 for (axis, (column, width)) in POINT_COLUMNS.into_iter().enumerate() {
-                    let published = match place {
+                    let published = match index {
                         0 => Some(PUBLISHED_WIDTHS[axis][0]),
-                        _ if place == POINTS_MM.len() - 1 => Some(PUBLISHED_WIDTHS[axis][1]),
+                        _ if index == POINTS_MM.len() - 1 => Some(PUBLISHED_WIDTHS[axis][1]),
                         _ => None,
                     };
                     let row = format!("iteration {number}, {distance_mm} mm off the axis");

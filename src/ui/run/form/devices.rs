@@ -1,7 +1,7 @@
-//! The devices to choose from. They are looked for on a thread of their own, as that takes a while.
+//! Devices of the form. The search takes a while and runs in the background.
 
 use crate::plan::{Device, DeviceChoice, available_devices, host_devices};
-use crate::session::wire::Remote;
+use crate::remote::Remote;
 use crate::task::BackgroundTask;
 use crate::ui::widgets::fields::menu;
 
@@ -19,12 +19,12 @@ impl DeviceList {
         Self { known: host_devices(), search: Some(search) }
     }
 
-    /// The devices of another machine; nothing is looked for here.
+    /// Returns the devices of a remote host, without a search on this computer.
     pub fn elsewhere() -> Self {
         Self { known: host_devices(), search: None }
     }
 
-    /// Takes in what was found, here or on the machine where the session is.
+    /// Receives the devices of this computer or of the remote host.
     pub fn poll(&mut self, remote: Option<&Remote>) {
         if let Some(devices) = remote.and_then(Remote::devices) {
             self.known = devices;
@@ -34,13 +34,13 @@ impl DeviceList {
         }
     }
 
-    /// What is known so far.
+    /// Returns the devices that are known so far.
     pub fn known(&self) -> &[Device] {
         &self.known
     }
 }
 
-/// A device in words: its name, its number where it has one, and why it cannot be used where it cannot.
+/// Describes a device: its name, its number, and the reason if it is unavailable.
 fn text(device: &Device) -> String {
     let number = if let DeviceChoice::Cuda(number) = device.choice { format!("CUDA {number}: ") } else { String::new() };
     let name = format!("{number}{}", device.name);
@@ -50,12 +50,12 @@ fn text(device: &Device) -> String {
     }
 }
 
-/// A choice of device in words.
+/// Returns the name of a device.
 pub fn device_in_words(devices: &[Device], choice: DeviceChoice) -> String {
     devices.iter().find(|device| device.choice == choice).map_or_else(|| "other".into(), text)
 }
 
-/// The menu of devices; those that cannot be used are grey.
+/// Draws the menu of devices; unavailable ones are grey.
 pub fn device_menu(devices: &[Device], chosen: &mut DeviceChoice, ui: &mut egui::Ui) {
     menu(ui, "Device", &device_in_words(devices, *chosen), |ui| {
         for device in devices {

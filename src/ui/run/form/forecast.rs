@@ -1,120 +1,117 @@
-//! What the next start will need, worked out on a thread of its own while the form is edited.
+//! Forecast of the memory and time of the next run, computed in the background while the form is edited.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::forms::Forms;
 use super::settings::SettingsForm;
 use crate::plan::{self, Forecast, Job, RunSettings, StartInfo, forecast};
+use crate::remote::Remote;
 use crate::session::RunId;
-use crate::session::wire::Remote;
+use crate::task::{BackgroundTask, TaskFailure};
 use crate::ui::run::live::LiveRun;
 
-/// What a forecast was made for.
+/// Input of a forecast.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForecastKey {
-    /// The settings.
+    /// Settings.
     pub forms: Forms,
-    /// Which study, and how many projections or sets of tubes it has got.
+    /// Number of the study, and number of its projections or sets of tubes.
     pub study: (usize, usize),
-    /// The run whose memory is given back.
+    /// Run whose memory the next run takes over.
     pub running: Option<RunId>,
 }
 
-/// How long the answer of a server is waited for: it comes at once, or with the answer to another question before it.
+/// Longest wait for a server: it answers at once, or after another request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The same while the window stands still for it.
+/// Longest wait for a server while the window is blocked.
 const SHORT_PATIENCE: Duration = Duration::from_millis(500);
 
-/// After how long a question is asked again whose answer was unknown.
-const ASK_AGAIN_AFTER: Duration = Duration::from_millis(300);
+/// Time after which an unknown forecast is requested again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(300);
 
-/// A job, the run whose memory it gets, and where it is to be done if not here.
-type Question = (ForecastKey, Job, Option<Box<StartInfo>>, Option<Remote>);
+/// Forecast, or the reason of a refusal.
+type Answer = Result<Forecast, String>;
 
-/// Makes a forecast; `None` where it is unknown, which is no refusal.
-fn make(job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>, patience: Duration) -> Option<Result<Forecast, String>> {
-    let made = catch_unwind(AssertUnwindSafe(|| match remote {
+/// Returns a forecast on this computer or the remote host; `None` if it is unknown, which is no refusal.
+fn answer(job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>, patience: Duration) -> Option<Answer> {
+    match remote {
         Some(remote) => remote.forecast(job, patience),
         None => Some(forecast(job, running).map_err(|error| error.to_string())),
-    }));
-    made.unwrap_or_else(|_| Some(Err("memory forecast failed: internal error".into())))
+    }
 }
 
-/// A thread that makes one forecast at a time.
+/// Replaces a failed computation by a refusal.
+fn received(outcome: Result<Option<Answer>, TaskFailure>) -> Option<Answer> {
+    outcome.unwrap_or_else(|_| Some(Err("memory forecast failed: internal error".into())))
+}
+
+/// Forecast of the next run. It computes one at a time.
+#[derive(Default)]
 pub struct Forecaster {
-    questions: Sender<Question>,
-    answers: Receiver<(ForecastKey, Option<Result<Forecast, String>>)>,
-    under_way: bool,
-    known: Option<(ForecastKey, Result<Forecast, String>)>,
+    work: Option<(ForecastKey, BackgroundTask<Option<Answer>>)>,
+    known: Option<(ForecastKey, Answer)>,
 }
 
 impl Forecaster {
-    /// Starts the thread; `wake` is called after each forecast.
-    pub fn start(wake: impl Fn() + Send + 'static) -> Self {
-        let (questions, inbox) = bounded::<Question>(1);
-        let (outbox, answers) = unbounded();
-        // Without a thread nothing is foretold; a start is refused all the same where memory does not suffice.
-        let _ = std::thread::Builder::new().name("forecast".into()).spawn(move || {
-            for (asked, job, running, remote) in inbox {
-                let answer = make(&job, running.as_deref(), remote.as_ref(), PATIENCE);
-                if answer.is_none() {
-                    std::thread::sleep(ASK_AGAIN_AFTER);
-                }
-                if outbox.send((asked, answer)).is_err() {
-                    return;
-                }
-                wake();
+    /// Receives a forecast, and requests another one after a change of the input. Calls `wake` when it is ready.
+    pub fn update(
+        &mut self,
+        key: ForecastKey,
+        job: impl FnOnce() -> Result<Job, String>,
+        running: Option<&StartInfo>,
+        remote: Option<&Remote>,
+        wake: impl FnOnce() + Send + 'static,
+    ) {
+        if let Some((of, work)) = self.work.take() {
+            match work.poll() {
+                None => self.work = Some((of, work)),
+                Some(outcome) => self.known = received(outcome).map(|answer| (of, answer)),
             }
-        });
-        Self { questions, answers, under_way: false, known: None }
-    }
-
-    /// Takes an answer in, and asks again where the question has changed since.
-    pub fn update(&mut self, asked: ForecastKey, job: Result<Job, String>, running: Option<&StartInfo>, remote: Option<&Remote>) {
-        if let Some(answer) = self.answers.try_iter().last() {
-            self.under_way = false;
-            self.known = answer.1.map(|forecast| (answer.0, forecast));
         }
-        let is_known = self.known.as_ref().is_some_and(|(known, _)| *known == asked);
-        match job {
-            _ if is_known || self.under_way => {}
+        if self.work.is_some() || self.known.as_ref().is_some_and(|(known, _)| *known == key) {
+            return;
+        }
+        match job() {
             Ok(job) => {
-                let question = (asked, job, running.cloned().map(Box::new), remote.cloned());
-                self.under_way = self.questions.try_send(question).is_ok();
+                let (running, remote) = (running.cloned(), remote.cloned());
+                let work = move |_: &_| {
+                    let answer = answer(&job, running.as_ref(), remote.as_ref(), PATIENCE);
+                    if answer.is_none() {
+                        std::thread::sleep(RETRY_INTERVAL);
+                    }
+                    answer
+                };
+                self.work = Some((key, BackgroundTask::start("forecast", wake, work)));
             }
-            // The form itself makes no sense.
-            Err(reason) => self.known = Some((asked, Err(reason))),
+            // The form is invalid.
+            Err(reason) => self.known = Some((key, Err(reason))),
         }
     }
 
-    /// Why a start would be refused. A refusal that is known is looked at anew: memory may have become free since.
+    /// Returns the reason for which a run would be refused. Computes a known refusal again: memory may have become free since.
     pub fn refusal(
         &mut self,
-        asked: ForecastKey,
+        key: ForecastKey,
         job: &Job,
         running: Option<&StartInfo>,
         remote: Option<&Remote>,
     ) -> Option<String> {
-        let is_refused = self.known.as_ref().is_some_and(|(known, forecast)| *known == asked && forecast.is_err());
-        if !is_refused {
-            return None;
-        }
-        self.known = make(job, running, remote, SHORT_PATIENCE).map(|forecast| (asked, forecast));
-        self.known.as_ref().and_then(|(_, forecast)| forecast.as_ref().err().cloned())
+        self.known.as_ref().filter(|(known, answer)| *known == key && answer.is_err())?;
+        let (job, running, remote) = (job.clone(), running.cloned(), remote.cloned());
+        let work = move |_: &_| answer(&job, running.as_ref(), remote.as_ref(), SHORT_PATIENCE);
+        self.known = received(BackgroundTask::start("forecast", || {}, work).wait()).map(|answer| (key, answer));
+        self.known()?.as_ref().err().cloned()
     }
 
-    /// The newest forecast, and what it was made for.
-    pub fn known(&self) -> Option<&(ForecastKey, Result<Forecast, String>)> {
-        self.known.as_ref()
+    /// Returns the newest forecast.
+    pub fn known(&self) -> Option<&Result<Forecast, String>> {
+        self.known.as_ref().map(|(_, answer)| answer)
     }
 }
 
-/// Seconds of an iteration of the next start: those of the run before in proportion to the work, if it has the same device
-/// and projector.
+/// Returns the seconds per iteration of the next run, in proportion to the work of the last run with the same device and
+/// projector.
 pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Forecast) -> Option<f64> {
     let info = live.info.as_ref()?;
     if info.device != forecast.device || info.projector != forecast.projector {
@@ -124,7 +121,7 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let measured = measured.map(|last| last.elapsed.as_secs_f64() / last.iteration as f64);
     let secs = measured.or(info.estimate.secs_per_iteration)?;
     if info.job.settings.matrix.is_some() {
-        // All elements of the matrix, whatever the grid on which images are shown.
+        // All elements of the matrix, independent of the grid of displayed images.
         return Some(secs);
     }
     let counts = info.job.data().counts()?;
@@ -132,8 +129,8 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let work = |settings: &RunSettings| {
         let rays = plan::rays_in_use(counts.geometry(), settings, &info.projector);
         let [nx, ny, nz] = settings.grid.size.map(|n| n as f64);
-        // A path crosses about as many columns as the image is wide and high. A single LOR meets one voxel at each, and as many
-        // more as it crosses slices; all planes together meet the whole column.
+        // A path crosses about nx + ny columns. A single LOR crosses one voxel of each, and further ones between slices; all
+        // planes together cross the whole column.
         let walks_voxels = plan::projector(&info.projector).is_some_and(|entry| entry.walks_voxels);
         let voxels = if walks_voxels { nx + ny + nz } else { (nx + ny) * nz };
         rays.map_or(1, |[tangential, axial]| tangential * axial) as f64 * voxels
@@ -158,39 +155,38 @@ mod tests {
         Job::of(&study, settings)
     }
 
-    fn asked() -> ForecastKey {
+    fn key() -> ForecastKey {
         ForecastKey { forms: Forms::default(), study: (1, 1), running: None }
     }
 
     #[test]
-    fn a_start_is_not_refused_for_what_was_so_before() {
-        let mut forecaster = Forecaster::start(|| {});
-        let refused = |asked: ForecastKey| Some((asked, Err("too little memory".to_owned())));
-        forecaster.known = refused(asked());
-        assert_eq!(forecaster.refusal(asked(), &job(), None, None), None);
-        assert!(matches!(forecaster.known(), Some((_, Ok(_)))), "it is known anew");
-        // A refusal of other settings is none of these.
-        forecaster.known = refused(ForecastKey { study: (2, 1), ..asked() });
-        assert_eq!(forecaster.refusal(asked(), &job(), None, None), None);
-        // What would still be refused is.
+    fn a_run_is_not_refused_for_an_earlier_state() {
+        let mut forecaster = Forecaster::default();
+        let refused = |key: ForecastKey| Some((key, Err("too little memory".to_owned())));
+        forecaster.known = refused(key());
+        assert_eq!(forecaster.refusal(key(), &job(), None, None), None);
+        assert!(matches!(forecaster.known(), Some(Ok(_))), "it is computed again");
+        // A refusal of other settings does not count.
+        forecaster.known = refused(ForecastKey { study: (2, 1), ..key() });
+        assert_eq!(forecaster.refusal(key(), &job(), None, None), None);
+        // Settings that are still refused.
         let Job { study, settings } = job();
         let wrong = Job::of(&study, RunSettings { num_subsets: 10_000, ..*settings });
-        forecaster.known = refused(asked());
-        assert!(forecaster.refusal(asked(), &wrong, None, None).unwrap().contains("10000 subsets"));
+        forecaster.known = refused(key());
+        assert!(forecaster.refusal(key(), &wrong, None, None).unwrap().contains("10000 subsets"));
     }
 
     #[test]
-    fn what_is_unknown_is_no_refusal_and_is_asked_again() {
-        let mut forecaster = Forecaster::start(|| {});
-        let (sender, answers) = unbounded();
-        forecaster.answers = answers;
-        forecaster.known = Some((asked(), Err("too little memory".to_owned())));
-        // As if a question had gone to a server that was busy.
-        let changed = || ForecastKey { study: (1, 2), ..asked() };
-        forecaster.under_way = true;
-        sender.send((changed(), None)).unwrap();
-        forecaster.update(changed(), Ok(job()), None, None);
-        assert!(forecaster.known().is_none() && forecaster.under_way, "it is asked again");
+    fn an_unknown_forecast_is_no_refusal_and_is_requested_again() {
+        let mut forecaster = Forecaster { known: Some((key(), Err("too little memory".to_owned()))), ..Forecaster::default() };
+        // The answer of a busy server to a request after another change.
+        let changed = || ForecastKey { study: (1, 2), ..key() };
+        let (answered, answers) = std::sync::mpsc::channel();
+        let unknown = BackgroundTask::start("forecast", move || answered.send(()).unwrap(), |_| None);
+        forecaster.work = Some((changed(), unknown));
+        answers.recv().unwrap();
+        forecaster.update(changed(), || Ok(job()), None, None, || {});
+        assert!(forecaster.known().is_none() && forecaster.work.is_some(), "it is requested again");
         assert_eq!(forecaster.refusal(changed(), &job(), None, None), None);
     }
 }

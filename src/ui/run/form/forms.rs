@@ -1,4 +1,4 @@
-//! The settings of a start.
+//! Settings of the next run.
 
 use super::settings::SettingsForm;
 use super::stop_form::StopForm;
@@ -6,20 +6,20 @@ use crate::plan::{DeviceChoice, Job, filter_settings};
 use crate::recon::FilterSettings;
 use crate::ui::study::open::open_study::OpenStudy;
 
-/// The settings of a start.
+/// Settings of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forms {
-    /// Of the reconstruction.
+    /// Settings of the reconstruction.
     pub settings: SettingsForm,
     /// When it stops automatically, where it iterates.
     pub stop: StopForm,
 }
 
 impl Forms {
-    /// Takes the settings for a new study, with this device.
+    /// Resets the settings for a new study, with this device.
     ///
     /// # Errors
-    /// Its default grid cannot be made.
+    /// Making the default grid failed.
     pub fn reset(&mut self, open: &OpenStudy, device: DeviceChoice) -> Result<(), String> {
         self.settings = SettingsForm { device, ..SettingsForm::for_study(open)? };
         if let Some(open) = open.counts() {
@@ -34,10 +34,10 @@ impl Forms {
         filter_settings(&self.settings.parameters)
     }
 
-    /// Returns what a start would do now.
+    /// Returns the job of the next run.
     ///
     /// # Errors
-    /// The form makes no sense; the sentence says why.
+    /// The form is invalid; the error is the reason as a sentence.
     pub fn job(&self, open: &OpenStudy) -> Result<Job, String> {
         let mut settings = self.settings.run_settings()?;
         settings.tubes = open.counts().and_then(|open| Some(open.tubes.as_ref()?.set.clone()));

@@ -39,7 +39,7 @@ pub struct SettingsForm {
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
-    /// Of a list: the frames that are reconstructed one after the other, as they were typed ([`Frames`]); empty: all of it as one.
+    /// Time frames of list-mode data as typed ([`Frames`]), reconstructed one after the other; empty: all events in one image.
     pub frames: String,
     /// Settings that only the reproduction of a paper needs.
     #[serde(flatten)]
@@ -78,14 +78,14 @@ impl Bounds {
         })
     }
 
-    /// Whether the study is an EPRI acquisition.
+    /// True if the study is an EPRI acquisition.
     pub fn is_sweep(&self) -> bool {
         self.traits.kind == DataKind::Sweep
     }
 }
 
 impl Default for SettingsForm {
-    /// The form before there is a study.
+    /// Returns the form before there is a study.
     fn default() -> Self {
         Self {
             algorithm: AlgorithmChoice::OSEM,
@@ -108,10 +108,10 @@ impl Default for SettingsForm {
 }
 
 impl SettingsForm {
-    /// Returns the frames of a list, ms; none where all of it is one.
+    /// Returns the time frames of list-mode data, ms; none for all events in one image.
     ///
     /// # Errors
-    /// The text is not a list of frames; the sentence says what is expected.
+    /// The text is no list of frames; the error is a sentence on the expected format.
     pub fn frames(&self) -> Result<Vec<Range<u32>>, String> {
         match self.frames.trim() {
             "" => Ok(Vec::new()),
@@ -136,10 +136,10 @@ impl SettingsForm {
         self.parameters.keep(self.algorithm.entry().parameters);
     }
 
-    /// Returns the form for a study: the defaults, on the grid that the study prefers.
+    /// Returns the form for a study: the defaults, on the preferred grid of the study.
     ///
     /// # Errors
-    /// The study's default grid cannot be made.
+    /// Making the default grid of the study failed.
     pub fn for_study(open: &OpenStudy) -> Result<Self, String> {
         let text = |error: SetupError| error.to_string();
         let data = &open.study.measured;
@@ -196,7 +196,7 @@ impl SettingsForm {
     /// Returns the settings of a run.
     ///
     /// # Errors
-    /// An impossible grid; the sentence says why.
+    /// The grid is invalid; the error is the reason as a sentence.
     pub fn run_settings(&self) -> Result<RunSettings, String> {
         let [x, y, z] = self.voxel_mm;
         let grid = match self.bounds.is_sweep() {

@@ -1,7 +1,5 @@
 //! The settings of the next run in the reconstruction panel. The rows of an algorithm follow from its entry in the registry.
 
-use std::ops::RangeInclusive;
-
 use egui::{DragValue, RichText, Ui};
 use strum::VariantArray as _;
 
@@ -13,22 +11,23 @@ use crate::ui::widgets::fields::{menu, name};
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::{format, theme};
 
-/// What the rows show.
+/// Input of the rows.
 pub struct SettingsView<'a> {
     /// The form of the run that is watched, as it was when the run began; `None` = there is no run.
     pub running: Option<&'a SettingsForm>,
-    /// Whether that run is not over yet.
+    /// True until that run is over.
     pub is_active: bool,
     /// The devices to choose from.
     pub devices: &'a [Device],
     /// Why the scan has no tubes of response, if it has none.
     pub why_no_tubes: Option<&'a str>,
-    /// Whether the settings of [`crate::plan::ResearchSettings`] are shown.
+    /// True if the settings of [`crate::plan::ResearchSettings`] are shown.
     pub shows_research: bool,
 }
 
 impl SettingsView<'_> {
-    /// The label of a row. It is marked where the value of the next run is not the run's; the tooltip gives the run's.
+    /// Draws the label of a row. It has a mark if the value differs from that of the run; the tooltip contains the value of the
+    /// run.
     fn label<T: PartialEq>(
         &self,
         ui: &mut Ui,
@@ -46,23 +45,9 @@ impl SettingsView<'_> {
             }
         }
     }
-
-    /// A row with a whole number.
-    fn number(
-        &self,
-        ui: &mut Ui,
-        label: &str,
-        value: &mut usize,
-        of: impl Fn(&SettingsForm) -> usize,
-        range: RangeInclusive<usize>,
-    ) {
-        self.label(ui, label, value, of, usize::to_string);
-        name(&ui.add(DragValue::new(value).range(range)), label);
-        ui.end_row();
-    }
 }
 
-/// The rows of the form.
+/// Draws the rows of the form.
 pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     let Bounds { traits, space, .. } = form.bounds;
     let entry = form.algorithm.entry();
@@ -72,7 +57,9 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     }
     algorithm_ui(form, view, ui);
     if traits.kind != DataKind::Sweep {
-        view.number(ui, "Iterations", &mut form.num_iterations, |form| form.num_iterations, 1..=10_000);
+        view.label(ui, "Iterations", &form.num_iterations, |form| form.num_iterations, usize::to_string);
+        name(&ui.add(DragValue::new(&mut form.num_iterations).range(1..=10_000)), "Iterations");
+        ui.end_row();
     }
     if matches!(traits.kind, DataKind::Projections | DataKind::Events) {
         subsets_ui(form, view, ui);
@@ -115,7 +102,7 @@ fn algorithm_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     }
 }
 
-/// The number of subsets, and what bounds it: why the default is lower than usual, or that the data do not support so many.
+/// Draws the number of subsets, and its bound: the reason of a low default, or the largest number that the data support.
 fn subsets_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     let has_subsets = form.algorithm.entry().has_subsets;
     ui.add_enabled_ui(has_subsets, |ui| {
@@ -139,7 +126,7 @@ fn subsets_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     ui.end_row();
 }
 
-/// The row of a parameter of the algorithm.
+/// Draws the row of a parameter of the algorithm.
 fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     let value = form.parameters.value(parameter);
     let of = |form: &SettingsForm| form.parameters.value(parameter);
@@ -151,24 +138,24 @@ fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsV
                 ui.selectable_value(&mut next, Some(Value::Name(choice.key.to_owned())), choice.label);
             }
         }),
-        Kind::Count { least, most, .. } => {
+        Kind::Count { min, max, .. } => {
             let mut number = form.parameters.count(parameter);
-            let field = DragValue::new(&mut number).range(least as usize..=most as usize);
+            let field = DragValue::new(&mut number).range(min as usize..=max as usize);
             named_field(field, parameter, ui);
             ui.end_row();
             next = Some(Value::Number(number as f64));
         }
-        Kind::Number { least, most, unit, default } => {
+        Kind::Number { min, max, unit, default } => {
             ui.horizontal(|ui| {
                 if default.is_none() {
                     let mut is_set = next.is_some();
                     if ui.checkbox(&mut is_set, "").on_hover_text(parameter.help).changed() {
-                        next = is_set.then_some(Value::Number(0.5 * (least + most)));
+                        next = is_set.then_some(Value::Number(0.5 * (min + max)));
                     }
                 }
                 match &mut next {
                     Some(Value::Number(number)) => {
-                        let field = DragValue::new(number).range(least..=most).speed(0.005 * (most - least)).max_decimals(3);
+                        let field = DragValue::new(number).range(min..=max).speed(0.005 * (max - min)).max_decimals(3);
                         named_field(field.suffix(unit), parameter, ui);
                     }
                     _ => _ = ui.label("none"),
@@ -188,7 +175,7 @@ fn named_field(field: DragValue, parameter: &Parameter, ui: &mut Ui) {
     response.on_hover_text(parameter.help);
 }
 
-/// The image's numbers of voxels along the axes of these names.
+/// Draws the numbers of voxels along the axes of these names.
 fn size_ui(form: &mut SettingsForm, view: &SettingsView, axes: &[&str], ui: &mut Ui) {
     let text = |size: &[usize; 3]| by(&size[..axes.len()], usize::to_string);
     view.label(ui, &format!("Voxels {}", axes.join(", ")), &form.size, |form| form.size, text);
@@ -202,7 +189,7 @@ fn size_ui(form: &mut SettingsForm, view: &SettingsView, axes: &[&str], ui: &mut
     form.set_size(size);
 }
 
-/// The sides of its voxels.
+/// Draws the sides of the voxels.
 fn voxel_ui(form: &mut SettingsForm, view: &SettingsView, axes: &[&str], ui: &mut Ui) {
     let text = |sides: &[f64; 3]| format!("{} mm", by(&sides[..axes.len()], |side| format!("{side:.3}")));
     view.label(ui, "Voxel mm", &form.voxel_mm, |form| form.voxel_mm, text);
@@ -234,7 +221,7 @@ fn extent_ui(form: &mut SettingsForm, ui: &mut Ui) {
     ui.end_row();
 }
 
-/// The menu of projectors; tubes are grey where the scan has none.
+/// Draws the menu of projectors; tubes are grey if the scan has none.
 fn projector_menu(chosen: &mut ProjectorChoice, view: &SettingsView, ui: &mut Ui) {
     let is_shown = |choice: &ProjectorChoice| {
         view.shows_research || choice == chosen || projector(choice.name()).is_none_or(|entry| !entry.is_research)
@@ -279,10 +266,10 @@ fn research_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     }
 }
 
-/// What frames are.
+/// Tooltip of the time frames.
 const FRAMES_HELP: &str = "Parts of the time that are reconstructed one after the other, each with these settings: 6x10,4x60 are six frames of ten seconds and then four of sixty, 0-60,60-300 go from one second to another. Empty: all of it as one image";
 
-/// The frames of a list.
+/// Draws the field of the time frames.
 fn frames_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     let text = |text: &String| if text.is_empty() { "all of it as one image".to_owned() } else { text.clone() };
     view.label(ui, "Frames", &form.frames, |form| form.frames.clone(), text);
@@ -297,7 +284,7 @@ fn frames_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     ui.end_row();
 }
 
-/// "64 × 64 × 32".
+/// Returns a text such as "64 × 64 × 32".
 pub fn by<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
     values.iter().map(text).collect::<Vec<_>>().join(" × ")
 }

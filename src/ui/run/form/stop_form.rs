@@ -1,4 +1,4 @@
-//! When the run is to stop by itself: rules that can be switched on while it runs.
+//! Form of the stop rules, which can be switched during a run.
 
 use egui::{DragValue, Ui};
 
@@ -7,15 +7,15 @@ use crate::session::StopRule;
 use crate::ui::widgets::fields::{held_within, menu, name};
 use crate::ui::widgets::place::Place;
 
-/// The rules and whether they are on; parts in per cent.
+/// Stop rules and their switches; fractions in %.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct StopForm {
-    /// Whether the noise stops it.
+    /// True if the noise stops the run.
     pub by_noise: bool,
     /// Largest noise-to-signal ratio of the background.
     pub nsr_percent: f64,
-    /// Whether a steady recovery stops it.
+    /// True if a steady recovery stops the run.
     pub by_recovery: bool,
     /// Of which ROI; empty: of the first that has one.
     pub roi: String,
@@ -23,9 +23,9 @@ pub struct StopForm {
     pub band_percent: f64,
     /// Over how many iterations.
     pub iterations: usize,
-    /// Whether a plateau of the likelihood stops it.
+    /// True if a plateau of the likelihood stops the run.
     pub by_plateau: bool,
-    /// What the last iteration may have added of what all have added.
+    /// Largest gain of the last iteration, relative to the gain of all iterations, %.
     pub gain_percent: f64,
 }
 
@@ -45,7 +45,7 @@ impl Default for StopForm {
 }
 
 impl StopForm {
-    /// Puts right what a text can hold and the window's fields would not take.
+    /// Corrects values of a file that the fields of the window would not accept.
     pub fn sanitize(&mut self) {
         for percent in [&mut self.nsr_percent, &mut self.band_percent, &mut self.gain_percent] {
             *percent = held_within(*percent, 0.001, 100.0);
@@ -53,7 +53,7 @@ impl StopForm {
         self.iterations = self.iterations.clamp(1, 100);
     }
 
-    /// The rules that are on, with these ROIs.
+    /// Returns the active rules for these ROIs.
     pub fn rules(&self, rois: &[Roi]) -> Vec<StopRule> {
         let mut rules = Vec::new();
         if self.by_noise {
@@ -68,14 +68,14 @@ impl StopForm {
         rules
     }
 
-    /// The ROI whose recovery is looked at.
+    /// Returns the ROI of the recovery rule.
     fn roi(&self, rois: &[Roi]) -> Option<String> {
         let mut with_contrast = with_contrast(rois);
         let chosen = with_contrast.clone().find(|name| **name == self.roi);
         chosen.or_else(|| with_contrast.next()).cloned()
     }
 
-    /// Noise-to-signal ratio at which it stops, per cent.
+    /// Returns the noise-to-signal ratio at which the run stops, %.
     pub fn noise_limit(&self) -> Option<f64> {
         self.by_noise.then_some(self.nsr_percent)
     }
@@ -87,7 +87,7 @@ fn with_contrast(rois: &[Roi]) -> impl Iterator<Item = &String> + Clone {
     rois.iter().filter(has_contrast).map(|roi| &roi.name)
 }
 
-/// The form; what it became if it was edited.
+/// Draws the form. Returns it after an edit.
 pub fn stop_form_ui(form: &StopForm, rois: &[Roi], ui: &mut Ui) -> Option<StopForm> {
     let mut edited = form.clone();
     let num_on = [form.by_noise, form.by_recovery, form.by_plateau].into_iter().filter(|on| *on).count();

@@ -1,4 +1,4 @@
-//! What a run can be done again with: settings that differ from its own in one thing, to be compared with it.
+//! Variations of a run: settings that differ in one value, for a comparison.
 
 use super::forms::Forms;
 use crate::operator::Accumulation;
@@ -13,16 +13,16 @@ pub struct Variation {
     pub choices: Vec<(String, Forms)>,
 }
 
-/// All that the study leaves to vary, and what runs of a restored session did; `ways`: how the run can add.
+/// Returns all variations for a study and the settings of the runs of a restored session. The run supports these accumulations.
 pub fn variations(
     study: &OpenStudy,
     forms: &Forms,
     remembered: &[(String, Forms)],
-    ways: &[Accumulation],
+    supported: &[Accumulation],
     devices: &[Device],
 ) -> Vec<Variation> {
     let kind = study.study.measured.kind();
-    let mut all = vec![accumulations(forms, ways)];
+    let mut all = vec![accumulations(forms, supported)];
     if matches!(kind, DataKind::Projections | DataKind::Events) {
         all.push(subsets(forms));
     }
@@ -39,13 +39,16 @@ pub fn variations(
     all
 }
 
-fn accumulations(forms: &Forms, ways: &[Accumulation]) -> Variation {
-    let others = ways.iter().filter(|way| forms.settings.accumulation != Some(**way));
-    let with = |way: &Accumulation| changed(forms, |forms| forms.settings.accumulation = Some(*way));
-    Variation { name: "Accumulation", choices: others.map(|way| (way.to_string(), with(way))).collect() }
+fn accumulations(forms: &Forms, supported: &[Accumulation]) -> Variation {
+    let others = supported.iter().filter(|accumulation| forms.settings.accumulation != Some(**accumulation));
+    let with = |accumulation: &Accumulation| changed(forms, |forms| forms.settings.accumulation = Some(*accumulation));
+    Variation {
+        name: "Accumulation",
+        choices: others.map(|accumulation| (accumulation.to_string(), with(accumulation))).collect(),
+    }
 }
 
-/// Half and twice as many, and all data at once.
+/// Returns half and twice the number of subsets, and one subset.
 fn subsets(forms: &Forms) -> Variation {
     let now = if forms.settings.algorithm.entry().has_subsets { forms.settings.num_subsets } else { 1 };
     let mut numbers = vec![now / 2, 2 * now];
@@ -73,7 +76,7 @@ fn projectors(forms: &Forms, uses_tubes: bool) -> Variation {
     Variation { name: "Projector", choices: others.map(|choice| (choice.name().to_owned(), with(choice))).collect() }
 }
 
-/// The other choices of a parameter.
+/// Returns the other choices of a parameter.
 fn choices_of(parameter: &'static Parameter, forms: &Forms) -> Variation {
     let Kind::Choice { choices, .. } = parameter.kind else { return Variation { name: parameter.label, choices: Vec::new() } };
     let now = forms.settings.parameters.value(parameter);
@@ -109,9 +112,9 @@ mod tests {
         assert_eq!(varied.choices[2].1.settings.algorithm, AlgorithmChoice::MLEM);
         // From all data at once there is no half.
         assert_eq!(words(&subsets(&varied.choices[2].1)), ["2"]);
-        let ways = accumulations(&forms, &[Accumulation::Atomic, Accumulation::NonAtomic]);
-        assert_eq!(ways.choices[1].1.settings.accumulation, Some(Accumulation::NonAtomic));
-        assert_eq!(words(&accumulations(&ways.choices[1].1, &[Accumulation::NonAtomic])).len(), 0);
+        let supported = accumulations(&forms, &[Accumulation::Atomic, Accumulation::NonAtomic]);
+        assert_eq!(supported.choices[1].1.settings.accumulation, Some(Accumulation::NonAtomic));
+        assert_eq!(words(&accumulations(&supported.choices[1].1, &[Accumulation::NonAtomic])).len(), 0);
         assert!(projectors(&forms, false).choices.iter().all(|(_, forms)| !forms.settings.projector.uses_tubes()));
     }
 }

@@ -1,4 +1,4 @@
-//! What is open: one state per kind of data, with the form that belongs to it.
+//! State of the open study, for each kind of data.
 
 pub mod open_list;
 pub mod open_pairs;

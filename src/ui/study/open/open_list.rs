@@ -1,41 +1,41 @@
-//! A list of events that is open.
+//! Open list-mode data.
 
 use crate::data::{CountRates, EventList, EventNumbers, Notice};
 use crate::plan::{ListAcquisition, ListFiles, cylinder_of};
 use crate::session::Feed;
 
-/// A list of events, and what the panel tells of it.
+/// List-mode data, and the facts of the panel.
 pub struct OpenList {
-    /// The list; while it is still being written without events.
+    /// Events; none while the file is growing.
     pub list: EventList,
-    /// The files that it was read from.
+    /// Its files.
     pub files: ListFiles,
-    /// How its crystals lie, in words.
+    /// Arrangement of the crystals.
     pub arrangement: String,
-    /// What was counted so far.
+    /// Numbers of events so far.
     pub counted: Counted,
-    /// What adds events, while the list is still being written.
+    /// Source of further events of a growing file.
     pub following: Option<Following>,
 }
 
-/// The file of a list that is still being written.
+/// Growing file of list-mode data.
 pub struct Following {
-    /// The events so far.
+    /// Events so far.
     pub acquisition: ListAcquisition,
-    /// What adds to them.
+    /// Source of further events.
     pub feed: Feed,
 }
 
-/// What was counted.
+/// Numbers of events.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
-    /// Coincidences.
+    /// Number of prompt coincidences.
     pub num_prompts: usize,
-    /// Those with one side delayed.
+    /// Number of delayed coincidences.
     pub num_delayeds: usize,
-    /// Counts per second over time, of prompts and delayeds.
+    /// Counts per second over time, of prompts and delayeds: (s, 1/s).
     pub rates: [Vec<[f64; 2]>; 2],
-    /// Width of the intervals of time, s.
+    /// Width of the time bins, s.
     pub bin_secs: f64,
 }
 
@@ -48,7 +48,7 @@ impl Counted {
 }
 
 impl OpenList {
-    /// A list out of a file.
+    /// Returns the state of the events of a file.
     pub fn new(list: EventList, files: ListFiles) -> Self {
         let arrangement = match cylinder_of(&list.facts) {
             Ok(cylinder) => format!("{} rings of {}, {} gaps", cylinder.num_rings, cylinder.num_detectors, cylinder.num_gaps()),
@@ -58,10 +58,10 @@ impl OpenList {
         Self { list, files, arrangement, counted, following: None }
     }
 
-    /// Takes in what has arrived. Returns the notices about the list once it is whole.
+    /// Receives new events. Returns the notices of the file once it is complete.
     pub fn update(&mut self) -> Option<Vec<Notice>> {
         let following = self.following.as_ref()?;
-        let Some(list) = following.feed.take_whole() else {
+        let Some(list) = following.feed.take_list() else {
             let num_known = (self.counted.num_prompts, self.counted.num_delayeds);
             let new = following.acquisition.look(|events| {
                 let list = events.list();
@@ -76,7 +76,7 @@ impl OpenList {
         self.following.take().map(|following| following.feed.stop())
     }
 
-    /// Takes what there is for the whole list.
+    /// Treats the events so far as the complete data.
     pub fn stop_following(&mut self) {
         if let Some(following) = &mut self.following {
             following.feed.end();

@@ -1,31 +1,31 @@
-//! Counts of pairs of crystals that are open.
+//! Open crystal-pair histogram.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::data::{PairCounts, ResponseMatrix};
-use crate::plan::quick_matrix_recipe;
+use crate::plan::default_matrix_recipe;
 
-/// Counts of pairs of crystals, and the matrix that reconstructs them.
+/// Crystal-pair histogram and its system matrix.
 pub struct OpenPairs {
-    /// The counts.
+    /// Histogram.
     pub pairs: PairCounts,
-    /// Its total counts.
+    /// Total counts.
     pub total: f64,
-    /// The file that it was read from; `None` for a simulation.
+    /// Its file; `None` for a simulation.
     pub file: Option<PathBuf>,
-    /// The matrix; `None` = none was made or opened yet.
+    /// System matrix, if any.
     pub matrix: Option<Arc<ResponseMatrix>>,
-    /// The file that the matrix was read from, if it was.
+    /// File of the system matrix, if any.
     pub matrix_file: Option<PathBuf>,
-    /// Why a start makes none, where it does not.
-    pub why_none_made: Option<String>,
+    /// Reason why a run cannot simulate a matrix.
+    pub matrix_refusal: Option<String>,
 }
 
 impl OpenPairs {
-    /// Counts of which no matrix is known yet.
+    /// Returns the state without a matrix.
     pub fn new(pairs: PairCounts, file: Option<PathBuf>) -> Self {
-        let why_none_made = quick_matrix_recipe(&pairs.ring).err().map(|error| error.to_string());
-        Self { total: pairs.total(), pairs, file, matrix: None, matrix_file: None, why_none_made }
+        let matrix_refusal = default_matrix_recipe(&pairs.ring).err().map(|error| error.to_string());
+        Self { total: pairs.total(), pairs, file, matrix: None, matrix_file: None, matrix_refusal }
     }
 }

@@ -1,4 +1,4 @@
-//! What is open: counts of a PET scan, along lines or of pairs of crystals, its single events, or an EPRI sweep.
+//! The open study: sinograms, a crystal-pair histogram, list-mode data, or an EPRI acquisition.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,47 +12,48 @@ use super::open_tubes::OpenTubes;
 use crate::data::{Counts, Notice, Study};
 use crate::operator::Accumulation;
 use crate::plan::{Data, ListAcquisition, ListFiles, ScanFiles, SetupProblem, StudyFiles, SubsetRule, scanner_of_tubes};
+use crate::remote::RemoteStudy;
 use crate::scanner::{self, InPlane, Scanner};
 use crate::session::Feed;
-use crate::ui::study::list_panel::list_facts;
+use crate::ui::study::list_panel::{join_corrections, list_facts};
 use crate::ui::study::pair_panel::pair_facts;
 use crate::ui::study::sweep_facts::sweep_facts;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 
-/// The study that is open.
+/// Open study.
 pub struct OpenStudy {
-    /// The study.
+    /// Study.
     pub study: Arc<Study<Data>>,
-    /// Voxels along x, y, z that it is best reconstructed on, where they are not the default.
+    /// Voxels of its image along x, y, z; `None`: the default grid.
     pub size: Option<[usize; 3]>,
-    /// What the window keeps for its kind of data.
+    /// State of the window for its kind of data.
     pub data: OpenData,
 }
 
-/// What the window keeps for each kind of data.
+/// State of the window for each kind of data.
 pub enum OpenData {
-    /// Counts along lines.
+    /// Sinograms.
     Counts(Box<OpenCounts>),
-    /// Counts of pairs of crystals.
+    /// Crystal-pair histogram.
     Pairs(Box<OpenPairs>),
-    /// Single events.
+    /// List-mode data.
     Events(Box<OpenList>),
-    /// An EPRI sweep.
+    /// EPRI acquisition.
     Sweep(Box<OpenSweep>),
 }
 
-/// Counts that are open.
+/// Open sinograms.
 pub struct OpenCounts {
-    /// The counts.
+    /// Sinograms.
     pub counts: Counts,
     /// Their total.
     pub total: f64,
     /// Bound on the number of their subsets.
     pub subset_rule: SubsetRule,
-    /// The files that they were read from; `None` for a simulation.
+    /// Their files; `None` for a simulation.
     pub files: Option<ScanFiles>,
-    /// Tubes of response for them; `None` = none were made or opened yet.
+    /// Tubes of response, if any.
     pub tubes: Option<Box<OpenTubes>>,
 }
 
@@ -65,39 +66,48 @@ impl OpenCounts {
     /// Returns the scanner whose tubes of response can be simulated for them.
     ///
     /// # Errors
-    /// The scanner has none.
+    /// The scanner has no tubes.
     pub fn scanner_of_tubes(&self) -> Result<&'static Scanner, SetupProblem> {
         scanner_of_tubes(self.counts.geometry())
     }
 }
 
 impl OpenStudy {
-    /// A study that was read from these files; `None` = it was simulated.
+    /// Returns the open study of these files; `None`: it was simulated.
     pub fn new(study: Study<Data>, files: Option<StudyFiles>) -> Self {
         let data = match (&study.measured, files) {
-            (Data::Counts(counts), Some(StudyFiles::Counts(files))) => {
-                OpenData::Counts(Box::new(OpenCounts::new(counts.clone(), Some(files))))
+            (Data::Counts(counts), files) => {
+                let files = files.and_then(|files| if let StudyFiles::Counts(files) = files { Some(files) } else { None });
+                OpenData::Counts(Box::new(OpenCounts::new(counts.clone(), files)))
             }
-            (Data::Counts(counts), _) => OpenData::Counts(Box::new(OpenCounts::new(counts.clone(), None))),
             (Data::Pairs(pairs), files) => {
                 OpenData::Pairs(Box::new(OpenPairs::new(pairs.clone(), files.map(|files| files.measured().to_owned()))))
             }
-            (Data::Events { list, .. }, Some(StudyFiles::Events(files))) => {
+            (Data::Events { list, .. }, files) => {
+                let files = match files {
+                    Some(StudyFiles::Events(files)) => files,
+                    files => ListFiles::of(&files.map_or_else(PathBuf::new, |files| files.measured().to_owned())),
+                };
                 OpenData::Events(Box::new(OpenList::new(list.clone(), files)))
             }
-            (Data::Events { list, .. }, files) => {
-                let list_file = files.map_or_else(PathBuf::new, |files| files.measured().to_owned());
-                OpenData::Events(Box::new(OpenList::new(list.clone(), ListFiles::of(&list_file))))
+            (Data::Sweep(acquisition), files) => {
+                let files = files.and_then(|files| if let StudyFiles::Sweep(files) = files { Some(files) } else { None });
+                OpenData::Sweep(Box::new(OpenSweep::new(acquisition.clone(), files)))
             }
-            (Data::Sweep(acquisition), Some(StudyFiles::Sweep(files))) => {
-                OpenData::Sweep(Box::new(OpenSweep::new(acquisition.clone(), Some(files))))
-            }
-            (Data::Sweep(acquisition), _) => OpenData::Sweep(Box::new(OpenSweep::new(acquisition.clone(), None))),
         };
         Self { study: Arc::new(study), size: None, data }
     }
 
-    /// Returns what a run reconstructs now: while a sweep is replayed, what the replay has shown of it so far.
+    /// Returns an open study with its counts and events on the server.
+    pub fn remote(RemoteStudy { study, files, counted }: RemoteStudy) -> Self {
+        let mut open = Self::new(study, Some(files));
+        if let (Some(open), Some(counted)) = (open.counts_mut(), counted) {
+            (open.total, open.subset_rule) = counted;
+        }
+        open
+    }
+
+    /// Returns the data of the next run: during a replay the projections so far.
     pub fn to_reconstruct(&self) -> Arc<Study<Data>> {
         match &self.data {
             OpenData::Sweep(open) if open.is_replay() => self.study_with(Data::Sweep(open.acquisition.clone())),
@@ -105,7 +115,7 @@ impl OpenStudy {
         }
     }
 
-    /// Follows a list that is still being written.
+    /// Follows a growing file of list-mode data.
     pub fn follow_list(&mut self, acquisition: ListAcquisition, feed: Feed) {
         if let OpenData::Events(open) = &mut self.data {
             let (list, growing) = (open.list.clone(), Some(acquisition.clone()));
@@ -114,7 +124,7 @@ impl OpenStudy {
         }
     }
 
-    /// Takes in the events that have arrived of a list that is being written. Returns the notices about it once it is whole.
+    /// Receives new events of a growing file. Returns its notices once it is complete.
     pub fn update_list(&mut self) -> Option<Vec<Notice>> {
         let OpenData::Events(open) = &mut self.data else { return None };
         let notices = open.update()?;
@@ -123,10 +133,10 @@ impl OpenStudy {
         Some(notices)
     }
 
-    /// Returns a number that changes with the need of a run on growing data; `None` where they do not grow.
+    /// Returns a number that changes with the memory requirement of growing data; `None` for complete data.
     pub fn num_received(&self) -> Option<usize> {
         match &self.data {
-            // A growing list begins a need of its own at each doubling.
+            // The requirement of growing list-mode data changes at each doubling.
             OpenData::Events(open) if open.following.is_some() => Some(open.counted.num_prompts.next_power_of_two()),
             OpenData::Sweep(open) => Some(open.acquisition.num_complete()),
             OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => None,
@@ -143,7 +153,7 @@ impl OpenStudy {
         }
     }
 
-    /// Returns the file with the measured data, wherever it is.
+    /// Returns the file of the measured data, local or on the server.
     pub fn measured_file(&self) -> Option<&Path> {
         match &self.data {
             OpenData::Counts(open) => open.files.as_ref().map(|files| &*files.measured),
@@ -153,7 +163,7 @@ impl OpenStudy {
         }
     }
 
-    /// Takes other data of the same study.
+    /// Replaces the data of the study.
     fn set_data(&mut self, data: Data) {
         self.study = self.study_with(data);
     }
@@ -162,7 +172,7 @@ impl OpenStudy {
         Arc::new(Study::clone(&self.study).map(|_| data))
     }
 
-    /// How its projections come.
+    /// Returns the arrival of its projections.
     pub fn arrivals(&self) -> Arrivals {
         self.sweep().map_or(Arrivals::Over, OpenSweep::arrivals)
     }
@@ -172,7 +182,7 @@ impl OpenStudy {
         &self.study.title
     }
 
-    /// The axes of its image.
+    /// Returns the axes of its image.
     pub fn axes(&self) -> ImageAxes {
         match &self.data {
             OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => ImageAxes::PATIENT,
@@ -180,7 +190,7 @@ impl OpenStudy {
         }
     }
 
-    /// Along how many axes of the view an object is fitted. What a PET scanner sees fills its short z axis.
+    /// Returns the number of axes along which the view fits an object. The field of view of a PET scanner fills its short z axis.
     pub fn num_fitted(&self) -> usize {
         match &self.data {
             OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => 2,
@@ -188,23 +198,7 @@ impl OpenStudy {
         }
     }
 
-    /// The counts, where they are some.
-    pub fn counts(&self) -> Option<&OpenCounts> {
-        match &self.data {
-            OpenData::Counts(open) => Some(open),
-            _ => None,
-        }
-    }
-
-    /// The counts, to be changed.
-    pub fn counts_mut(&mut self) -> Option<&mut OpenCounts> {
-        match &mut self.data {
-            OpenData::Counts(open) => Some(open),
-            _ => None,
-        }
-    }
-
-    /// The ways to add that its backprojections may know; none where nothing is added by several threads.
+    /// Returns the accumulations of its backprojections; none if threads do not share voxels.
     pub fn accumulations(&self) -> &'static [Accumulation] {
         match &self.data {
             OpenData::Counts(_) | OpenData::Events(_) => Accumulation::OF_LINES,
@@ -213,7 +207,7 @@ impl OpenStudy {
         }
     }
 
-    /// What a start makes where it has to, in words.
+    /// Returns the name of the product that a run makes in advance.
     pub fn made_at_start(&self) -> &'static str {
         match &self.data {
             OpenData::Pairs(_) => "the matrix",
@@ -221,54 +215,32 @@ impl OpenStudy {
             OpenData::Counts(_) | OpenData::Sweep(_) => "tubes",
         }
     }
+}
 
-    /// The counts of pairs of crystals, where they are some.
-    pub fn pairs(&self) -> Option<&OpenPairs> {
-        match &self.data {
-            OpenData::Pairs(open) => Some(open),
-            _ => None,
-        }
-    }
+/// Access to the open data by their kind.
+macro_rules! open_data {
+    ($($variant:ident($open:ty): $get:ident, $get_mut:ident;)*) => {
+        impl OpenStudy {
+            $(
+                /// Returns the open data if they are of this kind.
+                pub fn $get(&self) -> Option<&$open> {
+                    if let OpenData::$variant(open) = &self.data { Some(open) } else { None }
+                }
 
-    /// The counts of pairs of crystals, to be changed.
-    pub fn pairs_mut(&mut self) -> Option<&mut OpenPairs> {
-        match &mut self.data {
-            OpenData::Pairs(open) => Some(open),
-            _ => None,
+                /// Returns the open data for changes if they are of this kind.
+                pub fn $get_mut(&mut self) -> Option<&mut $open> {
+                    if let OpenData::$variant(open) = &mut self.data { Some(open) } else { None }
+                }
+            )*
         }
-    }
+    };
+}
 
-    /// The list of events, where it is one.
-    pub fn list(&self) -> Option<&OpenList> {
-        match &self.data {
-            OpenData::Events(open) => Some(open),
-            _ => None,
-        }
-    }
-
-    /// The list of events, to be changed.
-    pub fn list_mut(&mut self) -> Option<&mut OpenList> {
-        match &mut self.data {
-            OpenData::Events(open) => Some(open),
-            _ => None,
-        }
-    }
-
-    /// The EPRI sweep, where it is one.
-    pub fn sweep(&self) -> Option<&OpenSweep> {
-        match &self.data {
-            OpenData::Sweep(open) => Some(open),
-            _ => None,
-        }
-    }
-
-    /// The EPRI sweep, to be changed.
-    pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
-        match &mut self.data {
-            OpenData::Sweep(open) => Some(open),
-            _ => None,
-        }
-    }
+open_data! {
+    Counts(OpenCounts): counts, counts_mut;
+    Pairs(OpenPairs): pairs, pairs_mut;
+    Events(OpenList): list, list_mut;
+    Sweep(OpenSweep): sweep, sweep_mut;
 }
 
 fn counts_facts(open: &OpenCounts) -> Vec<(&'static str, String)> {
@@ -291,10 +263,8 @@ fn counts_facts(open: &OpenCounts) -> Vec<(&'static str, String)> {
 }
 
 fn corrections(counts: &Counts) -> String {
-    let parts = [
-        counts.multiplicative.as_ref().map(|_| "attenuation and normalisation"),
-        counts.additive.as_ref().map(|_| "scatter and randoms"),
-    ];
-    let words: Vec<&str> = parts.into_iter().flatten().collect();
-    if words.is_empty() { "none".into() } else { words.join("; ") }
+    join_corrections([
+        counts.multiplicative.as_ref().map(|_| "attenuation and normalisation".to_owned()),
+        counts.additive.as_ref().map(|_| "scatter and randoms".to_owned()),
+    ])
 }

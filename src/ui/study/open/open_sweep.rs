@@ -1,4 +1,4 @@
-//! The EPRI sweep that is open: the acquisition that runs reconstruct, what feeds it, and what the window shows of it.
+//! Open EPRI acquisition: its projections, their source, and their display.
 
 use egui::{ColorImage, TextureHandle, TextureOptions};
 
@@ -9,44 +9,47 @@ use crate::render::Palette;
 use crate::session::Feed;
 use crate::ui::study::filter_curve::FilterCurve;
 
-/// Pace of a replay where the scanner's is not known, projections per second.
-const USUAL_PACE: f64 = 20.0;
-/// Largest sides of the picture of the projections, samples and projections.
+/// Default pace of a replay, projections per second.
+const DEFAULT_PACE: f64 = 20.0;
+/// Maximum size of the picture: samples, projections.
 const MAX_PICTURE: [usize; 2] = [1024, 1024];
 
-/// The sweep that is open.
+/// Open EPRI acquisition.
 pub struct OpenSweep {
-    /// The sweep as the file has it.
+    /// Acquisition of the file.
     whole: Acquisition,
-    /// The files that it was read from; `None` for a simulation.
+    /// Its files; `None` for a simulation.
     pub files: Option<SweepFiles>,
-    /// What runs reconstruct: the file's sweep, or what a replay has shown of it so far.
+    /// Acquisition for runs: that of the file, or the part that a replay has shown so far.
     pub acquisition: Acquisition,
-    /// Where projections come from while they come.
+    /// Source of further projections.
     pub feed: Option<Feed>,
     /// Pace of a replay, projections per second.
     pub pace: f64,
-    /// The phase of complex spectra that is being typed, degrees.
+    /// Typed phase of complex spectra, degrees.
     pub phase_degrees: f64,
-    /// The projection that is looked at; `None` = the newest.
+    /// Selected projection; `None`: the newest.
     pub selected: Option<usize>,
-    picture: Option<Picture>,
+    /// Picture of the projections.
+    pub picture: Option<Picture>,
     lines: Option<(LinesOf, Lines)>,
-    filter: Option<FilterCurve>,
-    next_filter: Option<FilterCurve>,
+    /// Filter of the image; before the first run, of the next run.
+    pub filter: Option<FilterCurve>,
+    /// Different filter of the next run.
+    pub next_filter: Option<FilterCurve>,
 }
 
-/// All projections as a picture, one row each.
+/// Picture of all projections, one row each.
 pub struct Picture {
-    /// The texture: samples to the right, projections upwards.
+    /// Texture: samples to the right, projections upwards.
     pub texture: TextureHandle,
-    /// Projections in it.
+    /// Number of projections.
     pub num_projections: usize,
-    /// Of which acquisition: replays begin anew.
+    /// True for the acquisition of the file, false for a replay.
     is_whole: bool,
 }
 
-/// What lines were made of.
+/// Input of the lines.
 #[derive(Clone, PartialEq)]
 struct LinesOf {
     index: usize,
@@ -54,45 +57,45 @@ struct LinesOf {
     is_whole: bool,
 }
 
-/// A projection as it was measured and as it is backprojected, each as (mm, part of its largest size).
+/// Measured and filtered projection, each as (mm, value relative to the largest magnitude).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines {
-    /// Number of the projection, from 0.
+    /// Index of the projection.
     pub index: usize,
-    /// Along which direction.
+    /// Direction.
     pub direction: Direction,
-    /// As it was measured.
+    /// Measured values.
     pub measured: Vec<[f64; 2]>,
-    /// Filtered.
+    /// Filtered values.
     pub filtered: Vec<[f64; 2]>,
-    /// Why it cannot be filtered.
-    pub trouble: Option<String>,
+    /// Reason of a failed filter.
+    pub failure: Option<String>,
 }
 
-/// How the projections of a sweep come.
+/// Arrival of the projections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// All are there.
+    /// All have arrived.
     Over,
-    /// They come at this pace, projections a second.
+    /// At a known pace, projections per second.
     Paced(f64),
-    /// They come as the scanner measures them.
+    /// At the pace of the scanner.
     Unknown,
 }
 
 impl Arrivals {
-    /// Of a run that could make so many steps a second: how many it makes as they come, if that is known.
-    pub fn steps_per_sec(self, at_most: Option<f64>) -> Option<f64> {
+    /// Returns the steps per second of a run with a given maximum, if they are known.
+    pub fn steps_per_sec(self, max: Option<f64>) -> Option<f64> {
         match self {
-            Arrivals::Over => at_most,
-            Arrivals::Paced(pace) => Some(at_most.map_or(pace, |steps| steps.min(pace))),
+            Arrivals::Over => max,
+            Arrivals::Paced(pace) => Some(max.map_or(pace, |steps| steps.min(pace))),
             Arrivals::Unknown => None,
         }
     }
 }
 
 impl OpenSweep {
-    /// A sweep that is whole, or begins to be followed.
+    /// Returns the state of an acquisition that is complete or followed.
     pub fn new(whole: Acquisition, files: Option<SweepFiles>) -> Self {
         let phase_degrees = whole.look(|sweep| sweep.facts.phase).map_or(0.0, |phase| phase.degrees);
         Self {
@@ -100,7 +103,7 @@ impl OpenSweep {
             whole,
             files,
             feed: None,
-            pace: USUAL_PACE,
+            pace: DEFAULT_PACE,
             phase_degrees,
             selected: None,
             picture: None,
@@ -110,28 +113,28 @@ impl OpenSweep {
         }
     }
 
-    /// The sweep as the file has it.
+    /// Returns the acquisition of the file.
     pub fn whole(&self) -> &Acquisition {
         &self.whole
     }
 
-    /// What it is an image of.
+    /// Returns the space of its image.
     pub fn space(&self) -> SweepSpace {
         self.whole().look(|sweep| sweep.space)
     }
 
-    /// Whether it came from a file without the reference spectrum that it takes.
+    /// Returns true for continuous-wave data of a file without the reference spectrum.
     pub fn lacks_reference(&self) -> bool {
         let lacks = |sweep: &Sweep| matches!(sweep.kind, data::SweepKind::ContinuousWave { reference: None, .. });
         self.files.is_some() && self.whole().look(lacks)
     }
 
-    /// Whether what runs reconstruct is a replay.
+    /// Returns true if runs reconstruct a replay.
     pub fn is_replay(&self) -> bool {
         !self.acquisition.is_same(self.whole())
     }
 
-    /// How many projections come a second while they come, as far as that is known.
+    /// Returns the arrival of the projections.
     pub fn arrivals(&self) -> Arrivals {
         match (self.is_live(), self.is_replay()) {
             (false, _) => Arrivals::Over,
@@ -140,12 +143,12 @@ impl OpenSweep {
         }
     }
 
-    /// Whether projections are still coming.
+    /// Returns true while projections arrive.
     pub fn is_live(&self) -> bool {
         !self.acquisition.is_over()
     }
 
-    /// Plays at this pace, projections per second.
+    /// Sets the pace of a replay, projections per second.
     pub fn set_pace(&mut self, per_sec: f64) {
         self.pace = per_sec;
         if let Some(feed) = &self.feed {
@@ -153,39 +156,24 @@ impl OpenSweep {
         }
     }
 
-    /// Ends what feeds it, so that a replay's projections and the sweep's are the same again; gives what is still to be told.
+    /// Stops a replay or the following of a file; returns the remaining notices. Runs then reconstruct the acquisition of the file.
     pub fn stop_feed(&mut self) -> Vec<Notice> {
         self.acquisition = self.whole().clone();
         self.feed.take().map(Feed::stop).unwrap_or_default()
     }
 
-    /// The projection that is looked at; `None` while there is none.
-    pub fn looked_at(&self) -> Option<usize> {
+    /// Returns the index of the displayed projection, if any.
+    pub fn shown(&self) -> Option<usize> {
         let last = self.acquisition.num_complete().checked_sub(1)?;
         Some(self.selected.unwrap_or(last).min(last))
     }
 
-    /// The picture of the projections, if there is one.
-    pub fn picture(&self) -> Option<&Picture> {
-        self.picture.as_ref()
-    }
-
-    /// The lines of the projection that is looked at.
+    /// Returns the lines of the displayed projection.
     pub fn lines(&self) -> Option<&Lines> {
         self.lines.as_ref().map(|(_, lines)| lines)
     }
 
-    /// The filter of the image; before there is a run, of the next one.
-    pub fn filter(&self) -> Option<&FilterCurve> {
-        self.filter.as_ref()
-    }
-
-    /// The filter of the next run, where it is another one.
-    pub fn next_filter(&self) -> Option<&FilterCurve> {
-        self.next_filter.as_ref()
-    }
-
-    /// Brings picture, lines and the filter's curve up to date, by the filter of the image; `next` = the filter of the next run.
+    /// Updates picture, lines and filter curves for the filter of the image; `next`: the filter of the next run.
     pub fn update(&mut self, ctx: &egui::Context, filter: &FilterSettings, next: &FilterSettings) {
         let next = Some(next).filter(|next| *next != filter);
         if self.next_filter.as_ref().map(|curve| &curve.settings) != next {
@@ -197,13 +185,15 @@ impl OpenSweep {
         let (is_whole, num_projections) = (!self.is_replay(), self.acquisition.num_complete());
         let is_new = |picture: &Picture| picture.num_projections != num_projections || picture.is_whole != is_whole;
         if self.picture.as_ref().is_none_or(is_new) {
-            let image = self.acquisition.look(|sweep| picture_of(&sweep.projections, sweep.num_points));
+            // The acquisition is locked only while the projections of the picture are copied.
+            let (projections, num_points) = self.acquisition.look(|sweep| (thinned(&sweep.projections), sweep.num_points));
+            let image = picture_of(&projections, num_points);
             self.picture = image.map(|image| {
                 let texture = ctx.load_texture("projections", image, TextureOptions::NEAREST);
                 Picture { texture, num_projections, is_whole }
             });
         }
-        let Some(index) = self.looked_at() else {
+        let Some(index) = self.shown() else {
             self.lines = None;
             return;
         };
@@ -215,11 +205,16 @@ impl OpenSweep {
     }
 }
 
-/// Every projection, or every n-th where there are very many, as a row of colours; the first one lowest.
+/// Returns all projections, or every n-th of very many.
+fn thinned(projections: &[Projection]) -> Vec<Projection> {
+    projections.iter().step_by(projections.len().div_ceil(MAX_PICTURE[1]).max(1)).cloned().collect()
+}
+
+/// Returns a picture with a row of colours for each projection, the first one at the bottom. It has every n-th of very many
+/// samples.
 fn picture_of(projections: &[Projection], num_points: usize) -> Option<ColorImage> {
-    let [across, up] =
-        [(num_points, MAX_PICTURE[0]), (projections.len(), MAX_PICTURE[1])].map(|(n, most)| n.div_ceil(most).max(1));
-    let rows: Vec<&[f32]> = projections.iter().step_by(up).map(|projection| &*projection.values).collect();
+    let across = num_points.div_ceil(MAX_PICTURE[0]).max(1);
+    let rows: Vec<&[f32]> = projections.iter().map(|projection| &*projection.values).collect();
     let (low, high) = rows
         .iter()
         .flat_map(|row| row.iter())
@@ -252,16 +247,16 @@ fn lines_of(acquisition: &Acquisition, index: usize, filter: &FilterSettings) ->
         values.iter().enumerate().map(|(i, value)| [at(i), value / largest]).collect()
     };
     let measured = scaled(&projection.values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
-    // Between the samples of a spline there are coefficients; the samples themselves are looked at.
+    // A spline has coefficients in place of samples; the samples are displayed.
     let filter = FilterSettings { interpolation: Default::default(), ..*filter };
     let filtered = ProjectionFilter::new(&head, &filter)
         .and_then(|filter| Ok(filter.apply(std::slice::from_ref(&projection))?))
         .map_err(|error| error.to_string());
-    let (filtered, trouble) = match filtered {
+    let (filtered, failure) = match filtered {
         Ok(filtered) => (scaled(&filtered.values), None),
         Err(text) => (Vec::new(), Some(text)),
     };
-    Some(Lines { index, direction: projection.direction, measured, filtered, trouble })
+    Some(Lines { index, direction: projection.direction, measured, filtered, failure })
 }
 
 #[cfg(test)]
@@ -290,7 +285,7 @@ mod tests {
         assert_eq!(signed.pixels[0], egui::Color32::from_rgb(r, g, b));
         assert!(picture_of(&[], 3).is_none());
         let many: Vec<_> = (0..3000).map(|_| projection(vec![1.0; 5000])).collect();
-        let size = picture_of(&many, 5000).unwrap().size;
+        let size = picture_of(&thinned(&many), 5000).unwrap().size;
         assert!(size[0] <= MAX_PICTURE[0] && size[1] <= MAX_PICTURE[1] && size[0] > 512, "{size:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The tubes of response of the open counts, and the one that is looked at.
+//! Tubes of response of the open study, and the selected one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,63 +10,65 @@ use crate::measure::full_width_at_half_maximum;
 use crate::render::Palette;
 use crate::ui::widgets::format;
 
-/// Tubes that belong to the open counts.
+/// Tubes of response of the open study.
 pub struct OpenTubes {
-    /// The file that they were read from, if they were.
+    /// Their file, if any.
     pub file: Option<PathBuf>,
-    /// The tubes.
+    /// Tubes.
     pub set: Arc<TubeSet>,
-    /// Sum of the coefficients of each, mm, `[radial][ring difference]`.
+    /// Sum of the coefficients of each tube, mm, `[radial][ring difference]`.
     sums: Vec<f64>,
-    /// |tangential index| and |ring difference| of the one that is looked at.
+    /// |tangential index| and |ring difference| of the selected tube.
     selected: [usize; 2],
-    /// The sample along its line at which it is cut.
+    /// Index of the cut along its line.
     along: usize,
-    map: Option<TextureHandle>,
-    sections: Option<Sections>,
+    /// Picture of all sums: distances from the axis to the right, ring differences upwards.
+    pub map: Option<TextureHandle>,
+    /// Pictures of the selected tube.
+    pub sections: Option<Sections>,
 }
 
-/// Pictures of the tube that is looked at.
+/// Pictures of the selected tube.
 pub struct Sections {
     /// To the right along the line, upwards across it; summed along the axis.
     pub across: TextureHandle,
     /// To the right along the line, upwards along the axis; summed across.
     pub axial: TextureHandle,
-    /// To the right across the line, upwards along the axis, at the chosen place along it.
+    /// To the right across the line, upwards along the axis, at the cut.
     pub cut: TextureHandle,
 }
 
 impl OpenTubes {
-    /// Tubes, of this file if they were read from one. The one through the middle is looked at.
+    /// Returns the state of tubes from a file, if any. The tube through the middle is selected.
     pub fn new(set: Arc<TubeSet>, file: Option<PathBuf>) -> Self {
         let len = set.sampling.tube_len();
         let sums = set.coefficients.chunks_exact(len).map(|tube| tube.iter().map(|v| f64::from(*v)).sum()).collect();
         Self { file, along: set.sampling.num[0] / 2, set, sums, selected: [0, 0], map: None, sections: None }
     }
 
-    /// How the tubes are sampled.
+    /// Returns the sampling of the tubes.
     pub fn sampling(&self) -> &TubeSampling {
         &self.set.sampling
     }
 
-    /// |tangential index| and |ring difference| of the tube that is looked at.
+    /// Returns |tangential index| and |ring difference| of the selected tube.
     pub fn selected(&self) -> [usize; 2] {
         self.selected
     }
 
-    /// Looks at another one.
+    /// Selects a tube.
     pub fn select(&mut self, [radial, difference]: [usize; 2]) {
         let sampling = &self.set.sampling;
         self.selected = [radial.min(sampling.num_radial - 1), difference.min(sampling.num_ring_differences - 1)];
         self.sections = None;
     }
 
-    /// Where the tube is cut, mm from the middle of its line.
+    /// Returns the position of the cut, mm from the middle of its line.
     pub fn along_mm(&self) -> f64 {
         self.offset_mm(0, self.along)
     }
 
-    /// Cuts it at the sample that is nearest to this place, mm from the middle of its line.
+    /// Moves the cut to the sample nearest to a position, mm from the middle of its line.
     pub fn cut_at(&mut self, along_mm: f64) {
         let sampling = &self.set.sampling;
         let last = sampling.num[0] as f64 - 1.0;
@@ -74,23 +76,23 @@ impl OpenTubes {
         self.sections = None;
     }
 
-    /// How far a sample lies from the middle one, mm.
+    /// Returns the distance of a sample from the middle one, mm.
     fn offset_mm(&self, axis: usize, sample: usize) -> f64 {
         (sample as f64 - (self.set.sampling.num[axis] / 2) as f64) * self.set.sampling.spacing_mm[axis]
     }
 
-    /// Sum of the coefficients of the tube that is looked at, mm.
+    /// Returns the sum of the coefficients of the selected tube, mm.
     pub fn sum_mm(&self) -> f64 {
         let [radial, difference] = self.selected;
         self.sums[radial * self.set.sampling.num_ring_differences + difference]
     }
 
-    /// The largest sum of a tube, mm.
+    /// Returns the largest sum of a tube, mm.
     pub fn largest_sum_mm(&self) -> f64 {
         self.sums.iter().copied().fold(0.0, f64::max)
     }
 
-    /// FWHM across the line and along the axis where it is cut, mm; each of the sums over the other one.
+    /// Returns the FWHM of the cut across the line and along the axis, mm, each of the sums over the other direction.
     pub fn widths_mm(&self) -> [Option<f64>; 2] {
         let TubeSampling { num: [_, num_across, num_axial], spacing_mm, .. } = self.set.sampling;
         let cut = self.cut();
@@ -100,7 +102,7 @@ impl OpenTubes {
         [full_width_at_half_maximum(&across, spacing_mm[1]), full_width_at_half_maximum(&axial, spacing_mm[2])]
     }
 
-    /// The samples where it is cut, `[across][axial]`.
+    /// Returns the samples of the cut, `[across][axial]`.
     fn cut(&self) -> &[f32] {
         let [radial, difference] = self.selected;
         let [_, num_across, num_axial] = self.set.sampling.num;
@@ -108,7 +110,7 @@ impl OpenTubes {
         &self.set.tube(radial, difference)[self.along * len..][..len]
     }
 
-    /// Where they come from, in a few words.
+    /// Describes the origin of the tubes.
     pub fn text(&self) -> String {
         let Some(made) = &self.set.made else { return "from a file without its simulation settings".into() };
         let isotope = made.isotope.as_deref().unwrap_or("no positron range");
@@ -116,17 +118,7 @@ impl OpenTubes {
         format!("{} annihilations, {isotope}{shared}", format::count(made.num_histories as f64))
     }
 
-    /// The picture of all sums: distances from the axis to the right, ring differences upwards.
-    pub fn map(&self) -> Option<&TextureHandle> {
-        self.map.as_ref()
-    }
-
-    /// The pictures of the tube that is looked at.
-    pub fn sections(&self) -> Option<&Sections> {
-        self.sections.as_ref()
-    }
-
-    /// Makes the pictures that are not there.
+    /// Makes missing pictures.
     pub fn update(&mut self, ctx: &Context) {
         let TubeSampling { num: [num_along, num_across, num_axial], num_radial, num_ring_differences, .. } = self.set.sampling;
         if self.map.is_none() {
@@ -147,7 +139,7 @@ impl OpenTubes {
     }
 }
 
-/// A picture of values from 0 (white) to the largest (black); the first row lowest.
+/// Returns a picture of values from 0 (white) to the largest (black), the first row at the bottom.
 fn picture(ctx: &Context, name: &str, size: [usize; 2], value: impl Fn(usize, usize) -> f64) -> TextureHandle {
     let values: Vec<f64> = (0..size[1]).rev().flat_map(|y| (0..size[0]).map(move |x| (x, y))).map(|(x, y)| value(x, y)).collect();
     let largest = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -190,10 +182,11 @@ mod tests {
     fn pictures_are_made_once_and_anew_for_another_tube() {
         let (ctx, mut tubes) = (Context::default(), tubes());
         tubes.update(&ctx);
-        assert_eq!(tubes.map().unwrap().size(), [2, 2]);
-        let sections = |tubes: &OpenTubes| tubes.sections().map(|s| [s.across.size(), s.axial.size(), s.cut.size()]).unwrap();
+        assert_eq!(tubes.map.as_ref().unwrap().size(), [2, 2]);
+        let sections =
+            |tubes: &OpenTubes| tubes.sections.as_ref().map(|s| [s.across.size(), s.axial.size(), s.cut.size()]).unwrap();
         assert_eq!(sections(&tubes), [[3, 5], [3, 5], [5, 5]]);
         tubes.select([1, 0]);
-        assert!(tubes.sections().is_none() && tubes.map().is_some());
+        assert!(tubes.sections.is_none() && tubes.map.is_some());
     }
 }

@@ -1,26 +1,17 @@
-//! Files that take a while to write are written in the background: images, pictures, reports.
+//! Files that are written in the background: images, pictures, reports.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use egui::Context;
 
-use super::dialogs::FileTask;
+use super::file_job::FileJob;
 use crate::data::Notice;
-use crate::session::RunId;
 use crate::task::BackgroundTask;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
 
-/// A file that is being written.
-pub(in crate::ui) struct FileJob {
-    task: FileTask,
-    path: PathBuf,
-    /// Run and steps of the newest image when the writing began.
-    image: Option<(RunId, usize)>,
-    work: BackgroundTask<Result<Vec<Notice>, String>>,
-}
-
 impl App {
-    /// Writes a file in the background; notices and errors come when it is over.
+    /// Writes a file in the background; notices and errors follow at its end.
     pub(in crate::ui) fn write_in_background(
         &mut self,
         ctx: &Context,
@@ -34,12 +25,12 @@ impl App {
         self.file_jobs.push(FileJob { task, path: path.to_owned(), image, work });
     }
 
-    /// Whether a file is being written.
+    /// Returns true while a file is being written.
     pub fn is_writing(&self) -> bool {
         !self.file_jobs.is_empty()
     }
 
-    /// Takes in the files that are written.
+    /// Handles the files that are complete.
     pub(in crate::ui) fn receive_files(&mut self, ctx: &Context) {
         let is_over = |job: &mut FileJob| job.work.poll().map(|outcome| outcome.unwrap_or_else(|failure| Err(failure.into())));
         let mut done = Vec::new();
@@ -55,10 +46,10 @@ impl App {
                 self.saved.image = image;
             }
             let outcome = outcome.map(|notices| {
-                notices.into_iter().for_each(|notice| self.notify(ctx, notice));
+                self.notify_all(ctx, notices);
                 if matches!(task, FileTask::NemaReport(_)) { "written" } else { "saved" }
             });
-            self.file_is_done(ctx, task, &path, outcome);
+            self.report_file(ctx, task, &path, outcome);
         }
     }
 
@@ -67,16 +58,16 @@ impl App {
         self.file_jobs.drain(..).for_each(|job| drop(job.work.wait()));
     }
 
-    /// Says how it went with a file.
-    pub(in crate::ui) fn file_is_done(&mut self, ctx: &Context, task: FileTask, path: &Path, outcome: Result<&str, String>) {
+    /// Reports the result of a task with a file.
+    pub(in crate::ui) fn report_file(&mut self, ctx: &Context, task: FileTask, path: &Path, outcome: Result<&str, String>) {
         match outcome {
             Ok(done) => {
                 self.notify(ctx, Notice::info(format!("{} {done}", path.display())));
-                self.was_saved(ctx, task);
+                self.continue_after_saving(ctx, task);
             }
             Err(text) => {
                 self.notify(ctx, Notice::error(text));
-                self.was_not_saved(task);
+                self.cancel_saving(task);
             }
         }
     }

@@ -1,8 +1,10 @@
-//! What the window writes and asks for: images, pictures, reports, records and dialogs.
+//! Files of the window: dialogs, images, pictures, reports, provenance records.
 
-pub mod apply_files;
 pub mod dialogs;
+mod file_dialog;
+pub mod file_job;
 pub mod file_jobs;
+pub mod file_tasks;
 pub mod nema;
 pub mod picture;
 pub mod provenance;

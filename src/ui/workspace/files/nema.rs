@@ -1,4 +1,4 @@
-//! NEMA image quality of the image on the screen: a template's regions, and the report.
+//! NEMA image quality of the displayed image: regions of the template, and the report.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,43 +6,35 @@ use std::sync::Arc;
 use egui::Context;
 use jiff::Timestamp;
 
-use super::dialogs::FileTask;
 use crate::data::{Notice, Roi, RoiRole, Volume};
 use crate::io;
 use crate::measure::nema::{self, NemaKnown};
 use crate::measure::nema_nu4;
 use crate::plan::Provenance;
 use crate::report::{NemaReport, PdfError, nema_nu4_pdf, nema_pdf};
-use crate::ui::rois::action::NemaStandard;
+use crate::ui::rois::search::RoiQuery;
 use crate::ui::study::open::open_study::OpenStudy;
+use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 use crate::ui::workspace::app::App;
 
-/// What is said where no image is on the screen.
+/// Reason of a refusal without a displayed image.
 const NO_IMAGE: &str = "there is no image to measure yet";
 
 impl App {
-    /// Puts the template of a phantom in the image on the screen in the place of the regions.
+    /// Starts finding a phantom in the displayed image; its template then replaces the regions.
     pub(in crate::ui) fn place_nema(&mut self, ctx: &Context, standard: NemaStandard) {
-        let Some(volume) = self.run().shown.volume() else { return self.notify(ctx, Notice::error(NO_IMAGE)) };
-        let rois = match standard {
-            NemaStandard::Body => nema::find(volume, &NemaKnown::default())
-                .map(|placement| placement.rois(common_ratio(&self.rois.document.rois)))
-                .map_err(|error| error.to_string()),
-            NemaStandard::SmallAnimal => {
-                nema_nu4::find(volume).map(|placement| placement.rois()).map_err(|error| error.to_string())
-            }
-        };
-        match rois {
-            Ok(rois) => self.rois.set(rois),
-            Err(error) => self.notify(ctx, Notice::error(error)),
+        let query = RoiQuery::Template(standard, common_ratio(&self.rois.document.rois));
+        match self.runs.active().shown.image() {
+            Some(image) => self.rois.search.start(query, image, ctx),
+            None => self.notify(ctx, Notice::error(NO_IMAGE)),
         }
     }
 
-    /// Writes the report of the image on the screen, at the circles of the template where they are among the regions. The ratio
-    /// of activities is that of the hot regions.
+    /// Starts writing the report of the displayed image. It measures the circles of the template among the regions as they lie,
+    /// with the activity ratio of the hot regions.
     ///
     /// # Errors
-    /// There is no image. That the phantom is not found in it, or the file cannot be written, is told later.
+    /// No image is displayed. A notice reports later failures.
     pub(in crate::ui) fn write_nema_report(&mut self, ctx: &Context, standard: NemaStandard, path: &Path) -> Result<(), String> {
         let sources = ReportSources {
             volume: self.run().shown.image().ok_or(NO_IMAGE)?.clone(),
@@ -55,7 +47,7 @@ impl App {
     }
 }
 
-/// What a report is made of.
+/// Input of a report.
 struct ReportSources {
     volume: Arc<Volume>,
     rois: Vec<Roi>,
@@ -83,7 +75,7 @@ impl ReportSources {
         Ok(notices)
     }
 
-    /// The report, and how far regions lie from where they are found, where those of the window were measured, mm.
+    /// Returns the report, and the largest distance of measured regions from the found positions, mm.
     fn body(&self) -> Result<(Vec<u8>, Option<f64>), String> {
         let found = nema::find(&self.volume, &NemaKnown::default()).map_err(|error| error.to_string())?;
         let placement = found.with_rois(&self.rois).unwrap_or(found);
@@ -91,7 +83,7 @@ impl ReportSources {
         Ok((self.report(&analysis, nema_pdf)?, placement.moved_mm))
     }
 
-    /// The same of the small-animal phantom.
+    /// Returns the same for the small-animal phantom.
     fn small_animal(&self) -> Result<(Vec<u8>, Option<f64>), String> {
         let found = nema_nu4::find(&self.volume).map_err(|error| error.to_string())?;
         let placement = found.with_rois(&self.rois).unwrap_or(found);
@@ -107,7 +99,7 @@ impl ReportSources {
     }
 }
 
-/// The true ratio of all hot regions that have one, if it is the same.
+/// Returns the true activity ratio of the hot regions if it is the same for all that have one.
 fn common_ratio(rois: &[Roi]) -> Option<f64> {
     let mut ratios = rois.iter().filter(|roi| roi.role == RoiRole::Hot).filter_map(|roi| roi.activity_ratio);
     let first = ratios.next()?;

@@ -1,7 +1,7 @@
 //! Pictures of the window and of its parts at twice its resolution.
 //!
-//! The window is drawn once more, off the screen, by an egui context of its own: the same panels from the same state, without a
-//! pointer over them, with twice as many pixels in a point. So text and lines are drawn finer, not enlarged.
+//! A separate egui context draws the window again off screen: the same panels from the same state, without a pointer, with
+//! twice as many pixels per point. Text and lines are therefore finer, not enlarged.
 
 use std::path::Path;
 
@@ -9,26 +9,26 @@ use eframe::egui_wgpu::{RenderState, Renderer, RendererOptions, ScreenDescriptor
 use egui::epaint::{ClippedPrimitive, ClippedShape, ImageDelta, Primitive};
 use egui::{Context, Popup, RawInput, Rect, TextureId};
 
-use super::dialogs::FileTask;
 use crate::io::{Picture, write_png};
 use crate::render::{Offscreen, RenderError, VolumeSlot};
 use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::slice_paint;
 use crate::ui::study::open::open_study::OpenStudy;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
 use crate::ui::workspace::app::App;
 
-/// Pixels of a picture along each side of a pixel of the window.
+/// Pixels of a picture per pixel of the window, along each side.
 const FINENESS: f32 = 2.0;
 
-/// What is said where nothing can draw.
+/// Reason of a refusal without a graphics adapter.
 const NO_ADAPTER: &str = "there is no graphics adapter to draw a picture with";
 
-/// Bytes of a pixel that was drawn.
+/// Bytes per drawn pixel.
 const RGBA: usize = 4;
 
-/// The pixels of the whole window.
+/// Pixels of the whole window.
 struct Drawn {
     /// Width and height.
     size: [u32; 2],
@@ -37,11 +37,10 @@ struct Drawn {
 }
 
 impl App {
-    /// Saves a picture of a part of the window as PNG, with what made the image on the screen in its text.
+    /// Draws a part of the window and starts writing it as PNG, with the provenance of the displayed image in its text.
     ///
     /// # Errors
-    /// The part is not in the window, the graphics adapter cannot draw so many pixels, or the file cannot be written, as a
-    /// sentence.
+    /// The part is not in the window, or the graphics adapter has too small textures. A notice reports later failures.
     pub(in crate::ui) fn save_picture(
         &mut self,
         ctx: &Context,
@@ -64,7 +63,7 @@ impl App {
         Ok(())
     }
 
-    /// The window, drawn by a context that is twice as fine as its own.
+    /// Draws the window by a context with twice its resolution.
     fn drawn(&mut self, state: &RenderState, ctx: &Context, fine: &Context) -> Result<Drawn, RenderError> {
         let RenderState { device, queue, .. } = state;
         let pixels_per_point = FINENESS * ctx.pixels_per_point();
@@ -97,11 +96,11 @@ impl App {
         Ok(Drawn { size: size_in_pixels, rgba: target.read(device, queue)? })
     }
 
-    /// What the panels draw in a context of its own; what they ask for is not done. Each new texture goes to `update`.
+    /// Returns the shapes of the panels in a separate context. Their actions are dropped; `update` receives each new texture.
     fn shapes(&mut self, fine: &Context, input: RawInput, mut update: impl FnMut(TextureId, &ImageDelta)) -> Vec<ClippedShape> {
-        let (keys_were_taken, active_plane) = (self.keys_were_taken, self.slices.active_plane);
+        let (were_keys_taken, active_plane) = (self.were_keys_taken, self.slices.active_plane);
         let mut shapes = Vec::new();
-        // What is measured while it is drawn has its place from the second pass on.
+        // Some sizes are known from the second pass on.
         for input in [input.clone(), input] {
             let mut output = fine.run_ui(input, |ui| _ = self.panels(ui));
             for (id, images) in output.textures_delta.set.drain() {
@@ -110,14 +109,14 @@ impl App {
             output.textures_delta.clear();
             shapes = output.shapes;
         }
-        (self.keys_were_taken, self.slices.active_plane) = (keys_were_taken, active_plane);
+        (self.were_keys_taken, self.slices.active_plane) = (were_keys_taken, active_plane);
         shapes
     }
 
-    /// Gives a renderer the images that the views show.
+    /// Uploads the displayed images to a renderer.
     fn upload_to(&self, renderer: &mut Renderer, state: &RenderState) -> Result<(), RenderError> {
         let beside = self.runs.beside().filter(|_| self.slices.view.beside != CompareMode::Off);
-        let beside = beside.and_then(|(_, image)| image.volume());
+        let beside = beside.and_then(|(_, image)| Some(&**image.image()?));
         let volumes = [(VolumeSlot::First, self.run().shown.volume()), (VolumeSlot::Second, beside)];
         for (slot, volume) in volumes.into_iter().filter_map(|(slot, volume)| Some((slot, volume?))) {
             slice_paint::upload_to(renderer, state, slot, volume.grid.size, volume.as_slice())?;
@@ -125,7 +124,7 @@ impl App {
         Ok(())
     }
 
-    /// What is kept in a picture's text: the study, and the record of the image on the screen in a line and as JSON.
+    /// Returns the texts of a picture: study, and provenance of the displayed image as a line and as JSON.
     fn picture_texts(&self) -> Vec<(&'static str, String)> {
         let title = self.study.open.as_ref().map(|open| ("Title", OpenStudy::title(open).to_owned()));
         let software = ("Software", format!("tomoscope {}", env!("CARGO_PKG_VERSION")));
@@ -136,12 +135,12 @@ impl App {
     }
 }
 
-/// Whether a path is that of a PNG file.
+/// Returns true for the path of a PNG file.
 pub(in crate::ui) fn is_png(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"))
 }
 
-/// A context with the looks and the memory of the window's, without the menu that asked for a picture.
+/// Returns a context with the theme and the memory of the window, with all menus closed.
 fn twice_as_fine(ctx: &Context) -> Context {
     let fine = Context::default();
     theme::apply(&fine);
@@ -151,7 +150,7 @@ fn twice_as_fine(ctx: &Context) -> Context {
     fine
 }
 
-/// The window's input without pointer and keys.
+/// Returns the input of the window without pointer and keys.
 fn fine_input(ctx: &Context, state: &RenderState) -> RawInput {
     let native = ctx.input(|input| input.viewport().native_pixels_per_point).unwrap_or(1.0);
     let mut input = RawInput {
@@ -166,7 +165,7 @@ fn fine_input(ctx: &Context, state: &RenderState) -> RawInput {
     input
 }
 
-/// Gives a renderer the textures of the window's own that its pictures use (maps of projections and of tubes).
+/// Registers the textures of the window that its panels use: pictures of projections and of tubes.
 fn borrow_textures(primitives: &mut [ClippedPrimitive], renderer: &mut Renderer, state: &RenderState) {
     let own = state.renderer.read();
     for primitive in primitives {
@@ -181,7 +180,7 @@ fn borrow_textures(primitives: &mut [ClippedPrimitive], renderer: &mut Renderer,
     }
 }
 
-/// The part of a picture that a rectangle (points) covers: its width and height, and red, green and blue of its pixels.
+/// Returns width, height and RGB pixels of the part of a picture below a rectangle (points).
 fn cut_out(drawn: &Drawn, part: Rect, pixels_per_point: f32) -> ([u32; 2], Vec<u8>) {
     let [width, height] = drawn.size;
     let pixel = |points: f32, limit: u32| ((points * pixels_per_point).round() as u32).min(limit) as usize;

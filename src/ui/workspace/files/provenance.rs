@@ -1,24 +1,23 @@
-//! What made the image on the screen: in words under the slices, and beside what is saved.
+//! Provenance of the displayed image, as text below the slices and in files next to saved ones.
 
 use std::path::Path;
 
 use egui::Context;
 
-use super::dialogs::FileTask;
 use crate::plan::Provenance;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
 
 impl App {
-    /// What made the image on the screen: the run that is watched or the one before, at the iterate and with the filter of
-    /// this very image.
+    /// Returns the provenance of the displayed image: its run, iterate and filter.
     pub fn provenance(&self) -> Option<Provenance> {
         self.run().provenance()
     }
 
-    /// Writes the image on the screen, in Bq/mL where the scan is calibrated, and what made it beside it.
+    /// Starts writing the displayed image, in Bq/mL if the scan is calibrated, and its provenance record.
     ///
     /// # Errors
-    /// There is no image, or it cannot be written, as a sentence.
+    /// No image is displayed. A notice reports later failures.
     pub(in crate::ui) fn save_image(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
         let (Some(volume), Some(provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
@@ -34,8 +33,8 @@ impl App {
         Ok(())
     }
 
-    /// Writes what made a table of the run's numbers beside it: that of the image on the screen where that is the run's, else
-    /// of its newest.
+    /// Writes the provenance record of a table of the run's numbers: of the displayed image if it belongs to the run, else of
+    /// the newest image.
     pub(in crate::ui) fn save_provenance_of_table(&mut self, ctx: &Context, path: &Path) {
         let shown = self.run().shown_of().filter(|(_, run)| run.run == self.run().live.run).and(self.run().shown.volume());
         let provenance = match shown {
@@ -48,6 +47,6 @@ impl App {
             None => record,
         });
         let notice = provenance.and_then(|provenance| provenance.beside([path]).write_beside(path));
-        notice.into_iter().for_each(|notice| self.notify(ctx, notice));
+        self.notify_all(ctx, notice);
     }
 }

@@ -1,0 +1,46 @@
+//! Recognition of images that are up to date. The record of such an image names the same version of the program, data and
+//! settings, and the image is unchanged.
+
+use std::path::PathBuf;
+
+use super::options::ReconstructOptions;
+use super::parts::Part;
+use crate::cli::shared::error::CliResult;
+use crate::cli::shared::given::Given;
+use crate::data::Fingerprint;
+use crate::io::{content_of, files_read};
+use crate::plan::Provenance;
+
+/// Returns the fingerprint of a request: of every option that changes the image or the table, and of the contents of the input
+/// files.
+///
+/// # Errors
+/// An unreadable file.
+fn request_of(options: &ReconstructOptions) -> CliResult<String> {
+    let mut settings = options.clone();
+    // Options without effect on the image or the table.
+    (settings.input, settings.output, settings.csv, settings.trace) = (PathBuf::new(), PathBuf::new(), None, None);
+    (settings.parts, settings.talk, settings.json, settings.request) = (Default::default(), Default::default(), false, None);
+    (settings.is_helper, settings.given) = (false, Given::default());
+    settings.projector.threads = None;
+    let files: Vec<PathBuf> = options.files_to_read().flat_map(|path| files_read(&path)).collect();
+    let mut request: Fingerprint = content_of(&files)?;
+    request.text(env!("CARGO_PKG_VERSION"));
+    request.text(&format!("{settings:?}"));
+    Ok(request.digits())
+}
+
+impl ReconstructOptions {
+    /// Returns the same options, with the fingerprint of the request if it is needed.
+    pub(in crate::cli) fn with_request(&self, part: Part) -> CliResult<Self> {
+        let mut own = self.clone();
+        own.request = (self.parts.needs_request(part) && !self.follow).then(|| request_of(self)).transpose()?;
+        Ok(own)
+    }
+
+    /// Returns true if the image and the table are up to date.
+    pub(in crate::cli) fn is_up_to_date(&self) -> bool {
+        let has_table = self.csv.as_ref().is_none_or(|path| path.is_file());
+        has_table && self.request.as_deref().is_some_and(|request| Provenance::is_sealed(&self.output, request))
+    }
+}

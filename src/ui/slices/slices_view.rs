@@ -1,0 +1,73 @@
+//! Input of the views of the image, and the context menu that they share.
+
+use egui::Ui;
+
+use super::action::{Drag, ViewAction};
+use super::comparison::Beside;
+use super::slice_paint::{Adapter, ViewSettings};
+use super::view::ViewState;
+use crate::data::{Roi, RoiPlane, ValueScale, Volume};
+use crate::render::VolumeSlot;
+use crate::session::RoiNumbers;
+use crate::ui::rois::measured::RoiLabels;
+use crate::ui::widgets::colour_scale::ColourScale;
+use crate::ui::widgets::image_axes::ImageAxes;
+use crate::ui::widgets::picture_area::PictureArea;
+use crate::ui::widgets::theme;
+
+/// Input of the views.
+pub struct SlicesView<'a> {
+    /// Position, zoom, tool, …
+    pub view: &'a ViewState,
+    /// Palette and window of the image.
+    pub colouring: &'a ColourScale,
+    /// The image on the screen.
+    pub volume: &'a Volume,
+    /// Regions of interest.
+    pub rois: &'a [Roi],
+    /// Their numbers, in the same order; shorter while there are none.
+    pub numbers: &'a [RoiNumbers],
+    /// The unit in which values are shown.
+    pub scale: ValueScale,
+    /// Beside which outlines the numbers stand.
+    pub labels: RoiLabels,
+    /// The selected one.
+    pub selected: Option<usize>,
+    /// The one being drawn.
+    pub draft: Option<&'a Roi>,
+    /// The drag under way and the plane it began in.
+    pub drag: Option<(Drag, RoiPlane)>,
+    /// The image's axes.
+    pub axes: ImageAxes,
+    /// Comparison with the reference image.
+    pub beside: Option<&'a Beside<'a>>,
+    /// Drawing device, if there is one.
+    pub adapter: Option<Adapter>,
+}
+
+impl<'a> SlicesView<'a> {
+    /// Returns the visible ROIs, which can be selected.
+    pub(super) fn visible_rois(&self) -> &'a [Roi] {
+        if self.view.show_rois { self.rois } else { &[] }
+    }
+
+    /// Returns the display of values.
+    pub(super) fn view_settings(&self, ui: &Ui) -> ViewSettings<'a> {
+        ViewSettings {
+            volume: VolumeSlot::First,
+            view: self.view,
+            colouring: self.colouring,
+            outside: theme::colours(ui.visuals()).slice_background,
+        }
+    }
+}
+
+/// Draws the context menu of a view.
+pub(super) fn picture_menu_ui(response: &egui::Response, actions: &mut Vec<ViewAction>) {
+    response.context_menu(|ui| {
+        let save = ui.button("Save picture of the slices…");
+        if save.on_hover_text("The views and the colour bar at twice the window's resolution, as PNG").clicked() {
+            actions.push(ViewAction::AskPicture(PictureArea::Slices));
+        }
+    });
+}

@@ -1,0 +1,59 @@
+//! Tasks with a file that the user chooses.
+
+use super::picture_area::PictureArea;
+use crate::io::Correction;
+
+/// Task with a file that the user chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileTask {
+    /// Opens a study.
+    OpenStudy,
+    /// Opens tubes of response for the open study.
+    OpenTubes,
+    /// Opens a system matrix for the open study.
+    OpenMatrix,
+    /// Opens an acquisition or list-mode data while the scanner writes the file.
+    Follow,
+    /// Sets the reference spectrum of the open acquisition.
+    Reference,
+    /// Sets a correction of the open study.
+    Correct(Correction),
+    /// Sets a table for reading list-mode data.
+    ListTable(ListTable),
+    /// Sets the attenuation map of the open list-mode data.
+    Attenuation,
+    /// Saves the displayed image.
+    SaveImage,
+    /// Loads ROIs.
+    LoadRois,
+    /// Saves the ROIs.
+    SaveRois,
+    /// Exports the numbers of every iterate.
+    ExportCsv,
+    /// Saves a plot.
+    SavePlot,
+    /// Saves the session.
+    SaveSession,
+    /// Saves a picture of a part of the window.
+    SavePicture(PictureArea),
+    /// Writes the report of NEMA image quality.
+    NemaReport(NemaStandard),
+}
+
+/// Table for reading list-mode data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListTable {
+    /// Table of the scanner's crystals.
+    Crystals,
+    /// CASToR: detection efficiencies of all crystal pairs.
+    Normalization,
+}
+
+/// Standard of NEMA, and its phantom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NemaStandard {
+    /// NU 2: the body phantom.
+    Body,
+    /// NU 4: the small-animal phantom.
+    SmallAnimal,
+}

@@ -1,0 +1,59 @@
+//! List-mode data: time frames, and following of a growing file.
+
+use egui::Context;
+
+use super::app::App;
+use crate::data::{EventList, Notice, Severity};
+use crate::plan::{Data, SubsetRule};
+use crate::session::EndReason;
+use crate::ui::run::frame_series::FrameSeries;
+use crate::ui::run::live::RunState;
+use crate::ui::run::run_view::RunInput;
+use crate::ui::study::open::open_study::OpenStudy;
+
+impl App {
+    /// Starts the next time frame of a series after the end of the previous one.
+    pub(super) fn continue_frames(&mut self, ctx: &Context) {
+        let input =
+            RunInput { session: &self.session, remote: self.remote.as_ref(), study: &self.study, rois: self.rois.masked() };
+        let notices = self.runs.active_mut().advance_frames(input);
+        self.notify_all(ctx, notices);
+    }
+
+    /// Returns true for an information that an earlier time frame of the series has reported.
+    pub(super) fn is_repeated_for_frames(&self, notice: &Notice) -> bool {
+        notice.severity == Severity::Info && self.frames().is_some_and(|series| !series.done().is_empty())
+    }
+
+    /// Returns the series of time frames.
+    pub fn frames(&self) -> Option<&FrameSeries> {
+        self.run().series.as_ref()
+    }
+
+    /// Receives new events of a growing file. Its end restarts a run on growing data with the complete data.
+    pub(super) fn receive_list(&mut self, ctx: &Context) {
+        let Some(notices) = self.study.open.as_mut().and_then(OpenStudy::update_list) else { return };
+        self.notify_all(ctx, notices);
+        self.study.num_made += 1;
+        let Some(open) = self.study.list() else { return };
+        let rule = SubsetRule::of_list(&open.list);
+        let run = self.runs.active_mut();
+        // The number of subsets follows from the final number of events.
+        run.forms.settings.follow(rule);
+        let was_growing =
+            run.live.info.as_ref().is_some_and(|info| matches!(info.job.data(), Data::Events { growing: Some(_), .. }));
+        let restarts = match run.live.state {
+            RunState::Starting => true,
+            RunState::Running | RunState::Ended(EndReason::Completed) => was_growing,
+            _ => false,
+        };
+        if restarts {
+            self.start(ctx, false);
+        }
+    }
+
+    /// Returns the open list-mode data.
+    pub fn list(&self) -> Option<&EventList> {
+        self.study.list().map(|open| &open.list)
+    }
+}

@@ -1,0 +1,207 @@
+//! Opening of studies: loading, display of the loaded study, following of a growing file, replay.
+
+use std::sync::Arc;
+
+use egui::Context;
+
+use super::app::App;
+use super::persistence::unsaved_work::PendingAction;
+use super::wake::waker;
+use crate::data::Notice;
+use crate::io::FileKind;
+use crate::plan::{Acquisition, ListAcquisition, ListFiles, StudyFiles};
+use crate::remote::Remote;
+use crate::session::{Control, Feed, TubeSource};
+use crate::ui::plots::BottomTab;
+use crate::ui::study::file_check::refusal;
+use crate::ui::study::list_form::ListForm;
+use crate::ui::study::loader::{Follower, Loaded};
+use crate::ui::study::open::open_study::OpenStudy;
+use crate::ui::study::open::open_sweep::OpenSweep;
+use crate::ui::study::source::Source;
+use crate::ui::widgets::file_task::FileTask;
+
+impl App {
+    /// Starts loading a study; the open one stays until then. Files of tubes, matrices and regions are for the open study, a
+    /// session is restored. A notice reports a file that is no study.
+    pub(super) fn open(&mut self, ctx: &Context, source: Source) {
+        match self.located(source) {
+            Ok(source) => self.open_located(ctx, source),
+            Err(reason) => self.notify(ctx, Notice::error(reason)),
+        }
+    }
+
+    /// Returns the source on the machine of the session: paths of a remote session are paths of the server, except regions, and
+    /// list-mode data that need a form first.
+    ///
+    /// # Errors
+    /// A remote session cannot open the source.
+    fn located(&self, source: Source) -> Result<Source, String> {
+        let Some(remote) = self.remote.as_ref() else { return Ok(source) };
+        match source {
+            Source::Files(StudyFiles::File(path)) => match FileKind::of(&path) {
+                Some(FileKind::Rois | FileKind::YrtList) => Ok(Source::file(path)),
+                // For a path that is no text the server reports a missing file.
+                _ => Ok(Source::Elsewhere(StudyFiles::File(path.to_string_lossy().into_owned().into()))),
+            },
+            Source::Files(files) if !files.are_followed() => Ok(Source::Elsewhere(files)),
+            Source::Elsewhere(_) => Ok(source),
+            other => {
+                let (text, host) = (other.text(), remote.host());
+                Err(format!("{text}: not from a window that is connected to {host}; start tomoscope without --connect for that"))
+            }
+        }
+    }
+
+    fn open_located(&mut self, ctx: &Context, source: Source) {
+        let Source::Files(StudyFiles::File(path)) = source else { return self.confirm(ctx, PendingAction::Open(source)) };
+        match FileKind::of(&path) {
+            Some(FileKind::Tubes) => self.start_tubes(ctx, TubeSource::File(path)),
+            Some(FileKind::Matrix) => self.read_matrix(ctx, path),
+            Some(FileKind::Session) => self.open_session(ctx, &path),
+            Some(FileKind::Rois) => self.do_with_file(ctx, FileTask::LoadRois, &path),
+            // It does not contain its scanner.
+            Some(FileKind::YrtList) => self.study.list_form = Some(ListForm::of(&ListFiles::of(&path))),
+            _ => match refusal(&path) {
+                Some(reason) => self.notify(ctx, Notice::error(reason)),
+                None => self.confirm(ctx, PendingAction::Open(Source::file(path))),
+            },
+        }
+    }
+
+    /// Handles the end of loading.
+    pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Loaded, String>) {
+        let Some(loading) = self.study.loading.take() else { return };
+        let source = loading.source.clone();
+        match outcome {
+            Ok(loaded) => self.confirm(ctx, PendingAction::Show(Box::new(loaded), source)),
+            Err(text) => {
+                self.restoring = None;
+                self.notify(ctx, Notice::error(text));
+            }
+        }
+        self.saved.forget_confirmation();
+    }
+
+    pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
+        self.session.send(Control::Cancel);
+        self.study.number += 1;
+        self.runs.clear(&self.session);
+        // With other corrections or another reference spectrum it is the same study: settings and regions stay.
+        let restored = self.restored_with(&source);
+        let is_the_same = self.study.is_open(&source) && restored.is_none();
+        self.slices.begin_study(is_the_same);
+        let tubes = self.study.tubes().map(|tubes| (Arc::clone(&tubes.set), tubes.file.clone()));
+        let matrix = self.study.pairs().and_then(|open| Some((open.matrix.clone()?, open.matrix_file.clone())));
+        let notices = self.show_open(ctx, loaded.open, loaded.follower);
+        // The matrix of the previous study fits another study of the same ring.
+        if let Some((matrix, file)) = matrix {
+            let _ = self.study.take_matrix(matrix, file);
+        }
+        if !self.tabs().has(self.numbers) {
+            self.numbers = BottomTab::Rois;
+        }
+        self.keep_fitting_tubes(ctx, tubes);
+        if !is_the_same {
+            self.reset_for_study(ctx);
+        }
+        let calibration = self.study.read_calibration();
+        self.notify_all(ctx, notices.into_iter().chain(calibration));
+        (self.study.source, self.study.starts_when_made) = (Some(source.clone()), false);
+        let waits = restored.is_some_and(|session| self.apply_session(ctx, session));
+        if !is_the_same {
+            self.rois.undo.restart(&self.rois.document);
+        }
+        // (A scan with other corrections was opened as a file before.)
+        if let Source::Files(files) = &source
+            && !matches!(files, StudyFiles::Counts(_))
+        {
+            self.preferences.add_recent(files.measured());
+        }
+        match self.options.autostart && !waits {
+            // A continuous-wave acquisition needs its reference spectrum first.
+            true if self.study.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
+            true => {
+                if self.start(ctx, false) {
+                    self.runs.active_mut().mark_automatic();
+                }
+            }
+            false => {}
+        }
+    }
+
+    /// Shows a study and follows a growing file; returns the notices of the study.
+    fn show_open(&mut self, ctx: &Context, mut open: OpenStudy, follower: Option<Follower>) -> Vec<Notice> {
+        self.options.trace.record("study_ready", &[open.study.measured.amount()]);
+        let notices = open.study.notices.clone();
+        match follower {
+            Some(Follower::List(follower, events)) => {
+                let acquisition = ListAcquisition::growing(*events);
+                let feed = Feed::follow_list(*follower, acquisition.clone(), self.on_arrival(ctx));
+                if let Some(feed) = self.feed_or_notice(ctx, feed) {
+                    open.follow_list(acquisition, feed);
+                }
+            }
+            Some(Follower::Sweep(follower)) => {
+                let arrived = self.on_arrival(ctx);
+                if let Some(sweep) = open.sweep_mut() {
+                    let feed = Feed::follow(*follower, sweep.whole().clone(), arrived);
+                    sweep.feed = self.feed_or_notice(ctx, feed);
+                }
+            }
+            None => {}
+        }
+        if open.list().is_some() {
+            self.numbers = BottomTab::Rates;
+        }
+        if open.sweep().is_some() {
+            self.numbers = BottomTab::Sweep;
+        }
+        self.study.open = Some(open);
+        notices
+    }
+
+    /// Replaces all regions by those of the study.
+    pub(super) fn take_rois_from_study(&mut self) {
+        if let Some(open) = &self.study.open {
+            self.rois.set(open.study.rois.clone());
+            self.mark_rois_saved();
+        }
+    }
+
+    /// Returns the callback of a feed: it wakes the solver and the window.
+    pub(super) fn on_arrival(&self, ctx: &Context) -> impl Fn() + Send + use<> {
+        let (arrived, wake) = (self.session.on_arrival(), waker(ctx));
+        move || {
+            arrived();
+            wake();
+        }
+    }
+
+    pub(super) fn feed_or_notice(&mut self, ctx: &Context, feed: std::io::Result<Feed>) -> Option<Feed> {
+        feed.map_err(|error| {
+            let text = format!("following the file failed: no thread could be started ({error}); close other programs");
+            self.notify(ctx, Notice::error(text));
+        })
+        .ok()
+    }
+
+    /// Replays the open acquisition from its first projection.
+    pub(super) fn replay(&mut self, ctx: &Context) {
+        if let Some(host) = self.remote.as_ref().map(Remote::host) {
+            let text = format!("a sweep is not played again on {host}; its image there is made of all projections");
+            return self.notify(ctx, Notice::error(text));
+        }
+        let arrived = self.on_arrival(ctx);
+        let Some(open) = self.study.sweep_mut() else { return };
+        let whole = open.whole().snapshot();
+        open.acquisition = Acquisition::growing(whole.without_projections());
+        open.selected = None;
+        let feed = Feed::replay(whole.projections, open.pace, open.acquisition.clone(), arrived);
+        let feed = self.feed_or_notice(ctx, feed);
+        if let Some(open) = self.study.sweep_mut() {
+            open.feed = feed;
+        }
+        self.start(ctx, false);
+    }
+}

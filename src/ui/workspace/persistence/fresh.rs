@@ -1,0 +1,51 @@
+//! State at the start of another study. Only this file decides which state of the previous study remains.
+//!
+//! The display of images remains: palette and window percentile, interpolation, layout of the views, crosshair, outlines and tool,
+//! tabs and plots, outlines with numbers, history memory limit.
+//!
+//! All state with an effect on numbers and comparisons is reset: settings of runs, stopping rules, post-filter, measured image,
+//! calibration (the file next to the new study is read), reference and comparison mode, slab thickness, line and width of the
+//! profile, regions, crosshair, locked window. The same study with other corrections keeps all. A restored session contains its
+//! own state.
+
+use egui::Context;
+
+use crate::data::Notice;
+use crate::ui::slices::view::ViewState;
+use crate::ui::study::calibration::Calibration;
+use crate::ui::workspace::app::App;
+
+impl App {
+    /// Resets the state of the previous study; the new one is open already.
+    pub(in crate::ui) fn reset_for_study(&mut self, ctx: &Context) {
+        let run = self.runs.active_mut();
+        run.post_filter_mm = 0.0;
+        run.colouring.auto_window = true;
+        self.rois.measure_unfiltered = false;
+        self.study.calibration = Calibration::default();
+        self.slices.view = view_after(&self.slices.view);
+        self.plots.peak_mm = None;
+        self.reset_forms(ctx);
+        self.take_rois_from_study();
+    }
+
+    /// Resets the settings of runs and their stopping rules for the open study.
+    fn reset_forms(&mut self, ctx: &Context) {
+        let Some(open) = &self.study.open else { return };
+        let forms = &mut self.runs.active_mut().forms;
+        forms.stop = Default::default();
+        let outcome = forms.reset(open, self.options.device);
+        if let Some(num_iterations) = self.options.num_iterations.take() {
+            forms.settings.num_iterations = num_iterations;
+        }
+        if let Err(text) = outcome {
+            self.notify(ctx, Notice::error(text));
+        }
+    }
+}
+
+/// Returns the view of another study.
+fn view_after(before: &ViewState) -> ViewState {
+    let ViewState { interpolation, layout, maximised, turned, spins, tool, show_rois, swipe, show_crosshair, .. } = *before;
+    ViewState { interpolation, layout, maximised, turned, spins, tool, show_rois, swipe, show_crosshair, ..ViewState::default() }
+}

@@ -1,0 +1,121 @@
+//! Preferences that the program stores between starts.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::render::{Interpolation, Palette};
+use crate::ui::slices::rotatable_view::RotatableContent;
+use crate::ui::slices::view::ViewState;
+use crate::ui::slices::view_layout::Layout;
+
+/// Key in the window's storage.
+const KEY: &str = "tomoscope";
+
+/// Maximum number of recent files.
+const MAX_RECENT: usize = 10;
+
+/// Preferences.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Preferences {
+    /// Recent files, newest first.
+    pub recent: Vec<PathBuf>,
+    /// Palette.
+    pub palette: Palette,
+    /// Interpolation.
+    pub interpolation: Interpolation,
+    /// Layout of the views.
+    pub layout: Layout,
+    /// Content of the rotatable view.
+    pub turned: RotatableContent,
+    /// True if the crosshair is shown.
+    pub show_crosshair: bool,
+}
+
+impl Default for Preferences {
+    fn default() -> Self {
+        let ViewState { interpolation, layout, turned, show_crosshair, .. } = ViewState::default();
+        Self { recent: Vec::new(), palette: Palette::default(), interpolation, layout, turned, show_crosshair }
+    }
+}
+
+impl Preferences {
+    /// Returns the stored preferences; the defaults if none are stored or readable.
+    pub fn load(storage: Option<&dyn eframe::Storage>) -> Self {
+        storage.and_then(|storage| eframe::get_value(storage, KEY)).unwrap_or_default()
+    }
+
+    /// Stores the preferences with the current palette and view.
+    pub fn save(&mut self, palette: Palette, view: &ViewState, storage: &mut dyn eframe::Storage) {
+        let ViewState { interpolation, layout, turned, show_crosshair, .. } = *view;
+        *self = Self { recent: std::mem::take(&mut self.recent), palette, interpolation, layout, turned, show_crosshair };
+        eframe::set_value(storage, KEY, self);
+    }
+
+    /// Returns the view at the start.
+    pub fn view(&self) -> ViewState {
+        let Self { interpolation, layout, turned, show_crosshair, .. } = *self;
+        ViewState { interpolation, layout, turned, show_crosshair, ..ViewState::default() }
+    }
+
+    /// Adds a recent file as the first one.
+    pub fn add_recent(&mut self, path: &Path) {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.recent.retain(|other| *other != path);
+        self.recent.insert(0, path);
+        self.recent.truncate(MAX_RECENT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Memory(std::collections::HashMap<String, String>);
+
+    impl eframe::Storage for Memory {
+        fn get_string(&self, key: &str) -> Option<String> {
+            self.0.get(key).cloned()
+        }
+
+        fn set_string(&mut self, key: &str, value: String) {
+            self.0.insert(key.to_owned(), value);
+        }
+
+        fn remove_string(&mut self, key: &str) {
+            self.0.remove(key);
+        }
+
+        fn flush(&mut self) {}
+    }
+
+    #[test]
+    fn views_are_laid_out_again_as_they_were() {
+        let mut storage = Memory::default();
+        let view =
+            ViewState { layout: Layout::Row, turned: RotatableContent::Oblique, show_crosshair: false, ..Default::default() };
+        let mut preferences = Preferences::default();
+        preferences.add_recent(Path::new("a"));
+        preferences.save(Palette::HotMetalBlue, &view, &mut storage);
+        let loaded = Preferences::load(Some(&storage));
+        assert_eq!(loaded, preferences);
+        assert_eq!((loaded.palette, loaded.recent.len()), (Palette::HotMetalBlue, 1));
+        let again = loaded.view();
+        assert_eq!((again.layout, again.turned, again.show_crosshair), (view.layout, view.turned, view.show_crosshair));
+        // What an earlier version stored is kept, and the rest begins as usual.
+        storage.0.insert(KEY.to_owned(), "(recent: [\"b\"], palette: grey, interpolation: linear)".to_owned());
+        let loaded = Preferences::load(Some(&storage));
+        assert_eq!((loaded.palette, loaded.layout, loaded.show_crosshair), (Palette::Grey, Layout::OneLarge, true));
+    }
+
+    #[test]
+    fn the_newest_file_is_first_and_no_file_occurs_twice() {
+        let mut preferences = Preferences::default();
+        for name in ["a", "b", "a", "c"] {
+            preferences.add_recent(Path::new(name));
+        }
+        assert_eq!(preferences.recent, ["c", "a", "b"].map(PathBuf::from));
+    }
+}

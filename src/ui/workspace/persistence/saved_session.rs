@@ -1,0 +1,275 @@
+//! Content of a session: the study, the settings of its runs, regions, views and plots. Images are reconstructed again. The
+//! file format is TOML:
+//!
+//! ```toml
+//! version = 1
+//! saved = "2026-11-23T01:10:00Z"
+//!
+//! [study]
+//! title = "NEMA image quality 2001, Discovery STE"
+//! source.built-in = "NEMA image quality 2001, Discovery STE"  # or file = PATH, [study.source.counts], [study.source.sweep]
+//! tubes = "/data/vrpet.tubes"      # opened file of tubes of response; matrix = likewise
+//!
+//! [next]                           # settings of the next run; [[run]]: of earlier runs, oldest first
+//! [view]                           # crosshair, zoom, layout, …
+//! [colouring]                      # palette and window
+//! [plots]                          # curves
+//! [[roi]]                          # as in a ROI file
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Roi;
+use crate::io::rois::{self, RoiEntry};
+use crate::io::{IoError, RoiProblem, session_text};
+use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
+use crate::text::counted;
+use crate::ui::plots::BottomTab;
+use crate::ui::plots::plot_options::PlotOptions;
+use crate::ui::rois::measured::RoiLabels;
+use crate::ui::run::form::forms::Forms;
+use crate::ui::run::form::settings::SettingsForm;
+use crate::ui::run::form::stop_form::StopForm;
+use crate::ui::slices::view::ViewState;
+use crate::ui::study::source::{BUILT_IN, Source};
+use crate::ui::widgets::colour_scale::ColourScale;
+use crate::ui::widgets::fields::held_within;
+
+/// Session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedSession {
+    /// Version of the format.
+    pub version: u32,
+    /// Time of saving.
+    pub saved: String,
+    /// Study.
+    pub study: SavedStudy,
+    /// Left part of the bottom panel, and measurement of the regions.
+    pub numbers: SavedNumbers,
+    /// Settings of the next run.
+    pub next: SavedRun,
+    /// View of the image.
+    pub view: ViewState,
+    /// Palette and window.
+    pub colouring: ColourScale,
+    /// Options of the plots.
+    pub plots: PlotOptions,
+    /// Settings of earlier runs, oldest first.
+    #[serde(default, rename = "run")]
+    pub runs: Vec<SavedRun>,
+    /// Regions.
+    #[serde(default)]
+    pub roi: Vec<RoiEntry>,
+}
+
+/// Study of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedStudy {
+    /// Title.
+    pub title: String,
+    /// Opened file of tubes of response.
+    pub tubes: Option<PathBuf>,
+    /// Opened file of a system matrix.
+    pub matrix: Option<PathBuf>,
+    source: SavedSource,
+}
+
+/// [`Source`] of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SavedSource {
+    File(PathBuf),
+    Counts(ScanFiles),
+    List(ListFiles),
+    Sweep(SweepFiles),
+    BuiltIn(String),
+}
+
+/// Left part of the bottom panel, and measurement of the regions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SavedNumbers {
+    /// Tab.
+    pub tab: BottomTab,
+    /// Outlines with numbers.
+    pub labels: RoiLabels,
+    /// True if the table measures the unfiltered image.
+    pub measure_unfiltered: bool,
+}
+
+/// Settings of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedRun {
+    /// Title of the run; empty for the next run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// FWHM of the post-filter, mm; 0: none.
+    #[serde(default)]
+    pub post_filter_mm: f64,
+    /// Settings; until version 0.1 not of an EPRI acquisition.
+    #[serde(default, alias = "counts")]
+    settings: SettingsForm,
+    /// Settings of an EPRI acquisition until version 0.1.
+    #[serde(default, skip_serializing)]
+    sweep: Option<SettingsForm>,
+    /// Stopping rules.
+    #[serde(default)]
+    stop: StopForm,
+}
+
+impl SavedRun {
+    /// Returns the settings of a run.
+    pub fn new(title: String, forms: &Forms, post_filter_mm: f64) -> Self {
+        Self { title, post_filter_mm, settings: forms.settings.clone(), sweep: None, stop: forms.stop.clone() }
+    }
+
+    /// Returns the forms with these settings; bounds and subset rule of the study remain those of `forms`.
+    pub fn forms(&self, forms: &Forms) -> Forms {
+        let SettingsForm { bounds, subset_rule, .. } = forms.settings;
+        Forms { settings: SettingsForm { bounds, subset_rule, ..self.settings.clone() }, stop: self.stop.clone() }
+    }
+
+    /// Replaces values outside the bounds of the fields.
+    fn sanitize(&mut self) {
+        self.post_filter_mm = held_within(self.post_filter_mm, 0.0, 50.0);
+        self.stop.sanitize();
+        if let Some(sweep) = self.sweep.take() {
+            self.settings = sweep;
+        }
+        self.settings.sanitize();
+    }
+}
+
+impl SavedStudy {
+    /// Returns the study of a source with absolute paths; `None` for a remote study, because sessions are opened locally.
+    pub fn new(title: &str, source: &Source, mut tubes: Option<PathBuf>, mut matrix: Option<PathBuf>) -> Option<Self> {
+        let mut source = match source {
+            Source::Files(StudyFiles::File(path)) => SavedSource::File(path.clone()),
+            Source::Files(StudyFiles::Counts(files)) => SavedSource::Counts(files.clone()),
+            // The file will be complete.
+            Source::Files(StudyFiles::Events(files)) => SavedSource::List(ListFiles { is_followed: false, ..files.clone() }),
+            Source::Files(StudyFiles::Sweep(files)) => SavedSource::Sweep(files.clone()),
+            Source::BuiltIn(study) => SavedSource::BuiltIn(study.title.to_owned()),
+            Source::Elsewhere(_) => return None,
+        };
+        for path in source.paths_mut().into_iter().chain(&mut tubes).chain(&mut matrix) {
+            *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+        }
+        Some(Self { title: title.to_owned(), tubes, matrix, source })
+    }
+
+    /// Returns its source.
+    ///
+    /// # Errors
+    /// Unknown built-in study.
+    pub fn source(&self) -> Result<Source, String> {
+        Ok(match &self.source {
+            SavedSource::File(path) => Source::file(path),
+            SavedSource::Counts(files) => files.clone().into(),
+            SavedSource::List(files) => files.clone().into(),
+            SavedSource::Sweep(files) => files.clone().into(),
+            SavedSource::BuiltIn(title) => {
+                let study = BUILT_IN.iter().find(|study| study.title == title);
+                Source::BuiltIn(study.ok_or_else(|| format!("there is no built-in study '{title}'"))?.clone())
+            }
+        })
+    }
+
+    /// Searches missing files in this folder: session and data may have moved together.
+    fn find_moved_files(&mut self, folder: &Path) {
+        for path in self.source.paths_mut().into_iter().chain(&mut self.tubes).chain(&mut self.matrix) {
+            if let Some(moved) = path.file_name().map(|name| folder.join(name))
+                && !path.exists()
+                && moved.exists()
+            {
+                *path = moved;
+            }
+        }
+    }
+}
+
+impl SavedSource {
+    /// Returns the paths of its files.
+    fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            SavedSource::File(path) => vec![path],
+            SavedSource::Counts(ScanFiles { measured, multiplicative, additive, .. }) => {
+                std::iter::once(measured).chain(multiplicative).chain(additive).collect()
+            }
+            SavedSource::List(ListFiles { list, attenuation, crystals, normalization, .. }) => {
+                std::iter::once(list).chain(attenuation).chain(crystals).chain(normalization).collect()
+            }
+            SavedSource::Sweep(SweepFiles { projections, reference, .. }) => {
+                std::iter::once(projections).chain(reference).collect()
+            }
+            SavedSource::BuiltIn(_) => Vec::new(),
+        }
+    }
+}
+
+impl SavedSession {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Reading failed, or the file is no session or has another version.
+    pub fn read(path: &Path) -> Result<Self, IoError> {
+        let mut session: Self = session_text::read(path)?;
+        session.sanitize();
+        if let Some(folder) = path.parent() {
+            session.study.find_moved_files(folder);
+        }
+        Ok(session)
+    }
+
+    /// Parses a text.
+    ///
+    /// # Errors
+    /// The text is no session or has another version.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut session: Self = session_text::parse(text).map_err(|problem| problem.to_string())?;
+        session.sanitize();
+        Ok(session)
+    }
+
+    /// Returns its text.
+    ///
+    /// # Errors
+    /// A value has no text form.
+    pub fn text(&self) -> Result<String, String> {
+        session_text::text(self).map_err(|problem| problem.to_string())
+    }
+
+    /// Writes a file.
+    ///
+    /// # Errors
+    /// A value has no text form, or writing failed.
+    pub fn write(&self, path: &Path) -> Result<(), IoError> {
+        session_text::write(path, self)
+    }
+
+    /// Returns the regions.
+    ///
+    /// # Errors
+    /// A region is invalid.
+    pub fn rois(&self) -> Result<Vec<Roi>, RoiProblem> {
+        rois::of_entries(&self.roi)
+    }
+
+    /// Returns title of the study, number of runs and number of regions.
+    pub fn label(&self) -> String {
+        format!("{}, {}, {}", self.study.title, counted(self.runs.len(), "run"), counted(self.roi.len(), "region"))
+    }
+
+    /// Replaces values that the window cannot make.
+    fn sanitize(&mut self) {
+        self.view.sanitize();
+        self.colouring.sanitize();
+        self.plots.sanitize();
+        self.runs.iter_mut().chain([&mut self.next]).for_each(SavedRun::sanitize);
+    }
+}

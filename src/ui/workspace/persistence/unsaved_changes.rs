@@ -1,0 +1,194 @@
+//! Unsaved work, and the question about it before the window closes or another study is opened.
+//!
+//! Unsaved work: regions of interest with edits since they were loaded, saved or taken from the study; a simulation of tubes, if the
+//! window closes; an image without a file of its newest iterate. An automatic run is no unsaved work, because opening the study
+//! repeats it: it started with the study, the user did not control it (start, step, further iterations, accumulation), and it has
+//! a built-in study or took less than a minute.
+
+use std::collections::VecDeque;
+
+use egui::{Context, ViewportCommand};
+
+use super::unsaved_work::{PendingAction, Unsaved, UnsavedQuestion};
+use crate::data::Notice;
+use crate::session::RunId;
+use crate::ui::study::loader::Loading;
+use crate::ui::study::source::Source;
+use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::modal::modal_ui;
+use crate::ui::workspace::actions::{Action, UnsavedAnswer};
+use crate::ui::workspace::app::App;
+
+/// Maximum duration of an automatic run that is no unsaved work, s.
+const QUICK_SECS: f64 = 60.0;
+
+impl App {
+    /// Carries out an action, after a question about unsaved work.
+    pub(in crate::ui) fn confirm(&mut self, ctx: &Context, action: PendingAction) {
+        if self.unsaved_question.is_some() {
+            return;
+        }
+        let unsaved = self.unsaved(&action);
+        if unsaved == Unsaved::default() {
+            return self.proceed(ctx, action);
+        }
+        self.unsaved_question = Some(UnsavedQuestion { action, unsaved, tasks: VecDeque::new() });
+        ctx.request_repaint();
+    }
+
+    /// Handles a request to close the window.
+    pub(in crate::ui) fn check_close_request(&mut self, ctx: &Context) {
+        if !ctx.input(|input| input.viewport().close_requested()) || self.may_close {
+            return;
+        }
+        self.confirm(ctx, PendingAction::Quit);
+        if !self.may_close {
+            ctx.send_viewport_cmd(ViewportCommand::CancelClose);
+        }
+    }
+
+    /// Returns the unsaved work that an action discards.
+    fn unsaved(&self, action: &PendingAction) -> Unsaved {
+        let source = match action {
+            PendingAction::Quit => None,
+            PendingAction::Open(source) | PendingAction::Show(_, source) => Some(source),
+        };
+        let keeps_rois = source.is_some_and(|source| self.study.is_open(source)) && self.restoring.is_none();
+        let (rois, saved) = (&self.rois.document.rois, &self.saved);
+        let is_confirmed = saved.confirmed.as_ref();
+        let is_confirmed =
+            is_confirmed.map(|(confirmed, run)| (confirmed == rois, *run == self.run().live.run)).unwrap_or_default();
+        let image = self.run().shown.newest_id().filter(|id| id.subiteration > 0).map(|id| (id.run, id.subiteration));
+        Unsaved {
+            rois: !keeps_rois && !rois.is_empty() && self.has_edited_rois() && !is_confirmed.0,
+            tubes: matches!(action, PendingAction::Quit) && self.study.tube_maker.is_some(),
+            image: image.is_some_and(|image| saved.image != Some(image) && !self.is_repeatable(image.0)) && !is_confirmed.1,
+        }
+    }
+
+    /// Returns true for an automatic run that opening the study repeats within a short time.
+    fn is_repeatable(&self, run: RunId) -> bool {
+        let live = &self.run().live;
+        let elapsed_secs = || live.provenance(live.progress().0, None).map_or(0.0, |record| record.times.elapsed_secs);
+        let is_built_in = matches!(self.study.source, Some(Source::BuiltIn(_)));
+        self.run().is_automatic(run) && (is_built_in || elapsed_secs() < QUICK_SECS)
+    }
+
+    fn proceed(&mut self, ctx: &Context, action: PendingAction) {
+        match action {
+            PendingAction::Quit => {
+                self.finish_files();
+                self.may_close = true;
+                ctx.send_viewport_cmd(ViewportCommand::Close);
+            }
+            PendingAction::Open(source) => {
+                let wake = ctx.clone();
+                self.study.loading = Some(Loading::start(source, self.remote.clone(), move || wake.request_repaint()));
+            }
+            PendingAction::Show(loaded, source) => self.show_study(ctx, *loaded, source),
+        }
+    }
+
+    /// Carries out the action: all unsaved work is saved or discarded.
+    fn proceed_confirmed(&mut self, ctx: &Context) {
+        let Some(question) = self.unsaved_question.take() else { return };
+        if matches!(question.action, PendingAction::Open(_)) {
+            self.saved.confirmed = Some((self.rois.document.rois.clone(), self.run().live.run));
+        }
+        self.proceed(ctx, question.action);
+    }
+
+    pub(in crate::ui) fn answer_unsaved(&mut self, ctx: &Context, answer: UnsavedAnswer) {
+        match answer {
+            UnsavedAnswer::Save => {
+                if let Some(UnsavedQuestion { unsaved, tasks, .. }) = &mut self.unsaved_question {
+                    tasks.extend(unsaved.rois.then_some(FileTask::SaveRois));
+                    tasks.extend(unsaved.image.then_some(FileTask::SaveImage));
+                }
+                self.save_next(ctx);
+            }
+            UnsavedAnswer::Discard => self.proceed_confirmed(ctx),
+            UnsavedAnswer::Stay => {
+                self.cancel_pending();
+                self.restoring = None;
+            }
+        }
+    }
+
+    /// Cancels the action. A loaded remote study is closed on the server.
+    fn cancel_pending(&mut self) {
+        if let Some(UnsavedQuestion { action: PendingAction::Show(loaded, _), .. }) = self.unsaved_question.take()
+            && let Some((id, remote)) = loaded.remote_id.zip(self.remote.as_ref())
+        {
+            remote.close(id);
+        }
+    }
+
+    /// Cancels the action that waits for the saving of a file, because saving failed or was cancelled.
+    pub(in crate::ui) fn cancel_saving(&mut self, task: FileTask) {
+        if self.unsaved_question.as_ref().is_some_and(|question| question.tasks.front() == Some(&task)) {
+            self.cancel_pending();
+        }
+    }
+
+    /// Asks for the path of the next file to save, or carries out the action when all are saved.
+    fn save_next(&mut self, ctx: &Context) {
+        match self.unsaved_question.as_ref().map(|question| question.tasks.front().copied()) {
+            None => {}
+            Some(None) => self.proceed_confirmed(ctx),
+            Some(Some(task)) if self.ask(ctx, task) => {}
+            Some(Some(_)) => {
+                self.cancel_pending();
+                self.notify(ctx, Notice::info("A file dialog is still open: close it first, then try again"));
+            }
+        }
+    }
+
+    /// Marks the content of a written file as saved, and continues an action that waits for it.
+    pub(in crate::ui) fn continue_after_saving(&mut self, ctx: &Context, task: FileTask) {
+        if let FileTask::SaveRois | FileTask::SaveSession = task {
+            self.mark_rois_saved();
+        }
+        if let Some(question) = &mut self.unsaved_question
+            && question.tasks.front() == Some(&task)
+        {
+            question.tasks.pop_front();
+            self.save_next(ctx);
+        }
+    }
+
+    /// Returns true if the regions differ from those of a file or the study.
+    pub(in crate::ui) fn has_edited_rois(&self) -> bool {
+        self.rois.document.rois != self.saved.rois
+    }
+
+    /// Marks the regions as equal to those of a file or the study.
+    pub(in crate::ui) fn mark_rois_saved(&mut self) {
+        self.saved.rois.clone_from(&self.rois.document.rois);
+    }
+}
+
+/// Draws the question.
+pub fn unsaved_ui(question: &UnsavedQuestion, ctx: &Context, actions: &mut Vec<Action>) {
+    let (title, text) = question.text();
+    let mut answer = None;
+    let is_escaped = modal_ui(ctx, "unsaved work", title, |ui| {
+        ui.add(egui::Label::new(text).wrap());
+        ui.add_space(4.0);
+        ui.horizontal(|ui| {
+            let mut button = |name: &str, help: &str, choice: UnsavedAnswer| {
+                let button = ui.button(name).on_hover_text(help);
+                if button.clicked() {
+                    answer = Some(choice);
+                }
+                button
+            };
+            let save = question.can_save().then(|| button("Save…", "Save it first", UnsavedAnswer::Save));
+            let discard = button("Don't save", "Continues without saving", UnsavedAnswer::Discard);
+            button("Cancel", "Keeps the study open (Esc)", UnsavedAnswer::Stay);
+            save.unwrap_or(discard)
+        })
+        .inner
+    });
+    actions.extend(answer.or(is_escaped.then_some(UnsavedAnswer::Stay)).map(Action::Unsaved));
+}
