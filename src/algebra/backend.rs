@@ -21,7 +21,7 @@ pub enum Data {}
 impl Kind for Image {}
 impl Kind for Data {}
 
-/// Why a back end failed.
+/// Reason why a back end failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "device.")]
 pub enum BackendError {

@@ -128,7 +128,7 @@ mod tests {
         for count in [2, 3, 5] {
             let found = together(count, |group| {
                 let own = group.shard().index as f64;
-                let mut image = vec![1e-3_f32 + 1e4 * own as f32; 7];
+                let mut image = [1e-3_f32 + 1e4 * own as f32; 7];
                 let mut integers = [u64::MAX - group.shard().index as u64, 1];
                 for _ in 0..200 {
                     assert_eq!(group.sums([own, 1.0]).unwrap(), [(count * (count - 1) / 2) as f64, count as f64]);

@@ -9,7 +9,7 @@ use crate::remote::{Connection, Dialer};
 use crate::session::Trace;
 use crate::ui::{self, StartError, show_error};
 
-/// Options of a window whose solver is elsewhere.
+/// Options of a window with its solver on a remote host.
 #[derive(clap::Args)]
 pub struct ConnectOptions {
     /// Reconstruct on a remote host over ssh: ssh://HOST/PATH or ssh://USER@HOST:PORT/PATH.
@@ -35,7 +35,7 @@ pub struct ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// How the window is to be connected, with the scan's path there; `None` where it is not.
+    /// Returns the connection and the path of the scan on the server; `None` for a local window.
     ///
     /// # Errors
     /// A URL or a command that makes no sense, as a sentence.
@@ -87,7 +87,7 @@ impl SshUrl {
         let form = || "the form is ssh://[USER@]HOST[:PORT]/PATH".to_owned();
         let (place, path) = url.strip_prefix("ssh://").and_then(|rest| rest.split_once('/')).ok_or_else(form)?;
         let (user, place) = place.rsplit_once('@').map_or((None, place), |(user, place)| (Some(user), place));
-        // An address of version 6 has colons of its own, and stands in brackets.
+        // An IPv6 address contains colons and is in brackets.
         let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((address, after)) => (address, after.strip_prefix(':')),
             None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),

@@ -13,7 +13,7 @@ use crate::remote::{Connection, ServeOptions, serve};
 use crate::session::{Session, SessionOptions};
 use crate::task::Task;
 
-/// How long a run waits to be taken up again.
+/// Maximum age of a run without a connection, seconds.
 pub const LINGER_SECS: u64 = 600;
 
 /// Options of `serve`.
@@ -34,7 +34,7 @@ pub fn run(arguments: &ServeArguments) -> CliResult {
     Ok(serve(connection, options, |wake| Session::with_options(SessionOptions::default(), wake))?)
 }
 
-/// Reads a scan: counts with their corrections, a list of events, or a sweep with its reference spectrum.
+/// Reads a scan: counts with their corrections, list-mode data, or an EPRI acquisition with its reference spectrum.
 fn open(files: &StudyFiles, task: &Task) -> Result<(Study<Data>, StudyFiles), String> {
     let path = files.measured();
     if FileKind::of(path).is_some_and(|kind| !kind.is_list() && !kind.is_sweep() && !kind.is_scan()) {

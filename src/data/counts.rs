@@ -30,7 +30,7 @@ pub struct Counts {
     pub additive: Option<Michelogram>,
 }
 
-/// Why corrections do not fit the counts.
+/// Reason why corrections do not fit the counts.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "corrections.")]
 pub enum CountsError {

@@ -33,7 +33,7 @@ pub struct Michelogram {
     pub counts: Arc<Vec<f32>>,
 }
 
-/// Why data is not a michelogram.
+/// Reason why data is not a michelogram.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "sinogram.")]
 pub enum MichelogramError {

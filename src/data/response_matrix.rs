@@ -146,7 +146,7 @@ pub struct ResponseMatrix {
     pub made: Option<MatrixMade>,
 }
 
-/// Why numbers are no matrix.
+/// Reason why numbers are no matrix.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "matrix.")]
 pub enum MatrixError {

@@ -111,7 +111,7 @@ pub struct SharedTubes {
     pub deviation: SharingDeviation,
 }
 
-/// Why coefficients are no tubes of response.
+/// Reason why coefficients are no tubes of response.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "tube-set.")]
 pub enum TubeSetError {

@@ -10,7 +10,7 @@ use crate::coded::coded;
 use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiShape, Volume};
 use crate::geometry::{Grid, Point};
 
-/// Why there is no isocontour.
+/// Reason why there is no isocontour.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "isocontour.")]
 pub enum NoIsocontour {

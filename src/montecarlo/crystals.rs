@@ -23,7 +23,7 @@ pub struct CrystalArray {
     pub material: &'static Material,
 }
 
-/// Why crystals do not make a head.
+/// Reason why crystals do not make a head.
 #[derive(Clone, Debug, Error, PartialEq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "crystal-head.")]
 pub enum HeadError {

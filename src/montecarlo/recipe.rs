@@ -39,7 +39,7 @@ pub enum Amount {
     Precision(f64),
 }
 
-/// Why there are no tubes.
+/// Reason why there are no tubes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "tubes.")]
 pub enum TubesError {

@@ -136,7 +136,7 @@ impl RingDetector {
         self.read_out(&deposits, weight, random)
     }
 
-    /// Returns the line of response that counts a decay inside the bore, if any: nothing is forced. Draws those of [`Self::see`]
+    /// Returns the line of response that counts a decay inside the bore, if any: nothing is forced. Draws those of [`Self::outcome`]
     /// and, before the photons', one for the test of its direction.
     pub fn count(&self, decay: Point, random: &mut Philox) -> Option<usize> {
         let (direction, share) = self.direction(decay, random)?;

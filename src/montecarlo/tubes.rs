@@ -70,7 +70,7 @@ pub trait HistorySimulator {
     fn simulate(&mut self, tally: &mut TubeTally, num: u64, task: &Task) -> Result<(), HistoryError>;
 }
 
-/// Why histories were not followed.
+/// Reason why histories were not followed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "photons.")]
 pub enum HistoryError {

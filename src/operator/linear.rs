@@ -80,7 +80,7 @@ fn not_an_accumulation(text: &str) -> String {
     )
 }
 
-/// Why an operator could not be applied.
+/// Reason why an operator could not be applied.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "projector.")]
 pub enum OperatorError {
@@ -114,12 +114,12 @@ coded!(OperatorError, Stopped, Backend);
 pub struct Measured<'a, B: Backend> {
     /// All data.
     pub values: &'a B::Array<Data>,
-    /// Where those of the subset lie ([`DataSpace::pieces`]).
+    /// Places of the data of the subset ([`DataSpace::pieces`](super::DataSpace::pieces)).
     pub pieces: &'a [(usize, Range<usize>)],
 }
 
 /// A and Aᵀ on the arrays of one back end: from the coefficients of an [`ImageSpace`](crate::algebra::ImageSpace) to the data of
-/// a subset of a [`DataSpace`], in the order of both. It owns what memory it works in.
+/// a subset of a [`DataSpace`](super::DataSpace), in the order of both. It owns what memory it works in.
 pub trait LinearOperator<B: Backend>: Send {
     /// `out` = A x for the data of a subset, overwriting `out` (values behind those of the subset are left alone).
     ///

@@ -1,4 +1,4 @@
-//! Why an operator does not apply, one variant for each reason.
+//! Reason why an operator does not apply, one variant for each reason.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use crate::data::MichelogramError;
 /// Numbers of symmetries of system matrices: all of a ring of 18 modules, and those of squares.
 pub const STORED_SYMMETRIES: [usize; 2] = [72, 8];
 
-/// Why a projector does not fit a geometry or an image.
+/// Reason why a projector does not fit a geometry or an image.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Misfit {
     // Tubes of response.

@@ -12,7 +12,7 @@ use crate::scanner::ScanGeometry;
 /// Cortical bone without activity (0.0896 cm²/g × 1.92 g/cm³).
 const BONE: Material = Material { activity: 0.0, mu_per_mm: 0.0172 };
 
-/// Why there is no such phantom.
+/// Reason why there is no such phantom.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "phantom.")]
 pub enum PhantomError {

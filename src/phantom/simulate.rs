@@ -68,7 +68,7 @@ impl Default for SimulationOptions {
     }
 }
 
-/// Why a scan could not be simulated.
+/// Reason why a scan could not be simulated.
 #[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "simulation.")]
 pub enum SimulationError {

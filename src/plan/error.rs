@@ -15,7 +15,7 @@ use crate::scanner::ScanGeometryError;
 use crate::task::Stopped;
 use crate::text::bytes;
 
-/// Why a run cannot begin.
+/// Reason why a run cannot begin.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "setup.")]
 pub enum SetupError {
@@ -136,7 +136,7 @@ pub enum ListError {
     NoCylinder {
         /// Its name.
         scanner: String,
-        /// Why not.
+        /// Reason.
         reason: String,
     },
     /// Invalid sampling of the bins.

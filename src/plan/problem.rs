@@ -1,4 +1,4 @@
-//! Why settings do not go together, or do not suit the data: one variant for each reason.
+//! Reason why settings do not go together, or do not suit the data: one variant for each reason.
 
 use crate::coded::coded;
 use crate::geometry::Grid;
@@ -6,7 +6,7 @@ use crate::operator::Misfit;
 use crate::plan::algorithms::parameters::ParameterProblem;
 use crate::text::{bytes, counted, either};
 
-/// Why settings do not go together, or do not suit the data.
+/// Reason why settings do not go together, or do not suit the data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "kebab-case", prefix = "setup.")]
 pub enum SetupProblem {
@@ -129,7 +129,7 @@ pub enum SetupProblem {
     ProjectorMisfit {
         /// Its name.
         projector: &'static str,
-        /// Why it does not fit.
+        /// Reason why it does not fit.
         misfit: Box<Misfit>,
         /// Change that makes it fit, as a sentence.
         advice: &'static str,

@@ -1,8 +1,8 @@
-//! Why data or settings do not suit an algorithm, one variant for each reason.
+//! Reason why data or settings do not suit an algorithm, one variant for each reason.
 
 use crate::data::{FrameTime, frame_text};
 
-/// Why data do not suit an algorithm.
+/// Reason why data do not suit an algorithm.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DataProblem {
     // Counts.
@@ -132,7 +132,7 @@ pub enum ReferenceProblem {
     Zero,
 }
 
-/// Why settings do not suit data or an algorithm.
+/// Reason why settings do not suit data or an algorithm.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SettingsProblem {
     /// A start image with negative or non-finite values.

@@ -76,7 +76,7 @@ pub struct WeightedDirection {
     pub weight: f64,
 }
 
-/// Why there is no such scheme.
+/// Reason why there is no such scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "epri-directions.")]
 pub enum SchemeError {
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(solid_angle_weights(&[]), Vec::<f64>::new());
     }
 
-    /// What the definition says, direction by direction and point by point.
+    /// Compares with the definition, direction by direction and point by point.
     #[test]
     fn measured_solid_angles_of_many_directions_are_those_of_looking_at_every_one() {
         let units: Vec<Point> = solid_angle(8).directions(Weighting::SolidAngle).iter().map(|d| d.unit).collect();
@@ -412,7 +412,7 @@ mod tests {
         assert!(shared.as_chunks::<2>().0.iter().all(|[a, b]| a == b));
     }
 
-    /// How far the worst point of the half sphere is from the nearest of these directions, as |cos|.
+    /// Returns |cos| between the worst point of the half sphere and the nearest of these directions.
     fn loneliest(directions: &[Point]) -> f64 {
         let lattice = solid_angle(40).directions(Weighting::SolidAngle);
         let nearest = |p: Point| directions.iter().map(|n| dot(*n, p).abs()).fold(0.0, f64::max);

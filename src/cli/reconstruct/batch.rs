@@ -101,7 +101,7 @@ fn run_shared(one: &ReconstructOptions, group: &ProcessGroup) -> CliResult<Done>
     }
     let mut one = one.with_request(Part::WHOLE)?;
     // Files may look different from another host.
-    let is_up_to_date = group.from_first(process.index == 0 && one.parts.skip_done && one.is_up_to_date())?;
+    let is_up_to_date = group.of_first(process.index == 0 && one.parts.skip_done && one.is_up_to_date())?;
     if is_up_to_date {
         out!("{}: up to date, skipped", one.output.display());
         return Ok(Done::Complete);

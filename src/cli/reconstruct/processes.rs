@@ -111,7 +111,7 @@ impl ProcessGroup {
     ///
     /// # Errors
     /// A process that has ended, or a signal.
-    pub fn from_first(&self, value: bool) -> CliResult<bool> {
+    pub fn of_first(&self, value: bool) -> CliResult<bool> {
         #[cfg(feature = "mpi")]
         if let Some(processes) = &self.processes {
             let all = processes.gather(&[f64::from(u8::from(value))])?;

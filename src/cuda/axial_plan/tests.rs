@@ -9,7 +9,7 @@ use crate::geometry::Grid;
 use crate::operator::{AxialTable, Group};
 use crate::scanner::{Plane, ScanGeometry, find};
 
-/// How near, in voxels, a plane must be to the face that it is said to cross.
+/// Largest distance, in voxels, of a plane from the face that it crosses.
 const TOLERANCE_VOXELS: f64 = 1e-3;
 
 /// A scan on a grid with its plan.

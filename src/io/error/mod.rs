@@ -38,7 +38,7 @@ pub struct Excess<T = usize> {
     pub max: T,
 }
 
-/// Why a file could not be read or written.
+/// Reason why a file could not be read or written.
 ///
 /// ```
 /// use std::path::Path;

@@ -83,7 +83,7 @@ impl SweepOptions {
     }
 }
 
-/// Why a sweep could not be simulated.
+/// Reason why a sweep could not be simulated.
 #[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "epri-simulation.")]
 pub enum SweepError {

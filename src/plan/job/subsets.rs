@@ -114,7 +114,7 @@ pub struct SubsetRecord {
     pub default_subsets: usize,
     /// Default number of iterations.
     pub default_iterations: usize,
-    /// Why the default is not the usual one; `None` = it is.
+    /// Reason why the default is not the usual one; `None` = it is.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }

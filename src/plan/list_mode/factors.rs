@@ -136,7 +136,7 @@ mod tests {
         (map, Arc::new(facts))
     }
 
-    /// How much of a line lies in the box, mm.
+    /// Returns the length of a line in the box, mm.
     fn chord_mm(grid: &Grid, line: &Line) -> f64 {
         let (mut from, mut to) = (0.0f64, 1.0f64);
         for axis in 0..3 {

@@ -24,7 +24,7 @@ pub struct Device {
     pub choice: DeviceChoice,
     /// Its name for people.
     pub name: String,
-    /// Why it cannot reconstruct, as the end of a sentence; `None` where it can.
+    /// Reason why it cannot reconstruct, as the end of a sentence; `None` where it can.
     pub why_not: Option<String>,
 }
 

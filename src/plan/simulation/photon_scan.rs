@@ -14,7 +14,7 @@ use crate::plan::iteration_scheme::IterationScheme;
 use crate::scanner::{CrystalRing, Scanner};
 use crate::task::{Stopped, Task};
 
-/// Why a scan could not be simulated.
+/// Reason why a scan could not be simulated.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "photon-scan.")]
 pub enum PhotonScanError {

@@ -136,10 +136,8 @@ impl Drop for Program {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    #![cfg(unix)]
-
     use super::*;
 
     #[test]

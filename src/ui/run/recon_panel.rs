@@ -253,7 +253,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
     }
 }
 
-/// Why there is nothing to choose for a sweep.
+/// Reason why there is nothing to choose for a sweep.
 pub const GATHERED: &str = "Filtered backprojection is voxel-driven: no two threads add to the same voxel, so accumulation has no race condition and no choice";
 
 /// Draws the grey switch of an EPRI acquisition, with the reason.

@@ -17,7 +17,7 @@ const FIRST_BYTES: usize = 1 << 8;
 /// Most bytes of a number.
 pub const MAX_VARINT: usize = 10;
 
-/// Why bytes are not a value.
+/// Reason why bytes are not a value.
 #[derive(Debug, PartialEq)]
 pub enum Fault {
     /// More are needed.

@@ -19,7 +19,7 @@ pub struct SettingsView<'a> {
     pub is_active: bool,
     /// The devices to choose from.
     pub devices: &'a [Device],
-    /// Why the scan has no tubes of response, if it has none.
+    /// Reason why the scan has no tubes of response, if it has none.
     pub why_no_tubes: Option<&'a str>,
     /// True if the settings of [`crate::plan::ResearchSettings`] are shown.
     pub shows_research: bool,
