@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
 use tomoscope::cuda::{self, CudaArray, CudaBackend};
-use tomoscope::data::{Events, ListMetadata, TofMeasurement, Volume};
+use tomoscope::data::{Attenuation, AttenuationMap, Events, ListMetadata, TofMeasurement, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, Subset};
 use tomoscope::plan::{DeviceChoice, SensitivitySettings, list_sensitivity};
 use tomoscope::recon::EmKernels;
-use tomoscope::scanner::PairRays;
+use tomoscope::scanner::{self, Detectors, PairRays};
 use tomoscope::task::Task;
 
 use super::device::{assert_same_bits, device};
@@ -254,5 +254,27 @@ fn the_sensitivity_of_pairs_one_after_the_other_is_that_of_the_host() {
         assert!(!host.is_of_planes && !device.is_of_planes && host.num_pairs == device.num_pairs);
         let error = relative(device.volume.as_slice(), host.volume.as_slice());
         assert!(host.volume.sum() > 0.0 && error <= 1e-6, "{error}");
+    }
+}
+
+#[test]
+fn the_sensitivity_of_all_planes_has_the_same_bits_in_each_run() {
+    if device().is_none() {
+        return;
+    }
+    let geometry = &scanner::find("small").unwrap().geometry;
+    let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
+    let grid = Grid::centred([64, 64, 24], [2.0, 2.0, 2.0]).unwrap();
+    let map = AttenuationMap { file: "map.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096) };
+    for attenuation in [Attenuation::Untold, Attenuation::Map(Arc::new(map))] {
+        let facts = ListMetadata { attenuation, ..ListMetadata::new("test", Arc::clone(&detectors)) };
+        let run = || {
+            let (rays, device) = (PairRays::ONE, DeviceChoice::Cuda(0));
+            let settings = SensitivitySettings { grid: grid.clone(), fov_radius_mm: 60.0, rays, device };
+            list_sensitivity(&facts, &settings, &Task::new()).unwrap()
+        };
+        let runs = [run(), run(), run()];
+        assert!(runs.iter().all(|run| run.is_of_planes && run.volume.sum() > 0.0));
+        runs.iter().for_each(|run| assert_same_bits(run.volume.as_slice(), runs[0].volume.as_slice()));
     }
 }

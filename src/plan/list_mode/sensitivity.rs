@@ -13,7 +13,7 @@ use super::factors::{AttenuationOfViews, attenuation_factors};
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::data::{Events, ListMetadata, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::{EventOrder, REACH_SIGMAS, Subset, TofKernel};
+use crate::operator::{Accumulation, EventOrder, REACH_SIGMAS, Subset, TofKernel};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::platform::Platform;
@@ -150,7 +150,8 @@ fn of_planes(
         if let Some(attenuation) = &mut attenuation {
             attenuation.multiply(subset, &mut factors, task)?;
         }
-        let part = system.backproject(subset, Arc::new(factors), system.default_accumulation(), task)?;
+        // The same bits on every run, as a deterministic reconstruction promises.
+        let part = system.backproject(subset, Arc::new(factors), Accumulation::Deterministic, task)?;
         volume.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(sum, value)| *sum += value);
         task.advance(subset.views(num_views).len() as u64);
     }

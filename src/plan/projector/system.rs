@@ -219,7 +219,7 @@ where
     }
 
     fn backproject_pairs(&mut self, pairs: &Pairs<'_>, num_subsets: usize, task: &Task) -> Result<(Volume, u64), OperatorError> {
-        let Self { backend, operator, image, default_accumulation, .. } = self;
+        let Self { backend, operator, image, .. } = self;
         let len = image.len();
         let (mut sum, mut part) = (backend.zeros(len)?, backend.zeros(len)?);
         let mut num_pairs = 0.0;
@@ -229,7 +229,7 @@ where
             let data = backend.pair_products(&pairs.is_there, &rows, &pairs.columns)?;
             // Ones and zeros.
             num_pairs += backend.dot(&data, 0, &data, 0..num_data)?;
-            operator.adjoint(backend, subset, &data, *default_accumulation, &mut part, task)?;
+            operator.adjoint(backend, subset, &data, Accumulation::Deterministic, &mut part, task)?;
             backend.add_scaled(&mut sum, 0, 1.0, &part, 0..len)?;
             task.advance(1);
         }
