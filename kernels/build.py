@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles every kernels/*.cu to PTX with the NVRTC that kernels/requirements.txt pins by hash, and writes their launches in Rust.
+"""Compiles the .cu files of kernels to PTX with the NVRTC that kernels/requirements.txt pins by hash, and writes their launches in Rust.
 
     kernels/build.py            write kernels/ptx/NAME.ptx and src/cuda/launches/NAME.rs
     kernels/build.py --check    do it again and fail if a committed file differs
@@ -19,12 +19,13 @@ from pathlib import Path
 
 import launches
 
-KERNELS = Path(__file__).resolve().parent
+KERNELS = launches.KERNELS
 PTX = KERNELS / "ptx"
 LAUNCHES = KERNELS.parent / "src" / "cuda" / "launches"
 # Any GPU from Volta on; the driver compiles further for the one it has. No fast-math: division and square root are exact,
 # as on the CPU. C++03 keeps the constants of nv/target out of the PTX.
-OPTIONS = ["--std=c++03", f"--include-path={KERNELS}"]
+FOLDERS = [KERNELS, *sorted(path for path in KERNELS.iterdir() if path.is_dir())]
+OPTIONS = ["--std=c++03", *[f"--include-path={folder}" for folder in FOLDERS]]
 ARCHITECTURE = "compute_70"
 # Kernels that need more: the architecture, and the version of PTX that first has their instructions, which stand there as they are
 # in the source and of which NVRTC knows nothing. Others take their place on GPUs and drivers that have them not.
@@ -68,7 +69,7 @@ def source_hash(source):
     def add(path):
         digest.update(path.read_bytes())
         for included in launches.includes_of(path.read_text()):
-            add(KERNELS / included)
+            add(launches.file_of(included))
 
     add(source)
     return digest.hexdigest()
@@ -92,7 +93,7 @@ def ptx_of(nvrtc, name, code):
 
 def build(nvrtc):
     """All files that this writes: paths and texts."""
-    paths = sorted(KERNELS.glob("*.cu"))
+    paths = sorted(KERNELS.rglob("*.cu"), key=lambda path: path.name)
     # The numbers of calls in PTX go on from program to program: those that are kept come first.
     ptx = {path: ptx_of(nvrtc, path.stem, path.read_text()) for path in paths}
     files, sources = {}, []

@@ -40,6 +40,14 @@ TEXTURE = "Texture"
 PROBE = "layout_probe"
 
 
+KERNELS = Path(__file__).resolve().parent
+
+
+def file_of(name):
+    """The source of this name: names are unique over all folders of kernels."""
+    return next(KERNELS.rglob(name))
+
+
 def includes_of(text):
     return re.findall(r'^#include "(.*)"$', text, re.MULTILINE)
 
@@ -50,7 +58,7 @@ def joined(path):
 
     def read(path):
         text = path.read_text()
-        return re.sub(r'^#include "(.*)"$', lambda found: included(path.parent / found[1]), text, flags=re.MULTILINE)
+        return re.sub(r'^#include "(.*)"$', lambda found: included(file_of(found[1])), text, flags=re.MULTILINE)
 
     def included(path):
         if path in seen:
@@ -95,13 +103,12 @@ class Source:
 
 
 def read_source(path):
-    folder = path.parent
     text = re.sub(r"//.*$", "", joined(path), flags=re.MULTILINE)
     text = text.replace("\\\n", " ")
     macros = dict(re.findall(r"^#define (\w+)[ \t]+(\S.*?)[ \t]*$", text, re.MULTILINE))
     typedefs = {name: kind for kind, name in re.findall(r"^typedef ([\w ]+?) (\w+);", text, re.MULTILINE)}
     homes = {}
-    for file in [path, *folder.glob("*.cuh")]:
+    for file in [path, *sorted(KERNELS.rglob("*.cuh"), key=lambda file: file.name)]:
         for name in re.findall(r"^struct (\w+) \{", file.read_text(), re.MULTILINE):
             homes.setdefault((file.name, name), file.stem)
     used = [path.name] + sorted(all_includes(path))
@@ -120,7 +127,7 @@ def read_source(path):
 def all_includes(path):
     names = set()
     for name in includes_of(path.read_text()):
-        names |= {name} | all_includes(path.parent / name)
+        names |= {name} | all_includes(file_of(name))
     return names
 
 
@@ -340,7 +347,7 @@ def module_lines(name, sources, structs, elsewhere):
     for names, parts in signatures.values():
         lines += kernel_lines(names, parts)
     text = "\n".join(lines)
-    file = f"kernels/{name}.cuh" if len(sources) != 1 else f"kernels/{name}.cu"
+    file = file_of(f"{name}.cuh" if len(sources) != 1 else f"{name}.cu").relative_to(KERNELS.parent).as_posix()
     return [*heading(file, text, structs, elsewhere), *lines[:-1]]
 
 
@@ -420,8 +427,7 @@ def rust_of(sources, hash_of):
         # A name may mean different structs in different sources: those that these sources include.
         seen = {name}.union(*[{Path(each).stem for each in all_includes(source.path)} for source in variants])
         elsewhere = {home: list(found) for home, found in structs.items() if home != name and (home in seen or not variants)}
-        folder = sources[0].path.parent
-        origin = variants[0].path if variants else folder / f"{name}.cuh"
+        origin = variants[0].path if variants else file_of(f"{name}.cuh")
         head = f"// source: {origin.name}, sha256 {hash_of(origin)}"
         files[f"{name}.rs"] = "\n".join([head, *module_lines(name, variants, own, elsewhere), ""])
     listed = "".join(f"pub mod {name};\n" for name in names)

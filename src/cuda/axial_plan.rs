@@ -1,4 +1,4 @@
-//! The tables of the axial-run kernels (`kernels/axial_path.cuh`, `kernels/axial_runs.cuh`): which lane of a warp holds
+//! The tables of the axial-run kernels (`kernels/axial_runs/axial_path.cuh`, `kernels/axial_runs/axial_runs.cuh`): which lane of a warp holds
 //! which z, where the bins of each group of planes lie in shared memory ("slots"), and which of them a crossing touches.
 
 pub(super) use super::launches::axial_path::{

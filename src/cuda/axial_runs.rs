@@ -1,4 +1,4 @@
-//! The axial-run projector on a CUDA device (`kernels/axial_path.cuh`, `kernels/axial_runs.cuh`; the definition is
+//! The axial-run projector on a CUDA device (`kernels/axial_runs/axial_path.cuh`, `kernels/axial_runs/axial_runs.cuh`; the definition is
 //! [`crate::operator::AxialRuns`]).
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Beams on a CUDA device (`kernels/event_beams.cu`): events that have one line, seen along the axis, are backprojected together.
+//! Beams on a CUDA device (`kernels/events/event_beams.cu`): events that have one line, seen along the axis, are backprojected together.
 //! On a cylinder they are those between the same two columns of crystals.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Projection onto events on a CUDA device (`kernels/events.cu`, for events in random order `kernels/events_quads.cu`; the
+//! Projection onto events on a CUDA device (`kernels/events/events.cu`, for events in random order `kernels/events/events_quads.cu`; the
 //! definition is [`crate::operator::EventLines`]).
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The Monte Carlo of a ring's response on a CUDA device (`kernels/response_montecarlo.cu`; the definition is
+//! The Monte Carlo of a ring's response on a CUDA device (`kernels/montecarlo/response_montecarlo.cu`; the definition is
 //! [`crate::montecarlo::ResponseTally`]). The tallies stay on the device; what leaves it are the elements above 0.
 
 use cudarc::driver::{CudaSlice, DeviceRepr};

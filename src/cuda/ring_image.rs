@@ -1,4 +1,4 @@
-//! Functions on the grid of a ring as the basis of images on a CUDA device (`kernels/ring_basis.cu`; the definition is
+//! Functions on the grid of a ring as the basis of images on a CUDA device (`kernels/matrix/ring_basis.cu`; the definition is
 //! [`RingBasis`]).
 
 use cudarc::driver::{CudaSlice, LaunchConfig};

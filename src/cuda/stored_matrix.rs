@@ -1,4 +1,4 @@
-//! A system matrix on a CUDA device (`kernels/stored_matrix.cuh`; the definition is [`crate::operator::StoredMatrix`]).
+//! A system matrix on a CUDA device (`kernels/matrix/stored_matrix.cuh`; the definition is [`crate::operator::StoredMatrix`]).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -33,7 +33,7 @@ pub use graphics::{DRIVER_ADVICE, graphics_adapters, wgpu_setup};
 pub use rois::document::Document;
 pub use run::curves::{Curves, Series};
 pub use run::displayed_image::DisplayedImage;
-pub use run::frame_series::{DoneFrame, FrameSeries};
+pub use run::frames::series::{DoneFrame, FrameSeries};
 pub use run::live::{LiveRun, Mark, RunState};
 pub use run::reference::{Reference, ReferenceChoice};
 pub use slices::tool::Tool;

@@ -21,8 +21,18 @@ fn hash(source: &str) -> String {
 fn add(digest: &mut Sha256, source: &str) {
     digest.update(source);
     for included in source.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"')) {
-        add(digest, &read(&in_repository("kernels").join(included)));
+        add(digest, &source_of(included));
     }
+}
+
+/// The text of the kernel source with this name, in any folder.
+fn source_of(name: &str) -> String {
+    let extension = name.rsplit('.').next().unwrap();
+    let files = files_below(&in_repository("kernels"), extension);
+    let mut found = files.iter().filter(|path| path.file_name().unwrap() == name);
+    let text = read(found.next().unwrap_or_else(|| panic!("{name} is missing")));
+    assert!(found.next().is_none(), "two files have the name {name}");
+    text
 }
 
 fn read(path: &Path) -> String {
@@ -33,17 +43,18 @@ fn read(path: &Path) -> String {
 fn assert_is_present(path: &Path) {
     let text = read(path);
     let (name, recorded) = recorded_source(&text).expect("the first line names the source");
-    let present = hash(&read(&in_repository("kernels").join(name)));
+    let present = hash(&source_of(name));
     assert_eq!(recorded, present, "{name} has changed since {}: run kernels/build.py", path.display());
 }
 
 #[test]
 fn every_kernel_is_compiled_from_its_present_source() {
-    let sources = files_below(&in_repository("kernels"), "cu");
+    let mut sources = files_below(&in_repository("kernels"), "cu");
+    sources.sort_by_key(|path| path.file_name().unwrap().to_owned());
     let compiled = files_below(&in_repository("kernels/ptx"), "ptx");
     let stems = |paths: &[std::path::PathBuf]| paths.iter().map(|p| p.file_stem().unwrap().to_owned()).collect::<Vec<_>>();
     assert!(!sources.is_empty());
-    assert_eq!(stems(&sources), stems(&compiled), "each kernels/NAME.cu has one kernels/ptx/NAME.ptx");
+    assert_eq!(stems(&sources), stems(&compiled), "each NAME.cu has one kernels/ptx/NAME.ptx");
     for (source, compiled) in sources.iter().zip(&compiled) {
         assert_eq!(recorded_source(&read(compiled)).map(|(name, _)| name), source.file_name().unwrap().to_str());
         assert_is_present(compiled);

@@ -1,4 +1,4 @@
-//! The project about itself: module rows, scanner figures, compiled kernels, shaders.
+//! The project about itself: module rows, sizes, scanner figures, compiled kernels, shaders.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
@@ -12,6 +12,7 @@ mod kernels;
 mod layers;
 mod scanners;
 mod shaders;
+mod sizes;
 
 use std::path::{Path, PathBuf};
 

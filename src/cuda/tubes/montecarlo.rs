@@ -1,4 +1,4 @@
-//! The Monte Carlo of tubes of response on a CUDA device (`kernels/tubes_montecarlo.cu`; the definition is
+//! The Monte Carlo of tubes of response on a CUDA device (`kernels/montecarlo/tubes_montecarlo.cu`; the definition is
 //! [`crate::montecarlo`]). It adds to the same [`TubeTally`] as the host, in the same integers.
 
 use cudarc::driver::CudaSlice;

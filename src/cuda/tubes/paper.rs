@@ -1,4 +1,4 @@
-//! The pair of kernels of Herraiz et al. 2011 for tubes of response (`kernels/paper_tubes.cu`; the definition is
+//! The pair of kernels of Herraiz et al. 2011 for tubes of response (`kernels/tubes/paper_tubes.cu`; the definition is
 //! [`crate::operator::PlainTubes`]).
 
 use std::ops::Range;

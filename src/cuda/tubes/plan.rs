@@ -1,4 +1,4 @@
-//! The tables of the kernels of tubes of response (`kernels/tubes.cu`), from those of the CPU.
+//! The tables of the kernels of tubes of response (`kernels/tubes/tubes.cu`), from those of the CPU.
 
 pub(in crate::cuda) use crate::cuda::launches::tubes::{Group as GroupRow, Line as LineRow, Plan as PlanHead, Slot as SlotRow};
 use crate::geometry::Grid;

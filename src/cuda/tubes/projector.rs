@@ -1,4 +1,4 @@
-//! The fast projector with tubes of response on a CUDA device (`kernels/tubes.cu`; the definition is
+//! The fast projector with tubes of response on a CUDA device (`kernels/tubes/tubes.cu`; the definition is
 //! [`crate::operator::Tubes`]).
 
 use std::ops::Range;

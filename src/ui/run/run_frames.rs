@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::frame_series::FrameSeries;
-use super::frame_slider::neighbour;
+use super::frames::series::FrameSeries;
+use super::frames::slider::neighbour;
 use super::live::LiveRun;
 use super::run_view::{PLAY_TIME, RunInput, RunView};
 use crate::data::Notice;

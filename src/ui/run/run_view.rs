@@ -9,7 +9,7 @@ use super::displayed_image::DisplayedImage;
 use super::form::forecast::ForecastKey;
 use super::form::forms::Forms;
 use super::form::settings::SettingsForm;
-use super::frame_series::FrameSeries;
+use super::frames::series::FrameSeries;
 use super::live::{LiveRun, RunState};
 use super::post_filter::PostFilter;
 use super::recon_panel::{GATHERED, why_not};

@@ -19,7 +19,7 @@ use crate::ui::plots::stage_panel::stage_panel_ui;
 use crate::ui::plots::{BottomTab, TabsOf, tabs_ui};
 use crate::ui::rois::roi_panel::roi_ui;
 use crate::ui::rois::roi_view::RoiView;
-use crate::ui::run::frame_slider::frame_slider_ui;
+use crate::ui::run::frames::slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
 use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};

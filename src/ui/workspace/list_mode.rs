@@ -6,7 +6,7 @@ use super::app::App;
 use crate::data::{EventList, Notice, Severity};
 use crate::plan::{Data, SubsetRule};
 use crate::session::EndReason;
-use crate::ui::run::frame_series::FrameSeries;
+use crate::ui::run::frames::series::FrameSeries;
 use crate::ui::run::live::RunState;
 use crate::ui::run::run_view::RunInput;
 use crate::ui::study::open::open_study::OpenStudy;

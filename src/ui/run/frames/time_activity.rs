@@ -2,7 +2,7 @@
 
 use egui::Color32;
 
-use super::frame_series::FrameSeries;
+use super::series::FrameSeries;
 use crate::data::Roi;
 use crate::measure::mean_decay;
 use crate::session::roi_numbers;

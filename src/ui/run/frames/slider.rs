@@ -2,9 +2,9 @@
 
 use egui::Ui;
 
-use super::action::RunAction;
-use super::frame_series::FrameSeries;
-use super::scrubber::slider_ui;
+use super::series::FrameSeries;
+use crate::ui::run::action::RunAction;
+use crate::ui::run::scrubber::slider_ui;
 
 /// Draws the slider over the frames with an image, and buttons to the next and the previous one.
 pub fn frame_slider_ui(series: &FrameSeries, ui: &mut Ui, actions: &mut Vec<RunAction>) {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use super::live::{LiveRun, Mark, RunState};
-use super::roi_edits::RoiEdits;
 use crate::data::{FrameTime, MaskedRois, Notice, frame_text, moved_limits};
 use crate::render::Palette;
 use crate::session::{EndReason, Event, RunId, Session};
+use crate::ui::run::live::{LiveRun, Mark, RunState};
+use crate::ui::run::roi_edits::RoiEdits;
 use crate::ui::widgets::colour_scale::WindowPercentile;
 
 /// Palette, percentile and FWHM of the post-filter, on which an automatic window depends besides the image.
@@ -186,7 +186,7 @@ impl FrameSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::run::frame_slider::neighbour;
+    use crate::ui::run::frames::slider::neighbour;
 
     fn ended(run: RunId, reason: EndReason) -> LiveRun {
         let mut live = LiveRun::requested(run, 1, &[], false);
