@@ -21,6 +21,10 @@ use crate::plan::Provenance;
 /// Options of `tomoscope convert`.
 #[derive(Args, Clone, Debug)]
 pub struct ConvertOptions {
+    /// Options that were set. (The other fields take theirs from the matches: it comes first.)
+    #[command(flatten)]
+    given: Given,
+
     /// Image to read ({read images}).
     input: PathBuf,
 
@@ -58,9 +62,6 @@ pub struct ConvertOptions {
     /// Default: a new one.
     #[arg(long, value_name = "UID", value_parser = dicom_uid)]
     study_uid: Option<String>,
-
-    #[command(flatten)]
-    given: Given,
 
     #[command(flatten)]
     talk: TalkOptions,

@@ -39,7 +39,7 @@ fn ends(view: &ViewState, grid: &Grid) -> (Point, Point, f64) {
             to[axis] = high - 0.5 * grid.voxel_mm[axis];
             (from, to, from[axis])
         }
-        ProfileLine::ProfileInterpolation(from, to) => (from, to, 0.0),
+        ProfileLine::Between(from, to) => (from, to, 0.0),
     }
 }
 
@@ -155,7 +155,7 @@ impl Profile {
         let truth = truth.map(|truth| shifted(&of(truth))).unwrap_or_default();
         let crosshair_mm = match view.profile {
             ProfileLine::Axis(axis) => Some(view.crosshair_mm[axis]),
-            ProfileLine::ProfileInterpolation(..) => None,
+            ProfileLine::Between(..) => None,
         };
         let widths = measure::widths_along(volume, [from, to], width_mm);
         Profile { points: shifted(&of(volume)), truth, widths, start_mm, crosshair_mm }
@@ -189,7 +189,7 @@ mod tests {
             *value = (1.0 + 9.0 * (-square / 72.0).exp()) as f32;
         }
         let view = ViewState { crosshair_mm: centre_mm, ..ViewState::default() };
-        let oblique = ProfileLine::ProfileInterpolation(centre_mm.map(|c| c - 24.0), centre_mm.map(|c| c + 24.0));
+        let oblique = ProfileLine::Between(centre_mm.map(|c| c - 24.0), centre_mm.map(|c| c + 24.0));
         for (line, tolerance_mm) in (0..3).map(|a| (ProfileLine::Axis(a), 1e-3)).chain([(oblique, 0.1)]) {
             let width = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None, SCALE).widths[0].unwrap();
             let expected_mm = 6.0 * 2.0 * (2.0 * 2f64.ln()).sqrt();
@@ -216,9 +216,7 @@ mod tests {
         assert!(plain.points.iter().zip(&scaled.points).all(|(a, b)| (50.0 * a[1] - b[1]).abs() < 1e-9));
         assert_eq!(plain.widths[0].unwrap().fwhm_mm, scaled.widths[0].unwrap().fwhm_mm);
         // A line of no length, and one outside.
-        for line in
-            [ProfileLine::ProfileInterpolation(centre_mm, centre_mm), ProfileLine::ProfileInterpolation([900.0; 3], [950.0; 3])]
-        {
+        for line in [ProfileLine::Between(centre_mm, centre_mm), ProfileLine::Between([900.0; 3], [950.0; 3])] {
             let profile = Profile::of(&ViewState { profile: line, ..view.clone() }, &volume, None, SCALE);
             assert!(matches!(profile.widths[..], [Err(NoPeakWidth::TooShort { .. })]), "{:?}", profile.widths);
         }

@@ -63,7 +63,7 @@ fn line_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
             actions.push(ViewAction::SetProfile(ProfileLine::Axis(axis)));
         }
     }
-    let chosen = matches!(view.view.profile, ProfileLine::ProfileInterpolation(..));
+    let chosen = matches!(view.view.profile, ProfileLine::Between(..));
     if ui.selectable_label(chosen, "line").on_hover_text("Drag a line in a slice").clicked() {
         actions.push(ViewAction::SetTool(Tool::Profile));
     }

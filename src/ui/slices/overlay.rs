@@ -127,7 +127,7 @@ fn profile(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours:
     let ([a, b], normal) = slice.plane.axes();
     let grid = &view.volume.grid;
     let (from, to) = match view.view.profile {
-        ProfileLine::ProfileInterpolation(from, to) => (from, to),
+        ProfileLine::Between(from, to) => (from, to),
         // The crosshair shows the line; only a band about it is drawn.
         ProfileLine::Axis(axis) if axis != normal => {
             let end =

@@ -212,7 +212,7 @@ impl SliceState {
                     *roi = dragged(roi, grip, active.plane, moved, to);
                 }
             }
-            Drag::Profile => self.view.profile = ProfileLine::ProfileInterpolation(active.from, to),
+            Drag::Profile => self.view.profile = ProfileLine::Between(active.from, to),
             Drag::Oblique => self.view.turn_oblique(active.plane, [last, to]),
         }
     }

@@ -25,7 +25,7 @@ pub enum ProfileLine {
     /// Through the crosshair along an axis (0 = x, 1 = y, 2 = z).
     Axis(usize),
     /// Between two points, mm.
-    ProfileInterpolation(Point, Point),
+    Between(Point, Point),
 }
 
 /// Thickness of the slices.
@@ -144,7 +144,7 @@ impl ViewState {
         };
         let is_line = match &self.profile {
             ProfileLine::Axis(axis) => *axis < 3,
-            ProfileLine::ProfileInterpolation(from, to) => is_point(from) && is_point(to),
+            ProfileLine::Between(from, to) => is_point(from) && is_point(to),
         };
         self.profile = if is_line { self.profile } else { usual.profile };
     }
