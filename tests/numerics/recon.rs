@@ -275,7 +275,7 @@ fn what_the_race_loses_is_told_with_and_without_corrections() {
             assert_eq!(algorithm.step(&task).unwrap().em.unwrap().race, None, "atomic additions have no race");
             algorithm.set_accumulation(Accumulation::NonAtomic);
             for _ in 0..num_subsets + 1 {
-                let race = algorithm.step(&task).unwrap().em.unwrap().race.expect("a race is told");
+                let race = algorithm.step(&task).unwrap().em.unwrap().race.expect("a race report");
                 assert!((race.lost - f64::from(LOST)).abs() < 1e-5, "{race:?}");
                 assert!((race.lost_of_ones - f64::from(LOST)).abs() < 1e-5, "{race:?}");
                 // A race in both cancels; a race in the backprojection alone scales the image by what is left.

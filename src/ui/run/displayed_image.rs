@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(shown.set_newest(frame(2)).map(|frame| frame.id.subiteration), Some(1));
         assert_eq!((value(shown.volume()), shown.id().map(|id| id.subiteration)), (Some(2.0), Some(2)));
         assert_eq!((given(&mut shown), value(shown.drawn(None))), (Some((3, 3.0)), Some(2.0)));
-        assert_eq!(shown.set_newest(sliced(2)).map(|frame| frame.id.subiteration), Some(2), "it is there already");
+        assert_eq!(shown.set_newest(sliced(2)).map(|frame| frame.id.subiteration), Some(2), "the same image");
         // What is looked at elsewhere is of the whole one.
         assert_eq!(shown.take_for_upload(Some([0; 3])).map(|(id, _)| id.subiteration), Some(2));
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };

@@ -24,14 +24,9 @@ impl PostFilter {
             *self = Self::default();
             return shown.set_filtered(None);
         }
-        if let Some((key, work)) = self.work.take() {
-            match work.poll() {
-                None => self.work = Some((key, work)),
-                Some(outcome) => {
-                    self.done = Some(key);
-                    outcome.into_iter().for_each(|filtered| shown.set_filtered(Some(filtered)));
-                }
-            }
+        if let Some((key, outcome)) = self.work.as_ref().and_then(|(key, work)| Some((*key, work.poll()?))) {
+            (self.work, self.done) = (None, Some(key));
+            outcome.into_iter().for_each(|filtered| shown.set_filtered(Some(filtered)));
         }
         let Some((id, volume)) = shown.chosen() else { return };
         let key = (id, fwhm_mm.to_bits());

@@ -70,7 +70,7 @@ pub enum RunRequest {
     Notify(Notice),
 }
 
-/// Time between updates of the curves, as a multiple of the time of an update. Curves contain all steps.
+/// Time between updates of the curves, as a multiple of the time of an update, which grows with the length of a run.
 const CURVES_REST: u32 = 4;
 
 /// Settings, live state, images and numbers of a run.

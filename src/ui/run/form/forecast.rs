@@ -63,11 +63,8 @@ impl Forecaster {
         remote: Option<&Remote>,
         wake: impl FnOnce() + Send + 'static,
     ) {
-        if let Some((of, work)) = self.work.take() {
-            match work.poll() {
-                None => self.work = Some((of, work)),
-                Some(outcome) => self.known = received(outcome).map(|answer| (of, answer)),
-            }
+        if let Some(outcome) = self.work.as_ref().and_then(|(_, work)| work.poll()) {
+            self.known = self.work.take().and_then(|(of, _)| Some((of, received(outcome)?)));
         }
         if self.work.is_some() || self.known.as_ref().is_some_and(|(known, _)| *known == key) {
             return;
