@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult, Done};
-use crate::cli::shared::frame_option::FrameOption;
 use crate::cli::shared::given::Given;
+use crate::cli::shared::image_input::{ImageInput, InputImage};
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{PerAxis, TalkOptions, calibration, sides, voxels};
 use crate::cli::shared::outputs::Files;
@@ -41,7 +41,7 @@ pub struct ConvertOptions {
     unit: Option<Unit>,
 
     #[command(flatten)]
-    frame: FrameOption,
+    image: ImageInput,
 
     /// Voxel size of a NumPy array without a provenance record, mm.
     ///
@@ -85,9 +85,9 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
     options.talk.apply();
     Files::new().read([&options.input]).write("OUT", [&options.output]).check()?;
     let patient = options.patient()?;
-    let volume = options.read()?;
-    let record = options.frame.record(&options.input, &volume)?;
-    let (volume, record) = options.in_unit(volume, record)?;
+    let image = options.read()?;
+    let record = image.record(&options.input);
+    let (volume, record) = options.in_unit(image.volume, record)?;
     let notice = record.beside([options.output.as_path()]).write_image_of(&options.output, &volume, &patient)?;
     notices::print(notice.as_slice());
     let is_dicom = FileKind::of(&options.output) == Some(FileKind::DicomSeries);
@@ -117,10 +117,10 @@ impl ConvertOptions {
         Ok(Patient { name: text(&self.patient_name), id: text(&self.patient_id), study_uid: self.study_uid.clone() })
     }
 
-    fn read(&self) -> CliResult<Volume> {
+    fn read(&self) -> CliResult<InputImage> {
         let voxel_mm = voxels(None, self.voxel_mm, false)?.1;
-        Ok(notices::printed(match voxel_mm {
-            None => return self.frame.read(&self.input),
+        let volume = notices::printed(match voxel_mm {
+            None => return self.image.read(&self.input),
             Some(voxel_mm) if FileKind::of(&self.input) == Some(FileKind::NumpyImage) => {
                 if let Some(found) = provenance::read(&self.input) {
                     let text =
@@ -133,7 +133,8 @@ impl ConvertOptions {
                 let text = format!("--voxel-mm is for NumPy arrays (.npy): {} contains its voxel size", self.input.display());
                 return Err(CliError::arguments(text));
             }
-        }))
+        });
+        Ok(volume.into())
     }
 
     /// Returns the image in the requested unit, with its record.

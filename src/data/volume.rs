@@ -30,6 +30,21 @@ pub enum Unit {
     /// Linear attenuation coefficient.
     #[strum(serialize = "1/cm")]
     PerCm,
+    /// X-ray attenuation relative to water (0) and air (−1000).
+    #[strum(serialize = "HU")]
+    Hounsfield,
+    /// Standardised uptake value by body weight, g/mL.
+    #[strum(serialize = "SUVbw")]
+    SuvBodyWeight,
+    /// Standardised uptake value by lean body mass (Janmahasatian), g/mL.
+    #[strum(serialize = "SUL (Janmahasatian)")]
+    SuvLeanJanmahasatian,
+    /// Standardised uptake value by lean body mass (James), g/mL.
+    #[strum(serialize = "SUL (James)")]
+    SuvLeanJames,
+    /// Standardised uptake value by body surface (Du Bois), cm²/mL.
+    #[strum(serialize = "SUVbsa")]
+    SuvBodySurface,
     /// Not known: values as a file gave them.
     #[strum(serialize = "file units")]
     Unknown,

@@ -1,8 +1,9 @@
 //! Reading and writing by content: the format follows from the ending of the name.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::data::{Michelogram, Notice, Unit, Volume};
+use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, Unit, Volume};
 use crate::io::error::IoError;
 use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, unsupported_format};
 use crate::io::images::description::ImageDescription;
@@ -48,15 +49,26 @@ pub fn open_list_mode(path: &Path, options: &ListOptions) -> Result<Box<dyn Even
     }
 }
 
-/// Reads an image and its notices.
+/// Reads images and their notices.
 ///
 /// # Errors
 /// Another ending; the format's reader fails.
-pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
-    match Format::of(path).map(|format| &format.reader) {
-        Some(Reader::Image(read)) => read(path),
+pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
+    match Format::of_file(path).map(|format| &format.reader) {
+        Some(Reader::Image(read)) => read(path, choice),
         _ => Err(unsupported_format(path, Content::Image, Access::Read)),
     }
+}
+
+/// Reads the image of a file and its notices.
+///
+/// # Errors
+/// As [`read_images`]; several images.
+pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
+    let (series, notices) = read_images(path, ImageChoice::Only)?;
+    let image = series.images.into_iter().next();
+    let image = image.ok_or_else(|| unsupported_format(path, Content::Image, Access::Read))?;
+    Ok((Arc::unwrap_or_clone(image.volume), notices))
 }
 
 /// Refuses a name whose format cannot hold an image in this unit, for those who write one after long work.

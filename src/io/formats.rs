@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{Michelogram, Notice, ReferenceSpectrum, Study, Sweep, Volume};
+use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, ReferenceSpectrum, Study, Sweep, Volume};
 use crate::io::epri::records::ReadHeader;
 use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
 use crate::io::error::{IoError, Unsupported};
@@ -68,7 +68,7 @@ pub enum FileKind {
     NiftiImage,
     /// An image, NumPy array of three dimensions.
     NumpyImage,
-    /// An image as a DICOM PET series: a folder.
+    /// A DICOM series of images: a folder.
     DicomSeries,
     /// Counts of pairs of crystals.
     Pairs,
@@ -143,7 +143,7 @@ pub(super) enum Reader {
     Projections(fn(&Path) -> Result<Measured, IoError>),
     ListMode(OpenList),
     Sweep(SweepReader),
-    Image(fn(&Path) -> Noticed<Volume>),
+    Image(fn(&Path, ImageChoice) -> Noticed<ImageSeries>),
 }
 
 /// Reader of EPRI acquisitions.
@@ -242,25 +242,28 @@ pub static FORMATS: [Format; 22] = [
         ..Format::new(FileKind::SavedSweep, Content::Sweep, "tomoscope", &[".sweep"], &[".sweep"])
     },
     Format {
-        reader: Reader::Image(interfile::read_image),
+        reader: Reader::Image(|path, choice| one_image(path, choice, interfile::read_image)),
         writer: Writer::Image(|path, volume, _, _| interfile::write_image(path, volume)),
         named_data: Some(interfile::data_files),
         data_file: Some(|path| path.with_extension("v")),
         ..Format::new(FileKind::InterfileImage, Content::Image, "Interfile", &[".hv"], &[".hv"])
     },
     Format {
-        reader: Reader::Image(nifti::read_image),
+        reader: Reader::Image(nifti::read_images),
         writer: Writer::Image(|path, volume, description, _| nifti::write_image(path, volume, &description.text)),
         ..Format::new(FileKind::NiftiImage, Content::Image, "NIfTI", &[".nii", ".nii.gz"], &[".nii", ".nii.gz"])
     },
     Format {
-        reader: Reader::Image(numpy_image::read_image),
+        reader: Reader::Image(|path, choice| one_image(path, choice, numpy_image::read_image)),
         writer: Writer::Image(|path, volume, _, _| numpy_image::write_image(path, volume)),
         ..Format::new(FileKind::NumpyImage, Content::Image, "NumPy", &[".npy"], &[".npy"])
     },
     Format {
+        reader: Reader::Image(dicom::read_images),
+        // Of a slice, the folder with the others.
+        companions: |path| path.parent().filter(|_| path.is_file()).map(Path::to_owned).into_iter().collect(),
         writer: Writer::Image(dicom::write_series),
-        ..Format::new(FileKind::DicomSeries, Content::Image, "DICOM PET series", &[".dcm"], &[".dcm"])
+        ..Format::new(FileKind::DicomSeries, Content::Image, "DICOM", &[".dcm"], &[".dcm", ".ima"])
     },
     Format { data_file: Some(saved_pairs::data_file), ..Format::own(FileKind::Pairs, Content::Pairs, "tomoscope", &[".pairs"]) },
     Format {
@@ -337,6 +340,11 @@ impl Format {
     /// Returns the format of a file by its name, if its ending is known.
     pub fn of(path: &Path) -> Option<&'static Self> {
         Self::with_ending(path).map(|(format, _)| format)
+    }
+
+    /// Returns the format of an existing file or folder: by its name, else DICOM, whose files often have no ending.
+    pub fn of_file(path: &Path) -> Option<&'static Self> {
+        Self::of(path).or_else(|| FileKind::DicomSeries.format().filter(|_| dicom::is_dicom(path)))
     }
 
     /// Returns the format of a name, and its ending in small letters.
@@ -489,6 +497,14 @@ fn is_of_a_file(path: &Path) -> bool {
     of.is_some_and(|format| matches!(format.content, Content::Image | Content::Measurements))
 }
 
+/// Reads an image of a format with one image per file.
+fn one_image(path: &Path, choice: ImageChoice, read: fn(&Path) -> Noticed<Volume>) -> Noticed<ImageSeries> {
+    match choice {
+        ImageChoice::Number(number) if number != 1 => Err(IoError::unsupported(path, Unsupported::NoSuchImage(number, 1))),
+        _ => read(path).map(|(volume, notices)| (ImageSeries::single(volume), notices)),
+    }
+}
+
 /// Refuses a phase for an acquisition of real values.
 fn without_phase(path: &Path, study: Study<Sweep>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
     match phase {
@@ -535,9 +551,9 @@ mod tests {
     fn texts_have_the_endings_that_they_ask_for() {
         assert_eq!(
             filled("Image ({read images}) or {} of {read what}."),
-            "Image (.hv, .nii, .nii.gz, .npy) or {} of {read what}."
+            "Image (.hv, .nii, .nii.gz, .npy, .dcm) or {} of {read what}."
         );
         assert_eq!(endings(Content::ListMode, Access::Follow), ".petsird, .Cdh, .l.hdr");
-        assert_eq!(names(Content::Image, Access::Read), "Interfile (.hv), NIfTI (.nii, .nii.gz) or NumPy (.npy)");
+        assert_eq!(names(Content::Image, Access::Read), "Interfile (.hv), NIfTI (.nii, .nii.gz), NumPy (.npy) or DICOM (.dcm)");
     }
 }

@@ -17,6 +17,7 @@ mod peaks;
 mod profile;
 mod randoms;
 mod roi_stats;
+mod suv;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
 pub use decay::mean_decay;
@@ -28,6 +29,7 @@ pub use peaks::{peak_widths, widths_along};
 pub use profile::{ProfileInterpolation, ProfilePoint, band_profile, profile};
 pub use randoms::{Fans, PairPartners, Partners, SimilarPlaces, smoothed_singles};
 pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
+pub use suv::{NoSuv, SuvDefinition, activity_bq, suv_factor};
 
 /// Returns the value, if it is a finite number.
 fn finite(value: f64) -> Option<f64> {

@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{info_json, info_list};
+use super::info_image::grid_text;
+use super::{info_image, info_json, info_list};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::paths::check_file;
 use crate::cli::shared::printed::{made_lines, shared_text, text};
-use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet, Volume};
-use crate::geometry::Grid;
+use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet};
 use crate::io::crystals::{Crystals, read_crystals};
 use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::{
-    FileKind, IoError, calibration, measurements, nifti, provenance, read_projections, read_sweep, read_volume, rois,
+    FileKind, IoError, calibration, measurements, provenance, read_projections, read_sweep, rois,
     saved_matrix, saved_pairs, saved_tubes, session_text,
 };
 use crate::plan::Provenance;
@@ -29,8 +29,8 @@ use strum::IntoEnumIterator as _;
 const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
 
 /// Description of a file: lines of text, JSON, and notices.
-type Described = (Lines, serde_json::Value, Vec<Notice>);
-type Lines = Vec<(&'static str, String)>;
+pub type Described = (Lines, serde_json::Value, Vec<Notice>);
+pub type Lines = Vec<(&'static str, String)>;
 
 /// Options of `tomoscope info`.
 #[derive(Args)]
@@ -53,23 +53,19 @@ pub struct InfoOptions {
 /// Prints the content of a file.
 pub fn run(options: &InfoOptions) -> CliResult {
     let path = options.file.as_path();
-    if FileKind::of(path) != Some(FileKind::DicomSeries) {
-        check_file(path)?;
-    }
-    let format = match Format::of(path) {
+    let format = match Format::of_file(path) {
         // Earlier versions called the record of an image STEM.json.
         Some(format) if format.kind == FileKind::Rois && provenance::check(path).is_ok() => FileKind::Provenance.format(),
         format => format,
     };
+    if format.is_none_or(|format| format.kind != FileKind::DicomSeries) {
+        check_file(path)?;
+    }
     let Some(format) = format else { return Err(unknown_ending(path)) };
     let (lines, facts, notices): Described = match format.content {
         Content::Projections => described(read_projections(path)?, projection_lines, info_json::projections),
-        Content::Image if format.kind == FileKind::NiftiImage && nifti::frames(path)?.is_some() => series(path)?,
-        Content::Image if format.allows(Access::Read) => described(read_volume(path)?, image_lines, info_json::image),
-        Content::Image => {
-            let text = format!("{} is a {}, which is written but not read", path.display(), format.name);
-            return Err(CliError::failed(Failure::Input, text));
-        }
+        Content::Image if format.kind == FileKind::DicomSeries => info_image::read_dicom(path)?,
+        Content::Image => info_image::read(path)?,
         Content::Sweep => {
             let study = read_sweep(path, None)?;
             (sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
@@ -143,20 +139,6 @@ fn unknown_ending(path: &Path) -> CliError {
         understood.join(", ")
     );
     CliError::failed(Failure::Input, text)
-}
-
-/// Describes an image of four dimensions.
-fn series(path: &Path) -> CliResult<Described> {
-    let frames =
-        nifti::frames(path)?.ok_or_else(|| CliError::failed(Failure::Input, format!("{} has changed", path.display())))?;
-    let (volume, notices) = nifti::read_frame(path, 1)?;
-    let nifti::Frames { num, start_secs, step_secs } = frames;
-    let mut lines = vec![("images", format!("{num}, one every {} s from {} s", decimal(step_secs), decimal(start_secs)))];
-    lines.extend(image_lines(&volume));
-    lines.push(("total and range", "of the first image".to_owned()));
-    let mut facts = info_json::image(&volume);
-    facts["frames"] = serde_json::json!({"num": num, "start_secs": start_secs, "step_secs": step_secs});
-    Ok((lines, facts, notices))
 }
 
 fn record_lines(record: &Provenance) -> Lines {
@@ -323,27 +305,6 @@ fn sweep_lines(sweep: &Sweep) -> Lines {
     lines
 }
 
-fn image_lines(volume: &Volume) -> Lines {
-    let grid = &volume.grid;
-    let extent: Vec<String> =
-        (0..3).map(|axis| format!("{:.2}…{:.2}", grid.extent_mm(axis)[0], grid.extent_mm(axis)[1])).collect();
-    let (low, high) = volume.range();
-    let size_mm = |axis: usize| grid.size[axis] as f64 * grid.voxel_mm[axis];
-    vec![
-        ("voxels", grid_text(grid)),
-        ("size", format!("{:.2} × {:.2} × {:.2} mm", size_mm(0), size_mm(1), size_mm(2))),
-        ("faces x, y, z", format!("{} mm", extent.join(", "))),
-        ("values in", volume.unit.label().to_owned()),
-        ("total", decimal(volume.sum())),
-        ("smallest, largest", format!("{low}, {high}")),
-    ]
-}
-
-fn grid_text(grid: &Grid) -> String {
-    let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
-    format!("{nx} × {ny} × {nz} of {dx:.4} × {dy:.4} × {dz:.4} mm")
-}
-
 fn roi_line(roi: &Roi) -> (&'static str, String) {
     let mut size = match &roi.shape {
         RoiShape::Circle { radius_mm, .. } | RoiShape::Sphere { radius_mm } => format!("radius {radius_mm} mm"),
@@ -378,6 +339,6 @@ fn range_text<'a>(values: impl Iterator<Item = &'a f32>) -> String {
 }
 
 /// Returns a number with six decimals, without the zeros at the end.
-fn decimal(value: f64) -> String {
+pub fn decimal(value: f64) -> String {
     format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::shared::console::{out, print_result};
 use crate::cli::shared::error::CliResult;
-use crate::cli::shared::frame_option::FrameOption;
+use crate::cli::shared::image_input::ImageInput;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::TalkOptions;
 use crate::cli::shared::outputs::Files;
@@ -36,7 +36,7 @@ pub struct MeasureOptions {
     csv: Option<PathBuf>,
 
     #[command(flatten)]
-    frame: FrameOption,
+    input: ImageInput,
 
     #[command(flatten)]
     talk: TalkOptions,
@@ -46,7 +46,8 @@ pub struct MeasureOptions {
 pub fn run(options: &MeasureOptions) -> CliResult {
     options.talk.apply();
     Files::new().read([&options.image, &options.rois]).write_lines("--csv", &options.csv).check()?;
-    let volume = options.frame.read(&options.image)?;
+    let image = options.input.read(&options.image)?;
+    let volume = &image.volume;
     let rois = rois::read_rois(&options.rois)?;
     notices::print(rois::notice(&rois).as_slice());
     let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&volume.grid)).collect();
@@ -54,12 +55,12 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     let medians: Vec<Option<f64>> = masks.iter().map(|mask| measure::median(mask, volume.as_slice())).collect();
     notices::print(outside(&rois, &sums).as_slice());
     let Some(path) = &options.csv else {
-        let table = table(options, &volume, &rois, (&sums, &medians)).to_string();
+        let table = table(options, volume, &rois, (&sums, &medians)).to_string();
         print_result(format_args!("{}\n", table.trim_end()));
         return Ok(());
     };
-    let record = options.frame.record(&options.image, &volume)?;
-    MeasurementWriter::create(path)?.write(&rows(&volume, &record, &rois, (&sums, &medians)))?;
+    let record = image.record(&options.image);
+    MeasurementWriter::create(path)?.write(&rows(volume, &record, &rois, (&sums, &medians)))?;
     notices::print(record.beside([path.as_path()]).write_beside(path).as_slice());
     out!("{}: {} on {}", path.display(), counted(rois.len(), "region of interest"), options.image.display());
     Ok(())

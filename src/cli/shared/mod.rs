@@ -2,8 +2,8 @@
 
 pub mod console;
 pub mod error;
-pub mod frame_option;
 pub mod given;
+pub mod image_input;
 pub mod image_options;
 pub mod known;
 pub mod list_options;

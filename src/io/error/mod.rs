@@ -1,5 +1,6 @@
 //! Errors of files.
 
+mod dicom;
 mod events;
 mod form;
 mod petsird;
@@ -14,6 +15,7 @@ use crate::data::CountsError;
 use crate::geometry::GridError;
 use crate::scanner::{DetectorsError, ScanGeometryError};
 
+pub use dicom::DicomProblem;
 pub use events::EventProblem;
 pub use form::FormProblem;
 pub use petsird::PetsirdProblem;
@@ -195,6 +197,9 @@ pub enum IoError {
         /// The problem, the expected content, and the remedy.
         problem: EventProblem,
     },
+    /// A DICOM file or series that is not read.
+    #[error("{}: {}", .0.display(), .1)]
+    Dicom(PathBuf, DicomProblem),
     /// The crystals do not make a scanner.
     #[error("{}: {}", .0.display(), .1)]
     Detectors(PathBuf, #[source] DetectorsError),
@@ -216,6 +221,7 @@ impl Coded for IoError {
             IoError::Counts(error) => error.code(),
             IoError::Unsupported(_, problem) => problem.code(),
             IoError::Events { problem, .. } => problem.code(),
+            IoError::Dicom(_, problem) => problem.code(),
             IoError::Open(_, source) if source.kind() == io::ErrorKind::NotFound => "io.not-found",
             other => other.into(),
         }

@@ -4,4 +4,5 @@ pub mod description;
 pub mod dicom;
 pub mod nifti;
 pub mod numpy_image;
+mod orientation;
 pub mod png;

@@ -12,13 +12,15 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
 use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
 
 use super::description::whole_words;
-use crate::data::{Notice, Unit, Volume};
+use super::orientation::{Orientation, main_direction, reorder};
+use crate::data::{ImageChoice, ImageSeries, Notice, SeriesImage, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::{ByteOrder, GzipReader, NumberFormat, NumberType, PendingFile, read_contiguous, regular_file_len, zeroed};
 use crate::io::error::{IoError, Unsupported};
@@ -36,9 +38,6 @@ const MAX_GZIP_RATIO: u64 = 1032;
 /// Largest size along an axis: the header holds 16-bit signed integers.
 const MAX_SIDE: usize = i16::MAX as usize;
 
-/// Largest part of a voxel axis that may point along another world axis.
-const OBLIQUE_TOLERANCE: f64 = 1e-4;
-
 /// Largest number of bytes that are unpacked after the voxels of a small image.
 const MIN_REST_BYTES: u64 = 1 << 24;
 
@@ -48,60 +47,68 @@ const BLOCK_VALUES: usize = 1 << 16;
 /// `intent_name` of an image on the gradients' axes.
 const GRADIENT_AXES: &str = "tomoscope a.u.";
 
-/// Orientation of a file's voxel axes in the world.
-struct Orientation {
-    /// World axis of each voxel axis.
-    world_axis: [usize; 3],
-    /// Signed pitch along it, our world, mm.
-    step_mm: [f64; 3],
-    /// Our world position of the file's first voxel, mm.
-    first_mm: [f64; 3],
-}
-
-/// Frames of an image of four dimensions; the last dimension is time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Frames {
-    /// Number of frames.
-    pub num: usize,
-    /// Start of the first, s.
-    pub start_secs: f64,
-    /// From one to the next, s.
-    pub step_secs: f64,
-}
-
-/// Reads an image and its notices.
+/// Reads images and their notices; the fourth dimension is time.
 ///
 /// # Errors
-/// Not a NIfTI-1 file with its data inside; several images (4-D: see [`read_frame`]); colours or complex numbers; an oblique
-/// affine; fewer bytes than the header describes.
-pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
-    read(path, None)
+/// Not a NIfTI-1 file with its data inside; an image that it does not have, or several where one is expected; colours or complex
+/// numbers; an oblique affine; fewer bytes than the header describes.
+pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
+    let file_len = regular_file_len(path)?;
+    let (header, packed) = open(path)?;
+    let mut notices = Vec::new();
+    let (sides, num_images) = sides(path, &header)?;
+    let range = match choice {
+        ImageChoice::Only if num_images > 1 => {
+            return Err(IoError::unsupported(path, Unsupported::SeveralImages(num_images)));
+        }
+        ImageChoice::Number(number) if number == 0 || number > num_images => {
+            return Err(IoError::unsupported(path, Unsupported::NoSuchImage(number, num_images)));
+        }
+        ImageChoice::Number(number) => number - 1..number,
+        ImageChoice::Only | ImageChoice::All => 0..num_images,
+    };
+    let orientation = orientation(path, &header, sides, &mut notices)?;
+    let format = number_format(path, &header)?;
+    let num_values: usize = sides.iter().product();
+    let offset = check_length(path, &header, sides, num_images, format, file_len)?;
+    let image_bytes = (num_values * format.number_type.num_bytes()) as u64;
+    let start = offset + range.start as u64 * image_bytes;
+    let all_values = match packed {
+        Some(mut unpacked) => {
+            let after = (num_images - range.end) as u64 * image_bytes;
+            read_stream(path, &mut unpacked, [start - HEADER_BYTES, after], format, [range.len(), num_values], &mut notices)?
+        }
+        None => {
+            let end = offset + num_images as u64 * image_bytes;
+            if file_len > end {
+                notices.push(left_unread(path, &format!("{} more bytes", file_len - end)));
+            }
+            let read = |index| read_contiguous(path, format, start + index as u64 * image_bytes, num_values);
+            (0..range.len()).map(read).collect::<Result<_, _>>()?
+        }
+    };
+    let [first_secs, step_secs] = times(&header);
+    let images = range.zip(all_values).map(|(index, values)| {
+        let (grid, values) = reorder(path, &orientation, sides, values)?;
+        let volume = Volume::from_vec(grid, values, unit(&header));
+        let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
+        notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
+        let start_secs = first_secs + index as f64 * step_secs;
+        Ok(SeriesImage { volume: Arc::new(volume), start_secs, duration_secs: step_secs })
+    });
+    let images = images.collect::<Result<Vec<_>, IoError>>()?;
+    Ok((ImageSeries::unnamed(images, num_images), notices))
 }
 
-/// Reads one of several images, counted from 1.
-///
-/// # Errors
-/// As [`read_image`]; no frame of this number.
-pub fn read_frame(path: &Path, frame: usize) -> Result<(Volume, Vec<Notice>), IoError> {
-    read(path, Some(frame))
-}
-
-/// Reads the frames of an image of four dimensions; `None` of a single image.
-///
-/// # Errors
-/// Not a NIfTI-1 file, or one with more dimensions.
-pub fn frames(path: &Path) -> Result<Option<Frames>, IoError> {
-    regular_file_len(path)?;
-    let (header, _) = open(path)?;
-    let num = sides(path, &header)?.1;
+/// Returns the start of the first image and the time from one to the next, s.
+fn times(header: &NiftiHeader) -> [f64; 2] {
     // The time unit's code counts in eights: seconds, milliseconds, microseconds.
     let secs = match header.xyzt_units & 56 {
         16 => 1e-3,
         24 => 1e-6,
         _ => 1.0,
     };
-    let [start_secs, step_secs] = [header.toffset, header.pixdim[4]].map(|time| secs * decimal(time));
-    Ok((num > 1).then_some(Frames { num, start_secs, step_secs }))
+    [header.toffset, header.pixdim[4]].map(|time| secs * decimal(time))
 }
 
 /// A header, and of a compressed file what follows it.
@@ -133,44 +140,6 @@ fn open(path: &Path) -> Result<Opened, IoError> {
         Ok(_) => refused(Unsupported::NiftiPair),
         Err(_) => refused(Unsupported::NotNifti),
     }
-}
-
-fn read(path: &Path, frame: Option<usize>) -> Result<(Volume, Vec<Notice>), IoError> {
-    let file_len = regular_file_len(path)?;
-    let (header, packed) = open(path)?;
-    let mut notices = Vec::new();
-    let (sides, num_frames) = sides(path, &header)?;
-    let before = match frame {
-        None if num_frames > 1 => return Err(IoError::unsupported(path, Unsupported::SeveralImages(num_frames))),
-        Some(frame) if frame == 0 || frame > num_frames => {
-            return Err(IoError::unsupported(path, Unsupported::NoSuchImage(frame, num_frames)));
-        }
-        frame => frame.unwrap_or(1) - 1,
-    };
-    let orientation = orientation(path, &header, sides, &mut notices)?;
-    let format = number_format(path, &header)?;
-    let num_values: usize = sides.iter().product();
-    let offset = check_length(path, &header, sides, num_frames, format, file_len)?;
-    let frame_bytes = (num_values * format.number_type.num_bytes()) as u64;
-    let start = offset + before as u64 * frame_bytes;
-    let values = match packed {
-        Some(mut unpacked) => {
-            let after = (num_frames - before - 1) as u64 * frame_bytes;
-            read_stream(path, &mut unpacked, [start - HEADER_BYTES, after], format, num_values, &mut notices)?
-        }
-        None => {
-            let end = offset + num_frames as u64 * frame_bytes;
-            if file_len > end {
-                notices.push(left_unread(path, &format!("{} more bytes", file_len - end)));
-            }
-            read_contiguous(path, format, start, num_values)?
-        }
-    };
-    let (grid, values) = reorder(path, &orientation, sides, values)?;
-    let volume = Volume::from_vec(grid, values, unit(&header));
-    let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
-    notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
-    Ok((volume, notices))
 }
 
 /// Returns true if the name ends in `.gz`.
@@ -253,18 +222,22 @@ fn read_stream(
     reader: &mut GzipReader<impl BufRead>,
     [before, after]: [u64; 2],
     format: NumberFormat,
-    num_values: usize,
+    [num_images, num_values]: [usize; 2],
     notices: &mut Vec<Notice>,
-) -> Result<Vec<f32>, IoError> {
+) -> Result<Vec<Vec<f32>>, IoError> {
     let num_bytes = format.number_type.num_bytes();
     std::io::copy(&mut reader.by_ref().take(before), &mut std::io::sink()).map_err(IoError::read(path))?;
-    let mut values = zeroed(path, num_values)?;
     let mut bytes = vec![0; BLOCK_VALUES.min(num_values) * num_bytes];
-    for block in values.chunks_mut(BLOCK_VALUES) {
-        let bytes = &mut bytes[..block.len() * num_bytes];
-        reader.read_exact(bytes).map_err(IoError::read(path))?;
-        format.decode(bytes, block);
-    }
+    let read_one = |_| {
+        let mut values = zeroed(path, num_values)?;
+        for block in values.chunks_mut(BLOCK_VALUES) {
+            let bytes = &mut bytes[..block.len() * num_bytes];
+            reader.read_exact(bytes).map_err(IoError::read(path))?;
+            format.decode(bytes, block);
+        }
+        Ok(values)
+    };
+    let images = (0..num_images).map(read_one).collect::<Result<_, IoError>>()?;
     let other_images = std::io::copy(&mut reader.by_ref().take(after), &mut std::io::sink()).map_err(IoError::read(path))?;
     if other_images < after {
         return Err(IoError::read(path)(std::io::ErrorKind::UnexpectedEof.into()));
@@ -280,7 +253,7 @@ fn read_stream(
     if reader.has_tail() {
         notices.push(left_unread(path, "bytes that are no gzip"));
     }
-    Ok(values)
+    Ok(images)
 }
 
 /// Returns the notice on a file that is longer than its header describes.
@@ -327,13 +300,6 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
     Ok(Orientation { world_axis, step_mm, first_mm: affine.map(|row| sign * row[3]) })
 }
 
-/// Returns the world axis of a voxel axis, and its step along it; `None` if it is oblique.
-fn main_direction(column: [f64; 3]) -> Option<(usize, f64)> {
-    let (main, &step) = column.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
-    let stray = column.iter().enumerate().filter(|&(axis, _)| axis != main).map(|(_, value)| value.abs()).fold(0.0, f64::max);
-    (stray <= OBLIQUE_TOLERANCE * step.abs()).then_some((main, step))
-}
-
 /// Returns the affine for a header without one: the middle of the image at the origin, in our orientation.
 fn centred_affine(pitch: [f64; 3], sides: [usize; 3], sign: f64) -> [[f64; 4]; 3] {
     std::array::from_fn(|row| {
@@ -363,43 +329,6 @@ fn quaternion_affine(header: &NiftiHeader, pitch: [f64; 3]) -> [[f64; 4]; 3] {
 /// Returns the shortest decimal number of an f32, so that 2.734 mm is 2.734 mm again.
 fn decimal(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
-}
-
-/// Returns our grid, and the values in its order `[z, y, x]`.
-fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Vec<f32>) -> Result<(Grid, Vec<f32>), IoError> {
-    let mut size = [1; 3];
-    let mut voxel_mm = [1.0; 3];
-    let mut origin_mm = orientation.first_mm;
-    // Where our voxel (0, 0, 0) lies in the file, and how far a step along each of our axes goes there.
-    let mut first = 0isize;
-    let mut stride = [0isize; 3];
-    let mut file_stride = 1isize;
-    for ((side, step), world) in sides.into_iter().zip(orientation.step_mm).zip(orientation.world_axis) {
-        let reach = side as isize - 1;
-        size[world] = side;
-        voxel_mm[world] = step.abs();
-        stride[world] = file_stride;
-        if step < 0.0 {
-            origin_mm[world] += reach as f64 * step;
-            first += reach * file_stride;
-            stride[world] = -file_stride;
-        }
-        file_stride *= side as isize;
-    }
-    let grid = Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid(path.to_owned(), source))?;
-    let [nx, ny, nz] = size.map(|n| n as isize);
-    if stride == [1, nx, nx * ny] {
-        return Ok((grid, values));
-    }
-    let mut ours = zeroed(path, values.len())?;
-    let rows = (0..nz).flat_map(|z| (0..ny).map(move |y| (z, y)));
-    for ((z, y), row) in rows.zip(ours.chunks_exact_mut(size[0])) {
-        let start = first + z * stride[2] + y * stride[1];
-        for (x, value) in (0..nx).zip(row) {
-            *value = values[(start + x * stride[0]) as usize];
-        }
-    }
-    Ok((grid, ours))
 }
 
 fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {

@@ -24,7 +24,6 @@ pub fn refusal(path: &Path) -> Option<String> {
     }
     let what = match FileKind::of(path) {
         Some(kind) if kind.is_image() => "an image; open measured data here",
-        Some(FileKind::DicomSeries) => "DICOM, which is written but not read",
         Some(FileKind::Measurements) => "a table of numbers",
         Some(_) => return None,
         None => match header_of_data(path) {

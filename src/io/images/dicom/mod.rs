@@ -1,4 +1,5 @@
-//! A DICOM PET series: an image as a folder with one file a slice, for archives and viewers of hospitals. Only written.
+//! A DICOM PET series: an image as a folder with one file a slice, for archives and viewers of hospitals; and the
+//! reading of series of other programs (`read`).
 //!
 //! Source: DICOM PS3.3, Positron Emission Tomography Image IOD (A.21), and PS3.10 for the files (explicit VR little endian).
 //! Unknown attributes stay empty where the standard allows that. Slices go from superior to inferior, as our z does.
@@ -14,6 +15,7 @@
 
 mod attributes;
 mod pixels;
+mod read;
 
 use std::fs;
 use std::path::Path;
@@ -29,6 +31,7 @@ use crate::io::bytes::PendingFolder;
 use crate::io::error::{IoError, Unsupported};
 
 pub use attributes::Patient;
+pub use read::{FoundSeries, find_series, is_dicom, read_images};
 
 /// UID of the program among those that write DICOM files (a UUID, made once for it).
 const IMPLEMENTATION_UID: &str = "2.25.134225476167997843353148339473963152248";
@@ -50,6 +53,8 @@ pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
         Unit::Arbitrary => Unsupported::DicomUnit("free radicals (EPRI)", "NIfTI (.nii.gz) or .npy"),
         Unit::Mm => other("lengths in mm"),
         Unit::PerCm => other("attenuation coefficients"),
+        Unit::Hounsfield => other("Hounsfield units"),
+        Unit::SuvBodyWeight | Unit::SuvLeanJanmahasatian | Unit::SuvLeanJames | Unit::SuvBodySurface => other("uptake values"),
         Unit::Unknown => Unsupported::DicomNoUnit,
     };
     Err(IoError::unsupported(path, problem))

@@ -1,0 +1,86 @@
+//! Images that a command reads: one of several over time (`--frame`), or as uptake values (`--suv`).
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::error::{CliError, CliResult, Failure};
+use super::notices;
+use super::options::count;
+use crate::data::{ImageChoice, ImageSeries, Volume};
+use crate::io::read_images;
+use crate::measure::{SuvDefinition, suv_factor};
+use crate::plan::{FrameRecord, Provenance};
+
+/// Choice of an image of a file or a series, and of its values.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ImageInput {
+    /// Image of a file or series of several over time, counted from 1.
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
+    frame: Option<usize>,
+
+    /// Uptake values: suvbw, sul, sul-james or suvbsa.
+    ///
+    /// By body weight, by lean body mass (Janmahasatian, James) or by body surface (Du Bois). The image is a DICOM PET series with
+    /// corrections for attenuation and decay.
+    #[arg(long, value_name = "DEFINITION")]
+    suv: Option<SuvDefinition>,
+}
+
+/// An image that was read.
+pub struct InputImage {
+    /// Its series, with this image only.
+    pub series: ImageSeries,
+    /// The image, in the requested unit.
+    pub volume: Volume,
+}
+
+impl ImageInput {
+    /// Reads an image, and prints its notices.
+    ///
+    /// # Errors
+    /// An unreadable image; a frame of a file without frames; missing facts for uptake values.
+    pub fn read(self, path: &Path) -> CliResult<InputImage> {
+        let choice = self.frame.map_or(ImageChoice::Only, ImageChoice::Number);
+        let series = notices::printed(read_images(path, choice)?);
+        let mut volume = series.images.first().map(|image| Volume::clone(&image.volume)).ok_or_else(|| not_pet(path))?;
+        if let Some(definition) = self.suv {
+            let scan = series.pet.as_ref().ok_or_else(|| not_pet(path))?;
+            let factor = suv_factor(scan, definition).map_err(|problem| {
+                CliError::failed(Failure::Input, format!("{}: no uptake values: {problem}", path.display()))
+            })?;
+            volume.values.mapv_inplace(|value| (factor * f64::from(value)) as f32);
+            volume.unit = definition.unit();
+        }
+        Ok(InputImage { series, volume })
+    }
+}
+
+/// Returns the error of an image without facts of a PET scan.
+fn not_pet(path: &Path) -> CliError {
+    CliError::arguments(format!("--suv is for DICOM PET series; {} is none", path.display()))
+}
+
+impl InputImage {
+    /// Returns the record of the image, with the time of its frame.
+    pub fn record(&self, path: &Path) -> Provenance {
+        let (mut record, notice) = Provenance::of_file(path, &self.volume);
+        notices::print(notice.as_slice());
+        if let Some(image) = self.series.images.first().filter(|_| self.series.num_images > 1) {
+            record.data.frame = Some(FrameRecord {
+                start_secs: image.start_secs,
+                duration_secs: image.duration_secs,
+                end_secs: None,
+                requested_secs: None,
+                split_seed: None,
+            });
+        }
+        record
+    }
+}
+
+impl From<Volume> for InputImage {
+    fn from(volume: Volume) -> Self {
+        Self { series: ImageSeries::single(volume.clone()), volume }
+    }
+}

@@ -1,0 +1,165 @@
+//! Images of a patient or an object from another program: one image, or several over time.
+
+use std::sync::Arc;
+
+use super::pet_scan::PetScan;
+use super::volume::Volume;
+use crate::geometry::Point;
+
+/// Kind of an image.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Modality {
+    /// Positron emission tomography.
+    Pet,
+    /// X-ray computed tomography.
+    Ct,
+    /// Magnetic resonance.
+    Mr,
+    /// Another kind, by its DICOM code; empty = not known.
+    Other(String),
+}
+
+impl Modality {
+    /// Returns the kind with this DICOM code.
+    pub fn of_code(code: &str) -> Self {
+        match code {
+            "PT" => Modality::Pet,
+            "CT" => Modality::Ct,
+            "MR" => Modality::Mr,
+            _ => Modality::Other(code.to_owned()),
+        }
+    }
+
+    /// Returns its name: "PET".
+    pub fn name(&self) -> &str {
+        match self {
+            Modality::Pet => "PET",
+            Modality::Ct => "CT",
+            Modality::Mr => "MR",
+            Modality::Other(code) if code.is_empty() => "image",
+            Modality::Other(code) => code,
+        }
+    }
+}
+
+/// Names and numbers of a series; unknown texts are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SeriesNames {
+    /// Patient's name in DICOM's order, with `^` between its parts.
+    pub patient_name: String,
+    /// Patient's number in the hospital.
+    pub patient_id: String,
+    /// Date of the study, YYYYMMDD.
+    pub study_date: String,
+    /// Description of the study.
+    pub study: String,
+    /// Number of the series.
+    pub number: String,
+    /// Description of the series.
+    pub description: String,
+    /// Maker and model of the scanner.
+    pub scanner: String,
+    /// UID of the series.
+    pub series_uid: String,
+    /// UID of the frame of reference: images with the same one share their world.
+    pub frame_of_reference: String,
+}
+
+/// Position of an image with its own axes in the world: world = middle + `rotation` · (p − middle), p a point of the image's grid.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Placement {
+    /// Middle of the image, mm.
+    pub middle_mm: Point,
+    /// World direction of each axis of the image, in columns.
+    pub rotation: [[f64; 3]; 3],
+}
+
+impl Placement {
+    /// Returns the world position of a point of the image.
+    pub fn world_mm(&self, point: Point) -> Point {
+        let offset: [f64; 3] = std::array::from_fn(|a| point[a] - self.middle_mm[a]);
+        std::array::from_fn(|a| self.middle_mm[a] + (0..3).map(|b| self.rotation[a][b] * offset[b]).sum::<f64>())
+    }
+
+    /// Returns the largest angle between an axis of the image and that of the world, degrees.
+    pub fn angle_deg(&self) -> f64 {
+        let smallest = (0..3).map(|a| self.rotation[a][a]).fold(1.0, f64::min);
+        smallest.clamp(-1.0, 1.0).acos().to_degrees()
+    }
+}
+
+/// One image of a series.
+#[derive(Clone, Debug)]
+pub struct SeriesImage {
+    /// The image.
+    pub volume: Arc<Volume>,
+    /// Start of its frame after the start of the first, s.
+    pub start_secs: f64,
+    /// Duration of its frame, s; 0 = not known.
+    pub duration_secs: f64,
+}
+
+/// Images of a file or series to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageChoice {
+    /// The only one; several are refused.
+    Only,
+    /// The one with this number, from 1.
+    Number(usize),
+    /// All.
+    All,
+}
+
+/// Images on one grid, in the order of time.
+#[derive(Clone, Debug)]
+pub struct ImageSeries {
+    /// The images; at least one.
+    pub images: Vec<SeriesImage>,
+    /// Number of images of the file or the series, of which `images` may be one.
+    pub num_images: usize,
+    /// Kind of the images.
+    pub modality: Modality,
+    /// Names and numbers.
+    pub names: SeriesNames,
+    /// Position of images with axes of their own.
+    pub placement: Option<Placement>,
+    /// Facts of a PET scan.
+    pub pet: Option<PetScan>,
+}
+
+impl ImageSeries {
+    /// Returns a series of one image without names.
+    pub fn single(volume: Volume) -> Self {
+        let image = SeriesImage { volume: Arc::new(volume), start_secs: 0.0, duration_secs: 0.0 };
+        Self::unnamed(vec![image], 1)
+    }
+
+    /// Returns images without names, of a file with this number of images.
+    pub fn unnamed(images: Vec<SeriesImage>, num_images: usize) -> Self {
+        Self {
+            images,
+            num_images,
+            modality: Modality::Other(String::new()),
+            names: SeriesNames::default(),
+            placement: None,
+            pet: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_placement_turns_about_the_middle() {
+        let (sin, cos) = 30f64.to_radians().sin_cos();
+        let rotation = [[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]];
+        let placement = Placement { middle_mm: [10.0, 20.0, 30.0], rotation };
+        assert_eq!(placement.world_mm([10.0, 20.0, 30.0]), [10.0, 20.0, 30.0]);
+        let found = placement.world_mm([12.0, 20.0, 31.0]);
+        let expected = [10.0 + 2.0 * cos, 20.0 + 2.0 * sin, 31.0];
+        assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{found:?}");
+        assert!((placement.angle_deg() - 30.0).abs() < 1e-9);
+    }
+}

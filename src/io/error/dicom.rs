@@ -1,0 +1,135 @@
+//! Problems of DICOM files, one variant each.
+
+use super::{Excess, Mismatch};
+use crate::coded::coded;
+
+/// Name and number of an attribute: "RescaleSlope (0028,1053)".
+pub type Attribute = String;
+
+/// A problem of a DICOM file or series. Each has a code: [`Coded::code`](crate::coded::Coded::code).
+#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case", prefix = "io.dicom.")]
+pub enum DicomProblem {
+    // The file as a whole.
+    /// A file without DICOM's mark.
+    #[error("the file is not a DICOM file: expected 'DICM' at byte 128")]
+    NotDicom,
+    /// An element that is longer than the rest of the file, or of its sequence.
+    #[error("the element ({:04x},{:04x}) at byte {position} has {} bytes, but {} are left (truncated?)", .tag.0, .tag.1, .length.expected, .length.found)]
+    Cut {
+        /// Group and element.
+        tag: (u16, u16),
+        /// Its position in the data set.
+        position: usize,
+        /// Bytes that it has, and that are left.
+        length: Mismatch,
+    },
+    /// Bytes that are no data element.
+    #[error("no valid data element at byte {0}")]
+    Structure(usize),
+    /// Sequences that are nested too deep.
+    #[error("its sequences are nested more than {0} deep")]
+    Deep(usize),
+    /// A message of the library that parses the data elements.
+    #[error("invalid data elements: {0}")]
+    Elements(String),
+    /// A transfer syntax that is not read, and the remedy.
+    #[error("its transfer syntax is {name}, which is not read; convert the file: {remedy}")]
+    TransferSyntax {
+        /// Name of the transfer syntax.
+        name: String,
+        /// The command that converts it.
+        remedy: &'static str,
+    },
+    /// Deflated data that unpack to too many bytes.
+    #[error("its deflated data set has more than {0} bytes")]
+    Deflated(usize),
+
+    // Attributes.
+    /// A missing attribute.
+    #[error("{0} is missing")]
+    Missing(Attribute),
+    /// An attribute with an invalid value.
+    #[error("{attribute} is '{found}'; expected {expected}")]
+    #[strum(serialize = "invalid-value")]
+    Value {
+        /// Which attribute.
+        attribute: Attribute,
+        /// Its value.
+        found: String,
+        /// The supported values.
+        expected: &'static str,
+    },
+    /// An object that is no image with pixels.
+    #[error("it is no image: {0}")]
+    NoImage(String),
+    /// Pixels that are not one number each.
+    #[error("its pixels are '{0}'; images of one number per pixel are read (no colours)")]
+    Colours(String),
+    /// A table in place of slope and intercept.
+    #[error("it has a modality lookup table; a slope and an intercept are supported")]
+    LookupTable,
+
+    // Pixels.
+    /// Pixel data of another size.
+    #[error("its pixel data have {} bytes; expected {}", .0.found, .0.expected)]
+    PixelBytes(Mismatch),
+    /// A number of encoded frames that is not that of the images.
+    #[error("its pixel data have {} encoded frames; expected {}", .0.found, .0.expected)]
+    EncodedFrames(Mismatch),
+    /// A message of the library that decodes pixels.
+    #[error("its pixels could not be decoded: {0}")]
+    Pixels(String),
+
+    // A series.
+    /// A folder without images.
+    #[error("the folder contains no DICOM image")]
+    EmptyFolder,
+    /// A folder with several series, one in a line.
+    #[error("the folder contains {} series; name a file of one of them:{}", .0.len(), lines(.0))]
+    SeveralSeries(Vec<String>),
+    /// Too many files.
+    #[error("the folder contains {} files or more; at most {} are read", .0.found, .0.max)]
+    ManyFiles(Excess),
+    /// Images of one series that differ in an attribute.
+    #[error("the images of the series differ in {0}")]
+    Mixed(Attribute),
+    /// Images at some positions that are more than at others.
+    #[error("the series has {} images at {at_mm:.2} mm and {} at other positions (duplicate or missing slices)", .num.found, .num.expected)]
+    Duplicates {
+        /// Position along the normal of the slices, mm.
+        at_mm: f64,
+        /// Images there, and elsewhere.
+        num: Mismatch,
+    },
+    /// Slices at unequal distances.
+    #[error(
+        "the slices at {:.2} mm and {:.2} mm are {:.3} mm apart, but the others {pitch_mm:.3} mm (missing slices?)",
+        .between_mm[0], .between_mm[1], (.between_mm[1] - .between_mm[0]).abs()
+    )]
+    Gap {
+        /// Positions of the two slices along the normal, mm.
+        between_mm: [f64; 2],
+        /// Distance of the others, mm.
+        pitch_mm: f64,
+    },
+    /// Slices that are shifted along their plane.
+    #[error("its slices are shifted by {0:.3} mm from one to the next (tilted gantry); resample the series first")]
+    Sheared(f64),
+    /// An orientation that is no pair of perpendicular unit vectors.
+    #[error("{0} is no pair of perpendicular unit vectors")]
+    Orientation(Attribute),
+    /// Several images over time, where one is expected.
+    #[error("it has {0} images over time; choose one: --frame 1 to {0}")]
+    SeveralImages(usize),
+    /// An image that the series does not have: its number, and the number of images.
+    #[error("it has no image {0}; its images are 1 to {1}")]
+    NoSuchImage(usize, usize),
+}
+
+/// Returns a line for each.
+fn lines(items: &[String]) -> String {
+    items.iter().map(|item| format!("\n  {item}")).collect()
+}
+
+coded!(DicomProblem);

@@ -1,0 +1,227 @@
+//! One DICOM file of an image: its layout, its planes, and the names of its series.
+
+use std::path::{Path, PathBuf};
+
+use dicom_core::dictionary::UidDictionary as _;
+use dicom_dictionary_std::{StandardSopClassDictionary, tags};
+use dicom_object::InMemDicomObject;
+use jiff::civil::DateTime;
+
+use super::attributes::{Attributes, invalid, missing, name};
+use super::elements::{Checked, PixelBytes};
+use super::time::{date, date_time, time};
+use crate::data::{Modality, SeriesNames};
+use crate::io::error::{DicomProblem, IoError};
+
+/// Largest number of frames of a file.
+const MAX_FRAMES: usize = 1 << 20;
+
+/// Numbers of the pixels of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Pixels along y.
+    pub rows: usize,
+    /// Pixels along x.
+    pub columns: usize,
+    /// Bits of a stored number, and those of them in use.
+    pub bits: [usize; 2],
+    /// True for signed numbers.
+    pub is_signed: bool,
+    /// Planes of the file.
+    pub num_frames: usize,
+}
+
+/// One plane of pixels.
+#[derive(Clone, Debug)]
+pub struct Plane {
+    /// File, by its index in the series.
+    pub file: usize,
+    /// Frame of the file.
+    pub frame: usize,
+    /// Direction of a row and of a column in the patient, LPS.
+    pub orientation: [f64; 6],
+    /// Middle of the first pixel in the patient, LPS, mm.
+    pub position_mm: [f64; 3],
+    /// Distance of rows and of columns, mm.
+    pub spacing_mm: [f64; 2],
+    /// Distance to the next slice by the file, mm.
+    pub thickness_mm: Option<f64>,
+    /// Slope and intercept of its numbers.
+    pub scale: [f64; 2],
+    /// Order in time among planes at one position.
+    pub order: [f64; 5],
+    /// Start of the acquisition.
+    pub acquisition: Option<DateTime>,
+    /// Duration of the frame, s.
+    pub duration_secs: Option<f64>,
+}
+
+/// A DICOM file of an image.
+pub struct Instance {
+    /// Its path.
+    pub path: PathBuf,
+    /// UID of the object.
+    pub uid: String,
+    /// Layout of its pixels.
+    pub layout: Layout,
+    /// Kind of the image.
+    pub modality: Modality,
+    /// Names of its series.
+    pub names: SeriesNames,
+    /// Its planes, one for each frame.
+    pub planes: Vec<Plane>,
+}
+
+impl Instance {
+    /// Reads a file with its attributes, as the file with this index in its series.
+    ///
+    /// # Errors
+    /// No DICOM file, no image, missing attributes.
+    pub fn read(path: &Path, file: usize) -> Result<(Self, InMemDicomObject, Checked), IoError> {
+        let refused = |problem| IoError::Dicom(path.to_owned(), problem);
+        let bytes = std::fs::read(path).map_err(IoError::open(path))?;
+        let checked = Checked::new(bytes).map_err(refused)?;
+        let object = checked.attributes().map_err(refused)?;
+        let instance = Self::of(path, &object, &checked, file).map_err(refused)?;
+        Ok((instance, object, checked))
+    }
+
+    fn of(path: &Path, object: &InMemDicomObject, checked: &Checked, file: usize) -> Result<Self, DicomProblem> {
+        let attributes = Attributes::of(object);
+        let modality = Modality::of_code(&attributes.text(tags::MODALITY).ok_or_else(|| missing(tags::MODALITY))?);
+        if checked.pixels.is_none() {
+            let uid = attributes.text(tags::SOP_CLASS_UID).unwrap_or_default();
+            let class = StandardSopClassDictionary.by_uid(&uid).map_or(uid.clone(), |class| class.name.to_owned());
+            return Err(DicomProblem::NoImage(class));
+        }
+        let layout = layout(&attributes, checked)?;
+        let planes = (0..layout.num_frames).map(|frame| plane(object, file, frame)).collect::<Result<_, _>>()?;
+        Ok(Self {
+            path: path.to_owned(),
+            uid: attributes.text(tags::SOP_INSTANCE_UID).unwrap_or_default(),
+            layout,
+            modality,
+            names: names(&attributes),
+            planes,
+        })
+    }
+}
+
+/// Returns the names of a series.
+pub fn names(attributes: &Attributes) -> SeriesNames {
+    let text = |tag| attributes.text(tag).unwrap_or_default();
+    SeriesNames {
+        patient_name: text(tags::PATIENT_NAME),
+        patient_id: text(tags::PATIENT_ID),
+        study_date: text(tags::STUDY_DATE),
+        study: text(tags::STUDY_DESCRIPTION),
+        number: text(tags::SERIES_NUMBER),
+        description: text(tags::SERIES_DESCRIPTION),
+        scanner: format!("{} {}", text(tags::MANUFACTURER), text(tags::MANUFACTURER_MODEL_NAME)).trim().to_owned(),
+        series_uid: text(tags::SERIES_INSTANCE_UID),
+        frame_of_reference: text(tags::FRAME_OF_REFERENCE_UID),
+    }
+}
+
+/// Returns the layout of the pixels.
+fn layout(attributes: &Attributes, checked: &Checked) -> Result<Layout, DicomProblem> {
+    let [rows, columns] = [tags::ROWS, tags::COLUMNS].map(|tag| attributes.whole(tag, u16::MAX.into()));
+    let (rows, columns) = (rows?, columns?);
+    for (side, tag) in [(rows, tags::ROWS), (columns, tags::COLUMNS)] {
+        if side == 0 {
+            return Err(invalid(tag, "0", "at least 1"));
+        }
+    }
+    let samples = attributes.number(tags::SAMPLES_PER_PIXEL)?.unwrap_or(1.0);
+    let photometric = attributes.text(tags::PHOTOMETRIC_INTERPRETATION).unwrap_or_default();
+    if samples != 1.0 || !photometric.starts_with("MONOCHROME") {
+        return Err(DicomProblem::Colours(photometric));
+    }
+    if attributes.has(tags::MODALITY_LUT_SEQUENCE) {
+        return Err(DicomProblem::LookupTable);
+    }
+    let allocated = attributes.whole(tags::BITS_ALLOCATED, 64)?;
+    let is_float = matches!(checked.pixels, Some(PixelBytes::Native(tag, _)) if tag != tags::PIXEL_DATA);
+    let allowed: &[usize] = if is_float { &[32, 64] } else { &[8, 16, 32] };
+    if !allowed.contains(&allocated) {
+        return Err(invalid(tags::BITS_ALLOCATED, allocated.to_string(), "8, 16 or 32"));
+    }
+    let stored = if is_float { allocated } else { attributes.whole(tags::BITS_STORED, allocated)? };
+    if stored == 0 {
+        return Err(invalid(tags::BITS_STORED, "0", "at least 1"));
+    }
+    let num_frames = match attributes.number(tags::NUMBER_OF_FRAMES)? {
+        None => 1,
+        Some(_) => attributes.whole(tags::NUMBER_OF_FRAMES, MAX_FRAMES)?.max(1),
+    };
+    let is_signed = !is_float && attributes.whole(tags::PIXEL_REPRESENTATION, 1)? == 1;
+    Ok(Layout { rows, columns, bits: [allocated, stored], is_signed, num_frames })
+}
+
+/// Returns a plane of a file.
+fn plane(object: &InMemDicomObject, file: usize, frame: usize) -> Result<Plane, DicomProblem> {
+    let attributes = Attributes::of_frame(object, frame);
+    let order = |tag| Ok(attributes.number(tag)?.unwrap_or(f64::NEG_INFINITY));
+    let acquisition = acquisition(&attributes);
+    let seconds = |moment: DateTime| moment.duration_since(DateTime::ZERO).as_secs_f64();
+    let duration_ms = match attributes.number(tags::ACTUAL_FRAME_DURATION)? {
+        None => attributes.number(tags::FRAME_ACQUISITION_DURATION)?,
+        duration => duration,
+    };
+    let thickness_mm = match attributes.number(tags::SPACING_BETWEEN_SLICES)? {
+        None => attributes.number(tags::SLICE_THICKNESS)?,
+        spacing => spacing,
+    };
+    Ok(Plane {
+        file,
+        frame,
+        orientation: attributes.numbers(tags::IMAGE_ORIENTATION_PATIENT)?,
+        position_mm: attributes.numbers(tags::IMAGE_POSITION_PATIENT)?,
+        spacing_mm: attributes.numbers(tags::PIXEL_SPACING)?,
+        thickness_mm: thickness_mm.map(f64::abs).filter(|mm| *mm > 0.0),
+        scale: scale(&attributes)?,
+        order: [
+            order(tags::TEMPORAL_POSITION_INDEX)?,
+            acquisition.map_or(f64::NEG_INFINITY, seconds),
+            order(tags::TRIGGER_TIME)?,
+            order(tags::FRAME_REFERENCE_TIME)?,
+            order(tags::INSTANCE_NUMBER)?,
+        ],
+        acquisition,
+        duration_secs: duration_ms.map(|ms| 1e-3 * ms).filter(|secs| *secs > 0.0),
+    })
+}
+
+/// Returns slope and intercept. PET images have their own slope for each slice, so that a missing one is an error.
+fn scale(attributes: &Attributes) -> Result<[f64; 2], DicomProblem> {
+    let is_pet = attributes.text(tags::MODALITY).as_deref() == Some("PT");
+    let slope = attributes.number(tags::RESCALE_SLOPE)?;
+    let intercept = attributes.number(tags::RESCALE_INTERCEPT)?;
+    match (slope, intercept) {
+        (None, _) if is_pet => Err(missing(tags::RESCALE_SLOPE)),
+        (Some(0.0), _) => Err(invalid(tags::RESCALE_SLOPE, "0", "another number")),
+        (slope, intercept) => Ok([slope.unwrap_or(1.0), intercept.unwrap_or(0.0)]),
+    }
+}
+
+/// Returns the start of the acquisition of a plane.
+pub fn acquisition(attributes: &Attributes) -> Option<DateTime> {
+    let zone = attributes.text(tags::TIMEZONE_OFFSET_FROM_UTC);
+    let of_tag = |tag| date_time(&attributes.text(tag)?, zone.as_deref());
+    let of_parts = || {
+        let day = attributes.text(tags::ACQUISITION_DATE).or_else(|| attributes.text(tags::SERIES_DATE))?;
+        Some(date(&day)?.to_datetime(time(&attributes.text(tags::ACQUISITION_TIME)?)?))
+    };
+    of_tag(tags::FRAME_ACQUISITION_DATE_TIME).or_else(of_parts).or_else(|| of_tag(tags::ACQUISITION_DATE_TIME))
+}
+
+/// Returns the first attribute in which two files of a series differ; none if they are alike.
+pub fn difference(a: &Instance, b: &Instance) -> Option<DicomProblem> {
+    let differs = [
+        (a.layout.rows != b.layout.rows, tags::ROWS),
+        (a.layout.columns != b.layout.columns, tags::COLUMNS),
+        (a.names.frame_of_reference != b.names.frame_of_reference, tags::FRAME_OF_REFERENCE_UID),
+        (a.modality != b.modality, tags::MODALITY),
+    ];
+    differs.iter().find(|(differ, _)| *differ).map(|(_, tag)| DicomProblem::Mixed(name(*tag)))
+}

@@ -1,0 +1,18 @@
+//! Reads DICOM series: PET, CT, MR and other images of one number per pixel, as files of one slice or of several.
+//!
+//! Slices are sorted by their position along the normal; each has its own slope and intercept. Images at the same positions are
+//! images over time, or gates. An oblique series keeps its own axes; its position in the world is a
+//! [`Placement`](crate::data::Placement).
+//!
+//! *Space.* DICOM's z is reversed in our world.
+
+mod attributes;
+mod decode;
+mod elements;
+mod instance;
+mod pet;
+mod series;
+mod stack;
+mod time;
+
+pub use series::{FoundSeries, find_series, is_dicom, read_images};

@@ -1,0 +1,317 @@
+//! Series of a file or a folder, and their images.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dicom_dictionary_std::tags;
+use rayon::prelude::*;
+
+use super::attributes::{Attributes, name};
+use super::decode::decode;
+use super::elements::Checked;
+use super::instance::{Instance, Plane, acquisition, difference};
+use super::pet::pet_scan;
+use super::stack::{Stack, check_spacing, stack};
+use crate::data::{ImageChoice, ImageSeries, Modality, Notice, PetValues, SeriesImage, SeriesNames, Unit, Volume};
+use crate::io::bytes::zeroed;
+use crate::io::error::{DicomProblem, Excess, IoError};
+use crate::io::images::orientation::reorder;
+use crate::io::notice;
+use crate::text::counted;
+
+/// Largest number of files of a folder.
+const MAX_FILES: usize = 200_000;
+
+/// Deepest folder below the given one.
+const MAX_DEPTH: usize = 8;
+
+/// A series in a folder.
+pub struct FoundSeries {
+    /// Kind of its images.
+    pub modality: Modality,
+    /// Its names.
+    pub names: SeriesNames,
+    /// One of its files.
+    pub file: PathBuf,
+    /// Number of its files.
+    pub num_files: usize,
+}
+
+impl FoundSeries {
+    /// Describes it in one line: modality, number, description, date, patient, images.
+    pub fn line(&self) -> String {
+        let SeriesNames { number, description, study_date, patient_name, .. } = &self.names;
+        let number = if number.is_empty() { String::new() } else { format!("series {number}") };
+        let parts = [self.modality.name(), &number, description, study_date, patient_name, &counted(self.num_files, "file")];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Files of a path.
+struct Found {
+    instances: Vec<Instance>,
+    /// First error of an image of each series that was not read, by the UID of the series.
+    refused: BTreeMap<String, IoError>,
+    /// Files that are no images in DICOM.
+    num_others: usize,
+}
+
+/// Returns true for a folder, and for a file that begins as DICOM files do, whatever its name.
+pub fn is_dicom(path: &Path) -> bool {
+    path.is_dir() || (path.is_file() && begins_as_dicom(path).unwrap_or(false))
+}
+
+fn begins_as_dicom(path: &Path) -> std::io::Result<bool> {
+    let mut start = [0; 132];
+    File::open(path)?.read_exact(&mut start)?;
+    Ok(start.ends_with(b"DICM"))
+}
+
+/// Returns the series of a folder, or that of a file.
+///
+/// # Errors
+/// A file or folder that does not open, a file that is not read.
+pub fn find_series(path: &Path) -> Result<Vec<FoundSeries>, IoError> {
+    let found = find(path)?;
+    let mut series: BTreeMap<&str, FoundSeries> = BTreeMap::new();
+    for instance in &found.instances {
+        let entry = series.entry(&instance.names.series_uid).or_insert_with(|| FoundSeries {
+            modality: instance.modality.clone(),
+            names: instance.names.clone(),
+            file: instance.path.clone(),
+            num_files: 0,
+        });
+        entry.num_files += 1;
+    }
+    Ok(series.into_values().collect())
+}
+
+/// Reads images of a series: that of a file, whose other files are in the same folder, or the only one of a folder.
+///
+/// # Errors
+/// Several series; an image that it does not have, or several where one is expected; images that do not form a stack; pixels that
+/// are not read.
+pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
+    Opened::new(path)?.read(path, choice)
+}
+
+/// Returns the files of a path that are images.
+fn find(path: &Path) -> Result<Found, IoError> {
+    let metadata = std::fs::metadata(path).map_err(IoError::open(path))?;
+    let (files, only) = if metadata.is_dir() {
+        (files_below(path)?, None)
+    } else {
+        let (instance, ..) = Instance::read(path, 0)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        (files_in(folder)?, Some(instance.names.series_uid))
+    };
+    let read: Vec<Result<Instance, IoError>> =
+        files.par_iter().map(|file| Instance::read(file, 0).map(|(instance, ..)| instance)).collect();
+    let mut found = Found { instances: Vec::new(), refused: BTreeMap::new(), num_others: 0 };
+    for (file, result) in files.iter().zip(read) {
+        match result {
+            Ok(instance) if only.as_ref().is_none_or(|uid| *uid == instance.names.series_uid) => found.instances.push(instance),
+            Ok(_) => {}
+            Err(IoError::Dicom(_, DicomProblem::NotDicom | DicomProblem::NoImage(_))) => found.num_others += 1,
+            Err(error) => _ = found.refused.entry(series_uid(file).unwrap_or_default()).or_insert(error),
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the UID of the series of a file whose image is not read.
+fn series_uid(file: &Path) -> Option<String> {
+    let object = Checked::new(std::fs::read(file).ok()?).ok()?.attributes().ok()?;
+    Attributes::of(&object).text(tags::SERIES_INSTANCE_UID)
+}
+
+/// Returns the files in a folder, sorted by name.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let entries = std::fs::read_dir(folder).map_err(IoError::open(folder))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Returns the files in a folder and its folders.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let (mut files, mut folders) = (Vec::new(), vec![(folder.to_owned(), 0)]);
+    while let Some((next, depth)) = folders.pop() {
+        files.extend(files_in(&next)?);
+        if files.len() > MAX_FILES {
+            let problem = DicomProblem::ManyFiles(Excess { found: files.len(), max: MAX_FILES });
+            return Err(IoError::Dicom(folder.to_owned(), problem));
+        }
+        let entries = std::fs::read_dir(&next).map_err(IoError::open(&next))?.flatten();
+        // (No links: they could lead in a circle.)
+        let inner = entries.filter(|entry| depth < MAX_DEPTH && entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.extend(inner.map(|entry| (entry.path(), depth + 1)));
+    }
+    Ok(files)
+}
+
+/// The files of one series.
+struct Opened {
+    instances: Vec<Instance>,
+    planes: Vec<Plane>,
+    notices: Vec<Notice>,
+}
+
+impl Opened {
+    fn new(path: &Path) -> Result<Self, IoError> {
+        let Found { mut instances, mut refused, num_others } = find(path)?;
+        let refused_by = |problem| IoError::Dicom(path.to_owned(), problem);
+        let uids: HashSet<String> = instances.iter().map(|instance| instance.names.series_uid.clone()).collect();
+        if uids.len() > 1 {
+            let series = find_series(path)?;
+            let lines = series.iter().map(|series| format!("{}: {}", series.file.display(), series.line())).collect();
+            return Err(refused_by(DicomProblem::SeveralSeries(lines)));
+        }
+        let Some(uid) = uids.into_iter().next() else {
+            let first = refused.into_values().next();
+            return Err(first.unwrap_or_else(|| refused_by(DicomProblem::EmptyFolder)));
+        };
+        if let Some(error) = refused.remove(&uid) {
+            return Err(error);
+        }
+        let mut notices = Vec::new();
+        let num_refused = refused.len();
+        if let Some(error) = refused.into_values().next() {
+            notices.push(Notice::warning(format!("{} not read: {error}", counted(num_refused, "other series"))));
+        }
+        if path.is_dir() && num_others > 0 {
+            notices.push(notice::info(path, format!("{} not used: no DICOM images", counted(num_others, "file"))));
+        }
+        let num_files = instances.len();
+        let mut known = HashSet::new();
+        instances.retain(|instance| instance.uid.is_empty() || known.insert(instance.uid.clone()));
+        if instances.len() < num_files {
+            notices.push(notice::info(path, format!("{} not used: copies", counted(num_files - instances.len(), "file"))));
+        }
+        if let Some(problem) = instances[1..].iter().find_map(|instance| difference(&instances[0], instance)) {
+            return Err(refused_by(problem));
+        }
+        let mut planes: Vec<Plane> = Vec::new();
+        for (file, instance) in instances.iter_mut().enumerate() {
+            planes.extend(instance.planes.drain(..).map(|plane| Plane { file, ..plane }));
+        }
+        planes.iter().try_for_each(|plane| check_spacing(plane.spacing_mm)).map_err(refused_by)?;
+        Ok(Self { instances, planes, notices })
+    }
+
+    fn stack(&self, path: &Path) -> Result<Stack<'_>, IoError> {
+        let layout = &self.instances[0].layout;
+        stack(&self.planes, [layout.rows, layout.columns]).map_err(|problem| IoError::Dicom(path.to_owned(), problem))
+    }
+
+    /// Reads images.
+    fn read(mut self, path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
+        let refused_by = |problem| IoError::Dicom(path.to_owned(), problem);
+        let stack = self.stack(path)?;
+        let num_images = stack.images.len();
+        let range = match choice {
+            ImageChoice::Only if num_images > 1 => return Err(refused_by(DicomProblem::SeveralImages(num_images))),
+            ImageChoice::Number(number) if number == 0 || number > num_images => {
+                return Err(refused_by(DicomProblem::NoSuchImage(number, num_images)));
+            }
+            ImageChoice::Number(number) => number - 1..number,
+            ImageChoice::Only | ImageChoice::All => 0..num_images,
+        };
+        let (_, object, checked) = Instance::read(&self.instances[0].path, 0)?;
+        let attributes = Attributes::of(&object);
+        let earliest = self.planes.iter().filter_map(|plane| plane.acquisition).min().or_else(|| acquisition(&attributes));
+        let modality = self.instances[0].modality.clone();
+        let pet = (modality == Modality::Pet).then(|| pet_scan(&attributes, earliest)).transpose().map_err(refused_by)?;
+        let unit = unit(&modality, pet.as_ref().map(|pet| &pet.values), &attributes);
+        // A file of several planes is read once, one of one plane where it is decoded.
+        let whole: Vec<Option<Checked>> = match &self.instances[..] {
+            [_] => vec![Some(checked)],
+            several => several.iter().map(|instance| self.kept(instance)).collect::<Result<_, _>>()?,
+        };
+        let mut notices = Vec::new();
+        let images = range.map(|image| {
+            let planes = &stack.images[image];
+            let volume = self.decoded(&stack, planes, &whole, path, unit)?;
+            notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
+            let starts = |planes: &[&Plane]| planes.iter().filter_map(|plane| plane.acquisition).min();
+            let start_secs = earliest.zip(starts(planes)).map_or(0.0, |(earliest, start)| start.duration_since(earliest).as_secs_f64());
+            let duration_secs = planes[0].duration_secs.unwrap_or(0.0);
+            Ok(SeriesImage { volume: Arc::new(volume), start_secs, duration_secs })
+        });
+        let images = images.collect::<Result<Vec<_>, IoError>>()?;
+        if stack.is_pitch_assumed {
+            notices.push(notice::warning(path, "one slice without a thickness; 1 mm is assumed"));
+        }
+        if let Some(placement) = &stack.placement {
+            let text = format!("oblique by {:.1}°; shown along the axes of the image", placement.angle_deg());
+            notices.push(notice::info(path, text));
+        }
+        let placement = stack.placement;
+        self.notices.append(&mut notices);
+        let names = self.instances[0].names.clone();
+        Ok((ImageSeries { images, num_images, modality, names, placement, pet }, self.notices))
+    }
+
+    /// Reads a file of several planes.
+    fn kept(&self, instance: &Instance) -> Result<Option<Checked>, IoError> {
+        (instance.layout.num_frames > 1).then(|| Instance::read(&instance.path, 0).map(|(.., checked)| checked)).transpose()
+    }
+
+    /// Decodes the planes of an image.
+    fn decoded(
+        &self,
+        stack: &Stack,
+        planes: &[&Plane],
+        whole: &[Option<Checked>],
+        path: &Path,
+        unit: Unit,
+    ) -> Result<Volume, IoError> {
+        let layout = &self.instances[0].layout;
+        let num_pixels = layout.rows * layout.columns;
+        let mut values = zeroed(path, num_pixels * planes.len())?;
+        values.par_chunks_exact_mut(num_pixels).zip(planes).try_for_each(|(slice, plane)| {
+            let instance = &self.instances[plane.file];
+            let read;
+            let checked = match &whole[plane.file] {
+                Some(checked) => checked,
+                None => {
+                    let bytes = std::fs::read(&instance.path).map_err(IoError::open(&instance.path))?;
+                    read = Checked::new(bytes).map_err(|problem| IoError::Dicom(instance.path.clone(), problem))?;
+                    &read
+                }
+            };
+            decode(checked, &instance.layout, plane.frame, plane.scale, slice)
+                .map_err(|problem| IoError::Dicom(instance.path.clone(), problem))
+        })?;
+        let sides = [layout.columns, layout.rows, planes.len()];
+        let (grid, values) = reorder(path, &stack.orientation, sides, values)?;
+        let mixed = || IoError::Dicom(path.to_owned(), DicomProblem::Mixed(name(tags::ROWS)));
+        Volume::from_vec(grid, values, unit).ok_or_else(mixed)
+    }
+}
+
+/// Returns the unit of the values.
+fn unit(modality: &Modality, values: Option<&PetValues>, attributes: &Attributes) -> Unit {
+    // Of this program's own series: counts per mm, or decays per mm³.
+    let is_own = attributes.text(tags::MANUFACTURER).as_deref() == Some("tomoscope");
+    match (modality, values) {
+        (Modality::Ct, _) => match attributes.text(tags::RESCALE_TYPE).as_deref() {
+            None | Some("HU") => Unit::Hounsfield,
+            Some(_) => Unit::Unknown,
+        },
+        (_, Some(PetValues::BqPerMl)) => Unit::BqPerMl,
+        (_, Some(PetValues::Counts)) if is_own => Unit::CountsPerMm,
+        (_, Some(PetValues::Other(code))) if is_own && code == "PROPCNTS" => Unit::DecaysPerMm3,
+        (_, Some(PetValues::UptakeByMass(mass))) => match mass.as_str() {
+            "BW" => Unit::SuvBodyWeight,
+            "LBMJANMA" => Unit::SuvLeanJanmahasatian,
+            "LBM" | "LBMJAMES128" => Unit::SuvLeanJames,
+            _ => Unit::Unknown,
+        },
+        (_, Some(PetValues::UptakeBySurface)) => Unit::SuvBodySurface,
+        _ => Unit::Unknown,
+    }
+}
