@@ -37,12 +37,15 @@ mod sweep;
 
 pub use attenuation::{map_beside, read_attenuation};
 pub use by_content::{
-    check_image_unit, open_list_mode, read_images, read_projections, read_volume, write_described_volume, write_projections, write_volume,
+    check_image_unit, open_list_mode, read_images, read_projections, read_volume, write_described_volume, write_projections,
+    write_volume,
 };
 pub use bytes::content_of;
 pub use bytes::{discard_unfinished, write_whole};
 pub use epri::follow::{SweepFollower, SweepUpdate};
-pub use error::{DicomProblem, EventProblem, Excess, FormProblem, IoError, Mismatch, PetsirdProblem, RegionProblem, RoiProblem, Unsupported};
+pub use error::{
+    DicomProblem, EventProblem, Excess, FormProblem, IoError, Mismatch, PetsirdProblem, RegionProblem, RoiProblem, Unsupported,
+};
 pub use files::{files_read, files_written, header_of, identity};
 pub use formats::FileKind;
 pub use images::description::{ImageDescription, filter_width};

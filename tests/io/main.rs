@@ -9,6 +9,7 @@ mod castor_writer;
 #[path = "../support/data.rs"]
 mod data;
 mod dicom;
+mod dicom_read;
 mod follow;
 mod hostile;
 mod hostile_lists;
@@ -119,6 +120,7 @@ fn brief(error: &IoError) -> String {
         | IoError::NotInterfile(path, _)
         | IoError::Memory(path, _)
         | IoError::Unsupported(path, _)
+        | IoError::Dicom(path, _)
         | IoError::Rois(path, _)
         | IoError::Csv(path, _) => (path, String::new()),
         IoError::Counts(_) => return error.code().to_owned(),

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{Unit, Volume};
+use tomoscope::data::{ImageChoice, Unit, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::io::nifti::{Frames, frames, read_frame, write_series};
+use tomoscope::io::nifti::{read_images, write_series};
 use tomoscope::io::{Unsupported, read_volume, write_volume};
 
 use super::{assert_brief, assert_unsupported, bytes_of, folder, warns_of};
@@ -332,24 +332,29 @@ fn the_images_of_a_series_are_read_one_by_one() {
     for name in ["a.nii", "a.nii.gz"] {
         let path = folder.path().join(name);
         write_series(&path, &[image(1), image(2), image(3)], [5.0, 2.5], "").unwrap();
-        assert_eq!(frames(&path).unwrap(), Some(Frames { num: 3, start_secs: 5.0, step_secs: 2.5 }));
+        let (all, _) = read_images(&path, ImageChoice::All).unwrap();
+        assert_eq!((all.images.len(), all.num_images), (3, 3));
         for k in 1..=3 {
-            let (volume, notices) = read_frame(&path, k).unwrap();
-            assert!(volume == image(k) && notices.is_empty(), "{name}, {k}: {notices:?}");
+            let (one, notices) = read_images(&path, ImageChoice::Number(k)).unwrap();
+            assert!(*one.images[0].volume == image(k) && notices.is_empty(), "{name}, {k}: {notices:?}");
+            assert_eq!(all.images[k - 1].volume, one.images[0].volume);
+            let times = [one.images[0].start_secs, one.images[0].duration_secs];
+            assert_eq!((times, one.num_images), ([2.5 + 2.5 * k as f64, 2.5], 3));
         }
         assert_unsupported!(read_volume(&path).unwrap_err(), Unsupported::SeveralImages(3));
         for k in [0, 4] {
-            let error = read_frame(&path, k).unwrap_err();
+            let error = read_images(&path, ImageChoice::Number(k)).unwrap_err();
             assert_unsupported!(error, Unsupported::NoSuchImage(frame, 3) if *frame == k);
         }
         // Cut short in its last image.
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
-        read_frame(&path, 1).unwrap_err();
+        read_images(&path, ImageChoice::Number(1)).unwrap_err();
     }
     let single = folder.path().join("b.nii");
     write_volume(&single, &image(1)).unwrap();
-    assert_eq!((frames(&single).unwrap(), read_frame(&single, 1).unwrap().0), (None, image(1)));
+    let (one, _) = read_images(&single, ImageChoice::Number(1)).unwrap();
+    assert_eq!((one.num_images, &*one.images[0].volume), (1, &image(1)));
 }
 
 #[test]

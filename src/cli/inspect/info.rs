@@ -16,8 +16,8 @@ use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole,
 use crate::io::crystals::{Crystals, read_crystals};
 use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::{
-    FileKind, IoError, calibration, measurements, provenance, read_projections, read_sweep, rois,
-    saved_matrix, saved_pairs, saved_tubes, session_text,
+    FileKind, IoError, calibration, measurements, provenance, read_projections, read_sweep, rois, saved_matrix, saved_pairs,
+    saved_tubes, session_text,
 };
 use crate::plan::Provenance;
 use crate::report::{Column, Columns};

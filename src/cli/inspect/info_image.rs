@@ -22,8 +22,7 @@ pub fn read(path: &Path) -> CliResult<Described> {
     if series.num_images > 1 {
         lines.push(("total and range", "of the first image".to_owned()));
         let first = &series.images[0];
-        facts["frames"] =
-            json!({"num": series.num_images, "start_secs": first.start_secs, "step_secs": first.duration_secs});
+        facts["frames"] = json!({"num": series.num_images, "start_secs": first.start_secs, "step_secs": first.duration_secs});
     }
     if !series.names.series_uid.is_empty() {
         facts["series"] = json!({"modality": series.modality.name(), "names": series.names, "placement": series.placement});
@@ -66,7 +65,8 @@ fn series_lines(series: &ImageSeries) -> Lines {
         ("scanner", names.scanner.clone()),
     ];
     if let Some(first) = series.images.first().filter(|_| series.num_images > 1) {
-        let text = format!("{}, one every {} s from {} s", series.num_images, decimal(first.duration_secs), decimal(first.start_secs));
+        let text =
+            format!("{}, one every {} s from {} s", series.num_images, decimal(first.duration_secs), decimal(first.start_secs));
         lines.push(("images", text));
     }
     if let Some(placement) = &series.placement {
@@ -98,14 +98,16 @@ pub fn grid_text(grid: &Grid) -> String {
     format!("{nx} × {ny} × {nz} of {dx:.4} × {dy:.4} × {dz:.4} mm")
 }
 
-
 /// Describes the facts of a PET scan, each with its source, and its uptake values.
 fn pet_lines(scan: &PetScan) -> Lines {
-    let fact = |fact: Option<(String, &String)>| fact.map_or_else(|| "missing".to_owned(), |(text, source)| format!("{text}, {source}"));
+    let fact =
+        |fact: Option<(String, &String)>| fact.map_or_else(|| "missing".to_owned(), |(text, source)| format!("{text}, {source}"));
     let number = |value: &Option<Sourced<f64>>, factor: f64, unit: &str| {
         fact(value.as_ref().map(|value| (format!("{} {unit}", decimal(factor * value.value)), &value.source)))
     };
-    let moment = |value: &Option<Sourced<jiff::civil::DateTime>>| fact(value.as_ref().map(|value| (value.value.to_string(), &value.source)));
+    let moment = |value: &Option<Sourced<jiff::civil::DateTime>>| {
+        fact(value.as_ref().map(|value| (value.value.to_string(), &value.source)))
+    };
     let decay = match scan.decay_reference {
         DecayReference::Start => "to the start of the scan",
         DecayReference::Administration => "to the injection",
@@ -132,6 +134,7 @@ fn pet_lines(scan: &PetScan) -> Lines {
 
 /// Returns the facts of a PET scan, with the uptake values of 1 by definition; `null` where one has none.
 fn pet_json(scan: &PetScan) -> Value {
-    let factors = SuvDefinition::VARIANTS.iter().map(|&definition| (definition.to_string(), json!(suv_factor(scan, definition).ok())));
+    let factors =
+        SuvDefinition::VARIANTS.iter().map(|&definition| (definition.to_string(), json!(suv_factor(scan, definition).ok())));
     json!({"scan": scan, "suv_of_1": factors.collect::<serde_json::Map<_, _>>()})
 }

@@ -78,7 +78,7 @@ pub enum DicomProblem {
     #[error("its pixel data have {} encoded frames; expected {}", .0.found, .0.expected)]
     EncodedFrames(Mismatch),
     /// A message of the library that decodes pixels.
-    #[error("its pixels could not be decoded: {0}")]
+    #[error("its pixels could not be decoded: {0}; convert the file: gdcmconv --raw IN OUT")]
     Pixels(String),
 
     // A series.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
 use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
+use strum::VariantArray as _;
 
 use super::description::whole_words;
 use super::orientation::{Orientation, main_direction, reorder};
@@ -338,13 +339,15 @@ fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
 
 fn unit(header: &NiftiHeader) -> Unit {
     let name = intent_name(header);
-    if name == GRADIENT_AXES { Unit::Arbitrary } else { Unit::of_label(&name).unwrap_or(Unit::Unknown) }
+    Unit::VARIANTS.iter().copied().find(|unit| name == name_of(*unit)).unwrap_or(Unit::Unknown)
 }
 
 /// Returns the `intent_name` of an image in this unit.
 fn name_of(unit: Unit) -> &'static str {
     match unit {
         Unit::Arbitrary => GRADIENT_AXES,
+        // The field has 16 bytes.
+        Unit::SuvLeanJanmahasatian => "SUL (Janmahas.)",
         Unit::Unknown => "",
         known => known.label(),
     }

@@ -22,7 +22,8 @@ impl<'a> Attributes<'a> {
     pub fn of_frame(object: &'a InMemDicomObject, frame: usize) -> Self {
         let own = items(object, tags::PER_FRAME_FUNCTIONAL_GROUPS_SEQUENCE).get(frame);
         let shared = items(object, tags::SHARED_FUNCTIONAL_GROUPS_SEQUENCE).first();
-        let groups = own.into_iter().chain(shared).flat_map(|groups| groups.into_iter().filter_map(|group| group.items()?.first()));
+        let groups =
+            own.into_iter().chain(shared).flat_map(|groups| groups.into_iter().filter_map(|group| group.items()?.first()));
         Self(groups.chain([object]).collect())
     }
 
@@ -69,7 +70,9 @@ impl<'a> Attributes<'a> {
         let element = self.element(tag).ok_or_else(|| missing(tag))?;
         let numbers = element.to_multi_float64().ok().filter(|numbers| numbers.iter().all(|number| number.is_finite()));
         let found = || element.to_str().map(|text| text.into_owned()).unwrap_or_default();
-        numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(|| invalid(tag, found(), "as many numbers as DICOM requires"))
+        numbers
+            .and_then(|numbers| numbers.try_into().ok())
+            .ok_or_else(|| invalid(tag, found(), "as many numbers as DICOM requires"))
     }
 
     /// Returns a whole number from 0 to `max`.

@@ -4,14 +4,44 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use dicom_dictionary_std::tags;
+use dicom_dictionary_std::{tags, uids};
 use dicom_encoding::adapters::{PixelDataObject, RawPixelData};
 use dicom_encoding::transfer_syntax::Codec;
+use jxl_oxide::JxlImage;
 
 use super::elements::{Checked, PixelBytes, not_read};
 use super::instance::Layout;
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
 use crate::io::error::{DicomProblem, Mismatch};
+
+/// Largest number of decoded bytes of one encoded byte.
+const MAX_RATIO: usize = 4096;
+
+/// Returns the bytes of a frame's numbers.
+fn frame_bytes(layout: &Layout) -> usize {
+    layout.rows * layout.columns * layout.bits[0] / 8
+}
+
+/// Refuses a layout that the bytes of the pixels do not fill.
+///
+/// # Errors
+/// Pixel data of another size.
+pub fn check_size(pixels: &PixelBytes, layout: &Layout) -> Result<(), DicomProblem> {
+    let expected = frame_bytes(layout) * layout.num_frames;
+    match pixels {
+        PixelBytes::Native(_, range) => {
+            let found = range.len();
+            // A value has an even number of bytes.
+            let is_whole = found == expected || found == expected.next_multiple_of(2);
+            if is_whole { Ok(()) } else { Err(DicomProblem::PixelBytes(Mismatch { found, expected })) }
+        }
+        PixelBytes::Encapsulated { offsets, fragments } => {
+            frames(offsets, fragments, layout.num_frames)?;
+            let max = fragments.iter().map(Range::len).sum::<usize>().saturating_mul(MAX_RATIO);
+            if expected <= max { Ok(()) } else { Err(DicomProblem::PixelBytes(Mismatch { found: max, expected })) }
+        }
+    }
+}
 
 /// Decodes a frame into values, rows by rows: stored number · slope + intercept.
 ///
@@ -25,15 +55,10 @@ pub fn decode(
     values: &mut [f32],
 ) -> Result<(), DicomProblem> {
     let [allocated, stored] = layout.bits;
-    let num_bytes = layout.rows * layout.columns * allocated / 8;
+    let num_bytes = frame_bytes(layout);
     let (bytes, byte_order, is_float) = match &checked.pixels {
         None => return Err(super::attributes::missing(tags::PIXEL_DATA)),
         Some(PixelBytes::Native(tag, range)) => {
-            let (found, expected) = (range.len(), num_bytes * layout.num_frames);
-            // A value has an even number of bytes.
-            if found != expected && found != expected.next_multiple_of(2) {
-                return Err(DicomProblem::PixelBytes(Mismatch { found, expected }));
-            }
             let start = range.start + frame * num_bytes;
             (Cow::Borrowed(checked.bytes(&(start..start + num_bytes))), checked.byte_order(), *tag != tags::PIXEL_DATA)
         }
@@ -65,14 +90,19 @@ pub fn decode(
             ByteOrder::Big => bytes.iter().fold(0, add),
         };
         let above = 64 - stored;
-        let number = if layout.is_signed { ((number << above) as i64 >> above) as f64 } else { (number << above >> above) as f64 };
+        let number =
+            if layout.is_signed { ((number << above) as i64 >> above) as f64 } else { (number << above >> above) as f64 };
         *value = (number * scale + intercept) as f32;
     }
     Ok(())
 }
 
 /// Returns the fragments of each frame.
-fn frames<'a>(offsets: &[u32], fragments: &'a [Range<usize>], num_frames: usize) -> Result<Vec<&'a [Range<usize>]>, DicomProblem> {
+fn frames<'a>(
+    offsets: &[u32],
+    fragments: &'a [Range<usize>],
+    num_frames: usize,
+) -> Result<Vec<&'a [Range<usize>]>, DicomProblem> {
     if fragments.len() == num_frames {
         return Ok(fragments.chunks(1).collect());
     }
@@ -97,14 +127,53 @@ fn decoded(checked: &Checked, layout: &Layout, encoded: Vec<u8>, num_bytes: usiz
     let Codec::EncapsulatedPixelData(Some(reader), _) = checked.syntax.codec() else {
         return Err(not_read(checked.syntax.uid(), checked.syntax.name()));
     };
-    let frame = EncodedFrame { uid: checked.syntax.uid(), layout, encoded };
     let mut bytes = Vec::new();
     // The library panics on some invalid data.
-    match catch_unwind(AssertUnwindSafe(|| reader.decode_frame(&frame, 0, &mut bytes))) {
+    let decoded = catch_unwind(AssertUnwindSafe(|| {
+        check_sides(checked.syntax.uid(), &encoded, layout)?;
+        let frame = EncodedFrame { uid: checked.syntax.uid(), layout, encoded };
+        reader.decode_frame(&frame, 0, &mut bytes).map_err(|error| DicomProblem::Pixels(error.to_string()))
+    }));
+    match decoded {
         Ok(Ok(())) if bytes.len() == num_bytes => Ok(bytes),
         Ok(Ok(())) => Err(DicomProblem::PixelBytes(Mismatch { found: bytes.len(), expected: num_bytes })),
-        Ok(Err(error)) => Err(DicomProblem::Pixels(error.to_string())),
+        Ok(Err(problem)) => Err(problem),
         Err(_) => Err(DicomProblem::Pixels("invalid data".to_owned())),
+    }
+}
+
+/// Refuses encoded pixels whose own head has other sides than the file: the library allocates by that head.
+fn check_sides(uid: &str, encoded: &[u8], layout: &Layout) -> Result<(), DicomProblem> {
+    let sides = match uid {
+        // JPEG: the first frame header (ITU-T T.81, B.2.2), after segments with their lengths.
+        uids::JPEG_BASELINE8_BIT | uids::JPEG_EXTENDED12_BIT | uids::JPEG_LOSSLESS | uids::JPEG_LOSSLESS_SV1 => {
+            jpeg_sides(encoded)
+        }
+        uids::JPEGXL_LOSSLESS | uids::JPEGXLJPEG_RECOMPRESSION | uids::JPEGXL => {
+            let image = JxlImage::read_with_defaults(encoded).map_err(|error| DicomProblem::Pixels(error.to_string()))?;
+            Some([image.height() as usize, image.width() as usize])
+        }
+        _ => return Ok(()),
+    };
+    if sides == Some([layout.rows, layout.columns]) {
+        return Ok(());
+    }
+    Err(DicomProblem::Pixels("the encoded image has other sides than Rows and Columns".to_owned()))
+}
+
+/// Returns the rows and columns of JPEG data.
+fn jpeg_sides(bytes: &[u8]) -> Option<[usize; 2]> {
+    let two = |at: usize| Some(usize::from(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?])));
+    let mut at = 2;
+    loop {
+        let (mark, kind) = (*bytes.get(at)?, *bytes.get(at + 1)?);
+        match (mark, kind) {
+            (0xff, 0xff) => at += 1,
+            // Start of frame, of all kinds; C4, C8 and CC are other segments.
+            (0xff, 0xc0..=0xcf) if !matches!(kind, 0xc4 | 0xc8 | 0xcc) => return Some([two(at + 5)?, two(at + 7)?]),
+            (0xff, _) => at += 2 + two(at + 2)?,
+            _ => return None,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use dicom_object::InMemDicomObject;
 use jiff::civil::DateTime;
 
 use super::attributes::{Attributes, invalid, missing, name};
+use super::decode::check_size;
 use super::elements::{Checked, PixelBytes};
 use super::time::{date, date_time, time};
 use crate::data::{Modality, SeriesNames};
@@ -89,12 +90,13 @@ impl Instance {
     fn of(path: &Path, object: &InMemDicomObject, checked: &Checked, file: usize) -> Result<Self, DicomProblem> {
         let attributes = Attributes::of(object);
         let modality = Modality::of_code(&attributes.text(tags::MODALITY).ok_or_else(|| missing(tags::MODALITY))?);
-        if checked.pixels.is_none() {
+        let Some(pixels) = &checked.pixels else {
             let uid = attributes.text(tags::SOP_CLASS_UID).unwrap_or_default();
             let class = StandardSopClassDictionary.by_uid(&uid).map_or(uid.clone(), |class| class.name.to_owned());
             return Err(DicomProblem::NoImage(class));
-        }
-        let layout = layout(&attributes, checked)?;
+        };
+        let layout = layout(&attributes, pixels)?;
+        check_size(pixels, &layout)?;
         let planes = (0..layout.num_frames).map(|frame| plane(object, file, frame)).collect::<Result<_, _>>()?;
         Ok(Self {
             path: path.to_owned(),
@@ -124,7 +126,7 @@ pub fn names(attributes: &Attributes) -> SeriesNames {
 }
 
 /// Returns the layout of the pixels.
-fn layout(attributes: &Attributes, checked: &Checked) -> Result<Layout, DicomProblem> {
+fn layout(attributes: &Attributes, pixels: &PixelBytes) -> Result<Layout, DicomProblem> {
     let [rows, columns] = [tags::ROWS, tags::COLUMNS].map(|tag| attributes.whole(tag, u16::MAX.into()));
     let (rows, columns) = (rows?, columns?);
     for (side, tag) in [(rows, tags::ROWS), (columns, tags::COLUMNS)] {
@@ -141,7 +143,7 @@ fn layout(attributes: &Attributes, checked: &Checked) -> Result<Layout, DicomPro
         return Err(DicomProblem::LookupTable);
     }
     let allocated = attributes.whole(tags::BITS_ALLOCATED, 64)?;
-    let is_float = matches!(checked.pixels, Some(PixelBytes::Native(tag, _)) if tag != tags::PIXEL_DATA);
+    let is_float = matches!(pixels, PixelBytes::Native(tag, _) if *tag != tags::PIXEL_DATA);
     let allowed: &[usize] = if is_float { &[32, 64] } else { &[8, 16, 32] };
     if !allowed.contains(&allocated) {
         return Err(invalid(tags::BITS_ALLOCATED, allocated.to_string(), "8, 16 or 32"));

@@ -180,7 +180,8 @@ mod tests {
         let night = civil::date(2026, 3, 1).at(0, 30, 0, 0);
         let early = [(tags::SERIES_TIME, "003000")];
         assert_is(factor(&object(&early, &[(tags::RADIOPHARMACEUTICAL_START_TIME, "233000")]), night), after(3600.0));
-        let both = [(tags::RADIOPHARMACEUTICAL_START_TIME, "220000"), (tags::RADIOPHARMACEUTICAL_START_DATE_TIME, "20260228234500")];
+        let both =
+            [(tags::RADIOPHARMACEUTICAL_START_TIME, "220000"), (tags::RADIOPHARMACEUTICAL_START_DATE_TIME, "20260228234500")];
         assert_is(factor(&object(&early, &both), night), after(2700.0));
         let scan = pet_scan(&Attributes::of(&object(&early, &[])), Some(night)).unwrap();
         assert_eq!(scan.injection, None);
@@ -196,7 +197,10 @@ mod tests {
         assert_eq!(found(&[(tags::UNITS, "PROPCNTS")]).values, PetValues::Other("PROPCNTS".into()));
         let philips = [(tags::UNITS, "CNTS"), (PHILIPS_SUV, "0.000551 "), (PHILIPS_BQ_PER_ML, "1.602563")];
         let philips = found(&philips);
-        assert_eq!((philips.values, philips.philips_suv, philips.philips_bq_per_ml), (PetValues::Counts, Some(0.000551), Some(1.602563)));
+        assert_eq!(
+            (philips.values, philips.philips_suv, philips.philips_bq_per_ml),
+            (PetValues::Counts, Some(0.000551), Some(1.602563))
+        );
         assert_eq!(found(&[]).corrections, ["DECY", "ATTN", "SCAT"]);
         assert_eq!(found(&[(tags::PATIENT_WEIGHT, "0")]).weight_kg, None);
     }

@@ -221,7 +221,7 @@ impl Opened {
             ImageChoice::Only | ImageChoice::All => 0..num_images,
         };
         let (_, object, checked) = Instance::read(&self.instances[0].path, 0)?;
-        let attributes = Attributes::of(&object);
+        let attributes = Attributes::of_frame(&object, 0);
         let earliest = self.planes.iter().filter_map(|plane| plane.acquisition).min().or_else(|| acquisition(&attributes));
         let modality = self.instances[0].modality.clone();
         let pet = (modality == Modality::Pet).then(|| pet_scan(&attributes, earliest)).transpose().map_err(refused_by)?;
@@ -237,7 +237,8 @@ impl Opened {
             let volume = self.decoded(&stack, planes, &whole, path, unit)?;
             notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
             let starts = |planes: &[&Plane]| planes.iter().filter_map(|plane| plane.acquisition).min();
-            let start_secs = earliest.zip(starts(planes)).map_or(0.0, |(earliest, start)| start.duration_since(earliest).as_secs_f64());
+            let start_secs =
+                earliest.zip(starts(planes)).map_or(0.0, |(earliest, start)| start.duration_since(earliest).as_secs_f64());
             let duration_secs = planes[0].duration_secs.unwrap_or(0.0);
             Ok(SeriesImage { volume: Arc::new(volume), start_secs, duration_secs })
         });

@@ -62,7 +62,9 @@ pub fn stack(planes: &[Plane], [rows, columns]: [usize; 2]) -> Result<Stack<'_>,
     let num_images = num_images(&positions, along)?;
     for planes in &mut positions {
         let compare = |a: &f64, b: &f64| a.total_cmp(b);
-        planes.sort_by(|a, b| a.order.iter().zip(&b.order).map(|(a, b)| compare(a, b)).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal));
+        planes.sort_by(|a, b| {
+            a.order.iter().zip(&b.order).map(|(a, b)| compare(a, b)).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+        });
     }
     let starts: Vec<&Plane> = positions.iter().map(|planes| planes[0]).collect();
     let (pitch_mm, is_pitch_assumed) = pitch(&starts, along)?;
@@ -121,7 +123,8 @@ fn pitch(slices: &[&Plane], along: impl Fn(&Plane) -> f64) -> Result<(f64, bool)
             let unsorted = gaps_mm.clone();
             gaps_mm.sort_by(f64::total_cmp);
             let usual_mm = gaps_mm[gaps_mm.len() / 2];
-            let farthest = |(_, a): &(usize, &f64), (_, b): &(usize, &f64)| (*a - usual_mm).abs().total_cmp(&(*b - usual_mm).abs());
+            let farthest =
+                |(_, a): &(usize, &f64), (_, b): &(usize, &f64)| (*a - usual_mm).abs().total_cmp(&(*b - usual_mm).abs());
             let at = unsorted.iter().enumerate().max_by(farthest).map_or(0, |(at, _)| at);
             Err(DicomProblem::Gap { between_mm: [along(slices[at]), along(slices[at + 1])], pitch_mm: usual_mm })
         }
