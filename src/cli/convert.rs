@@ -12,7 +12,7 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{PerAxis, TalkOptions, calibration, sides, voxels};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::file_of;
-use crate::data::{Notice, Unit, Volume};
+use crate::data::{Notice, Unit, ValueScale, Volume};
 use crate::io::dicom::Patient;
 use crate::io::formats::Content;
 use crate::io::{FileKind, numpy_image, provenance};
@@ -159,7 +159,8 @@ impl ConvertOptions {
                 );
                 return Err(CliError::arguments(text));
             }
-            (volume, record) = (volume.calibrated(bq_per_ml), record.calibrated(bq_per_ml));
+            let scale = ValueScale::calibrated(bq_per_ml);
+            (volume, record) = (volume.converted(scale), record.converted(scale));
         }
         Ok((volume, record))
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::pet_scan::PetScan;
-use super::volume::Volume;
-use crate::geometry::Point;
+use super::volume::{Unit, Volume};
+use crate::geometry::{Grid, Point};
 
 /// Kind of an image.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -128,6 +128,16 @@ pub struct ImageSeries {
 }
 
 impl ImageSeries {
+    /// Returns the grid of its images.
+    pub fn grid(&self) -> Option<&Grid> {
+        self.images.first().map(|image| &image.volume.grid)
+    }
+
+    /// Returns the unit of its images.
+    pub fn unit(&self) -> Unit {
+        self.images.first().map_or(Unit::Unknown, |image| image.volume.unit)
+    }
+
     /// Returns a series of one image without names.
     pub fn single(volume: Volume) -> Self {
         let image = SeriesImage { volume: Arc::new(volume), start_secs: 0.0, duration_secs: 0.0 };

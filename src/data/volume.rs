@@ -72,12 +72,14 @@ pub struct ValueScale {
 }
 
 impl ValueScale {
-    /// Returns the scale of values in `unit`: Bq/mL with a calibration (value of 1 count/mm), else the unit itself.
-    pub fn new(unit: Unit, bq_per_ml: Option<f64>) -> Self {
-        match bq_per_ml.filter(|_| unit == Unit::CountsPerMm) {
-            Some(factor) => Self { unit: Unit::BqPerMl, factor },
-            None => Self { unit, factor: 1.0 },
-        }
+    /// Returns the scale of values that are shown in their own unit.
+    pub fn own(unit: Unit) -> Self {
+        Self { unit, factor: 1.0 }
+    }
+
+    /// Returns the scale of an image in counts/mm with a calibration: 1 count/mm = `bq_per_ml`.
+    pub fn calibrated(bq_per_ml: f64) -> Self {
+        Self { unit: Unit::BqPerMl, factor: bq_per_ml }
     }
 
     /// Returns a value of the image in the unit shown.
@@ -177,10 +179,10 @@ impl Volume {
         self.as_slice().iter().map(|&v| f64::from(v)).sum()
     }
 
-    /// Returns the image in Bq/mL, with 1 count/mm = `bq_per_ml`.
-    pub fn calibrated(&self, bq_per_ml: f64) -> Self {
-        let values = self.values.mapv(|value| (f64::from(value) * bq_per_ml) as f32);
-        Self { grid: self.grid.clone(), values, unit: Unit::BqPerMl }
+    /// Returns the image in another unit.
+    pub fn converted(&self, scale: ValueScale) -> Self {
+        let values = self.values.mapv(|value| (f64::from(value) * scale.factor) as f32);
+        Self { grid: self.grid.clone(), values, unit: scale.unit }
     }
 
     /// Returns how many of its values are not finite; `None` where all are.
@@ -226,11 +228,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_counts_are_calibrated() {
-        let calibrated = ValueScale::new(Unit::CountsPerMm, Some(50.0));
+    fn a_scale_converts_values_and_images() {
+        let calibrated = ValueScale::calibrated(50.0);
         assert_eq!((calibrated.value(0.5f32), calibrated.label()), (25.0, "Bq/mL"));
-        assert_eq!(ValueScale::new(Unit::CountsPerMm, None), ValueScale { unit: Unit::CountsPerMm, factor: 1.0 });
-        assert_eq!(ValueScale::new(Unit::Arbitrary, Some(50.0)), ValueScale { unit: Unit::Arbitrary, factor: 1.0 });
+        assert_eq!(ValueScale::own(Unit::Arbitrary).value(0.5f32), 0.5);
+        let image = Volume::filled(Grid::centred([2, 1, 1], [1.0; 3]).unwrap(), 0.5).converted(calibrated);
+        assert_eq!((image.as_slice(), image.unit), (&[25.0; 2][..], Unit::BqPerMl));
     }
 
     #[test]

@@ -55,5 +55,5 @@ pub use own::{
     calibration, crystals, measurements, provenance, rois, saved_matrix, saved_pairs, saved_sensitivity, saved_tubes,
     session_text,
 };
-pub use study::{Correction, read_pair_study, read_study};
+pub use study::{Correction, read_image_study, read_pair_study, read_study};
 pub use sweep::{follow_sweep, read_reference, read_sweep, read_sweep_at_phase, write_sweep};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::data::{Counts, Michelogram, Origin, PairCounts, Study};
-use crate::io::by_content::{read_measured, read_projections};
+use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, PairCounts, Study};
+use crate::io::by_content::{read_images, read_measured, read_projections};
 use crate::io::error::IoError;
 use crate::io::notice;
 use crate::io::own::saved_pairs::read_pairs;
@@ -80,6 +80,17 @@ pub fn read_pair_study(path: &Path) -> Result<Study<PairCounts>, IoError> {
     let title = path.file_name().unwrap_or_default().to_string_lossy();
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
     Ok(Study { origin, ..Study::new(title, read_pairs(path)?) })
+}
+
+/// Reads images of another program, named after their file.
+///
+/// # Errors
+/// Those of [`read_images`].
+pub fn read_image_study(path: &Path) -> Result<Study<ImageSeries>, IoError> {
+    let title = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    let (series, notices) = read_images(path, ImageChoice::All)?;
+    Ok(Study { origin, notices, ..Study::new(title, series) })
 }
 
 #[cfg(test)]

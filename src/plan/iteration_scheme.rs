@@ -74,6 +74,17 @@ impl IterationScheme {
         can_continue: false,
     };
 
+    /// Scheme of images of another program: every step shows the next one.
+    pub const IMAGES: IterationScheme = IterationScheme {
+        counted: "image",
+        by_iteration: false,
+        unit: Unit::Unknown,
+        can_grow: false,
+        has_likelihood: false,
+        unexplained: ["image", ""],
+        can_continue: false,
+    };
+
     /// Returns the number that identifies an image, from its full iterations and its steps in total.
     pub fn number(&self, iteration: usize, subiteration: usize) -> usize {
         if self.by_iteration { iteration } else { subiteration }

@@ -162,6 +162,11 @@ pub enum SetupProblem {
     #[error("the sweep has no projection: there is nothing to reconstruct")]
     NoProjections,
 
+    // Images of other programs.
+    /// A series without images.
+    #[error("the series has no image")]
+    NoImage,
+
     // Crystal rings and their matrices.
     /// A ring, by its name, that the catalogue lacks.
     #[error("there is no ring '{0}'")]

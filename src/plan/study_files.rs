@@ -7,8 +7,9 @@ use strum::VariantArray as _;
 
 use crate::coded::coded;
 use crate::data::{Counts, EventList, Notice, Study, Sweep};
+use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
-use crate::io::{self, Correction, FileKind, IoError, read_pair_study, read_sweep_at_phase};
+use crate::io::{self, Correction, FileKind, IoError, read_image_study, read_pair_study, read_sweep_at_phase};
 use crate::plan::algorithms::traits::DataKind;
 use crate::plan::error::ListError;
 use crate::plan::job::acquisition::Acquisition;
@@ -53,13 +54,14 @@ pub enum StudyError {
 
 coded!(StudyError, Io, List);
 
-/// Returns the kind of the data in a file, by its name; `None` of a file without any.
+/// Returns the kind of the data in a file or folder; `None` of a file without any.
 pub fn data_kind_of(path: &Path) -> Option<DataKind> {
-    match FileKind::of(path)? {
+    match Format::of_file(path)?.kind {
         kind if kind.is_scan() => Some(DataKind::Projections),
         kind if kind.is_list() => Some(DataKind::Events),
         kind if kind.is_sweep() => Some(DataKind::Sweep),
         FileKind::Pairs => Some(DataKind::Pairs),
+        kind if kind.is_image() => Some(DataKind::Images),
         _ => None,
     }
 }
@@ -76,6 +78,7 @@ impl StudyFiles {
                 Some(DataKind::Events) => return Self::Events(ListFiles::of(path)).read(task),
                 Some(DataKind::Sweep) => return Self::Sweep(SweepFiles::of(path)).read(task),
                 Some(DataKind::Pairs) => read_pair_study(path)?.map(Data::from),
+                Some(DataKind::Images) => read_image_study(path)?.map(Data::from),
                 Some(DataKind::Projections) | None => {
                     let scan = ScanFiles::uncorrected(path).with_neighbours();
                     return Ok((scan.read()?.map(Data::from), Self::Counts(scan.files)));
@@ -97,7 +100,7 @@ impl StudyFiles {
             (files, DataKind::Projections) => Self::Counts(ScanFiles::uncorrected(files.measured())),
             (files, DataKind::Events) => Self::Events(ListFiles::of(files.measured())),
             (files, DataKind::Sweep) => Self::Sweep(SweepFiles::of(files.measured())),
-            (files, DataKind::Pairs) => Self::File(files.measured().to_owned()),
+            (files, DataKind::Pairs | DataKind::Images) => Self::File(files.measured().to_owned()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
 
+mod as_read;
 mod em_kernels;
 mod explained;
 mod fbp;
@@ -22,6 +23,7 @@ use crate::coded::{PassedOn, coded};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
+pub use as_read::AsRead;
 #[cfg(feature = "cuda")]
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};

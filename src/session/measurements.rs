@@ -154,22 +154,17 @@ impl RunTable {
     /// Returns the table of a run from its set-up.
     pub fn of(run: RunId, info: &StartInfo) -> Self {
         let num_subsets = info.job.iteration_scheme().by_iteration.then_some(info.num_subsets.max(1));
-        Self {
-            run,
-            num_subsets,
-            scale: ValueScale::new(info.job.iteration_scheme().unit, None),
-            voxel_ml: info.job.grid().voxel_ml(),
-        }
+        Self { run, num_subsets, scale: ValueScale::own(info.job.iteration_scheme().unit), voxel_ml: info.job.grid().voxel_ml() }
     }
 
     /// Returns the table of an image of a run; `num_subsets` is `None` for a sweep, or if unknown.
     pub fn of_image(volume: &Volume, num_subsets: Option<usize>) -> Self {
-        Self { run: 1, num_subsets, scale: ValueScale::new(volume.unit, None), voxel_ml: volume.grid.voxel_ml() }
+        Self { run: 1, num_subsets, scale: ValueScale::own(volume.unit), voxel_ml: volume.grid.voxel_ml() }
     }
 
-    /// Returns the same table in Bq/mL, if the calibration of 1 count/mm is known.
-    pub fn calibrated(self, bq_per_ml: Option<f64>) -> Self {
-        Self { scale: ValueScale::new(self.scale.unit, bq_per_ml), ..self }
+    /// Returns the same table in another unit, if one is given.
+    pub fn converted(self, scale: Option<ValueScale>) -> Self {
+        Self { scale: scale.unwrap_or(self.scale), ..self }
     }
 
     /// Returns the row of the filter width of an image.
@@ -261,7 +256,7 @@ mod tests {
     use crate::data::{RoiMask, RoiShape, Unit};
 
     fn table(num_subsets: Option<usize>) -> RunTable {
-        RunTable { run: 3, num_subsets, scale: ValueScale::new(Unit::CountsPerMm, None), voxel_ml: 0.5 }
+        RunTable { run: 3, num_subsets, scale: ValueScale::own(Unit::CountsPerMm), voxel_ml: 0.5 }
     }
 
     fn roi(name: &str, role: RoiRole, activity_ratio: Option<f64>) -> Roi {

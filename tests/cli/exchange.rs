@@ -5,7 +5,7 @@ use std::path::Path;
 use dicom_dictionary_std::tags;
 use dicom_object::open_file;
 use serde_json::{Value, json};
-use tomoscope::data::{Unit, Volume};
+use tomoscope::data::{Unit, ValueScale, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::measurements::{Measurement, read_measurements};
 use tomoscope::io::rois::read_rois;
@@ -103,7 +103,7 @@ fn a_dicom_series_has_the_image_calibrated_where_that_is_asked_for() {
     // The same factor in other formats.
     run(at, "convert image.nii.gz c.nii --calibration 250.5");
     let (calibrated, _) = read_volume(&at.join("c.nii")).unwrap();
-    assert_eq!(calibrated, original.calibrated(250.5));
+    assert_eq!(calibrated, original.converted(ValueScale::calibrated(250.5)));
     assert!(refusal(at, 2, "convert c.nii d.nii --calibration 2").contains("values of c.nii are in Bq/mL"));
     run(at, "convert image.nii.gz image.hv --calibration 2");
     let units = ["image.nii.gz.json", "image.hv.json"].map(|name| record(at, name)["image"]["unit"].clone());

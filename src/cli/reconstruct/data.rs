@@ -9,8 +9,7 @@ use super::options::ReconstructOptions;
 use super::parameter_options::{algorithms_with, kinds_of, parameters};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::known::cuda_device;
-use crate::io::FileKind;
-use crate::io::formats::{Access, Content, described};
+use crate::io::formats::{Access, Content, Format, described};
 use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, Traits, data_kind_of};
 use crate::text::either;
 
@@ -27,9 +26,12 @@ fn inputs() -> String {
 /// # Errors
 /// A file that is missing, or of another kind.
 pub fn kind_of(path: &Path) -> CliResult<DataKind> {
-    let Some(kind) = data_kind_of(path) else {
-        crate::cli::shared::paths::check_file(path)?;
-        let is = if FileKind::of(path).is_some_and(FileKind::is_image) { "an image" } else { "a file of another kind" };
+    let Some(kind) = data_kind_of(path).filter(|kind| *kind != DataKind::Images) else {
+        let is_image = Format::of_file(path).is_some_and(|format| format.kind.is_image());
+        if !is_image {
+            crate::cli::shared::paths::check_file(path)?;
+        }
+        let is = if is_image { "an image" } else { "a file of another kind" };
         return Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {}", path.display(), inputs())));
     };
     Ok(kind)

@@ -33,7 +33,8 @@ pub(in crate::cli) fn run(options: &ReconstructOptions, sharing: &Sharing, part:
         DataKind::Sweep => epri::job(options)?,
         DataKind::Events => (options.list()?, None, None),
         DataKind::Pairs => (options.pairs()?, None, None),
-        DataKind::Projections => (options.counts()?, None, None),
+        // (`kind_of` refuses images.)
+        DataKind::Projections | DataKind::Images => (options.counts()?, None, None),
     };
     notices::print(job.subset_notice().as_slice());
     let runner = JobRunner::open(options, &job, trace)?;

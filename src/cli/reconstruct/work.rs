@@ -10,7 +10,7 @@ use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::paths::numbered;
 use crate::cli::shared::{console, notices};
-use crate::data::{Notice, Roi};
+use crate::data::{Notice, Roi, ValueScale};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::plan::{IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
@@ -250,7 +250,7 @@ impl<'a> Work<'a> {
         let fwhm_mm = self.options.post_filter_mm;
         let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
         let volume = filtered.as_ref().unwrap_or(&frame.volume);
-        let calibrated = self.options.calibration.map(|bq_per_ml| volume.calibrated(bq_per_ml));
+        let calibrated = self.options.calibration.map(|bq_per_ml| volume.converted(ValueScale::calibrated(bq_per_ml)));
         let volume = calibrated.as_ref().unwrap_or(volume);
         let provenance = record.provenance(frame.id.subiteration, self.target, fwhm_mm);
         let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };

@@ -7,7 +7,7 @@ use clap::Args;
 use super::error::{CliError, CliResult, Failure};
 use super::notices;
 use super::options::count;
-use crate::data::{ImageChoice, ImageSeries, Volume};
+use crate::data::{ImageChoice, ImageSeries, ValueScale, Volume};
 use crate::io::read_images;
 use crate::measure::{SuvDefinition, suv_factor};
 use crate::plan::{FrameRecord, Provenance};
@@ -49,8 +49,7 @@ impl ImageInput {
             let factor = suv_factor(scan, definition).map_err(|problem| {
                 CliError::failed(Failure::Input, format!("{}: no uptake values: {problem}", path.display()))
             })?;
-            volume.values.mapv_inplace(|value| (factor * f64::from(value)) as f32);
-            volume.unit = definition.unit();
+            volume = volume.converted(ValueScale { unit: definition.unit(), factor });
         }
         Ok(InputImage { series, volume })
     }

@@ -36,6 +36,8 @@ pub enum Method {
     Iterative(fn(&Parameters) -> AlgorithmSpec),
     /// Backprojection of the filtered projections of an EPRI acquisition.
     FilteredBackprojection(FbpMethod),
+    /// Nothing is computed.
+    AsRead,
 }
 
 /// Number of stages in which the planes of an EPRI acquisition are backprojected.
@@ -62,7 +64,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         key: "mlem",
         label: "MLEM",
         help: "Maximum-likelihood expectation maximisation: all data in each step",
-        is_for: |data| data.kind != DataKind::Sweep,
+        is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events | DataKind::Pairs),
         has_subsets: false,
         parameters: &[],
         method: Method::Iterative(|_| AlgorithmSpec::Em { subset_order: SubsetOrder::Sequential }),
@@ -84,6 +86,15 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         has_subsets: false,
         parameters: FBP_PARAMETERS,
         method: Method::FilteredBackprojection(FbpMethod::Two),
+    },
+    AlgorithmEntry {
+        key: "as-read",
+        label: "None, as read",
+        help: "Images of another program as they are",
+        is_for: |data| data.kind == DataKind::Images,
+        has_subsets: false,
+        parameters: &[],
+        method: Method::AsRead,
     },
 ];
 
@@ -200,6 +211,8 @@ impl AlgorithmChoice {
     pub const FBP: Self = Self(&ALGORITHMS[2]);
     /// Filtered backprojection in two stages.
     pub const FBP_MULTISTAGE: Self = Self(&ALGORITHMS[3]);
+    /// Images of another program as they are.
+    pub const AS_READ: Self = Self(&ALGORITHMS[4]);
 
     /// Returns all.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -225,7 +238,7 @@ impl AlgorithmChoice {
     pub fn stages(self) -> Option<FbpMethod> {
         match self.0.method {
             Method::FilteredBackprojection(stages) => Some(stages),
-            Method::Iterative(_) => None,
+            Method::Iterative(_) | Method::AsRead => None,
         }
     }
 
@@ -320,8 +333,9 @@ mod tests {
                 assert_eq!(keys(entry), 1, "{}", parameter.key);
             }
         }
-        let constants = [AlgorithmChoice::OSEM, AlgorithmChoice::MLEM, AlgorithmChoice::FBP, AlgorithmChoice::FBP_MULTISTAGE];
-        assert_eq!(constants.map(AlgorithmChoice::key), ["osem", "mlem", "fbp", "fbp-multistage"]);
+        type Choice = AlgorithmChoice;
+        let constants = [Choice::OSEM, Choice::MLEM, Choice::FBP, Choice::FBP_MULTISTAGE, Choice::AS_READ];
+        assert_eq!(constants.map(AlgorithmChoice::key), ["osem", "mlem", "fbp", "fbp-multistage", "as-read"]);
     }
 
     #[test]

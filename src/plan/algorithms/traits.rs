@@ -12,6 +12,8 @@ pub enum DataKind {
     Pairs,
     /// An EPRI acquisition.
     Sweep,
+    /// Images of another program.
+    Images,
 }
 
 impl DataKind {
@@ -21,6 +23,7 @@ impl DataKind {
             DataKind::Projections | DataKind::Events => self.plural(),
             DataKind::Pairs => "a crystal-pair histogram",
             DataKind::Sweep => "an EPRI acquisition",
+            DataKind::Images => "an image",
         }
     }
 
@@ -31,6 +34,7 @@ impl DataKind {
             DataKind::Events => "list-mode data",
             DataKind::Pairs => "crystal-pair histograms",
             DataKind::Sweep => "EPRI acquisitions",
+            DataKind::Images => "images",
         }
     }
 }

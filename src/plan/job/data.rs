@@ -1,7 +1,9 @@
-//! Data of one of four kinds to reconstruct.
+//! Data of one of several kinds: to reconstruct, or images as they are.
+
+use std::sync::Arc;
 
 use super::acquisition::{Acquisition, ListAcquisition};
-use crate::data::{Counts, EventList, PairCounts};
+use crate::data::{Counts, EventList, ImageSeries, PairCounts};
 use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::iteration_scheme::IterationScheme;
 
@@ -21,6 +23,8 @@ pub enum Data {
     Pairs(PairCounts),
     /// An EPRI sweep; while it grows the image grows with it.
     Sweep(Acquisition),
+    /// Images of another program, which a run only shows.
+    Images(Arc<ImageSeries>),
 }
 
 impl Data {
@@ -31,6 +35,7 @@ impl Data {
             Data::Events { .. } => DataKind::Events,
             Data::Pairs(_) => DataKind::Pairs,
             Data::Sweep(_) => DataKind::Sweep,
+            Data::Images(_) => DataKind::Images,
         }
     }
 
@@ -55,6 +60,7 @@ impl Data {
             Data::Events { growing: Some(_), .. } => IterationScheme::ARRIVING_EVENTS,
             Data::Sweep(_) => IterationScheme::PROJECTIONS,
             Data::Pairs(_) => IterationScheme::DENSITIES,
+            Data::Images(series) => IterationScheme { unit: series.unit(), ..IterationScheme::IMAGES },
         }
     }
 
@@ -65,6 +71,7 @@ impl Data {
             Data::Events { list, .. } => ("events", list.numbers().num_prompts as f64),
             Data::Pairs(pairs) => ("pairs", pairs.counts.len() as f64),
             Data::Sweep(acquisition) => ("projections", acquisition.num_complete() as f64),
+            Data::Images(series) => ("images", series.images.len() as f64),
         }
     }
 
@@ -92,6 +99,11 @@ impl Data {
     pub fn sweep(&self) -> Option<&Acquisition> {
         if let Data::Sweep(acquisition) = self { Some(acquisition) } else { None }
     }
+
+    /// Returns images of another program.
+    pub fn images(&self) -> Option<&Arc<ImageSeries>> {
+        if let Data::Images(series) = self { Some(series) } else { None }
+    }
 }
 
 impl From<Counts> for Data {
@@ -109,6 +121,12 @@ impl From<EventList> for Data {
 impl From<PairCounts> for Data {
     fn from(pairs: PairCounts) -> Self {
         Data::Pairs(pairs)
+    }
+}
+
+impl From<ImageSeries> for Data {
+    fn from(series: ImageSeries) -> Self {
+        Data::Images(Arc::new(series))
     }
 }
 

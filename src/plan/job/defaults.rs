@@ -5,11 +5,12 @@
 use super::data::Data;
 use super::settings::RunSettings;
 use super::subsets::SubsetRule;
-use crate::data::{BasisKind, Counts, EventList, ListMetadata, PairCounts, Sweep, SweepSpace};
+use crate::data::{BasisKind, Counts, EventList, ImageSeries, ListMetadata, PairCounts, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::plan::problem::SetupProblem;
@@ -32,6 +33,7 @@ pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
         Data::Events { list, .. } => default_list_settings(list),
         Data::Pairs(pairs) => default_pair_settings(pairs),
         Data::Sweep(acquisition) => acquisition.look(default_sweep_settings),
+        Data::Images(series) => default_image_settings(series),
     }
 }
 
@@ -69,6 +71,15 @@ pub fn default_sweep_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> 
 pub fn default_pair_settings(pairs: &PairCounts) -> Result<RunSettings, SetupError> {
     let grid = display_grid(&pairs.ring, &default_basis(&pairs.ring, BasisKind::Blobs))?;
     Ok(RunSettings::new(AlgorithmChoice::MLEM, grid))
+}
+
+/// Returns the settings of images of another program: their grid, on the CPU.
+///
+/// # Errors
+/// No image.
+pub fn default_image_settings(series: &ImageSeries) -> Result<RunSettings, SetupError> {
+    let grid = series.grid().ok_or(SetupProblem::NoImage)?.clone();
+    Ok(RunSettings { device: DeviceChoice::Cpu, ..RunSettings::new(AlgorithmChoice::AS_READ, grid) })
 }
 
 /// Returns the image grid of a sweep. Missing values follow from the samples: the image spans the sampled region, in voxels as

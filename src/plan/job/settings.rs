@@ -113,7 +113,7 @@ impl RunSettings {
     pub(in crate::plan) fn spec(&self) -> Result<AlgorithmSpec, SetupProblem> {
         match self.algorithm.entry().method {
             Method::Iterative(spec) => Ok(spec(&self.parameters)),
-            Method::FilteredBackprojection(_) => {
+            Method::FilteredBackprojection(_) | Method::AsRead => {
                 Err(SetupProblem::Algorithm { algorithm: self.algorithm.key(), suitable: vec!["osem", "mlem"] })
             }
         }

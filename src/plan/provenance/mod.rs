@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
-use crate::data::{BasisSettings, MatrixMade, Notice, ResponseMatrix, TubeSet, TubesMade, Unit, Volume};
+use crate::data::{BasisSettings, MatrixMade, Notice, ResponseMatrix, TubeSet, TubesMade, Unit, ValueScale, Volume};
 use crate::io::dicom::Patient;
 pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, ImageDescription, IoError};
@@ -295,10 +295,12 @@ impl Provenance {
         }
     }
 
-    /// Returns the record of the image in Bq/mL, with 1 count/mm = `bq_per_ml`.
-    pub fn calibrated(mut self, bq_per_ml: f64) -> Self {
-        self.calibration_bq_per_ml = Some(bq_per_ml);
-        self.image.unit = Unit::BqPerMl.label().to_owned();
+    /// Returns the record of the image in another unit.
+    pub fn converted(mut self, scale: ValueScale) -> Self {
+        if scale.unit == Unit::BqPerMl {
+            self.calibration_bq_per_ml = Some(scale.factor);
+        }
+        self.image.unit = scale.unit.label().to_owned();
         self
     }
 

@@ -2,6 +2,7 @@
 
 pub mod counts;
 pub mod events;
+pub mod images;
 pub mod pairs;
 pub mod prepared;
 pub mod sweep;
@@ -65,12 +66,13 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
                 Some(_) => Vec::new(),
             }
         }
-        Data::Sweep(_) | Data::Events { .. } => Vec::new(),
+        Data::Sweep(_) | Data::Events { .. } | Data::Images(_) => Vec::new(),
     };
     let (mut prepared, notice) = match job.data() {
         Data::Counts(counts) => with_cpu_fallback(device, |device| counts::prepare_on(device, &job, counts, task))?,
         Data::Pairs(pairs) => with_cpu_fallback(device, |device| pairs::prepare_on(device, &job, pairs, task))?,
         Data::Sweep(acquisition) => with_cpu_fallback(device, |device| sweep::prepare_on(device, &job, acquisition, task))?,
+        Data::Images(series) => (images::prepare(&job, series)?, None),
         Data::Events { list, growing } => {
             let frame = job.settings.frame_ms.clone().map(|frame_ms| list_in_frame(list, frame_ms, task)).transpose();
             let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
@@ -99,6 +101,7 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
         Data::Counts(counts) => counts::forecast_on(device, counts, settings, given_back),
         Data::Sweep(acquisition) => sweep::forecast_on(device, acquisition, settings, given_back),
         Data::Pairs(pairs) => pairs::forecast_on(device, pairs, settings, given_back),
+        Data::Images(series) => images::forecast(series, given_back),
         Data::Events { list, growing } => events::forecast_on(device, list, settings, growing.as_ref(), given_back),
     };
     let (forecast, _) = with_cpu_fallback(settings.device, forecast)?;

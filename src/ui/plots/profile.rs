@@ -211,7 +211,7 @@ mod tests {
         let width = Profile::of(&wide, &volume, None, SCALE).widths[0].unwrap();
         assert!((width.fwhm_mm - 6.0 * 2.0 * (2.0 * 2f64.ln()).sqrt()).abs() < 0.05, "{width:?}");
         // A calibration makes it higher, and not wider.
-        let calibrated = ValueScale::new(Unit::CountsPerMm, Some(50.0));
+        let calibrated = ValueScale::calibrated(50.0);
         let [plain, scaled] = [SCALE, calibrated].map(|scale| Profile::of(&view, &volume, None, scale));
         assert!(plain.points.iter().zip(&scaled.points).all(|(a, b)| (50.0 * a[1] - b[1]).abs() < 1e-9));
         assert_eq!(plain.widths[0].unwrap().fwhm_mm, scaled.widths[0].unwrap().fwhm_mm);

@@ -4,22 +4,23 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::live::LiveRun;
+use crate::data::ValueScale;
 use crate::io::IoError;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 
-/// Writes the numbers of each run with the ROIs of its newest branch as CSV. Each run comes with its calibration, Bq/mL per
-/// count/mm, if known. For a run without edited ROIs and with at most `MAX_STORED` steps, the file
+/// Writes the numbers of each run with the ROIs of its newest branch as CSV. Each run comes with the scale of
+/// another unit, if it has one. For a run without edited ROIs and with at most `MAX_STORED` steps, the file
 /// is that of the command line.
 ///
 /// # Errors
 /// Writing the file failed.
-pub fn write_csv<'a>(path: &Path, runs: impl Iterator<Item = (&'a LiveRun, Option<f64>)>) -> Result<(), IoError> {
-    let rows: Vec<Measurement> = runs.flat_map(|(live, bq_per_ml)| rows(live, bq_per_ml)).collect();
+pub fn write_csv<'a>(path: &Path, runs: impl Iterator<Item = (&'a LiveRun, Option<ValueScale>)>) -> Result<(), IoError> {
+    let rows: Vec<Measurement> = runs.flat_map(|(live, scale)| rows(live, scale)).collect();
     MeasurementWriter::create(path)?.write(&rows)
 }
 
-fn rows(live: &LiveRun, bq_per_ml: Option<f64>) -> Vec<Measurement> {
-    let Some(table) = live.table().map(|table| table.calibrated(bq_per_ml)) else { return Vec::new() };
+fn rows(live: &LiveRun, scale: Option<ValueScale>) -> Vec<Measurement> {
+    let Some(table) = live.table().map(|table| table.converted(scale)) else { return Vec::new() };
     let newest = live.rois.newest();
     // Iterates that were measured again after an edit may have ROI sums alone.
     let measured = newest.into_iter().flat_map(|branch| branch.points.keys());

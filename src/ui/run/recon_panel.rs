@@ -72,6 +72,10 @@ impl ReconView<'_> {
 
 /// Draws the reconstruction panel.
 pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    // Images of another program are only shown.
+    if view.study.is_some_and(|open| open.images().is_some()) {
+        return image_ui(view, ui, actions);
+    }
     ui.label(RichText::new("Reconstruction").heading().strong());
     buttons_ui(view, ui, actions);
     progress_ui(view, ui);

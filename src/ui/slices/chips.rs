@@ -3,6 +3,7 @@
 
 use egui::{RichText, Ui};
 
+use crate::data::{Unit, ValueScale};
 use crate::operator::Accumulation;
 use crate::ui::widgets::place::Place;
 use crate::ui::widgets::{format, theme};
@@ -16,8 +17,8 @@ pub struct ChipsView {
     pub is_unfiltered: bool,
     /// The stop rules that are on, in words.
     pub rules: Vec<String>,
-    /// Calibration of the displayed image, Bq/mL per count/mm.
-    pub bq_per_ml: Option<f64>,
+    /// Unit in which the displayed image is shown, if it is not its own.
+    pub conversion: Option<ValueScale>,
     /// True if the scan is calibrated, but the displayed image is not: the fraction of its time frame is unknown.
     pub lacks_calibration: bool,
     /// Accumulation of the steps that made the displayed image.
@@ -40,7 +41,10 @@ impl ChipsView {
             rules => Some(format!("Stops automatically: {} rules", rules.len())),
         };
         let rules = rules.map(|text| (Place::StopRules, text, false));
-        let calibration = self.bq_per_ml.map(|bq_per_ml| (format!("1 count/mm = {} Bq/mL", format::value(bq_per_ml)), false));
+        let calibration = self.conversion.map(|scale| match scale.unit {
+            Unit::BqPerMl => (format!("1 count/mm = {} Bq/mL", format::value(scale.factor)), false),
+            unit => (format!("Values in {}", unit.label()), false),
+        });
         let lacking = self.lacks_calibration.then(|| ("Frame not calibrated: length of the scan unknown".to_owned(), true));
         let calibration = calibration.or(lacking).map(|(text, warns)| (Place::Calibration, text, warns));
         [filter, measured, rules, calibration, self.accumulation_chip()].into_iter().flatten().collect()
@@ -115,7 +119,7 @@ mod tests {
             filter_mm: Some(6.0),
             is_unfiltered: true,
             rules: vec!["NSR above 10 %".into()],
-            bq_per_ml: Some(1000.0),
+            conversion: Some(ValueScale::calibrated(1000.0)),
             ..ChipsView::default()
         };
         let expected = [

@@ -129,8 +129,10 @@ mod tests {
     fn the_value_under_the_pointer_has_the_unit_shown_and_an_index_from_0() {
         let mut volume = Volume::filled(Grid::centred([4, 3, 2], [1.0; 3]).unwrap(), 2.0);
         volume.values[[1, 0, 3]] = 0.5;
-        let words =
-            |point, bq_per_ml| pointer_text(point, &volume, ValueScale::new(Unit::CountsPerMm, bq_per_ml), &ImageAxes::PATIENT);
+        let words = |point, bq_per_ml: Option<f64>| {
+            let scale = bq_per_ml.map_or(ValueScale::own(Unit::CountsPerMm), ValueScale::calibrated);
+            pointer_text(point, &volume, scale, &ImageAxes::PATIENT)
+        };
         let corner = [1.5, -1.0, 0.5];
         assert!(words(corner, None).ends_with("voxel index 3, 0, 1 (from 0) · 0.5000 counts/mm"), "{}", words(corner, None));
         assert!(words(corner, Some(1000.0)).ends_with(" · 500.0 Bq/mL"), "{}", words(corner, Some(1000.0)));

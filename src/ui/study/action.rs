@@ -3,6 +3,8 @@
 use super::list_form::ListForm;
 use super::source::Source;
 use super::tube_form::TubeForm;
+use crate::data::PetScan;
+use crate::measure::SuvDefinition;
 use crate::montecarlo::TubeRecipe;
 use crate::ui::widgets::file_task::FileTask;
 
@@ -64,4 +66,8 @@ pub enum StudyEdit {
     Calibration(Option<f64>),
     /// Sets the activity concentration of the calibration phantom, Bq/mL.
     PhantomActivity(f64),
+    /// Shows uptake values of this definition; `None`: the images' own unit.
+    Uptake(Option<SuvDefinition>),
+    /// Sets the facts of the open PET series.
+    PetScan(Box<PetScan>),
 }

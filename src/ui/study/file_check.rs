@@ -9,7 +9,7 @@ use crate::io::formats::{Access, Content, Format, described};
 use crate::text::either;
 
 /// Contents of files that are studies.
-pub const STUDIES: [Content; 4] = [Content::Projections, Content::ListMode, Content::Sweep, Content::Pairs];
+pub const STUDIES: [Content; 5] = [Content::Projections, Content::ListMode, Content::Sweep, Content::Pairs, Content::Image];
 
 /// Describes the files that are studies.
 pub fn studies() -> String {
@@ -19,16 +19,11 @@ pub fn studies() -> String {
 /// Returns the reason why a file is no study; `None` if it may be one.
 pub fn refusal(path: &Path) -> Option<String> {
     let shown = path.display();
-    if path.is_dir() {
-        return Some(format!("{shown} is a folder: open the header of a scan in it – {}", studies()));
-    }
-    let what = match FileKind::of(path) {
-        Some(kind) if kind.is_image() => "an image; open measured data here",
+    let what = match Format::of_file(path).map(|format| format.kind) {
         Some(FileKind::Measurements) => "a table of numbers",
         Some(_) => return None,
         None => match header_of_data(path) {
             Some(header) => return Some(format!("{shown} is the data of {}: open that header instead", header.display())),
-            None if is_dicom(path) => "DICOM, which is written but not read",
             None if path.is_file() => "of no kind that is known by the ending of its name",
             None => return None,
         },
@@ -63,13 +58,6 @@ fn names(header: &Path, data: &Path) -> bool {
     let read = std::fs::File::open(header).and_then(|file| std::io::Read::read_to_end(&mut file.take(MAX_HEADER), &mut bytes));
     let name = data.file_name().unwrap_or_default().to_string_lossy();
     read.is_ok() && String::from_utf8_lossy(&bytes).contains(&*name)
-}
-
-/// Returns true if a file has the preamble of DICOM.
-fn is_dicom(path: &Path) -> bool {
-    let mut start = [0; 132];
-    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
-    read.is_ok() && start.ends_with(b"DICM")
 }
 
 #[cfg(test)]

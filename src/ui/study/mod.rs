@@ -4,6 +4,7 @@ pub mod action;
 pub mod calibration;
 pub mod file_check;
 pub mod filter_curve;
+mod image_panel;
 pub mod list_form;
 pub mod list_form_panel;
 pub mod list_panel;

@@ -8,6 +8,7 @@ use super::action::StudyEdit;
 use super::calibration::Calibration;
 use super::list_form::ListForm;
 use super::loader::Loading;
+use super::open::open_images::OpenImages;
 use super::open::open_list::OpenList;
 use super::open::open_pairs::OpenPairs;
 use super::open::open_study::{OpenData, OpenStudy};
@@ -80,6 +81,16 @@ impl StudyState {
     /// Returns the open EPRI acquisition for changes.
     pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
         self.open.as_mut().and_then(OpenStudy::sweep_mut)
+    }
+
+    /// Returns the open images of another program.
+    pub fn images(&self) -> Option<&OpenImages> {
+        self.open.as_ref().and_then(OpenStudy::images)
+    }
+
+    /// Returns the open images of another program for changes.
+    fn images_mut(&mut self) -> Option<&mut OpenImages> {
+        self.open.as_mut().and_then(OpenStudy::images_mut)
     }
 
     /// Returns the tubes of response of the open study.
@@ -200,6 +211,8 @@ impl StudyState {
             StudyEdit::CutTube(along_mm) => self.tubes_mut().into_iter().for_each(|tubes| tubes.cut_at(along_mm)),
             StudyEdit::Calibration(bq_per_ml) => return self.calibrate(bq_per_ml).into_iter().collect(),
             StudyEdit::PhantomActivity(bq_per_ml) => self.calibration.phantom_bq_per_ml = bq_per_ml,
+            StudyEdit::Uptake(uptake) => self.images_mut().into_iter().for_each(|open| open.uptake = uptake),
+            StudyEdit::PetScan(scan) => self.images_mut().into_iter().for_each(|open| open.pet = Some(*scan.clone())),
         }
         Vec::new()
     }

@@ -7,6 +7,7 @@ use egui::{Button, RichText, Ui};
 use super::action::{StudyAction, StudyEdit};
 use super::calibration::calibration_ui;
 use super::file_check::studies;
+use super::image_panel::image_ui;
 use super::list_panel::{attenuation_ui, list_feed_ui};
 use super::loader::Loading;
 use super::open::open_study::{OpenData, OpenStudy};
@@ -64,7 +65,8 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
             list_feed_ui(open, ui, actions);
         }
         Some(OpenData::Sweep(open)) => sweep_feed_ui(open, ui, actions),
-        _ => {}
+        Some(OpenData::Images(open)) => image_ui(open, ui, actions),
+        Some(OpenData::Pairs(_)) | None => {}
     }
     if let Some(OpenData::Counts(_) | OpenData::Events(_)) = open.as_ref().map(|open| &open.data) {
         calibration_ui(view.state.calibration, view.selected_roi, ui, actions);

@@ -213,7 +213,7 @@ impl App {
     /// Writing the file failed.
     pub fn export_csv(&self, path: &Path) -> Result<(), IoError> {
         let views = self.runs.kept().iter().chain([self.run()]);
-        export::write_csv(path, views.map(|view| (&view.live, self.calibration_of_run(&view.live))))
+        export::write_csv(path, views.map(|view| (&view.live, self.conversion_of_run(&view.live))))
     }
 
     /// Returns the open study.

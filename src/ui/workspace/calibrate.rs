@@ -37,22 +37,25 @@ impl App {
         Ok((roi.name.clone(), share * self.study.calibration.of_phantom(sums.sum / sums.weight)?))
     }
 
-    /// Returns the calibration factor of a run's images, Bq/mL per count/mm, if they have this unit. The calibration belongs to
-    /// the whole scan; a time frame has fewer counts for the same activity.
-    pub(super) fn calibration_of_run(&self, live: &LiveRun) -> Option<f64> {
+    /// Returns the unit in which a run's images are shown, if it is not their own: uptake values of a PET series, or Bq/mL with a
+    /// calibration. The calibration belongs to the whole scan; a time frame has fewer counts for the same activity.
+    pub(super) fn conversion_of_run(&self, live: &LiveRun) -> Option<ValueScale> {
+        if let Some(open) = self.study.images() {
+            return open.uptake_scale();
+        }
         let bq_per_ml = self.study.calibration.bq_per_ml.filter(|_| live.iteration_scheme().unit == Unit::CountsPerMm)?;
-        Some(bq_per_ml / share_of_scan(live)?)
+        Some(ValueScale::calibrated(bq_per_ml / share_of_scan(live)?))
     }
 
-    /// Returns the calibration factor of the displayed image.
-    pub(super) fn calibration_shown(&self) -> Option<f64> {
-        self.run().shown_of().and_then(|(_, live)| self.calibration_of_run(live))
+    /// Returns the unit in which the displayed image is shown, if it is not its own.
+    pub(super) fn conversion_shown(&self) -> Option<ValueScale> {
+        self.run().shown_of().and_then(|(_, live)| self.conversion_of_run(live))
     }
 
     /// Returns the scale of the displayed values.
     pub(super) fn scale(&self) -> ValueScale {
         let unit = self.run().shown.volume().map_or(self.study.iteration_scheme().unit, |volume| volume.unit);
-        ValueScale::new(unit, self.calibration_shown())
+        self.conversion_shown().unwrap_or(ValueScale::own(unit))
     }
 }
 

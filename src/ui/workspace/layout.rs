@@ -354,7 +354,7 @@ impl App {
     /// Returns the state that changes the numbers of the displayed image.
     fn chips(&self) -> ChipsView {
         let (run, rois) = (self.run(), &self.rois.document.rois);
-        let bq_per_ml = self.calibration_shown();
+        let conversion = self.conversion_shown();
         let is_calibrated = self.study.calibration.bq_per_ml.is_some();
         let by_iteration = self.study.iteration_scheme().by_iteration;
         let rules = if by_iteration { run.forms.stop.rules(rois) } else { Vec::new() };
@@ -363,8 +363,8 @@ impl App {
             filter_mm: run.shown.filter_mm(),
             is_unfiltered: self.rois.measure_unfiltered,
             rules: rules.iter().map(StopRule::text).collect(),
-            bq_per_ml,
-            lacks_calibration: is_calibrated && bq_per_ml.is_none() && run.shown_of().is_some(),
+            conversion,
+            lacks_calibration: is_calibrated && conversion.is_none() && run.shown_of().is_some(),
             accumulation: shown.and_then(|(id, live)| live.accumulation_of(id.subiteration)),
             chosen_accumulation: run.forms.settings.accumulation.filter(|_| by_iteration),
         }

@@ -118,7 +118,7 @@ impl App {
         {
             self.preferences.add_recent(files.measured());
         }
-        match self.options.autostart && !waits {
+        match (self.options.autostart || self.study.images().is_some()) && !waits {
             // A continuous-wave acquisition needs its reference spectrum first.
             true if self.study.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
             true => {

@@ -1,5 +1,6 @@
 //! State of the open study, for each kind of data.
 
+pub mod open_images;
 pub mod open_list;
 pub mod open_pairs;
 pub mod open_study;

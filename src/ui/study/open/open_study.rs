@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use strum::VariantArray as _;
 
+use super::open_images::OpenImages;
 use super::open_list::{Following, OpenList};
 use super::open_pairs::OpenPairs;
 use super::open_sweep::{Arrivals, OpenSweep};
@@ -15,6 +16,7 @@ use crate::plan::{Data, ListAcquisition, ListFiles, ScanFiles, SetupProblem, Stu
 use crate::remote::RemoteStudy;
 use crate::scanner::{self, InPlane, Scanner};
 use crate::session::Feed;
+use crate::ui::study::image_panel::image_facts;
 use crate::ui::study::list_panel::{join_corrections, list_facts};
 use crate::ui::study::pair_panel::pair_facts;
 use crate::ui::study::sweep_facts::sweep_facts;
@@ -41,6 +43,8 @@ pub enum OpenData {
     Events(Box<OpenList>),
     /// EPRI acquisition.
     Sweep(Box<OpenSweep>),
+    /// Images of another program.
+    Images(Box<OpenImages>),
 }
 
 /// Open sinograms.
@@ -89,6 +93,10 @@ impl OpenStudy {
                     files => ListFiles::of(&files.map_or_else(PathBuf::new, |files| files.measured().to_owned())),
                 };
                 OpenData::Events(Box::new(OpenList::new(list.clone(), files)))
+            }
+            (Data::Images(series), files) => {
+                let path = files.map(|files| files.measured().to_owned());
+                OpenData::Images(Box::new(OpenImages::new(Arc::clone(series), path)))
             }
             (Data::Sweep(acquisition), files) => {
                 let files = files.and_then(|files| if let StudyFiles::Sweep(files) = files { Some(files) } else { None });
@@ -139,7 +147,7 @@ impl OpenStudy {
             // The requirement of growing list-mode data changes at each doubling.
             OpenData::Events(open) if open.following.is_some() => Some(open.counted.num_prompts.next_power_of_two()),
             OpenData::Sweep(open) => Some(open.acquisition.num_complete()),
-            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => None,
+            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) | OpenData::Images(_) => None,
         }
     }
 
@@ -150,6 +158,7 @@ impl OpenStudy {
             OpenData::Pairs(open) => pair_facts(open),
             OpenData::Events(open) => list_facts(open),
             OpenData::Sweep(open) => sweep_facts(open),
+            OpenData::Images(open) => image_facts(open),
         }
     }
 
@@ -159,6 +168,7 @@ impl OpenStudy {
             OpenData::Counts(open) => open.files.as_ref().map(|files| &*files.measured),
             OpenData::Events(open) => Some(&open.files.list),
             OpenData::Sweep(open) => open.files.as_ref().map(|files| &*files.projections),
+            OpenData::Images(open) => open.path.as_deref(),
             OpenData::Pairs(_) => None,
         }
     }
@@ -185,7 +195,7 @@ impl OpenStudy {
     /// Returns the axes of its image.
     pub fn axes(&self) -> ImageAxes {
         match &self.data {
-            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => ImageAxes::PATIENT,
+            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) | OpenData::Images(_) => ImageAxes::PATIENT,
             OpenData::Sweep(open) => ImageAxes::of(open.space()),
         }
     }
@@ -195,6 +205,7 @@ impl OpenStudy {
         match &self.data {
             OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => 2,
             OpenData::Sweep(_) => self.axes().shown().len(),
+            OpenData::Images(_) => 3,
         }
     }
 
@@ -203,7 +214,7 @@ impl OpenStudy {
         match &self.data {
             OpenData::Counts(_) | OpenData::Events(_) => Accumulation::OF_LINES,
             OpenData::Pairs(_) => Accumulation::VARIANTS,
-            OpenData::Sweep(_) => &[],
+            OpenData::Sweep(_) | OpenData::Images(_) => &[],
         }
     }
 
@@ -212,7 +223,7 @@ impl OpenStudy {
         match &self.data {
             OpenData::Pairs(_) => "the matrix",
             OpenData::Events(_) => "the sensitivity",
-            OpenData::Counts(_) | OpenData::Sweep(_) => "tubes",
+            OpenData::Counts(_) | OpenData::Sweep(_) | OpenData::Images(_) => "tubes",
         }
     }
 }
@@ -241,6 +252,7 @@ open_data! {
     Pairs(OpenPairs): pairs, pairs_mut;
     Events(OpenList): list, list_mut;
     Sweep(OpenSweep): sweep, sweep_mut;
+    Images(OpenImages): images, images_mut;
 }
 
 fn counts_facts(open: &OpenCounts) -> Vec<(&'static str, String)> {

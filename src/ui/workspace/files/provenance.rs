@@ -14,7 +14,7 @@ impl App {
         self.run().provenance()
     }
 
-    /// Starts writing the displayed image, in Bq/mL if the scan is calibrated, and its provenance record.
+    /// Starts writing the displayed image, in the unit that is shown, and its provenance record.
     ///
     /// # Errors
     /// No image is displayed. A notice reports later failures.
@@ -22,11 +22,12 @@ impl App {
         let (Some(volume), Some(provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
-        let calibration_bq_per_ml = self.calibration_shown();
+        let conversion = self.conversion_shown();
         self.write_in_background(ctx, FileTask::SaveImage, path, move |path| {
-            let calibrated = calibration_bq_per_ml.map(|bq_per_ml| volume.calibrated(bq_per_ml));
-            let volume = calibrated.as_ref().unwrap_or(&volume);
-            let provenance = Provenance { calibration_bq_per_ml, ..provenance }.of_image(volume).beside([path]);
+            let converted = conversion.map(|scale| volume.converted(scale));
+            let volume = converted.as_ref().unwrap_or(&volume);
+            let provenance = conversion.map_or(provenance.clone(), |scale| provenance.converted(scale));
+            let provenance = provenance.of_image(volume).beside([path]);
             let notice = provenance.write_image(path, volume).map_err(|error| error.to_string())?;
             Ok(notice.into_iter().collect())
         });
@@ -41,9 +42,9 @@ impl App {
             Some(volume) => self.provenance().map(|provenance| provenance.of_image(volume)),
             None => self.run().live.provenance(self.run().live.progress().0, None),
         };
-        let calibration = self.calibration_of_run(&self.run().live);
-        let provenance = provenance.map(|record| match calibration {
-            Some(bq_per_ml) => record.calibrated(bq_per_ml),
+        let conversion = self.conversion_of_run(&self.run().live);
+        let provenance = provenance.map(|record| match conversion {
+            Some(scale) => record.converted(scale),
             None => record,
         });
         let notice = provenance.and_then(|provenance| provenance.beside([path]).write_beside(path));
