@@ -115,13 +115,13 @@ pub enum ImageChoice {
 pub struct ImageSeries {
     /// The images; at least one.
     pub images: Vec<SeriesImage>,
-    /// Number of images of the file or the series, of which `images` may be one.
+    /// Number of images of the file or the series; `images` may contain one of them.
     pub num_images: usize,
     /// Kind of the images.
     pub modality: Modality,
     /// Names and numbers.
     pub names: SeriesNames,
-    /// Position of images with axes of their own.
+    /// Position of oblique images.
     pub placement: Option<Placement>,
     /// Facts of a PET scan.
     pub pet: Option<PetScan>,

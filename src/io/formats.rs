@@ -260,7 +260,7 @@ pub static FORMATS: [Format; 22] = [
     },
     Format {
         reader: Reader::Image(dicom::read_images),
-        // Of a slice, the folder with the others.
+        // The folder of a slice contains the others.
         companions: |path| path.parent().filter(|_| path.is_file()).map(Path::to_owned).into_iter().collect(),
         writer: Writer::Image(dicom::write_series),
         ..Format::new(FileKind::DicomSeries, Content::Image, "DICOM", &[".dcm"], &[".dcm", ".ima"])

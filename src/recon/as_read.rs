@@ -7,7 +7,7 @@ use crate::data::{ImageSeries, RoiMask, RoiSums, Volume};
 use crate::operator::Accumulation;
 use crate::task::Task;
 
-/// Images of another program, of which the current one is measured and copied.
+/// Images of another program; the current one is measured and copied.
 pub struct AsRead {
     series: Arc<ImageSeries>,
     /// Number of images that were shown.

@@ -8,8 +8,8 @@ use super::threads::num_cores;
 use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
-    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, ImageKind, ImageRecord,
-    MatrixRecord, Progress, ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, rays_in_use,
+    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageKind,
+    ImageRecord, MatrixRecord, Progress, ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, rays_in_use,
     rays_of_a_pair,
 };
 use crate::recon::{Explained, RaceReport};
@@ -115,6 +115,12 @@ impl RunRecord {
         let settings = &info.job.settings;
         let data = DataRecord::of_job(&info.job);
         let image = ImageRecord::new(info.job.grid(), info.job.iteration_scheme().unit);
+        if let Some(series) = measured.images() {
+            let shown = series.images.get(subiteration.saturating_sub(1)).filter(|_| series.num_images > 1);
+            let data = DataRecord { frame: shown.map(FrameRecord::from), ..data };
+            let record = Provenance::new(ImageKind::Elsewhere, data, image, device, times);
+            return Provenance { post_filter_fwhm_mm, ..record };
+        }
         let mut provenance = Provenance::new(ImageKind::Reconstruction, data, image, device, times);
         provenance.progress = Some(self.progress(subiteration, iterations_requested));
         provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());

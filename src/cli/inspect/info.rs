@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::info_image::grid_text;
+use super::info_text::{Described, Lines, decimal};
 use super::{info_image, info_json, info_list};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
@@ -27,10 +28,6 @@ use strum::IntoEnumIterator as _;
 
 /// Columns of a fact: its name and value.
 const FACT: Columns<2> = Columns([Column::words("", 23), Column::words("", 0)]);
-
-/// Description of a file: lines of text, JSON, and notices.
-pub type Described = (Lines, serde_json::Value, Vec<Notice>);
-pub type Lines = Vec<(&'static str, String)>;
 
 /// Options of `tomoscope info`.
 #[derive(Args)]
@@ -336,9 +333,4 @@ fn roi_line(roi: &Roi) -> (&'static str, String) {
 fn range_text<'a>(values: impl Iterator<Item = &'a f32>) -> String {
     let [low, high] = info_json::range(values).unwrap_or_default();
     format!("{low}, {high}")
-}
-
-/// Returns a number with six decimals, without the zeros at the end.
-pub fn decimal(value: f64) -> String {
-    format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }

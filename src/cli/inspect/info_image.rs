@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
 
-use super::info::{Described, Lines, decimal};
 use super::info_json;
+use super::info_text::{Described, Lines, decimal};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::data::{DecayReference, ImageChoice, ImageSeries, PetScan, Sourced, Volume};
 use crate::geometry::Grid;

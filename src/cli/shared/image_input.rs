@@ -66,13 +66,7 @@ impl InputImage {
         let (mut record, notice) = Provenance::of_file(path, &self.volume);
         notices::print(notice.as_slice());
         if let Some(image) = self.series.images.first().filter(|_| self.series.num_images > 1) {
-            record.data.frame = Some(FrameRecord {
-                start_secs: image.start_secs,
-                duration_secs: image.duration_secs,
-                end_secs: None,
-                requested_secs: None,
-                split_seed: None,
-            });
+            record.data.frame = Some(FrameRecord::from(image));
         }
         record
     }

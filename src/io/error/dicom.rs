@@ -99,7 +99,7 @@ pub enum DicomProblem {
     Duplicates {
         /// Position along the normal of the slices, mm.
         at_mm: f64,
-        /// Images there, and elsewhere.
+        /// Images at this position, and at other positions.
         num: Mismatch,
     },
     /// Slices at unequal distances.

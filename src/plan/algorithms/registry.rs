@@ -89,7 +89,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
     },
     AlgorithmEntry {
         key: "as-read",
-        label: "None, as read",
+        label: "Image as read",
         help: "Images of another program as they are",
         is_for: |data| data.kind == DataKind::Images,
         has_subsets: false,

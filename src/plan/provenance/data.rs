@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Counts, EventList, FrameTime, Origin, Phase, Study, Sweep};
+use crate::data::{Counts, EventList, FrameTime, Origin, Phase, SeriesImage, Study, Sweep};
 use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
 
@@ -45,6 +45,13 @@ pub struct FrameRecord {
     /// The seed by which time blocks at its limits were divided.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub split_seed: Option<u64>,
+}
+
+impl From<&SeriesImage> for FrameRecord {
+    fn from(image: &SeriesImage) -> Self {
+        let SeriesImage { start_secs, duration_secs, .. } = *image;
+        Self { start_secs, duration_secs, end_secs: None, requested_secs: None, split_seed: None }
+    }
 }
 
 impl From<&FrameTime> for FrameRecord {

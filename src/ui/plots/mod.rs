@@ -68,6 +68,8 @@ pub struct TabsOf {
     pub is_sweep: bool,
     /// True for list-mode data.
     pub is_list: bool,
+    /// True for images of another program.
+    pub is_image: bool,
     /// True if the scanner has tubes of response.
     pub has_tubes: bool,
 }
@@ -76,9 +78,10 @@ impl TabsOf {
     /// True if the study has this tab.
     pub fn has(self, tab: BottomTab) -> bool {
         match tab {
-            BottomTab::Rois | BottomTab::Time | BottomTab::Compare => true,
+            BottomTab::Rois | BottomTab::Compare => true,
+            BottomTab::Time => !self.is_image,
             // A sweep has no race, counts have no sweep.
-            BottomTab::Race => !self.is_sweep,
+            BottomTab::Race => !(self.is_sweep || self.is_image),
             BottomTab::Sweep => self.is_sweep,
             BottomTab::Rates | BottomTab::Activity => self.is_list,
             BottomTab::Tube => self.has_tubes,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::roi_branches::RoiBranches;
 use super::stages::StageLog;
 use super::thinning::limit;
-use crate::data::Roi;
+use crate::data::{Modality, Roi};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{IterationScheme, Provenance, StartInfo};
@@ -164,6 +164,11 @@ impl LiveRun {
     fn mark_edit(&mut self, is_new: bool) {
         let mark = self.last.as_ref().filter(|_| is_new).map(|last| (last.subiteration, Mark::Branch));
         self.marks.extend(mark);
+    }
+
+    /// Returns the kind of the images of another program that it shows.
+    pub fn modality(&self) -> Option<&Modality> {
+        self.info.as_ref()?.job.data().images().map(|series| &series.modality)
     }
 
     /// True if any iterate was measured.

@@ -15,7 +15,7 @@ use super::post_filter::PostFilter;
 use super::recon_panel::{GATHERED, why_not};
 use super::reference::ReferenceChoice;
 use super::roi_edits::RoiEdits;
-use crate::data::{FrameTime, MaskedRois, Notice, Roi};
+use crate::data::{FrameTime, MaskedRois, Modality, Notice, Roi};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Job};
@@ -454,7 +454,13 @@ impl RunView {
     pub fn derive(&mut self, rois: &mut RoiState) {
         let Self { shown, colouring, series, live, .. } = self;
         if colouring.auto_palette {
-            colouring.set_palette(if shown.is_signed() { Palette::Signed } else { colouring.usual_palette });
+            colouring.set_palette(match live.modality() {
+                Some(Modality::Ct | Modality::Mr) => Palette::Grey,
+                // Negative values are noise.
+                Some(Modality::Pet) => colouring.usual_palette,
+                Some(Modality::Other(_)) | None if shown.is_signed() => Palette::Signed,
+                Some(Modality::Other(_)) | None => colouring.usual_palette,
+            });
         }
         shown.set_top(colouring.top);
         if colouring.auto_window {

@@ -14,6 +14,7 @@ use crate::render::{Combination, Interpolation, Palette};
 use crate::ui::widgets::colour_scale::{ColourScale, WindowPercentile, has_negative};
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::format;
+use crate::ui::widgets::window_presets::window_presets;
 
 /// Input of the toolbar and the colour bar.
 pub struct ToolbarView<'a> {
@@ -201,7 +202,7 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
         let kept = |end: usize| if window[end] == before[end] { view.colouring.window[end] } else { of_image(end) };
         actions.push(ViewAction::SetWindow([kept(0), kept(1)]));
     }
-    follow_ui(view.colouring, ui, actions);
+    follow_ui(view, ui, actions);
     button_ui("Full", "From the smallest to the largest value", ViewAction::FullWindow, ui, actions);
     let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     let views = MenuButton::new("Views").config(stays);
@@ -209,9 +210,10 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     response.on_hover_text("Zoom, crosshair, layout, thick slices, MIP, oblique slice");
 }
 
-/// Draws the choice of the percentile that the window follows, or of a locked window.
-fn follow_ui(colouring: &ColourScale, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+/// Draws the choice of the percentile that the window follows, of a locked window, or of a usual one.
+fn follow_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     const LOCKED: &str = "locked";
+    let colouring = view.colouring;
     let now = if colouring.auto_window { colouring.top.name() } else { LOCKED };
     let combo = egui::ComboBox::from_id_salt("window follows").width(60.0);
     menu(ui, combo, "Window follows", now, |ui| {
@@ -227,6 +229,15 @@ fn follow_ui(colouring: &ColourScale, ui: &mut Ui, actions: &mut Vec<ViewAction>
         let help = "The window stays as it is, for every iterate and every run of this study";
         if ui.selectable_label(now == LOCKED, LOCKED).on_hover_text(help).clicked() {
             actions.push(ViewAction::LockWindow);
+        }
+        let presets = window_presets(view.scale.unit);
+        if !presets.is_empty() {
+            ui.separator();
+        }
+        for preset in presets {
+            if ui.selectable_label(false, preset.name).clicked() {
+                actions.push(ViewAction::SetWindow(preset.window.map(|end| (f64::from(end) / view.scale.factor) as f32)));
+            }
         }
     });
 }

@@ -11,3 +11,4 @@ pub mod picture_area;
 pub mod place;
 pub mod plot;
 pub mod theme;
+pub mod window_presets;

@@ -150,7 +150,8 @@ impl App {
     pub(super) fn tabs(&self) -> TabsOf {
         let counts = self.study.open.as_ref().and_then(OpenStudy::counts);
         let has_tubes = counts.is_some_and(|open| open.scanner_of_tubes().is_ok());
-        TabsOf { is_sweep: self.study.sweep().is_some(), is_list: self.study.list().is_some(), has_tubes }
+        let [is_sweep, is_list] = [self.study.sweep().is_some(), self.study.list().is_some()];
+        TabsOf { is_sweep, is_list, is_image: self.study.images().is_some(), has_tubes }
     }
 
     fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {

@@ -146,6 +146,7 @@ fn remote_ui(remote: &Remote, show_timings: bool, ui: &mut egui::Ui, actions: &m
 fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
     let live = view.live;
     match &live.info {
+        Some(info) if info.job.data().images().is_some() => _ = ui.label("image of another program"),
         Some(info) => {
             ui.label(format!("{} · {}", info.device, info.projector));
             ui.separator();

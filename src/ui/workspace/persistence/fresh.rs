@@ -10,9 +10,10 @@
 
 use egui::Context;
 
-use crate::data::Notice;
+use crate::data::{Notice, ValueScale};
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::calibration::Calibration;
+use crate::ui::widgets::window_presets::window_presets;
 use crate::ui::workspace::app::App;
 
 impl App {
@@ -27,6 +28,17 @@ impl App {
         self.plots.peak_mm = None;
         self.reset_forms(ctx);
         self.take_rois_from_study();
+        self.set_usual_window();
+    }
+
+    /// Sets the usual window of uptake values or Hounsfield units.
+    fn set_usual_window(&mut self) {
+        let Some(open) = self.study.images() else { return };
+        let scale = open.uptake_scale().unwrap_or(ValueScale::own(open.series.unit()));
+        let Some(preset) = window_presets(scale.unit).first() else { return };
+        let colouring = &mut self.runs.active_mut().colouring;
+        colouring.window = preset.window.map(|end| (f64::from(end) / scale.factor) as f32);
+        colouring.auto_window = false;
     }
 
     /// Resets the settings of runs and their stopping rules for the open study.

@@ -1,7 +1,6 @@
 //! Pixels of a frame as values: numbers as they are, or decoded by a library.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dicom_dictionary_std::{tags, uids};
@@ -10,38 +9,9 @@ use dicom_encoding::transfer_syntax::Codec;
 use jxl_oxide::JxlImage;
 
 use super::elements::{Checked, PixelBytes, not_read};
-use super::instance::Layout;
+use super::layout::{Layout, frame_bytes, frames};
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
 use crate::io::error::{DicomProblem, Mismatch};
-
-/// Largest number of decoded bytes of one encoded byte.
-const MAX_RATIO: usize = 4096;
-
-/// Returns the bytes of a frame's numbers.
-fn frame_bytes(layout: &Layout) -> usize {
-    layout.rows * layout.columns * layout.bits[0] / 8
-}
-
-/// Refuses a layout that the bytes of the pixels do not fill.
-///
-/// # Errors
-/// Pixel data of another size.
-pub fn check_size(pixels: &PixelBytes, layout: &Layout) -> Result<(), DicomProblem> {
-    let expected = frame_bytes(layout) * layout.num_frames;
-    match pixels {
-        PixelBytes::Native(_, range) => {
-            let found = range.len();
-            // A value has an even number of bytes.
-            let is_whole = found == expected || found == expected.next_multiple_of(2);
-            if is_whole { Ok(()) } else { Err(DicomProblem::PixelBytes(Mismatch { found, expected })) }
-        }
-        PixelBytes::Encapsulated { offsets, fragments } => {
-            frames(offsets, fragments, layout.num_frames)?;
-            let max = fragments.iter().map(Range::len).sum::<usize>().saturating_mul(MAX_RATIO);
-            if expected <= max { Ok(()) } else { Err(DicomProblem::PixelBytes(Mismatch { found: max, expected })) }
-        }
-    }
-}
 
 /// Decodes a frame into values, rows by rows: stored number · slope + intercept.
 ///
@@ -95,31 +65,6 @@ pub fn decode(
         *value = (number * scale + intercept) as f32;
     }
     Ok(())
-}
-
-/// Returns the fragments of each frame.
-fn frames<'a>(
-    offsets: &[u32],
-    fragments: &'a [Range<usize>],
-    num_frames: usize,
-) -> Result<Vec<&'a [Range<usize>]>, DicomProblem> {
-    if fragments.len() == num_frames {
-        return Ok(fragments.chunks(1).collect());
-    }
-    if num_frames == 1 && !fragments.is_empty() {
-        return Ok(vec![fragments]);
-    }
-    // Offsets count from the first fragment's item, each with a head of 8 bytes.
-    let start = fragments.first().map_or(0, |fragment| fragment.start - 8);
-    let index = |offset: &u32| fragments.iter().position(|fragment| fragment.start - 8 == start + *offset as usize);
-    let starts: Option<Vec<usize>> = offsets.iter().map(index).collect();
-    match starts.filter(|starts| starts.len() == num_frames && starts.is_sorted()) {
-        Some(starts) => {
-            let ends = starts[1..].iter().copied().chain([fragments.len()]);
-            Ok(starts.iter().zip(ends).map(|(&start, end)| &fragments[start..end]).collect())
-        }
-        None => Err(DicomProblem::EncodedFrames(Mismatch { found: fragments.len(), expected: num_frames })),
-    }
 }
 
 /// Decodes a frame into little-endian numbers.

@@ -8,29 +8,11 @@ use dicom_object::InMemDicomObject;
 use jiff::civil::DateTime;
 
 use super::attributes::{Attributes, invalid, missing, name};
-use super::decode::check_size;
-use super::elements::{Checked, PixelBytes};
+use super::elements::Checked;
+use super::layout::{Layout, check_size, layout};
 use super::time::{date, date_time, time};
 use crate::data::{Modality, SeriesNames};
 use crate::io::error::{DicomProblem, IoError};
-
-/// Largest number of frames of a file.
-const MAX_FRAMES: usize = 1 << 20;
-
-/// Numbers of the pixels of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Pixels along y.
-    pub rows: usize,
-    /// Pixels along x.
-    pub columns: usize,
-    /// Bits of a stored number, and those of them in use.
-    pub bits: [usize; 2],
-    /// True for signed numbers.
-    pub is_signed: bool,
-    /// Planes of the file.
-    pub num_frames: usize,
-}
 
 /// One plane of pixels.
 #[derive(Clone, Debug)]
@@ -123,41 +105,6 @@ pub fn names(attributes: &Attributes) -> SeriesNames {
         series_uid: text(tags::SERIES_INSTANCE_UID),
         frame_of_reference: text(tags::FRAME_OF_REFERENCE_UID),
     }
-}
-
-/// Returns the layout of the pixels.
-fn layout(attributes: &Attributes, pixels: &PixelBytes) -> Result<Layout, DicomProblem> {
-    let [rows, columns] = [tags::ROWS, tags::COLUMNS].map(|tag| attributes.whole(tag, u16::MAX.into()));
-    let (rows, columns) = (rows?, columns?);
-    for (side, tag) in [(rows, tags::ROWS), (columns, tags::COLUMNS)] {
-        if side == 0 {
-            return Err(invalid(tag, "0", "at least 1"));
-        }
-    }
-    let samples = attributes.number(tags::SAMPLES_PER_PIXEL)?.unwrap_or(1.0);
-    let photometric = attributes.text(tags::PHOTOMETRIC_INTERPRETATION).unwrap_or_default();
-    if samples != 1.0 || !photometric.starts_with("MONOCHROME") {
-        return Err(DicomProblem::Colours(photometric));
-    }
-    if attributes.has(tags::MODALITY_LUT_SEQUENCE) {
-        return Err(DicomProblem::LookupTable);
-    }
-    let allocated = attributes.whole(tags::BITS_ALLOCATED, 64)?;
-    let is_float = matches!(pixels, PixelBytes::Native(tag, _) if *tag != tags::PIXEL_DATA);
-    let allowed: &[usize] = if is_float { &[32, 64] } else { &[8, 16, 32] };
-    if !allowed.contains(&allocated) {
-        return Err(invalid(tags::BITS_ALLOCATED, allocated.to_string(), "8, 16 or 32"));
-    }
-    let stored = if is_float { allocated } else { attributes.whole(tags::BITS_STORED, allocated)? };
-    if stored == 0 {
-        return Err(invalid(tags::BITS_STORED, "0", "at least 1"));
-    }
-    let num_frames = match attributes.number(tags::NUMBER_OF_FRAMES)? {
-        None => 1,
-        Some(_) => attributes.whole(tags::NUMBER_OF_FRAMES, MAX_FRAMES)?.max(1),
-    };
-    let is_signed = !is_float && attributes.whole(tags::PIXEL_REPRESENTATION, 1)? == 1;
-    Ok(Layout { rows, columns, bits: [allocated, stored], is_signed, num_frames })
 }
 
 /// Returns a plane of a file.

@@ -10,6 +10,7 @@ mod attributes;
 mod decode;
 mod elements;
 mod instance;
+mod layout;
 mod pet;
 mod series;
 mod stack;

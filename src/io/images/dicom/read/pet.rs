@@ -119,7 +119,6 @@ mod tests {
     use jiff::civil;
 
     use super::*;
-    use crate::measure::{SuvDefinition, suv_factor};
 
     /// A whole-body series of FDG in Bq/mL.
     fn object(texts: &[(Tag, &str)], of_tracer: &[(Tag, &str)]) -> InMemDicomObject {
@@ -146,18 +145,10 @@ mod tests {
         object
     }
 
-    fn factor(object: &InMemDicomObject, earliest: DateTime) -> f64 {
+    /// Seconds from the injection to the scan.
+    fn elapsed(object: &InMemDicomObject, earliest: DateTime) -> f64 {
         let scan = pet_scan(&Attributes::of(object), Some(earliest)).unwrap();
-        suv_factor(&scan, SuvDefinition::BodyWeight).unwrap()
-    }
-
-    /// Uptake value of 1 Bq/mL with the scan so many seconds after the injection.
-    fn after(secs: f64) -> f64 {
-        70e3 / (370e6 * (-secs / 6586.2).exp2())
-    }
-
-    fn assert_is(found: f64, expected: f64) {
-        assert!((found / expected - 1.0).abs() < 1e-12, "{found} is not {expected}");
+        scan.scan_start.unwrap().value.duration_since(scan.injection.unwrap().value).as_secs_f64()
     }
 
     #[test]
@@ -165,24 +156,24 @@ mod tests {
         let noon = civil::date(2026, 3, 1).at(12, 0, 0, 0);
         let later = civil::date(2026, 3, 1).at(12, 0, 20, 0);
         let injected = [(tags::RADIOPHARMACEUTICAL_START_TIME, "110000")];
-        assert_is(factor(&object(&[], &injected), later), after(3600.0));
+        assert_eq!(elapsed(&object(&[], &injected), later), 3600.0);
         let processed = [(tags::SERIES_TIME, "150000")];
-        assert_is(factor(&object(&processed, &injected), later), after(3620.0));
+        assert_eq!(elapsed(&object(&processed, &injected), later), 3620.0);
         // GE's own time beats the acquisition; without a series it stands alone.
         let of_ge = [(tags::SERIES_TIME, "150000"), (GE_SCAN_START, "20260301115900.00")];
-        assert_is(factor(&object(&of_ge, &injected), noon), after(3540.0));
+        assert_eq!(elapsed(&object(&of_ge, &injected), noon), 3540.0);
         let without = [(tags::SERIES_TIME, ""), (GE_SCAN_START, "20260301115900.00")];
-        assert_is(factor(&object(&without, &injected), noon), after(3540.0));
+        assert_eq!(elapsed(&object(&without, &injected), noon), 3540.0);
     }
 
     #[test]
     fn an_injection_with_a_date_beats_one_without_and_midnight_is_crossed() {
         let night = civil::date(2026, 3, 1).at(0, 30, 0, 0);
         let early = [(tags::SERIES_TIME, "003000")];
-        assert_is(factor(&object(&early, &[(tags::RADIOPHARMACEUTICAL_START_TIME, "233000")]), night), after(3600.0));
+        assert_eq!(elapsed(&object(&early, &[(tags::RADIOPHARMACEUTICAL_START_TIME, "233000")]), night), 3600.0);
         let both =
             [(tags::RADIOPHARMACEUTICAL_START_TIME, "220000"), (tags::RADIOPHARMACEUTICAL_START_DATE_TIME, "20260228234500")];
-        assert_is(factor(&object(&early, &both), night), after(2700.0));
+        assert_eq!(elapsed(&object(&early, &both), night), 2700.0);
         let scan = pet_scan(&Attributes::of(&object(&early, &[])), Some(night)).unwrap();
         assert_eq!(scan.injection, None);
         assert_eq!(scan.scan_start.unwrap().source, "SeriesTime (0008,0031)");

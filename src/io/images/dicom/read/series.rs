@@ -59,7 +59,7 @@ struct Found {
     num_others: usize,
 }
 
-/// Returns true for a folder, and for a file that begins as DICOM files do, whatever its name.
+/// Returns true for a folder, and for a file that begins as DICOM files do (with any name).
 pub fn is_dicom(path: &Path) -> bool {
     path.is_dir() || (path.is_file() && begins_as_dicom(path).unwrap_or(false))
 }

@@ -27,9 +27,9 @@ const SAME_DIRECTION: f64 = 1e-4;
 pub struct Stack<'a> {
     /// Planes of each image, in the order of the voxels.
     pub images: Vec<Vec<&'a Plane>>,
-    /// Orientation of the voxels in the world, or in axes of their own.
+    /// Orientation of the voxels in the world, or along the axes of an oblique image.
     pub orientation: Orientation,
-    /// Position of axes of their own.
+    /// Position of an oblique image.
     pub placement: Option<Placement>,
     /// True if the distance of the only slice to the next is not known.
     pub is_pitch_assumed: bool,
