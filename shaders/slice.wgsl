@@ -27,7 +27,8 @@ struct Slice {
     num_samples: u32,
     // Of a difference: what the first volume is multiplied by.
     factor: f32,
-    unused: u32,
+    // Opacity over what was drawn before.
+    opacity: f32,
 }
 
 @group(0) @binding(0) var<uniform> slice: Slice;
@@ -43,6 +44,7 @@ const MEAN: u32 = 1;
 const MAXIMUM: u32 = 2;
 override COMBINATION: u32 = 0;
 override IS_DIFFERENCE: bool = false;
+override IS_OVER: bool = false;
 override SRGB_TARGET: bool = false;
 
 struct Corner {
@@ -155,8 +157,10 @@ fn fragment(corner: Corner) -> @location(0) vec4f {
     let num_colours = f32(textureDimensions(palettes).x);
     let index = vec2i(i32(min(t * num_colours, num_colours - 1.0)), i32(slice.palette));
     let colour = select(slice.outside.rgb, textureLoad(palettes, index, 0).rgb, found.num_inside > 0u);
+    // Outside the volume, what was drawn before stays. (The target multiplies it with 1 - alpha.)
+    let alpha = select(1.0, select(0.0, slice.opacity, found.num_inside > 0u), IS_OVER);
     if (SRGB_TARGET) {
-        return vec4f(linear_from_srgb(colour), 1.0);
+        return vec4f(linear_from_srgb(colour) * alpha, alpha);
     }
-    return vec4f(colour, 1.0);
+    return vec4f(colour * alpha, alpha);
 }

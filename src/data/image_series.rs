@@ -81,6 +81,12 @@ impl Placement {
         std::array::from_fn(|a| self.middle_mm[a] + (0..3).map(|b| self.rotation[a][b] * offset[b]).sum::<f64>())
     }
 
+    /// Returns the point of the image at a world position.
+    pub fn own_mm(&self, world: Point) -> Point {
+        let offset: [f64; 3] = std::array::from_fn(|a| world[a] - self.middle_mm[a]);
+        std::array::from_fn(|a| self.middle_mm[a] + (0..3).map(|b| self.rotation[b][a] * offset[b]).sum::<f64>())
+    }
+
     /// Returns the largest angle between an axis of the image and that of the world, degrees.
     pub fn angle_deg(&self) -> f64 {
         let smallest = (0..3).map(|a| self.rotation[a][a]).fold(1.0, f64::min);
@@ -170,6 +176,8 @@ mod tests {
         let found = placement.world_mm([12.0, 20.0, 31.0]);
         let expected = [10.0 + 2.0 * cos, 20.0 + 2.0 * sin, 31.0];
         assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12), "{found:?}");
+        let back = placement.own_mm(found);
+        assert!(back.iter().zip([12.0, 20.0, 31.0]).all(|(back, expected)| (back - expected).abs() < 1e-12), "{back:?}");
         assert!((placement.angle_deg() - 30.0).abs() < 1e-9);
     }
 }

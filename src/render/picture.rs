@@ -60,7 +60,7 @@ impl PicturePainter {
             label: Some("picture"),
             source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/picture.wgsl").into()),
         });
-        let pipeline = pipeline(device, "picture", &layout, &module, target, &[]);
+        let pipeline = pipeline(device, "picture", &layout, &module, target.into(), &[]);
         Self { target, pipeline, layout, sampler }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn pipeline(
     label: &'static str,
     bindings: &wgpu::BindGroupLayout,
     module: &wgpu::ShaderModule,
-    target: TargetFormat,
+    target: wgpu::ColorTargetState,
     constants: &[(&str, f64)],
 ) -> wgpu::RenderPipeline {
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -52,7 +52,7 @@ pub(super) fn pipeline(
         fragment: Some(wgpu::FragmentState {
             module,
             entry_point: Some("fragment"),
-            targets: &[Some(target.into())],
+            targets: &[Some(target)],
             compilation_options: wgpu::PipelineCompilationOptions { constants, ..Default::default() },
         }),
         multiview_mask: None,

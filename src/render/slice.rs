@@ -48,6 +48,7 @@ struct Variant {
     sampling: Sampling,
     combination: u8,
     is_difference: bool,
+    is_over: bool,
 }
 
 /// Interpolation between voxel centres, with the numbers of the shader.
@@ -72,6 +73,7 @@ impl Variant {
                 Some(Combination::Maximum) => 2,
             },
             is_difference: matches!(view.content, Content::Difference { .. }),
+            is_over: view.over.is_some(),
         }
     }
 }
@@ -169,10 +171,13 @@ impl SliceRenderer {
             ("SAMPLING", f64::from(variant.sampling as u32)),
             ("COMBINATION", f64::from(variant.combination)),
             ("IS_DIFFERENCE", f64::from(variant.is_difference)),
+            ("IS_OVER", f64::from(variant.is_over)),
             ("SRGB_TARGET", f64::from(self.target.is_srgb())),
         ];
         let (layout, module) = (&self.layout, &self.module);
-        self.pipelines.entry(variant).or_insert_with(|| pipeline(device, "slice", layout, module, self.target, &constants));
+        let blend = variant.is_over.then_some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING);
+        let target = wgpu::ColorTargetState { blend, ..self.target.into() };
+        self.pipelines.entry(variant).or_insert_with(|| pipeline(device, "slice", layout, module, target, &constants));
         queue.write_buffer(&self.uniforms, index as u64 * VIEW_BYTES, bytemuck::bytes_of(&SliceUniforms::new(view)));
     }
 

@@ -76,6 +76,8 @@ pub struct SliceView {
     pub outside: [f32; 3],
     /// Drawn part of the width of the viewport, from and to, 0..=1; two slices with adjacent parts are a curtain.
     pub part: [f32; 2],
+    /// Opacity, 0..=1, over what was drawn before, which stays outside the volume; `None`: nothing was drawn before.
+    pub over: Option<f32>,
 }
 
 impl SliceView {
@@ -117,7 +119,7 @@ pub(super) struct SliceUniforms {
     palette: u32,
     num_samples: u32,
     factor: f32,
-    unused: u32,
+    opacity: f32,
 }
 
 impl SliceUniforms {
@@ -144,7 +146,7 @@ impl SliceUniforms {
                 Content::Volume(_) => 1.0,
                 Content::Difference { factor, .. } => factor,
             },
-            unused: 0,
+            opacity: view.over.unwrap_or(1.0),
         }
     }
 }

@@ -14,6 +14,8 @@ pub enum VolumeSlot {
     First,
     /// Reference image.
     Second,
+    /// Image over or under the displayed one.
+    Layer,
 }
 
 /// Failure of drawing a volume.

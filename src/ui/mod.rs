@@ -12,7 +12,7 @@
 //!
 //! ```text
 //! row 1: widgets graphics
-//! row 2: study rois
+//! row 2: layer study rois
 //! row 3: run slices
 //! row 4: plots
 //! row 5: workspace
@@ -20,6 +20,7 @@
 //! ```
 
 mod graphics;
+mod layer;
 mod plots;
 mod rois;
 mod run;

@@ -37,6 +37,7 @@ fn slice(corner: [f32; 3], across: [f32; 3], down: [f32; 3], window: [f32; 2]) -
         palette: Palette::Viridis,
         outside: OUTSIDE,
         part: WHOLE_WIDTH,
+        over: None,
     }
 }
 

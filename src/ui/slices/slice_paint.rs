@@ -5,11 +5,13 @@ use egui::{Color32, Rect};
 
 use super::rotatable_view::{RotatableContent, TurnedGeometry, num_samples_through, sample_distance_mm};
 use super::view::{SliceGeometry, ViewState};
+use crate::data::Placement;
 use crate::geometry::{Grid, Point};
 use crate::render::{
     Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, TargetFormat, VolumeSlot, WHOLE_WIDTH,
     is_software,
 };
+use crate::ui::layer::second_image::SecondImage;
 use crate::ui::widgets::colour_scale::ColourScale;
 
 /// Pixels of a projection that the processor draws, some tens of milliseconds for a usual image.
@@ -92,6 +94,27 @@ pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, settings: V
     }
 }
 
+/// Returns the same part of the slice through the second image.
+pub fn layer_view(
+    slice: &SliceGeometry,
+    visible: Rect,
+    displayed: (&Grid, Option<&Placement>),
+    image: &SecondImage,
+    settings: ViewSettings,
+) -> SliceView {
+    let (displayed, placement) = displayed;
+    let (grid, normal) = (&image.volume.grid, slice.plane.axes().1);
+    let point = |position| image.point_mm(placement, slice.mm_from_screen(position));
+    let settings = ViewSettings { volume: VolumeSlot::Layer, colouring: &image.display.colouring, ..settings };
+    // One slice of the displayed image further.
+    let corner = slice.mm_from_screen(visible.left_top());
+    let mut next = corner;
+    next[normal] += displayed.voxel_mm[normal];
+    let [from, to] = [corner, next].map(|at| grid.voxel_from_mm(image.point_mm(placement, at)));
+    let step = std::array::from_fn(|a| (to[a] - from[a]) as f32);
+    SliceView { slab: settings.view.thickness.slab(displayed.voxel_mm[normal], step), ..plane(visible, grid, settings, point) }
+}
+
 /// Returns the shape of a slice at its index among the views of the frame.
 pub fn drawn(visible: Rect, index: usize, view: SliceView) -> egui::Shape {
     Callback::new_paint_callback(visible, SlicePaint { index, view, kept: None }).into()
@@ -156,6 +179,7 @@ fn plane(visible: Rect, grid: &Grid, settings: ViewSettings, mm_from_screen: imp
         palette: settings.colouring.palette,
         outside: [settings.outside.r(), settings.outside.g(), settings.outside.b()].map(|c| f32::from(c) / 255.0),
         part: WHOLE_WIDTH,
+        over: None,
     }
 }
 

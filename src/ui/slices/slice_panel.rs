@@ -15,6 +15,7 @@ use super::view::{SliceGeometry, fit_scale, slice_index};
 use super::view_layout::Cell;
 use crate::data::{RoiPlane, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
+use crate::render::SliceView;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::theme;
@@ -92,7 +93,7 @@ fn slice_ui(
             Some(beside) => beside.drawn(picture, shown, part_of(view.view.swipe, slice.rect, visible), time),
             None => vec![shown],
         };
-        for shown in drawn {
+        for shown in with_layer(view, slice, visible, drawn, ui) {
             painter.add(slice_paint::drawn(visible, *num_drawn, shown));
             *num_drawn += 1;
         }
@@ -103,6 +104,18 @@ fn slice_ui(
         comparison_panel::overlay_ui(view, beside, (picture, &label), slice.rect, ui, actions);
     }
     pointed
+}
+
+/// Adds the slice of the second image above or below these, as the user has chosen.
+fn with_layer(view: &SlicesView, slice: &SliceGeometry, visible: Rect, drawn: Vec<SliceView>, ui: &Ui) -> Vec<SliceView> {
+    let Some(image) = view.layer else { return drawn };
+    let displayed = (&view.volume.grid, view.placement);
+    let layer = slice_paint::layer_view(slice, visible, displayed, image, view.view_settings(ui));
+    let over = Some(image.display.opacity);
+    match image.display.is_above {
+        true => drawn.into_iter().chain([SliceView { over, ..layer }]).collect(),
+        false => [layer].into_iter().chain(drawn.into_iter().map(|shown| SliceView { over, ..shown })).collect(),
+    }
 }
 
 /// Converts a fraction of a slice's width to a fraction of its visible width.

@@ -6,9 +6,10 @@ use super::action::{Drag, ViewAction};
 use super::comparison::Beside;
 use super::slice_paint::{Adapter, ViewSettings};
 use super::view::ViewState;
-use crate::data::{Roi, RoiPlane, ValueScale, Volume};
+use crate::data::{Placement, Roi, RoiPlane, ValueScale, Volume};
 use crate::render::VolumeSlot;
 use crate::session::RoiNumbers;
+use crate::ui::layer::second_image::SecondImage;
 use crate::ui::rois::measured::RoiLabels;
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::image_axes::ImageAxes;
@@ -41,6 +42,10 @@ pub struct SlicesView<'a> {
     pub axes: ImageAxes,
     /// Comparison with the reference image.
     pub beside: Option<&'a Beside<'a>>,
+    /// Second image, if it is drawn.
+    pub layer: Option<&'a SecondImage>,
+    /// Position of an oblique image in the world.
+    pub placement: Option<&'a Placement>,
     /// Drawing device, if there is one.
     pub adapter: Option<Adapter>,
 }

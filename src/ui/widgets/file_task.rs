@@ -8,6 +8,8 @@ use crate::io::Correction;
 pub enum FileTask {
     /// Opens a study.
     OpenStudy,
+    /// Opens the second image.
+    OpenLayer,
     /// Opens tubes of response for the open study.
     OpenTubes,
     /// Opens a system matrix for the open study.

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::ui::layer::action::LayerAction;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;
@@ -17,6 +18,8 @@ use crate::ui::widgets::notices::NoticeAction;
 pub enum Action {
     /// On studies.
     Study(StudyAction),
+    /// On the second image.
+    Layer(LayerAction),
     /// On the reconstruction.
     Run(RunAction),
     /// On the views of the image.

@@ -20,6 +20,7 @@ use crate::plan::{Acquisition, Cache, Data, Device, DeviceChoice, Forecast};
 use crate::remote::Remote;
 use crate::render::VolumeSlot;
 use crate::session::{Session, SessionOptions, Trace};
+use crate::ui::layer::state::LayerState;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::plot_options::{PlotOptions, ProfileCurves};
 use crate::ui::plots::profile::{ProfileCache, ProfileInput, peak_line};
@@ -81,6 +82,10 @@ pub struct App {
     pub(super) runs: Runs,
     pub(super) slices: SliceState,
     pub(super) rois: RoiState,
+    /// Second image.
+    pub(super) layer: LayerState,
+    /// Number of the second image on the graphics adapter.
+    pub(super) uploaded_layer: Option<u64>,
     /// Line profile of the displayed image.
     pub(super) profile: ProfileCache,
     /// Line profile of the reference image.
@@ -168,6 +173,8 @@ impl App {
             runs: Runs::new(RunView::new(ColourScale::automatic(preferences.palette))),
             slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
+            layer: LayerState::default(),
+            uploaded_layer: None,
             profile: ProfileCache::default(),
             reference_profile: ProfileCache::default(),
             difference: DifferenceTable::default(),
@@ -366,6 +373,8 @@ impl App {
             }
         }
         self.derive_reference(frame, ctx);
+        self.receive_layer(ctx);
+        self.upload_layer(frame, ctx);
     }
 
     /// Updates earlier runs, the reference image and its profile.

@@ -24,6 +24,7 @@ impl App {
     pub(super) fn apply(&mut self, ctx: &Context, action: Action) {
         match action {
             Action::Study(action) => self.apply_study(ctx, action),
+            Action::Layer(action) => self.apply_layer(ctx, action),
             Action::Run(action) => self.apply_run(ctx, action),
             Action::Plot(PlotAction::Edit(options)) => self.plots = *options,
             Action::Plot(PlotAction::ShowAt(place)) => {

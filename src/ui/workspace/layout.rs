@@ -10,6 +10,7 @@ use super::persistence::unsaved_changes::unsaved_ui;
 use super::shortcuts::{KeysView, help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::session::StopRule;
+use crate::ui::layer::layer_panel::layer_ui;
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::plots::plot_area::plots_ui;
@@ -144,6 +145,9 @@ impl App {
             shows_research: self.slices.view.shows_research,
         };
         summed(actions, Action::Run, |actions| recon_ui(&recon, ui, actions));
+        if self.study.open.is_some() && self.remote.is_none() {
+            summed(actions, Action::Layer, |actions| layer_ui(&self.layer, ui, actions));
+        }
     }
 
     /// Returns the properties of the study that determine the tabs.
@@ -319,6 +323,8 @@ impl App {
             drag: self.slices.drag.map(|active| (active.drag, active.plane)),
             axes: self.study.axes(),
             beside: beside.as_ref(),
+            layer: self.drawn_layer(),
+            placement: self.placement(),
             adapter: self.adapter_kind,
         };
         let (mut hovered, mut bar_help) = (None, None);
@@ -340,7 +346,8 @@ impl App {
         let pointer = point.map_or_else(String::new, |point| {
             let of_both = beside.as_ref().and_then(|beside| beside.words_at(point, volume, scale));
             let text = pointer_text(point, volume, scale, &self.study.axes());
-            of_both.map_or(text.clone(), |of_both| format!("{text} · {of_both}"))
+            let others = of_both.into_iter().chain(self.layer_text(point));
+            others.fold(text, |text, other| format!("{text} · {other}"))
         });
         ui.add(egui::Label::new(egui::RichText::new(pointer).small()).truncate());
         let plane = hovered.as_ref().and_then(|pointed| pointed.plane);

@@ -5,6 +5,7 @@ pub mod app;
 pub mod apply;
 mod calibrate;
 pub mod files;
+mod layering;
 pub mod layout;
 pub mod list_mode;
 mod opening;

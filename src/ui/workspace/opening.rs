@@ -103,6 +103,7 @@ impl App {
         }
         self.keep_fitting_tubes(ctx, tubes);
         if !is_the_same {
+            self.layer.clear();
             self.reset_for_study(ctx);
         }
         let calibration = self.study.read_calibration();

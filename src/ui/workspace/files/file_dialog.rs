@@ -92,6 +92,11 @@ impl FileDialog {
                 let formats = format!("an image of linear attenuation coefficients, 1/cm ({endings})");
                 Self { formats, ..read_content("Map of attenuation", Content::Image) }
             }
+            FileTask::OpenLayer => {
+                let dialog = read_content("Second image", Content::Image);
+                let formats = format!("an image ({}), or a folder with a DICOM series", endings(Content::Image, Access::Read));
+                Self { formats, filters: [dialog.filters, vec![all_files()]].concat(), ..dialog }
+            }
             FileTask::SaveImage => {
                 let endings = endings(Content::Image, Access::Write);
                 let each = formats::formats(Content::Image, Access::Write)

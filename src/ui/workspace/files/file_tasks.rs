@@ -18,6 +18,7 @@ use crate::ui::study::source::Source;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::actions::FileAction;
 use crate::ui::workspace::app::App;
+use crate::ui::workspace::wake::waker;
 
 impl App {
     /// Opens a dialog. Returns false, with a notice, if one is open already.
@@ -115,6 +116,7 @@ impl App {
                 self.open_if_some(ctx, source);
             }
             FileTask::Attenuation => self.open_if_some(ctx, self.study.attenuated(path.to_owned())),
+            FileTask::OpenLayer => self.layer.start(path, waker(ctx)),
             FileTask::OpenTubes => self.start_tubes(ctx, TubeSource::File(path.to_owned())),
             FileTask::OpenMatrix => self.read_matrix(ctx, path.to_owned()),
             FileTask::ListTable(table) => self.study.list_form.iter_mut().for_each(|form| form.set_table(table, path)),

@@ -117,7 +117,8 @@ impl App {
     fn upload_to(&self, renderer: &mut Renderer, state: &RenderState) -> Result<(), RenderError> {
         let beside = self.runs.beside().filter(|_| self.slices.view.beside != CompareMode::Off);
         let beside = beside.and_then(|(_, image)| Some(&**image.image()?));
-        let volumes = [(VolumeSlot::First, self.run().shown.volume()), (VolumeSlot::Second, beside)];
+        let layer = self.drawn_layer().map(|image| &*image.volume);
+        let volumes = [(VolumeSlot::First, self.run().shown.volume()), (VolumeSlot::Second, beside), (VolumeSlot::Layer, layer)];
         for (slot, volume) in volumes.into_iter().filter_map(|(slot, volume)| Some((slot, volume?))) {
             slice_paint::upload_to(renderer, state, slot, volume.grid.size, volume.as_slice())?;
         }

@@ -46,7 +46,12 @@ impl<'a> Attributes<'a> {
     /// Returns the values of a text of several.
     pub fn texts(&self, tag: Tag) -> Vec<String> {
         let Some(values) = self.element(tag).and_then(|element| element.to_multi_str().ok()) else { return Vec::new() };
-        values.iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
+        values
+            .iter()
+            .flat_map(|text| text.split('\\'))
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty())
+            .collect()
     }
 
     /// Returns the first number of an attribute; `None` if it is missing or empty.

@@ -1,0 +1,23 @@
+//! Actions on the second image.
+
+use super::second_image::{Display, Registration};
+use crate::ui::widgets::file_task::FileTask;
+
+/// Action on the second image.
+#[derive(Clone, Debug)]
+pub enum LayerAction {
+    /// Asks for its file.
+    Ask(FileTask),
+    /// Gives up reading it.
+    CancelLoading,
+    /// Removes it.
+    Remove,
+    /// Draws an image of another patient or frame of reference.
+    Confirm,
+    /// Sets opacity, order, palette and window.
+    Display(Box<Display>),
+    /// Moves and rotates it.
+    Register(Registration),
+    /// Returns to the registration before the last change.
+    UndoRegistration,
+}

@@ -1,0 +1,132 @@
+//! Panel of the second image: file, order, opacity, palette, window, registration.
+
+use egui::{DragValue, RichText, Slider, Ui};
+use strum::VariantArray as _;
+
+use super::action::LayerAction;
+use super::second_image::{Display, Registration, SecondImage};
+use super::state::LayerState;
+use crate::render::Palette;
+use crate::ui::widgets::fields::{button, name, name_menu};
+use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::theme;
+use crate::ui::widgets::window_presets::window_presets;
+
+/// Draws the panel.
+pub fn layer_ui(state: &LayerState, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+    ui.separator();
+    ui.horizontal(|ui| {
+        ui.label(RichText::new("Second image").strong());
+        let help = "CT, MR or PET over or under the displayed image: a DICOM series, NIfTI, Interfile or NumPy";
+        button(ui, "Add image…", help, actions, LayerAction::Ask(FileTask::OpenLayer));
+        if state.image.is_some() {
+            button(ui, "Remove", "Removes the second image", actions, LayerAction::Remove);
+        }
+    });
+    if let Some(title) = state.loading() {
+        ui.add(egui::ProgressBar::new(0.0).animate(true).text(format!("Reading {title}")));
+        button(ui, "Cancel reading", "Gives up the second image", actions, LayerAction::CancelLoading);
+    }
+    if let Some(image) = &state.image {
+        image_ui(image, ui, actions);
+    }
+}
+
+fn image_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+    let names = &image.series.names;
+    let description = [image.series.modality.name(), &names.description].join(" ");
+    ui.add(egui::Label::new(format!("{}: {}", image.title, description.trim())).wrap());
+    if let Some(difference) = &image.difference {
+        let colour = theme::colours(ui.visuals()).warning;
+        ui.add(egui::Label::new(RichText::new(format!("Check: {difference}")).color(colour)).wrap());
+        if !image.is_confirmed {
+            button(ui, "Fuse anyway", "Draws both images", actions, LayerAction::Confirm);
+            return;
+        }
+    }
+    let mut display = image.display.clone();
+    display_ui(image, &mut display, ui);
+    if display != image.display {
+        actions.push(LayerAction::Display(Box::new(display)));
+    }
+    registration_ui(image, ui, actions);
+}
+
+/// Draws order, opacity, palette and window.
+fn display_ui(image: &SecondImage, display: &mut Display, ui: &mut Ui) {
+    ui.horizontal(|ui| {
+        ui.selectable_value(&mut display.is_above, true, "above").on_hover_text("The second image is above the displayed one");
+        ui.selectable_value(&mut display.is_above, false, "below").on_hover_text("The second image is below the displayed one");
+        let label = ui.label("Opacity");
+        let slider = Slider::new(&mut display.opacity, 0.0..=1.0).show_value(false);
+        let response = ui.add(slider).labelled_by(label.id);
+        response.on_hover_text("Opacity of the upper image");
+    });
+    ui.horizontal(|ui| {
+        let colouring = &mut display.colouring;
+        let menu = egui::ComboBox::from_id_salt("palette of the second image").selected_text(colouring.palette.name());
+        let menu = menu.show_ui(ui, |ui| {
+            for &palette in Palette::VARIANTS {
+                ui.selectable_value(&mut colouring.palette, palette, palette.name());
+            }
+        });
+        name_menu(&menu.response, &format!("Palette of the second image: {}", colouring.palette.name()));
+        let [low, high] = colouring.window;
+        let speed = f64::from(high - low).max(1e-6) / 300.0;
+        for (end, label) in colouring.window.iter_mut().zip(["Bottom of the second image", "Top of the second image"]) {
+            let response = ui.add(DragValue::new(end).speed(speed).max_decimals(2));
+            name(&response, label);
+        }
+        if colouring.window[0] >= colouring.window[1] {
+            colouring.window = [low, high];
+        }
+        let presets = window_presets(image.volume.unit);
+        if !presets.is_empty() {
+            ui.menu_button("Window", |ui| {
+                for preset in presets {
+                    if ui.button(preset.name).clicked() {
+                        colouring.window = preset.window;
+                        ui.close();
+                    }
+                }
+            });
+        }
+        ui.label(RichText::new(image.volume.unit.label()).weak());
+    });
+}
+
+/// Draws shift and rotation.
+fn registration_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+    let mut edited = image.registration;
+    let field = |ui: &mut Ui, value: &mut f64, label: String, suffix: &str| {
+        let drag =
+            DragValue::new(value).speed(0.2).range(-1000.0..=1000.0).max_decimals(1).suffix(suffix).update_while_editing(false);
+        name(&ui.add(drag), &label);
+    };
+    egui::Grid::new("registration").num_columns(4).spacing([6.0, 4.0]).show(ui, |ui| {
+        ui.label("Shift").on_hover_text("Shift of the second image along x, y, z");
+        for (axis, value) in ["x", "y", "z"].into_iter().zip(&mut edited.shift_mm) {
+            field(ui, value, format!("Shift {axis}, mm"), " mm");
+        }
+        ui.end_row();
+        ui.label("Rotation").on_hover_text("Rotation of the second image about x, y, z through its middle");
+        for (axis, value) in ["x", "y", "z"].into_iter().zip(&mut edited.rotation_deg) {
+            field(ui, value, format!("Rotation {axis}, degrees"), "°");
+        }
+        ui.end_row();
+    });
+    ui.horizontal(|ui| {
+        let undo = ui.add_enabled(!image.undo.is_empty(), egui::Button::new("Undo shift"));
+        if undo.on_hover_text("Returns to the position before the last change").clicked() {
+            actions.push(LayerAction::UndoRegistration);
+        }
+        let is_moved = image.registration != Registration::default();
+        if ui.add_enabled(is_moved, egui::Button::new("Reset shift")).on_hover_text("Position by the world coordinates").clicked()
+        {
+            actions.push(LayerAction::Register(Registration::default()));
+        }
+    });
+    if edited != image.registration {
+        actions.push(LayerAction::Register(edited));
+    }
+}

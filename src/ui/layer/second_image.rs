@@ -1,0 +1,168 @@
+//! Second image: its position relative to the displayed image, and its display.
+
+use std::sync::Arc;
+
+use nalgebra::{Rotation3, Vector3};
+
+use crate::data::{ImageSeries, Modality, Placement, SeriesNames, Volume};
+use crate::geometry::Point;
+use crate::render::Palette;
+use crate::ui::widgets::colour_scale::ColourScale;
+use crate::ui::widgets::window_presets::window_presets;
+
+/// Manual registration: the second image is rotated about its middle, then shifted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Registration {
+    /// Shift, mm.
+    pub shift_mm: Point,
+    /// Rotation about x, y and z, degrees.
+    pub rotation_deg: [f64; 3],
+}
+
+/// Display of the second image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Display {
+    /// True if it is above the displayed image.
+    pub is_above: bool,
+    /// Opacity of the upper image, 0 … 1.
+    pub opacity: f32,
+    /// Palette and window.
+    pub colouring: ColourScale,
+}
+
+/// Second image.
+pub struct SecondImage {
+    /// Name of its file.
+    pub title: String,
+    /// Kind and names.
+    pub series: ImageSeries,
+    /// The image.
+    pub volume: Arc<Volume>,
+    /// Display.
+    pub display: Display,
+    /// Present registration.
+    pub registration: Registration,
+    /// Registrations before, the oldest first.
+    pub undo: Vec<Registration>,
+    /// Reason why both images may not belong together.
+    pub difference: Option<String>,
+    /// True if it is drawn in spite of that.
+    pub is_confirmed: bool,
+}
+
+impl SecondImage {
+    /// Returns the first image of a series; `names` are those of the displayed image, if it has any.
+    pub fn new(title: String, series: ImageSeries, names: Option<&SeriesNames>) -> Option<Self> {
+        let volume = Arc::clone(&series.images.first()?.volume);
+        let is_anatomy = matches!(series.modality, Modality::Ct | Modality::Mr);
+        let (low, high) = volume.range();
+        let window = window_presets(volume.unit).first().map_or([low, high], |preset| preset.window);
+        let palette = if is_anatomy { Palette::Grey } else { Palette::HotIron };
+        let colouring = ColourScale { window, auto_window: false, auto_palette: false, ..ColourScale::automatic(palette) };
+        let difference = names.and_then(|names| difference(names, &series.names));
+        let display = Display { is_above: !is_anatomy, opacity: 0.5, colouring };
+        let (registration, undo) = (Registration::default(), Vec::new());
+        Some(Self { title, series, volume, display, registration, undo, difference, is_confirmed: false })
+    }
+
+    /// Returns true if it is drawn.
+    pub fn is_drawn(&self) -> bool {
+        self.difference.is_none() || self.is_confirmed
+    }
+
+    /// Returns the point of this image at a point of the displayed image, which has this placement.
+    pub fn point_mm(&self, displayed: Option<&Placement>, point: Point) -> Point {
+        let world = displayed.map_or(point, |placement| placement.world_mm(point));
+        let Registration { shift_mm, rotation_deg } = self.registration;
+        let registered = if self.registration == Registration::default() {
+            world
+        } else {
+            let middle = Vector3::from(self.middle_mm());
+            let [x, y, z] = rotation_deg.map(f64::to_radians);
+            let rotation = Rotation3::from_euler_angles(x, y, z);
+            let turned = rotation.inverse() * (Vector3::from(world) - Vector3::from(shift_mm) - middle);
+            (turned + middle).into()
+        };
+        self.series.placement.map_or(registered, |placement| placement.own_mm(registered))
+    }
+
+    /// Returns the value at a point of the displayed image, interpolated linearly; `None` outside.
+    pub fn value_at(&self, displayed: Option<&Placement>, point: Point) -> Option<f64> {
+        self.volume.interpolated_mm(self.point_mm(displayed, point))
+    }
+
+    /// Returns the middle of the image in the world.
+    fn middle_mm(&self) -> Point {
+        let grid = &self.volume.grid;
+        let middle = grid.mm_from_voxel(grid.size.map(|size| 0.5 * (size as f64 - 1.0)));
+        self.series.placement.map_or(middle, |placement| placement.world_mm(middle))
+    }
+
+    /// Sets the registration; the present one can be restored.
+    pub fn register(&mut self, registration: Registration) {
+        self.undo.push(std::mem::replace(&mut self.registration, registration));
+    }
+}
+
+/// Returns the reason why images with these names may not belong together.
+fn difference(a: &SeriesNames, b: &SeriesNames) -> Option<String> {
+    let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
+    if differ(&a.patient_id, &b.patient_id) || differ(&a.patient_name, &b.patient_name) {
+        return Some(format!("the second image is of another patient: {}, {}", b.patient_name.replace('^', " "), b.patient_id));
+    }
+    if differ(&a.frame_of_reference, &b.frame_of_reference) {
+        return Some(
+            "both images have different frames of reference (FrameOfReferenceUID): their positions may not match".into(),
+        );
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Grid;
+
+    fn image(placement: Option<Placement>) -> SecondImage {
+        let grid = Grid::new([5, 5, 5], [2.0; 3], [6.0, -4.0, -4.0]).unwrap();
+        let values = (0..125).map(|index| (index % 5) as f32).collect();
+        let volume = Volume::from_vec(grid, values, Default::default()).unwrap();
+        SecondImage::new("ct".into(), ImageSeries { placement, ..ImageSeries::single(volume) }, None).unwrap()
+    }
+
+    #[test]
+    fn a_value_is_found_at_its_world_position() {
+        let image = image(None);
+        assert_eq!(image.value_at(None, [6.0, 0.0, 0.0]), Some(0.0));
+        assert_eq!(image.value_at(None, [9.0, 0.0, 0.0]), Some(1.5));
+        assert_eq!(image.value_at(None, [16.0, 0.0, 0.0]), None);
+        // An oblique displayed image is turned by 90° about its middle: its +y is the world's −x.
+        let turned = Placement { middle_mm: [0.0; 3], rotation: [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]] };
+        assert_eq!(image.value_at(Some(&turned), [0.0, -9.0, 0.0]), Some(1.5));
+    }
+
+    #[test]
+    fn a_registration_moves_the_second_image() {
+        let mut image = image(None);
+        image.register(Registration { shift_mm: [2.0, 0.0, 0.0], ..Registration::default() });
+        assert_eq!(image.value_at(None, [11.0, 0.0, 0.0]), Some(1.5));
+        // By 180° about the middle at x = 10, the values decrease along x.
+        image.register(Registration { rotation_deg: [0.0, 0.0, 180.0], ..Registration::default() });
+        let value = image.value_at(None, [9.0, 0.0, 0.0]).unwrap();
+        assert!((value - 2.5).abs() < 1e-9, "{value}");
+        assert_eq!(image.undo.len(), 2);
+    }
+
+    #[test]
+    fn another_patient_or_frame_of_reference_needs_a_confirmation() {
+        let names = |id: &str, frame: &str| SeriesNames {
+            patient_id: id.into(),
+            frame_of_reference: frame.into(),
+            ..SeriesNames::default()
+        };
+        assert_eq!(difference(&names("1", "2.25"), &names("1", "2.25")), None);
+        assert!(difference(&names("1", "2.25"), &names("2", "2.25")).unwrap().contains("another patient"));
+        assert!(difference(&names("1", "2.25"), &names("1", "2.26")).unwrap().contains("FrameOfReferenceUID"));
+        assert_eq!(difference(&names("", ""), &names("2", "2.26")), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! State of the second image.
+
+use std::path::Path;
+
+use super::second_image::SecondImage;
+use crate::data::{ImageChoice, ImageSeries, Notice, SeriesNames};
+use crate::io::read_images;
+use crate::task::BackgroundTask;
+
+/// Result of reading a second image.
+type Read = Result<(ImageSeries, Vec<Notice>), String>;
+
+/// Second image, or the one that is being read.
+#[derive(Default)]
+pub struct LayerState {
+    /// Second image.
+    pub image: Option<SecondImage>,
+    /// Number of second images so far.
+    pub generation: u64,
+    loading: Option<(String, BackgroundTask<Read>)>,
+}
+
+impl LayerState {
+    /// Starts reading the first image of a file or a series; calls `wake` at its end.
+    pub fn start(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
+        let title = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let of = path.to_owned();
+        let read = move |_: &_| read_images(&of, ImageChoice::Number(1)).map_err(|error| error.to_string());
+        self.loading = Some((title, BackgroundTask::start("second image", wake, read)));
+    }
+
+    /// Returns the name of the file that is being read.
+    pub fn loading(&self) -> Option<&str> {
+        self.loading.as_ref().map(|(title, _)| title.as_str())
+    }
+
+    /// Gives up reading.
+    pub fn cancel(&mut self) {
+        self.loading = None;
+    }
+
+    /// Removes the second image.
+    pub fn clear(&mut self) {
+        *self = Self { generation: self.generation, ..Self::default() };
+    }
+
+    /// Takes the image that was read; `names` are those of the displayed image. Returns notices, or the error.
+    pub fn receive(&mut self, names: Option<&SeriesNames>) -> Option<Result<Vec<Notice>, String>> {
+        let (_, task) = self.loading.as_ref()?;
+        let outcome = task.poll()?;
+        let (title, _) = self.loading.take()?;
+        Some(outcome.unwrap_or_else(|failure| Err(failure.to_string())).and_then(|(series, notices)| {
+            self.image = SecondImage::new(title, series, names);
+            self.generation += 1;
+            Ok(notices)
+        }))
+    }
+}

@@ -1,0 +1,84 @@
+//! Second image: actions, reading, position relative to the displayed image.
+
+use egui::Context;
+
+use super::app::App;
+use crate::data::{Modality, Notice, Placement, SeriesNames};
+use crate::render::{Palette, VolumeSlot};
+use crate::ui::layer::action::LayerAction;
+use crate::ui::layer::second_image::SecondImage;
+use crate::ui::slices::slice_paint;
+use crate::ui::widgets::format;
+
+impl App {
+    /// Applies an action on the second image.
+    pub(super) fn apply_layer(&mut self, ctx: &Context, action: LayerAction) {
+        match action {
+            LayerAction::Ask(task) => _ = self.ask(ctx, task),
+            LayerAction::CancelLoading => self.layer.cancel(),
+            LayerAction::Remove => {
+                self.layer.clear();
+                self.runs.active_mut().colouring.auto_palette = true;
+            }
+            LayerAction::Confirm => self.with_layer(|image| image.is_confirmed = true),
+            LayerAction::Display(display) => self.with_layer(|image| image.display = *display),
+            LayerAction::Register(registration) => self.with_layer(|image| image.register(registration)),
+            LayerAction::UndoRegistration => {
+                self.with_layer(|image| image.registration = image.undo.pop().unwrap_or(image.registration));
+            }
+        }
+    }
+
+    fn with_layer(&mut self, change: impl FnOnce(&mut SecondImage)) {
+        if let Some(image) = &mut self.layer.image {
+            change(image);
+        }
+    }
+
+    /// Takes a second image that was read. A displayed image in grey becomes coloured over anatomy.
+    pub(super) fn receive_layer(&mut self, ctx: &Context) {
+        let names: Option<SeriesNames> = self.study.images().map(|open| open.series.names.clone());
+        match self.layer.receive(names.as_ref()) {
+            None => {}
+            Some(Ok(notices)) => {
+                let is_anatomy = |image: &SecondImage| matches!(image.series.modality, Modality::Ct | Modality::Mr);
+                let colouring = &mut self.runs.active_mut().colouring;
+                if self.layer.image.as_ref().is_some_and(is_anatomy) && colouring.palette == Palette::InvertedGrey {
+                    (colouring.palette, colouring.auto_palette) = (Palette::HotIron, false);
+                }
+                self.notify_all(ctx, notices);
+            }
+            Some(Err(text)) => self.notify(ctx, Notice::error(text)),
+        }
+    }
+
+    /// Sends the second image to the graphics adapter, once.
+    pub(super) fn upload_layer(&mut self, frame: &eframe::Frame, ctx: &Context) {
+        let Some(image) = self.layer.image.as_ref().filter(|_| self.uploaded_layer != Some(self.layer.generation)) else {
+            return;
+        };
+        let Some(state) = frame.wgpu_render_state() else { return };
+        let uploaded = slice_paint::upload(state, VolumeSlot::Layer, image.volume.grid.size, image.volume.as_slice());
+        self.uploaded_layer = Some(self.layer.generation);
+        if let Err(error) = uploaded {
+            self.notify(ctx, Notice::error(error.to_string()));
+        }
+    }
+
+    /// Returns the second image, if it is drawn.
+    pub(super) fn drawn_layer(&self) -> Option<&SecondImage> {
+        self.layer.image.as_ref().filter(|image| image.is_drawn())
+    }
+
+    /// Returns the position of an oblique displayed image in the world.
+    pub(super) fn placement(&self) -> Option<&Placement> {
+        self.study.images().and_then(|open| open.series.placement.as_ref())
+    }
+
+    /// Describes the value of the second image at a point of the displayed one.
+    pub(super) fn layer_text(&self, point: [f64; 3]) -> Option<String> {
+        let image = self.drawn_layer()?;
+        let value = image.value_at(self.placement(), point)?;
+        Some(format!("{} {} {}", image.series.modality.name(), format::value(value), image.volume.unit.label()))
+    }
+}
