@@ -12,11 +12,12 @@
 //!
 //! ```text
 //! row 1: widgets graphics
-//! row 2: layer study rois
-//! row 3: run slices
-//! row 4: plots
-//! row 5: workspace
-//! row 6: start
+//! row 2: study rois
+//! row 3: layer run
+//! row 4: slices
+//! row 5: plots
+//! row 6: workspace
+//! row 7: start
 //! ```
 
 mod graphics;

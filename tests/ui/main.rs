@@ -13,6 +13,7 @@ mod dropped;
 mod files;
 mod frames;
 mod fresh;
+mod images;
 mod leaving;
 mod list_frames;
 mod lists;

@@ -340,7 +340,9 @@ impl Provenance {
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
         parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_text()]));
         parts.extend(self.algorithm.as_ref().and_then(|algorithm| Some(algorithm.fbp.as_ref()?.program.clone())));
-        parts.push(self.device.name.clone());
+        if self.made != ImageKind::Elsewhere {
+            parts.push(self.device.name.clone());
+        }
         parts.extend(self.post_filter_fwhm_mm.map(|fwhm| format!("post-filter {fwhm} mm")));
         parts.join(" · ")
     }

@@ -109,7 +109,7 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
 }
 
 impl Job {
-    /// Returns the job with one subset where the algorithm has none.
+    /// Returns the job with one subset where the algorithm has none, and with the grid of images that are only shown.
     ///
     /// # Errors
     /// An algorithm for other kinds of data, a parameter that it does not have, no iterations.
@@ -126,6 +126,9 @@ impl Job {
             return Err(SetupProblem::Iterations);
         }
         settings.num_subsets = settings.subsets_in_use();
+        if let Some(grid) = self.data().images().and_then(|series| series.grid()) {
+            settings.grid = grid.clone();
+        }
         Ok(job)
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use nalgebra::{Rotation3, Vector3};
 
-use crate::data::{ImageSeries, Modality, Placement, SeriesNames, Volume};
-use crate::geometry::Point;
+use crate::data::{ImageSeries, Modality, Placement, RoiMask, SeriesNames, Volume};
+use crate::geometry::{Grid, Point};
 use crate::render::Palette;
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::window_presets::window_presets;
@@ -91,6 +91,26 @@ impl SecondImage {
         self.volume.interpolated_mm(self.point_mm(displayed, point))
     }
 
+    /// Returns mean and standard deviation (√((Σ w v² − W m²) / (W − 1)), as of the displayed image) at the voxels of a region on
+    /// this grid; `None` if none of them lies in the image.
+    pub fn mean_and_sd(&self, grid: &Grid, displayed: Option<&Placement>, mask: &RoiMask) -> Option<[f64; 2]> {
+        let [nx, ny, _] = grid.size;
+        let position = |voxel: usize| grid.mm_from_voxel([voxel % nx, voxel / nx % ny, voxel / (nx * ny)].map(|at| at as f64));
+        let values = mask
+            .voxels
+            .iter()
+            .filter_map(|(voxel, weight)| Some((f64::from(*weight), self.value_at(displayed, position(*voxel as usize))?)));
+        let add =
+            |[w, wv, wv2]: [f64; 3], (weight, value): (f64, f64)| [w + weight, wv + weight * value, wv2 + weight * value * value];
+        let [weight, sum, squares] = values.fold([0.0; 3], add);
+        if weight <= 0.0 {
+            return None;
+        }
+        let mean = sum / weight;
+        let variance = (squares - weight * mean * mean) / (weight - 1.0);
+        Some([mean, if weight > 1.0 { variance.max(0.0).sqrt() } else { 0.0 }])
+    }
+
     /// Returns the middle of the image in the world.
     fn middle_mm(&self) -> Point {
         let grid = &self.volume.grid;
@@ -121,7 +141,6 @@ fn difference(a: &SeriesNames, b: &SeriesNames) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Grid;
 
     fn image(placement: Option<Placement>) -> SecondImage {
         let grid = Grid::new([5, 5, 5], [2.0; 3], [6.0, -4.0, -4.0]).unwrap();
@@ -139,6 +158,17 @@ mod tests {
         // An oblique displayed image is turned by 90° about its middle: its +y is the world's −x.
         let turned = Placement { middle_mm: [0.0; 3], rotation: [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]] };
         assert_eq!(image.value_at(Some(&turned), [0.0, -9.0, 0.0]), Some(1.5));
+    }
+
+    #[test]
+    fn a_region_has_the_numbers_of_the_second_image() {
+        let (image, grid) = (image(None), Grid::new([4, 1, 1], [2.0; 3], [6.0, 0.0, 0.0]).unwrap());
+        let mask = RoiMask { voxels: [(0, 1.0), (1, 1.0), (3, 1.0)].into() };
+        // The values 0, 1 and 3.
+        let [mean, sd] = image.mean_and_sd(&grid, None, &mask).unwrap();
+        assert!((mean - 4.0 / 3.0).abs() < 1e-12 && (sd - (7.0f64 / 3.0).sqrt()).abs() < 1e-12, "{mean} ± {sd}");
+        let outside = Grid::new([1; 3], [2.0; 3], [90.0; 3]).unwrap();
+        assert_eq!(image.mean_and_sd(&outside, None, &RoiMask { voxels: [(0, 1.0)].into() }), None);
     }
 
     #[test]

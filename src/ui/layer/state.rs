@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use super::second_image::SecondImage;
-use crate::data::{ImageChoice, ImageSeries, Notice, SeriesNames};
+use super::second_image::{Registration, SecondImage};
+use crate::data::{ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, SeriesNames};
+use crate::geometry::Grid;
 use crate::io::read_images;
 use crate::task::BackgroundTask;
+use crate::ui::rois::roi_view::SecondNumbers;
 
 /// Result of reading a second image.
 type Read = Result<(ImageSeries, Vec<Notice>), String>;
@@ -17,6 +19,10 @@ pub struct LayerState {
     pub image: Option<SecondImage>,
     /// Number of second images so far.
     pub generation: u64,
+    /// Numbers of the regions in it.
+    pub numbers: Option<SecondNumbers>,
+    /// Regions, displayed grid and registration of these numbers.
+    measured: Option<(Vec<Roi>, Grid, Registration, u64)>,
     loading: Option<(String, BackgroundTask<Read>)>,
 }
 
@@ -27,6 +33,24 @@ impl LayerState {
         let of = path.to_owned();
         let read = move |_: &_| read_images(&of, ImageChoice::Number(1)).map_err(|error| error.to_string());
         self.loading = Some((title, BackgroundTask::start("second image", wake, read)));
+    }
+
+    /// Updates the numbers of the regions, after a change.
+    pub fn measure(&mut self, rois: &MaskedRois, grid: &Grid, placement: Option<&Placement>) {
+        let Some(image) = self.image.as_ref().filter(|image| image.is_drawn()) else {
+            (self.numbers, self.measured) = (None, None);
+            return;
+        };
+        let is_same = self.measured.as_ref().is_some_and(|(of, on, registration, generation)| {
+            *generation == self.generation && *registration == image.registration && on == grid && of.iter().eq(rois.iter())
+        });
+        if is_same {
+            return;
+        }
+        let means = rois.masks(grid).into_iter().map(|mask| image.mean_and_sd(grid, placement, &mask)).collect();
+        let (name, unit) = (image.series.modality.name().to_owned(), image.volume.unit.label());
+        self.numbers = Some(SecondNumbers { name, unit, means });
+        self.measured = Some((rois.iter().cloned().collect(), grid.clone(), image.registration, self.generation));
     }
 
     /// Returns the name of the file that is being read.

@@ -170,7 +170,7 @@ fn at(points: &[[f64; 2]], axis_value: f64) -> Option<f64> {
 
 /// Returns the results of the runs at the displayed iterate, or of shorter runs at their last one.
 fn results(runs: &[&RunView], axis_value: f64, view: &PlotsView) -> Vec<Row> {
-    let (show_timings, unit) = (view.show_timings, view.unit);
+    let (show_timings, scale) = (view.show_timings, view.scale);
     let row = |name: &str, value: &dyn Fn(&RunView) -> Option<String>| {
         (name.to_owned(), runs.iter().map(|view| value(view).unwrap_or_else(|| "–".to_owned())).collect::<Vec<_>>())
     };
@@ -187,20 +187,20 @@ fn results(runs: &[&RunView], axis_value: f64, view: &PlotsView) -> Vec<Row> {
         row("log-likelihood", &|view| number(&view.curves().log_likelihood, view)),
         row("NSR, %", &|view| number(noise(view.curves()), view)),
     ];
-    let mut of_rois = |title: &str, of: fn(&Curves) -> &Vec<Series>| {
+    let mut of_rois = |title: &str, factor: f64, of: fn(&Curves) -> &Vec<Series>| {
         for series in runs.iter().flat_map(|view| of(view.curves())).filter(|series| !series.is_earlier) {
             let name = format!("{title} {}", series.name);
             if !rows.iter().any(|(other, _)| *other == name) {
                 let own = |view: &RunView| {
                     of(view.curves()).iter().find(|other| other.name == series.name && !other.is_earlier).cloned()
                 };
-                rows.push(row(&name, &|view| number(&own(view)?.points, view)));
+                rows.push(row(&name, &|view| Some(format::value(factor * at(&own(view)?.points, end(view))?))));
             }
         }
     };
-    of_rois("recovery, %,", |curves| &curves.recovery);
-    of_rois("CNR", |curves| &curves.contrast_to_noise);
-    of_rois(&format!("mean, {unit},"), |curves| &curves.mean);
+    of_rois("recovery, %,", 1.0, |curves| &curves.recovery);
+    of_rois("CNR", 1.0, |curves| &curves.contrast_to_noise);
+    of_rois(&format!("mean, {},", scale.label()), scale.factor, |curves| &curves.mean);
     rows.retain(|(_, values)| values.iter().any(|value| value != "–"));
     rows
 }

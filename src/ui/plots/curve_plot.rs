@@ -1,11 +1,14 @@
 //! Plot over the iterations, or over the number of projections: curves of the run, fainter curves of earlier runs, marks, and the
 //! displayed iterate. A click displays the iterate there.
 
+use std::borrow::Cow;
+
 use egui::{Color32, RichText, Ui};
 use egui_plot::{LineStyle, Plot, PlotTransform, PlotUi, VLine};
 
 use super::plot_options::{PlotAction, PlotToSave};
 use super::plots_view::PlotsView;
+use crate::data::ValueScale;
 use crate::report;
 use crate::ui::run::curves::{Curves, Series};
 use crate::ui::run::live::Mark;
@@ -24,6 +27,8 @@ pub struct CurvePlot<'a> {
     /// Title in exports.
     title: String,
     hint: Option<&'a str>,
+    /// Value of 1 of the curves' own unit.
+    factor: f64,
 }
 
 /// Plot that curves are drawn into.
@@ -35,6 +40,8 @@ pub struct CurvesUi<'p, 'a> {
     axes: Axes,
     /// The curves drawn so far, where the plot's menu is open.
     drawn: Option<Vec<Drawn>>,
+    /// Value of 1 of the curves' own unit.
+    factor: f64,
 }
 
 /// A curve that was drawn.
@@ -100,7 +107,12 @@ impl<'a> CurvePlot<'a> {
         for end in ends.into_iter().flatten() {
             plot = plot.include_x(end);
         }
-        Self { view, axes, plot, title: title.to_owned(), hint: None }
+        Self { view, axes, plot, title: title.to_owned(), hint: None, factor: 1.0 }
+    }
+
+    /// Draws curves of values in their own unit on this scale.
+    pub fn in_unit(self, scale: ValueScale) -> Self {
+        Self { factor: scale.factor, ..self }
     }
 
     /// Has a scale that includes these values, also while it is empty.
@@ -118,7 +130,7 @@ impl<'a> CurvePlot<'a> {
 
     /// Draws it.
     pub fn show(self, ui: &mut Ui, actions: &mut Vec<PlotAction>, draw: impl FnOnce(&mut CurvesUi<'_, 'a>) + 'a) {
-        let Self { view, axes, plot, title, hint } = self;
+        let Self { view, axes, plot, title, hint, factor } = self;
         let colours = theme::colours(ui.visuals());
         let (x, of_curves) = (axes.scales[0], axes.clone());
         // Curves are copied for the menu only while it is open.
@@ -126,7 +138,7 @@ impl<'a> CurvePlot<'a> {
         let drawn = ui.data(|data| data.get_temp::<bool>(menu)).unwrap_or_default().then(Vec::new);
         let response = plot.show(ui, move |plot| {
             marks(plot, view, x, &colours);
-            let mut curves = CurvesUi { plot, view, axes: of_curves, drawn };
+            let mut curves = CurvesUi { plot, view, axes: of_curves, drawn, factor };
             draw(&mut curves);
             curves.drawn
         });
@@ -147,8 +159,17 @@ impl<'a> CurvePlot<'a> {
 impl CurvesUi<'_, '_> {
     /// Draws a curve.
     pub fn curve(&mut self, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
-        self.record(name, false, points);
-        plot::curve(self.plot, name, &self.axes.positions(points), colour, width);
+        let points = self.scaled(points);
+        self.record(name, false, &points);
+        plot::curve(self.plot, name, &self.axes.positions(&points), colour, width);
+    }
+
+    /// Returns points in the unit of the plot.
+    fn scaled<'p>(&self, points: &'p [[f64; 2]]) -> Cow<'p, [[f64; 2]]> {
+        if self.factor == 1.0 {
+            return Cow::Borrowed(points);
+        }
+        points.iter().map(|[x, y]| [*x, self.factor * y]).collect()
     }
 
     fn record(&mut self, name: &str, is_kept: bool, points: &[[f64; 2]]) {
@@ -191,9 +212,10 @@ impl CurvesUi<'_, '_> {
     /// Draws a curve of the earlier run with this index.
     pub fn kept_curve(&mut self, index: usize, name: &str, points: &[[f64; 2]], colour: Color32) {
         let name = format!("{name}{KEPT_OF}{}", self.view.kept[index].run);
-        self.record(&name, true, points);
+        let points = self.scaled(points);
+        self.record(&name, true, &points);
         let (colour, style) = (colour.gamma_multiply(KEPT_STRENGTH), kept_style(index));
-        plot::styled_curve(self.plot, &name, &self.axes.positions(points), colour, 1.2, style);
+        plot::styled_curve(self.plot, &name, &self.axes.positions(&points), colour, 1.2, style);
     }
 }
 

@@ -157,8 +157,9 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
 
 /// Means of the ROIs, of a sweep.
 fn means_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
-    title_ui(&format!("Mean of the ROIs, {}", view.unit), view, ui);
-    let plot = CurvePlot::new(view, "means", "means", view.unit).including([0.0]);
+    let unit = view.scale.label();
+    title_ui(&format!("Mean of the ROIs, {unit}"), view, ui);
+    let plot = CurvePlot::new(view, "means", "means", unit).in_unit(view.scale).including([0.0]);
     rois_ui(plot, view.curves.mean.is_empty().then_some("needs a ROI"), |of| &of.mean, ui, actions);
 }
 

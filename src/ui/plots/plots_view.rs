@@ -2,7 +2,7 @@
 
 use super::plot_options::{PlotAction, PlotKind, PlotOptions};
 use super::profile::Profile;
-use crate::data::Roi;
+use crate::data::{Roi, ValueScale};
 use crate::plan::IterationScheme;
 use crate::session::RunId;
 use crate::ui::run::curves::Curves;
@@ -26,8 +26,8 @@ pub struct PlotsView<'a> {
     pub profile: Option<&'a Profile>,
     /// The same of the reference run's image, and what that is called.
     pub profile_beside: Option<(String, &'a Profile)>,
-    /// Unit of the image.
-    pub unit: &'static str,
+    /// Scale of the displayed values; the curves are in the image's own unit.
+    pub scale: ValueScale,
     /// FWHM of the filter on the image on the screen, mm. The curves are without it.
     pub filter_mm: Option<f64>,
     /// Where the profile runs.

@@ -90,13 +90,13 @@ fn exported_values(view: &PlotsView) -> report::Plot {
     let drawn = |name: &str, is_kept, points: &[[f64; 2]]| Drawn { name: name.to_owned(), is_kept, points: points.to_vec() };
     let own = view.profile.map(|profile| [drawn("image", false, &profile.points), drawn("true", false, &profile.truth)]);
     let beside = view.profile_beside.as_ref().map(|(name, beside)| drawn(name, true, &beside.points));
-    let axes = Axes { x: "mm".to_owned(), y_unit: view.unit, ..Axes::default() };
+    let axes = Axes { x: "mm".to_owned(), y_unit: view.scale.label(), ..Axes::default() };
     exported("profile", &axes, own.into_iter().flatten().chain(beside).collect())
 }
 
 /// Draws the values along the line. A click on a peak selects it, another click none. Returns the response of the plot.
 fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec<PlotAction>) -> egui::Response {
-    let unit = view.unit.to_owned();
+    let unit = view.scale.label().to_owned();
     let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(20.0, 36.0));
     let mut plot = plot("profile", "mm")
         .include_y(0.0)
@@ -106,7 +106,7 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec
             let step = format::round_step((0.25 * (input.bounds.1 - input.bounds.0)).max(input.base_step_size));
             [step, 10.0 * step, 100.0 * step]
         }))
-        .custom_y_axes(vec![short_axis().label(view.unit)])
+        .custom_y_axes(vec![short_axis().label(view.scale.label())])
         .label_formatter(move |hover| hover_values(hover, &unit));
     let has_others = view.profile_beside.is_some() || view.profile.is_some_and(|profile| !profile.truth.is_empty());
     if has_others && ui.available_width() >= LEGEND_WIDTH {
@@ -128,7 +128,7 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec
         }
     });
     let beside = view.profile_beside.as_ref().map_or_else(String::new, |(name, _)| format!("; {name}"));
-    name(&response.response, &format!("Plot: profile, {}{beside}", view.unit));
+    name(&response.response, &format!("Plot: profile, {}{beside}", view.scale.label()));
     if let Some(profile) = view.profile {
         let chosen = view.options.peak_mm.and_then(|mm| profile.peak_at(mm));
         number_peaks(profile, chosen, &response, colours, ui);

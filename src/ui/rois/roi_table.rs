@@ -5,7 +5,7 @@ use egui_extras::{Column, TableBuilder};
 
 use super::action::{RoiAction, RoiEdit};
 use super::measured::{contrast_to_noise_refusal, recovery_refusal};
-use super::roi_view::RoiView;
+use super::roi_view::{RoiView, SecondNumbers};
 use crate::data::{Roi, RoiRole};
 use crate::session::RoiNumbers;
 use crate::ui::widgets::format;
@@ -62,6 +62,9 @@ const COLUMNS: [NumberColumn; 12] = [
     NumberColumn::new("CNR", Some(""), format::CNR_HELP),
 ];
 
+/// Column before that of the second image.
+const BEFORE_SECOND: &str = "SD";
+
 /// Height of a row, points.
 const ROW_HEIGHT: f32 = 18.0;
 
@@ -85,7 +88,9 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
         .cell_layout(egui::Layout::left_to_right(egui::Align::Center))
         .column(Column::initial(104.0).at_least(60.0).clip(true))
         .column(Column::initial(68.0).at_least(40.0).clip(true))
-        .columns(Column::initial(47.0).at_least(34.0).clip(true), COLUMNS.len() - 2)
+        .columns(Column::initial(47.0).at_least(34.0).clip(true), 2)
+        .columns(Column::initial(74.0).at_least(34.0).clip(true), usize::from(view.second.is_some()))
+        .columns(Column::initial(47.0).at_least(34.0).clip(true), COLUMNS.len() - 4)
         .auto_shrink([false, false])
         .min_scrolled_height(40.0);
     if let Some(selected) = newly_selected {
@@ -96,6 +101,9 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
             header.col(|ui| {
                 head_ui(column, view.scale.label(), ui);
             });
+            if let Some(second) = view.second.filter(|_| column.head == BEFORE_SECOND) {
+                header.col(|ui| second_head_ui(second, ui));
+            }
         }
     });
     table.body(|body| {
@@ -105,6 +113,9 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
             row.col(|ui| name_ui(view, index, ui, actions));
             for (column, cell) in COLUMNS[1..].iter().zip(cells(view, index)) {
                 row.col(|ui| cell.show(column.head, &view.rois()[index].name, ui));
+                if let Some(second) = view.second.filter(|_| column.head == BEFORE_SECOND) {
+                    row.col(|ui| second_ui(second, index, &view.rois()[index].name, ui));
+                }
             }
             let response = row.response();
             if response.clicked() {
@@ -129,6 +140,29 @@ fn head_ui(column: &NumberColumn, image: &str, ui: &mut Ui) {
             ui.add(egui::Label::new(RichText::new(unit).size(UNIT_TEXT).weak()).extend()).on_hover_text(&help);
         }
     });
+}
+
+/// Draws the head of the column of the second image.
+fn second_head_ui(second: &SecondNumbers, ui: &mut Ui) {
+    ui.vertical(|ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let help = "Mean ± standard deviation in the second image, interpolated at the voxels of the displayed image";
+        ui.add(egui::Label::new(RichText::new(&second.name).small().weak()).extend()).on_hover_text(help);
+        ui.add(egui::Label::new(RichText::new(second.unit).size(UNIT_TEXT).weak()).extend()).on_hover_text(help);
+    });
+}
+
+/// Draws the numbers of a region in the second image.
+fn second_ui(second: &SecondNumbers, index: usize, roi: &str, ui: &mut Ui) {
+    let text = second_text(second, index);
+    let response = ui.add(egui::Label::new(RichText::new(&text).small()).extend());
+    let label = format!("{} of {roi}: {text}", second.name);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
+}
+
+fn second_text(second: &SecondNumbers, index: usize) -> String {
+    let numbers = second.means.get(index).copied().flatten();
+    numbers.map_or_else(|| "–".to_owned(), |numbers| numbers.map(format::value).join(" ± "))
 }
 
 /// Returns the selected region if it was not selected in the last frame.
@@ -230,12 +264,14 @@ pub fn table_text(view: &RoiView) -> String {
         unit if unit == column.head => unit.to_owned(),
         unit => format!("{} [{unit}]", column.head),
     };
-    let heads: Vec<String> = COLUMNS.iter().map(head).collect();
+    let second_head = view.second.map(|second| format!("{} mean ± SD [{}]", second.name, second.unit));
+    let heads: Vec<String> = COLUMNS.iter().map(head).chain(second_head).collect();
     let row = |index: usize| {
         // A tab or the end of a line in a name would begin another cell.
         let name = view.rois()[index].name.replace(['\t', '\n', '\r'], " ");
         let cells = cells(view, index).into_iter().map(|cell| cell.text.trim_end_matches(" %").to_owned());
-        std::iter::once(name).chain(cells).collect::<Vec<_>>().join("\t")
+        let second = view.second.map(|second| second_text(second, index));
+        std::iter::once(name).chain(cells).chain(second).collect::<Vec<_>>().join("\t")
     };
     let rows: Vec<String> = std::iter::once(heads.join("\t")).chain((0..view.rois().len()).map(row)).collect();
     rows.join("\n") + "\n"

@@ -23,6 +23,19 @@ pub struct RoiView<'a> {
     pub filter_mm: Option<f64>,
     /// Axes of the image.
     pub axes: ImageAxes,
+    /// Numbers of the regions in the second image, if there is one.
+    pub second: Option<&'a SecondNumbers>,
+}
+
+/// Numbers of the regions in the second image, at the voxels of the displayed one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SecondNumbers {
+    /// Name of the second image: "CT".
+    pub name: String,
+    /// Unit of its values.
+    pub unit: &'static str,
+    /// Mean and standard deviation of each region; `None` outside the second image.
+    pub means: Vec<Option<[f64; 2]>>,
 }
 
 impl RoiView<'_> {

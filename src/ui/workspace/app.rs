@@ -375,6 +375,7 @@ impl App {
         self.derive_reference(frame, ctx);
         self.receive_layer(ctx);
         self.upload_layer(frame, ctx);
+        self.measure_layer();
     }
 
     /// Updates earlier runs, the reference image and its profile.

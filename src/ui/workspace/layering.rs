@@ -52,6 +52,14 @@ impl App {
         }
     }
 
+    /// Updates the numbers of the regions in the second image.
+    pub(super) fn measure_layer(&mut self) {
+        let placement = self.placement().copied();
+        if let Some(grid) = self.runs.active().grid_shown() {
+            self.layer.measure(self.rois.masked(), grid, placement.as_ref());
+        }
+    }
+
     /// Sends the second image to the graphics adapter, once.
     pub(super) fn upload_layer(&mut self, frame: &eframe::Frame, ctx: &Context) {
         let Some(image) = self.layer.image.as_ref().filter(|_| self.uploaded_layer != Some(self.layer.generation)) else {

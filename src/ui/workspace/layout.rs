@@ -172,6 +172,7 @@ impl App {
             is_measured: run.live.is_measured(),
             filter_mm: run.shown.filter_mm(),
             axes: self.study.axes(),
+            second: self.layer.numbers.as_ref(),
         };
         let kept = self.runs.kept().iter().rev();
         let plots = PlotsView {
@@ -194,7 +195,7 @@ impl App {
                 .runs
                 .beside()
                 .and_then(|(reference, image)| Some((image.text(reference), self.reference_profile.profile()?))),
-            unit: scale.label(),
+            scale,
             filter_mm: run.shown.filter_mm(),
             view: &self.slices.view,
             shown_at: run.shown.id().filter(|_| run.shown.is_past()).map(|id| run.live.axis_value(id.subiteration as f64)),

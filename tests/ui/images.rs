@@ -1,0 +1,117 @@
+//! Images of other programs in the window: a PET series in uptake values, a second image, images over time.
+
+use std::path::{Path, PathBuf};
+
+use egui::{Event, Key, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use tomoscope::data::Unit;
+use tomoscope::io::read_volume;
+use tomoscope::ui::{App, Source};
+
+use super::files::save_image_as;
+use super::{choose_built_in, click, renderer, wait_for, wait_to_see, window_on};
+
+const SIZE: [f32; 2] = [1500.0, 1000.0];
+
+fn series(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom").join(name)
+}
+
+/// The window on a series, whose image is shown.
+fn window_on_series(name: &str) -> Option<Harness<'static, App>> {
+    let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::file(series(name)));
+    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    Some(harness)
+}
+
+/// Opens a second image by its typed path.
+fn add_second(harness: &mut Harness<'_, App>, path: &Path) {
+    harness.get_by_label("Add image…").scroll_to_me();
+    harness.run_steps(3);
+    click(harness, "Add image…");
+    harness.event(Event::Text(path.to_str().unwrap().into()));
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    wait_to_see(harness, "the second image", |harness| harness.query_by_label("Remove").is_some());
+}
+
+/// Returns the label that begins with a text.
+fn label_of(harness: &Harness<'_, App>, begin: &str) -> Option<String> {
+    let label = |node: egui_kittest::Node<'_>| node.accesskit_node().label().or_else(|| node.accesskit_node().value());
+    harness.query_all_by_label_contains(begin).filter_map(label).find(|label| label.starts_with(begin))
+}
+
+#[test]
+fn a_pet_series_is_shown_and_saved_in_uptake_values() {
+    let Some(mut harness) = window_on_series("pet") else { return };
+    assert!(harness.query_by_label("Values in: SUVbw").is_some());
+    assert!(harness.query_by_label("Values in SUVbw").is_some(), "no chip");
+    // The image is where its file has it.
+    assert_eq!(harness.state().shown().volume().unwrap().grid, read_volume(&series("pet")).unwrap().0.grid);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("suv.nii");
+    save_image_as(&mut harness, &path);
+    let (own, saved) = (read_volume(&series("pet")).unwrap().0, read_volume(&path).unwrap().0);
+    let factor = 70e3 / (370e6 * (-3600.0 / 6586.2f64).exp2());
+    assert_eq!(saved.unit, Unit::SuvBodyWeight);
+    for (saved, own) in saved.as_slice().iter().zip(own.as_slice()) {
+        assert!((f64::from(*saved) / (factor * f64::from(*own)) - 1.0).abs() < 1e-6, "{saved} of {own}");
+    }
+    // Other facts give other values, and the file's own unit is offered.
+    harness.get_by_label("Values in: SUVbw").scroll_to_me();
+    harness.run_steps(3);
+    click(&mut harness, "Values in: SUVbw");
+    click(&mut harness, "SUL (James)");
+    assert!(harness.query_by_label("Values in: SUL (James)").is_some());
+    click(&mut harness, "Values in: SUL (James)");
+    click(&mut harness, "Bq/mL");
+    let path = folder.path().join("activity.nii");
+    save_image_as(&mut harness, &path);
+    assert_eq!(read_volume(&path).unwrap().0.as_slice(), own.as_slice());
+}
+
+#[test]
+fn a_second_image_has_numbers_beside_those_of_the_first() {
+    let Some(mut harness) = window_on_series("pet") else { return };
+    click(&mut harness, "Add sphere");
+    harness.run_steps(4);
+    add_second(&mut harness, &series("ct"));
+    harness.run_steps(4);
+    let found = label_of(&harness, "CT of ROI 1").or_else(|| label_of(&harness, "CT of"));
+    let text = found.expect("no number of the second image");
+    assert!(text.contains('±'), "{text}");
+    // A shift changes the number, and undo brings it back.
+    let field = harness.get_by_label("Shift z, mm");
+    field.scroll_to_me();
+    harness.run_steps(3);
+    harness.get_by_label("Shift z, mm").click();
+    harness.run_steps(2);
+    harness.event(Event::Text("3.3".into()));
+    harness.key_press(Key::Enter);
+    harness.run_steps(4);
+    let shifted = label_of(&harness, "CT of").unwrap();
+    assert_ne!(shifted, text);
+    click(&mut harness, "Undo shift");
+    assert_eq!(label_of(&harness, "CT of").unwrap(), text);
+    // Another study has no second image.
+    let small = tomoscope::ui::BUILT_IN[tomoscope::ui::BUILT_IN.len() - 1].title;
+    choose_built_in(&mut harness, small);
+    wait_to_see(&mut harness, "the built-in study", |harness| harness.query_by_label("Values in: SUVbw").is_none());
+    assert!(harness.query_by_label("Remove").is_none());
+}
+
+#[test]
+fn images_over_time_can_be_scrubbed() {
+    let Some(mut harness) = window_on_series("dynamic") else { return };
+    assert!(harness.query_by_label("3 images").is_some());
+    let last = harness.state().shown().volume().unwrap().as_slice().to_vec();
+    click(&mut harness, "Add sphere");
+    wait_for(&mut harness, "three points of the curve", |app| {
+        app.live().rois.newest().is_some_and(|branch| branch.points.len() == 3)
+    });
+    harness.key_press(Key::ArrowLeft);
+    harness.run_steps(4);
+    let before = harness.state().shown().volume().unwrap().as_slice().to_vec();
+    assert_ne!(before, last);
+}
