@@ -76,7 +76,7 @@ pub struct SliceView {
     pub outside: [f32; 3],
     /// Drawn part of the width of the viewport, from and to, 0..=1; two slices with adjacent parts are a curtain.
     pub part: [f32; 2],
-    /// Opacity, 0..=1, over what was drawn before, which stays outside the volume; `None`: nothing was drawn before.
+    /// Opacity, 0..=1, over the earlier views of the same pixels, which stay visible outside the volume; `None`: the first view.
     pub over: Option<f32>,
 }
 

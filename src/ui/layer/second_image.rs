@@ -118,7 +118,7 @@ impl SecondImage {
         self.series.placement.map_or(middle, |placement| placement.world_mm(middle))
     }
 
-    /// Sets the registration; the present one can be restored.
+    /// Sets the registration, and stores the earlier registration for undo.
     pub fn register(&mut self, registration: Registration) {
         self.undo.push(std::mem::replace(&mut self.registration, registration));
     }

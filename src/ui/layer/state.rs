@@ -73,10 +73,10 @@ impl LayerState {
         let (_, task) = self.loading.as_ref()?;
         let outcome = task.poll()?;
         let (title, _) = self.loading.take()?;
-        Some(outcome.unwrap_or_else(|failure| Err(failure.to_string())).and_then(|(series, notices)| {
+        Some(outcome.unwrap_or_else(|failure| Err(failure.to_string())).map(|(series, notices)| {
             self.image = SecondImage::new(title, series, names);
             self.generation += 1;
-            Ok(notices)
+            notices
         }))
     }
 }

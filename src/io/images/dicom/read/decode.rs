@@ -167,7 +167,7 @@ impl PixelDataObject for EncodedFrame<'_> {
     }
 
     fn fragment(&self, fragment: usize) -> Option<Cow<'_, [u8]>> {
-        (fragment == 0).then(|| Cow::Borrowed(self.encoded.as_slice()))
+        (fragment == 0).then_some(Cow::Borrowed(self.encoded.as_slice()))
     }
 
     fn offset_table(&self) -> Option<Cow<'_, [u32]>> {
