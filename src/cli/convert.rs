@@ -13,7 +13,7 @@ use crate::cli::shared::options::{PerAxis, TalkOptions, calibration, sides, voxe
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::file_of;
 use crate::data::{Notice, Unit, ValueScale, Volume};
-use crate::io::dicom::Patient;
+use crate::io::dicom::{self, Patient};
 use crate::io::formats::Content;
 use crate::io::{FileKind, numpy_image, provenance};
 use crate::plan::Provenance;
@@ -86,6 +86,9 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
     Files::new().read([&options.input]).write("OUT", [&options.output]).check()?;
     let patient = options.patient()?;
     let image = options.read()?;
+    if FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
+        dicom::check_decay(&options.output, image.series.pet.as_ref())?;
+    }
     let record = image.record(&options.input);
     let (volume, record) = options.in_unit(image.volume, record)?;
     let notice = record.beside([options.output.as_path()]).write_image_of(&options.output, &volume, &patient)?;

@@ -9,7 +9,7 @@ use dicom_dictionary_std::tags;
 use dicom_object::{DefaultDicomObject, InMemDicomObject, Tag, open_file};
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{ImageChoice, ImageSeries, Modality, Unit, Volume};
-use tomoscope::io::dicom::find_series;
+use tomoscope::io::dicom::{check_decay, find_series};
 use tomoscope::io::{DicomProblem, IoError, read_images, read_volume};
 use tomoscope::measure::{SuvDefinition, suv_factor};
 use tomoscope::random::stream;
@@ -101,6 +101,18 @@ fn a_multi_frame_object_is_the_series_that_it_was_made_of() {
     let factor = suv_factor(&single.pet.unwrap(), SuvDefinition::BodyWeight).unwrap();
     let expected = 70e3 / (370e6 * (-3600.0 / 6586.2f64).exp2());
     assert!((factor / expected - 1.0).abs() < 1e-12, "{factor} is not {expected}");
+}
+
+#[test]
+fn a_series_whose_decay_correction_would_be_lost_is_not_written() {
+    let series = read(&series_path("pet"));
+    let error = check_decay(Path::new("a.dcm"), series.pet.as_ref()).unwrap_err();
+    assert_eq!(error.code(), "io.unsupported.dicom-decay");
+    let folder = folder();
+    let own = folder.path().join("own.dcm");
+    tomoscope::io::write_volume(&own, &image("pet")).unwrap();
+    check_decay(Path::new("a.dcm"), read(&own).pet.as_ref()).unwrap();
+    check_decay(Path::new("a.dcm"), read(&series_path("ct")).pet.as_ref()).unwrap();
 }
 
 #[test]

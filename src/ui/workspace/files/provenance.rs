@@ -4,6 +4,7 @@ use std::path::Path;
 
 use egui::Context;
 
+use crate::io::{FileKind, dicom};
 use crate::plan::Provenance;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
@@ -22,6 +23,10 @@ impl App {
         let (Some(volume), Some(provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
+        if FileKind::of(path) == Some(FileKind::DicomSeries) {
+            let scan = self.study.images().and_then(|open| open.pet.as_ref());
+            dicom::check_decay(path, scan).map_err(|error| error.to_string())?;
+        }
         let conversion = self.conversion_shown();
         self.write_in_background(ctx, FileTask::SaveImage, path, move |path| {
             let converted = conversion.map(|scale| volume.converted(scale));
