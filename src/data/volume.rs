@@ -56,9 +56,9 @@ impl Unit {
         self.into()
     }
 
-    /// Returns the unit with this label.
+    /// Returns the unit with this label, in small or capital letters.
     pub fn of_label(label: &str) -> Option<Self> {
-        Self::VARIANTS.iter().copied().find(|unit| unit.label() == label)
+        Self::VARIANTS.iter().copied().find(|unit| unit.label().eq_ignore_ascii_case(label))
     }
 }
 

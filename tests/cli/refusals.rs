@@ -127,7 +127,7 @@ fn a_file_that_is_missing_or_none_is_told_so() {
     std::fs::write(at.join("x.pkl"), "").unwrap();
     for (arguments, code) in [
         (&["info", "nofile"][..], "io.not-found"),
-        (&["info", "adir"], "io.not-a-file"),
+        (&["info", "adir"], "io.dicom.empty-folder"),
         (&["reconstruct", "adir", "-o", "a.nii"], "io.not-a-file"),
         (&["reconstruct", "nofile", "-o", "a.nii"], "io.not-found"),
     ] {

@@ -28,7 +28,7 @@ fn inputs() -> String {
 pub fn kind_of(path: &Path) -> CliResult<DataKind> {
     let Some(kind) = data_kind_of(path).filter(|kind| *kind != DataKind::Images) else {
         let is_image = Format::of_file(path).is_some_and(|format| format.kind.is_image());
-        if !is_image {
+        if !is_image || path.is_dir() {
             crate::cli::shared::paths::check_file(path)?;
         }
         let is = if is_image { "an image" } else { "a file of another kind" };

@@ -339,7 +339,9 @@ fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
 
 fn unit(header: &NiftiHeader) -> Unit {
     let name = intent_name(header);
-    Unit::VARIANTS.iter().copied().find(|unit| name == name_of(*unit)).unwrap_or(Unit::Unknown)
+    let written = Unit::VARIANTS.iter().copied().find(|unit| name == name_of(*unit));
+    // Earlier versions wrote the label.
+    written.or_else(|| Unit::of_label(&name)).unwrap_or(Unit::Unknown)
 }
 
 /// Returns the `intent_name` of an image in this unit.
