@@ -53,7 +53,7 @@ fn wrong_files(folder: &Path) -> Vec<Wrong> {
         file("cut.s", b"1234", &["cut.s", "of no kind that is known"]),
     ];
     wrong.push((is_no_name, &["scan-", "not an Interfile header"]));
-    wrong.push((folder.to_owned(), &["no valid data element"]));
+    wrong.push((folder.to_owned(), &["no DICOM image that is read", "no valid data element"]));
     wrong
 }
 

@@ -85,6 +85,9 @@ pub enum DicomProblem {
     /// A folder without images.
     #[error("the folder contains no DICOM image")]
     EmptyFolder,
+    /// A folder with refused images only, by the error of the first.
+    #[error("the folder contains no DICOM image that is read; the first is refused: {0}")]
+    RefusedFolder(String),
     /// A folder with several series, one in a line.
     #[error("the folder contains {} series; name a file of one of them:{}", .0.len(), lines(.0))]
     SeveralSeries(Vec<String>),

@@ -171,8 +171,11 @@ impl Opened {
             return Err(refused_by(DicomProblem::SeveralSeries(lines)));
         }
         let Some(uid) = uids.into_iter().next() else {
-            let first = refused.into_values().next();
-            return Err(first.unwrap_or_else(|| refused_by(DicomProblem::EmptyFolder)));
+            return Err(match refused.into_values().next() {
+                None => refused_by(DicomProblem::EmptyFolder),
+                Some(first) if path.is_dir() => refused_by(DicomProblem::RefusedFolder(first.to_string())),
+                Some(first) => first,
+            });
         };
         if let Some(error) = refused.remove(&uid) {
             return Err(error);
