@@ -31,7 +31,10 @@ impl App {
         self.write_in_background(ctx, FileTask::SaveImage, path, move |path| {
             let converted = conversion.map(|scale| volume.converted(scale));
             let volume = converted.as_ref().unwrap_or(&volume);
-            let provenance = conversion.map_or(provenance.clone(), |scale| provenance.converted(scale));
+            let provenance = match conversion {
+                Some(scale) => provenance.converted(scale),
+                None => provenance,
+            };
             let provenance = provenance.of_image(volume).beside([path]);
             let notice = provenance.write_image(path, volume).map_err(|error| error.to_string())?;
             Ok(notice.into_iter().collect())

@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(elapsed(&object(&[], &injected), later), 3600.0);
         let processed = [(tags::SERIES_TIME, "150000")];
         assert_eq!(elapsed(&object(&processed, &injected), later), 3620.0);
-        // GE's own time beats the acquisition; without a series it stands alone.
+        // GE's own time has priority over the acquisition, also without a time of the series.
         let of_ge = [(tags::SERIES_TIME, "150000"), (GE_SCAN_START, "20260301115900.00")];
         assert_eq!(elapsed(&object(&of_ge, &injected), noon), 3540.0);
         let without = [(tags::SERIES_TIME, ""), (GE_SCAN_START, "20260301115900.00")];

@@ -75,9 +75,13 @@ fn begins_as_dicom(path: &Path) -> std::io::Result<bool> {
 /// # Errors
 /// A file or folder that does not open, a file that is not read.
 pub fn find_series(path: &Path) -> Result<Vec<FoundSeries>, IoError> {
-    let found = find(path)?;
+    Ok(series_of(&find(path)?.instances))
+}
+
+/// Returns the series of images.
+fn series_of(instances: &[Instance]) -> Vec<FoundSeries> {
     let mut series: BTreeMap<&str, FoundSeries> = BTreeMap::new();
-    for instance in &found.instances {
+    for instance in instances {
         let entry = series.entry(&instance.names.series_uid).or_insert_with(|| FoundSeries {
             modality: instance.modality.clone(),
             names: instance.names.clone(),
@@ -86,7 +90,7 @@ pub fn find_series(path: &Path) -> Result<Vec<FoundSeries>, IoError> {
         });
         entry.num_files += 1;
     }
-    Ok(series.into_values().collect())
+    series.into_values().collect()
 }
 
 /// Reads images of a series: that of a file, whose other files are in the same folder, or the only one of a folder.
@@ -164,13 +168,12 @@ impl Opened {
     fn new(path: &Path) -> Result<Self, IoError> {
         let Found { mut instances, mut refused, num_others } = find(path)?;
         let refused_by = |problem| IoError::Dicom(path.to_owned(), problem);
-        let uids: HashSet<String> = instances.iter().map(|instance| instance.names.series_uid.clone()).collect();
-        if uids.len() > 1 {
-            let series = find_series(path)?;
+        let series = series_of(&instances);
+        if series.len() > 1 {
             let lines = series.iter().map(|series| format!("{}: {}", series.file.display(), series.line())).collect();
             return Err(refused_by(DicomProblem::SeveralSeries(lines)));
         }
-        let Some(uid) = uids.into_iter().next() else {
+        let Some(FoundSeries { names: SeriesNames { series_uid: uid, .. }, .. }) = series.into_iter().next() else {
             return Err(match refused.into_values().next() {
                 None => refused_by(DicomProblem::EmptyFolder),
                 Some(first) if path.is_dir() => refused_by(DicomProblem::RefusedFolder(first.to_string())),
