@@ -49,6 +49,7 @@ pub use error::{
 pub use files::{files_read, files_written, header_of, identity};
 pub use formats::FileKind;
 pub use images::description::{ImageDescription, filter_width};
+pub use images::film::FilmWriter;
 pub use images::png::{Picture, write_png};
 pub use images::{dicom, nifti, numpy_image};
 pub use own::{

@@ -5,6 +5,7 @@
 mod calibration;
 mod colours;
 mod compare;
+mod contrast;
 mod corrections;
 #[path = "../support/data.rs"]
 mod data;
@@ -14,6 +15,7 @@ mod files;
 mod frames;
 mod fresh;
 mod images;
+mod keyboard;
 mod leaving;
 mod list_frames;
 mod lists;

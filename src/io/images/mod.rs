@@ -2,6 +2,7 @@
 
 pub mod description;
 pub mod dicom;
+pub mod film;
 pub mod nifti;
 pub mod numpy_image;
 mod orientation;

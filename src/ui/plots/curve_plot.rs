@@ -40,8 +40,17 @@ pub struct CurvesUi<'p, 'a> {
     axes: Axes,
     /// The curves drawn so far, where the plot's menu is open.
     drawn: Option<Vec<Drawn>>,
+    /// Last points of the curves.
+    ends: Vec<End>,
     /// Value of 1 of the curves' own unit.
     factor: f64,
+}
+
+/// Last point of a curve, with the curve's name and colour.
+struct End {
+    name: String,
+    colour: Color32,
+    position: [f64; 2],
 }
 
 /// A curve that was drawn.
@@ -101,7 +110,7 @@ impl<'a> CurvePlot<'a> {
 
     /// Returns a plot with this scale of the vertical axis.
     pub fn scaled(view: &'a PlotsView<'a>, id: &str, title: &str, y_unit: &'static str, y: Scale) -> Self {
-        let axes = Axes { x: view.axis(), y_unit, scales: [view.options.iterations, y] };
+        let axes = Axes { x: view.axis(), y_unit, scales: [view.options.iterations, y], min_x_step: 1.0 };
         let mut plot = plot::plot_of(id, &axes);
         let ends = [0.0, 1.0].map(|end| axes.scales[0].position(end));
         for end in ends.into_iter().flatten() {
@@ -138,13 +147,15 @@ impl<'a> CurvePlot<'a> {
         let drawn = ui.data(|data| data.get_temp::<bool>(menu)).unwrap_or_default().then(Vec::new);
         let response = plot.show(ui, move |plot| {
             marks(plot, view, x, &colours);
-            let mut curves = CurvesUi { plot, view, axes: of_curves, drawn, factor };
+            let mut curves = CurvesUi { plot, view, axes: of_curves, drawn, ends: Vec::new(), factor };
             draw(&mut curves);
-            curves.drawn
+            (curves.drawn, curves.ends)
         });
+        let (drawn, ends) = response.inner;
+        end_labels(ui, response.response.rect, &response.transform, ends);
         let colours = theme::colours(ui.visuals());
         mark_labels(ui, &response.response, &response.transform, view, x, &colours, &format!("Plot: {title}"));
-        let export = || exported(&title, &axes, response.inner.unwrap_or_default());
+        let export = || exported(&title, &axes, drawn.unwrap_or_default());
         let is_open = menu_ui(ui, &response.response, export, actions);
         ui.data_mut(|data| data.insert_temp(menu, is_open));
         if let Some(missing) = hint {
@@ -161,7 +172,9 @@ impl CurvesUi<'_, '_> {
     pub fn curve(&mut self, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
         let points = self.scaled(points);
         self.record(name, false, &points);
-        plot::curve(self.plot, name, &self.axes.positions(&points), colour, width);
+        let positions = self.axes.positions(&points);
+        self.ends.extend(positions.last().map(|last| End { name: name.to_owned(), colour, position: *last }));
+        plot::curve(self.plot, name, &positions, colour, width);
     }
 
     /// Returns points in the unit of the plot.
@@ -233,6 +246,35 @@ pub fn kept_style(index: usize) -> LineStyle {
 
 /// The same as a character.
 pub const KEPT_LINES: [&str; 3] = ["– –", "· ·", "- -"];
+
+/// Smallest width of a plot with names at its curves, and largest number of names, points.
+const NAMES_WIDTH: f32 = 240.0;
+const MAX_NAMES: usize = 10;
+
+/// Longest name at a curve, letters.
+const MAX_NAME: usize = 22;
+
+/// Writes the name of each curve above its last point; names that would overlap move down.
+fn end_labels(ui: &Ui, area: egui::Rect, transform: &PlotTransform, mut ends: Vec<End>) {
+    if area.width() < NAMES_WIDTH || ends.len() > MAX_NAMES || ends.len() < 2 {
+        return;
+    }
+    let painter = ui.painter().with_clip_rect(area);
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    let shade = ui.visuals().panel_fill.gamma_multiply(0.75);
+    ends.sort_by(|a, b| b.position[1].total_cmp(&a.position[1]));
+    let mut bottom = area.top();
+    for End { name, colour, position } in ends {
+        let at = transform.position_from_point(&position.into());
+        let text = painter.layout_no_wrap(format::elided(&name, MAX_NAME), font.clone(), colour);
+        let top = (at.y - text.size().y).max(bottom).min(area.bottom() - text.size().y);
+        let left = at.x.min(area.right()) - text.size().x - 2.0;
+        let position = egui::pos2(left.max(area.left()), top);
+        bottom = top + text.size().y;
+        painter.rect_filled(egui::Rect::from_min_size(position, text.size()), 2.0, shade);
+        painter.galley(position, text, colour);
+    }
+}
 
 /// Words in the middle of an empty plot.
 fn hint_ui(ui: &Ui, rect: egui::Rect, words: &str) {

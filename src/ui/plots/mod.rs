@@ -1,5 +1,5 @@
 //! Plots below the slices, and the tabs of the bottom panel. Another tab is a panel in a new file, a variant of [`BottomTab`] and
-//! its case in `workspace/layout.rs`.
+//! its case in `workspace/tables.rs`.
 
 pub mod activity_plot;
 pub mod compare_panel;
@@ -13,12 +13,20 @@ pub mod race_panel;
 pub mod stage_panel;
 pub mod trajectory_plot;
 
-use egui::Ui;
-use strum::VariantArray as _;
-
-/// Tab of the bottom panel; the tabs have this order and these names.
+/// Table of the window; the tabs have this order and these names.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum BottomTab {
@@ -43,11 +51,13 @@ pub enum BottomTab {
 }
 
 impl BottomTab {
-    fn name(self) -> &'static str {
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
         self.into()
     }
 
-    fn help(self) -> &'static str {
+    /// Returns the tooltip.
+    pub fn help(self) -> &'static str {
         match self {
             BottomTab::Rois => "Numbers of the regions of interest on the image on the screen",
             BottomTab::Time => "Where the time of an iteration goes, stage by stage",
@@ -87,15 +97,4 @@ impl TabsOf {
             BottomTab::Tube => self.has_tubes,
         }
     }
-}
-
-/// Draws the tabs. Returns the clicked one.
-pub fn tabs_ui(current: BottomTab, study: TabsOf, ui: &mut Ui) -> Option<BottomTab> {
-    let mut chosen = None;
-    for &tab in BottomTab::VARIANTS.iter().filter(|tab| study.has(**tab)) {
-        if ui.selectable_label(current == tab, tab.name()).on_hover_text(tab.help()).clicked() {
-            chosen = Some(tab);
-        }
-    }
-    chosen
 }

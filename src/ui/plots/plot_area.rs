@@ -1,4 +1,4 @@
-//! The plots side by side: noise, contrast, likelihood or means, and the line profile.
+//! The plots: noise, contrast, likelihood or means, and the line profile.
 
 use egui::{Color32, RichText, Ui};
 use egui_plot::{HLine, LineStyle};
@@ -11,7 +11,6 @@ use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::data::{Roi, RoiRole};
 use crate::ui::run::curves::{Curves, Series};
-use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{Scale, within};
 use crate::ui::widgets::theme;
 
@@ -37,43 +36,8 @@ fn contrast_hint(rois: &[Roi]) -> &'static str {
     }
 }
 
-/// Least width of a plot in which its axes can be read, points.
-const MIN_WIDTH: f32 = 140.0;
-
-/// Draws the plots for which there is room side by side; if these are not all, also a row to choose from.
-pub fn plots_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
-    let all = PlotKind::VARIANTS.len();
-    let gap = ui.spacing().item_spacing.x;
-    let num = (((ui.available_width() + gap) / (MIN_WIDTH + gap)) as usize).clamp(1, all);
-    let shown = view.options.shown(num);
-    actions.extend((num != view.options.num_drawn).then(|| view.edit(|options| options.num_drawn = num)));
-    ui.vertical(|ui| {
-        if num < all || !view.kept.is_empty() {
-            ui.horizontal(|ui| {
-                for &kind in PlotKind::VARIANTS.iter().filter(|_| num < all) {
-                    if ui.selectable_label(shown.contains(&kind), view.title(kind)).clicked() {
-                        actions.push(view.edit(|options| options.choose(kind)));
-                    }
-                }
-                for (kept, line) in view.kept.iter().zip(KEPT_LINES) {
-                    let words = RichText::new(format!("{line} run {}", kept.run)).small().weak();
-                    ui.label(words).on_hover_text(format!("{}. It is listed, and dismissed, under Compare", kept.title));
-                }
-            });
-        }
-        let size = egui::vec2((ui.available_width() - (num - 1) as f32 * gap) / num as f32, ui.available_height());
-        ui.horizontal_top(|ui| {
-            for kind in shown {
-                ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
-                    ui.set_width(size.x);
-                    plot_ui(kind, view, ui, actions);
-                });
-            }
-        });
-    });
-}
-
-fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
+/// Draws a plot.
+pub fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     match kind {
         PlotKind::Noise => noise_ui(view, ui, actions),
         PlotKind::Contrast => contrast_ui(view, ui, actions),
@@ -86,9 +50,9 @@ fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<Plot
 /// Draws the noise: the mean of the background ROIs above their own curves.
 fn noise_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     ui.horizontal(|ui| {
-        ui.label(RichText::new("Background NSR").strong()).on_hover_text(format::NSR_HELP);
         log_ui(view, ui, actions);
         unfiltered_ui(view, ui);
+        kept_ui(view, ui);
     });
     let mean_colour = ui.visuals().strong_text_color();
     let mut plot = CurvePlot::new(view, "noise", "noise", "%").including([0.0, 10.0]);
@@ -117,6 +81,14 @@ fn log_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     if ui.selectable_label(is_log, RichText::new("log").small()).on_hover_text(help).clicked() {
         let scale = if is_log { Scale::Linear } else { Scale::Logarithmic };
         actions.push(view.edit(|options| options.iterations = scale));
+    }
+}
+
+/// Draws the line styles of earlier runs with their numbers.
+fn kept_ui(view: &PlotsView, ui: &mut Ui) {
+    for (kept, line) in view.kept.iter().zip(KEPT_LINES) {
+        let text = RichText::new(format!("{line} run {}", kept.run)).small().weak();
+        ui.label(text).on_hover_text(format!("{}. It is listed, and dismissed, under Compare", kept.title));
     }
 }
 

@@ -1,15 +1,13 @@
 //! Which curves the plots show, and how.
 
-use strum::VariantArray as _;
-
 use crate::report;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::plot::Scale;
 
-/// Plots side by side, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray)]
+/// Plot of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
     /// Noise-to-signal ratio of the background.
@@ -20,6 +18,19 @@ pub enum PlotKind {
     Progress,
     /// The line profile.
     Profile,
+}
+
+impl PlotKind {
+    /// Returns the title and its tooltip, of runs with or without a likelihood.
+    pub fn title(self, has_likelihood: bool) -> [&'static str; 2] {
+        match self {
+            PlotKind::Noise => ["Noise", format::NSR_HELP],
+            PlotKind::Contrast => ["Contrast", "Contrast of hot and cold regions"],
+            PlotKind::Progress if has_likelihood => ["Likelihood", "Log-likelihood of the data"],
+            PlotKind::Progress => ["Means", "Means of the regions"],
+            PlotKind::Profile => ["Profile", "Values along a line"],
+        }
+    }
 }
 
 /// Curves of the contrast of hot and cold ROIs.
@@ -90,7 +101,7 @@ pub enum ProfileCurves {
 }
 
 /// Which curves the plots show, and how.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct PlotOptions {
     /// Curves of the contrast.
@@ -104,54 +115,6 @@ pub struct PlotOptions {
     pub peak_mm: Option<f64>,
     /// Scale of the iterations on the horizontal axis.
     pub iterations: Scale,
-    /// Plots, the one chosen last first. The first ones are drawn if there is no room for all.
-    chosen: Vec<PlotKind>,
-    /// Number of plots that were drawn last.
-    #[serde(skip)]
-    pub num_drawn: usize,
-}
-
-impl Default for PlotOptions {
-    fn default() -> Self {
-        Self {
-            contrast: ContrastCurves::default(),
-            likelihood: LikelihoodCurves::default(),
-            profile: ProfileCurves::default(),
-            peak_mm: None,
-            iterations: Scale::default(),
-            chosen: PlotKind::VARIANTS.to_vec(),
-            num_drawn: PlotKind::VARIANTS.len(),
-        }
-    }
-}
-
-impl PlotOptions {
-    /// Returns the drawn plots if there is room for `num`, from left to right.
-    pub fn shown(&self, num: usize) -> Vec<PlotKind> {
-        let chosen = &self.chosen[..num.min(self.chosen.len())];
-        PlotKind::VARIANTS.iter().copied().filter(|kind| chosen.contains(kind)).collect()
-    }
-
-    /// True if the values of the profile are drawn.
-    pub fn draws_profile(&self) -> bool {
-        self.profile == ProfileCurves::Values && self.shown(self.num_drawn).contains(&PlotKind::Profile)
-    }
-
-    /// Corrects a list of plots from a file: each plot is in it once.
-    pub fn sanitize(&mut self) {
-        let all = std::mem::take(&mut self.chosen).into_iter().chain(PlotKind::VARIANTS.iter().copied());
-        for kind in all {
-            if !self.chosen.contains(&kind) {
-                self.chosen.push(kind);
-            }
-        }
-    }
-
-    /// Draws this plot even if there is no room for all.
-    pub fn choose(&mut self, kind: PlotKind) {
-        self.chosen.retain(|other| *other != kind);
-        self.chosen.insert(0, kind);
-    }
 }
 
 /// A plot that is to be saved.
@@ -174,20 +137,4 @@ pub enum PlotAction {
     AskSave(Box<PlotToSave>),
     /// About the profile, which runs through the slices.
     View(ViewAction),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_few_plots_the_one_chosen_last_is_there_and_the_order_stays() {
-        let mut options = PlotOptions::default();
-        assert_eq!(options.shown(9), PlotKind::VARIANTS);
-        assert_eq!(options.shown(2), [PlotKind::Noise, PlotKind::Contrast]);
-        options.choose(PlotKind::Profile);
-        assert_eq!(options.shown(2), [PlotKind::Noise, PlotKind::Profile]);
-        options.choose(PlotKind::Contrast);
-        assert_eq!(options.shown(2), [PlotKind::Contrast, PlotKind::Profile]);
-    }
 }

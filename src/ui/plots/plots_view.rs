@@ -1,6 +1,6 @@
 //! Input of the plots.
 
-use super::plot_options::{PlotAction, PlotKind, PlotOptions};
+use super::plot_options::{PlotAction, PlotOptions};
 use super::profile::Profile;
 use crate::data::{Roi, ValueScale};
 use crate::plan::IterationScheme;
@@ -63,16 +63,5 @@ impl PlotsView<'_> {
         let mut options = self.options.clone();
         change(&mut options);
         PlotAction::Edit(Box::new(options))
-    }
-
-    /// Returns the title of a plot.
-    pub(super) fn title(&self, kind: PlotKind) -> &'static str {
-        match kind {
-            PlotKind::Noise => "Noise",
-            PlotKind::Contrast => "Contrast",
-            PlotKind::Progress if self.course.has_likelihood => "Likelihood",
-            PlotKind::Progress => "Means",
-            PlotKind::Profile => "Profile",
-        }
     }
 }

@@ -2,7 +2,7 @@
 //! or these widths over the iterations.
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{AxisHints, Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine, uniform_grid_spacer};
+use egui_plot::{Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine};
 
 use super::curve_plot::{CurvePlot, Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui, unfiltered_ui};
 use super::plot_options::{PlotAction, ProfileCurves};
@@ -18,7 +18,11 @@ use crate::ui::widgets::plot::{Axes, curve, name, plot, short_axis, styled_curve
 use crate::ui::widgets::theme::Colours;
 
 /// Width from which a legend leaves the curves to be seen, points; in narrower plots hovering names them.
-const LEGEND_WIDTH: f32 = 200.0;
+const LEGEND_WIDTH: f32 = 300.0;
+
+/// Width of a plot from which on the list of widths is beside it, and width of this list, points.
+const LIST_BESIDE_WIDTH: f32 = 360.0;
+const LIST_WIDTH: f32 = 140.0;
 
 /// Tooltip of the widths over the iterations.
 const WIDTHS_HELP: &str = "Full width at half maximum of the profile's peaks against the iterations, of a Gaussian plus a constant, fitted to every stored iterate. The peaks are those of the newest one";
@@ -55,7 +59,6 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
 
 /// Draws the choice of the line and of the width of the band.
 fn line_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
-    ui.label(RichText::new("Profile").strong());
     for (axis, axis_name) in view.axes.shown().iter().enumerate() {
         let chosen = view.view.profile == ProfileLine::Axis(axis);
         let help = "Along this axis through the crosshair";
@@ -97,21 +100,20 @@ fn exported_values(view: &PlotsView) -> report::Plot {
 /// Draws the values along the line. A click on a peak selects it, another click none. Returns the response of the plot.
 fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec<PlotAction>) -> egui::Response {
     let unit = view.scale.label().to_owned();
-    let x_axis = AxisHints::new_x().label("mm").label_spacing(egui::Rangef::new(20.0, 36.0));
     let mut plot = plot("profile", "mm")
         .include_y(0.0)
-        .custom_x_axes(vec![x_axis])
-        .x_grid_spacer(uniform_grid_spacer(|input| {
-            // Some four numbers, so that they do not run together.
-            let step = format::round_step((0.25 * (input.bounds.1 - input.bounds.0)).max(input.base_step_size));
-            [step, 10.0 * step, 100.0 * step]
-        }))
         .custom_y_axes(vec![short_axis().label(view.scale.label())])
         .label_formatter(move |hover| hover_values(hover, &unit));
     let has_others = view.profile_beside.is_some() || view.profile.is_some_and(|profile| !profile.truth.is_empty());
     if has_others && ui.available_width() >= LEGEND_WIDTH {
         plot =
             plot.legend(Legend::default().position(Corner::LeftBottom).text_style(egui::TextStyle::Small).background_alpha(0.4));
+    }
+    // Where there is room the widths are beside the plot.
+    let available = ui.available_rect_before_wrap();
+    let is_list_beside = available.width() >= LIST_BESIDE_WIDTH;
+    if is_list_beside {
+        plot = plot.width(available.width() - LIST_WIDTH);
     }
     let response = plot.show(ui, |plot| {
         let Some(profile) = view.profile else { return };
@@ -132,7 +134,9 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec
     if let Some(profile) = view.profile {
         let chosen = view.options.peak_mm.and_then(|mm| profile.peak_at(mm));
         number_peaks(profile, chosen, &response, colours, ui);
-        widths_ui(profile, chosen, view.filter_mm, response.response.rect, colours.profile, ui);
+        let plot = response.response.rect;
+        let beside = egui::Rect::from_min_max(egui::pos2(plot.right(), plot.top()), available.max);
+        widths_ui(profile, chosen, view.filter_mm, if is_list_beside { beside } else { plot }, colours.profile, ui);
         if let Some(at) = response.response.interact_pointer_pos().filter(|_| response.response.clicked()) {
             let mm = response.transform.value_from_position(at).x - profile.start_mm;
             let clicked = profile.peak_at(mm).filter(|peak| Some(*peak) != chosen);
@@ -183,7 +187,7 @@ fn number_peaks(profile: &Profile, chosen: Option<usize>, response: &PlotRespons
 const MAX_LISTED: usize = 4;
 
 /// Draws the width of the selected peak or of the highest ones, with its standard deviation, or the reason that there is none, in
-/// the upper right corner of the plot.
+/// the upper right corner of an area.
 fn widths_ui(profile: &Profile, chosen: Option<usize>, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
     let mut top = plot.top() + 2.0;
     let mut line = |words: String| {

@@ -2,6 +2,7 @@
 
 use super::measured::RoiLabels;
 use crate::data::{IsocontourRecipe, Roi};
+use crate::geometry::Point;
 use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 
 /// Action on regions of interest.
@@ -36,6 +37,12 @@ pub enum RoiEdit {
     Replace(usize, Box<Roi>),
     /// Sets the typed true activity ratio of a region; an empty text removes it.
     Ratio(usize, String),
+    /// Selects the region after the selected one; after the last one the first.
+    SelectNext,
+    /// Moves the selected region, mm.
+    MoveSelected(Point),
+    /// Scales the selected region about its centre.
+    ResizeSelected(f64),
     /// Removes the selected region.
     DeleteSelected,
     /// Adds a copy of the selected region and selects it.

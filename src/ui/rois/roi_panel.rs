@@ -1,6 +1,6 @@
 //! Panel of the regions: buttons, fields of the selected region, table of numbers.
 
-use egui::{Button, Ui};
+use egui::Ui;
 use strum::VariantArray as _;
 
 use super::action::{RoiAction, RoiEdit};
@@ -11,14 +11,15 @@ use super::roi_view::RoiView;
 use crate::ui::widgets::fields::{button_if, item, name_menu, push_if_clicked};
 use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 use crate::ui::widgets::format;
+use crate::ui::widgets::icons::{self, Icon, IconButton, Prominence};
 use crate::ui::widgets::place::Place;
 
 /// Reason of a refused export.
 pub const NOTHING_MEASURED: &str = "no iterate of this study has been measured yet; start its reconstruction first";
 
-/// Draws buttons, fields of the selected ROI and table. `tabs` draws the tabs in front of the buttons.
-pub fn roi_ui(view: &RoiView, tabs: impl FnOnce(&mut Ui), ui: &mut Ui, actions: &mut Vec<RoiAction>) {
-    buttons_ui(view, tabs, ui, actions);
+/// Draws buttons, fields of the selected ROI and table.
+pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
+    buttons_ui(view, ui, actions);
     if let Some((index, roi)) = view.state.selected.and_then(|index| Some((index, view.rois().get(index)?))) {
         fields_ui(index, roi, view, ui, actions);
     }
@@ -28,30 +29,44 @@ pub fn roi_ui(view: &RoiView, tabs: impl FnOnce(&mut Ui), ui: &mut Ui, actions: 
     egui::ScrollArea::horizontal().id_salt("roi table").show(ui, |ui| table_ui(view, ui, actions));
 }
 
-fn buttons_ui(view: &RoiView, tabs: impl FnOnce(&mut Ui), ui: &mut Ui, actions: &mut Vec<RoiAction>) {
+fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let state = view.state;
     ui.horizontal_wrapped(|ui| {
-        tabs(ui);
-        ui.separator();
-        let mut button = |enabled: bool, title: &str, help: &str, action: RoiAction| {
-            button_if(ui, enabled, Button::new(title).small(), help, actions, action);
+        ui.spacing_mut().item_spacing.x = 4.0;
+        let mut button = |enabled: bool, icon: Icon, title: &str, help: &str, action: RoiAction| {
+            let button = IconButton::new(icon, title).prominence(Prominence::Quiet);
+            // The first button has a label; the others have usual icons.
+            let button = if matches!(action, RoiAction::AddAtCrosshair) { button } else { button.icon_only() };
+            button_if(ui, enabled, button, help, actions, action);
         };
-        button(true, "Add sphere", "A sphere at the crosshair", RoiAction::AddAtCrosshair);
+        button(true, icons::ADD, "Add sphere", "A sphere at the crosshair (A)", RoiAction::AddAtCrosshair);
         let is_selected = view.state.selected.is_some();
-        button(is_selected, "Copy", "Copies the selected ROI (Ctrl+D)", RoiAction::Edit(RoiEdit::CopySelected));
+        button(is_selected, icons::COPY, "Copy", "Copies the selected ROI (Ctrl+D)", RoiAction::Edit(RoiEdit::CopySelected));
         let mirror = "The selected ROI on the other side of x = 0: left and right exchanged (Ctrl+M)";
-        button(is_selected, "Mirror", mirror, RoiAction::Edit(RoiEdit::MirrorSelected));
-        button(is_selected, "Delete", "Delete the selected ROI (Del)", RoiAction::Edit(RoiEdit::DeleteSelected));
-        button(state.undo.has_undo(&state.document), "Undo", "Undo the last edit (Ctrl+Z)", RoiAction::Edit(RoiEdit::Undo));
-        button(state.undo.has_redo(&state.document), "Redo", "Do it again (Ctrl+Y)", RoiAction::Edit(RoiEdit::Redo));
-        button(view.has_study_rois, "Reset ROIs", "Replaces all ROIs by those of the study", RoiAction::TakeFromStudy);
-        button(true, "Load…", "Load a ROI file", RoiAction::Ask(FileTask::LoadRois));
-        button(!view.rois().is_empty(), "Save ROIs…", "Save a ROI file", RoiAction::Ask(FileTask::SaveRois));
+        button(is_selected, icons::MIRROR, "Mirror", mirror, RoiAction::Edit(RoiEdit::MirrorSelected));
+        button(is_selected, icons::DELETE, "Delete", "Delete the selected ROI (Del)", RoiAction::Edit(RoiEdit::DeleteSelected));
+        button(
+            state.undo.has_undo(&state.document),
+            icons::UNDO,
+            "Undo",
+            "Undo the last edit (Ctrl+Z)",
+            RoiAction::Edit(RoiEdit::Undo),
+        );
+        button(state.undo.has_redo(&state.document), icons::REDO, "Redo", "Do it again (Ctrl+Y)", RoiAction::Edit(RoiEdit::Redo));
+        button(
+            view.has_study_rois,
+            icons::RESTART,
+            "Reset ROIs",
+            "Replaces all ROIs by those of the study",
+            RoiAction::TakeFromStudy,
+        );
+        button(true, icons::LOAD, "Load…", "Load a ROI file", RoiAction::Ask(FileTask::LoadRois));
+        button(!view.rois().is_empty(), icons::SAVE, "Save ROIs…", "Save a ROI file", RoiAction::Ask(FileTask::SaveRois));
         let help = if view.is_measured { "Numbers of every iterate as CSV" } else { NOTHING_MEASURED };
-        button(view.is_measured, "Export CSV…", help, RoiAction::Ask(FileTask::ExportCsv));
+        button(view.is_measured, icons::EXPORT, "Export CSV…", help, RoiAction::Ask(FileTask::ExportCsv));
         if !view.rois().is_empty() {
             let help = "The table as text for a spreadsheet, to the clipboard";
-            button(!view.table.numbers().is_empty(), "Copy table", help, RoiAction::CopyTable(table_text(view)));
+            button(!view.table.numbers().is_empty(), icons::TABLE, "Copy table", help, RoiAction::CopyTable(table_text(view)));
             labels_ui(state.labels, ui, actions);
         }
         ui.menu_button("NEMA", |ui| nema_ui(ui, actions));

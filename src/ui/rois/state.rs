@@ -66,6 +66,20 @@ impl RoiState {
                     Err(reason) => notice = Some(Notice::warning(format!("{}: {reason}", roi.name))),
                 }
             }
+            RoiEdit::SelectNext => {
+                let next = self.selected.map_or(0, |index| index + 1);
+                self.selected = (!rois.is_empty()).then(|| next % rois.len());
+            }
+            RoiEdit::MoveSelected(by_mm) => {
+                if let Some(roi) = self.selected.and_then(|index| rois.get_mut(index)) {
+                    roi.centre_mm = std::array::from_fn(|axis| roi.centre_mm[axis] + by_mm[axis]);
+                }
+            }
+            RoiEdit::ResizeSelected(factor) => {
+                if let Some(roi) = self.selected.and_then(|index| rois.get_mut(index)) {
+                    roi.shape = roi.shape.scaled(factor);
+                }
+            }
             RoiEdit::DeleteSelected => {
                 if let Some(index) = self.selected.take().filter(|index| *index < rois.len()) {
                     rois.remove(index);

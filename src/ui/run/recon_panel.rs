@@ -19,7 +19,8 @@ use crate::recon::RaceReport;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::widgets::fields::name;
-use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::file_task::{FileTask, Film};
+use crate::ui::widgets::icons::{self, IconButton, Prominence};
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::place::Place;
 use crate::ui::widgets::{format, theme};
@@ -93,13 +94,17 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
 fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let (state, course, has_study) = (view.live.state, view.iteration_scheme(), view.study.is_some());
     let mut own = Vec::new();
-    let mut button = |ui: &mut Ui, enabled: bool, name: &str, help: &str, action: RunAction| {
-        if ui.add_enabled(enabled, egui::Button::new(name)).on_hover_text(help).clicked() {
+    let mut button = |ui: &mut Ui, enabled: bool, button: IconButton, help: &str, action: RunAction| {
+        if ui.add_enabled(enabled, button).on_hover_text(help).clicked() {
             own.push(action);
         }
     };
-    ui.horizontal(|ui| {
-        let start = if state == RunState::Idle { "Start" } else { "Restart" };
+    ui.horizontal_wrapped(|ui| {
+        let start = if state == RunState::Idle { (icons::PLAY, "Start") } else { (icons::RESTART, "Restart") };
+        // While a run goes on, Pause is the next step.
+        let is_busy = matches!(state, RunState::Running | RunState::Starting | RunState::Paused);
+        let prominence = if is_busy { Prominence::Normal } else { Prominence::Primary };
+        let start = IconButton::new(start.0, start.1).prominence(prominence);
         let help = if course.by_iteration {
             "Start from a uniform image with the settings below"
         } else {
@@ -107,22 +112,27 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         };
         button(ui, has_study, start, help, RunAction::Start);
         if state == RunState::Paused {
-            button(ui, true, "Resume", "Go on (Space)", RunAction::Resume);
+            let resume = IconButton::new(icons::PLAY, "Resume").prominence(Prominence::Primary);
+            button(ui, true, resume, "Go on (Space)", RunAction::Resume);
         } else if state.can_continue() && course.can_continue && view.frame.is_none() {
-            button(ui, true, "Continue", "Go on to the iterations asked for, or add as many again", RunAction::Continue);
+            let go_on = IconButton::new(icons::PLAY, "Continue");
+            button(ui, true, go_on, "Go on to the iterations asked for, or add as many again", RunAction::Continue);
         } else {
             let can = matches!(state, RunState::Running | RunState::Starting);
-            button(ui, can, "Pause", "Hold after this step (Space)", RunAction::Pause);
+            let prominence = if can { Prominence::Primary } else { Prominence::Normal };
+            let pause = IconButton::new(icons::PAUSE, "Pause").prominence(prominence);
+            button(ui, can, pause, "Hold after this step (Space)", RunAction::Pause);
         }
         let help = if course.by_iteration {
             "One update, then hold (S)".to_owned()
         } else {
             format!("One block of {}s, then hold (S)", course.counted)
         };
-        button(ui, has_study && state != RunState::Starting, "Step", &help, RunAction::Step);
+        button(ui, has_study && state != RunState::Starting, IconButton::new(icons::STEP, "Step"), &help, RunAction::Step);
     });
-    ui.horizontal(|ui| {
-        button(ui, state.is_active(), "Stop and keep image", "End after this step and keep the image", RunAction::Stop);
+    ui.horizontal_wrapped(|ui| {
+        let stop = IconButton::new(icons::STOP, "Stop and keep image");
+        button(ui, state.is_active(), stop, "End after this step and keep the image", RunAction::Stop);
         again_ui(view, ui, actions);
     });
     actions.extend(own);
@@ -329,11 +339,14 @@ fn save_help() -> String {
 /// Tooltip of the screenshots.
 const PICTURE_HELP: &str = "Screenshot as PNG, at twice the window's resolution. For a plot use its context menu";
 
+/// Tooltip of the films.
+const FILM_HELP: &str = "Animated PNG of the views, picture by picture";
+
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
     ui.horizontal(|ui| {
         ui.label(RichText::new("Image").strong());
-        let save = egui::Button::new("Save image…");
+        let save = IconButton::new(icons::SAVE, "Save image…");
         if ui.add_enabled(view.has_image, save).on_hover_text(save_help()).clicked() {
             actions.push(RunAction::Ask(FileTask::SaveImage));
         }
@@ -341,6 +354,15 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             for (words, area) in [("Window screenshot…", PictureArea::Window), ("Slices screenshot…", PictureArea::Slices)] {
                 if ui.button(words).on_hover_text(PICTURE_HELP).clicked() {
                     actions.push(RunAction::Ask(FileTask::SavePicture(area)));
+                }
+            }
+            for (text, film) in [
+                ("Film of the rotating projection…", Film::Rotation),
+                ("Film of the iterates or images…", Film::Iterates),
+                ("Film of the time frames…", Film::Frames),
+            ] {
+                if ui.button(text).on_hover_text(FILM_HELP).clicked() {
+                    actions.push(RunAction::Ask(FileTask::SaveFilm(film)));
                 }
             }
         });

@@ -2,6 +2,7 @@
 
 use crate::data::{RoiPlane, RoiShape};
 use crate::geometry::Point;
+use crate::ui::widgets::icons::{self, Icon};
 
 /// Tool of the left button in a slice. The toolbar shows them in this order and by these names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -41,6 +42,22 @@ impl Tool {
     /// Its name in the tool bar.
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Returns its icon.
+    pub fn icon(self) -> Icon {
+        match self {
+            Tool::Crosshair => icons::CROSSHAIR,
+            Tool::Circle => icons::CIRCLE,
+            Tool::Rectangle => icons::RECTANGLE,
+            Tool::Sphere => icons::SPHERE,
+            Tool::Ellipse => icons::ELLIPSE,
+            Tool::Polygon => icons::POLYGON,
+            Tool::Box => icons::BOX,
+            Tool::Ellipsoid => icons::ELLIPSOID,
+            Tool::Isocontour => icons::CONTOUR,
+            Tool::Profile => icons::LINE,
+        }
     }
 
     /// True for a tool in the menu of further shapes.

@@ -14,6 +14,7 @@ use crate::render::{Combination, Interpolation, Palette};
 use crate::ui::widgets::colour_scale::{ColourScale, WindowPercentile, has_negative};
 use crate::ui::widgets::fields::name;
 use crate::ui::widgets::format;
+use crate::ui::widgets::icons::{IconButton, Prominence};
 use crate::ui::widgets::window_presets::window_presets;
 
 /// Input of the toolbar and the colour bar.
@@ -34,6 +35,9 @@ pub struct ToolbarView<'a> {
 
 /// Smallest width of a bar with one row, points.
 const ONE_ROW_WIDTH: f32 = 960.0;
+
+/// Smallest width of a bar with labels beside the icons of the tools, points.
+const LABELS_WIDTH: f32 = 1240.0;
 
 /// Width of the list of palettes, which fits the longest name, points.
 const PALETTE_WIDTH: f32 = 118.0;
@@ -59,8 +63,12 @@ pub fn toolbar_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>
 
 /// Draws tool, palette, interpolation and ROIs.
 fn display_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
+    let has_labels = ui.available_width() >= LABELS_WIDTH;
     let choose = |ui: &mut Ui, tool: Tool| {
-        ui.selectable_label(view.view.tool == tool, tool.name()).on_hover_text(tool.help()).clicked().then_some(tool)
+        let button = IconButton::new(tool.icon(), tool.name()).prominence(Prominence::Quiet).selected(view.view.tool == tool);
+        let button = if has_labels || tool.is_in_menu() { button } else { button.icon_only() };
+        let help = format!("{}: {}", tool.name(), tool.help());
+        ui.add(button).on_hover_text(help).clicked().then_some(tool)
     };
     let mut chosen = None;
     for &tool in Tool::VARIANTS.iter().filter(|tool| !tool.is_in_menu()) {

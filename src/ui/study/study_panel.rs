@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Button, RichText, Ui};
+use egui::{RichText, Ui};
 
 use super::action::{StudyAction, StudyEdit};
 use super::calibration::calibration_ui;
@@ -21,6 +21,7 @@ use crate::io::formats::{Access, Content, described};
 use crate::plan::ScanFiles;
 use crate::ui::widgets::fields::{button, item, push_if_clicked, remove_button};
 use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::icons::{self, IconButton};
 
 /// Content of the panel.
 pub struct StudyView<'a> {
@@ -71,24 +72,26 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     if let Some(OpenData::Counts(_) | OpenData::Events(_)) = open.as_ref().map(|open| &open.data) {
         calibration_ui(view.state.calibration, view.selected_roi, ui, actions);
     }
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         let [tubes, matrix, rois, session] =
             [Content::Tubes, Content::Matrix, Content::Rois, Content::Session].map(|content| described(content, Access::Read));
         let help = format!("Opens {}; for the open scan {tubes}, {matrix} or {rois}; or {session}", studies());
-        button(ui, "Open…", &help, actions, StudyAction::Ask(FileTask::OpenStudy));
+        let open_file = ui.add(IconButton::new(icons::OPEN, "Open…")).on_hover_text(help);
+        push_if_clicked(open_file, actions, StudyAction::Ask(FileTask::OpenStudy));
         let [list, sweep] = [Content::ListMode, Content::Sweep].map(|content| described(content, Access::Follow));
         let help = format!("Opens {list} or {sweep} while the scanner writes it");
-        button(ui, "Follow…", &help, actions, StudyAction::Ask(FileTask::Follow));
+        let follow = ui.add(IconButton::new(icons::FOLLOW, "Follow…")).on_hover_text(help);
+        push_if_clicked(follow, actions, StudyAction::Ask(FileTask::Follow));
         ui.menu_button("Built-in", |ui| {
             for study in &BUILT_IN {
                 item(ui, study.title, actions, StudyAction::Open(Source::BuiltIn(study.clone())));
             }
         });
         ui.menu_button("Recent", |ui| recent_ui(view.recent, ui, actions));
+        let help = "Saves study, run settings, ROIs, views and plots in a session file (.session) (Ctrl+Shift+S)";
+        let save = ui.add_enabled(open.is_some(), IconButton::new(icons::SAVE, "Save session…")).on_hover_text(help);
+        push_if_clicked(save, actions, StudyAction::Ask(FileTask::SaveSession));
     });
-    let help = "Saves study, run settings, ROIs, views and plots in a session file (.session) (Ctrl+Shift+S)";
-    let save = ui.add_enabled(open.is_some(), Button::new("Save session…")).on_hover_text(help);
-    push_if_clicked(save, actions, StudyAction::Ask(FileTask::SaveSession));
     path_field_ui(&view.state.path_text, ui, actions);
 }
 
@@ -106,7 +109,7 @@ fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
 /// Draws the title of the study and its facts.
 fn facts_ui(open: &OpenStudy, ui: &mut Ui) {
     ui.add(egui::Label::new(RichText::new(open.title()).strong()).wrap());
-    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 2.0]).show(ui, |ui| {
+    egui::Grid::new("study facts").num_columns(2).spacing([8.0, 4.0]).min_row_height(0.0).show(ui, |ui| {
         for (name, value) in open.facts() {
             ui.label(RichText::new(name).weak());
             ui.add(egui::Label::new(value).wrap());

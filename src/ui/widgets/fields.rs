@@ -1,6 +1,6 @@
 //! Fields and buttons with the names that screen readers and tests use.
 
-use egui::{Button, Response, Role, Ui, WidgetInfo};
+use egui::{Button, Response, Role, Ui, Widget, WidgetInfo};
 
 /// Draws a button. A click pushes the action.
 pub fn button<A>(ui: &mut Ui, title: &str, help: &str, actions: &mut Vec<A>, action: A) -> Response {
@@ -8,7 +8,7 @@ pub fn button<A>(ui: &mut Ui, title: &str, help: &str, actions: &mut Vec<A>, act
 }
 
 /// Draws a button that may be disabled, with the same help then. A click pushes the action.
-pub fn button_if<A>(ui: &mut Ui, enabled: bool, button: Button, help: &str, actions: &mut Vec<A>, action: A) -> Response {
+pub fn button_if<A>(ui: &mut Ui, enabled: bool, button: impl Widget, help: &str, actions: &mut Vec<A>, action: A) -> Response {
     let response = ui.add_enabled(enabled, button).on_hover_text(help).on_disabled_hover_text(help);
     push_if_clicked(response, actions, action)
 }

@@ -38,8 +38,21 @@ pub enum FileTask {
     SaveSession,
     /// Saves a picture of a part of the window.
     SavePicture(PictureArea),
+    /// Saves a film of the views.
+    SaveFilm(Film),
     /// Writes the report of NEMA image quality.
     NemaReport(NemaStandard),
+}
+
+/// Content of a film.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Film {
+    /// A rotation of the maximum intensity projection.
+    Rotation,
+    /// The stored iterates, or images over time.
+    Iterates,
+    /// The frames of a dynamic list.
+    Frames,
 }
 
 /// Table for reading list-mode data.

@@ -37,6 +37,22 @@ pub fn short_number(v: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Returns a text of at most this many letters; of a longer one the middle is left out.
+pub fn elided(text: &str, max_letters: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= max_letters {
+        return text.to_owned();
+    }
+    let (start, end) = (max_letters / 2, max_letters - max_letters / 2 - 1);
+    letters[..start].iter().chain(&['…']).chain(&letters[letters.len() - end..]).collect()
+}
+
+/// Returns a text with a capital first letter.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Returns the smallest of 1, 2 and 5 times the powers of ten that is at least `min`.
 pub fn round_step(min: f64) -> f64 {
     let power = 10f64.powf(min.log10().floor());

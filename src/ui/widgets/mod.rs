@@ -4,6 +4,7 @@ pub mod colour_scale;
 pub mod fields;
 pub mod file_task;
 pub mod format;
+pub mod icons;
 pub mod image_axes;
 pub mod modal;
 pub mod notices;

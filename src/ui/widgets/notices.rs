@@ -19,6 +19,8 @@ pub enum NoticeAction {
     Clear,
     /// Closes a toast; its notice stays in the list.
     Dismiss(u64),
+    /// Closes all toasts.
+    DismissAll,
 }
 
 /// Notice with the state of its display.
@@ -67,6 +69,7 @@ impl Notices {
         match action {
             NoticeAction::ToggleList => self.is_list_open = !self.is_list_open,
             NoticeAction::Clear => self.entries.clear(),
+            NoticeAction::DismissAll => self.entries.iter_mut().for_each(|entry| entry.toast_until_secs = None),
             NoticeAction::Dismiss(id) => {
                 if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
                     entry.toast_until_secs = None;
@@ -99,17 +102,26 @@ fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// Draws the toasts in the upper right corner below the toolbar, the newest at the bottom.
+/// Number of toasts.
+const MAX_TOASTS: usize = 4;
+
+/// Gap between notices and the borders of the window, points; the lower one leaves the status line free.
+const MARGIN: [f32; 2] = [12.0, 44.0];
+
+/// Draws the toasts in the lower left corner, far from image and colour bar, the newest at the bottom.
 pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
     let now = ctx.input(|input| input.time);
     let toasts: Vec<&Entry> = notices.entries.iter().filter(|e| e.toast_until_secs.is_some_and(|t| t > now)).collect();
     let Some(next) = toasts.iter().filter_map(|e| e.toast_until_secs).reduce(f64::min) else { return };
     ctx.request_repaint_after(Duration::try_from_secs_f64(next - now).unwrap_or_default());
     egui::Area::new(egui::Id::unique("toasts"))
-        .anchor(Align2::RIGHT_TOP, egui::vec2(-12.0, 64.0))
+        .anchor(Align2::LEFT_BOTTOM, egui::vec2(MARGIN[0], -MARGIN[1]))
         .order(egui::Order::Foreground)
         .show(ctx, |ui| {
-            for entry in toasts.iter().rev().take(4).rev() {
+            if toasts.len() > 1 && ui.button("Close all").clicked() {
+                actions.push(NoticeAction::DismissAll);
+            }
+            for entry in toasts.iter().rev().take(MAX_TOASTS).rev() {
                 egui::Frame::popup(ui.style()).show(ui, |ui| {
                     ui.set_max_width(420.0);
                     ui.horizontal_top(|ui| {
@@ -128,7 +140,9 @@ pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<Notic
 /// Draws the list.
 pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
     let mut open = notices.is_list_open;
-    egui::Window::new("Notices").open(&mut open).default_width(520.0).default_height(260.0).show(ctx, |ui| {
+    let is_escaped = open && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
+    let window = egui::Window::new("Notices").open(&mut open).default_width(520.0).default_height(260.0);
+    window.anchor(Align2::RIGHT_BOTTOM, egui::vec2(-MARGIN[0], -MARGIN[1])).show(ctx, |ui| {
         if notices.is_empty() {
             ui.label("No notices.");
             return;
@@ -147,7 +161,7 @@ pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<
             }
         });
     });
-    if open != notices.is_list_open {
+    if open != notices.is_list_open || is_escaped {
         actions.push(NoticeAction::ToggleList);
     }
 }

@@ -43,6 +43,8 @@ pub struct Axes {
     pub y_unit: &'static str,
     /// Scales of the x and the y axis.
     pub scales: [Scale; 2],
+    /// Smallest distance of the marks of the x axis.
+    pub min_x_step: f64,
 }
 
 impl Axes {
@@ -61,6 +63,26 @@ impl Axes {
     }
 }
 
+/// Smallest distances of the numbers of a horizontal and of a vertical axis, points: they do not touch.
+const TICK_DISTANCES: [f64; 2] = [64.0, 32.0];
+
+/// Distance of the finest lines of the grid, points.
+const MIN_GRID: f32 = 8.0;
+
+/// Distance of lines of the grid that are drawn at full strength, points: those of the marks are faint.
+const FULL_GRID: f32 = 240.0;
+
+/// Distance of marks from which on they have numbers, points. The marks have their distance already.
+const LABEL_SPACING: egui::Rangef = egui::Rangef { min: 12.0, max: 20.0 };
+
+/// Returns round marks of an axis at no less than this distance (points) and this step.
+fn ticks(input: &GridInput, distance: f64, min_step: f64) -> Vec<GridMark> {
+    let step = super::format::round_step(input.base_step_size * distance / f64::from(MIN_GRID)).max(min_step);
+    let (low, high) = input.bounds;
+    let marks = (low / step).ceil() as i64..=(high / step).floor() as i64;
+    marks.map(|k| GridMark { value: k as f64 * step, step_size: step }).collect()
+}
+
 /// Returns a plot with linear axes that follows its data and shows the values under the pointer. It ignores wheel and drag.
 pub fn plot<'a>(id: &str, x: &str) -> Plot<'a> {
     plot_of(id, &Axes { x: x.to_owned(), ..Axes::default() }).allow_boxed_zoom(false)
@@ -69,7 +91,7 @@ pub fn plot<'a>(id: &str, x: &str) -> Plot<'a> {
 /// Returns a plot with these axes. A drag enlarges a part; a double click shows all.
 pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
     let [x_scale, y_scale] = axes.scales;
-    let x_axis = AxisHints::new_x().label(&axes.x).label_spacing(egui::Rangef::new(22.0, 44.0));
+    let x_axis = AxisHints::new_x().label(&axes.x).label_spacing(LABEL_SPACING);
     let mut plot = Plot::new(id)
         .allow_drag(false)
         .allow_zoom(false)
@@ -78,15 +100,18 @@ pub fn plot_of<'a>(id: &str, axes: &Axes) -> Plot<'a> {
         .boxed_zoom_pointer_button(PointerButton::Primary)
         .show_background(false)
         .set_margin_fraction(egui::vec2(0.02, 0.08))
-        .grid_spacing(egui::Rangef::new(8.0, 90.0))
+        .grid_spacing(egui::Rangef::new(MIN_GRID, FULL_GRID))
         .custom_x_axes(vec![with_scale(x_axis, x_scale, "")])
         .custom_y_axes(vec![with_scale(values_axis(), y_scale, axes.y_unit)]);
-    if x_scale == Scale::Logarithmic {
-        plot = plot.x_grid_spacer(decades);
-    }
-    if y_scale == Scale::Logarithmic {
-        plot = plot.y_grid_spacer(decades);
-    }
+    let ([x_distance, y_distance], min_x_step) = (TICK_DISTANCES, axes.min_x_step);
+    plot = match x_scale {
+        Scale::Linear => plot.x_grid_spacer(move |input| ticks(&input, x_distance, min_x_step)),
+        Scale::Logarithmic => plot.x_grid_spacer(decades),
+    };
+    plot = match y_scale {
+        Scale::Linear => plot.y_grid_spacer(move |input| ticks(&input, y_distance, 0.0)),
+        Scale::Logarithmic => plot.y_grid_spacer(decades),
+    };
     let axes = axes.clone();
     plot.label_formatter(move |hover| axes.text(hover))
 }
@@ -116,7 +141,7 @@ pub fn short_axis<'a>() -> AxisHints<'a> {
 
 /// Returns the vertical axis of small plots.
 fn values_axis<'a>() -> AxisHints<'a> {
-    AxisHints::new_y().min_thickness(34.0).label_spacing(egui::Rangef::new(18.0, 34.0))
+    AxisHints::new_y().min_thickness(34.0).label_spacing(LABEL_SPACING)
 }
 
 /// Sets the accessible name of a plot.
@@ -189,6 +214,14 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_round_and_far_enough_from_each_other() {
+        // 0 to 700 over 240 points: 8 points are 23.3.
+        let input = GridInput { bounds: (-3.0, 703.0), base_step_size: 706.0 / 240.0 * 8.0 };
+        let marks: Vec<f64> = ticks(&input, 64.0, 0.0).iter().map(|mark| mark.value).collect();
+        assert_eq!(marks, [0.0, 200.0, 400.0, 600.0]);
+    }
+
+    #[test]
     fn large_numbers_are_short_and_distinct() {
         assert_eq!(short(345_600_000.0, 100_000.0), "345.6M");
         assert_eq!(short(-20_000.0, 500.0), "-20.0k");
@@ -207,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_text_of_a_point_has_values_not_positions() {
-        let axes = Axes { x: "iteration".into(), y_unit: "%", scales: [Scale::Linear, Scale::Logarithmic] };
+        let axes = Axes { x: "iteration".into(), y_unit: "%", scales: [Scale::Linear, Scale::Logarithmic], ..Axes::default() };
         let at = |x, y| HoverPosition::NearDataPoint { plot_name: "B1", position: [x, y].into(), index: 0 };
         assert_eq!(axes.text(&at(3.0, 1.0)).unwrap(), "B1\n10.00 %\niteration 3.000");
         assert_eq!(axes.text(&HoverPosition::Elsewhere { position: [0.0, 0.0].into() }), None);

@@ -6,10 +6,20 @@ use strum::EnumCount as _;
 use crate::data::{Roi, Severity};
 use crate::recon::Stage;
 
-/// Width of the left panel, points.
-pub const SIDE_WIDTH: f32 = 292.0;
-/// Height of the bottom panel, points.
-pub const BOTTOM_HEIGHT: f32 = 268.0;
+/// Width of the side pane, points.
+pub const SIDE_WIDTH: f32 = 312.0;
+/// Margin of a pane, points.
+pub const PANE_MARGIN: f32 = 6.0;
+/// Gap between panes, points.
+pub const PANE_GAP: f32 = 4.0;
+/// Smallest width and height of a pane, points.
+pub const MIN_PANE_SIZE: f32 = 120.0;
+/// Height of the titles of panes, points.
+pub const TAB_HEIGHT: f32 = 28.0;
+/// Smallest side of a widget that is clicked, points.
+pub const TARGET_SIZE: f32 = 28.0;
+/// Side of an icon, points.
+pub const ICON_SIZE: f32 = 18.0;
 /// Maximum distance of the pointer from a grabbed outline or handle, points.
 pub const GRAB_DISTANCE: f32 = 7.0;
 /// Half the side of a handle, points.
@@ -53,6 +63,12 @@ pub struct Colours {
     pub error: Color32,
     /// Line profile.
     pub profile: Color32,
+    /// Primary buttons, selection and focus.
+    pub accent: Color32,
+    /// Text on the accent.
+    pub on_accent: Color32,
+    /// Behind the titles of panes.
+    pub tab_bar: Color32,
 }
 
 /// Returns the colours of the current theme.
@@ -74,7 +90,10 @@ pub fn colours(visuals: &egui::Visuals) -> Colours {
         shown_mark: opaque([110, 170, 240], [0, 98, 204]),
         warning: opaque([240, 180, 70], [160, 95, 0]),
         error: opaque([245, 105, 95], [190, 30, 30]),
-        profile: opaque([110, 200, 150], [0, 120, 70]),
+        profile: opaque([110, 200, 150], [0, 112, 66]),
+        accent: opaque([28, 104, 190], [12, 96, 190]),
+        on_accent: Color32::WHITE,
+        tab_bar: opaque([19, 21, 25], [226, 230, 236]),
     }
 }
 
@@ -115,23 +134,136 @@ pub fn severity_colour(severity: Severity, visuals: &egui::Visuals) -> Color32 {
     }
 }
 
-/// Sets sizes, spacing and text styles of both themes.
+/// Text sizes, points: headings, text and buttons, notes, numbers in columns.
+const TEXT_SIZES: [(egui::TextStyle, f32); 5] = [
+    (egui::TextStyle::Heading, 17.0),
+    (egui::TextStyle::Body, 14.0),
+    (egui::TextStyle::Button, 14.0),
+    (egui::TextStyle::Small, 12.0),
+    (egui::TextStyle::Monospace, 13.0),
+];
+
+/// Sets icons, colours, sizes, spacing and text styles of both themes.
 pub fn apply(ctx: &egui::Context) {
+    egui_material_icons::initialize(ctx);
+    for theme in [egui::Theme::Dark, egui::Theme::Light] {
+        ctx.set_visuals_of(theme, visuals(theme));
+    }
     ctx.all_styles_mut(|style| {
-        style.spacing.item_spacing = egui::vec2(6.0, 4.0);
-        style.spacing.button_padding = egui::vec2(7.0, 3.0);
-        style.spacing.interact_size.y = 20.0;
+        // A grid of 4 points.
+        style.spacing.item_spacing = egui::vec2(8.0, 4.0);
+        style.spacing.button_padding = egui::vec2(8.0, 4.0);
+        style.spacing.interact_size.y = TARGET_SIZE;
+        style.spacing.icon_width = 16.0;
+        style.spacing.icon_width_inner = 9.0;
         style.interaction.selectable_labels = false;
-        for (text_style, size) in [
-            (egui::TextStyle::Body, 13.0),
-            (egui::TextStyle::Button, 13.0),
-            (egui::TextStyle::Small, 11.0),
-            (egui::TextStyle::Monospace, 12.5),
-            (egui::TextStyle::Heading, 15.0),
-        ] {
+        for (text_style, size) in TEXT_SIZES {
             if let Some(font) = style.text_styles.get_mut(&text_style) {
                 font.size = size;
             }
         }
     });
+}
+
+/// Duration of animations, seconds.
+const ANIMATION_SECS: f32 = 0.08;
+
+/// Switches the animations of the window off or on.
+pub fn reduce_motion(ctx: &egui::Context, is_reduced: bool) {
+    ctx.all_styles_mut(|style| {
+        style.animation_time = if is_reduced { 0.0 } else { ANIMATION_SECS };
+        style.scroll_animation = if is_reduced { egui::style::ScrollAnimation::none() } else { Default::default() };
+    });
+}
+
+/// Returns the colours of a theme.
+fn visuals(theme: egui::Theme) -> egui::Visuals {
+    let is_dark = theme == egui::Theme::Dark;
+    let mut visuals = if is_dark { egui::Visuals::dark() } else { egui::Visuals::light() };
+    let grey = |dark: [u8; 3], light: [u8; 3]| {
+        let [red, green, blue] = if is_dark { dark } else { light };
+        Color32::from_rgb(red, green, blue)
+    };
+    let Colours { accent, on_accent, .. } = colours(&visuals);
+    visuals.panel_fill = grey([26, 29, 34], [246, 247, 249]);
+    visuals.window_fill = grey([33, 37, 43], [255; 3]);
+    visuals.extreme_bg_color = grey([16, 18, 21], [255; 3]);
+    visuals.faint_bg_color = grey([32, 36, 42], [237, 240, 244]);
+    visuals.weak_text_color = Some(grey([160, 168, 180], [84, 92, 105]));
+    visuals.selection.bg_fill = accent;
+    visuals.selection.stroke = egui::Stroke::new(1.0, on_accent);
+    let border = grey([52, 58, 67], [206, 212, 221]);
+    let widgets = &mut visuals.widgets;
+    widgets.noninteractive.fg_stroke.color = grey([214, 219, 226], [36, 41, 48]);
+    widgets.noninteractive.bg_stroke.color = border;
+    for (state, fill, text) in [
+        (&mut widgets.inactive, grey([44, 49, 57], [226, 230, 236]), grey([226, 230, 236], [28, 32, 38])),
+        (&mut widgets.hovered, grey([58, 65, 75], [212, 218, 227]), grey([245, 247, 250], [10, 12, 16])),
+        (&mut widgets.active, grey([70, 78, 90], [198, 206, 218]), grey([255; 3], [0; 3])),
+        (&mut widgets.open, grey([50, 56, 65], [216, 222, 230]), grey([245, 247, 250], [10, 12, 16])),
+    ] {
+        (state.weak_bg_fill, state.bg_fill, state.fg_stroke.color) = (fill, fill, text);
+        state.corner_radius = egui::CornerRadius::same(5);
+    }
+    // Check boxes and radio buttons without a mark have a visible border.
+    widgets.inactive.bg_stroke = egui::Stroke::new(1.0, grey([98, 107, 121], [128, 137, 150]));
+    widgets.inactive.bg_fill = grey([30, 34, 40], [255; 3]);
+    // The focus.
+    widgets.active.bg_stroke = egui::Stroke::new(2.0, grey([110, 170, 240], [12, 96, 190]));
+    visuals
+}
+
+/// Returns the contrast of two opaque colours, 1 to 21 (WCAG 2.2, definition of contrast ratio).
+#[cfg(test)]
+fn contrast(a: Color32, b: Color32) -> f64 {
+    let luminance = |colour: Color32| {
+        let linear = |value: u8| {
+            let value = f64::from(value) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * linear(colour.r()) + 0.7152 * linear(colour.g()) + 0.0722 * linear(colour.b())
+    };
+    let [low, high] = {
+        let (a, b) = (luminance(a), luminance(b));
+        [a.min(b), a.max(b)]
+    };
+    (high + 0.05) / (low + 0.05)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contrast_is_that_of_the_definition() {
+        assert!((contrast(Color32::BLACK, Color32::WHITE) - 21.0).abs() < 1e-9);
+        // #767676 on white is the lightest grey with 4.5.
+        assert!((contrast(Color32::from_rgb(0x76, 0x76, 0x76), Color32::WHITE) - 4.54).abs() < 0.01);
+    }
+
+    #[test]
+    fn text_has_a_contrast_of_4_5_on_each_background() {
+        for theme in [egui::Theme::Dark, egui::Theme::Light] {
+            let visuals = visuals(theme);
+            let own = colours(&visuals);
+            let backgrounds = [visuals.panel_fill, visuals.window_fill, visuals.extreme_bg_color, own.tab_bar];
+            let texts = [visuals.text_color(), visuals.strong_text_color(), visuals.weak_text_color(), own.warning, own.error];
+            let marks = [own.accumulation_mark, own.branch_mark, own.shown_mark, own.profile];
+            for background in backgrounds {
+                for text in texts.into_iter().chain(marks) {
+                    let contrast = contrast(text, background);
+                    assert!(contrast >= 4.5, "{theme:?}: {text:?} on {background:?} has {contrast:.2}");
+                }
+            }
+            let widgets = &visuals.widgets;
+            for state in [&widgets.inactive, &widgets.hovered, &widgets.active, &widgets.open] {
+                assert!(contrast(state.text_color(), state.weak_bg_fill) >= 4.5, "{theme:?}");
+            }
+            assert!(contrast(own.on_accent, own.accent) >= 4.5, "{theme:?}");
+            // Borders of check boxes and the focus need 3 (WCAG 2.2, 1.4.11).
+            for border in [widgets.inactive.bg_stroke.color, widgets.active.bg_stroke.color] {
+                assert!(contrast(border, visuals.panel_fill) >= 3.0, "{theme:?} {border:?}");
+            }
+        }
+    }
 }

@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 
+use super::palette::Palette;
+use super::panes::arrangement::Arrangement;
+use super::panes::panes_ui::PaneAction;
 use crate::ui::layer::action::LayerAction;
-use crate::ui::plots::BottomTab;
 use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
@@ -44,8 +46,26 @@ pub enum Action {
     Notice(NoticeAction),
     /// Connects again to the server.
     ConnectAgain,
-    /// Selects the tab at the left of the bottom panel.
-    ShowTab(BottomTab),
+    /// Moves, hides or maximises panes.
+    Pane(PaneAction),
+    /// Arranges all panes for a kind of work.
+    Arrange(Arrangement),
+    /// Arranges all panes as they were saved under this name.
+    ArrangeAs(String),
+    /// Saves the arrangement of all panes under a name.
+    SaveArrangement(String),
+    /// Removes a saved arrangement.
+    RemoveArrangement(String),
+    /// Sets the typed name of a new arrangement.
+    NameArrangement(String),
+    /// Opens or closes the search for commands.
+    TogglePalette,
+    /// Sets the search for commands.
+    Search(Palette),
+    /// Ends taking a film.
+    CancelFilm,
+    /// Switches animations off or on.
+    ReduceMotion(bool),
 }
 
 /// Answer to the path window or to the question about existing files.

@@ -8,6 +8,10 @@ use egui::{Context, Ui};
 
 use super::files::dialogs::Dialogs;
 use super::files::file_job::FileJob;
+use super::files::film::FilmJob;
+use super::palette::Palette;
+use super::panes::pane::Pane;
+use super::panes::pane_tree::PaneTree;
 use super::persistence::last_session::last_session;
 use super::persistence::prefs::Preferences;
 use super::persistence::saved_session::SavedSession;
@@ -22,7 +26,7 @@ use crate::render::VolumeSlot;
 use crate::session::{Session, SessionOptions, Trace};
 use crate::ui::layer::state::LayerState;
 use crate::ui::plots::BottomTab;
-use crate::ui::plots::plot_options::{PlotOptions, ProfileCurves};
+use crate::ui::plots::plot_options::{PlotKind, PlotOptions, ProfileCurves};
 use crate::ui::plots::profile::{ProfileCache, ProfileInput, peak_line};
 use crate::ui::rois::document::Document;
 use crate::ui::rois::measured::DifferenceTable;
@@ -92,14 +96,20 @@ pub struct App {
     pub(super) reference_profile: ProfileCache,
     /// Numbers of the regions in the displayed difference from the reference image.
     pub(super) difference: DifferenceTable,
-    /// Tab at the left of the bottom panel.
-    pub(super) numbers: BottomTab,
+    /// Panes.
+    pub(super) panes: PaneTree,
+    /// Typed name of a new arrangement of the panes.
+    pub(super) arrangement_name: String,
+    /// Search for commands while it is open.
+    pub(super) palette: Option<Palette>,
     pub(super) plots: PlotOptions,
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
     /// Files that are being written.
     pub(super) file_jobs: Vec<FileJob>,
+    /// Film that is being taken.
+    pub(super) film: Option<FilmJob>,
     /// Saved work, and the question about unsaved work.
     pub(super) saved: SavedWork,
     pub(super) unsaved_question: Option<UnsavedQuestion>,
@@ -153,6 +163,7 @@ impl App {
         let ctx = creation.egui_ctx.clone();
         theme::apply(&ctx);
         let preferences = Preferences::load(creation.storage);
+        theme::reduce_motion(&ctx, preferences.is_motion_reduced);
         let mut adapter = "no graphics adapter".to_owned();
         if let Some(state) = &creation.wgpu_render_state {
             slice_paint::install(state);
@@ -178,12 +189,15 @@ impl App {
             profile: ProfileCache::default(),
             reference_profile: ProfileCache::default(),
             difference: DifferenceTable::default(),
-            numbers: BottomTab::default(),
+            panes: preferences.panes.clone(),
+            arrangement_name: String::new(),
+            palette: None,
             plots: PlotOptions::default(),
             devices,
             notices: Notices::default(),
             dialogs: Dialogs::new(options.desktop_dialogs),
             file_jobs: Vec::new(),
+            film: None,
             saved: SavedWork::default(),
             unsaved_question: None,
             offered,
@@ -336,13 +350,13 @@ impl App {
 
     /// Updates all state that depends on image, run and document.
     fn derive(&mut self, frame: &eframe::Frame, ctx: &Context) {
-        if self.numbers == BottomTab::Tube
+        if self.panes.is_drawn(Pane::Table(BottomTab::Tube))
             && let Some(tubes) = self.study.tubes_mut()
         {
             tubes.update(ctx);
         }
         let run = self.runs.active_mut();
-        if self.numbers == BottomTab::Sweep
+        if self.panes.is_drawn(Pane::Table(BottomTab::Sweep))
             && let Some(open) = self.study.sweep_mut()
         {
             // The filter of the image, not of the next run.
@@ -351,9 +365,10 @@ impl App {
         }
         run.derive(&mut self.rois);
         let (scale, patience) = (self.scale(), self.profile_patience());
+        let draws_profile = self.draws_profile();
         let run = self.runs.active_mut();
         let image = (run.live.run, run.shown.generation());
-        let input = self.plots.draws_profile().then(|| run.shown.image()).flatten().map(|volume| ProfileInput {
+        let input = draws_profile.then(|| run.shown.image()).flatten().map(|volume| ProfileInput {
             view: &self.slices.view,
             image,
             volume,
@@ -387,7 +402,7 @@ impl App {
         self.runs.link(&self.session, waker(ctx));
         let (scale, patience) = (self.scale(), self.profile_patience());
         let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.image()?)));
-        let input = beside.filter(|_| self.plots.draws_profile()).map(|(generation, volume)| ProfileInput {
+        let input = beside.filter(|_| self.draws_profile()).map(|(generation, volume)| ProfileInput {
             view: &self.slices.view,
             image: (0, generation),
             volume,
@@ -417,6 +432,11 @@ impl App {
         }
     }
 
+    /// Returns true if the values along the profile are drawn.
+    fn draws_profile(&self) -> bool {
+        self.plots.profile == ProfileCurves::Values && self.panes.is_drawn(Pane::Plot(PlotKind::Profile))
+    }
+
     /// Returns the longest wait for a profile. Pictures for comparison always contain it.
     fn profile_patience(&self) -> Duration {
         if self.options.for_pictures { Duration::from_secs(60) } else { PROFILE_PATIENCE }
@@ -424,7 +444,8 @@ impl App {
 
     /// Sends the line of the profile to the session while the widths of its peaks are drawn.
     fn send_line(&mut self) {
-        let (view, is_drawn) = (&self.slices.view, self.plots.profile == ProfileCurves::Widths);
+        let is_drawn = self.plots.profile == ProfileCurves::Widths && self.panes.is_drawn(Pane::Plot(PlotKind::Profile));
+        let view = &self.slices.view;
         self.runs.send_line(|grid| is_drawn.then(|| peak_line(view, grid)), &self.session);
     }
 
@@ -478,6 +499,7 @@ impl eframe::App for App {
         for action in actions {
             self.apply(&ctx, action);
         }
+        self.advance_film(&ctx);
         // Before painting, so that the solver measures meanwhile and the next frame shows the numbers.
         let is_held = ctx.input(|input| input.pointer.any_down());
         self.runs.send_rois(self.rois.masked(), is_held, &self.session);
@@ -499,6 +521,7 @@ impl eframe::App for App {
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
         let palette = self.run().colouring.usual_palette;
+        self.preferences.panes = self.panes.clone();
         self.preferences.save(palette, &self.slices.view, storage);
         self.store_session(storage);
         self.is_stored = true;

@@ -4,6 +4,11 @@ use egui::Context;
 
 use super::actions::Action;
 use super::app::App;
+use super::palette::Palette;
+use super::panes::arrangement::Arrangement;
+use super::panes::pane::Pane;
+use super::panes::pane_tree::PaneTree;
+use super::panes::panes_ui::PaneAction;
 use crate::data::{Notice, RoiShape};
 use crate::remote::Remote;
 use crate::session::Control;
@@ -18,6 +23,7 @@ use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::state::ImageView;
 use crate::ui::study::action::StudyAction;
 use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::theme;
 
 impl App {
     /// Applies an action.
@@ -51,11 +57,33 @@ impl App {
             }
             Action::Notice(action) => self.notices.apply(action),
             Action::ConnectAgain => self.remote.as_ref().into_iter().for_each(Remote::reconnect),
-            Action::ShowTab(tab) => self.numbers = tab,
+            Action::Pane(PaneAction::Show(pane)) => self.panes.show(pane),
+            Action::Pane(PaneAction::Toggle(pane)) => self.panes.toggle(pane),
+            Action::Pane(PaneAction::Maximise(pane)) => self.panes.toggle_maximised(pane),
+            Action::Pane(PaneAction::Restore) => self.panes.maximise(None),
+            Action::Arrange(arrangement) => self.arrange(arrangement),
+            Action::ArrangeAs(name) => {
+                if let Some(saved) = self.preferences.arrangements.get(&name) {
+                    self.panes = saved.clone();
+                }
+            }
+            Action::SaveArrangement(name) => {
+                self.arrangement_name.clear();
+                self.preferences.arrangements.insert(name, self.panes.clone());
+            }
+            Action::RemoveArrangement(name) => _ = self.preferences.arrangements.remove(&name),
+            Action::NameArrangement(name) => self.arrangement_name = name,
+            Action::TogglePalette => self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) },
+            Action::Search(palette) => self.palette = Some(palette),
+            Action::CancelFilm => self.film = None,
+            Action::ReduceMotion(is_reduced) => {
+                self.preferences.is_motion_reduced = is_reduced;
+                theme::reduce_motion(ctx, is_reduced);
+            }
         }
     }
 
-    fn apply_run(&mut self, ctx: &Context, action: RunAction) {
+    pub(super) fn apply_run(&mut self, ctx: &Context, action: RunAction) {
         let input =
             RunInput { session: &self.session, remote: self.remote.as_ref(), study: &self.study, rois: self.rois.masked() };
         match self.runs.active_mut().apply(action, input, self.options.device) {
@@ -79,8 +107,20 @@ impl App {
         match then {
             AfterStart::Continue => {}
             AfterStart::Step => _ = self.session.send(Control::StepOnce),
-            AfterStart::Compare => (self.numbers, self.slices.view.beside) = (BottomTab::Compare, CompareMode::Sides),
+            AfterStart::Compare => {
+                self.panes.show(Pane::Table(BottomTab::Compare));
+                self.slices.view.beside = CompareMode::Sides;
+            }
         }
+    }
+
+    /// Arranges panes and views for a kind of work.
+    fn arrange(&mut self, arrangement: Arrangement) {
+        self.panes = PaneTree::of(arrangement);
+        let (layout, turned) = arrangement.views();
+        let view = &mut self.slices.view;
+        (view.layout, view.maximised) = (layout, None);
+        view.turned = turned.unwrap_or(view.turned);
     }
 
     /// Starts a run with the settings of its forms. Returns false, with a notice, if this is refused.

@@ -1,28 +1,22 @@
-//! Layout of the panels, and their content.
+//! Layout of the window: banner, panes, status line, modal windows; and the pane of the image.
 
 use egui::Ui;
 
 use super::actions::{Action, summed};
 use super::app::App;
+use super::banner::{BannerView, banner_ui};
+use super::commands::CommandsView;
 use super::files::dialogs;
-use super::persistence::restore::offer_ui;
+use super::palette::palette_ui;
+use super::panes::pane::Pane;
+use super::panes::panes_ui::{PaneAction, PaneContent, panes_ui};
 use super::persistence::unsaved_changes::unsaved_ui;
-use super::shortcuts::{KeysView, help_ui, shortcut_actions};
+use super::shortcuts::{help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::session::StopRule;
-use crate::ui::layer::layer_panel::layer_ui;
-use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
-use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
-use crate::ui::plots::plot_area::plots_ui;
-use crate::ui::plots::plots_view::{KeptCurves, PlotsView};
-use crate::ui::plots::race_panel::race_panel_ui;
-use crate::ui::plots::stage_panel::stage_panel_ui;
-use crate::ui::plots::{BottomTab, TabsOf, tabs_ui};
-use crate::ui::rois::roi_panel::roi_ui;
-use crate::ui::rois::roi_view::RoiView;
+use crate::ui::plots::BottomTab;
 use crate::ui::run::frames::slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
-use crate::ui::run::recon_panel::{ReconView, recon_ui};
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
 use crate::ui::slices::chips::{ChipsView, chips_ui};
 use crate::ui::slices::colour_bar::colour_bar_ui;
@@ -33,21 +27,34 @@ use crate::ui::slices::slice_panel::{pointer_text, slices_ui};
 use crate::ui::slices::slices_view::SlicesView;
 use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
 use crate::ui::study::list_form_panel::list_form_ui;
-use crate::ui::study::list_panel::rates_ui;
 use crate::ui::study::open::open_study::{OpenData, OpenStudy};
 use crate::ui::study::open::open_sweep::Arrivals;
-use crate::ui::study::study_panel::{StudyView, study_ui};
-use crate::ui::study::sweep_panel::sweep_panel_ui;
 use crate::ui::study::tube_form_panel::tube_form_ui;
-use crate::ui::study::tube_tab::tube_tab_ui;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::place::Place;
 use crate::ui::widgets::{format, theme};
 
-/// Text of the tab of tubes without any.
-const NO_TUBES_YET: &str =
-    "There are no tubes of response yet: start with the projector tubes, make some, or open a file of them.";
+/// Contents of the panes while they are drawn.
+struct Contents<'a> {
+    app: &'a mut App,
+    actions: &'a mut Vec<Action>,
+}
+
+impl PaneContent for Contents<'_> {
+    fn title(&self, pane: Pane) -> [&'static str; 2] {
+        self.app.pane_title(pane)
+    }
+
+    fn draw(&mut self, pane: Pane, ui: &mut Ui) {
+        match pane {
+            Pane::Side => self.app.side_pane(ui, self.actions),
+            Pane::Image => self.app.image_pane(ui, self.actions),
+            Pane::Table(tab) => self.app.table_pane(tab, ui, self.actions),
+            Pane::Plot(kind) => self.app.plot_pane(kind, ui, self.actions),
+        }
+    }
+}
 
 impl App {
     /// Draws all panels; returns the actions of the user.
@@ -55,37 +62,15 @@ impl App {
         let mut actions = Vec::new();
         // The key that removes the focus of a field is no shortcut.
         let has_shortcuts = !self.were_keys_taken && !self.keys_are_taken(ui.ctx());
-        let memory_bytes = if self.options.for_pictures { None } else { self.memory.bytes() };
-        let frames_per_sec = Some(self.frames.count()).filter(|_| !self.options.for_pictures);
-        let show_timings = !self.options.for_pictures;
         if self.options.for_pictures {
             // The window has this clear colour.
             ui.painter().rect_filled(ui.max_rect(), 0.0, ui.visuals().panel_fill);
         }
+        self.commands_ui(has_shortcuts, ui.ctx(), &mut actions);
         let bar = egui::Frame::side_top_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
-        let middle = egui::Frame::central_panel(ui.style()).fill(egui::Color32::TRANSPARENT);
-        egui::Panel::bottom("status").frame(bar).show(ui, |ui| {
-            let (live, notices, adapter) = (&self.run().live, &self.notices, &self.adapter);
-            let remote = self.remote.as_ref();
-            let arrivals = self.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals);
-            let search = self.rois.search.query();
-            let view =
-                StatusView { live, notices, memory_bytes, frames_per_sec, show_timings, arrivals, adapter, remote, search };
-            status_ui(&view, ui, &mut actions);
-        });
-        egui::Panel::bottom("numbers")
-            .frame(bar)
-            .resizable(true)
-            .default_size(theme::BOTTOM_HEIGHT.min(0.38 * ui.available_height()))
-            .size_range(120.0..=600.0)
-            .show(ui, |ui| self.numbers_panel(ui, &mut actions));
-        egui::Panel::left("side").frame(bar).resizable(true).default_size(theme::SIDE_WIDTH).size_range(240.0..=420.0).show(
-            ui,
-            |ui| {
-                egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| self.side_panel(ui, &mut actions));
-            },
-        );
-        egui::CentralPanel::default().frame(middle).show(ui, |ui| self.centre(has_shortcuts, ui, &mut actions));
+        egui::Panel::top("banner").frame(bar).show(ui, |ui| self.banner(ui, &mut actions));
+        egui::Panel::bottom("status").frame(bar).show(ui, |ui| self.status(ui, &mut actions));
+        egui::CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| self.panes_ui(ui, &mut actions));
         let ctx = ui.ctx().clone();
         summed(&mut actions, Action::Notice, |actions| {
             toasts_ui(&self.notices, &ctx, actions);
@@ -112,144 +97,121 @@ impl App {
 
     /// Returns true if a modal window is open.
     fn has_modal(&self) -> bool {
-        self.dialogs.is_modal() || self.unsaved_question.is_some() || self.study.has_form() || self.is_help_open
+        let is_asking = self.dialogs.is_modal() || self.unsaved_question.is_some() || self.study.has_form();
+        is_asking || self.is_help_open || self.palette.is_some()
     }
 
-    fn side_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
-        let selected = self.rois.selected.and_then(|index| self.rois.document.rois.get(index));
-        let study = StudyView {
-            state: &self.study,
-            recent: &self.preferences.recent,
-            selected_roi: selected.map(|roi| roi.name.as_str()),
-            show_timings: !self.options.for_pictures,
-        };
-        if let Some(offered) = &self.offered {
-            offer_ui(offered, ui, actions);
+    /// Obeys the pressed keys, and draws the list of keys and the search for commands.
+    fn commands_ui(&self, has_shortcuts: bool, ctx: &egui::Context, actions: &mut Vec<Action>) {
+        if !(has_shortcuts || self.is_help_open || self.palette.is_some()) {
+            return;
         }
-        summed(actions, Action::Study, |actions| study_ui(&study, ui, actions));
-        ui.separator();
-        let recon = ReconView {
-            forms: &self.run().forms,
-            rois: &self.rois.document.rois,
+        let shown = self.run().shown_words();
+        let scrubber = self.scrubber_view(&shown);
+        let commands = CommandsView {
+            scrubber: &scrubber,
+            is_paused: !self.run().live.is_running(),
+            frames: self.frames(),
+            plane: self.slices.active_plane,
+            voxel_mm: self.run().grid_shown().map_or([1.0; 3], |grid| grid.voxel_mm),
+            beside: self.slices.view.beside,
+            panes: Pane::all().filter(|pane| self.has_pane(*pane)).map(|pane| (pane, self.pane_title(pane)[0])).collect(),
+        };
+        if has_shortcuts {
+            // Escape first returns a maximised pane to its place.
+            let is_maximised = self.panes.maximised().is_some();
+            if is_maximised && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape)) {
+                actions.push(Action::Pane(PaneAction::Restore));
+            }
+            actions.extend(shortcut_actions(ctx, &commands));
+        }
+        if self.is_help_open {
+            help_ui(ctx, &commands, actions);
+        }
+        if let Some(palette) = &self.palette {
+            palette_ui(palette, &commands, ctx, actions);
+        }
+    }
+
+    fn banner(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let view = BannerView {
             study: self.study.open.as_ref(),
-            is_waiting: self.is_waiting(),
-            devices: self.devices(),
             live: &self.run().live,
-            running: self.run().running.as_ref().filter(|_| self.run().live.info.is_some()),
-            forecast: self.next_start(),
-            remembered: &self.runs.remembered,
-            frame: self.run().current_frame(),
-            has_image: self.run().shown.volume().is_some(),
-            post_filter_mm: self.run().post_filter_mm,
-            show_timings: !self.options.for_pictures,
-            shows_research: self.slices.view.shows_research,
+            saved: &self.preferences.arrangements,
+            typed: &self.arrangement_name,
+            panes: Pane::all()
+                .filter(|pane| *pane != Pane::Image && self.has_pane(*pane))
+                .map(|pane| (pane, self.pane_title(pane)[0], !self.panes.is_hidden(pane)))
+                .collect(),
+            is_motion_reduced: self.preferences.is_motion_reduced,
         };
-        summed(actions, Action::Run, |actions| recon_ui(&recon, ui, actions));
-        if self.study.open.is_some() && self.remote.is_none() {
-            summed(actions, Action::Layer, |actions| layer_ui(&self.layer, ui, actions));
+        banner_ui(&view, ui, actions);
+    }
+
+    fn status(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let is_timed = !self.options.for_pictures;
+        let memory_bytes = if is_timed { self.memory.bytes() } else { None };
+        let frames_per_sec = Some(self.frames.count()).filter(|_| is_timed);
+        let view = StatusView {
+            live: &self.run().live,
+            notices: &self.notices,
+            memory_bytes,
+            frames_per_sec,
+            show_timings: is_timed,
+            arrivals: self.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals),
+            adapter: &self.adapter,
+            remote: self.remote.as_ref(),
+            search: self.rois.search.query(),
+            film: self.film.as_ref(),
+        };
+        status_ui(&view, ui, actions);
+    }
+
+    /// Draws the panes.
+    fn panes_ui(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        let mut panes = std::mem::take(&mut self.panes);
+        panes.offer(|pane| self.has_pane(pane));
+        let mut on_panes = Vec::new();
+        panes_ui(&mut panes, &mut Contents { app: self, actions }, ui, &mut on_panes);
+        actions.extend(on_panes.into_iter().map(Action::Pane));
+        self.panes = panes;
+    }
+
+    /// Returns true if the study has a pane.
+    fn has_pane(&self, pane: Pane) -> bool {
+        match pane {
+            Pane::Table(tab) => self.tabs().has(tab),
+            Pane::Side | Pane::Image | Pane::Plot(_) => true,
         }
     }
 
-    /// Returns the properties of the study that determine the tabs.
-    pub(super) fn tabs(&self) -> TabsOf {
-        let counts = self.study.open.as_ref().and_then(OpenStudy::counts);
-        let has_tubes = counts.is_some_and(|open| open.scanner_of_tubes().is_ok());
-        let [is_sweep, is_list] = [self.study.sweep().is_some(), self.study.list().is_some()];
-        TabsOf { is_sweep, is_list, is_image: self.study.images().is_some(), has_tubes }
+    /// Returns title and tooltip of a pane.
+    fn pane_title(&self, pane: Pane) -> [&'static str; 2] {
+        match pane {
+            Pane::Side => ["Study and run", "Study, reconstruction, second image"],
+            Pane::Image => ["Image", "Views of the image"],
+            Pane::Table(tab) => [tab.name(), tab.help()],
+            Pane::Plot(kind) => kind.title(self.study.iteration_scheme().has_likelihood),
+        }
     }
 
-    fn numbers_panel(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
-        let run = self.run();
-        let scale = self.scale();
-        let table_width = 0.43 * ui.available_width();
-        let has_study_rois = self.study.open.as_ref().is_some_and(|open| !open.study.rois.is_empty());
-        let rois = RoiView {
-            state: &self.rois,
-            table: &run.table,
-            scale,
-            voxel_mm: run.shown.volume().map(|volume| volume.grid.voxel_mm),
-            has_study_rois,
-            is_measured: run.live.is_measured(),
-            filter_mm: run.shown.filter_mm(),
-            axes: self.study.axes(),
-            second: self.layer.numbers.as_ref(),
-        };
-        let kept = self.runs.kept().iter().rev();
-        let plots = PlotsView {
-            options: &self.plots,
-            noise_limit: run.forms.stop.noise_limit().filter(|_| self.study.iteration_scheme().by_iteration),
-            curves: run.curves(),
-            kept: kept
-                .map(|view| KeptCurves {
-                    run: view.live.number,
-                    title: view.live.title().unwrap_or_default(),
-                    curves: view.curves(),
-                })
-                .collect(),
-            show_timings: !self.options.for_pictures,
-            rois: &self.rois.document.rois,
-            course: self.study.iteration_scheme(),
-            axes: self.study.axes(),
-            profile: self.profile.profile(),
-            profile_beside: self
-                .runs
-                .beside()
-                .and_then(|(reference, image)| Some((image.text(reference), self.reference_profile.profile()?))),
-            scale,
-            filter_mm: run.shown.filter_mm(),
-            view: &self.slices.view,
-            shown_at: run.shown.id().filter(|_| run.shown.is_past()).map(|id| run.live.axis_value(id.subiteration as f64)),
-        };
-        let size = egui::vec2(table_width, ui.available_height());
-        ui.horizontal_top(|ui| {
-            ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
-                ui.set_width(size.x);
-                let mut chosen = None;
-                let tabs = |ui: &mut Ui| chosen = tabs_ui(self.numbers, self.tabs(), ui);
-                if self.numbers == BottomTab::Rois {
-                    summed(actions, Action::Roi, |actions| roi_ui(&rois, tabs, ui, actions));
-                } else {
-                    ui.horizontal(tabs);
-                }
-                actions.extend(chosen.map(Action::ShowTab));
-                match self.numbers {
-                    BottomTab::Rois => {}
-                    BottomTab::Time => stage_panel_ui(&run.live, ui),
-                    BottomTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
-                        summed(actions, Action::Study, |actions| sweep_panel_ui(open, ui, actions));
-                    }),
-                    BottomTab::Tube => match self.study.tubes() {
-                        Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
-                        None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),
-                    },
-                    BottomTab::Rates => {
-                        let frames_ms = run.forms.settings.frames().unwrap_or_default();
-                        self.study.list().into_iter().for_each(|open| rates_ui(open, &frames_ms, ui));
-                    }
-                    BottomTab::Activity => {
-                        let facts = self.study.list().map(|open| &*open.list.facts);
-                        let duration_secs = facts.and_then(|facts| facts.duration_ms).map(|ms| ms as f64 / 1e3);
-                        let bq_per_ml = self.study.calibration.bq_per_ml.zip(duration_secs).map(|(factor, secs)| factor * secs);
-                        let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts, bq_per_ml };
-                        summed(actions, Action::Plot, |actions| activity_ui(&view, ui, actions));
-                    }
-                    BottomTab::Compare => {
-                        summed(actions, compared, |actions| compare_panel_ui(&self.runs, &plots, ui, actions));
-                    }
-                    BottomTab::Race => {
-                        let likeness = self.likeness();
-                        summed(actions, Action::Plot, |actions| {
-                            race_panel_ui(&run.live, likeness.as_ref(), &plots, ui, actions);
-                        });
-                    }
-                }
-            });
-            ui.separator();
-            summed(actions, Action::Plot, |actions| plots_ui(&plots, ui, actions));
-        });
+    fn scrubber_view<'a>(&'a self, shown: &'a str) -> ScrubberView<'a> {
+        ScrubberView {
+            iterations: &self.run().stored,
+            past: self.run().past_number(),
+            run: self.run().live.run,
+            reference: self.runs.reference().map(|reference| reference.choice),
+            pinned: &self.run().pinned,
+            number: self.run().shown_number().filter(|_| !self.run().selects_frame()),
+            is_playing: self.run().playing.is_some(),
+            bytes: if self.options.for_pictures { [0, 256 << 20] } else { self.session.history_bytes() },
+            shown,
+            is_racy: self.run().shown_of().is_some_and(|(id, live)| live.race_at(id.subiteration).is_some()),
+        }
     }
 
-    fn centre(&mut self, has_shortcuts: bool, ui: &mut Ui, actions: &mut Vec<Action>) {
+    /// Draws the pane of the image.
+    fn image_pane(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let shown = self.run().shown_words();
         let scale = self.scale();
         let toolbar = ToolbarView {
@@ -260,38 +222,15 @@ impl App {
             is_slice: self.study.axes().is_slice,
             has_own_window: false,
         };
-        let scrubber = ScrubberView {
-            iterations: &self.run().stored,
-            past: self.run().past_number(),
-            run: self.run().live.run,
-            reference: self.runs.reference().map(|reference| reference.choice),
-            pinned: &self.run().pinned,
-            number: self.run().shown_number().filter(|_| !self.run().selects_frame()),
-            is_playing: self.run().playing.is_some(),
-            bytes: if self.options.for_pictures { [0, 256 << 20] } else { self.session.history_bytes() },
-            shown: &shown,
-            is_racy: self.run().shown_of().is_some_and(|(id, live)| live.race_at(id.subiteration).is_some()),
-        };
-        let keys = KeysView {
-            scrubber: &scrubber,
-            is_paused: !self.run().live.is_running(),
-            frames: self.frames(),
-            axis: self.slices.active_plane.axes().1,
-            beside: self.slices.view.beside,
-        };
-        if has_shortcuts {
-            actions.extend(shortcut_actions(ui.ctx(), &keys));
-        }
-        if self.is_help_open {
-            help_ui(ui.ctx(), &keys, actions);
-        }
+        let scrubber = self.scrubber_view(&shown);
         summed(actions, Action::View, |actions| toolbar_ui(&toolbar, ui, actions));
         summed(actions, Action::Run, |actions| {
             self.frames().into_iter().for_each(|series| frame_slider_ui(series, ui, actions));
             scrubber_ui(&scrubber, ui, actions);
         });
         if let Some(place) = chips_ui(&self.chips(), ui) {
-            actions.extend((place == Place::MeasuredImage).then_some(Action::ShowTab(BottomTab::Rois)));
+            let regions = Action::Pane(PaneAction::Show(Pane::Table(BottomTab::Rois)));
+            actions.extend((place == Place::MeasuredImage).then_some(regions));
             place.lead(ui.ctx());
         }
         if let Some((reference, _)) = self.runs.beside() {
@@ -408,7 +347,7 @@ impl App {
     }
 
     /// Returns true if the run has used all data that have arrived.
-    fn is_waiting(&self) -> bool {
+    pub(super) fn is_waiting(&self) -> bool {
         let live = &self.run().live;
         let has_all = match self.study.open.as_ref().map(|open| &open.data) {
             Some(OpenData::Sweep(open)) => open.is_live() && open.acquisition.num_complete() == live.progress().0,
@@ -430,12 +369,5 @@ impl App {
             (None, Some(_)) => "Press Start to reconstruct.".into(),
             (None, None) => "Open a study, or drop its file here.".into(),
         }
-    }
-}
-
-fn compared(action: CompareAction) -> Action {
-    match action {
-        CompareAction::Run(action) => Action::Run(action),
-        CompareAction::Plot(action) => Action::Plot(action),
     }
 }

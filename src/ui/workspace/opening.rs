@@ -5,6 +5,7 @@ use std::sync::Arc;
 use egui::Context;
 
 use super::app::App;
+use super::panes::pane::Pane;
 use super::persistence::unsaved_work::PendingAction;
 use super::wake::waker;
 use crate::data::Notice;
@@ -98,9 +99,6 @@ impl App {
         if let Some((matrix, file)) = matrix {
             let _ = self.study.take_matrix(matrix, file);
         }
-        if !self.tabs().has(self.numbers) {
-            self.numbers = BottomTab::Rois;
-        }
         self.keep_fitting_tubes(ctx, tubes);
         if !is_the_same {
             self.layer.clear();
@@ -153,10 +151,10 @@ impl App {
             None => {}
         }
         if open.list().is_some() {
-            self.numbers = BottomTab::Rates;
+            self.panes.show(Pane::Table(BottomTab::Rates));
         }
         if open.sweep().is_some() {
-            self.numbers = BottomTab::Sweep;
+            self.panes.show(Pane::Table(BottomTab::Sweep));
         }
         self.study.open = Some(open);
         notices

@@ -10,7 +10,6 @@ use crate::data::{Notice, PairCounts, ResponseMatrix, TubeSet};
 use crate::montecarlo::TubeRecipe;
 use crate::plan::{ProjectorChoice, StartInfo};
 use crate::session::{MatrixFile, Outcome, Producer, Source, TubeSource};
-use crate::ui::plots::BottomTab;
 use crate::ui::study::open::open_study::OpenStudy;
 
 /// Returns the result of a producer that has finished, with its source.
@@ -103,9 +102,6 @@ impl App {
             let text = format!("tubes of {} are no longer made: they do not fit the study that is open now", simulated.title);
             self.study.tube_maker = None;
             self.notify(ctx, Notice::info(text));
-        }
-        if !self.tabs().has(self.numbers) {
-            self.numbers = BottomTab::Rois;
         }
     }
 

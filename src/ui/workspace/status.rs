@@ -1,4 +1,4 @@
-//! The status line: device, projector, accumulation, iteration, speed, memory.
+//! The status line: device, projector, accumulation, iteration, speed; notices.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::actions::Action;
+use super::files::film::FilmJob;
 use crate::operator::Accumulation;
 use crate::remote::{ConnectionState, Remote};
 use crate::ui::rois::action::RoiAction;
@@ -13,8 +14,9 @@ use crate::ui::rois::search::RoiQuery;
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::recon_panel::GATHERED;
 use crate::ui::study::open::open_sweep::Arrivals;
-use crate::ui::widgets::fields::{button, push_if_clicked};
+use crate::ui::widgets::fields::push_if_clicked;
 use crate::ui::widgets::format;
+use crate::ui::widgets::icons::{self, IconButton, Prominence};
 use crate::ui::widgets::notices::{NoticeAction, Notices};
 use crate::ui::widgets::theme;
 
@@ -86,26 +88,25 @@ pub struct StatusView<'a> {
     pub remote: Option<&'a Remote>,
     /// Search for regions.
     pub search: Option<&'a RoiQuery>,
+    /// Film that is being taken.
+    pub film: Option<&'a FilmJob>,
 }
 
 /// Draws the status line.
 pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-        let theme_name = if ui.visuals().dark_mode { "Light theme" } else { "Dark theme" };
-        push_if_clicked(ui.button(theme_name), actions, Action::ToggleTheme);
-        button(ui, "Keys", "All keys (F1 or ?)", actions, Action::ToggleHelp);
-        let notices = ui.button(format!("Notices ({})", view.notices.len()));
+        let text = format!("Notices ({})", view.notices.len());
+        let notices = ui.add(IconButton::new(icons::NOTICES, &text).prominence(Prominence::Quiet));
         push_if_clicked(notices, actions, Action::Notice(NoticeAction::ToggleList));
-        if let Some(bytes) = view.memory_bytes {
-            ui.label(format!("memory {}", crate::text::bytes(bytes)));
-            ui.separator();
-        }
-        if let Some(frames) = view.frames_per_sec {
-            ui.label(format!("{frames} frames/s")).on_hover_text("Drawn in the last second; where nothing moves none is");
-            ui.separator();
-        }
+        details_ui(view, ui);
+        ui.separator();
         if let Some(remote) = view.remote {
             remote_ui(remote, view.show_timings, ui, actions);
+            ui.separator();
+        }
+        if let Some(film) = view.film {
+            push_if_clicked(ui.button("Cancel film"), actions, Action::CancelFilm);
+            ui.label(film.text());
             ui.separator();
         }
         if let Some(search) = view.search {
@@ -116,6 +117,22 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
         // The rest of the line, truncated.
         ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| run_ui(view, ui));
     });
+}
+
+/// Draws the menu with graphics adapter, speed of drawing and memory.
+fn details_ui(view: &StatusView, ui: &mut egui::Ui) {
+    let button = IconButton::new(icons::DETAILS, "Performance").icon_only().prominence(Prominence::Quiet).button(ui.visuals());
+    let (menu, _) = egui::containers::menu::MenuButton::from_button(button).ui(ui, |ui| {
+        ui.label(format!("drawn by {}", view.adapter));
+        if let Some(frames) = view.frames_per_sec {
+            ui.label(format!("{frames} frames/s")).on_hover_text("Drawn in the last second; where nothing moves none is");
+        }
+        if let Some(bytes) = view.memory_bytes {
+            ui.label(format!("memory {}", crate::text::bytes(bytes)));
+        }
+    });
+    menu.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Performance"));
+    menu.on_hover_text("Graphics adapter, frames per second, memory");
 }
 
 /// Draws the server and the state of the connection.
@@ -142,7 +159,7 @@ fn remote_ui(remote: &Remote, show_timings: bool, ui: &mut egui::Ui, actions: &m
     }
 }
 
-/// Draws device, projector, accumulation and progress of the run, and the graphics adapter.
+/// Draws device, projector, accumulation and progress of the run.
 fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
     let live = view.live;
     match &live.info {
@@ -156,9 +173,6 @@ fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
     }
     ui.separator();
     ui.add(egui::Label::new(progress_text(live, view.arrivals, view.show_timings)).truncate());
-    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-        ui.add(egui::Label::new(format!("drawn by {}", view.adapter)).truncate());
-    });
 }
 
 fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {

@@ -126,6 +126,7 @@ impl FileDialog {
                 let formats = ".png, at twice the resolution of the window";
                 write("Save a picture", formats, vec![filter("PNG", &["png"])], "picture.png")
             }
+            FileTask::SaveFilm(_) => write("Save a film", ".png, an animated picture", vec![filter("PNG", &["png"])], "film.png"),
             FileTask::NemaReport(standard) => {
                 let title = match standard {
                     NemaStandard::Body => "Report of NEMA NU 2 image quality",

@@ -123,6 +123,7 @@ impl App {
             FileTask::SaveImage => self.save_image(ctx, path)?,
             FileTask::NemaReport(standard) => self.write_nema_report(ctx, standard, path)?,
             FileTask::SavePicture(area) => self.save_picture(ctx, task, area, path)?,
+            FileTask::SaveFilm(film) => self.start_film(film, path)?,
             FileTask::LoadRois => {
                 self.rois.set(io::rois::read_rois(path)?);
                 self.mark_rois_saved();

@@ -5,6 +5,7 @@ mod file_dialog;
 pub mod file_job;
 pub mod file_jobs;
 pub mod file_tasks;
+pub mod film;
 pub mod nema;
 pub mod picture;
 pub mod provenance;

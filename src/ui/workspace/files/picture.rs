@@ -51,11 +51,7 @@ impl App {
         if !is_png(path) {
             return Err(format!("{}: pictures are saved as PNG; let the name end in .png", path.display()));
         }
-        let state = self.graphics.clone().ok_or(NO_ADAPTER)?;
-        let fine = twice_as_fine(ctx);
-        let drawn = self.drawn(&state, ctx, &fine).map_err(|error| error.to_string())?;
-        let part = area.rect(&fine).ok_or("the part to capture is no longer in the window")?;
-        let (size, rgb) = cut_out(&drawn, part, fine.pixels_per_point());
+        let (size, rgb) = self.picture(ctx, area, FINENESS)?;
         let texts = self.picture_texts();
         self.write_in_background(ctx, task, path, move |path| {
             write_png(path, Picture { size, rgb: &rgb, texts }).map(|()| Vec::new()).map_err(|error| error.to_string())
@@ -63,18 +59,31 @@ impl App {
         Ok(())
     }
 
-    /// Draws the window by a context with twice its resolution.
-    fn drawn(&mut self, state: &RenderState, ctx: &Context, fine: &Context) -> Result<Drawn, RenderError> {
+    /// Returns width, height and RGB pixels of a part of the window, with some pixels per pixel of the window.
+    ///
+    /// # Errors
+    /// The part is not in the window, or the graphics adapter has too small textures.
+    pub(super) fn picture(&mut self, ctx: &Context, area: PictureArea, fineness: f32) -> Result<([u32; 2], Vec<u8>), String> {
+        let state = self.graphics.clone().ok_or(NO_ADAPTER)?;
+        let fine = same_window(ctx);
+        let drawn = self.drawn(&state, ctx, &fine, fineness).map_err(|error| error.to_string())?;
+        let part = area.rect(&fine).ok_or("the part to capture is no longer in the window")?;
+        Ok(cut_out(&drawn, part, fine.pixels_per_point()))
+    }
+
+    /// Draws the window by a context with a multiple of its resolution.
+    fn drawn(&mut self, state: &RenderState, ctx: &Context, fine: &Context, fineness: f32) -> Result<Drawn, RenderError> {
         let RenderState { device, queue, .. } = state;
-        let pixels_per_point = FINENESS * ctx.pixels_per_point();
+        let pixels_per_point = fineness * ctx.pixels_per_point();
         let size = (ctx.viewport_rect().size() * ctx.pixels_per_point()).round();
-        let size_in_pixels = [size.x, size.y].map(|side| (FINENESS * side) as u32);
+        let size_in_pixels = [size.x, size.y].map(|side| (fineness * side) as u32);
         let screen = ScreenDescriptor { size_in_pixels, pixels_per_point };
         let target = Offscreen::new(device, size_in_pixels)?;
         let mut renderer = Renderer::new(device, Offscreen::FORMAT, RendererOptions { dithering: false, ..Default::default() });
         slice_paint::install_in(&mut renderer, state, Offscreen::FORMAT);
         self.upload_to(&mut renderer, state)?;
-        let shapes = self.shapes(fine, fine_input(ctx, state), |id, image| renderer.update_texture(device, queue, id, image));
+        let shapes =
+            self.shapes(fine, fine_input(ctx, state, fineness), |id, image| renderer.update_texture(device, queue, id, image));
         let mut primitives = fine.tessellate(shapes, pixels_per_point);
         borrow_textures(&mut primitives, &mut renderer, state);
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("picture") });
@@ -126,7 +135,7 @@ impl App {
     }
 
     /// Returns the texts of a picture: study, and provenance of the displayed image as a line and as JSON.
-    fn picture_texts(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn picture_texts(&self) -> Vec<(&'static str, String)> {
         let title = self.study.open.as_ref().map(|open| ("Title", OpenStudy::title(open).to_owned()));
         let software = ("Software", format!("tomoscope {}", env!("CARGO_PKG_VERSION")));
         let record = self.run().shown.volume().and_then(|volume| Some(self.provenance()?.of_image(volume)));
@@ -142,7 +151,7 @@ pub(in crate::ui) fn is_png(path: &Path) -> bool {
 }
 
 /// Returns a context with the theme and the memory of the window, with all menus closed.
-fn twice_as_fine(ctx: &Context) -> Context {
+fn same_window(ctx: &Context) -> Context {
     let fine = Context::default();
     theme::apply(&fine);
     let memory = ctx.memory(Clone::clone);
@@ -152,7 +161,7 @@ fn twice_as_fine(ctx: &Context) -> Context {
 }
 
 /// Returns the input of the window without pointer and keys.
-fn fine_input(ctx: &Context, state: &RenderState) -> RawInput {
+fn fine_input(ctx: &Context, state: &RenderState, fineness: f32) -> RawInput {
     let native = ctx.input(|input| input.viewport().native_pixels_per_point).unwrap_or(1.0);
     let mut input = RawInput {
         screen_rect: Some(ctx.viewport_rect()),
@@ -162,7 +171,7 @@ fn fine_input(ctx: &Context, state: &RenderState) -> RawInput {
         focused: false,
         ..RawInput::default()
     };
-    input.viewports.entry(input.viewport_id).or_default().native_pixels_per_point = Some(FINENESS * native);
+    input.viewports.entry(input.viewport_id).or_default().native_pixels_per_point = Some(fineness * native);
     input
 }
 

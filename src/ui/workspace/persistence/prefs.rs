@@ -1,5 +1,6 @@
 //! Preferences that the program stores between starts.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -8,9 +9,13 @@ use crate::render::{Interpolation, Palette};
 use crate::ui::slices::rotatable_view::RotatableContent;
 use crate::ui::slices::view::ViewState;
 use crate::ui::slices::view_layout::Layout;
+use crate::ui::workspace::panes::pane_tree::PaneTree;
 
 /// Key in the window's storage.
 const KEY: &str = "tomoscope";
+
+/// Key of the panes and their saved arrangements: unreadable ones leave the other preferences unchanged.
+const PANES_KEY: &str = "panes";
 
 /// Maximum number of recent files.
 const MAX_RECENT: usize = 10;
@@ -31,26 +36,48 @@ pub struct Preferences {
     pub turned: RotatableContent,
     /// True if the crosshair is shown.
     pub show_crosshair: bool,
+    /// True without animations.
+    pub is_motion_reduced: bool,
+    /// Panes, stored under a key of their own.
+    #[serde(skip)]
+    pub panes: PaneTree,
+    /// Saved arrangements of the panes, stored with them.
+    #[serde(skip)]
+    pub arrangements: BTreeMap<String, PaneTree>,
 }
 
 impl Default for Preferences {
     fn default() -> Self {
         let ViewState { interpolation, layout, turned, show_crosshair, .. } = ViewState::default();
-        Self { recent: Vec::new(), palette: Palette::default(), interpolation, layout, turned, show_crosshair }
+        Self {
+            recent: Vec::new(),
+            palette: Palette::default(),
+            interpolation,
+            layout,
+            turned,
+            show_crosshair,
+            is_motion_reduced: false,
+            panes: PaneTree::default(),
+            arrangements: BTreeMap::new(),
+        }
     }
 }
 
 impl Preferences {
     /// Returns the stored preferences; the defaults if none are stored or readable.
     pub fn load(storage: Option<&dyn eframe::Storage>) -> Self {
-        storage.and_then(|storage| eframe::get_value(storage, KEY)).unwrap_or_default()
+        let Some(storage) = storage else { return Self::default() };
+        let loaded: Self = eframe::get_value(storage, KEY).unwrap_or_default();
+        let (panes, arrangements) = eframe::get_value(storage, PANES_KEY).unwrap_or_default();
+        Self { panes, arrangements, ..loaded }
     }
 
     /// Stores the preferences with the current palette and view.
     pub fn save(&mut self, palette: Palette, view: &ViewState, storage: &mut dyn eframe::Storage) {
         let ViewState { interpolation, layout, turned, show_crosshair, .. } = *view;
-        *self = Self { recent: std::mem::take(&mut self.recent), palette, interpolation, layout, turned, show_crosshair };
+        *self = Self { palette, interpolation, layout, turned, show_crosshair, ..std::mem::take(self) };
         eframe::set_value(storage, KEY, self);
+        eframe::set_value(storage, PANES_KEY, &(&self.panes, &self.arrangements));
     }
 
     /// Returns the view at the start.

@@ -17,6 +17,7 @@ use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::fields::{button, push_if_clicked};
 use crate::ui::workspace::actions::{Action, OfferAnswer};
 use crate::ui::workspace::app::App;
+use crate::ui::workspace::panes::pane::Pane;
 
 /// Maximum number of earlier runs in a session.
 const MAX_RUNS: usize = 12;
@@ -33,7 +34,7 @@ impl App {
             saved: format!("{:.0}", jiff::Timestamp::now()),
             study: SavedStudy::new(open.title(), self.study.source.as_ref()?, tubes, matrix)?,
             numbers: SavedNumbers {
-                tab: self.numbers,
+                tab: self.panes.table(),
                 labels: self.rois.labels,
                 measure_unfiltered: self.rois.measure_unfiltered,
             },
@@ -133,7 +134,9 @@ impl App {
         (run.post_filter_mm, run.colouring) = (next.post_filter_mm, colouring);
         self.slices.restore(view);
         self.plots = plots;
-        self.numbers = if self.tabs().has(numbers.tab) { numbers.tab } else { self.numbers };
+        if self.tabs().has(numbers.tab) {
+            self.panes.show(Pane::Table(numbers.tab));
+        }
         (self.rois.labels, self.rois.measure_unfiltered) = (numbers.labels, numbers.measure_unfiltered);
         let waits = study.tubes.is_some() || study.matrix.is_some();
         self.study.starts_when_made = waits;

@@ -269,7 +269,6 @@ impl SavedSession {
     fn sanitize(&mut self) {
         self.view.sanitize();
         self.colouring.sanitize();
-        self.plots.sanitize();
         self.runs.iter_mut().chain([&mut self.next]).for_each(SavedRun::sanitize);
     }
 }

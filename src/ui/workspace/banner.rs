@@ -1,0 +1,125 @@
+//! The banner at the top: the study, the state of its run, the layout of the panes, and the commands of the window.
+
+use std::collections::BTreeMap;
+
+use egui::containers::menu::{MenuButton, MenuConfig};
+use egui::{RichText, Ui};
+
+use super::actions::Action;
+use super::commands::arrangements;
+use super::panes::pane::Pane;
+use super::panes::pane_tree::PaneTree;
+use super::panes::panes_ui::PaneAction;
+use crate::session::EndReason;
+use crate::ui::run::live::{LiveRun, RunState};
+use crate::ui::study::open::open_study::OpenStudy;
+use crate::ui::widgets::fields::{item, push_if_clicked};
+use crate::ui::widgets::icons::{self, IconButton};
+use crate::ui::widgets::{format, theme};
+
+/// Facts of a study in the banner, in this order.
+const FACTS: [&str; 4] = ["Patient", "Study", "Series", "Scanner"];
+
+/// Content of the banner.
+pub struct BannerView<'a> {
+    /// Open study.
+    pub study: Option<&'a OpenStudy>,
+    /// Run.
+    pub live: &'a LiveRun,
+    /// Saved arrangements of the panes.
+    pub saved: &'a BTreeMap<String, PaneTree>,
+    /// Typed name of a new one.
+    pub typed: &'a str,
+    /// Panes with their titles; true: shown.
+    pub panes: Vec<(Pane, &'static str, bool)>,
+    /// True without animations.
+    pub is_motion_reduced: bool,
+}
+
+/// Draws the banner.
+pub fn banner_ui(view: &BannerView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        let (icon, name) = if ui.visuals().dark_mode { (icons::LIGHT, "Light theme") } else { (icons::DARK, "Dark theme") };
+        push_if_clicked(icons::quiet_button(ui, icon, name).on_hover_text(name), actions, Action::ToggleTheme);
+        let keys = icons::quiet_button(ui, icons::KEYS, "Keys").on_hover_text("All keys (F1 or ?)");
+        push_if_clicked(keys, actions, Action::ToggleHelp);
+        let search = icons::quiet_button(ui, icons::SEARCH, "Commands").on_hover_text("Search all commands (Ctrl+K)");
+        push_if_clicked(search, actions, Action::TogglePalette);
+        let button = IconButton::new(icons::ARRANGEMENT, "Layout").prominence(icons::Prominence::Quiet).button(ui.visuals());
+        let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+        let (menu, _) = MenuButton::from_button(button).config(stays).ui(ui, |ui| layout_ui(view, ui, actions));
+        menu.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Layout"));
+        menu.on_hover_text("Arrangement of the panes");
+        ui.separator();
+        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| study_ui(view, ui));
+    });
+}
+
+/// Draws title and facts of the study, and the state of its run.
+fn study_ui(view: &BannerView, ui: &mut Ui) {
+    let Some(study) = view.study else {
+        ui.label(RichText::new("tomoscope").heading().strong());
+        return;
+    };
+    let colours = theme::colours(ui.visuals());
+    if study.images().is_none() {
+        let colour = match view.live.state {
+            RunState::Running | RunState::Starting => colours.shown_mark,
+            RunState::Failed | RunState::Ended(EndReason::Cancelled) => colours.error,
+            RunState::Paused => colours.warning,
+            RunState::Idle | RunState::Ended(_) => ui.visuals().weak_text_color(),
+        };
+        let (rect, _) = ui.allocate_exact_size(egui::Vec2::splat(10.0), egui::Sense::hover());
+        ui.painter().circle_filled(rect.center(), 5.0, colour);
+        ui.label(RichText::new(format::capitalised(view.live.state.label())).color(colour));
+    }
+    let facts = study.facts();
+    let fact = |name: &&str| facts.iter().find(|(fact, _)| fact == name).map(|(_, text)| text.clone());
+    let dose = study.images().and_then(|open| open.pet.as_ref()?.dose_bq.as_ref());
+    let dose = dose.map(|dose| format!("{} MBq", format::short_number(1e-6 * dose.value)));
+    let facts: Vec<String> = FACTS.iter().filter_map(fact).chain(dose).filter(|text| *text != study.title()).collect();
+    ui.label(RichText::new(study.title()).heading().strong());
+    ui.add(egui::Label::new(RichText::new(facts.join(" · ")).weak()).truncate());
+}
+
+/// Draws the menu of arrangements and panes.
+fn layout_ui(view: &BannerView, ui: &mut Ui, actions: &mut Vec<Action>) {
+    for (arrangement, command) in arrangements() {
+        let keys: Vec<String> = command.keys.iter().map(|keys| ui.ctx().format_shortcut(keys)).collect();
+        let button = egui::Button::new(&*command.text).right_text(RichText::new(keys.join(", ")).small());
+        let response = ui.add(button).on_hover_text(arrangement.help());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Layout {}", command.text)));
+        push_if_clicked(response, actions, command.action);
+    }
+    for name in view.saved.keys() {
+        ui.horizontal(|ui| {
+            item(ui, name, actions, Action::ArrangeAs(name.clone()));
+            let remove = icons::quiet_button(ui, icons::DELETE, &format!("Remove layout {name}"));
+            push_if_clicked(remove, actions, Action::RemoveArrangement(name.clone()));
+        });
+    }
+    ui.horizontal(|ui| {
+        let mut typed = view.typed.to_owned();
+        let field = egui::TextEdit::singleline(&mut typed).desired_width(120.0).hint_text("name of this layout");
+        let response = ui.add(field);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name of this layout"));
+        let can_save = !typed.trim().is_empty();
+        let save = ui.add_enabled(can_save, egui::Button::new("Save layout"));
+        push_if_clicked(save, actions, Action::SaveArrangement(typed.trim().to_owned()));
+        if typed != view.typed {
+            actions.push(Action::NameArrangement(typed));
+        }
+    });
+    ui.separator();
+    for (pane, title, is_shown) in &view.panes {
+        let mut is_checked = *is_shown;
+        if ui.checkbox(&mut is_checked, *title).changed() {
+            actions.push(Action::Pane(PaneAction::Toggle(*pane)));
+        }
+    }
+    ui.separator();
+    let mut is_reduced = view.is_motion_reduced;
+    if ui.checkbox(&mut is_reduced, "Reduce motion").on_hover_text("No animations of the window").changed() {
+        actions.push(Action::ReduceMotion(is_reduced));
+    }
+}

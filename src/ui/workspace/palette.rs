@@ -1,0 +1,81 @@
+//! Search for commands by words of their names.
+
+use egui::{Context, Key, Modifiers, RichText};
+
+use super::actions::Action;
+use super::commands::{Command, CommandsView, groups};
+use crate::ui::widgets::modal::modal_ui;
+
+/// Largest height of the list of matches, as a part of the window.
+const LIST_PART: f32 = 0.5;
+
+/// State of the search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Palette {
+    /// Typed words.
+    pub typed: String,
+    /// Index of the chosen match.
+    pub chosen: usize,
+}
+
+/// Returns the commands whose group and name contain all typed words.
+fn matches(view: &CommandsView, typed: &str) -> Vec<(&'static str, Command)> {
+    let words: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
+    let all = groups(view).into_iter().flat_map(|group| group.commands.into_iter().map(move |command| (group.title, command)));
+    let fits = |(title, command): &(&str, Command)| {
+        let text = format!("{title} {}", command.text).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    all.filter(fits).collect()
+}
+
+/// Draws the search; pushes the chosen command, or the search after an edit.
+pub fn palette_ui(palette: &Palette, view: &CommandsView, ctx: &Context, actions: &mut Vec<Action>) {
+    let mut edited = palette.clone();
+    let found = matches(view, &palette.typed);
+    let last = found.len().saturating_sub(1);
+    let (up, down, enter) = ctx.input_mut(|input| {
+        let mut pressed = |key| input.count_and_consume_key(Modifiers::NONE, key);
+        (pressed(Key::ArrowUp), pressed(Key::ArrowDown), pressed(Key::Enter) > 0)
+    });
+    edited.chosen = (edited.chosen + down).min(last).saturating_sub(up);
+    let mut run = enter.then(|| found.get(edited.chosen)).flatten();
+    let is_escaped = modal_ui(ctx, "commands", "Commands", |ui| {
+        let field = egui::TextEdit::singleline(&mut edited.typed).desired_width(f32::INFINITY).hint_text("words of a command");
+        let response = ui.add(field);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Command"));
+        ui.add_space(4.0);
+        egui::ScrollArea::vertical().max_height(LIST_PART * ctx.content_rect().height()).auto_shrink([false, true]).show(
+            ui,
+            |ui| {
+                for (index, (title, command)) in found.iter().enumerate() {
+                    let is_chosen = index == edited.chosen;
+                    let keys: Vec<String> = command.keys.iter().map(|keys| ctx.format_shortcut(keys)).collect();
+                    let button = egui::Button::selectable(is_chosen, &*command.text)
+                        .min_size(egui::vec2(ui.available_width(), 0.0))
+                        .right_text(RichText::new(format!("{title}   {}", keys.join(", "))).small());
+                    let button = ui.add(button);
+                    button.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, is_chosen, &*command.text));
+                    if is_chosen && up + down > 0 {
+                        button.scroll_to_me(None);
+                    }
+                    if button.clicked() {
+                        run = Some(&found[index]);
+                    }
+                }
+                if found.is_empty() {
+                    ui.label("No command contains these words.");
+                }
+            },
+        );
+        response
+    });
+    if let Some((_, command)) = run {
+        actions.extend([Action::TogglePalette, command.action.clone()]);
+    } else if is_escaped {
+        actions.push(Action::TogglePalette);
+    } else if edited != *palette {
+        edited.chosen = if edited.typed == palette.typed { edited.chosen } else { 0 };
+        actions.push(Action::Search(edited));
+    }
+}

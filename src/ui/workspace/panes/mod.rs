@@ -1,0 +1,6 @@
+//! Panes of the window, and their arrangement: which panes are where, side by side or as tabs.
+
+pub mod arrangement;
+pub mod pane;
+pub mod pane_tree;
+pub mod panes_ui;

@@ -1,0 +1,203 @@
+//! The panes as they are in the window: positions, sizes, hidden panes, the maximised one.
+
+use std::collections::BTreeSet;
+
+use egui_tiles::{Container, LinearDir, Tile, TileId, Tree};
+use strum::VariantArray as _;
+
+use super::arrangement::{Arrangement, USUAL_WIDTH};
+use super::pane::Pane;
+use crate::ui::plots::BottomTab;
+
+/// Largest part of a row that the side pane fills.
+const MAX_SIDE_PART: f32 = 0.5;
+
+/// Positions and sizes of all panes.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PaneTree {
+    pub(super) tree: Tree<Pane>,
+    /// Panes that the user has hidden.
+    hidden: BTreeSet<Pane>,
+    /// Pane that fills the window.
+    #[serde(skip)]
+    maximised: Option<Pane>,
+    /// Width of the window for which the sizes are, points.
+    width: f32,
+}
+
+impl Default for PaneTree {
+    fn default() -> Self {
+        Self::of(Arrangement::default())
+    }
+}
+
+impl PaneTree {
+    /// Returns the panes of an arrangement.
+    pub fn of(arrangement: Arrangement) -> Self {
+        Self { tree: arrangement.tree(), hidden: BTreeSet::new(), maximised: None, width: USUAL_WIDTH }
+    }
+
+    /// Returns the pane that fills the window.
+    pub fn maximised(&self) -> Option<Pane> {
+        self.maximised
+    }
+
+    /// Lets a pane fill the window, or none.
+    pub fn maximise(&mut self, pane: Option<Pane>) {
+        self.maximised = pane;
+        pane.into_iter().for_each(|pane| self.bring_forward(pane));
+    }
+
+    /// Lets a pane fill the window; the maximised one returns to its place.
+    pub fn toggle_maximised(&mut self, pane: Pane) {
+        let is_maximised = self.maximised == Some(pane);
+        self.maximise((!is_maximised).then_some(pane));
+    }
+
+    /// Shows a pane in front of its tabs.
+    pub fn show(&mut self, pane: Pane) {
+        self.maximised = self.maximised.filter(|maximised| *maximised == pane);
+        self.bring_forward(pane);
+    }
+
+    fn bring_forward(&mut self, pane: Pane) {
+        self.hidden.remove(&pane);
+        if let Some(tile) = self.tree.tiles.find_pane(&pane) {
+            self.tree.set_visible(tile, true);
+            self.tree.make_active(|id, _| id == tile);
+        }
+    }
+
+    /// True if the user has hidden a pane.
+    pub fn is_hidden(&self, pane: Pane) -> bool {
+        self.hidden.contains(&pane)
+    }
+
+    /// Hides a pane, or shows a hidden one.
+    pub fn toggle(&mut self, pane: Pane) {
+        if self.is_hidden(pane) {
+            self.show(pane);
+        } else {
+            self.hidden.insert(pane);
+            self.maximised = self.maximised.filter(|maximised| *maximised != pane);
+        }
+    }
+
+    /// True if a pane is drawn.
+    pub fn is_drawn(&self, pane: Pane) -> bool {
+        match self.maximised {
+            Some(maximised) => maximised == pane,
+            None => self.tree.tiles.find_pane(&pane).is_some_and(|tile| self.tree.active_tiles().contains(&tile)),
+        }
+    }
+
+    /// Returns the table that is drawn; the first of several.
+    pub fn table(&self) -> BottomTab {
+        BottomTab::VARIANTS.iter().copied().find(|tab| self.is_drawn(Pane::Table(*tab))).unwrap_or_default()
+    }
+
+    /// Offers those panes that the study has, and adds panes that a stored tree lacks.
+    pub fn offer(&mut self, has: impl Fn(Pane) -> bool) {
+        for pane in Pane::all() {
+            let tile = self.tree.tiles.find_pane(&pane).unwrap_or_else(|| self.add(pane));
+            self.tree.set_visible(tile, has(pane) && !self.hidden.contains(&pane));
+        }
+        self.maximised = self.maximised.filter(|pane| has(*pane));
+    }
+
+    /// Adds a pane as a tab beside the table of the regions.
+    fn add(&mut self, pane: Pane) -> TileId {
+        let beside = self.tree.tiles.find_pane(&Pane::Table(BottomTab::Rois)).and_then(|tile| self.tree.tiles.parent_of(tile));
+        let tile = self.tree.tiles.insert_pane(pane);
+        match beside.and_then(|parent| self.tree.tiles.get_mut(parent)) {
+            Some(Tile::Container(container)) => container.add_child(tile),
+            _ => *self = Self::default(),
+        }
+        self.tree.tiles.find_pane(&pane).unwrap_or(tile)
+    }
+
+    /// Keeps the width of the side pane in points where the window has another width.
+    pub fn fit_to(&mut self, width: f32) {
+        let before = std::mem::replace(&mut self.width, width);
+        if before == width || !(before > 0.0 && width > 0.0) {
+            return;
+        }
+        let tiles = &mut self.tree.tiles;
+        let Some(mut tile) = tiles.find_pane(&Pane::Side) else { return };
+        while let Some(parent) = tiles.parent_of(tile) {
+            if let Some(Tile::Container(Container::Linear(linear))) = tiles.get_mut(parent)
+                && linear.dir == LinearDir::Horizontal
+            {
+                let rest: f32 = linear.children.iter().filter(|child| **child != tile).map(|child| linear.shares[*child]).sum();
+                let part = linear.shares[tile] / (linear.shares[tile] + rest) * before / width;
+                let part = part.min(MAX_SIDE_PART);
+                linear.shares.set_share(tile, part / (1.0 - part) * rest);
+                return;
+            }
+            tile = parent;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::plots::plot_options::PlotKind;
+
+    const PROFILE: Pane = Pane::Plot(PlotKind::Profile);
+    const NOISE: Pane = Pane::Plot(PlotKind::Noise);
+
+    #[test]
+    fn a_pane_comes_to_the_front_is_hidden_and_fills_the_window() {
+        let mut panes = PaneTree::of(Arrangement::Fusion);
+        assert!(panes.is_drawn(PROFILE) && !panes.is_drawn(NOISE));
+        panes.show(NOISE);
+        assert!(panes.is_drawn(NOISE) && !panes.is_drawn(PROFILE));
+        panes.toggle_maximised(PROFILE);
+        assert!(panes.is_drawn(PROFILE) && !panes.is_drawn(Pane::Image));
+        panes.toggle_maximised(PROFILE);
+        assert!(panes.is_drawn(Pane::Image));
+        panes.toggle(PROFILE);
+        panes.offer(|_| true);
+        assert!(panes.is_hidden(PROFILE) && !panes.is_drawn(PROFILE));
+        panes.show(PROFILE);
+        assert!(panes.is_drawn(PROFILE));
+    }
+
+    #[test]
+    fn tables_of_other_studies_are_not_offered() {
+        let mut panes = PaneTree::of(Arrangement::Epri);
+        assert_eq!(panes.table(), BottomTab::Sweep);
+        panes.offer(|pane| pane != Pane::Table(BottomTab::Sweep));
+        assert!(!panes.is_drawn(Pane::Table(BottomTab::Sweep)));
+    }
+
+    #[test]
+    fn a_stored_tree_without_a_pane_receives_it() {
+        let mut panes = PaneTree::default();
+        let tile = panes.tree.tiles.find_pane(&PROFILE).unwrap();
+        panes.tree.remove_recursively(tile);
+        panes.offer(|_| true);
+        panes.show(PROFILE);
+        assert!(panes.is_drawn(PROFILE));
+        let text = serde_json::to_string(&panes).unwrap();
+        assert_eq!(serde_json::from_str::<PaneTree>(&text).unwrap(), panes);
+    }
+
+    #[test]
+    fn the_side_pane_keeps_its_width() {
+        let mut panes = PaneTree::default();
+        let part = |panes: &PaneTree| {
+            let tiles = &panes.tree.tiles;
+            let tile = tiles.parent_of(tiles.find_pane(&Pane::Side).unwrap()).unwrap();
+            let parent = tiles.parent_of(tile).unwrap();
+            let Some(Container::Linear(linear)) = tiles.get_container(parent) else { panic!("no row") };
+            linear.shares[tile] / linear.children.iter().map(|child| linear.shares[*child]).sum::<f32>()
+        };
+        let usual = part(&panes) * USUAL_WIDTH;
+        for width in [800.0, 2560.0, 1280.0] {
+            panes.fit_to(width);
+            assert!((part(&panes) * width - usual).abs() < 0.1, "{width}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Drawing of the panes: tabs with titles, borders that resize, and the maximised pane.
+
+use egui::{RichText, Ui, WidgetText};
+use egui_tiles::{Behavior, SimplificationOptions, Tabs, Tile, TileId, Tiles, UiResponse};
+
+use super::pane::Pane;
+use super::pane_tree::PaneTree;
+use crate::ui::widgets::fields::{item, push_if_clicked};
+use crate::ui::widgets::icons;
+use crate::ui::widgets::theme;
+
+/// Action on the panes.
+#[derive(Clone, Debug)]
+pub enum PaneAction {
+    /// Shows a pane in front of its tabs.
+    Show(Pane),
+    /// Hides a pane, or shows a hidden one.
+    Toggle(Pane),
+    /// Lets a pane fill the window, or returns it to its place.
+    Maximise(Pane),
+    /// Returns the maximised pane to its place.
+    Restore,
+}
+
+/// Content of the panes.
+pub trait PaneContent {
+    /// Returns the title of a pane and its tooltip.
+    fn title(&self, pane: Pane) -> [&'static str; 2];
+
+    /// Draws a pane.
+    fn draw(&mut self, pane: Pane, ui: &mut Ui);
+}
+
+/// Draws all panes, or the maximised one; pushes the actions on panes.
+pub fn panes_ui(panes: &mut PaneTree, content: &mut impl PaneContent, ui: &mut Ui, actions: &mut Vec<PaneAction>) {
+    if let Some(pane) = panes.maximised() {
+        return maximised_ui(pane, content, ui, actions);
+    }
+    panes.fit_to(ui.available_width());
+    let plain = [Pane::Side, Pane::Image].iter().filter_map(|pane| panes.tree.tiles.find_pane(pane)).collect();
+    panes.tree.ui(&mut Drawing { content, actions, plain }, ui);
+}
+
+/// Draws a pane that fills the window, below its title.
+fn maximised_ui(pane: Pane, content: &mut impl PaneContent, ui: &mut Ui, actions: &mut Vec<PaneAction>) {
+    let [title, _] = content.title(pane);
+    ui.horizontal(|ui| {
+        let title = egui::Label::new(RichText::new(title).strong()).sense(egui::Sense::click());
+        let title = ui.add(title).on_hover_text("Double click: back to its place (Esc)");
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let button = icons::quiet_button(ui, icons::RESTORE, "Restore panes").on_hover_text("Back to its place (Esc)");
+            push_if_clicked(button, actions, PaneAction::Restore);
+        });
+        if title.double_clicked() {
+            actions.push(PaneAction::Restore);
+        }
+    });
+    framed(ui, |ui| content.draw(pane, ui));
+}
+
+/// Draws a pane with its margin.
+fn framed(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
+    egui::Frame::new().inner_margin(theme::PANE_MARGIN).show(ui, |ui| {
+        ui.set_min_size(ui.available_size());
+        contents(ui);
+    });
+}
+
+/// The panes while they are drawn.
+struct Drawing<'a, C> {
+    content: &'a mut C,
+    actions: &'a mut Vec<PaneAction>,
+    /// Tiles without a title while they have no neighbour in their tabs.
+    plain: Vec<TileId>,
+}
+
+/// Returns the pane of a tile.
+fn pane_of(tiles: &Tiles<Pane>, tile: TileId) -> Option<Pane> {
+    match tiles.get(tile) {
+        Some(Tile::Pane(pane)) => Some(*pane),
+        _ => None,
+    }
+}
+
+impl<C: PaneContent> Behavior<Pane> for Drawing<'_, C> {
+    fn pane_ui(&mut self, ui: &mut Ui, _tile: TileId, pane: &mut Pane) -> UiResponse {
+        framed(ui, |ui| self.content.draw(*pane, ui));
+        UiResponse::None
+    }
+
+    fn tab_title_for_pane(&mut self, pane: &Pane) -> WidgetText {
+        self.content.title(*pane)[0].into()
+    }
+
+    fn on_tab_button(&mut self, tiles: &mut Tiles<Pane>, tile: TileId, response: egui::Response) -> egui::Response {
+        let Some(pane) = pane_of(tiles, tile) else { return response };
+        if response.double_clicked() {
+            self.actions.push(PaneAction::Maximise(pane));
+        }
+        response.context_menu(|ui| {
+            item(ui, "Maximise", self.actions, PaneAction::Maximise(pane));
+            item(ui, "Hide", self.actions, PaneAction::Toggle(pane));
+        });
+        let help = format!("{}. Double click: maximise; drag: move", self.content.title(pane)[1]);
+        response.on_hover_text(help)
+    }
+
+    fn top_bar_right_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, _tile: TileId, tabs: &Tabs, _scroll: &mut f32) {
+        let Some(pane) = tabs.active.and_then(|tile| pane_of(tiles, tile)) else { return };
+        let label = format!("Maximise {}", self.content.title(pane)[0]);
+        let button = icons::quiet_button(ui, icons::MAXIMISE, &label);
+        push_if_clicked(button.on_hover_text(&label), self.actions, PaneAction::Maximise(pane));
+    }
+
+    fn is_tab_bar_visible(&self, _tile: TileId, tabs: &Tabs) -> bool {
+        // Side and image need no title while nothing else is in their place.
+        tabs.children.len() > 1 || !tabs.active.is_some_and(|tile| self.plain.contains(&tile))
+    }
+
+    fn simplification_options(&self) -> SimplificationOptions {
+        SimplificationOptions { all_panes_must_have_tabs: true, ..SimplificationOptions::default() }
+    }
+
+    fn tab_bar_height(&self, _style: &egui::Style) -> f32 {
+        theme::TAB_HEIGHT
+    }
+
+    fn gap_width(&self, _style: &egui::Style) -> f32 {
+        theme::PANE_GAP
+    }
+
+    fn min_size(&self) -> f32 {
+        theme::MIN_PANE_SIZE
+    }
+
+    fn tab_bar_color(&self, visuals: &egui::Visuals) -> egui::Color32 {
+        theme::colours(visuals).tab_bar
+    }
+
+    fn tab_outline_stroke(
+        &self,
+        _visuals: &egui::Visuals,
+        _tiles: &Tiles<Pane>,
+        _tile: TileId,
+        _state: &egui_tiles::TabState,
+    ) -> egui::Stroke {
+        egui::Stroke::NONE
+    }
+
+    fn tab_text_color(
+        &self,
+        visuals: &egui::Visuals,
+        _tiles: &Tiles<Pane>,
+        _tile: TileId,
+        state: &egui_tiles::TabState,
+    ) -> egui::Color32 {
+        if state.active { visuals.strong_text_color() } else { visuals.text_color() }
+    }
+}
