@@ -101,6 +101,17 @@ fn of_reconstruct(option: &str) -> Option<&'static str> {
         "image" | "voxel_mm" | "like" | "fov_radius_mm" => "Image grid",
         "rois" | "csv" | "reference_image" => "Measurements",
         "save_every" | "post_filter_mm" | "calibration" | "json" | "trace" => "Output",
+        "suv"
+        | "dose_mbq"
+        | "injected"
+        | "scan_start"
+        | "duration_secs"
+        | "half_life"
+        | "weight_kg"
+        | "height_cm"
+        | "sex"
+        | "multiplicative_includes"
+        | "additive_includes" => "Activity and uptake",
         "jobs" | "part" | "skip_done" => "Several inputs",
         // Parameters of algorithms.
         option => match algorithms_with(option).flat_map(kinds_of).next()? {

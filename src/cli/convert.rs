@@ -12,10 +12,10 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{PerAxis, TalkOptions, calibration, sides, voxels};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::file_of;
-use crate::data::{Notice, Unit, ValueScale, Volume};
-use crate::io::dicom::{self, Patient};
+use crate::data::{ImageSeries, Notice, Unit, ValueScale, Volume};
+use crate::io::dicom::{Patient, SeriesContext};
 use crate::io::formats::Content;
-use crate::io::{FileKind, numpy_image, provenance};
+use crate::io::{FileKind, check_image_unit, numpy_image, provenance};
 use crate::plan::Provenance;
 
 /// Options of `tomoscope convert`.
@@ -50,6 +50,8 @@ pub struct ConvertOptions {
     voxel_mm: Option<PerAxis<f64>>,
 
     /// Patient's name in a DICOM series, as FAMILY^GIVEN.
+    ///
+    /// Default: that of a DICOM input, as are number and study.
     #[arg(long, value_name = "NAME", value_parser = dicom_text)]
     patient_name: Option<String>,
 
@@ -59,9 +61,16 @@ pub struct ConvertOptions {
 
     /// UID of the study of a DICOM series.
     ///
-    /// Default: a new one.
+    /// Default: that of a DICOM input, else a new one.
     #[arg(long, value_name = "UID", value_parser = dicom_uid)]
     study_uid: Option<String>,
+
+    /// Remove the patient's identity from image and provenance record (DICOM PS3.15, basic profile).
+    ///
+    /// --patient-name and --patient-id then set a pseudonym. Sex, weight and height stay. The scan begins on 2000-01-01; its times
+    /// keep their distances.
+    #[arg(long)]
+    anonymise: bool,
 
     #[command(flatten)]
     talk: TalkOptions,
@@ -84,14 +93,14 @@ fn dicom_uid(text: &str) -> Result<String, String> {
 pub fn run(options: &ConvertOptions) -> CliResult<Done> {
     options.talk.apply();
     Files::new().read([&options.input]).write("OUT", [&options.output]).check()?;
-    let patient = options.patient()?;
+    options.check_dicom()?;
     let image = options.read()?;
-    if FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
-        dicom::check_decay(&options.output, image.series.pet.as_ref())?;
-    }
+    let context = options.context(&image.series);
     let record = image.record(&options.input);
+    let record = if options.anonymise { record.anonymised() } else { record };
     let (volume, record) = options.in_unit(image.volume, record)?;
-    let notice = record.beside([options.output.as_path()]).write_image_of(&options.output, &volume, &patient)?;
+    check_image_unit(&options.output, volume.unit, record.pet.as_ref())?;
+    let notice = record.beside([options.output.as_path()]).write_image_in(&options.output, &volume, &context)?;
     notices::print(notice.as_slice());
     let is_dicom = FileKind::of(&options.output) == Some(FileKind::DicomSeries);
     out!("{}: {}, values in {}", options.output.display(), volume.grid.text(), volume.unit.label());
@@ -106,8 +115,8 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
 }
 
 impl ConvertOptions {
-    /// Returns the patient, whom only DICOM series contain.
-    fn patient(&self) -> CliResult<Patient> {
+    /// Refuses options of DICOM series for other formats.
+    fn check_dicom(&self) -> CliResult {
         if FileKind::of(&self.output) != Some(FileKind::DicomSeries)
             && let Some(name) = self.given.first_of(["patient_name", "patient_id", "study_uid"])
         {
@@ -116,8 +125,24 @@ impl ConvertOptions {
                 self.output.display()
             )));
         }
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        Ok(Patient { name: text(&self.patient_name), id: text(&self.patient_id), study_uid: self.study_uid.clone() })
+        Ok(())
+    }
+
+    /// Returns patient, study and space of the image: the named ones, else those of its series.
+    fn context(&self, series: &ImageSeries) -> SeriesContext {
+        let context = SeriesContext::of_series(&series.names, series.placement);
+        if self.anonymise {
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            let [name, id] = [&self.patient_name, &self.patient_id].map(text);
+            return context.anonymised(Patient { name, id, study_uid: self.study_uid.clone() });
+        }
+        let Patient { name, id, study_uid } = context.patient;
+        let patient = Patient {
+            name: self.patient_name.clone().unwrap_or(name),
+            id: self.patient_id.clone().unwrap_or(id),
+            study_uid: self.study_uid.clone().or(study_uid),
+        };
+        SeriesContext { patient, ..context }
     }
 
     fn read(&self) -> CliResult<InputImage> {

@@ -107,7 +107,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     if options.projector.additive.is_some() {
         return Err(CliError::arguments("a backprojection has no additive term: leave out --additive"));
     }
-    check_image_unit(&options.output, Unit::Mm)?;
+    check_image_unit(&options.output, Unit::Mm, None)?;
     let start = Start::now();
     let like = notices::printed(read_volume(&options.like)?);
     let study = read(&options.input, &options.projector)?;

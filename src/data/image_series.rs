@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::pet_scan::PetScan;
+use jiff::civil::DateTime;
+
+use super::pet::scan::{PetImage, PetScan};
 use super::volume::{Unit, Volume};
 use crate::geometry::{Grid, Point};
 
@@ -49,6 +51,8 @@ pub struct SeriesNames {
     pub patient_name: String,
     /// Patient's number in the hospital.
     pub patient_id: String,
+    /// UID of the study.
+    pub study_uid: String,
     /// Date of the study, YYYYMMDD.
     pub study_date: String,
     /// Description of the study.
@@ -103,6 +107,17 @@ pub struct SeriesImage {
     pub start_secs: f64,
     /// Duration of its frame, s; 0 = not known.
     pub duration_secs: f64,
+    /// Start of its acquisition, if all its slices have the same.
+    pub acquired: Option<DateTime>,
+    /// Factor of its correction for decay: one for all slices, or one for each along z; empty = none or unknown.
+    pub decay_factors: Vec<f64>,
+}
+
+impl SeriesImage {
+    /// Returns an image of a frame without further facts.
+    pub fn new(volume: Volume, start_secs: f64, duration_secs: f64) -> Self {
+        Self { volume: Arc::new(volume), start_secs, duration_secs, acquired: None, decay_factors: Vec::new() }
+    }
 }
 
 /// Images of a file or series to read.
@@ -144,10 +159,21 @@ impl ImageSeries {
         self.images.first().map_or(Unit::Unknown, |image| image.volume.unit)
     }
 
+    /// Returns one of its images with facts of its scan; `None` of an image without such facts.
+    pub fn pet_image(&self, index: usize, scan: Option<&PetScan>) -> Option<PetImage> {
+        let (image, scan) = self.images.get(index).zip(scan)?;
+        let start = scan.scan_start.as_ref().zip(image.acquired);
+        Some(PetImage {
+            scan: scan.clone(),
+            start_secs: start.map(|(start, acquired)| acquired.duration_since(start.value).as_secs_f64()),
+            duration_secs: Some(image.duration_secs).filter(|secs| *secs > 0.0),
+            decay_factors: image.decay_factors.clone(),
+        })
+    }
+
     /// Returns a series of one image without names.
     pub fn single(volume: Volume) -> Self {
-        let image = SeriesImage { volume: Arc::new(volume), start_secs: 0.0, duration_secs: 0.0 };
-        Self::unnamed(vec![image], 1)
+        Self::unnamed(vec![SeriesImage::new(volume, 0.0, 0.0)], 1)
     }
 
     /// Returns images without names, of a file with this number of images.

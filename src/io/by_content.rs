@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, Unit, Volume};
+use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, PetImage, Unit, Volume};
 use crate::io::error::IoError;
 use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, unsupported_format};
 use crate::io::images::description::ImageDescription;
-use crate::io::images::dicom::{self, Patient};
+use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::sinograms::interfile;
 
@@ -71,12 +71,12 @@ pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     Ok((Arc::unwrap_or_clone(image.volume), notices))
 }
 
-/// Refuses a name whose format cannot hold an image in this unit, for those who write one after long work.
+/// Refuses a name whose format cannot hold an image in this unit and of this scan, for those who write one after long work.
 ///
 /// # Errors
-/// [`dicom::check_unit`] fails.
-pub fn check_image_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
-    if FileKind::of(path) == Some(FileKind::DicomSeries) { dicom::check_unit(path, unit) } else { Ok(()) }
+/// [`dicom::check_image`] fails.
+pub fn check_image_unit(path: &Path, unit: Unit, pet: Option<&PetImage>) -> Result<(), IoError> {
+    if FileKind::of(path) == Some(FileKind::DicomSeries) { dicom::check_image(path, unit, pet) } else { Ok(()) }
 }
 
 /// Writes an image.
@@ -84,10 +84,10 @@ pub fn check_image_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
 /// # Errors
 /// Another ending; the format's writer fails.
 pub fn write_volume(path: &Path, volume: &Volume) -> Result<(), IoError> {
-    write_described_volume(path, volume, &concat!("tomoscope ", env!("CARGO_PKG_VERSION")).into(), &Patient::default())
+    write_described_volume(path, volume, &concat!("tomoscope ", env!("CARGO_PKG_VERSION")).into(), &SeriesContext::default())
 }
 
-/// Writes an image with its description and its patient, where the format has fields for them.
+/// Writes an image with its description and its context, where the format has fields for them.
 ///
 /// # Errors
 /// As [`write_volume`].
@@ -95,10 +95,10 @@ pub fn write_described_volume(
     path: &Path,
     volume: &Volume,
     description: &ImageDescription,
-    patient: &Patient,
+    context: &SeriesContext,
 ) -> Result<(), IoError> {
     match Format::of(path).map(|format| &format.writer) {
-        Some(Writer::Image(write)) => write(path, volume, description, patient),
+        Some(Writer::Image(write)) => write(path, volume, description, context),
         _ => Err(unsupported_format(path, Content::Image, Access::Write)),
     }
 }

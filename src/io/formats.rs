@@ -8,7 +8,7 @@ use crate::io::epri::records::ReadHeader;
 use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
 use crate::io::error::{IoError, Unsupported};
 use crate::io::images::description::ImageDescription;
-use crate::io::images::dicom::{self, Patient};
+use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::images::{nifti, numpy_image};
 use crate::io::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
 use crate::io::own::{saved_matrix, saved_pairs, saved_tubes};
@@ -168,7 +168,7 @@ pub(super) enum Writer {
     None,
     /// By those that make its content.
     Own,
-    Image(fn(&Path, &Volume, &ImageDescription, &Patient) -> Result<(), IoError>),
+    Image(fn(&Path, &Volume, &ImageDescription, &SeriesContext) -> Result<(), IoError>),
 }
 
 /// All formats. Of those with the same ending the first that claims a file has it.

@@ -6,7 +6,6 @@
 
 mod connected;
 mod contrast;
-mod decay;
 mod difference;
 mod full_width;
 mod isocontour;
@@ -20,7 +19,6 @@ mod roi_stats;
 mod suv;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
-pub use decay::mean_decay;
 pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};

@@ -230,6 +230,7 @@ mod tests {
             dose_bq: from(370e6),
             half_life_secs: from(6586.2),
             tracer: None,
+            nuclide: None,
             weight_kg: from(70.0),
             height_m: from(1.75),
             sex: Some(Sourced::new(Sex::Male, "test")),

@@ -118,8 +118,9 @@ impl RunRecord {
         if let Some(series) = measured.images() {
             let shown = series.images.get(subiteration.saturating_sub(1)).filter(|_| series.num_images > 1);
             let data = DataRecord { frame: shown.map(FrameRecord::from), ..data };
+            let pet = series.pet_image(subiteration.saturating_sub(1), series.pet.as_ref());
             let record = Provenance::new(ImageKind::Elsewhere, data, image, device, times);
-            return Provenance { post_filter_fwhm_mm, ..record };
+            return Provenance { post_filter_fwhm_mm, pet, ..record };
         }
         let mut provenance = Provenance::new(ImageKind::Reconstruction, data, image, device, times);
         provenance.progress = Some(self.progress(subiteration, iterations_requested));

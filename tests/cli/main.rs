@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod anonymise;
 mod batch;
 mod corrections;
 #[path = "../support/data.rs"]
@@ -32,6 +33,7 @@ mod small_scanner;
 mod stir;
 mod stop_rules;
 mod tubes;
+mod uptake;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -208,7 +208,7 @@ fn uids_are_valid_and_shared_as_they_should_be() {
     let patient = Patient { name: "Müller^Änne".into(), id: "7 — 12".into(), study_uid };
     write_volume(&first, &asymmetric()).unwrap();
     let of_hospital = Volume { unit: Unit::BqPerMl, ..asymmetric() };
-    write_series(&second, &of_hospital, &"OSEM 14 subsets\\a\nb µ".into(), &patient).unwrap();
+    write_series(&second, &of_hospital, &"OSEM 14 subsets\\a\nb µ".into(), &patient.into()).unwrap();
     let all: Vec<DefaultDicomObject> = [slices(&first), slices(&second)].concat();
     let distinct = |tag: Tag| {
         let uids: HashSet<String> = all.iter().map(|slice| text(slice, tag)).collect();
@@ -277,7 +277,7 @@ fn an_independent_checker_finds_no_error() {
     let volumes = [asymmetric(), Volume { unit: Unit::BqPerMl, ..asymmetric() }, Volume { unit: Unit::DecaysPerMm3, ..zeros }];
     for (index, volume) in volumes.iter().enumerate() {
         let series = folder.path().join(format!("{index}.dcm"));
-        write_series(&series, volume, &"tomoscope; OSEM 14 subsets; iteration 3".into(), &patient).unwrap();
+        write_series(&series, volume, &"tomoscope; OSEM 14 subsets; iteration 3".into(), &patient.clone().into()).unwrap();
         for file in files(&series) {
             let Ok(output) = Command::new("dciodvfy").arg(&file).output() else {
                 println!("skipped: no dciodvfy");

@@ -9,7 +9,7 @@ use dicom_dictionary_std::tags;
 use dicom_object::{DefaultDicomObject, InMemDicomObject, Tag, open_file};
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{ImageChoice, ImageSeries, Modality, Unit, Volume};
-use tomoscope::io::dicom::{check_decay, find_series};
+use tomoscope::io::dicom::find_series;
 use tomoscope::io::{DicomProblem, IoError, read_images, read_volume};
 use tomoscope::measure::{SuvDefinition, suv_factor};
 use tomoscope::random::stream;
@@ -18,11 +18,11 @@ use super::data::data_file;
 use super::folder;
 
 /// A series of the test data.
-fn series_path(name: &str) -> PathBuf {
+pub(super) fn series_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom").join(name)
 }
 
-fn read(path: &Path) -> ImageSeries {
+pub(super) fn read(path: &Path) -> ImageSeries {
     read_images(path, ImageChoice::Only).unwrap_or_else(|error| panic!("{error}")).0
 }
 
@@ -104,18 +104,6 @@ fn a_multi_frame_object_is_the_series_that_it_was_made_of() {
 }
 
 #[test]
-fn a_series_whose_decay_correction_would_be_lost_is_not_written() {
-    let series = read(&series_path("pet"));
-    let error = check_decay(Path::new("a.dcm"), series.pet.as_ref()).unwrap_err();
-    assert_eq!(error.code(), "io.unsupported.dicom-decay");
-    let folder = folder();
-    let own = folder.path().join("own.dcm");
-    tomoscope::io::write_volume(&own, &image("pet")).unwrap();
-    check_decay(Path::new("a.dcm"), read(&own).pet.as_ref()).unwrap();
-    check_decay(Path::new("a.dcm"), read(&series_path("ct")).pet.as_ref()).unwrap();
-}
-
-#[test]
 fn values_have_their_units() {
     assert_eq!([image("pet").unit, image("ct").unit, image("sagittal").unit], [Unit::BqPerMl, Unit::Hounsfield, Unit::Unknown]);
     let names = read(&series_path("ct"));
@@ -167,7 +155,7 @@ fn a_file_stands_for_its_series_and_a_folder_for_its_only_one() {
 }
 
 /// A copy of a series with changed files: each by its position from the first slice to the last.
-fn changed(name: &str, change: impl Fn(usize, &mut DefaultDicomObject)) -> tempfile::TempDir {
+pub(super) fn changed(name: &str, change: impl Fn(usize, &mut DefaultDicomObject)) -> tempfile::TempDir {
     let copy = folder();
     let mut slices: Vec<DefaultDicomObject> =
         std::fs::read_dir(series_path(name)).unwrap().map(|entry| open_file(entry.unwrap().path()).unwrap()).collect();
@@ -180,7 +168,7 @@ fn changed(name: &str, change: impl Fn(usize, &mut DefaultDicomObject)) -> tempf
     copy
 }
 
-fn put(slice: &mut DefaultDicomObject, tag: Tag, text: &str) {
+pub(super) fn put(slice: &mut DefaultDicomObject, tag: Tag, text: &str) {
     slice.put(DataElement::new(tag, VR::DS, PrimitiveValue::from(text)));
 }
 
@@ -256,7 +244,7 @@ fn missing_and_invalid_attributes_are_named() {
 }
 
 /// A series with the attributes of a case of `suv/cases.json`, as two slices.
-fn vendor_series(case: &serde_json::Value, folder: &Path) {
+pub(super) fn vendor_series(case: &serde_json::Value, folder: &Path) {
     for (index, which) in ["first_instance", "last_instance"].into_iter().enumerate() {
         let mut slice = open_file(series_path("pet").join("IM0001")).unwrap();
         let mut tracer = InMemDicomObject::new_empty();

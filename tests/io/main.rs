@@ -9,6 +9,7 @@ mod castor_writer;
 #[path = "../support/data.rs"]
 mod data;
 mod dicom;
+mod dicom_pet;
 mod dicom_read;
 mod follow;
 mod hostile;

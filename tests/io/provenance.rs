@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::io::dicom::Patient;
+use tomoscope::io::dicom::SeriesContext;
 use tomoscope::io::{provenance, read_volume, write_described_volume};
 
 use super::{assert_brief, folder};
@@ -24,7 +24,7 @@ fn the_description_of_an_image_is_ascii_and_ends_inside_its_80_bytes() {
     let as_written: String = long.chars().map(|c| if c.is_ascii() { c } else { '?' }).take(77).collect();
     for (description, expected) in [("OSEM, iteration 3", "OSEM, iteration 3"), ("", ""), (&long, &as_written)] {
         let path = folder.path().join("image.nii");
-        write_described_volume(&path, &volume, &description.into(), &Patient::default()).unwrap();
+        write_described_volume(&path, &volume, &description.into(), &SeriesContext::default()).unwrap();
         // nifti1.h: char descrip[80] at byte 148, aux_file at 228.
         let bytes = fs::read(&path).unwrap();
         let (text, rest) = bytes[148..228].split_at(expected.len());

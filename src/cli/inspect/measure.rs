@@ -38,6 +38,10 @@ pub struct MeasureOptions {
     #[command(flatten)]
     input: ImageInput,
 
+    /// Write no names of files and no dates into the table's provenance record.
+    #[arg(long)]
+    anonymise: bool,
+
     #[command(flatten)]
     talk: TalkOptions,
 }
@@ -60,6 +64,7 @@ pub fn run(options: &MeasureOptions) -> CliResult {
         return Ok(());
     };
     let record = image.record(&options.image);
+    let record = if options.anonymise { record.anonymised() } else { record };
     MeasurementWriter::create(path)?.write(&rows(volume, &record, &rois, (&sums, &medians)))?;
     notices::print(record.beside([path.as_path()]).write_beside(path).as_slice());
     out!("{}: {} on {}", path.display(), counted(rois.len(), "region of interest"), options.image.display());

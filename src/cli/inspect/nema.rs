@@ -60,6 +60,10 @@ pub struct NemaOptions {
     #[arg(long)]
     json: bool,
 
+    /// Write no names of files and no dates of the image.
+    #[arg(long)]
+    anonymise: bool,
+
     /// Centre of the sphere ring, mm.
     ///
     /// Default: found in the image.
@@ -133,8 +137,11 @@ fn present<A: Serialize>(
     template: &[Roi],
     (table, measurements, pdf): Forms<A>,
 ) -> CliResult {
-    let provenance = Provenance::read_beside(&options.image);
-    let title = options.image.file_name().unwrap_or_default().to_string_lossy();
+    let mut provenance = Provenance::read_beside(&options.image);
+    let mut title = options.image.file_name().unwrap_or_default().to_string_lossy();
+    if options.anonymise {
+        (provenance, title) = (provenance.map(Provenance::anonymised), "anonymous image".into());
+    }
     if options.json {
         let all = json!({ "image": title, "unit": volume.unit.label(), key: analysis, "provenance": provenance });
         out!("{}", serde_json::to_string_pretty(&all)?);

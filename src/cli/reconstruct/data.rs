@@ -53,6 +53,8 @@ pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
     (&["reference", "phase", "kernel"], SWEEPS),
     (&["crystals", "normalization", "yrt_tof_ps", "yrt_tof_range", "yrt_randoms"], LISTS),
     (&["frame", "frames", "split_blocks", "attenuation", "no_tof"], LISTS),
+    (&["suv", "dose_mbq", "injected", "scan_start", "duration_secs", "half_life"], ALONG_LINES),
+    (&["weight_kg", "height_cm", "sex", "multiplicative_includes", "additive_includes"], ALONG_LINES),
     (&["follow"], GROWING),
     (&["matrix"], PAIRS),
     (&["tubes", "projector", "threads_per_block", "multiplicative", "additive", "additive_inside", "no_corrections"], SCANS),

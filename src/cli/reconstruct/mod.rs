@@ -17,4 +17,5 @@ pub mod runner;
 pub mod sharing;
 pub mod stop_options;
 pub mod up_to_date;
+pub mod uptake;
 pub mod work;

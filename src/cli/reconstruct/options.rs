@@ -11,6 +11,7 @@ use super::follow_list::follow_list;
 use super::parameter_options::ParameterOptions;
 use super::parts::PartOptions;
 use super::stop_options::StopOptions;
+use super::uptake::options::UptakeOptions;
 use crate::algebra::{Host, ImageSpace};
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::given::Given;
@@ -26,7 +27,7 @@ use crate::geometry::Grid;
 use crate::io::formats::Content;
 use crate::io::list_mode::ListOptions;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{FileKind, check_image_unit, read_pair_study, read_volume};
+use crate::io::{FileKind, read_pair_study, read_volume};
 use crate::plan::{
     AlgorithmChoice, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule, check_basis,
     default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
@@ -159,9 +160,13 @@ pub struct ReconstructOptions {
 
     /// Calibration factor in Bq/mL per count/mm; written images are in Bq/mL.
     ///
+    /// The factor gives the mean concentration during the whole scan; it is divided by the share of a frame in the scan's time.
     /// The table stays in counts/mm.
     #[arg(long, value_name = "FACTOR", value_parser = calibration)]
     pub calibration: Option<f64>,
+
+    #[command(flatten)]
+    pub uptake: UptakeOptions,
 
     /// Write a timeline as JSON lines.
     #[arg(long, value_name = "FILE")]
@@ -244,15 +249,15 @@ impl ReconstructOptions {
         Self { input: input.to_owned(), output, csv, trace, ..self.clone() }
     }
 
-    /// Refuses a calibration, or a format, that does not suit an image in this unit.
-    pub fn check_units(&self, unit: Unit) -> CliResult {
+    /// Refuses a calibration that does not suit an image in this unit.
+    pub fn check_calibration(&self, unit: Unit) -> CliResult {
         if self.calibration.is_some() && unit != Unit::CountsPerMm {
             return Err(CliError::arguments(format!(
                 "--calibration is for images in counts/mm, and this one will be in {}",
                 unit.label()
             )));
         }
-        Ok(check_image_unit(&self.output, unit)?)
+        Ok(())
     }
 
     /// Returns the job of projection data.

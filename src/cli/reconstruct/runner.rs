@@ -6,6 +6,7 @@ use crossbeam_channel::{Receiver, never, select, tick};
 
 use super::options::ReconstructOptions;
 use super::reference_image::ReferenceImage;
+use super::uptake::quantity::Uptake;
 use super::work::Work;
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::{notices, signals};
@@ -46,12 +47,14 @@ pub(in crate::cli) struct JobRunner {
     pub session: Session,
     pub rois: Vec<Roi>,
     pub requests: Receiver<()>,
+    pub uptake: Uptake,
 }
 
 impl JobRunner {
     /// Checks the measurements of the options, and opens the session; `job` = the first one.
     pub(in crate::cli) fn open(options: &ReconstructOptions, job: &Job, trace: Trace) -> CliResult<Self> {
-        options.check_units(job.iteration_scheme().unit)?;
+        options.check_calibration(job.iteration_scheme().unit)?;
+        let uptake = Uptake::new(options, job)?;
         trace.record("study_ready", &[]);
         let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
         notices::print(rois::notice(&rois).as_slice());
@@ -62,7 +65,7 @@ impl JobRunner {
         let session_options = SessionOptions { history_bytes: 0, is_watched: false, trace, ..SessionOptions::default() };
         let session = Session::with_options(session_options, || {});
         session.send(Control::SetStopRules(rules));
-        Ok(Self { session, rois, requests })
+        Ok(Self { session, rois, requests, uptake })
     }
 
     /// Runs a job, and writes the requested files.
@@ -73,10 +76,10 @@ impl JobRunner {
         follower: Option<SweepFollower>,
         num_expected: Option<usize>,
     ) -> CliResult<Ended> {
-        let Self { session, rois, requests } = self;
+        let Self { session, rois, requests, uptake } = self;
         let reference = options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid())).transpose()?;
         let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
-        let mut work = Work::new(options, &job, num_expected, rois.clone(), table, reference);
+        let mut work = Work::new(options, &job, num_expected, rois.clone(), table, reference, uptake.of(&job)?);
         let mut feed = match (job.data().sweep(), follower) {
             (Some(acquisition), Some(follower)) => Some(Feed::follow(follower, acquisition.clone(), session.on_arrival())?),
             _ => None,

@@ -6,11 +6,12 @@ use super::options::ReconstructOptions;
 use super::processes::must_write;
 use super::reference_image::ReferenceImage;
 use super::run_progress::{Progress, Totals, announce};
+use super::uptake::quantity::Quantity;
 use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::paths::numbered;
 use crate::cli::shared::{console, notices};
-use crate::data::{Notice, Roi, ValueScale};
+use crate::data::{Notice, Roi};
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::plan::{IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
@@ -26,6 +27,8 @@ pub(in crate::cli) struct Work<'a> {
     num_expected: Option<usize>,
     num_subsets: usize,
     rois: Vec<Roi>,
+    /// Quantity of the written images.
+    quantity: Quantity,
     /// The table of measured numbers, or the error that ended it.
     table: CliResult<Option<MeasurementWriter>>,
     /// Converter of numbers to its rows, once the run has started.
@@ -52,6 +55,7 @@ impl<'a> Work<'a> {
         rois: Vec<Roi>,
         table: Option<MeasurementWriter>,
         reference: Option<ReferenceImage>,
+        quantity: Quantity,
     ) -> Self {
         Self {
             options,
@@ -60,6 +64,7 @@ impl<'a> Work<'a> {
             num_expected,
             num_subsets: 1,
             rois,
+            quantity,
             table: Ok(table),
             rows: None,
             record: None,
@@ -250,10 +255,11 @@ impl<'a> Work<'a> {
         let fwhm_mm = self.options.post_filter_mm;
         let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
         let volume = filtered.as_ref().unwrap_or(&frame.volume);
-        let calibrated = self.options.calibration.map(|bq_per_ml| volume.converted(ValueScale::calibrated(bq_per_ml)));
+        let calibrated = self.quantity.scale.map(|scale| volume.converted(scale));
         let volume = calibrated.as_ref().unwrap_or(volume);
         let provenance = record.provenance(frame.id.subiteration, self.target, fwhm_mm);
-        let provenance = Provenance { calibration_bq_per_ml: self.options.calibration, ..provenance };
+        let Quantity { pet, bq_per_ml, .. } = &self.quantity;
+        let provenance = Provenance { calibration_bq_per_ml: *bq_per_ml, pet: pet.clone(), ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
         if self.options.is_helper && !must_write(path) {
             return Ok(provenance);

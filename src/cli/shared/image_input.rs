@@ -68,6 +68,7 @@ impl InputImage {
         if let Some(image) = self.series.images.first().filter(|_| self.series.num_images > 1) {
             record.data.frame = Some(FrameRecord::from(image));
         }
+        record.pet = self.series.pet_image(0, self.series.pet.as_ref()).or(record.pet);
         record
     }
 }

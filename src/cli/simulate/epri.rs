@@ -24,7 +24,7 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
         return Err(CliError::arguments(format!("{} must end in .sweep, as EPRI sweeps do", options.output.display())));
     }
     if let Some(truth) = &options.truth {
-        check_image_unit(truth, Unit::Arbitrary)?;
+        check_image_unit(truth, Unit::Arbitrary, None)?;
     }
     let step_mm = epri.extent_mm / epri.points as f64;
     let mut sweep_options = SweepOptions {

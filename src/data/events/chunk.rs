@@ -199,6 +199,11 @@ pub trait PairEfficiency: Debug + Send + Sync {
     /// Takes in all that it is made of: two with the same fingerprint are the same for the same scanner.
     fn identify(&self, into: &mut Fingerprint);
 
+    /// Returns true if it is a normalisation: measured efficiencies, not only the pairs in coincidence.
+    fn is_normalization(&self) -> bool {
+        false
+    }
+
     /// Calls `visit(pair, efficiency)` for all pairs in coincidence among `num_crystals` crystals whose first one is in `firsts`,
     /// each once (or in parts that add up); in its pairs the first crystal has the lower number.
     fn for_each_pair(&self, firsts: Range<u32>, num_crystals: u32, visit: &mut dyn FnMut([u32; 2], f32)) {

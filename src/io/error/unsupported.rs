@@ -105,9 +105,9 @@ pub enum Unsupported {
          NIfTI (.nii.gz), Interfile (.hv) or .npy"
     )]
     DicomNoUnit,
-    /// An image of another program with a decay correction.
-    #[error("a new DICOM series has no place for the image's dose, times and decay correction; write NIfTI (.nii.gz)")]
-    DicomDecay,
+    /// A correction for decay without a fact that a series must contain.
+    #[error("the image is corrected for decay, and {0} is unknown, which a DICOM series must contain; write NIfTI (.nii.gz)")]
+    DicomDecay(&'static str),
     /// A file in the place of the folder of a series.
     #[error("a file of this name exists, and a DICOM series is a folder; choose another name")]
     DicomNotAFolder,

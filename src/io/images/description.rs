@@ -1,5 +1,7 @@
 //! Description of an image's origin, for the fields of image formats.
 
+use crate::data::PetImage;
+
 /// The most important facts about an image, for formats with places for them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImageDescription {
@@ -9,6 +11,8 @@ pub struct ImageDescription {
     pub method: Option<String>,
     /// Full width at half maximum of the Gaussian that the image was filtered with, mm.
     pub filter_fwhm_mm: Option<f64>,
+    /// Facts of its PET scan.
+    pub pet: Option<PetImage>,
 }
 
 impl From<&str> for ImageDescription {

@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
@@ -95,7 +94,7 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
         let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
         notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
         let start_secs = first_secs + index as f64 * step_secs;
-        Ok(SeriesImage { volume: Arc::new(volume), start_secs, duration_secs: step_secs })
+        Ok(SeriesImage::new(volume, start_secs, step_secs))
     });
     let images = images.collect::<Result<Vec<_>, IoError>>()?;
     Ok((ImageSeries::unnamed(images, num_images), notices))

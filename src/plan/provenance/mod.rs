@@ -14,8 +14,10 @@ use serde::{Deserialize, Serialize};
 use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
-use crate::data::{BasisSettings, MatrixMade, Notice, ResponseMatrix, TubeSet, TubesMade, Unit, ValueScale, Volume};
-use crate::io::dicom::Patient;
+use crate::data::{
+    BasisSettings, MatrixMade, Notice, PetImage, PetValues, ResponseMatrix, TubeSet, TubesMade, Unit, ValueScale, Volume,
+};
+use crate::io::dicom::{ANONYMOUS_START, SeriesContext};
 pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, ImageDescription, IoError};
 use crate::operator::Accumulation;
@@ -63,6 +65,9 @@ pub struct Provenance {
     /// Activity concentration of 1 count/mm, Bq/mL, of an image multiplied by it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub calibration_bq_per_ml: Option<f64>,
+    /// Facts of the PET scan: corrections, times, injected activity, patient's size.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pet: Option<PetImage>,
     /// By which the image is known as the one that a command would make again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub seal: Option<ContentFingerprint>,
@@ -264,6 +269,7 @@ impl Provenance {
             matrix: None,
             post_filter_fwhm_mm: None,
             calibration_bq_per_ml: None,
+            pet: None,
             seal: None,
             image,
             device,
@@ -301,6 +307,37 @@ impl Provenance {
             self.calibration_bq_per_ml = Some(scale.factor);
         }
         self.image.unit = scale.unit.label().to_owned();
+        self.with_values(scale.unit)
+    }
+
+    /// Returns the record with these values of its PET scan.
+    fn with_values(mut self, unit: Unit) -> Self {
+        if let (Some(pet), Some(values)) = (&mut self.pet, PetValues::of_unit(unit)) {
+            pet.scan.values = values;
+        }
+        self
+    }
+
+    /// Returns the record without names of files, titles, hosts and dates, which may identify a patient. The scan begins at
+    /// [`ANONYMOUS_START`]; its times keep their distances.
+    pub fn anonymised(mut self) -> Self {
+        let anonymous = || "anonymous".to_owned();
+        self.data = DataRecord { title: anonymous(), file: None, reference: None, ..self.data };
+        if let Some(corrections) = &mut self.corrections {
+            let names = [&mut corrections.multiplicative, &mut corrections.additive, &mut corrections.attenuation];
+            names.into_iter().flatten().for_each(|name| *name = anonymous());
+        }
+        if let Some(em) = self.algorithm.as_mut().and_then(|algorithm| algorithm.em.as_mut())
+            && em.start_image != "uniform"
+        {
+            em.start_image = anonymous();
+        }
+        if let Some(pet) = self.pet.take() {
+            self.pet = Some(PetImage { scan: pet.scan.anonymised(ANONYMOUS_START), ..pet });
+        }
+        (self.stopped_by, self.seal) = (None, None);
+        self.device.name = anonymous();
+        self.times.started = String::new();
         self
     }
 
@@ -315,7 +352,7 @@ impl Provenance {
     pub fn of_image(mut self, volume: &Volume) -> Self {
         let not_finite = volume.as_slice().iter().filter(|value| !value.is_finite()).count();
         self.image = ImageRecord { not_finite: Some(not_finite), ..ImageRecord::new(&volume.grid, volume.unit) };
-        self
+        self.with_values(volume.unit)
     }
 
     /// Returns the same from a start image of this file, where there is one.
@@ -363,7 +400,7 @@ impl Provenance {
     pub fn image_description(&self) -> ImageDescription {
         let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::text);
         let method = algorithm.map(|algorithm| algorithm + &self.position().map_or_else(String::new, |at| format!(", {at}")));
-        ImageDescription { text: self.description(), method, filter_fwhm_mm: self.post_filter_fwhm_mm }
+        ImageDescription { text: self.description(), method, filter_fwhm_mm: self.post_filter_fwhm_mm, pet: self.pet.clone() }
     }
 
     /// Returns the progress of the reconstruction as text; `None` for an image that was not reconstructed.
@@ -382,15 +419,15 @@ impl Provenance {
     /// # Errors
     /// The image is not writable.
     pub fn write_image(&self, path: &Path, volume: &Volume) -> Result<Option<Notice>, IoError> {
-        self.write_image_of(path, volume, &Patient::default())
+        self.write_image_in(path, volume, &SeriesContext::default())
     }
 
-    /// Returns the same, of this patient.
+    /// Returns the same, in this context.
     ///
     /// # Errors
     /// As [`Provenance::write_image`].
-    pub fn write_image_of(&self, path: &Path, volume: &Volume, patient: &Patient) -> Result<Option<Notice>, IoError> {
-        io::write_described_volume(path, volume, &self.image_description(), patient)?;
+    pub fn write_image_in(&self, path: &Path, volume: &Volume, context: &SeriesContext) -> Result<Option<Notice>, IoError> {
+        io::write_described_volume(path, volume, &self.image_description(), context)?;
         Ok(self.write_beside(path))
     }
 
@@ -410,7 +447,7 @@ impl Provenance {
     /// # Errors
     /// The image is not writable, or not readable again.
     pub fn write_sealed_image(self, path: &Path, volume: &Volume, requested: &str) -> Result<(Self, Option<Notice>), IoError> {
-        io::write_described_volume(path, volume, &self.image_description(), &Patient::default())?;
+        io::write_described_volume(path, volume, &self.image_description(), &SeriesContext::default())?;
         let sealed = self.sealed(path, requested)?;
         let notice = sealed.write_beside(path);
         Ok((sealed, notice))

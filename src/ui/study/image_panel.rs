@@ -165,6 +165,7 @@ mod tests {
             dose_bq: from(370e6),
             half_life_secs: None,
             tracer: None,
+            nuclide: None,
             weight_kg: from(70.0),
             height_m: None,
             sex: None,

@@ -10,12 +10,16 @@
 //! *Values* are 16-bit integers with a step for each slice, its largest absolute value over 32767; the error is at most half a
 //! step. A voxel that holds no finite number becomes 0.
 //!
-//! *Units*: `CNTS` for counts per mm, `PROPCNTS` for decays per mm³, `BQML` for a calibrated image. Nothing is corrected for
-//! decay (`DecayCorrection` is `NONE`), because no file contains the duration of the scan.
+//! *Units*: `CNTS` for counts per mm, `PROPCNTS` for decays per mm³, `BQML` for a calibrated image, `GML` and `CM2ML` for uptake
+//! values. Corrections, times, tracer and patient's size are those of the image's scan, as far as they are known.
 
+mod anonymous;
 mod attributes;
+mod context;
+mod elements;
 mod pixels;
 mod read;
+mod scan;
 
 use std::fs;
 use std::path::Path;
@@ -25,12 +29,14 @@ use dicom_object::{FileMetaTableBuilder, InMemDicomObject, OpenFileOptions};
 use rayon::prelude::*;
 
 use self::attributes::{Series, add_slice, series};
+use self::scan::Scan;
 use super::description::ImageDescription;
-use crate::data::{DecayReference, PetScan, Unit, Volume};
+use crate::data::{DecayReference, PetImage, Unit, Volume};
 use crate::io::bytes::PendingFolder;
 use crate::io::error::{IoError, Unsupported};
 
-pub use attributes::Patient;
+pub use anonymous::ANONYMOUS_START;
+pub use context::{Patient, SeriesContext};
 pub use read::{FoundSeries, find_series, is_dicom, read_images};
 
 /// UID of the program among those that write DICOM files (a UUID, made once for it).
@@ -42,32 +48,32 @@ const IMPLEMENTATION: &str = concat!("TOMOSCOPE ", env!("CARGO_PKG_VERSION"));
 /// Largest number of rows, columns and slices: 16-bit unsigned integers.
 const MAX_SIDE: usize = u16::MAX as usize;
 
-/// Refuses units that a PET image cannot have.
+/// Refuses an image that a PET series cannot contain.
 ///
 /// # Errors
-/// An image of free radicals, of lengths, or of values whose meaning is not known.
-pub fn check_unit(path: &Path, unit: Unit) -> Result<(), IoError> {
-    let other = |holds: &'static str| Unsupported::DicomUnit(holds, "NIfTI (.nii.gz), Interfile (.hv) or .npy");
-    let problem = match unit {
-        Unit::CountsPerMm | Unit::BqPerMl | Unit::DecaysPerMm3 => return Ok(()),
-        Unit::Arbitrary => Unsupported::DicomUnit("free radicals (EPRI)", "NIfTI (.nii.gz) or .npy"),
+/// An image of free radicals, of lengths, or of values whose meaning is not known; uptake values without facts of their scan; a
+/// correction for decay whose start or factors are unknown.
+pub fn check_image(path: &Path, unit: Unit, pet: Option<&PetImage>) -> Result<(), IoError> {
+    let other = |holds: &'static str| Err(Unsupported::DicomUnit(holds, "NIfTI (.nii.gz), Interfile (.hv) or .npy"));
+    let refused = |problem| IoError::unsupported(path, problem);
+    let has_decay = pet.is_some_and(|pet| pet.scan.decay_reference != DecayReference::None);
+    match unit {
+        Unit::CountsPerMm | Unit::BqPerMl | Unit::DecaysPerMm3 => Ok(()),
+        Unit::SuvBodyWeight | Unit::SuvLeanJanmahasatian | Unit::SuvLeanJames | Unit::SuvBodySurface if has_decay => Ok(()),
+        Unit::SuvBodyWeight | Unit::SuvLeanJanmahasatian | Unit::SuvLeanJames | Unit::SuvBodySurface => {
+            other("uptake values without the facts of their scan")
+        }
+        Unit::Arbitrary => Err(Unsupported::DicomUnit("free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::Mm => other("lengths in mm"),
         Unit::PerCm => other("attenuation coefficients"),
         Unit::Hounsfield => other("Hounsfield units"),
-        Unit::SuvBodyWeight | Unit::SuvLeanJanmahasatian | Unit::SuvLeanJames | Unit::SuvBodySurface => other("uptake values"),
-        Unit::Unknown => Unsupported::DicomNoUnit,
-    };
-    Err(IoError::unsupported(path, problem))
-}
-
-/// Refuses a series of an image whose decay correction would be lost: the written series has DecayCorrection NONE.
-///
-/// # Errors
-/// The image is corrected for decay.
-pub fn check_decay(path: &Path, scan: Option<&PetScan>) -> Result<(), IoError> {
-    match scan.is_some_and(|scan| scan.decay_reference != DecayReference::None) {
-        true => Err(IoError::unsupported(path, Unsupported::DicomDecay)),
-        false => Ok(()),
+        Unit::Unknown => Err(Unsupported::DicomNoUnit),
+    }
+    .map_err(refused)?;
+    match pet.filter(|_| has_decay) {
+        Some(pet) if pet.scan.scan_start.is_none() => Err(refused(Unsupported::DicomDecay("the start of the scan"))),
+        Some(pet) if pet.decay_factors.is_empty() => Err(refused(Unsupported::DicomDecay("the factor of the correction"))),
+        _ => Ok(()),
     }
 }
 
@@ -101,22 +107,29 @@ fn is_our_slice(path: &Path) -> bool {
 /// (whole words), ImageComments, ReconstructionMethod and, for a filtered image, ConvolutionKernel describe its origin.
 ///
 /// # Errors
-/// A unit that no PET image has, more than 65535 rows, columns or slices, a target that is something else, or a failed write:
+/// An image that no PET series contains ([`check_image`]), more than 65535 rows, columns or slices, a target that is something else, or a failed write:
 /// existing files then remain.
-pub fn write_series(path: &Path, volume: &Volume, description: &ImageDescription, patient: &Patient) -> Result<(), IoError> {
-    check_unit(path, volume.unit)?;
+pub fn write_series(
+    path: &Path,
+    volume: &Volume,
+    description: &ImageDescription,
+    context: &SeriesContext,
+) -> Result<(), IoError> {
+    let pet = description.pet.as_ref();
+    check_image(path, volume.unit, pet)?;
     if let Some(&side) = volume.grid.size.iter().find(|&&n| n > MAX_SIDE) {
         let problem = Unsupported::LongSide(side, "a DICOM series", MAX_SIDE);
         return Err(IoError::unsupported(path, problem));
     }
     check_place(path)?;
     let folder = PendingFolder::create(path)?;
-    let common = series(&Series { grid: &volume.grid, unit: volume.unit, description, patient });
+    let facts = Series { grid: &volume.grid, scan: Scan::new(volume.unit, pet, context.is_anonymous), description, context };
+    let common = series(&facts);
     let [nx, ny, nz] = volume.grid.size;
     let width = nz.to_string().len().max(3);
     volume.as_slice().par_chunks_exact(nx * ny).enumerate().try_for_each(|(index, values)| {
         let mut slice = common.clone();
-        add_slice(&mut slice, &volume.grid, index, values);
+        add_slice(&mut slice, &facts, index, values);
         let file = folder.temporary().join(format!("slice_{:0width$}.dcm", index + 1));
         fs::write(file, encoded(path, slice)?).map_err(IoError::write(path))
     })?;

@@ -89,6 +89,10 @@ fn for_each(header: &Header, factors: &Factors, ends: &Ends, mut take: impl FnMu
 }
 
 impl PairEfficiency for PairFactors {
+    fn is_normalization(&self) -> bool {
+        true
+    }
+
     fn of(&self, [a, b]: [u32; 2]) -> f32 {
         let (lower, higher) = (a.min(b) as usize, a.max(b));
         let pairs = self.first[lower]..self.first[lower + 1];

@@ -110,6 +110,10 @@ impl Efficiencies {
 }
 
 impl PairEfficiency for Efficiencies {
+    fn is_normalization(&self) -> bool {
+        true
+    }
+
     fn of(&self, [first, second]: [u32; 2]) -> f32 {
         // Pairs have the higher type, and within one the higher detection bin, first; so are crystals numbered.
         let [first, second] = [first.max(second), first.min(second)].map(|crystal| crystal as usize);

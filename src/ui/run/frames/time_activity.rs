@@ -3,8 +3,7 @@
 use egui::Color32;
 
 use super::series::FrameSeries;
-use crate::data::Roi;
-use crate::measure::mean_decay;
+use crate::data::{Roi, mean_decay};
 use crate::session::roi_numbers;
 use crate::ui::widgets::theme;
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use egui::Context;
 
-use crate::io::{FileKind, dicom};
+use crate::io::check_image_unit;
+use crate::io::dicom::SeriesContext;
 use crate::plan::Provenance;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
@@ -20,14 +21,17 @@ impl App {
     /// # Errors
     /// No image is displayed. A notice reports later failures.
     pub(in crate::ui) fn save_image(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
-        let (Some(volume), Some(provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
+        let (Some(volume), Some(mut provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
-        if FileKind::of(path) == Some(FileKind::DicomSeries) {
-            let scan = self.study.images().and_then(|open| open.pet.as_ref());
-            dicom::check_decay(path, scan).map_err(|error| error.to_string())?;
+        let open = self.study.images();
+        if let (Some(pet), Some(scan)) = (&mut provenance.pet, open.and_then(|open| open.pet.clone())) {
+            pet.scan = scan;
         }
+        let context = open.map(|open| SeriesContext::of_series(&open.series.names, open.series.placement)).unwrap_or_default();
         let conversion = self.conversion_shown();
+        let unit = conversion.map_or(volume.unit, |scale| scale.unit);
+        check_image_unit(path, unit, provenance.pet.as_ref()).map_err(|error| error.to_string())?;
         self.write_in_background(ctx, FileTask::SaveImage, path, move |path| {
             let converted = conversion.map(|scale| volume.converted(scale));
             let volume = converted.as_ref().unwrap_or(&volume);
@@ -36,7 +40,7 @@ impl App {
                 None => provenance,
             };
             let provenance = provenance.of_image(volume).beside([path]);
-            let notice = provenance.write_image(path, volume).map_err(|error| error.to_string())?;
+            let notice = provenance.write_image_in(path, volume, &context).map_err(|error| error.to_string())?;
             Ok(notice.into_iter().collect())
         });
         Ok(())

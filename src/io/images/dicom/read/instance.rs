@@ -37,6 +37,8 @@ pub struct Plane {
     pub acquisition: Option<DateTime>,
     /// Duration of the frame, s.
     pub duration_secs: Option<f64>,
+    /// Factor of the correction for decay.
+    pub decay_factor: Option<f64>,
 }
 
 /// A DICOM file of an image.
@@ -97,6 +99,7 @@ pub fn names(attributes: &Attributes) -> SeriesNames {
     SeriesNames {
         patient_name: text(tags::PATIENT_NAME),
         patient_id: text(tags::PATIENT_ID),
+        study_uid: text(tags::STUDY_INSTANCE_UID),
         study_date: text(tags::STUDY_DATE),
         study: text(tags::STUDY_DESCRIPTION),
         number: text(tags::SERIES_NUMBER),
@@ -138,6 +141,7 @@ fn plane(object: &InMemDicomObject, file: usize, frame: usize) -> Result<Plane, 
         ],
         acquisition,
         duration_secs: duration_ms.map(|ms| 1e-3 * ms).filter(|secs| *secs > 0.0),
+        decay_factor: attributes.number(tags::DECAY_FACTOR)?.filter(|factor| *factor > 0.0),
     })
 }
 

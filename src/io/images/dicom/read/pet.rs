@@ -40,11 +40,9 @@ pub fn pet_scan(attributes: &Attributes, earliest: Option<DateTime>) -> Result<P
         Some("M") => Some(Sex::Male),
         _ => None,
     };
-    let name_of_tracer = || {
-        let tracer = tracer.as_ref()?;
-        let coded = tracer.first_of(tags::RADIONUCLIDE_CODE_SEQUENCE).and_then(|code| code.text(tags::CODE_MEANING));
-        tracer.text(tags::RADIOPHARMACEUTICAL).or(coded)
-    };
+    let of_code = |code: Attributes| code.text(tags::CODE_MEANING);
+    let nuclide = tracer.as_ref().and_then(|tracer| tracer.first_of(tags::RADIONUCLIDE_CODE_SEQUENCE)).and_then(of_code);
+    let name_of_tracer = tracer.as_ref().and_then(|tracer| tracer.text(tags::RADIOPHARMACEUTICAL));
     // Some writers have the height in cm.
     let height = attributes.number(tags::PATIENT_SIZE)?.filter(|height| *height > 0.0);
     Ok(PetScan {
@@ -59,7 +57,8 @@ pub fn pet_scan(attributes: &Attributes, earliest: Option<DateTime>) -> Result<P
         injection,
         dose_bq: sourced(of_tracer(tags::RADIONUCLIDE_TOTAL_DOSE)?, tags::RADIONUCLIDE_TOTAL_DOSE),
         half_life_secs: sourced(of_tracer(tags::RADIONUCLIDE_HALF_LIFE)?, tags::RADIONUCLIDE_HALF_LIFE),
-        tracer: name_of_tracer(),
+        tracer: name_of_tracer.or_else(|| nuclide.clone()),
+        nuclide,
         weight_kg: sourced(attributes.number(tags::PATIENT_WEIGHT)?.filter(|kg| *kg > 0.0), tags::PATIENT_WEIGHT),
         height_m: sourced(height, tags::PATIENT_SIZE),
         sex: sex.map(|sex| Sourced::new(sex, name(tags::PATIENT_SEX))),
@@ -70,7 +69,7 @@ pub fn pet_scan(attributes: &Attributes, earliest: Option<DateTime>) -> Result<P
 
 /// Returns the meaning of the values.
 fn values(attributes: &Attributes) -> PetValues {
-    let uptake = attributes.text(Tag(0x0054, 0x1006));
+    let uptake = attributes.text(tags::SUV_TYPE);
     match attributes.text(tags::UNITS).unwrap_or_default().as_str() {
         "BQML" => PetValues::BqPerMl,
         "CNTS" => PetValues::Counts,

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use dicom_dictionary_std::tags;
 use rayon::prelude::*;
@@ -246,7 +245,11 @@ impl Opened {
             let start_secs =
                 earliest.zip(starts(planes)).map_or(0.0, |(earliest, start)| start.duration_since(earliest).as_secs_f64());
             let duration_secs = planes[0].duration_secs.unwrap_or(0.0);
-            Ok(SeriesImage { volume: Arc::new(volume), start_secs, duration_secs })
+            Ok(SeriesImage {
+                acquired: shared(planes.iter().map(|plane| plane.acquisition)),
+                decay_factors: decay_factors(&stack, planes),
+                ..SeriesImage::new(volume, start_secs, duration_secs)
+            })
         });
         let images = images.collect::<Result<Vec<_>, IoError>>()?;
         if stack.is_pitch_assumed {
@@ -297,6 +300,23 @@ impl Opened {
         let (grid, values) = reorder(path, &stack.orientation, sides, values)?;
         let mixed = || IoError::Dicom(path.to_owned(), DicomProblem::Mixed(name(tags::ROWS)));
         Volume::from_vec(grid, values, unit).ok_or_else(mixed)
+    }
+}
+
+/// Returns the value that all have; `None` if one lacks it or has another.
+fn shared<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let first = values.next().flatten()?;
+    values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+}
+
+/// Returns the factor of the correction for decay of all planes, or those of slices along z; none if they are unknown.
+fn decay_factors(stack: &Stack, planes: &[&Plane]) -> Vec<f64> {
+    let factors = || planes.iter().map(|plane| plane.decay_factor);
+    let is_along_z = stack.orientation.world_axis[2] == 2;
+    match shared(factors()) {
+        Some(factor) => vec![factor],
+        None if is_along_z => factors().collect::<Option<_>>().unwrap_or_default(),
+        None => Vec::new(),
     }
 }
 

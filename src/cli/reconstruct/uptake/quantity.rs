@@ -1,0 +1,247 @@
+//! Quantity of written images: calibration, correction for decay, uptake values; and the facts of their PET scan.
+//!
+//! The calibration of a scan gives the mean activity concentration during the scan, for a frame divided by its share of the scan's
+//! time. The activity at the start of the scan is that mean over the mean decay of the frame ([`mean_decay`]).
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use super::options::{FactorContent, HalfLife, Injection, Moment, UptakeOptions};
+use crate::cli::reconstruct::options::ReconstructOptions;
+use crate::cli::shared::error::{CliError, CliResult, Failure};
+use crate::cli::shared::notices;
+use crate::data::{
+    Attenuation, DecayReference, Notice, Nuclide, PetImage, PetScan, PetValues, Sourced, Unit, ValueScale, mean_decay,
+};
+use crate::io::{FileKind, check_image_unit};
+use crate::measure::{NoSuv, SuvDefinition, suv_factor};
+use crate::plan::Job;
+
+/// Source of a fact that an option sets.
+const OPTION: &str = "command line";
+
+/// Calibration and scan of the images of a command.
+pub struct Uptake {
+    calibration: Option<f64>,
+    suv: Option<SuvDefinition>,
+    duration_secs: Option<f64>,
+    /// Facts of the scan; `None` = nothing is known.
+    scan: Option<PetScan>,
+}
+
+/// Quantity of an image: scale of its values, and facts of its scan.
+pub struct Quantity {
+    /// Scale of the values; `None` = the image's own.
+    pub scale: Option<ValueScale>,
+    /// Facts of the scan.
+    pub pet: Option<PetImage>,
+    /// Activity concentration of 1 count/mm in this frame, Bq/mL.
+    pub bq_per_ml: Option<f64>,
+}
+
+impl Uptake {
+    /// Returns calibration and scan of the images of a job, and of its frames.
+    ///
+    /// # Errors
+    /// Missing facts, a missing correction for attenuation, an output that cannot contain the image.
+    pub fn new(options: &ReconstructOptions, job: &Job) -> CliResult<Self> {
+        let uptake = &options.uptake;
+        let corrections = corrections(options, job)?;
+        let has_attenuation = corrections.iter().any(|code| code == "ATTN");
+        let mut all = Self { calibration: options.calibration, suv: uptake.suv, duration_secs: uptake.duration_secs, scan: None };
+        if uptake.has_facts() {
+            if !has_attenuation {
+                return Err(CliError::arguments(
+                    "activity and uptake values need a correction for attenuation: set --attenuation, or declare it with \
+                     --multiplicative-includes attenuation",
+                ));
+            }
+            all.scan = Some(scan(options, job, corrections)?);
+        } else if !corrections.is_empty() {
+            all.scan = Some(PetScan::new(PetValues::Counts, corrections));
+        }
+        let Quantity { scale, pet, .. } = all.of(job)?;
+        let unit = scale.map_or(job.iteration_scheme().unit, |scale| scale.unit);
+        check_image_unit(&options.output, unit, pet.as_ref())?;
+        if uptake.has_facts() && uptake.scan_start.is_none() && FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
+            let text = "the start of the scan is unknown: the DICOM series begins when it is written, and the injection is before \
+                        that; set --scan-start";
+            notices::print(&[Notice::warning(text)]);
+        }
+        Ok(all)
+    }
+
+    /// Returns the quantity of the image of a job, which may be a frame of the scan.
+    ///
+    /// # Errors
+    /// An unknown duration, missing facts for uptake values.
+    pub fn of(&self, job: &Job) -> CliResult<Quantity> {
+        let bq_per_ml = self.calibration.map(|bq_per_ml| Ok::<_, CliError>(bq_per_ml / share_of_scan(job)?)).transpose()?;
+        let limits = limits_secs(job, self.duration_secs);
+        let Some(mut scan) = self.scan.clone() else {
+            return Ok(Quantity { scale: bq_per_ml.map(ValueScale::calibrated), pet: None, bq_per_ml });
+        };
+        let (mut factor, mut decay_factors) = (bq_per_ml, Vec::new());
+        if scan.decay_reference == DecayReference::Start {
+            let half_life = scan.half_life_secs.as_ref().map_or(f64::INFINITY, |fact| fact.value);
+            let limits = limits.ok_or_else(|| missing("the duration of the scan", "--duration-secs"))?;
+            let decay = 1.0 / mean_decay(half_life, limits);
+            factor = factor.map(|factor| factor * decay);
+            decay_factors.push(decay);
+        }
+        let mut scale = factor.map(ValueScale::calibrated);
+        if let Some(definition) = self.suv {
+            scan.values = PetValues::BqPerMl;
+            let of_activity = suv_factor(&scan, definition).map_err(no_suv)?;
+            scale = factor.map(|factor| ValueScale { unit: definition.unit(), factor: factor * of_activity });
+        }
+        let unit = scale.map_or(Unit::CountsPerMm, |scale| scale.unit);
+        scan.values = PetValues::of_unit(unit).unwrap_or(PetValues::Counts);
+        let start_secs = limits.map(|[start, _]| start);
+        let duration_secs = limits.map(|[start, end]| end - start);
+        Ok(Quantity { scale, pet: Some(PetImage { scan, start_secs, duration_secs, decay_factors }), bq_per_ml })
+    }
+}
+
+/// Returns the error of a missing fact.
+fn missing(fact: &str, option: &str) -> CliError {
+    CliError::arguments(format!("{fact} is missing; set {option}"))
+}
+
+/// Returns the error of an image without uptake values.
+fn no_suv(problem: NoSuv) -> CliError {
+    let text = match problem {
+        NoSuv::Missing(fact, _) => {
+            format!("{fact} is missing; set --dose-mbq, --injected, --weight-kg, and for lean mass --height-cm and --sex")
+        }
+        other => other.to_string(),
+    };
+    CliError::failed(Failure::Input, format!("no uptake values: {text}"))
+}
+
+/// Returns the share of the scan's time that the image of a job is of.
+fn share_of_scan(job: &Job) -> CliResult<f64> {
+    job.share_of_scan().filter(|share| *share > 0.0).ok_or_else(|| {
+        let text =
+            "--calibration is for the whole scan, whose duration is unknown: reconstruct it without --frame, --frames, --follow";
+        CliError::arguments(text)
+    })
+}
+
+/// Returns start and end of the image of a job after the start of the scan, s.
+fn limits_secs(job: &Job, duration_secs: Option<f64>) -> Option<[f64; 2]> {
+    let whole = duration_secs.map(|secs| [0.0, secs]);
+    let Some(list) = job.data().events() else { return whole };
+    let scan_ms = list.time.extent_ms(&list.facts);
+    let secs = |ms: u64| ms.saturating_sub(scan_ms.start) as f64 / 1e3;
+    match &job.settings.frame_ms {
+        Some(frame_ms) => {
+            let limits_ms = list.frame_time(frame_ms).limits_ms;
+            Some([limits_ms.start, limits_ms.end].map(|ms| secs(ms.into())))
+        }
+        None => whole.or_else(|| (!scan_ms.is_empty()).then(|| [0.0, secs(scan_ms.end)])),
+    }
+}
+
+/// Returns the codes of the corrections that the images contain.
+fn corrections(options: &ReconstructOptions, job: &Job) -> CliResult<Vec<String>> {
+    let UptakeOptions { multiplicative_includes, additive_includes, .. } = &options.uptake;
+    let mut codes: Vec<&str> = Vec::new();
+    let (mut has_factors, mut has_background) = (false, false);
+    if let Some(counts) = job.data().counts() {
+        (has_factors, has_background) = (counts.multiplicative.is_some(), counts.additive.is_some());
+    }
+    if let Some(list) = job.data().events() {
+        let numbers = list.numbers();
+        (has_factors, has_background) = (numbers.has_factors, numbers.has_background || numbers.num_delayeds > 0);
+        match &list.facts.attenuation {
+            Attenuation::Untold => {}
+            Attenuation::Map(_) if multiplicative_includes.contains(&FactorContent::Attenuation) => {
+                return Err(CliError::arguments(
+                    "the attenuation is corrected twice, by --attenuation and by factors that include it; omit one",
+                ));
+            }
+            Attenuation::Map(_) | Attenuation::InFactors => codes.push("ATTN"),
+        }
+        if list.facts.efficiency.as_ref().is_some_and(|efficiency| efficiency.is_normalization()) {
+            codes.push("NORM");
+        }
+        if numbers.num_delayeds > 0 {
+            codes.push("RAN");
+        }
+    }
+    for (is_set, is_there, option, what) in [
+        (!multiplicative_includes.is_empty(), has_factors, "--multiplicative-includes", "factors"),
+        (!additive_includes.is_empty(), has_background, "--additive-includes", "background"),
+    ] {
+        if is_set && !is_there {
+            return Err(CliError::arguments(format!("{option}: the data have no {what}")));
+        }
+    }
+    codes.extend(multiplicative_includes.iter().map(|content| <&str>::from(content)));
+    codes.extend(additive_includes.iter().map(|content| <&str>::from(content)));
+    let mut unique: Vec<String> = Vec::new();
+    for code in codes {
+        if !unique.iter().any(|other| other == code) {
+            unique.push(code.to_owned());
+        }
+    }
+    Ok(unique)
+}
+
+/// Returns the facts of a scan that is corrected for decay to its start.
+fn scan(options: &ReconstructOptions, job: &Job, mut corrections: Vec<String>) -> CliResult<PetScan> {
+    let uptake = &options.uptake;
+    let (half_life, nuclide) = half_life(uptake.half_life, job)?;
+    let scan_start = match &uptake.scan_start {
+        Some(start) => Sourced::new(start.local, OPTION),
+        None => Sourced::new(Timestamp::now().to_zoned(TimeZone::UTC).datetime(), "time of writing (the start is unknown)"),
+    };
+    let injection = uptake.injected.map(|injected| injection(injected, scan_start.value, uptake.scan_start)).transpose()?;
+    let option = |value: Option<f64>, factor: f64| value.map(|value| Sourced::new(factor * value, OPTION));
+    corrections.push("DECY".to_owned());
+    Ok(PetScan {
+        decay_reference: DecayReference::Start,
+        scan_start: Some(scan_start),
+        injection: injection.map(|injection| Sourced::new(injection, OPTION)),
+        dose_bq: option(uptake.dose_mbq, 1e6),
+        half_life_secs: Some(half_life),
+        nuclide,
+        weight_kg: option(uptake.weight_kg, 1.0),
+        height_m: option(uptake.height_cm, 0.01),
+        sex: uptake.sex.map(|sex| Sourced::new(sex, OPTION)),
+        ..PetScan::new(PetValues::BqPerMl, corrections)
+    })
+}
+
+/// Returns half-life and nuclide: of the option, or of the list-mode file.
+fn half_life(option: Option<HalfLife>, job: &Job) -> CliResult<(Sourced<f64>, Option<String>)> {
+    if let Some(HalfLife { secs, nuclide }) = option {
+        return Ok((Sourced::new(secs, OPTION), nuclide.map(str::to_owned)));
+    }
+    let facts = job.data().events().map(|list| &list.facts);
+    let isotope = facts.and_then(|facts| facts.isotope.clone());
+    let of_nuclide = || isotope.as_deref().and_then(Nuclide::find).map(|nuclide| nuclide.half_life_secs);
+    let secs = facts.and_then(|facts| facts.half_life_secs).or_else(of_nuclide);
+    let secs = secs.ok_or_else(|| missing("the half-life", "--half-life"))?;
+    Ok((Sourced::new(secs, "list-mode file"), isotope))
+}
+
+/// Returns the moment of an injection in the time zone of the scan.
+fn injection(injected: Injection, start: DateTime, scan_start: Option<Moment>) -> CliResult<DateTime> {
+    let out_of_range = || CliError::arguments("--injected is out of the range of dates");
+    let at = match injected {
+        Injection::Before(duration) => return start.checked_sub(duration).map_err(|_| out_of_range()),
+        Injection::At(at) => at,
+    };
+    let Some(scan) = scan_start else { return Err(missing("the start of the scan", "--scan-start, or --injected -60min")) };
+    match (at.offset, scan.offset) {
+        (None, None) => Ok(at.local),
+        (Some(own), Some(of_scan)) => {
+            let shift = jiff::SignedDuration::from_secs(i64::from(of_scan.seconds() - own.seconds()));
+            at.local.checked_add(shift).map_err(|_| out_of_range())
+        }
+        _ => Err(CliError::arguments("--injected and --scan-start need an offset from UTC both, or neither")),
+    }
+}

@@ -1,0 +1,5 @@
+//! PET scans: their facts, positron emitters, decay.
+
+pub mod decay;
+pub mod nuclide;
+pub mod scan;

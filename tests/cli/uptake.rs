@@ -1,0 +1,160 @@
+//! Images of raw data in Bq/mL and as uptake values, corrected for decay to the start of the scan.
+
+use std::path::Path;
+use std::process::Command;
+
+use dicom_dictionary_std::tags;
+use dicom_object::open_file;
+use serde_json::{Value, json};
+use tomoscope::data::{ImageChoice, Unit};
+use tomoscope::io::{read_images, read_volume};
+use tomoscope::measure::{SuvDefinition, suv_factor};
+
+use super::{done, refused};
+
+const RUN: &str = "reconstruct scan.hs --image 31,29,9 --subsets 4 --iterations 1";
+const FACTS: &str = "--calibration 250.5 --dose-mbq 370 --injected -60min --weight-kg 70 --half-life F-18 --duration-secs 900";
+
+fn run(folder: &Path, arguments: &str) -> String {
+    done(folder, &arguments.split_whitespace().collect::<Vec<_>>())
+}
+
+fn refusal(folder: &Path, code: i32, arguments: &str) -> String {
+    refused(folder, code, &arguments.split_whitespace().collect::<Vec<_>>())
+}
+
+/// Decay correction of a frame of 900 s, and uptake value by body weight of 1 Bq/mL 3600 s after the injection of 370 MBq of F-18.
+const DECAY: f64 = 1.048_106_57;
+const SUV: f64 = 1.381_683_41 / 5000.0;
+
+#[test]
+fn a_sinogram_becomes_uptake_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate nema-iq-2001 --scanner small --counts 1e6 --attenuation -o scan.hs");
+    run(at, &format!("{RUN} -o plain.nii.gz"));
+    let (plain, _) = read_volume(&at.join("plain.nii.gz")).unwrap();
+    let facts = format!("{FACTS} --multiplicative-includes attenuation,normalisation --scan-start 2026-03-01T12:00:00");
+    run(at, &format!("{RUN} {facts} --suv suvbw -o suv.nii.gz"));
+    run(at, &format!("{RUN} {facts} --suv suvbw -o suv.dcm"));
+    run(at, &format!("{RUN} {facts} -o bq.dcm"));
+    let (suv, _) = read_volume(&at.join("suv.nii.gz")).unwrap();
+    assert_eq!(suv.unit, Unit::SuvBodyWeight);
+    for (&found, &counts) in suv.as_slice().iter().zip(plain.as_slice()) {
+        let expected = f64::from(counts) * 250.5 * DECAY * SUV;
+        assert!((f64::from(found) - expected).abs() <= 1e-6 * expected, "{found} is not {expected}");
+    }
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("suv.nii.gz.json")).unwrap()).unwrap();
+    let pet = &record["pet"]["scan"];
+    assert_eq!((&pet["corrections"], &pet["dose_bq"]["value"]), (&json!(["ATTN", "NORM", "DECY"]), &json!(370e6)));
+    assert_eq!(record["image"]["unit"], "SUVbw");
+    // The series in Bq/mL has the facts for the same uptake values.
+    for (name, unit, factor) in [("bq.dcm", Unit::BqPerMl, SUV), ("suv.dcm", Unit::SuvBodyWeight, 1.0)] {
+        let (series, _) = read_images(&at.join(name), ImageChoice::Only).unwrap();
+        assert_eq!(series.unit(), unit);
+        let found = suv_factor(series.pet.as_ref().unwrap(), SuvDefinition::BodyWeight).unwrap();
+        assert!((found / factor - 1.0).abs() < 1e-8, "{found} is not {factor}");
+        let volume = &series.images[0].volume;
+        let size = 31 * 29;
+        for (found, expected) in volume.as_slice().chunks_exact(size).zip(suv.as_slice().chunks_exact(size)) {
+            let step = f64::from(expected.iter().fold(0f32, |max, value| max.max(*value))) / 32767.0;
+            let is_same =
+                |(found, expected): (&f32, &f32)| (factor * f64::from(*found) - f64::from(*expected)).abs() <= 0.51 * step;
+            assert!(found.iter().zip(expected).all(is_same), "{name}");
+        }
+        let slice = open_file(at.join(name).join("slice_001.dcm")).unwrap();
+        let text = |tag| slice.element(tag).unwrap().to_str().unwrap().trim().to_owned();
+        let number = |tag| text(tag).parse::<f64>().unwrap();
+        assert_eq!([text(tags::DECAY_CORRECTION), text(tags::CORRECTED_IMAGE)], ["START", "ATTN\\NORM\\DECY"]);
+        assert!((number(tags::DECAY_FACTOR) - DECAY).abs() < 1e-8);
+        assert!((number(tags::FRAME_REFERENCE_TIME) - 446_448.336).abs() < 1e-3);
+        assert_eq!([text(tags::SERIES_DATE), text(tags::SERIES_TIME)], ["20260301", "120000"]);
+        assert_eq!([text(tags::ACQUISITION_TIME), text(tags::ACTUAL_FRAME_DURATION)], ["120000", "900000"]);
+        for entry in std::fs::read_dir(at.join(name)).unwrap() {
+            let Ok(output) = Command::new("dciodvfy").arg(entry.unwrap().path()).output() else {
+                println!("skipped: no dciodvfy");
+                return;
+            };
+            let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+            assert!(!said.contains("Error"), "{said}");
+        }
+    }
+    // As a converted series, and by lean mass.
+    run(at, "convert bq.dcm again.nii.gz --suv suvbw");
+    let (again, _) = read_volume(&at.join("again.nii.gz")).unwrap();
+    assert!((again.sum() / suv.sum() - 1.0).abs() < 1e-4);
+    run(at, &format!("{RUN} {facts} --suv sul --height-cm 175 --sex male -o sul.nii.gz"));
+    let (lean, _) = read_volume(&at.join("sul.nii.gz")).unwrap();
+    // Body mass index 22.857142857: 9270 / (6680 + 216 · 22.857142857) of the weight.
+    assert!((lean.sum() / suv.sum() / (9270.0 / 11_617.142_857) - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn what_uptake_values_need_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate nema-iq-2001 --scanner small --counts 1e5 --attenuation -o scan.hs");
+    let with = |options: &str| format!("{RUN} -o a.nii.gz --calibration 250.5 {options}");
+    let attenuated = "--multiplicative-includes attenuation";
+    let cases = [
+        ("--half-life F-18 --duration-secs 900", 2, "--multiplicative-includes attenuation"),
+        ("--half-life F-18 --duration-secs 900 --no-corrections --multiplicative-includes attenuation", 2, "no factors"),
+        ("--dose-mbq 370 --duration-secs 900 --multiplicative-includes attenuation", 2, "--half-life"),
+        ("--dose-mbq 370 --half-life 6586.2 --multiplicative-includes attenuation", 2, "--duration-secs"),
+    ];
+    for (options, code, text) in cases {
+        let said = refusal(at, code, &with(options));
+        assert!(said.contains(text), "{options}: {said}");
+    }
+    let facts = format!("--suv suvbw --half-life F-18 --duration-secs 900 {attenuated}");
+    for (options, code, text) in [
+        ("", 1, "--dose-mbq"),
+        ("--dose-mbq 370 --weight-kg 70", 1, "injection"),
+        ("--dose-mbq 370 --injected 2026-03-01T11:00:00", 2, "--scan-start"),
+        ("--dose-mbq 370 --injected -60min", 1, "weight"),
+        ("--dose-mbq 370 --injected yesterday --weight-kg 70", 2, "ISO 8601"),
+        ("--dose-mbq 370 --injected 2026-03-01T11:00:00Z --scan-start 2026-03-01T12:00:00 --weight-kg 70", 2, "offset from UTC"),
+        ("--dose-mbq 370 --injected 2026-03-01T13:00:00 --scan-start 2026-03-01T12:00:00 --weight-kg 70", 1, "after the scan"),
+    ] {
+        let said = refusal(at, code, &with(&format!("{facts} {options}")));
+        assert!(said.contains(text), "{options}: {said}");
+    }
+    assert!(refusal(at, 2, &format!("{RUN} -o a.nii.gz --dose-mbq 370")).contains("--calibration"));
+    assert!(!at.join("a.nii.gz").exists());
+    // Another time zone: 12:00 +01:00 is an hour after 10:00 UTC.
+    let times = "--injected 2026-03-01T10:00:00Z --scan-start 2026-03-01T12:00:00+01:00 --dose-mbq 370 --weight-kg 70";
+    run(at, &with(&format!("{facts} {times}")));
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("a.nii.gz.json")).unwrap()).unwrap();
+    assert_eq!(record["pet"]["scan"]["injection"]["value"], "2026-03-01T11:00:00");
+}
+
+/// The factor of a frame is 1 over its mean decay, and the calibration of the scan is divided by the frame's share of its time.
+#[test]
+fn each_frame_has_its_decay_factor() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --list-mode --counts 2e4 --attenuation -o events.petsird");
+    let frames = "reconstruct events.petsird --iterations 1 --subsets 1 --image 31,31,15 --frames 0-10,10-60";
+    run(at, &format!("{frames} --attenuation events_mu.nii.gz -o plain.npy"));
+    let facts = "--calibration 250.5 --half-life C-11 --dose-mbq 370 --injected -20min --weight-kg 70";
+    run(at, &format!("{frames} --attenuation events_mu.nii.gz {facts} --scan-start 2026-03-01T23:59:55 -o a.dcm"));
+    let rate = std::f64::consts::LN_2 / (60.0 * 20.364);
+    for (number, [start, end], day, time) in [(1, [0.0, 10.0], "20260301", "235955"), (2, [10.0, 60.0], "20260302", "000005")] {
+        // The mean of exp(−λ t) from start to end.
+        let mean = ((-rate * start).exp() - (-rate * end).exp()) / (rate * (end - start));
+        let (series, _) = read_images(&at.join(format!("a_f00{number}.dcm")), ImageChoice::Only).unwrap();
+        let (plain, _) = read_volume(&at.join(format!("plain_f00{number}.npy"))).unwrap();
+        let ratio = series.images[0].volume.sum() / plain.sum();
+        assert!((ratio / (250.5 * 60.0 / (end - start) / mean) - 1.0).abs() < 1e-4, "{ratio}");
+        let expected = 70e3 / (370e6 * (-rate * 1200.0).exp());
+        let factor = suv_factor(series.pet.as_ref().unwrap(), SuvDefinition::BodyWeight).unwrap();
+        assert!((factor / expected - 1.0).abs() < 1e-7, "{factor} is not {expected}");
+        let slice = open_file(at.join(format!("a_f00{number}.dcm/slice_001.dcm"))).unwrap();
+        let text = |tag| slice.element(tag).unwrap().to_str().unwrap().trim().to_owned();
+        assert!((text(tags::DECAY_FACTOR).parse::<f64>().unwrap() * mean - 1.0).abs() < 1e-7);
+        // PETSIRD's efficiencies are a normalisation; no randoms were measured.
+        assert_eq!(text(tags::CORRECTED_IMAGE), "ATTN\\NORM\\DECY");
+        assert_eq!([text(tags::ACQUISITION_DATE), text(tags::ACQUISITION_TIME)], [day, time]);
+        assert_eq!([text(tags::SERIES_DATE), text(tags::SERIES_TIME)], ["20260301", "235955"]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Facts of a PET scan in written DICOM series: other programs' series written again have the same uptake values, positions, decay
+//! factors and corrections.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use dicom_dictionary_std::tags;
+use dicom_object::{DefaultDicomObject, Tag, open_file};
+use tomoscope::coded::Coded as _;
+use tomoscope::data::{ImageChoice, ImageSeries, PetImage, Unit, ValueScale, Volume, mean_decay};
+use tomoscope::io::dicom::{SeriesContext, write_series};
+use tomoscope::io::{ImageDescription, read_images};
+use tomoscope::measure::{SuvDefinition, suv_factor};
+
+use super::data::data_file;
+use super::dicom_read::{changed, put, read, series_path, vendor_series};
+use super::folder;
+
+/// Writes the first image of a series, in another unit if a scale is given.
+fn write_again(series: &ImageSeries, scale: Option<ValueScale>, path: &Path) -> Result<(), tomoscope::io::IoError> {
+    let volume = &series.images[0].volume;
+    let converted = scale.map(|scale| volume.converted(scale));
+    let description = ImageDescription { pet: series.pet_image(0, series.pet.as_ref()), ..ImageDescription::default() };
+    let context = SeriesContext::of_series(&series.names, series.placement);
+    write_series(path, converted.as_ref().unwrap_or(volume), &description, &context)
+}
+
+fn slices(series: &Path) -> Vec<(PathBuf, DefaultDicomObject)> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(series).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), open_file(path).unwrap())).collect()
+}
+
+fn text(slice: &DefaultDicomObject, tag: Tag) -> String {
+    slice.element(tag).unwrap_or_else(|error| panic!("{error}")).to_str().unwrap().trim().to_owned()
+}
+
+fn number(slice: &DefaultDicomObject, tag: Tag) -> f64 {
+    text(slice, tag).parse().unwrap()
+}
+
+/// Runs `dciodvfy` on each slice.
+fn assert_valid(series: &Path) {
+    for (path, _) in slices(series) {
+        let Ok(output) = Command::new("dciodvfy").arg(&path).output() else {
+            println!("skipped: no dciodvfy");
+            return;
+        };
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(said.contains("PETImage") && !said.contains("Error"), "{}: {said}", path.display());
+    }
+}
+
+fn assert_same_values(found: &Volume, expected: &Volume) {
+    assert!(found.grid.same_as(&expected.grid), "{} is not {}", found.grid.text(), expected.grid.text());
+    let size = found.grid.size[0] * found.grid.size[1];
+    for (found, expected) in found.as_slice().chunks_exact(size).zip(expected.as_slice().chunks_exact(size)) {
+        let step = expected.iter().fold(0f32, |max, value| max.max(value.abs())) / 32767.0;
+        assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() <= 0.51 * step));
+    }
+}
+
+#[test]
+fn vendors_series_keep_their_uptake_values() {
+    let Some(path) = data_file("suv/cases.json") else { return };
+    let cases: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    for case in cases.as_array().unwrap() {
+        let folder = folder();
+        let source = folder.path().join("source");
+        std::fs::create_dir(&source).unwrap();
+        vendor_series(case, &source);
+        for entry in std::fs::read_dir(&source).unwrap() {
+            let path = entry.unwrap().path();
+            let mut slice = open_file(&path).unwrap();
+            put(&mut slice, tags::DECAY_FACTOR, "1.0123");
+            slice.write_to_file(&path).unwrap();
+        }
+        let series = read(&source);
+        let factor = |series: &ImageSeries| suv_factor(series.pet.as_ref().unwrap(), SuvDefinition::BodyWeight).unwrap();
+        let expected = factor(&series);
+        if series.unit() == Unit::BqPerMl {
+            let again = folder.path().join("bq.dcm");
+            write_again(&series, None, &again).unwrap();
+            assert_valid(&again);
+            let found = read(&again);
+            assert!((factor(&found) / expected - 1.0).abs() < 1e-8, "{}", case["case"]);
+            assert_same_values(&found.images[0].volume, &series.images[0].volume);
+        }
+        let scale = ValueScale { unit: Unit::SuvBodyWeight, factor: expected };
+        let again = folder.path().join("suv.dcm");
+        write_again(&series, Some(scale), &again).unwrap();
+        assert_valid(&again);
+        let found = read(&again);
+        assert_eq!((found.unit(), factor(&found)), (Unit::SuvBodyWeight, 1.0), "{}", case["case"]);
+        assert_same_values(&found.images[0].volume, &series.images[0].volume.converted(scale));
+    }
+}
+
+#[test]
+fn facts_and_corrections_are_carried() {
+    let source = changed("pet", |_, slice| put(slice, tags::DECAY_FACTOR, "1.003162"));
+    let folder = folder();
+    let again = folder.path().join("a.dcm");
+    let series = read(source.path());
+    write_again(&series, None, &again).unwrap();
+    assert_valid(&again);
+    let (_, slice) = &slices(&again)[0];
+    let texts = [
+        (tags::PATIENT_NAME, "Test^Phantom"),
+        (tags::PATIENT_ID, "T1"),
+        (tags::PATIENT_SEX, "M"),
+        (tags::PATIENT_WEIGHT, "70"),
+        (tags::PATIENT_SIZE, "1.75"),
+        (tags::STUDY_INSTANCE_UID, "2.25.1"),
+        (tags::FRAME_OF_REFERENCE_UID, "2.25.99"),
+        (tags::STUDY_DATE, "20260301"),
+        (tags::SERIES_DATE, "20260301"),
+        (tags::SERIES_TIME, "120000"),
+        (tags::ACQUISITION_TIME, "120001"),
+        (tags::ACTUAL_FRAME_DURATION, "60000"),
+        (tags::UNITS, "BQML"),
+        (tags::DECAY_CORRECTION, "START"),
+        (tags::CORRECTED_IMAGE, "DECY\\ATTN"),
+        (tags::DECAY_FACTOR, "1.003162"),
+    ];
+    for (tag, expected) in texts {
+        assert_eq!(text(slice, tag), expected, "{tag}");
+    }
+    // The moment at which the activity is 1/factor of that at the start.
+    let reference_ms = number(slice, tags::FRAME_REFERENCE_TIME);
+    assert!(((-reference_ms / 6586.2e3).exp2() * 1.003162 - 1.0).abs() < 1e-8, "{reference_ms}");
+    let tracer = &slice.element(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE).unwrap().items().unwrap()[0];
+    let of_tracer = |tag: Tag| tracer.element(tag).unwrap().to_str().unwrap().trim().to_owned();
+    assert_eq!(of_tracer(tags::RADIONUCLIDE_TOTAL_DOSE), "370000000");
+    assert_eq!(of_tracer(tags::RADIONUCLIDE_HALF_LIFE), "6586.2");
+    assert_eq!(of_tracer(tags::RADIOPHARMACEUTICAL_START_DATE_TIME), "20260301110000");
+    assert_eq!(of_tracer(tags::RADIOPHARMACEUTICAL), "FDG");
+    let found = read(&again);
+    let (found, expected) = (found.pet.unwrap(), series.pet.unwrap());
+    assert_eq!((found.corrections, found.decay_reference), (expected.corrections, expected.decay_reference));
+    assert_eq!(found.scan_start.unwrap().value, expected.scan_start.unwrap().value);
+    assert_eq!(found.injection.unwrap().value, expected.injection.unwrap().value);
+}
+
+#[test]
+fn each_slice_keeps_its_decay_factor() {
+    let factors = ["1.01", "1.02", "1.04"];
+    let source = changed("pet", |index, slice| put(slice, tags::DECAY_FACTOR, factors[index]));
+    let folder = folder();
+    let again = folder.path().join("a.dcm");
+    write_again(&read(source.path()), None, &again).unwrap();
+    for (_, slice) in slices(&again) {
+        // In DICOM's z, as `changed` sorts them.
+        let z: Vec<f64> = slice.element(tags::IMAGE_POSITION_PATIENT).unwrap().to_multi_float64().unwrap();
+        let index = ((z[2] + 50.0) / 3.27).round() as usize;
+        assert_eq!(text(&slice, tags::DECAY_FACTOR), factors[index]);
+    }
+    assert_eq!(read(&again).images[0].decay_factors, [1.04, 1.02, 1.01]);
+}
+
+#[test]
+fn a_decay_correction_without_its_factor_or_start_is_not_written() {
+    let folder = folder();
+    let series = read(&series_path("pet"));
+    let error = write_again(&series, None, &folder.path().join("a.dcm")).unwrap_err();
+    assert_eq!(error.code(), "io.unsupported.dicom-decay");
+    let mut known = series.pet_image(0, series.pet.as_ref()).unwrap();
+    known.decay_factors = vec![1.01];
+    known.scan.scan_start = None;
+    let description = ImageDescription { pet: Some(known), ..ImageDescription::default() };
+    let volume = &series.images[0].volume;
+    let error = write_series(&folder.path().join("a.dcm"), volume, &description, &SeriesContext::default()).unwrap_err();
+    assert_eq!(error.code(), "io.unsupported.dicom-decay");
+    let uptake = volume.converted(ValueScale { unit: Unit::SuvBodyWeight, factor: 1.0 });
+    let error = write_series(&folder.path().join("a.dcm"), &uptake, &ImageDescription::default(), &SeriesContext::default());
+    assert_eq!(error.unwrap_err().code(), "io.unsupported.dicom-unit");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_oblique_series_keeps_its_place() {
+    let source = changed("oblique", |_, slice| put(slice, tags::DECAY_FACTOR, "1.01"));
+    let folder = folder();
+    let again = folder.path().join("a.dcm");
+    let series = read(source.path());
+    write_again(&series, None, &again).unwrap();
+    assert_valid(&again);
+    let found = read(&again);
+    let [found_at, expected_at] = [found.placement.unwrap(), series.placement.unwrap()];
+    let (found, expected) = (&found.images[0].volume, &series.images[0].volume);
+    let [nx, ny, nz] = expected.grid.size;
+    assert_eq!(found.grid.size, expected.grid.size);
+    for voxel in [[0, 0, 0], [nx - 1, 0, 0], [0, ny - 1, nz - 1]] {
+        let at = voxel.map(|index| index as f64);
+        let world = expected_at.world_mm(expected.grid.mm_from_voxel(at));
+        let own = found.grid.voxel_from_mm(found_at.own_mm(world));
+        assert!((0..3).all(|a| (own[a] - at[a]).abs() < 1e-4), "{own:?} is not {at:?}");
+        let [i, j, k] = voxel;
+        let (found, expected) = (found.values[[k, j, i]], expected.values[[k, j, i]]);
+        assert!((found - expected).abs() <= 1e-3 * expected.abs(), "{found} is not {expected}");
+    }
+}
+
+/// Frames of a dynamic series: the factor of the correction to the start is 1 over the mean decay of the frame.
+#[test]
+fn frames_without_decay_correction_have_none() {
+    let path = series_path("dynamic");
+    let (series, _) = read_images(&path, ImageChoice::Number(2)).unwrap();
+    let mut pet: PetImage = series.pet_image(0, series.pet.as_ref()).unwrap();
+    assert_eq!((pet.start_secs, pet.duration_secs), (Some(61.0), Some(60.0)));
+    pet.scan.decay_reference = tomoscope::data::DecayReference::None;
+    pet.scan.corrections.retain(|code| code != "DECY");
+    let folder = folder();
+    let again = folder.path().join("a.dcm");
+    let description = ImageDescription { pet: Some(pet), ..ImageDescription::default() };
+    write_series(&again, &series.images[0].volume, &description, &SeriesContext::default()).unwrap();
+    assert_valid(&again);
+    let (_, slice) = &slices(&again)[0];
+    assert_eq!([text(slice, tags::DECAY_CORRECTION), text(slice, tags::CORRECTED_IMAGE)], ["NONE", "ATTN"]);
+    assert!(slice.element_opt(tags::DECAY_FACTOR).unwrap().is_none());
+    let expected_ms = 1e3 * (61.0 - 6586.2 * mean_decay(6586.2, [0.0, 60.0]).log2());
+    assert!((number(slice, tags::FRAME_REFERENCE_TIME) - expected_ms).abs() < 1e-4);
+}
