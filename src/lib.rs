@@ -53,7 +53,7 @@
 //! row 2: scanner
 //! row 3: data
 //! row 4: io phantom measure algebra montecarlo
-//! row 5: operator
+//! row 5: operator pacs
 //! row 6: recon
 //! row 7: cuda mpi
 //! row 8: plan
@@ -79,6 +79,8 @@ pub mod montecarlo;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod operator;
+#[doc(hidden)]
+pub mod pacs;
 pub mod phantom;
 pub mod plan;
 pub mod random;

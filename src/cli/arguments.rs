@@ -13,6 +13,7 @@ use crate::cli::manual;
 use crate::cli::project;
 use crate::cli::reconstruct;
 use crate::cli::reproduce;
+use crate::cli::send;
 use crate::cli::serve;
 use crate::cli::simulate;
 use crate::cli::window;
@@ -79,6 +80,8 @@ pub enum CliCommand {
     Matrix(simulate::matrix::MatrixOptions),
     /// Measures NEMA image quality (NU 2 body phantom, NU 4 small-animal phantom).
     Nema(inspect::nema::NemaOptions),
+    /// Sends DICOM files to a node of the network (PACS).
+    Send(send::SendOptions),
     /// Runs the server of a remote window (started by tomoscope --connect).
     Serve(serve::ServeArguments),
     /// Prints shell completions.

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! row 1: shared
-//! row 2: bench convert histogram inspect manual project reconstruct reproduce serve simulate
+//! row 2: bench convert histogram inspect manual project reconstruct reproduce send serve simulate
 //! row 3: connect
 //! row 4: window
 //! row 5: arguments
@@ -25,6 +25,7 @@ mod manual;
 mod project;
 mod reconstruct;
 mod reproduce;
+mod send;
 mod serve;
 mod shared;
 mod simulate;
@@ -88,6 +89,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Compare(options)) => inspect::compare::run(&options).map(Done::from),
         Some(CliCommand::Tubes(options)) => simulate::tubes::run(&options).map(Done::from),
         Some(CliCommand::Matrix(options)) => simulate::matrix::run(&options).map(Done::from),
+        Some(CliCommand::Send(options)) => send::run(&options).map(Done::from),
         Some(CliCommand::Serve(arguments)) => serve::run(&arguments).map(Done::from),
         Some(CliCommand::Nema(options)) => inspect::nema::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options, command::command()).map(Done::from),

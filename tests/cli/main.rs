@@ -27,6 +27,7 @@ mod refusals;
 mod reproduce;
 #[path = "../support/scans.rs"]
 mod scans;
+mod send;
 mod serve;
 mod simulate;
 mod small_scanner;

@@ -7,8 +7,9 @@ use super::code::tokens;
 use super::{files_below, in_repository};
 
 /// Libraries that only these modules may use.
-const HOMES: [(&str, &[&str]); 8] = [
+const HOMES: [(&str, &[&str]); 9] = [
     ("cudarc", &["cuda"]),
+    ("dicom_ul", &["pacs"]),
     ("egui", &["ui"]),
     ("egui_extras", &["ui"]),
     ("egui_plot", &["ui"]),

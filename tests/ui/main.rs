@@ -38,6 +38,7 @@ mod rooms;
 #[path = "../support/scans.rs"]
 #[allow(dead_code)] // half of it is for the command line
 mod scans;
+mod send;
 mod soak;
 mod sweeps;
 #[path = "../support/toy.rs"]

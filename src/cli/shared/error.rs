@@ -34,6 +34,8 @@ pub enum Failure {
     Processes,
     /// A Slurm array with an ambiguous part.
     SlurmArray,
+    /// Objects that a DICOM node did not store.
+    NotStored,
     /// An internal error.
     Internal,
 }

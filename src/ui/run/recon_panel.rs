@@ -350,6 +350,10 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         if ui.add_enabled(view.has_image, save).on_hover_text(save_help()).clicked() {
             actions.push(RunAction::Ask(FileTask::SaveImage));
         }
+        let help = "Send a saved DICOM series to a node of the network (PACS)";
+        if ui.button("Send…").on_hover_text(help).clicked() {
+            actions.push(RunAction::Ask(FileTask::SendSeries));
+        }
         ui.menu_button("Save picture", |ui| {
             for (words, area) in [("Window screenshot…", PictureArea::Window), ("Slices screenshot…", PictureArea::Slices)] {
                 if ui.button(words).on_hover_text(PICTURE_HELP).clicked() {

@@ -26,6 +26,8 @@ pub enum FileTask {
     Attenuation,
     /// Saves the displayed image.
     SaveImage,
+    /// Sends a saved DICOM series to a node of the network.
+    SendSeries,
     /// Loads ROIs.
     LoadRois,
     /// Saves the ROIs.

@@ -14,6 +14,7 @@ use crate::ui::slices::action::ViewAction;
 use crate::ui::study::action::StudyAction;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::notices::NoticeAction;
+use crate::ui::workspace::files::send_form::SendForm;
 
 /// Action of the user.
 #[derive(Clone, Debug)]
@@ -81,6 +82,10 @@ pub enum FileAction {
     Replace,
     /// Leaves the files unchanged.
     Keep,
+    /// Sets the node of a series to send; `None` closes the form.
+    EditSend(Option<SendForm>),
+    /// Sends the series of the form.
+    Send,
 }
 
 /// Answer to the offered session.

@@ -114,6 +114,7 @@ fn files() -> Vec<Command> {
         without_key("Add a second image", ask(FileTask::OpenLayer)),
         with(&[(SHIFTED, Key::S)], "Save the session", ask(FileTask::SaveSession)),
         command(Key::S, "Save the image", ask(FileTask::SaveImage)),
+        without_key("Send a DICOM series", ask(FileTask::SendSeries)),
         with(&[(SHIFTED, Key::P)], "Save a picture of the slices", picture(PictureArea::Slices)),
         command(Key::P, "Save a picture of the window", picture(PictureArea::Window)),
         without_key("Film of the rotating projection", ask(FileTask::SaveFilm(Film::Rotation))),

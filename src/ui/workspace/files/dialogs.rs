@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::file_dialog::FileDialog;
+use super::send_form::SendForm;
+use super::send_panel::send_ui;
 use crate::task::BackgroundTask;
 use crate::ui::plots::plot_options::PlotToSave;
 use crate::ui::widgets::fields::push_if_clicked;
@@ -44,6 +46,8 @@ pub struct Dialogs {
     pub host: Option<String>,
     /// Question about existing files.
     pub overwrite: Option<Overwrite>,
+    /// Form of a series to send.
+    pub send: Option<SendForm>,
     /// Plot to save.
     plot: Option<PlotToSave>,
 }
@@ -56,7 +60,7 @@ impl Dialogs {
 
     /// Returns true if a modal window is open.
     pub fn is_modal(&self) -> bool {
-        self.typed.is_some() || self.overwrite.is_some()
+        self.typed.is_some() || self.overwrite.is_some() || self.send.is_some()
     }
 
     /// Opens a dialog; returns false if one of the desktop is open already.
@@ -124,6 +128,8 @@ pub fn dialogs_ui(dialogs: &Dialogs, ctx: &egui::Context, actions: &mut Vec<Acti
         overwrite_ui(overwrite, ctx, actions);
     } else if let Some((task, typed)) = &dialogs.typed {
         path_window_ui(*task, typed, dialogs.host.as_deref().filter(|_| is_of_study(*task)), ctx, actions);
+    } else if let Some(form) = &dialogs.send {
+        send_ui(form, ctx, actions);
     }
 }
 

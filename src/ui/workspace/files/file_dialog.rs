@@ -107,6 +107,10 @@ impl FileDialog {
                 let formats = format!("{endings} (.dcm is a folder): the ending chooses the format");
                 write("Save the image", formats, each.collect(), "image.nii.gz")
             }
+            FileTask::SendSeries => {
+                let dialog = read("Send a DICOM series", "the folder of a DICOM series, or one of its files", vec![all_files()]);
+                Self { filters: vec![filter("DICOM", &["dcm", "DCM", "ima", "IMA"]), all_files()], ..dialog }
+            }
             FileTask::LoadRois => {
                 Self { formats: endings(Content::Rois, Access::Write), ..read_content("Load ROIs", Content::Rois) }
             }

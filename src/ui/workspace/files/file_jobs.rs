@@ -47,7 +47,11 @@ impl App {
             }
             let outcome = outcome.map(|notices| {
                 self.notify_all(ctx, notices);
-                if matches!(task, FileTask::NemaReport(_)) { "written" } else { "saved" }
+                match task {
+                    FileTask::NemaReport(_) => "written",
+                    FileTask::SendSeries => "sent",
+                    _ => "saved",
+                }
             });
             self.report_file(ctx, task, &path, outcome);
         }

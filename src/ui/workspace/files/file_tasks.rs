@@ -8,6 +8,7 @@ use egui::Context;
 use super::dialogs::{Dialogs, Overwrite, is_of_study};
 use super::file_dialog::overwritten;
 use super::picture::is_png;
+use super::send_form::SendForm;
 use crate::data::Notice;
 use crate::io;
 use crate::remote::Remote;
@@ -63,6 +64,8 @@ impl App {
                     self.do_with_file(ctx, task, &path);
                 }
             }
+            FileAction::EditSend(form) => self.dialogs.send = form,
+            FileAction::Send => self.send_series(ctx),
             FileAction::Keep => {
                 let overwrite = self.dialogs.overwrite.take();
                 // A path window with the path is open again.
@@ -121,6 +124,7 @@ impl App {
             FileTask::OpenMatrix => self.read_matrix(ctx, path.to_owned()),
             FileTask::ListTable(table) => self.study.list_form.iter_mut().for_each(|form| form.set_table(table, path)),
             FileTask::SaveImage => self.save_image(ctx, path)?,
+            FileTask::SendSeries => self.dialogs.send = Some(SendForm::new(path, &self.preferences)),
             FileTask::NemaReport(standard) => self.write_nema_report(ctx, standard, path)?,
             FileTask::SavePicture(area) => self.save_picture(ctx, task, area, path)?,
             FileTask::SaveFilm(film) => self.start_film(film, path)?,

@@ -9,3 +9,6 @@ pub mod film;
 pub mod nema;
 pub mod picture;
 pub mod provenance;
+pub mod send;
+pub mod send_form;
+mod send_panel;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::pacs::Node;
 use crate::render::{Interpolation, Palette};
 use crate::ui::slices::rotatable_view::RotatableContent;
 use crate::ui::slices::view::ViewState;
@@ -36,6 +37,10 @@ pub struct Preferences {
     pub turned: RotatableContent,
     /// True if the crosshair is shown.
     pub show_crosshair: bool,
+    /// Last node that received a series.
+    pub node: Option<Node>,
+    /// Application entity title of this program.
+    pub calling: Option<String>,
     /// True without animations.
     pub is_motion_reduced: bool,
     /// Panes, stored under a key of their own.
@@ -59,6 +64,8 @@ impl Default for Preferences {
             is_motion_reduced: false,
             panes: PaneTree::default(),
             arrangements: BTreeMap::new(),
+            node: None,
+            calling: None,
         }
     }
 }
@@ -125,6 +132,7 @@ mod tests {
             ViewState { layout: Layout::Row, turned: RotatableContent::Oblique, show_crosshair: false, ..Default::default() };
         let mut preferences = Preferences::default();
         preferences.add_recent(Path::new("a"));
+        preferences.node = Some("ARCHIVE@pacs.example:104".parse().unwrap());
         preferences.save(Palette::HotMetalBlue, &view, &mut storage);
         let loaded = Preferences::load(Some(&storage));
         assert_eq!(loaded, preferences);

@@ -1,0 +1,40 @@
+//! Transfer of a saved DICOM series to a node of the network, in the background.
+
+use std::path::Path;
+
+use egui::Context;
+
+use crate::data::Notice;
+use crate::pacs::{self, Instance, Node};
+use crate::task::Task;
+use crate::text::counted;
+use crate::ui::widgets::file_task::FileTask;
+use crate::ui::workspace::app::App;
+
+/// Largest number of failed objects that an error names.
+const MAX_NAMED: usize = 3;
+
+impl App {
+    /// Sends the series of the form in the background, and stores its node in the preferences.
+    pub(in crate::ui) fn send_series(&mut self, ctx: &Context) {
+        let Some(form) = self.dialogs.send.take() else { return };
+        let Ok(node) = form.node() else { return };
+        let calling = form.calling.clone();
+        (self.preferences.node, self.preferences.calling) = (Some(node.clone()), Some(calling.clone()));
+        self.write_in_background(ctx, FileTask::SendSeries, &form.folder, move |folder| send(folder, &node, &calling));
+    }
+}
+
+/// Sends all DICOM files of a folder.
+fn send(folder: &Path, node: &Node, calling: &str) -> Result<Vec<Notice>, String> {
+    let (instances, _) = Instance::find(&[folder.to_owned()]).map_err(|error| error.to_string())?;
+    let transfer = pacs::send(&instances, node, calling, &Task::new()).map_err(|error| error.to_string())?;
+    let stored = format!("{} of {} stored in {node}", transfer.num_stored, counted(transfer.num_objects, "object"));
+    if transfer.not_stored.is_empty() {
+        let warnings = transfer.warnings.iter().map(|(path, status)| Notice::warning(format!("{}: {status}", path.display())));
+        return Ok(warnings.chain([Notice::info(stored)]).collect());
+    }
+    let named: Vec<String> = transfer.not_stored.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let others = if transfer.not_stored.len() > MAX_NAMED { "; …" } else { "" };
+    Err(format!("{stored}; the files are unchanged. Not stored: {}{others}", named.join("; ")))
+}

@@ -1,0 +1,43 @@
+//! Form of a DICOM series to send, drawn.
+
+use egui::{Context, TextEdit};
+
+use super::send_form::SendForm;
+use crate::ui::widgets::modal::form_ui;
+use crate::ui::workspace::actions::{Action, FileAction};
+
+/// Draws the form.
+pub fn send_ui(form: &SendForm, ctx: &Context, actions: &mut Vec<Action>) {
+    let mut edited = form.clone();
+    let text = format!("All DICOM files of {}. The connection is not encrypted.", form.folder.display());
+    let submit = ("Send", "Send to this node");
+    let close = || Action::File(FileAction::EditSend(None));
+    let mut closing = Vec::new();
+    let is_submitted = form_ui(ctx, "Send a DICOM series", &text, submit, &mut closing, close, |ui, _| {
+        egui::Grid::new("node").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
+            let fields = [
+                ("AE title", &mut edited.title),
+                ("Host", &mut edited.host),
+                ("Port", &mut edited.port),
+                ("Own AE title", &mut edited.calling),
+            ];
+            for (label, value) in fields {
+                let label = ui.label(label);
+                ui.add(TextEdit::singleline(value).desired_width(200.0)).labelled_by(label.id);
+                ui.end_row();
+            }
+        });
+        if let Err(problem) = edited.node() {
+            ui.label(problem);
+        }
+    });
+    if edited != *form {
+        actions.push(Action::File(FileAction::EditSend(Some(edited.clone()))));
+    }
+    // The form stays open for a node that is none.
+    match is_submitted {
+        true if edited.node().is_err() => {}
+        true => actions.push(Action::File(FileAction::Send)),
+        false => actions.append(&mut closing),
+    }
+}
