@@ -10,6 +10,7 @@ use crate::cli::convert;
 use crate::cli::histogram;
 use crate::cli::inspect;
 use crate::cli::manual;
+use crate::cli::mu_map;
 use crate::cli::project;
 use crate::cli::reconstruct;
 use crate::cli::reproduce;
@@ -70,6 +71,8 @@ pub enum CliCommand {
     Histogram(histogram::HistogramOptions),
     /// Converts an image to another format.
     Convert(convert::ConvertOptions),
+    /// Converts CT into an attenuation map at 511 keV.
+    MuMap(mu_map::MuMapOptions),
     /// Measures regions of interest on an image.
     Measure(inspect::measure::MeasureOptions),
     /// Compares two images.

@@ -96,7 +96,8 @@ fn of_reconstruct(option: &str) -> Option<&'static str> {
         "algorithm" | "iterations" | "subsets" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
         "reference" | "phase" | "kernel" => "EPRI acquisitions",
         "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks"
-        | "attenuation" | "no_tof" => "List-mode data",
+        | "no_tof" => "List-mode data",
+        "attenuation" | "ct" | "kvp" | "ct_fwhm_mm" | "ct_shift_mm" => "Corrections",
         "stop_noise" | "stop_recovery" | "stop_plateau" => "Stopping rules",
         "image" | "voxel_mm" | "like" | "fov_radius_mm" => "Image grid",
         "rois" | "csv" | "reference_image" => "Measurements",

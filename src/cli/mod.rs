@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! row 1: shared
-//! row 2: bench convert histogram inspect manual project reconstruct reproduce send serve simulate
+//! row 2: bench convert histogram inspect manual mu_map project reconstruct reproduce send serve simulate
 //! row 3: connect
 //! row 4: window
 //! row 5: arguments
@@ -22,6 +22,7 @@ mod convert;
 mod histogram;
 mod inspect;
 mod manual;
+mod mu_map;
 mod project;
 mod reconstruct;
 mod reproduce;
@@ -85,6 +86,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Simulate(options)) => simulate::run::run(&options).map(Done::from),
         Some(CliCommand::Histogram(options)) => histogram::run(&options).map(Done::from),
         Some(CliCommand::Convert(options)) => convert::run(&options),
+        Some(CliCommand::MuMap(options)) => mu_map::run(&options),
         Some(CliCommand::Measure(options)) => inspect::measure::run(&options).map(Done::from),
         Some(CliCommand::Compare(options)) => inspect::compare::run(&options).map(Done::from),
         Some(CliCommand::Tubes(options)) => simulate::tubes::run(&options).map(Done::from),

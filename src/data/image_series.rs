@@ -1,5 +1,6 @@
 //! Images of a patient or an object from another program: one image, or several over time.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::civil::DateTime;
@@ -7,6 +8,7 @@ use jiff::civil::DateTime;
 use super::pet::scan::{PetImage, PetScan};
 use super::volume::{Unit, Volume};
 use crate::geometry::{Grid, Point};
+use crate::text::counted;
 
 /// Kind of an image.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -67,6 +69,31 @@ pub struct SeriesNames {
     pub series_uid: String,
     /// UID of the frame of reference: images with the same one share their world.
     pub frame_of_reference: String,
+}
+
+/// A series in a folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundSeries {
+    /// Kind of its images.
+    pub modality: Modality,
+    /// Its names.
+    pub names: SeriesNames,
+    /// One of its files.
+    pub file: PathBuf,
+    /// Number of its files.
+    pub num_files: usize,
+    /// File and frame of its middle slice.
+    pub middle: (PathBuf, usize),
+}
+
+impl FoundSeries {
+    /// Describes it in one line: modality, number, description, date, patient, images.
+    pub fn line(&self) -> String {
+        let SeriesNames { number, description, study_date, patient_name, .. } = &self.names;
+        let number = if number.is_empty() { String::new() } else { format!("series {number}") };
+        let parts = [self.modality.name(), &number, description, study_date, patient_name, &counted(self.num_files, "file")];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Position of an image with its own axes in the world: world = middle + `rotation` · (p − middle), p a point of the image's grid.
@@ -146,6 +173,8 @@ pub struct ImageSeries {
     pub placement: Option<Placement>,
     /// Facts of a PET scan.
     pub pet: Option<PetScan>,
+    /// Tube voltage of CT, kV, if known.
+    pub kvp: Option<f64>,
 }
 
 impl ImageSeries {
@@ -185,6 +214,7 @@ impl ImageSeries {
             names: SeriesNames::default(),
             placement: None,
             pet: None,
+            kvp: None,
         }
     }
 }

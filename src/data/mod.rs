@@ -22,7 +22,7 @@ mod tube_sharing;
 mod tubes;
 mod volume;
 
-pub use attenuation::{Attenuation, AttenuationMap};
+pub use attenuation::{Attenuation, AttenuationMap, CtConversion, CtSettings};
 pub use counts::{Counts, CountsError};
 pub use events::chunk::{
     EventChunk, Events, LIGHT_MM_PER_PS, ListMetadata, ListSampling, PairEfficiency, TofException, TofMeasurement, tof_mm,
@@ -33,7 +33,7 @@ pub use events::histogram::EventHistogram;
 pub use events::list::{EventList, EventNumbers};
 pub use events::scan_time::{FrameTime, ScanTime, middle_ms, moved_limits};
 pub use fingerprint::Fingerprint;
-pub use image_series::{ImageChoice, ImageSeries, Modality, Placement, SeriesImage, SeriesNames};
+pub use image_series::{FoundSeries, ImageChoice, ImageSeries, Modality, Placement, SeriesImage, SeriesNames};
 pub use iterate::{IterateId, RunId};
 pub use michelogram::{Michelogram, MichelogramError};
 pub use notice::{Notice, Severity};
@@ -54,4 +54,5 @@ pub use study::Study;
 pub use super_lors::{SharingDeviation, SuperLorError, SuperLors};
 pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace};
 pub use tubes::{SharedTubes, TubeSampling, TubeSet, TubeSetError, TubesMade};
+pub use volume::compact::{CompactValues, CompactVolume};
 pub use volume::{Extremes, NotFinite, Unit, ValueScale, Volume};

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::attenuation::CtConversion;
+
 /// Input files; all `None` for a simulation.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Origin {
     /// The measured data: projection data or a sweep.
     pub measured: Option<PathBuf>,
@@ -13,6 +15,12 @@ pub struct Origin {
     pub additive: Option<PathBuf>,
     /// True if the background was divided by the factors in its file (STIR's convention).
     pub additive_inside: bool,
+    /// Attenuation of the object, in the factors of each bin.
+    #[serde(default)]
+    pub attenuation: Option<PathBuf>,
+    /// Conversion of the attenuation, if its file is CT.
+    #[serde(default)]
+    pub ct: Option<CtConversion>,
     /// The reference spectrum of a continuous-wave sweep, if it has a separate file.
     pub reference: Option<PathBuf>,
 }

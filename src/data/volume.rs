@@ -1,5 +1,7 @@
 //! An image: voxel values on a grid.
 
+pub mod compact;
+
 use ndarray::Array3;
 use strum::VariantArray as _;
 
@@ -177,23 +179,7 @@ impl Volume {
     /// Returns the value at a point, linear between the voxel centres around it and constant in the outer half voxels; `None`
     /// outside the voxels.
     pub fn interpolated_mm(&self, point: Point) -> Option<f64> {
-        let at = self.grid.voxel_from_mm(point);
-        let size = self.grid.size;
-        if !(0..3).all(|a| (-0.5..=size[a] as f64 - 0.5).contains(&at[a])) {
-            return None;
-        }
-        let inside: [f64; 3] = std::array::from_fn(|a| at[a].clamp(0.0, size[a] as f64 - 1.0));
-        let low = inside.map(|at| at.floor() as usize);
-        let corner = |corner: usize| {
-            let up = [corner & 1, corner >> 1 & 1, corner >> 2];
-            let weight = |a: usize| {
-                let part = inside[a] - low[a] as f64;
-                if up[a] == 1 { part } else { 1.0 - part }
-            };
-            let index = |a: usize| (low[a] + up[a]).min(size[a] - 1);
-            (0..3).map(weight).product::<f64>() * f64::from(self.values[[index(2), index(1), index(0)]])
-        };
-        Some((0..8).map(corner).sum())
+        self.grid.interpolated_mm(point, |[x, y, z]| f64::from(self.values[[z, y, x]]))
     }
 
     /// Returns the sum of all values.

@@ -119,6 +119,26 @@ impl Grid {
         std::array::from_fn(|a| self.origin_mm[a] + voxel[a] * self.voxel_mm[a])
     }
 
+    /// Returns the value of a function of the voxels at a point, linear between the voxel centres around it and constant in the
+    /// outer half voxels; `None` outside the voxels.
+    pub fn interpolated_mm(&self, point: Point, value: impl Fn([usize; 3]) -> f64) -> Option<f64> {
+        let (at, size) = (self.voxel_from_mm(point), self.size);
+        if !(0..3).all(|a| (-0.5..=size[a] as f64 - 0.5).contains(&at[a])) {
+            return None;
+        }
+        let inside: [f64; 3] = std::array::from_fn(|a| at[a].clamp(0.0, size[a] as f64 - 1.0));
+        let low = inside.map(|at| at.floor() as usize);
+        let corner = |corner: usize| {
+            let up = [corner & 1, corner >> 1 & 1, corner >> 2];
+            let weight = |a: usize| {
+                let part = inside[a] - low[a] as f64;
+                if up[a] == 1 { part } else { 1.0 - part }
+            };
+            (0..3).map(weight).product::<f64>() * value(std::array::from_fn(|a| (low[a] + up[a]).min(size[a] - 1)))
+        };
+        Some((0..8).map(corner).sum())
+    }
+
     /// Returns the lower and upper outer faces along an axis (0 = x, 1 = y, 2 = z) in mm.
     pub fn extent_mm(&self, axis: usize) -> [f64; 2] {
         let low = self.origin_mm[axis] - 0.5 * self.voxel_mm[axis];

@@ -43,7 +43,7 @@ pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), Io
     }
     volume.as_mut_slice().iter_mut().for_each(|value| *value /= MM_PER_CM);
     volume.unit = Unit::Unknown;
-    Ok((AttenuationMap { file: path.to_owned(), per_mm: volume }, notices))
+    Ok((AttenuationMap { file: path.to_owned(), per_mm: volume, ct: None }, notices))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, PetImage, Unit, Volume};
-use crate::io::error::IoError;
+use crate::io::error::{IoError, Unsupported};
 use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, unsupported_format};
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, SeriesContext};
@@ -60,12 +60,15 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
     }
 }
 
-/// Reads the image of a file and its notices.
+/// Reads the image of a file along the axes of the world, and its notices.
 ///
 /// # Errors
-/// As [`read_images`]; several images.
+/// As [`read_images`]; several images, an oblique image.
 pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let (series, notices) = read_images(path, ImageChoice::Only)?;
+    if series.placement.is_some() {
+        return Err(IoError::unsupported(path, Unsupported::Oblique));
+    }
     let image = series.images.into_iter().next();
     let image = image.ok_or_else(|| unsupported_format(path, Content::Image, Access::Read))?;
     Ok((Arc::unwrap_or_clone(image.volume), notices))

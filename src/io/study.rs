@@ -47,7 +47,7 @@ pub fn read_study(
         multiplicative: multiplicative.map(Path::to_owned),
         additive: additive.map(Path::to_owned),
         additive_inside,
-        reference: None,
+        ..Origin::default()
     };
     let (prompts, randoms, mut notices) = read_measured(path)?;
     let mut read = |path: Option<&Path>| -> Result<Option<Michelogram>, IoError> {

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use super::problem::SetupProblem;
 use crate::algebra::BackendError;
-use crate::coded::coded;
-use crate::data::MatrixError;
+use crate::coded::{Coded, coded};
+use crate::data::{MatrixError, MichelogramError};
 use crate::geometry::GridError;
 use crate::io::IoError;
 use crate::montecarlo::{DetectorError, HistoryError, TubesError};
 use crate::operator::OperatorError;
-use crate::recon::ReconError;
+use crate::recon::{CtProblem, ReconError};
 use crate::scanner::ScanGeometryError;
 use crate::task::Stopped;
 use crate::text::bytes;
@@ -124,6 +124,41 @@ fn way_out(on_gpu: bool, has_subsets: bool) -> &'static str {
     }
 }
 
+/// Problem of a file with CT.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", file.display())]
+pub struct CtError {
+    /// The file.
+    pub file: PathBuf,
+    /// The problem.
+    pub problem: CtProblem,
+}
+
+impl Coded for CtError {
+    fn code(&self) -> &'static str {
+        self.problem.code()
+    }
+}
+
+/// Reason why a file gives no attenuation.
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+pub enum AttenuationError {
+    /// The file is not readable.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// CT without an attenuation map.
+    #[error(transparent)]
+    Ct(#[from] CtError),
+    /// The projector failed.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// Factors that do not fit the data.
+    #[error(transparent)]
+    Data(#[from] MichelogramError),
+}
+
+coded!(AttenuationError, Io, Ct, Setup, Data);
+
 /// Reason for which list-mode data are not usable.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "list-mode.")]
@@ -173,9 +208,12 @@ pub enum ListError {
         "the list has time of flight and randoms, and the range over which the randoms are spread is not known; give its width in ps (--yrt-tof-range), or leave the time of flight out (--no-tof)"
     )]
     TofRange,
+    /// The attenuation of the object is not usable.
+    #[error(transparent)]
+    Attenuation(#[from] AttenuationError),
     /// It was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
-coded!(ListError, Io, Geometry, Stopped);
+coded!(ListError, Io, Geometry, Attenuation, Stopped);

@@ -11,13 +11,14 @@
 //! row 4: device
 //! row 5: projector
 //! row 6: platform
-//! row 7: simulation
+//! row 7: attenuation simulation
 //! row 8: list_mode
 //! row 9: job
 //! row 10: setup provenance study_files
 //! ```
 
 mod algorithms;
+mod attenuation;
 mod device;
 mod error;
 mod iteration_scheme;
@@ -38,10 +39,11 @@ pub use algorithms::registry::{
 };
 pub use algorithms::research::{PlaneKernel, ResearchSettings};
 pub use algorithms::traits::{DataKind, Traits};
+pub use attenuation::{attenuated, read_object_attenuation};
 pub use device::choice::{DeviceChoice, GpuSet};
 pub use device::memory::{DeviceMemory, Forecast, FreeMemory};
 pub use device::processes::share_with_processes;
-pub use error::{ListError, SetupError};
+pub use error::{AttenuationError, CtError, ListError, SetupError};
 pub use iteration_scheme::IterationScheme;
 pub use job::acquisition::{Acquisition, ListAcquisition};
 pub use job::data::Data;

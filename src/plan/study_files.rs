@@ -2,16 +2,18 @@
 //! reference spectrum. The user chooses them, or they are found in the same folder.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use strum::VariantArray as _;
 
 use crate::coded::coded;
-use crate::data::{Counts, EventList, Notice, Study, Sweep};
+use crate::data::{Counts, CtSettings, EventList, Notice, Study, Sweep};
 use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction, FileKind, IoError, read_image_study, read_pair_study, read_sweep_at_phase};
 use crate::plan::algorithms::traits::DataKind;
-use crate::plan::error::ListError;
+use crate::plan::attenuation::{attenuated, read_object_attenuation};
+use crate::plan::error::{AttenuationError, ListError, SetupError};
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::data::Data;
 use crate::plan::list_mode::study::{ListSelection, list_study};
@@ -40,6 +42,9 @@ pub enum StudyError {
     /// List-mode data could not be read.
     #[error(transparent)]
     List(#[from] ListError),
+    /// The attenuation of the object is not usable.
+    #[error(transparent)]
+    Attenuation(#[from] AttenuationError),
     /// A correction in the folder of the scan could not be used.
     #[error("correction {found} of {scan}: {source}; move the file to another folder, or use --no-corrections")]
     Correction {
@@ -52,7 +57,7 @@ pub enum StudyError {
     },
 }
 
-coded!(StudyError, Io, List);
+coded!(StudyError, Io, List, Attenuation);
 
 /// Returns the kind of the data in a file or folder; `None` of a file without any.
 pub fn data_kind_of(path: &Path) -> Option<DataKind> {
@@ -125,7 +130,7 @@ impl StudyFiles {
 }
 
 /// Measured data and its corrections.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScanFiles {
     /// Measured data.
@@ -136,12 +141,19 @@ pub struct ScanFiles {
     pub additive: Option<PathBuf>,
     /// True if the background is added before the factors are applied (STIR's convention).
     pub additive_inside: bool,
+    /// Attenuation of the object, by which the factors are multiplied: a map of µ or, with `ct`, CT.
+    #[serde(default)]
+    pub attenuation: Option<PathBuf>,
+    /// Conversion of CT.
+    #[serde(default)]
+    pub ct: Option<CtSettings>,
 }
 
 impl ScanFiles {
     /// Returns data without corrections.
     pub fn uncorrected(measured: &Path) -> Self {
-        Self { measured: measured.to_owned(), multiplicative: None, additive: None, additive_inside: false }
+        let measured = measured.to_owned();
+        Self { measured, multiplicative: None, additive: None, additive_inside: false, attenuation: None, ct: None }
     }
 
     /// Returns the same files with the corrections of the same folder under their usual names; a named correction stays.
@@ -191,22 +203,46 @@ impl ScanFiles {
         let factors = self.multiplicative.as_ref().map(|path| named(path, "multiplicative"));
         let included = || counts.additive.as_ref().map(|_| "additive: the scan's own randoms".to_owned());
         let background = self.additive.as_ref().map(|path| named(path, "additive") + inside).or_else(included);
-        let parts: Vec<String> = [factors, background].into_iter().flatten().collect();
+        let attenuation = self.attenuation.as_ref().map(|path| named(path, "attenuation"));
+        let parts: Vec<String> = [factors, background, attenuation].into_iter().flatten().collect();
         if parts.is_empty() { "none".into() } else { parts.join("; ") }
     }
 
     /// Reads them.
     ///
     /// # Errors
-    /// A file is not readable, or a correction is sampled differently from the data.
-    pub fn read(&self) -> Result<Study<Counts>, IoError> {
+    /// A file is not readable, a correction is sampled differently from the data, or the attenuation is not usable.
+    pub fn read(&self) -> Result<Study<Counts>, StudyError> {
+        self.attenuated(self.corrected()?)
+    }
+
+    /// Reads the data with their factors and their background.
+    fn corrected(&self) -> Result<Study<Counts>, IoError> {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
         io::read_study(&self.measured, factors, background, self.additive_inside)
+    }
+
+    /// Returns the study whose factors include the attenuation.
+    fn attenuated(&self, study: Study<Counts>) -> Result<Study<Counts>, StudyError> {
+        let Some(file) = &self.attenuation else { return Ok(study) };
+        let Study { measured, mut notices, mut origin, .. } = study;
+        let field = measured.geometry().default_grid().map_err(|error| AttenuationError::from(SetupError::from(error)))?;
+        let (map, found) = read_object_attenuation(file, self.ct.as_ref(), &field)?;
+        notices.extend(found);
+        if let Some(factors) = &self.multiplicative {
+            let [factors, attenuation] = [factors, file].map(file_name);
+            notices.push(Notice::warning(format!(
+                "the factors of {factors} are multiplied by the attenuation of {attenuation}: they must not include it"
+            )));
+        }
+        (origin.attenuation, origin.ct) = (Some(file.clone()), map.ct);
+        let measured = attenuated(measured, &Arc::new(map), &Task::new())?;
+        Ok(Study { measured, notices, origin, ..study })
     }
 }
 
 /// A scan with the corrections of its folder: the rule of the window and of the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ScanWithNeighbours {
     /// The scan and all its corrections.
     pub files: ScanFiles,
@@ -220,21 +256,21 @@ impl ScanWithNeighbours {
     /// # Errors
     /// As [`ScanFiles::read`]; for a correction found in the folder, with the remedy.
     pub fn read(&self) -> Result<Study<Counts>, StudyError> {
-        let read = self.files.read();
+        let read = self.files.corrected();
         if self.found.is_empty() {
-            return Ok(read?);
+            return self.files.attenuated(read?);
         }
         let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
         let mut study = match read {
             Ok(study) => study,
             Err(source) => {
                 // Without corrections the scan reports its own error.
-                ScanFiles::uncorrected(&self.files.measured).read()?;
+                ScanFiles::uncorrected(&self.files.measured).corrected()?;
                 return Err(StudyError::Correction { found, scan, source: Box::new(source) });
             }
         };
         study.notices.push(Notice::info(format!("{scan}: corrections of the same folder used, {found}")));
-        Ok(study)
+        self.files.attenuated(study)
     }
 }
 
@@ -273,8 +309,11 @@ impl SweepFiles {
 pub struct ListFiles {
     /// The list.
     pub list: PathBuf,
-    /// The map of attenuation of its object.
+    /// Attenuation of its object: a map of µ or, with `ct`, CT.
     pub attenuation: Option<PathBuf>,
+    /// Conversion of CT.
+    #[serde(default)]
+    pub ct: Option<CtSettings>,
     /// The table of the scanner's crystals.
     #[serde(default)]
     pub crystals: Option<PathBuf>,
@@ -293,7 +332,7 @@ impl ListFiles {
     /// Returns a list-mode file that needs no further information.
     pub fn of(list: &Path) -> Self {
         let (list, yrt) = (list.to_owned(), YrtFields::default());
-        Self { list, attenuation: None, crystals: None, normalization: None, yrt, is_followed: false }
+        Self { list, attenuation: None, ct: None, crystals: None, normalization: None, yrt, is_followed: false }
     }
 
     /// Returns the information that the list-mode file lacks.
@@ -302,6 +341,7 @@ impl ListFiles {
             scanner: self.crystals.clone(),
             normalization: self.normalization.clone(),
             attenuation: self.attenuation.clone(),
+            ct: self.ct,
             yrt: self.yrt,
         }
     }

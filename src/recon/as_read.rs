@@ -21,8 +21,8 @@ impl AsRead {
         Self { series, num_shown: 0, masks: Vec::new() }
     }
 
-    fn volume(&self) -> Option<&Volume> {
-        self.series.images.get(self.num_shown.saturating_sub(1)).map(|image| &*image.volume)
+    fn volume(&self) -> Option<&Arc<Volume>> {
+        self.series.images.get(self.num_shown.saturating_sub(1)).map(|image| &image.volume)
     }
 }
 
@@ -56,13 +56,17 @@ impl Algorithm for AsRead {
         Ok(())
     }
 
+    fn shared_volume(&self) -> Option<Arc<Volume>> {
+        self.volume().cloned()
+    }
+
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
         self.masks = masks.to_vec();
         Ok(())
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        let voxels = self.volume().map(Volume::as_slice).unwrap_or_default();
+        let voxels = self.volume().map(|volume| volume.as_slice()).unwrap_or_default();
         Ok(self.masks.iter().map(|mask| mask.sums(voxels)).collect())
     }
 

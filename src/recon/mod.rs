@@ -1,6 +1,7 @@
 //! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
 
 mod as_read;
+mod ct_attenuation;
 mod em_kernels;
 mod explained;
 mod fbp;
@@ -18,12 +19,15 @@ mod stage;
 mod stitch;
 mod watched;
 
+use std::sync::Arc;
+
 use crate::algebra::{BackendError, PendingVolume};
 use crate::coded::{PassedOn, coded};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
+pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
 #[cfg(feature = "cuda")]
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
@@ -171,6 +175,11 @@ pub trait Algorithm: Send {
     /// # Errors
     /// Device failure.
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError>;
+
+    /// Returns the current image, if the algorithm has it as a volume that never changes.
+    fn shared_volume(&self) -> Option<Arc<Volume>> {
+        None
+    }
 
     /// Begins to copy the current image to the host while the device continues; `None` if `volume_into` is as good.
     ///

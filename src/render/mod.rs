@@ -20,4 +20,4 @@ pub use palette::Palette;
 pub use pipeline::TargetFormat;
 pub use slice::{NUM_VIEWS, SliceRenderer};
 pub use slice_view::{Combination, Content, Interpolation, Slab, SliceView, WHOLE_WIDTH};
-pub use volume::{RenderError, VolumeSlot};
+pub use volume::{RenderError, VolumeSlot, VoxelValues};

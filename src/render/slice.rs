@@ -8,7 +8,7 @@ use wgpu::util::DeviceExt as _;
 use super::picture::{Made, Picture, PicturePainter};
 use super::pipeline::{TargetFormat, pipeline, texture_descriptor};
 use super::slice_view::SliceUniforms;
-use super::volume::Volumes;
+use super::volume::{Volumes, VoxelValues};
 use super::{Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, SliceView, VolumeSlot};
 
 /// Maximum number of displayed slices. Each has its own part of the uniform buffer, because all are written before drawing.
@@ -110,15 +110,15 @@ impl SliceRenderer {
     ///
     /// # Errors
     /// The volume exceeds the limits of the adapter, or the numbers of values and voxels differ.
-    pub fn upload(
+    pub fn upload<'a>(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         slot: VolumeSlot,
         size: [usize; 3],
-        values: &[f32],
+        values: impl Into<VoxelValues<'a>>,
     ) -> Result<(), RenderError> {
-        let uploaded = self.volumes.upload(device, queue, slot, size, values);
+        let uploaded = self.volumes.upload(device, queue, slot, size, values.into());
         if self.volumes.get(slot).is_none() || uploaded == Ok(true) {
             self.bind_groups.retain(|pair, _| !pair.contains(&slot));
         }

@@ -1,10 +1,17 @@
 //! Volumes on the graphics adapter.
 
+use std::ops::Range;
+
+use half::f16;
 use pollster::block_on;
+use rayon::prelude::*;
 use strum::{EnumCount as _, VariantArray as _};
 
 use super::pipeline::texture_descriptor;
 use crate::coded::coded;
+
+/// Bytes that are copied to the adapter at once: the copies take memory until they are complete.
+const MAX_STAGED_BYTES: usize = 1 << 26;
 
 /// Slot of a volume on the graphics adapter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumCount, strum::VariantArray)]
@@ -16,6 +23,50 @@ pub enum VolumeSlot {
     Second,
     /// Image over or under the displayed one.
     Layer,
+}
+
+/// Values of a volume, `[z, y, x]` (x fastest).
+#[derive(Clone, Copy, Debug)]
+pub enum VoxelValues<'a> {
+    /// Any values.
+    Float(&'a [f32]),
+    /// Whole numbers. On the adapter they are 16-bit floats, exact up to ±2048, beyond with 11 significant bits.
+    Integer(&'a [i16]),
+}
+
+impl<'a> From<&'a [f32]> for VoxelValues<'a> {
+    fn from(values: &'a [f32]) -> Self {
+        Self::Float(values)
+    }
+}
+
+impl VoxelValues<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::Float(values) => values.len(),
+            Self::Integer(values) => values.len(),
+        }
+    }
+
+    /// Returns the format of its texture, and the bytes of a texel.
+    fn format(self) -> (wgpu::TextureFormat, usize) {
+        match self {
+            Self::Float(_) => (wgpu::TextureFormat::R32Float, 4),
+            Self::Integer(_) => (wgpu::TextureFormat::R16Float, 2),
+        }
+    }
+
+    /// Passes a part of the values on as texels.
+    fn write(self, range: Range<usize>, write: impl FnOnce(&[u8])) {
+        match self {
+            Self::Float(values) => write(bytemuck::cast_slice(&values[range])),
+            Self::Integer(values) => {
+                let texel = |value: &i16| f16::from_f32(f32::from(*value)).to_bits();
+                let texels: Vec<u16> = values[range].par_iter().map(texel).collect();
+                write(bytemuck::cast_slice(&texels));
+            }
+        }
+    }
 }
 
 /// Failure of drawing a volume.
@@ -99,36 +150,54 @@ impl Volumes {
         queue: &wgpu::Queue,
         slot: VolumeSlot,
         size: [usize; 3],
-        values: &[f32],
+        values: VoxelValues<'_>,
     ) -> Result<bool, RenderError> {
         let expected = size.iter().product();
         if values.len() != expected {
             return Err(RenderError::Length { expected, found: values.len() });
         }
+        let (format, texel_bytes) = values.format();
         let extent = wgpu::Extent3d { width: size[0] as u32, height: size[1] as u32, depth_or_array_layers: size[2] as u32 };
         let stored = &mut self.textures[slot as usize];
         self.generations[slot as usize] += 1;
-        let is_new = stored.as_ref().is_none_or(|texture| texture.size() != extent);
+        let is_new = stored.as_ref().is_none_or(|texture| texture.size() != extent || texture.format() != format);
         if is_new {
             // The old texture frees its memory first.
             *stored = None;
         }
         let texture = match stored {
             Some(texture) => texture,
-            None => stored.insert(texture(device, size, extent)?),
+            None => stored.insert(texture(device, size, extent, format)?),
         };
-        queue.write_texture(
-            texture.as_image_copy(),
-            bytemuck::cast_slice(values),
-            wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(4 * extent.width), rows_per_image: Some(extent.height) },
-            extent,
-        );
+        let plane = size[0] * size[1];
+        let num_planes = (MAX_STAGED_BYTES / (texel_bytes * plane.max(1))).clamp(1, size[2].max(1));
+        for first in (0..size[2]).step_by(num_planes) {
+            if first > 0 {
+                // The copies of the planes before free their memory.
+                queue.submit([]);
+            }
+            let last = (first + num_planes).min(size[2]);
+            let origin = wgpu::Origin3d { z: first as u32, ..wgpu::Origin3d::ZERO };
+            let part = wgpu::Extent3d { depth_or_array_layers: (last - first) as u32, ..extent };
+            let layout = wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(texel_bytes as u32 * extent.width),
+                rows_per_image: Some(extent.height),
+            };
+            let target = wgpu::TexelCopyTextureInfo { origin, ..texture.as_image_copy() };
+            values.write(first * plane..last * plane, |texels| queue.write_texture(target, texels, layout, part));
+        }
         Ok(is_new)
     }
 }
 
 /// Returns an empty texture for a volume.
-fn texture(device: &wgpu::Device, size: [usize; 3], extent: wgpu::Extent3d) -> Result<wgpu::Texture, RenderError> {
+fn texture(
+    device: &wgpu::Device,
+    size: [usize; 3],
+    extent: wgpu::Extent3d,
+    format: wgpu::TextureFormat,
+) -> Result<wgpu::Texture, RenderError> {
     let limit = device.limits().max_texture_dimension_3d;
     let found = size.into_iter().max().unwrap_or(0);
     if found > limit as usize {
@@ -137,7 +206,7 @@ fn texture(device: &wgpu::Device, size: [usize; 3], extent: wgpu::Extent3d) -> R
     let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
-    let flat = texture_descriptor("volume", [1; 2], wgpu::TextureFormat::R32Float, usage);
+    let flat = texture_descriptor("volume", [1; 2], format, usage);
     let descriptor = wgpu::TextureDescriptor { size: extent, dimension: wgpu::TextureDimension::D3, ..flat };
     let texture = device.create_texture(&descriptor);
     // Outside a browser the errors of a scope are available immediately.

@@ -70,7 +70,9 @@ impl FrameSender {
     /// Sends an image and takes an unread one back.
     pub fn send(&self, frame: IterateUpdate) {
         let Newest { images, unread } = if frame.slices.is_some() { &self.slices } else { &self.whole };
-        let newest = Arc::as_ptr(&frame.volume);
+        // (Images of two runs can share their volume.)
+        let identity = |frame: &IterateUpdate| (frame.id, Arc::as_ptr(&frame.volume));
+        let newest = identity(&frame);
         let mut next = Some(frame);
         while let Some(frame) = next.take() {
             // The channel has room for this image and the one before.
@@ -79,7 +81,7 @@ impl FrameSender {
                 && let Ok(old) = unread.try_recv()
             {
                 // If the watcher took the older image meanwhile, this is the newest.
-                if Arc::as_ptr(&old.volume) == newest { next = Some(old) } else { self.give_back(old.volume) }
+                if identity(&old) == newest { next = Some(old) } else { self.give_back(old.volume) }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Messages to the publisher's thread. All pass through one queue and arrive in the order in which they were sent: an image
 //! before the event that reports it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
@@ -30,6 +31,8 @@ pub(super) struct Parcel {
 
 /// Values of a parcel.
 pub(super) enum Image {
+    /// Volume that never changes.
+    Shared(Arc<Volume>),
     /// Filled buffer and the time of the copy.
     Filled(Volume, Duration),
     /// Copy that a device has begun.

@@ -127,7 +127,8 @@ impl<W: Fn()> Worker<W> {
         let Parcel { id, is_stored, image, slot } = parcel;
         let IterateId { run, iteration, subiteration } = id;
         let (volume, time) = match image {
-            Image::Filled(volume, time) => (volume, time),
+            Image::Shared(volume) => (volume, Duration::ZERO),
+            Image::Filled(volume, time) => (Arc::new(volume), time),
             Image::Pending(pending, grid, unit) => {
                 let start = Instant::now();
                 let mut volume = self.channels.frames.buffer(&grid, unit);
@@ -137,10 +138,10 @@ impl<W: Fn()> Worker<W> {
                     let _ = self.failed.send(problem);
                     return;
                 }
-                (volume, start.elapsed())
+                (Arc::new(volume), start.elapsed())
             }
         };
-        let (extremes, volume) = (volume.extremes(), Arc::new(volume));
+        let extremes = volume.extremes();
         if self.warned != Some(run)
             && let Some(text) = extremes.not_finite(&volume)
         {

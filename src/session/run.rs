@@ -233,6 +233,11 @@ impl Run {
         self.guarded(|algorithm, _| algorithm.begin_volume())
     }
 
+    /// Returns the current image in the unit of the run, if it is a volume that never changes.
+    pub fn shared_volume(&self) -> Option<Arc<Volume>> {
+        self.algorithm.shared_volume().filter(|volume| volume.unit == self.course.unit && volume.grid == self.grid)
+    }
+
     /// Copies the current image.
     pub fn read_volume(&mut self, volume: &mut Volume) -> Result<(), Failure> {
         self.guarded(|algorithm, _| algorithm.volume_into(volume))

@@ -229,9 +229,10 @@ impl Solver {
     fn publish(&mut self) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let slot = self.publisher.slot();
-        let image = match run.begin_volume()? {
-            Some(pending) => Image::Pending(pending, run.grid.clone(), run.course.unit),
-            None => {
+        let image = match (run.shared_volume(), run.begin_volume()?) {
+            (Some(volume), _) => Image::Shared(volume),
+            (None, Some(pending)) => Image::Pending(pending, run.grid.clone(), run.course.unit),
+            (None, None) => {
                 let start = Instant::now();
                 let mut volume = self.publisher.buffer(&run.grid, run.course.unit);
                 run.read_volume(&mut volume)?;

@@ -19,6 +19,7 @@ mod lists;
 mod matrix;
 #[cfg(target_os = "linux")] // `ulimit -v`
 mod memory;
+mod mu_map;
 mod nema;
 mod outputs;
 mod printing;

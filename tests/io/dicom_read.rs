@@ -9,8 +9,8 @@ use dicom_dictionary_std::tags;
 use dicom_object::{DefaultDicomObject, InMemDicomObject, Tag, open_file};
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{ImageChoice, ImageSeries, Modality, Unit, Volume};
-use tomoscope::io::dicom::find_series;
-use tomoscope::io::{DicomProblem, IoError, read_images, read_volume};
+use tomoscope::io::dicom::{find_series, read_middle_slice};
+use tomoscope::io::{DicomProblem, IoError, Unsupported, read_images, read_volume};
 use tomoscope::measure::{SuvDefinition, suv_factor};
 use tomoscope::random::stream;
 
@@ -78,12 +78,16 @@ fn compressed_series_are_their_source() {
         ("deflated", "pet"),
         ("big-endian", "ct"),
         ("implicit", "pet"),
-        ("undefined-lengths", "oblique"),
         ("jpeg-xl", "pet"),
     ];
     for (compressed, source) in pairs {
         assert_eq!(image(compressed), image(source), "{compressed}");
     }
+    let [undefined, oblique] = ["undefined-lengths", "oblique"].map(|name| read(&series_path(name)));
+    assert_eq!((&undefined.images[0].volume, undefined.placement), (&oblique.images[0].volume, oblique.placement));
+    // Without its position, an oblique image would be at another place.
+    let refused = read_volume(&series_path("oblique")).unwrap_err();
+    assert!(matches!(refused, IoError::Unsupported(_, Unsupported::Oblique)), "{refused}");
     let jpeg_ls = problem(&series_path("jpeg-ls"));
     assert!(matches!(&jpeg_ls, DicomProblem::TransferSyntax { remedy, .. } if remedy.contains("dcmdjpls")), "{jpeg_ls}");
     if cfg!(feature = "jpeg2000") {
@@ -140,8 +144,16 @@ fn a_file_stands_for_its_series_and_a_folder_for_its_only_one() {
     let found = find_series(folder.path()).unwrap();
     assert_eq!(found.len(), 2);
     assert!(found.iter().all(|series| series.num_files == 3), "{}", found[0].line());
-    let DicomProblem::SeveralSeries(lines) = problem(folder.path()) else { panic!("one series") };
-    assert!(lines.len() == 2 && lines.iter().any(|line| line.contains("CT")), "{lines:?}");
+    let several = problem(folder.path());
+    assert_eq!(several, DicomProblem::SeveralSeries(find_series(folder.path()).unwrap()));
+    assert!(several.to_string().lines().count() == 3 && several.to_string().contains(": CT, "), "{several}");
+    // Thumbnails are middle slices.
+    for series in &found {
+        let slice = read_middle_slice(series).unwrap();
+        let volume = read(&series.file).images[0].volume.clone();
+        let [nx, ny, nz] = volume.grid.size;
+        assert_eq!((slice.size, slice.values.as_slice()), ([nx, ny], &volume.as_slice()[nz / 2 * nx * ny..][..nx * ny]));
+    }
     assert_eq!(*read(&found[0].file).images[0].volume, read_volume(&found[0].file).unwrap().0);
     assert_eq!(read_volume(&folder.path().join("ct")).unwrap().0, image("ct"));
     std::fs::create_dir(folder.path().join("empty")).unwrap();

@@ -220,6 +220,31 @@ fn numbers_scale_units_and_byte_order_count() {
 }
 
 #[test]
+fn an_oblique_image_has_a_position_in_the_world() {
+    let folder = folder();
+    // By 30° about z: the quaternion (cos 15°, 0, 0, sin 15°).
+    let (sin, cos) = 30f64.to_radians().sin_cos();
+    let qform = [0.0, 0.0, 15f32.to_radians().sin(), 5.0, -7.0, 11.0];
+    let sform = [[2.0 * cos, -3.0 * sin, 0.0, 5.0], [2.0 * sin, 3.0 * cos, 0.0, -7.0], [0.0, 0.0, 4.0, 11.0]];
+    let sform = sform.map(|row| row.map(|value| value as f32));
+    for header in
+        [Header { qform: Some(qform), sform: None, ..Header::plain() }, Header { sform: Some(sform), ..Header::plain() }]
+    {
+        let (series, notices) = read_images(&put(folder.path(), &header.file("float 4")), ImageChoice::Only).unwrap();
+        assert!(notices.iter().any(|notice| notice.text.contains("oblique by 30.0°")), "{notices:?}");
+        let (volume, placement) = (&series.images[0].volume, series.placement.unwrap());
+        for index in 0..24 {
+            let [i, j, k] = [index % 4, index / 4 % 3, index / 12].map(|at| at as f64);
+            let patient = [2.0 * cos * i - 3.0 * sin * j + 5.0, 2.0 * sin * i + 3.0 * cos * j - 7.0, 4.0 * k + 11.0];
+            let own = placement.own_mm(patient.map(|mm| -mm));
+            let at = volume.grid.voxel_from_mm(own);
+            assert!(at.iter().all(|at| (at - at.round()).abs() < 1e-5), "{at:?}");
+            assert_eq!(volume.at_mm(own), Some(index as f32));
+        }
+    }
+}
+
+#[test]
 fn what_is_not_read_is_refused() {
     let folder = folder();
     let plain = Header::plain;

@@ -265,7 +265,7 @@ fn the_sensitivity_of_all_planes_has_the_same_bits_in_each_run() {
     let geometry = &scanner::find("small").unwrap().geometry;
     let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
     let grid = Grid::centred([64, 64, 15], [2.0, 2.0, 2.5]).unwrap();
-    let map = AttenuationMap { file: "map.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096) };
+    let map = AttenuationMap { file: "map.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096), ct: None };
     for attenuation in [Attenuation::Untold, Attenuation::Map(Arc::new(map))] {
         let facts = ListMetadata { attenuation, ..ListMetadata::new("test", Arc::clone(&detectors)) };
         let run = || {

@@ -7,6 +7,7 @@ mod absurd;
 mod adjoint;
 mod analytic;
 mod coincidences;
+mod ct_attenuation;
 #[path = "../support/data.rs"]
 mod data;
 #[cfg(feature = "cuda")]

@@ -102,6 +102,49 @@ fn a_second_image_has_numbers_beside_those_of_the_first() {
 }
 
 #[test]
+fn a_series_of_a_folder_with_several_is_chosen_in_rows() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["ct", "pet"] {
+        for entry in std::fs::read_dir(series(name)).unwrap() {
+            let path = entry.unwrap().path();
+            std::fs::copy(&path, folder.path().join(format!("{name}-{}", path.file_name().unwrap().display()))).unwrap();
+        }
+    }
+    let start = Source::file(folder.path().to_owned());
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, start);
+    wait_to_see(&mut harness, "the chooser", |harness| harness.query_by_label("Choose a series").is_some());
+    let row = "PET · series 1 · pet · Test Phantom · T1 · 2026-03-01 · 3 files";
+    click(&mut harness, row);
+    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    assert_eq!(harness.state().shown().volume().unwrap().as_slice(), read_volume(&series("pet")).unwrap().0.as_slice());
+    assert!(harness.query_by_label("Choose a series").is_none());
+    // The second image of the same folder, by keys: the first row has the focus.
+    harness.get_by_label("Add image…").scroll_to_me();
+    harness.run_steps(3);
+    click(&mut harness, "Add image…");
+    harness.event(Event::Text(folder.path().to_str().unwrap().into()));
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    let title = "Choose a series for the second image";
+    wait_to_see(&mut harness, "the chooser", |harness| harness.query_by_label(title).is_some());
+    harness.run_steps(3);
+    harness.key_press(Key::Enter);
+    wait_to_see(&mut harness, "the second image", |harness| harness.query_by_label("Remove").is_some());
+    assert!(label_of(&harness, "ct-").is_some_and(|text| text.contains("CT ct")), "not the CT");
+    // Escape closes it.
+    click(&mut harness, "Remove");
+    click(&mut harness, "Add image…");
+    harness.event(Event::Text(folder.path().to_str().unwrap().into()));
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    wait_to_see(&mut harness, "the chooser", |harness| harness.query_by_label(title).is_some());
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert!(harness.query_by_label(title).is_none());
+}
+
+#[test]
 fn images_over_time_can_be_scrubbed() {
     let Some(mut harness) = window_on_series("dynamic") else { return };
     assert!(harness.query_by_label("3 images").is_some());

@@ -65,7 +65,7 @@ fn draw_kept(
     let format = wgpu::TextureFormat::Rgba8Unorm;
     let mut renderer = SliceRenderer::new(device, queue, format);
     for ((size, values), slot) in volumes.iter().zip([VolumeSlot::First, VolumeSlot::Second]) {
-        renderer.upload(device, queue, slot, *size, values).unwrap();
+        renderer.upload(device, queue, slot, *size, values.as_slice()).unwrap();
     }
     let extent = wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
     let target = device.create_texture(&wgpu::TextureDescriptor {

@@ -8,14 +8,18 @@ use strum::VariantArray as _;
 use super::info_json;
 use super::info_text::{Described, Lines, decimal};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
-use crate::data::{DecayReference, ImageChoice, ImageSeries, PetScan, Sourced, Volume};
+use crate::data::{DecayReference, ImageChoice, ImageSeries, Notice, PetScan, Sourced, Volume};
 use crate::geometry::Grid;
-use crate::io::{dicom, read_images};
+use crate::io::{DicomProblem, IoError, read_images};
 use crate::measure::{SuvDefinition, suv_factor};
 
 /// Describes the images of a file.
 pub fn read(path: &Path) -> CliResult<Described> {
-    let (series, notices) = read_images(path, ImageChoice::Number(1))?;
+    described(path, read_images(path, ImageChoice::Number(1))?)
+}
+
+/// Describes images and their notices.
+fn described(path: &Path, (series, notices): (ImageSeries, Vec<Notice>)) -> CliResult<Described> {
     let volume = &series.images.first().ok_or_else(|| no_image(path))?.volume;
     let (mut lines, mut facts) = (series_lines(&series), info_json::image(volume));
     lines.extend(image_lines(volume));
@@ -31,15 +35,19 @@ pub fn read(path: &Path) -> CliResult<Described> {
         lines.extend(pet_lines(scan));
         facts["pet"] = pet_json(scan);
     }
+    if let Some(kvp) = series.kvp {
+        lines.push(("tube voltage", format!("{kvp} kV, KVP (0018,0060)")));
+        facts["kvp"] = json!(kvp);
+    }
     Ok((lines, facts, notices))
 }
 
 /// Describes a DICOM series, or the series of a folder.
 pub fn read_dicom(path: &Path) -> CliResult<Described> {
-    let series = dicom::find_series(path)?;
-    if series.len() <= 1 {
-        return read(path);
-    }
+    let series = match read_images(path, ImageChoice::Number(1)) {
+        Err(IoError::Dicom(_, DicomProblem::SeveralSeries(series))) => series,
+        found => return described(path, found?),
+    };
     let lines = series.iter().map(|series| ("series", format!("{}: {}", series.file.display(), series.line())));
     let facts = series.iter().map(|series| {
         let (names, file) = (&series.names, series.file.display().to_string());

@@ -13,6 +13,7 @@ use super::parts::PartOptions;
 use super::stop_options::StopOptions;
 use super::uptake::options::UptakeOptions;
 use crate::algebra::{Host, ImageSpace};
+use crate::cli::shared::ct_options::CtArguments;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::given::Given;
 use crate::cli::shared::image_options::ImageOptions;
@@ -22,7 +23,7 @@ use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, co
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::{file_of, is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
-use crate::data::{Fingerprint, Frames, Unit, frame_ms};
+use crate::data::{CtSettings, Fingerprint, Frames, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
 use crate::io::list_mode::ListOptions;
@@ -110,8 +111,13 @@ pub struct ReconstructOptions {
     pub split_blocks: Option<u64>,
 
     /// Attenuation map: linear attenuation coefficients at 511 keV, 1/cm ({read images}), on any grid.
+    ///
+    /// Factors of sinograms are multiplied by the attenuation factors of the map.
     #[arg(long, value_name = "FILE")]
     pub attenuation: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub ct: CtArguments,
 
     /// Ignore time-of-flight information.
     #[arg(long)]
@@ -213,7 +219,7 @@ impl ReconstructOptions {
             Some(kind) if kind.is_scan() => self.scan().files,
             _ => ScanFiles::uncorrected(&self.input),
         };
-        let own = [&self.matrix, &self.rois, &self.init, &self.image.like, &self.reference_image, &self.attenuation];
+        let own = [&self.matrix, &self.rois, &self.init, &self.image.like, &self.reference_image, &self.attenuation, &self.ct.ct];
         let others = [&lists.crystals, &lists.normalization, &self.projector.tubes];
         let named = own.into_iter().chain(others).flatten().chain(&self.epri.reference).cloned();
         [self.input.clone()].into_iter().chain(multiplicative).chain(additive).chain(named)
@@ -304,7 +310,8 @@ impl ReconstructOptions {
             ));
         }
         let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof, split_seed: self.split_blocks };
-        let options = ListOptions { attenuation: self.attenuation.clone(), ..self.list_arguments.list_options() };
+        let (attenuation, ct) = self.attenuation_and_conversion();
+        let options = ListOptions { attenuation, ct, ..self.list_arguments.list_options() };
         let study = match self.follow {
             true => follow_list(&self.input, &options, selection)?,
             false => with_bar("reading", |task| list_study(&self.input, &options, &selection, task))??,
@@ -331,10 +338,17 @@ impl ReconstructOptions {
         Ok(Job::of(&study, RunSettings { matrix: Some(matrix), ..settings }))
     }
 
+    /// Returns the file of the attenuation and, if it is CT, its conversion.
+    fn attenuation_and_conversion(&self) -> (Option<PathBuf>, Option<CtSettings>) {
+        (self.attenuation.clone().or_else(|| self.ct.ct.clone()), self.ct.settings())
+    }
+
     /// Returns the scan and its corrections: the named ones, and those in its folder.
     pub fn scan(&self) -> ScanWithNeighbours {
         let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
-        let named = ScanFiles { measured: self.input.clone(), multiplicative, additive, additive_inside };
+        let (attenuation, ct) = self.attenuation_and_conversion();
+        let measured = self.input.clone();
+        let named = ScanFiles { measured, multiplicative, additive, additive_inside, attenuation, ct };
         if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 

@@ -1,6 +1,7 @@
 //! Images that a command reads: one of several over time (`--frame`), or as uptake values (`--suv`).
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -29,10 +30,12 @@ pub struct ImageInput {
 
 /// An image that was read.
 pub struct InputImage {
-    /// Its series, with this image only.
+    /// Its series, without images.
     pub series: ImageSeries,
     /// The image, in the requested unit.
     pub volume: Volume,
+    /// Its frame, if the series has several images.
+    frame: Option<FrameRecord>,
 }
 
 impl ImageInput {
@@ -42,8 +45,10 @@ impl ImageInput {
     /// An unreadable image; a frame of a file without frames; missing facts for uptake values.
     pub fn read(self, path: &Path) -> CliResult<InputImage> {
         let choice = self.frame.map_or(ImageChoice::Only, ImageChoice::Number);
-        let series = notices::printed(read_images(path, choice)?);
-        let mut volume = series.images.first().map(|image| Volume::clone(&image.volume)).ok_or_else(|| not_pet(path))?;
+        let mut series = notices::printed(read_images(path, choice)?);
+        let image = series.images.drain(..).next().ok_or_else(|| not_pet(path))?;
+        let frame = (series.num_images > 1).then(|| FrameRecord::from(&image));
+        let mut volume = Arc::unwrap_or_clone(image.volume);
         if let Some(definition) = self.suv {
             let scan = series.pet.as_ref().ok_or_else(|| not_pet(path))?;
             let factor = suv_factor(scan, definition).map_err(|problem| {
@@ -51,7 +56,7 @@ impl ImageInput {
             })?;
             volume = volume.converted(ValueScale { unit: definition.unit(), factor });
         }
-        Ok(InputImage { series, volume })
+        Ok(InputImage { series, volume, frame })
     }
 }
 
@@ -65,8 +70,8 @@ impl InputImage {
     pub fn record(&self, path: &Path) -> Provenance {
         let (mut record, notice) = Provenance::of_file(path, &self.volume);
         notices::print(notice.as_slice());
-        if let Some(image) = self.series.images.first().filter(|_| self.series.num_images > 1) {
-            record.data.frame = Some(FrameRecord::from(image));
+        if self.frame.is_some() {
+            record.data.frame = self.frame;
         }
         record.pet = self.series.pet_image(0, self.series.pet.as_ref()).or(record.pet);
         record
@@ -75,6 +80,6 @@ impl InputImage {
 
 impl From<Volume> for InputImage {
     fn from(volume: Volume) -> Self {
-        Self { series: ImageSeries::single(volume.clone()), volume }
+        Self { series: ImageSeries::unnamed(Vec::new(), 1), volume, frame: None }
     }
 }

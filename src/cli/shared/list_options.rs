@@ -54,6 +54,7 @@ impl ListArguments {
             scanner: self.crystals.clone(),
             normalization: self.normalization.clone(),
             attenuation: None,
+            ct: None,
             yrt: YrtFields { tof_ps: self.yrt_tof_ps, tof_range_ps: self.yrt_tof_range, has_randoms: self.yrt_randoms },
         }
     }

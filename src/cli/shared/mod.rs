@@ -1,6 +1,7 @@
 //! Parts of several commands: options, outputs, progress, errors.
 
 pub mod console;
+pub mod ct_options;
 pub mod error;
 pub mod given;
 pub mod image_input;

@@ -2,6 +2,7 @@
 
 use super::{Excess, Mismatch};
 use crate::coded::coded;
+use crate::data::FoundSeries;
 
 /// Name and number of an attribute: "RescaleSlope (0028,1053)".
 pub type Attribute = String;
@@ -88,9 +89,9 @@ pub enum DicomProblem {
     /// A folder with refused images only, by the error of the first.
     #[error("the folder contains no DICOM image that is read; the first is refused: {0}")]
     RefusedFolder(String),
-    /// A folder with several series, one in a line.
+    /// A folder with several series.
     #[error("the folder contains {} series; name a file of one of them:{}", .0.len(), lines(.0))]
-    SeveralSeries(Vec<String>),
+    SeveralSeries(Vec<FoundSeries>),
     /// Too many files.
     #[error("the folder contains {} files or more; at most {} are read", .0.found, .0.max)]
     ManyFiles(Excess),
@@ -130,9 +131,9 @@ pub enum DicomProblem {
     NoSuchImage(usize, usize),
 }
 
-/// Returns a line for each.
-fn lines(items: &[String]) -> String {
-    items.iter().map(|item| format!("\n  {item}")).collect()
+/// Returns a line for each, with one of its files.
+fn lines(series: &[FoundSeries]) -> String {
+    series.iter().map(|series| format!("\n  {}: {}", series.file.display(), series.line())).collect()
 }
 
 coded!(DicomProblem);

@@ -85,8 +85,8 @@ pub enum Unsupported {
     /// An affine that is not finite.
     #[error("its affine holds values that are not numbers")]
     Affine,
-    /// Voxel axes that are not along the patient's.
-    #[error("its voxel axes are oblique to the patient's; resample it to axes along the patient's first")]
+    /// Voxel axes that are not along the patient's, or not at right angles.
+    #[error("its voxel axes are oblique to the patient's or not at right angles; resample it to axes along the patient's first")]
     Oblique,
     /// A series of images on different grids.
     #[error("images that are not on one grid are no series: {0}")]

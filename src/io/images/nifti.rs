@@ -2,8 +2,8 @@
 //!
 //! Source: the NIfTI-1 header (Cox et al. 2004, nifti1.h). NIfTI's world is patient coordinates with +x right, +y anterior, +z
 //! superior: ours with every axis reversed. Voxels stay in the order x, y, z; orientation lives only in the affine, diag(−dx,
-//! −dy, −dz) with −origin as translation. Reading accepts any affine that follows the axes, flipped or exchanged, and turns the
-//! voxels into our order; an oblique affine requires interpolation and is refused.
+//! −dy, −dz) with −origin as translation. Reading accepts any affine without shear, and turns the voxels into our order; an
+//! oblique image keeps its own axes and has a [`Placement`].
 //!
 //! EPRI has no patient: its world is the gradients' axes, diag(dx, dy, dz) with the origin as it is. `intent_name` marks such an
 //! image ([`GRADIENT_AXES`]); an image in a.u. without it was written with the patient's axes and is read so.
@@ -15,12 +15,13 @@ use std::path::Path;
 
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
+use nalgebra::Vector3;
 use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
 use strum::VariantArray as _;
 
 use super::description::whole_words;
-use super::orientation::{Orientation, main_direction, reorder};
-use crate::data::{ImageChoice, ImageSeries, Notice, SeriesImage, Unit, Volume};
+use super::orientation::{Orientation, oblique_notice, placed, reorder};
+use crate::data::{ImageChoice, ImageSeries, Notice, Placement, SeriesImage, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::{ByteOrder, GzipReader, NumberFormat, NumberType, PendingFile, read_contiguous, regular_file_len, zeroed};
 use crate::io::error::{IoError, Unsupported};
@@ -38,6 +39,9 @@ const MAX_GZIP_RATIO: u64 = 1032;
 /// Largest size along an axis: the header holds 16-bit signed integers.
 const MAX_SIDE: usize = i16::MAX as usize;
 
+/// Largest cosine of the angle between two voxel axes.
+const SHEAR_TOLERANCE: f64 = 1e-3;
+
 /// Largest number of bytes that are unpacked after the voxels of a small image.
 const MIN_REST_BYTES: u64 = 1 << 24;
 
@@ -51,7 +55,7 @@ const GRADIENT_AXES: &str = "tomoscope a.u.";
 ///
 /// # Errors
 /// Not a NIfTI-1 file with its data inside; an image that it does not have, or several where one is expected; colours or complex
-/// numbers; an oblique affine; fewer bytes than the header describes.
+/// numbers; a sheared affine; fewer bytes than the header describes.
 pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
     let file_len = regular_file_len(path)?;
     let (header, packed) = open(path)?;
@@ -67,7 +71,8 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
         ImageChoice::Number(number) => number - 1..number,
         ImageChoice::Only | ImageChoice::All => 0..num_images,
     };
-    let orientation = orientation(path, &header, sides, &mut notices)?;
+    let (orientation, placement) = orientation(path, &header, sides, &mut notices)?;
+    notices.extend(placement.as_ref().map(|placement| oblique_notice(path, placement)));
     let format = number_format(path, &header)?;
     let num_values: usize = sides.iter().product();
     let offset = check_length(path, &header, sides, num_images, format, file_len)?;
@@ -97,7 +102,7 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
         Ok(SeriesImage::new(volume, start_secs, step_secs))
     });
     let images = images.collect::<Result<Vec<_>, IoError>>()?;
-    Ok((ImageSeries::unnamed(images, num_images), notices))
+    Ok((ImageSeries { placement, ..ImageSeries::unnamed(images, num_images) }, notices))
 }
 
 /// Returns the start of the first image and the time from one to the next, s.
@@ -261,8 +266,13 @@ fn left_unread(path: &Path, what: &str) -> Notice {
     notice::warning(path, format!("after the voxels that its header describes it has {what}; they are left unread"))
 }
 
-/// Returns the orientation from the affine of the header in our world, if it follows the axes.
-fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &mut Vec<Notice>) -> Result<Orientation, IoError> {
+/// Returns the orientation from the affine of the header in our world, and the position of an oblique image.
+fn orientation(
+    path: &Path,
+    header: &NiftiHeader,
+    sides: [usize; 3],
+    notices: &mut Vec<Notice>,
+) -> Result<(Orientation, Option<Placement>), IoError> {
     let scale = match header.xyzt_units & 7 {
         1 => 1000.0,
         3 => 1e-3,
@@ -286,18 +296,14 @@ fn orientation(path: &Path, header: &NiftiHeader, sides: [usize; 3], notices: &m
     if affine.iter().flatten().any(|value| !value.is_finite()) {
         return Err(IoError::unsupported(path, Unsupported::Affine));
     }
-    let oblique = || IoError::unsupported(path, Unsupported::Oblique);
-    let mut world_axis = [0; 3];
-    let mut step_mm = [0.0; 3];
-    for axis in 0..3 {
-        let (main, step) = main_direction(affine.map(|row| row[axis])).ok_or_else(oblique)?;
-        if world_axis[..axis].contains(&main) {
-            return Err(oblique());
-        }
-        world_axis[axis] = main;
-        step_mm[axis] = sign * step;
+    let columns: [Vector3<f64>; 3] = std::array::from_fn(|axis| sign * Vector3::from(affine.map(|row| row[axis])));
+    let steps_mm = columns.map(|column| column.norm());
+    let axes = columns.map(|column| column.normalize());
+    let is_sheared = [(0, 1), (1, 2), (2, 0)].iter().any(|(a, b)| axes[*a].dot(&axes[*b]).abs() > SHEAR_TOLERANCE);
+    if is_sheared {
+        return Err(IoError::unsupported(path, Unsupported::Oblique));
     }
-    Ok(Orientation { world_axis, step_mm, first_mm: affine.map(|row| sign * row[3]) })
+    Ok(placed(axes, steps_mm, sides, affine.map(|row| sign * row[3])))
 }
 
 /// Returns the affine for a header without one: the middle of the image at the origin, in our orientation.

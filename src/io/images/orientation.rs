@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use nalgebra::{Matrix3, Vector3};
+
+use crate::data::{Notice, Placement};
 use crate::geometry::{Grid, Point};
 use crate::io::bytes::zeroed;
 use crate::io::error::IoError;
+use crate::io::notice;
 
 /// Largest part of a voxel axis that may point along another world axis.
-pub const OBLIQUE_TOLERANCE: f64 = 1e-4;
+const OBLIQUE_TOLERANCE: f64 = 1e-4;
 
 /// Orientation of a file's voxel axes in the world.
 pub struct Orientation {
@@ -19,11 +23,43 @@ pub struct Orientation {
     pub first_mm: Point,
 }
 
-/// Returns the world axis of a voxel axis, and its step along it; `None` if it is oblique.
-pub fn main_direction(column: [f64; 3]) -> Option<(usize, f64)> {
-    let (main, &step) = column.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
-    let stray = column.iter().enumerate().filter(|&(axis, _)| axis != main).map(|(_, value)| value.abs()).fold(0.0, f64::max);
-    (stray <= OBLIQUE_TOLERANCE * step.abs()).then_some((main, step))
+/// Returns the orientation of voxels with these orthogonal unit vectors, distances, sides and first position in our world, and the
+/// position of the image if it follows no axes of the world.
+pub fn placed(
+    axes: [Vector3<f64>; 3],
+    steps_mm: [f64; 3],
+    sides: [usize; 3],
+    first_mm: Point,
+) -> (Orientation, Option<Placement>) {
+    let world_axis = nearest_axes(&axes);
+    let sign = |axis: usize| axes[axis][world_axis[axis]].signum();
+    let step_mm: [f64; 3] = std::array::from_fn(|axis| sign(axis) * steps_mm[axis]);
+    let stray = (0..3).flat_map(|axis| (0..3).map(move |world| (axis, world))).filter(|&(axis, world)| world != world_axis[axis]);
+    if stray.map(|(axis, world)| axes[axis][world].abs()).fold(0.0, f64::max) <= OBLIQUE_TOLERANCE {
+        return (Orientation { world_axis, step_mm, first_mm }, None);
+    }
+    let reach_mm: [f64; 3] = std::array::from_fn(|axis| 0.5 * (sides[axis] as f64 - 1.0) * steps_mm[axis]);
+    let middle = (0..3).fold(Vector3::from(first_mm), |middle, axis| middle + axes[axis] * reach_mm[axis]);
+    let (mut own_first_mm, mut rotation) = ([0.0; 3], Matrix3::zeros());
+    for axis in 0..3 {
+        let world = world_axis[axis];
+        own_first_mm[world] = middle[world] - sign(axis) * reach_mm[axis];
+        rotation.set_column(world, &(axes[axis] * sign(axis)));
+    }
+    let rotation = std::array::from_fn(|row| std::array::from_fn(|column| rotation[(row, column)]));
+    (Orientation { world_axis, step_mm, first_mm: own_first_mm }, Some(Placement { middle_mm: middle.into(), rotation }))
+}
+
+/// Returns a different axis of the world for each direction: those that are nearest in sum.
+fn nearest_axes(axes: &[Vector3<f64>; 3]) -> [usize; 3] {
+    let orders = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [1, 0, 2], [2, 1, 0]];
+    let nearness = |order: &[usize; 3]| (0..3).map(|axis| axes[axis][order[axis]].abs()).sum::<f64>();
+    orders.into_iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b))).unwrap_or([0, 1, 2])
+}
+
+/// Returns the notice on an oblique image.
+pub fn oblique_notice(path: &Path, placement: &Placement) -> Notice {
+    notice::info(path, format!("oblique by {:.1}°; shown along the axes of the image", placement.angle_deg()))
 }
 
 /// Returns our grid, and the values in its order `[z, y, x]`.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::data::CtSettings;
+
 /// Facts that the files of list-mode data lack.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListOptions {
@@ -11,6 +13,8 @@ pub struct ListOptions {
     pub normalization: Option<PathBuf>,
     /// The object's map of attenuation. (It concerns no reader, but who makes a study of a list.)
     pub attenuation: Option<PathBuf>,
+    /// Conversion of this file, if it is CT instead of a map.
+    pub ct: Option<CtSettings>,
     /// YRT-PET: fields of an event in addition to its time and crystals, and the resolution of time of flight.
     pub yrt: YrtFields,
 }

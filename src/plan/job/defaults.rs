@@ -5,14 +5,14 @@
 use super::data::Data;
 use super::settings::RunSettings;
 use super::subsets::SubsetRule;
-use crate::data::{BasisKind, Counts, EventList, ImageSeries, ListMetadata, PairCounts, Sweep, SweepSpace};
+use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
-use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
+use crate::plan::list_mode::sampling::list_grid;
 use crate::plan::problem::SetupProblem;
 use crate::plan::simulation::matrix::{default_basis, display_grid};
 use crate::recon::{FilterSettings, SubsetOrder};
@@ -20,8 +20,6 @@ use crate::scanner::ScanGeometry;
 
 /// Most voxels along an axis of the image of a sweep.
 const MAX_SWEEP_SIDE: usize = 128;
-/// Most voxels across the image of a list without crystal sizes.
-const MAX_VOXELS_ACROSS: f64 = 400.0;
 
 /// Returns the default settings for data.
 ///
@@ -157,26 +155,6 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
 pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError> {
     let parameters = Parameters::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
     Ok(RunSettings { parameters, ..osem(SubsetRule::of_list(list), list_grid(&list.facts)?) })
-}
-
-/// Returns the grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
-fn list_grid(facts: &ListMetadata) -> Result<Grid, SetupError> {
-    if let Ok(cylinder) = cylinder_of(facts)
-        && let Ok(geometry) = sampling_of(facts, &cylinder, &HistogramSettings::default())
-    {
-        return Ok(geometry.default_grid()?);
-    }
-    let ([_, half_length], bore) = (facts.detectors.extent_mm(), facts.detectors.bore_mm());
-    let side = |axis: usize| {
-        let sides = facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[axis]).filter(|mm| *mm > 0.0);
-        sides.fold(f64::INFINITY, f64::min)
-    };
-    let [across, along] = [1.4 * bore, 2.0 * half_length];
-    let voxel =
-        |side: f64, length: f64| if side.is_finite() { 0.5 * side } else { length / 100.0 }.max(length / MAX_VOXELS_ACROSS);
-    let [dx, dz] = [voxel(side(1), across), voxel(side(2), along.max(side(2).min(1e6)))];
-    let odd = |length: f64, d: f64| 2 * (0.5 * length / d).floor() as usize + 1;
-    Ok(Grid::centred([odd(across, dx), odd(across, dx), odd(along, dz)], [dx, dx, dz])?)
 }
 
 #[cfg(test)]

@@ -3,37 +3,35 @@
 //! number of rays of a pair, so that events and their pairs have the same factor.
 
 use std::borrow::Cow;
-use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use crate::algebra::{Backend as _, Host};
 use crate::data::{Attenuation, AttenuationMap, EventList, Events, ListMetadata, Notice};
-use crate::io::read_attenuation;
+use crate::io::list_mode::ListOptions;
 use crate::operator::{EventLines, EventOrder, EventProjector, LinearOperator as _, OperatorError, Subset};
-use crate::plan::device::choice::DeviceChoice;
-use crate::plan::error::{ListError, SetupError};
-use crate::plan::platform::choose::{ChosenProjector, choose_projector};
-use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings, Rays};
-use crate::plan::projector::system::System;
-use crate::scanner::{Detectors, PairRays, ScanGeometry};
+use crate::plan::attenuation::read_object_attenuation;
+use crate::plan::error::{AttenuationError, ListError};
+use crate::plan::list_mode::sampling::list_grid;
+use crate::scanner::{Detectors, PairRays};
 use crate::task::Task;
 
-/// Returns the metadata of list-mode data with the attenuation map of a file.
+/// Returns the metadata of list-mode data with the attenuation of the options.
 ///
 /// # Errors
-/// The file contains no such map, or the list's own factors include the attenuation.
+/// The file contains no attenuation, or the list's own factors include it.
 pub(in crate::plan) fn with_attenuation(
     facts: &Arc<ListMetadata>,
-    file: Option<&Path>,
+    options: &ListOptions,
     notices: &mut Vec<Notice>,
 ) -> Result<Arc<ListMetadata>, ListError> {
-    let Some(file) = file else { return Ok(Arc::clone(facts)) };
+    let Some(file) = &options.attenuation else { return Ok(Arc::clone(facts)) };
     if facts.attenuation == Attenuation::InFactors {
-        return Err(ListError::AttenuatedTwice { map: file.to_owned() });
+        return Err(ListError::AttenuatedTwice { map: file.clone() });
     }
-    let (map, found) = read_attenuation(file)?;
+    let field = list_grid(facts).map_err(AttenuationError::from)?;
+    let (map, found) = read_object_attenuation(file, options.ct.as_ref(), &field)?;
     notices.extend(found);
     Ok(Arc::new(ListMetadata { attenuation: Attenuation::Map(Arc::new(map)), ..(**facts).clone() }))
 }
@@ -75,50 +73,13 @@ pub(in crate::plan) fn attenuation_factors(
     Ok(Host.read(&integrals, |integrals| integrals.par_iter().map(|integral| (-integral).exp()).collect())?)
 }
 
-/// The part of the photon pairs that passes, of all planes of a cylinder's views.
-pub(in crate::plan) struct AttenuationOfViews {
-    map: Arc<AttenuationMap>,
-    system: Box<dyn System>,
-}
-
-impl AttenuationOfViews {
-    /// Opens the projector for all planes at once, else line by line.
-    ///
-    /// # Errors
-    /// Too little memory, device failure.
-    pub(in crate::plan) fn new(
-        map: &Arc<AttenuationMap>,
-        geometry: &Arc<ScanGeometry>,
-        device: DeviceChoice,
-    ) -> Result<Self, SetupError> {
-        let choose = |projector, device| {
-            let (grid, radius_mm) = (map.per_mm.grid.clone(), map.per_mm.grid.farthest_from_axis_mm());
-            let rays = Rays::Fixed { tangential: 1, axial: 1 };
-            let settings = ProjectorSettings { rays, ..ProjectorSettings::new(grid, radius_mm, projector, device) };
-            choose_projector(geometry, &settings)
-        };
-        // Line by line on the processor, where data are in the order of a michelogram.
-        let chosen = choose(ProjectorChoice::AXIAL_RUNS, device).or_else(|_| choose(ProjectorChoice::PER_LOR, DeviceChoice::Cpu));
-        let ChosenProjector { system, .. } = chosen?;
-        Ok(Self { map: Arc::clone(map), system })
-    }
-
-    /// Multiplies the factors of a subset's bins.
-    ///
-    /// # Errors
-    /// Stopped, device failure.
-    pub(in crate::plan) fn multiply(&mut self, subset: Subset, factors: &mut [f32], task: &Task) -> Result<(), OperatorError> {
-        let integrals = self.system.project(subset, &self.map.per_mm, task)?;
-        factors.par_iter_mut().zip(integrals).for_each(|(factor, integral)| *factor *= (-integral).exp());
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::Volume;
     use crate::geometry::{Grid, Line};
+    use crate::plan::attenuation::AttenuationOfViews;
+    use crate::plan::device::choice::DeviceChoice;
     use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
     use crate::scanner::{Segment, find};
 
@@ -130,7 +91,7 @@ mod tests {
         let count = [0, 1, 2].map(|axis| (size[axis] / voxel_mm[axis]).round() as usize);
         let origin = [0, 1, 2].map(|axis| [7.0, -4.0, 1.7][axis] - 0.5 * (size[axis] - voxel_mm[axis]));
         let grid = Grid::new(count, voxel_mm, origin).unwrap();
-        let map = Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid, WATER_PER_MM) });
+        let map = Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid, WATER_PER_MM), ct: None });
         let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
         let facts = ListMetadata { attenuation: Attenuation::Map(Arc::clone(&map)), ..ListMetadata::new("test", detectors) };
         (map, Arc::new(facts))

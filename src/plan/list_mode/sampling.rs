@@ -3,8 +3,12 @@
 use std::ops::Range;
 
 use crate::data::{ListMetadata, ListSampling};
-use crate::plan::error::ListError;
+use crate::geometry::Grid;
+use crate::plan::error::{ListError, SetupError};
 use crate::scanner::{Cylinder, ScanGeometry, ScanGeometryError};
+
+/// Most voxels across the image of a list without crystal sizes.
+const MAX_VOXELS_ACROSS: f64 = 400.0;
 
 /// Settings of the histogramming of events.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,4 +60,27 @@ pub fn sampling_of(
     let reach = std::f64::consts::PI * (num_tangential / 2) as f64 / cylinder.num_detectors as f64;
     let fov_radius_mm = cylinder.radius_mm * reach.min(std::f64::consts::FRAC_PI_2).sin();
     cylinder.geometry(facts.detectors.name(), num_tangential, max_ring_difference, settings.span, fov_radius_mm)
+}
+
+/// Returns the grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.
+///
+/// # Errors
+/// The grid is invalid.
+pub(in crate::plan) fn list_grid(facts: &ListMetadata) -> Result<Grid, SetupError> {
+    if let Ok(cylinder) = cylinder_of(facts)
+        && let Ok(geometry) = sampling_of(facts, &cylinder, &HistogramSettings::default())
+    {
+        return Ok(geometry.default_grid()?);
+    }
+    let ([_, half_length], bore) = (facts.detectors.extent_mm(), facts.detectors.bore_mm());
+    let side = |axis: usize| {
+        let sides = facts.detectors.crystals().iter().map(|crystal| crystal.size_mm[axis]).filter(|mm| *mm > 0.0);
+        sides.fold(f64::INFINITY, f64::min)
+    };
+    let [across, along] = [1.4 * bore, 2.0 * half_length];
+    let voxel =
+        |side: f64, length: f64| if side.is_finite() { 0.5 * side } else { length / 100.0 }.max(length / MAX_VOXELS_ACROSS);
+    let [dx, dz] = [voxel(side(1), across), voxel(side(2), along.max(side(2).min(1e6)))];
+    let odd = |length: f64, d: f64| 2 * (0.5 * length / d).floor() as usize + 1;
+    Ok(Grid::centred([odd(across, dx), odd(across, dx), odd(along, dz)], [dx, dx, dz])?)
 }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::factors::{AttenuationOfViews, attenuation_factors};
+use super::factors::attenuation_factors;
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::data::{Events, ListMetadata, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventOrder, REACH_SIGMAS, Subset, TofKernel};
+use crate::plan::attenuation::AttenuationOfViews;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::platform::Platform;
@@ -293,7 +294,7 @@ mod tests {
     fn all_planes_at_once_are_the_pairs_one_after_the_other_with_and_without_attenuation() {
         let geometry = &find("small").unwrap().geometry;
         let grid = Grid::centred([15, 13, 5], [5.0, 5.0, 5.0]).unwrap();
-        let map = AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096) };
+        let map = AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096), ct: None };
         let several = PairRays { tangential: 1, axial: 3, axial_mm: Some(geometry.ring_spacing_mm) };
         let sum = |(attenuation, rays, sampling): (Attenuation, PairRays, Option<ListSampling>)| {
             let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());

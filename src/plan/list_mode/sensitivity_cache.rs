@@ -172,7 +172,7 @@ mod tests {
         };
         let map = |value: f32| {
             let per_mm = Volume::filled(settings().grid, value);
-            Attenuation::Map(Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm }))
+            Attenuation::Map(Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None }))
         };
         // So does a window that ends near the image, and one far away does not.
         let tof =

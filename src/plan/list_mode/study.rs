@@ -104,7 +104,7 @@ impl EventAccumulator {
             return Err(ListError::TofRange);
         }
         let mut notices = Vec::new();
-        let facts = with_attenuation(facts, options.attenuation.as_deref(), &mut notices)?;
+        let facts = with_attenuation(facts, options, &mut notices)?;
         Ok((Self::new(facts, selection), notices))
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Counts, EventList, FrameTime, Origin, Phase, SeriesImage, Study, Sweep};
+use crate::data::{Counts, CtConversion, EventList, FrameTime, Origin, Phase, SeriesImage, Study, Sweep};
 use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
 
@@ -140,9 +140,12 @@ pub struct CorrectionRecord {
     pub additive: Option<String>,
     /// True if the background was divided by the factors in its file.
     pub additive_inside: bool,
-    /// File of a list's map of attenuation.
+    /// File of the attenuation of the object.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub attenuation: Option<String>,
+    /// Conversion of this file, if it is CT.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ct: Option<CtConversion>,
 }
 
 /// Text for a correction without a file that was simulated with the data.
@@ -158,22 +161,32 @@ impl CorrectionRecord {
         let named = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
         let randoms = if numbers.num_delayeds > 0 { "delayed coincidences" } else { OF_THE_LIST };
         let multiplicative = named(numbers.has_factors, OF_THE_LIST);
-        let attenuation = list.facts.attenuation.map().map(|map| file_name(&map.file));
+        let map = list.facts.attenuation.map();
+        let (attenuation, ct) = (map.map(|map| file_name(&map.file)), map.and_then(|map| map.ct));
         let additive = named(numbers.has_background, randoms);
-        Self { multiplicative, additive, additive_inside: false, attenuation }
+        Self { multiplicative, additive, additive_inside: false, attenuation, ct }
+    }
+
+    /// Returns the record of an attenuation map of CT.
+    pub fn of_ct(origin: &Origin) -> Self {
+        let attenuation = origin.attenuation.as_deref().map(file_name);
+        Self { multiplicative: None, additive: None, additive_inside: false, attenuation, ct: origin.ct }
     }
 
     /// Returns the corrections of projection data, from these files.
     pub fn new(origin: &Origin, counts: &Counts) -> Self {
         let Counts { multiplicative: factors, additive: background, .. } = counts;
-        let Origin { multiplicative, additive, additive_inside, .. } = origin;
+        let Origin { multiplicative, additive, additive_inside, attenuation, ct, .. } = origin;
+        // Factors without a file are those of the attenuation.
+        let has_factors = factors.is_some() && (multiplicative.is_some() || attenuation.is_none());
         let name =
             |is_there: bool, path: &Option<_>| is_there.then(|| path.as_deref().map_or_else(|| SIMULATED.to_owned(), file_name));
         Self {
-            multiplicative: name(factors.is_some(), multiplicative),
+            multiplicative: name(has_factors, multiplicative),
             additive: name(background.is_some(), additive),
             additive_inside: *additive_inside && background.is_some(),
-            attenuation: None,
+            attenuation: attenuation.as_deref().map(file_name),
+            ct: *ct,
         }
     }
 }

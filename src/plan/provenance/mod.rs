@@ -98,6 +98,9 @@ pub enum ImageKind {
     Reconstruction,
     /// Aᵀ (m ⊙ q) of projection data q.
     Backprojection,
+    /// Attenuation map of CT.
+    #[strum(serialize = "attenuation map of CT")]
+    AttenuationMap,
     /// The true image of a phantom.
     #[strum(serialize = "true image of a phantom")]
     TrueImage,

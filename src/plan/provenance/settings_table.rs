@@ -27,6 +27,7 @@ impl Provenance {
             rows.push(("Multiplicative", file_text(&corrections.multiplicative)));
             rows.push(("Additive", file_text(&corrections.additive)));
             rows.extend(corrections.attenuation.clone().map(|file| ("Attenuation", file)));
+            rows.extend(corrections.ct.map(|ct| ("CT", ct.text())));
         }
         let ([x, y, z], [dx, dy, dz]) = (self.image.size, self.image.voxel_mm);
         rows.extend([

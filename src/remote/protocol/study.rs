@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::RemoteError;
 use crate::data::{
-    Attenuation, AttenuationMap, CountRates, Counts, EventList, EventNumbers, ListMetadata, ListSampling, Michelogram, Notice,
-    Origin, Projection, ReferenceSpectrum, ScanTime, Study, Sweep, SweepKind, TofMeasurement, Volume,
+    Attenuation, AttenuationMap, CountRates, Counts, CtConversion, EventList, EventNumbers, ListMetadata, ListSampling,
+    Michelogram, Notice, Origin, Projection, ReferenceSpectrum, ScanTime, Study, Sweep, SweepKind, TofMeasurement, Volume,
 };
 use crate::geometry::{Grid, LENGTHS_MM};
 use crate::operator::Accumulation;
@@ -164,8 +164,8 @@ enum DataMetadata {
 enum AttenuationMetadata {
     Untold,
     InFactors,
-    /// File of the map.
-    Map(PathBuf),
+    /// File of the map, and its conversion if it is CT.
+    Map(PathBuf, Option<CtConversion>),
 }
 
 /// Metadata of list-mode data.
@@ -264,7 +264,7 @@ impl ListModeMetadata {
             attenuation: match attenuation {
                 Attenuation::Untold => AttenuationMetadata::Untold,
                 Attenuation::InFactors => AttenuationMetadata::InFactors,
-                Attenuation::Map(map) => AttenuationMetadata::Map(map.file.clone()),
+                Attenuation::Map(map) => AttenuationMetadata::Map(map.file.clone(), map.ct),
             },
             tof: tof.clone(),
             sampling: *sampling,
@@ -297,10 +297,10 @@ impl ListModeMetadata {
         let attenuation = match self.attenuation {
             AttenuationMetadata::Untold => Attenuation::Untold,
             AttenuationMetadata::InFactors => Attenuation::InFactors,
-            AttenuationMetadata::Map(file) => {
+            AttenuationMetadata::Map(file, ct) => {
                 // Its voxels are on the server.
                 let grid = Grid::centred([1; 3], [1.0; 3]).map_err(|error| error.to_string())?;
-                Attenuation::Map(Arc::new(AttenuationMap { file, per_mm: Volume::filled(grid, 0.0) }))
+                Attenuation::Map(Arc::new(AttenuationMap { file, per_mm: Volume::filled(grid, 0.0), ct }))
             }
         };
         let facts = ListMetadata {

@@ -1,12 +1,10 @@
 //! Second image: its position relative to the displayed image, and its display.
 
-use std::sync::Arc;
-
 use nalgebra::{Rotation3, Vector3};
 
-use crate::data::{ImageSeries, Modality, Placement, RoiMask, SeriesNames, Volume};
+use crate::data::{CompactValues, CompactVolume, ImageSeries, Modality, Placement, RoiMask, SeriesNames};
 use crate::geometry::{Grid, Point};
-use crate::render::Palette;
+use crate::render::{Palette, VoxelValues};
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::window_presets::window_presets;
 
@@ -34,10 +32,10 @@ pub struct Display {
 pub struct SecondImage {
     /// Name of its file.
     pub title: String,
-    /// Kind and names.
+    /// Kind, names and position, without the image.
     pub series: ImageSeries,
     /// The image.
-    pub volume: Arc<Volume>,
+    pub volume: CompactVolume,
     /// Display.
     pub display: Display,
     /// Present registration.
@@ -51,18 +49,24 @@ pub struct SecondImage {
 }
 
 impl SecondImage {
-    /// Returns the first image of a series; `names` are those of the displayed image, if it has any.
-    pub fn new(title: String, series: ImageSeries, names: Option<&SeriesNames>) -> Option<Self> {
-        let volume = Arc::clone(&series.images.first()?.volume);
+    /// Returns the image of a series; `names` are those of the displayed image, if it has any.
+    pub fn new(title: String, series: ImageSeries, volume: CompactVolume, names: Option<&SeriesNames>) -> Self {
         let is_anatomy = matches!(series.modality, Modality::Ct | Modality::Mr);
-        let (low, high) = volume.range();
-        let window = window_presets(volume.unit).first().map_or([low, high], |preset| preset.window);
+        let window = window_presets(volume.unit).first().map_or(volume.range, |preset| preset.window);
         let palette = if is_anatomy { Palette::Grey } else { Palette::HotIron };
         let colouring = ColourScale { window, auto_window: false, auto_palette: false, ..ColourScale::automatic(palette) };
         let difference = names.and_then(|names| difference(names, &series.names));
         let display = Display { is_above: !is_anatomy, opacity: 0.5, colouring };
         let (registration, undo) = (Registration::default(), Vec::new());
-        Some(Self { title, series, volume, display, registration, undo, difference, is_confirmed: false })
+        Self { title, series, volume, display, registration, undo, difference, is_confirmed: false }
+    }
+
+    /// Returns its values for the graphics adapter.
+    pub fn voxel_values(&self) -> VoxelValues<'_> {
+        match self.volume.values() {
+            CompactValues::Float(volume) => VoxelValues::Float(volume.as_slice()),
+            CompactValues::Integer(values) => VoxelValues::Integer(values),
+        }
     }
 
     /// Returns true if it is drawn.
@@ -140,13 +144,17 @@ fn difference(a: &SeriesNames, b: &SeriesNames) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::data::Volume;
 
     fn image(placement: Option<Placement>) -> SecondImage {
         let grid = Grid::new([5, 5, 5], [2.0; 3], [6.0, -4.0, -4.0]).unwrap();
         let values = (0..125).map(|index| (index % 5) as f32).collect();
-        let volume = Volume::from_vec(grid, values, Default::default()).unwrap();
-        SecondImage::new("ct".into(), ImageSeries { placement, ..ImageSeries::single(volume) }, None).unwrap()
+        let volume = CompactVolume::new(Arc::new(Volume::from_vec(grid, values, Default::default()).unwrap()));
+        let series = ImageSeries { placement, ..ImageSeries::unnamed(Vec::new(), 1) };
+        SecondImage::new("ct".into(), series, volume, None)
     }
 
     #[test]

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use super::second_image::{Registration, SecondImage};
-use crate::data::{ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, SeriesNames};
+use crate::data::{CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, SeriesNames};
 use crate::geometry::Grid;
 use crate::io::read_images;
 use crate::task::BackgroundTask;
 use crate::ui::rois::roi_view::SecondNumbers;
+use crate::ui::study::loader::LoadFailure;
 
 /// Result of reading a second image.
-type Read = Result<(ImageSeries, Vec<Notice>), String>;
+type Read = Result<(ImageSeries, CompactVolume, Vec<Notice>), LoadFailure>;
 
 /// Second image, or the one that is being read.
 #[derive(Default)]
@@ -31,7 +32,11 @@ impl LayerState {
     pub fn start(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
         let title = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let of = path.to_owned();
-        let read = move |_: &_| read_images(&of, ImageChoice::Number(1)).map_err(|error| error.to_string());
+        let read = move |_: &_| {
+            let (mut series, notices) = read_images(&of, ImageChoice::Number(1))?;
+            let image = series.images.drain(..).next().ok_or("the file contains no image")?;
+            Ok((series, CompactVolume::new(image.volume), notices))
+        };
         self.loading = Some((title, BackgroundTask::start("second image", wake, read)));
     }
 
@@ -69,12 +74,12 @@ impl LayerState {
     }
 
     /// Takes the image that was read; `names` are those of the displayed image. Returns notices, or the error.
-    pub fn receive(&mut self, names: Option<&SeriesNames>) -> Option<Result<Vec<Notice>, String>> {
+    pub fn receive(&mut self, names: Option<&SeriesNames>) -> Option<Result<Vec<Notice>, LoadFailure>> {
         let (_, task) = self.loading.as_ref()?;
         let outcome = task.poll()?;
         let (title, _) = self.loading.take()?;
-        Some(outcome.unwrap_or_else(|failure| Err(failure.to_string())).map(|(series, notices)| {
-            self.image = SecondImage::new(title, series, names);
+        Some(outcome.unwrap_or_else(|failure| Err(failure.to_string().into())).map(|(series, volume, notices)| {
+            self.image = Some(SecondImage::new(title, series, volume, names));
             self.generation += 1;
             notices
         }))

@@ -8,8 +8,8 @@ use super::view::{SliceGeometry, ViewState};
 use crate::data::Placement;
 use crate::geometry::{Grid, Point};
 use crate::render::{
-    Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, TargetFormat, VolumeSlot, WHOLE_WIDTH,
-    is_software,
+    Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, TargetFormat, VolumeSlot, VoxelValues,
+    WHOLE_WIDTH, is_software,
 };
 use crate::ui::layer::second_image::SecondImage;
 use crate::ui::widgets::colour_scale::ColourScale;
@@ -197,7 +197,12 @@ pub fn install_in(renderer: &mut Renderer, state: &RenderState, target: TargetFo
 ///
 /// # Errors
 /// Larger than the adapter can hold.
-pub fn upload(state: &RenderState, slot: VolumeSlot, size: [usize; 3], values: &[f32]) -> Result<(), RenderError> {
+pub fn upload<'a>(
+    state: &RenderState,
+    slot: VolumeSlot,
+    size: [usize; 3],
+    values: impl Into<VoxelValues<'a>>,
+) -> Result<(), RenderError> {
     upload_to(&mut state.renderer.write(), state, slot, size, values)
 }
 
@@ -205,12 +210,12 @@ pub fn upload(state: &RenderState, slot: VolumeSlot, size: [usize; 3], values: &
 ///
 /// # Errors
 /// As [`upload`].
-pub fn upload_to(
+pub fn upload_to<'a>(
     renderer: &mut Renderer,
     state: &RenderState,
     slot: VolumeSlot,
     size: [usize; 3],
-    values: &[f32],
+    values: impl Into<VoxelValues<'a>>,
 ) -> Result<(), RenderError> {
     match renderer.callback_resources.get_mut::<SliceRenderer>() {
         Some(renderer) => renderer.upload(&state.device, &state.queue, slot, size, values),

@@ -84,7 +84,7 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
         let disabled_help = "The factors of the list's own files have the attenuation in them";
         let choose = choose.on_hover_text(help).on_disabled_hover_text(disabled_help);
         push_if_clicked(choose, actions, StudyAction::Ask(FileTask::Attenuation));
-        let without = ListFiles { attenuation: None, ..open.files.clone() };
+        let without = ListFiles { attenuation: None, ct: None, ..open.files.clone() };
         remove_button(ui, attenuation.map().is_some(), "attenuation", actions, StudyAction::Open(without.into()));
         let help = "Opens the file again with other tables of crystals or detection efficiencies";
         if has_form(&open.files.list) {

@@ -4,16 +4,54 @@ use std::sync::Arc;
 
 use super::open::open_study::OpenStudy;
 use super::source::{BuiltIn, Measured, Source};
-use crate::data::{Study, Sweep};
+use crate::data::{FoundSeries, Study, Sweep};
 use crate::io::list_mode::ListFollower;
-use crate::io::{self, SweepFollower, open_list_mode};
+use crate::io::{self, DicomProblem, IoError, SweepFollower, open_list_mode};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
-use crate::plan::{self, Acquisition, Data, EventAccumulator, ListFiles, ListSelection, StudyFiles, SweepFiles};
+use crate::plan::{self, Acquisition, Data, EventAccumulator, ListFiles, ListSelection, StudyError, StudyFiles, SweepFiles};
 use crate::remote::Remote;
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
 use crate::task::{BackgroundTask, Task};
+
+/// Reason why no image or study was loaded.
+pub enum LoadFailure {
+    /// A folder with several series.
+    Series(Vec<FoundSeries>),
+    /// Another reason, as text.
+    Text(String),
+}
+
+impl From<String> for LoadFailure {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for LoadFailure {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<IoError> for LoadFailure {
+    fn from(error: IoError) -> Self {
+        match error {
+            IoError::Dicom(_, DicomProblem::SeveralSeries(series)) => Self::Series(series),
+            error => Self::Text(error.to_string()),
+        }
+    }
+}
+
+impl From<StudyError> for LoadFailure {
+    fn from(error: StudyError) -> Self {
+        match error {
+            StudyError::Io(error) => error.into(),
+            error => Self::Text(error.to_string()),
+        }
+    }
+}
 
 /// Seed of the simulated photons.
 const PHOTON_SEED: u64 = 1;
@@ -46,7 +84,7 @@ impl From<OpenStudy> for Loaded {
 pub struct Loading {
     /// Its source.
     pub source: Source,
-    work: BackgroundTask<Result<Loaded, String>>,
+    work: BackgroundTask<Result<Loaded, LoadFailure>>,
 }
 
 impl Loading {
@@ -58,9 +96,9 @@ impl Loading {
     }
 
     /// Returns the study or the failure; `None` while the work is under way.
-    pub fn poll(&self) -> Option<Result<Loaded, String>> {
+    pub fn poll(&self) -> Option<Result<Loaded, LoadFailure>> {
         let outcome = self.work.poll()?;
-        Some(outcome.unwrap_or_else(|failure| Err(format!("the study could not be opened: {failure}"))))
+        Some(outcome.unwrap_or_else(|failure| Err(format!("the study could not be opened: {failure}").into())))
     }
 
     /// Returns the completed part, 0 … 1, if it is known.
@@ -69,15 +107,15 @@ impl Loading {
     }
 }
 
-fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded, String> {
+fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded, LoadFailure> {
     match source {
         Source::Elsewhere(files) => {
-            load_remote(files, remote.ok_or("the session is on this machine, not on the remote host")?, task)
+            Ok(load_remote(files, remote.ok_or("the session is on this machine, not on the remote host")?, task)?)
         }
-        Source::Files(StudyFiles::Events(files)) if files.is_followed => follow_list(files),
-        Source::Files(StudyFiles::Sweep(files)) if files.is_followed => follow_sweep(files),
+        Source::Files(StudyFiles::Events(files)) if files.is_followed => Ok(follow_list(files)?),
+        Source::Files(StudyFiles::Sweep(files)) if files.is_followed => Ok(follow_sweep(files)?),
         Source::Files(files) => {
-            let (study, files) = files.read(task).map_err(|error| error.to_string())?;
+            let (study, files) = files.read(task)?;
             Ok(OpenStudy::new(study, Some(files)).into())
         }
         Source::BuiltIn(BuiltIn { phantom, measured, .. }) => {

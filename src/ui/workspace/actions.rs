@@ -23,6 +23,8 @@ pub enum Action {
     Study(StudyAction),
     /// On the second image.
     Layer(LayerAction),
+    /// On the chooser of a series.
+    Series(SeriesAction),
     /// On the reconstruction.
     Run(RunAction),
     /// On the views of the image.
@@ -86,6 +88,15 @@ pub enum FileAction {
     EditSend(Option<SendForm>),
     /// Sends the series of the form.
     Send,
+}
+
+/// Action on the chooser of a series.
+#[derive(Clone, Copy, Debug)]
+pub enum SeriesAction {
+    /// Opens the series of this row.
+    Open(usize),
+    /// Closes the chooser.
+    Close,
 }
 
 /// Answer to the offered session.

@@ -16,6 +16,7 @@ use super::persistence::last_session::last_session;
 use super::persistence::prefs::Preferences;
 use super::persistence::saved_session::SavedSession;
 use super::persistence::unsaved_work::{SavedWork, UnsavedQuestion};
+use super::series_chooser::SeriesChooser;
 use super::status::{FrameMeter, MemoryMeter};
 use super::wake::waker;
 use crate::data::{Counts, Notice, Study};
@@ -90,6 +91,8 @@ pub struct App {
     pub(super) layer: LayerState,
     /// Number of the second image on the graphics adapter.
     pub(super) uploaded_layer: Option<u64>,
+    /// Chooser of a series, if it is open.
+    pub(super) series_chooser: Option<SeriesChooser>,
     /// Line profile of the displayed image.
     pub(super) profile: ProfileCache,
     /// Line profile of the reference image.
@@ -186,6 +189,7 @@ impl App {
             rois: RoiState::default(),
             layer: LayerState::default(),
             uploaded_layer: None,
+            series_chooser: None,
             profile: ProfileCache::default(),
             reference_profile: ProfileCache::default(),
             difference: DifferenceTable::default(),

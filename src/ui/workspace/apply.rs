@@ -31,6 +31,7 @@ impl App {
         match action {
             Action::Study(action) => self.apply_study(ctx, action),
             Action::Layer(action) => self.apply_layer(ctx, action),
+            Action::Series(action) => self.apply_series(ctx, action),
             Action::Run(action) => self.apply_run(ctx, action),
             Action::Plot(PlotAction::Edit(options)) => self.plots = *options,
             Action::Plot(PlotAction::ShowAt(place)) => {

@@ -3,6 +3,7 @@
 use egui::Context;
 
 use super::app::App;
+use super::series_chooser::SeriesUse;
 use crate::data::{Modality, Notice, Placement, SeriesNames};
 use crate::render::{Palette, VolumeSlot};
 use crate::ui::layer::action::LayerAction;
@@ -48,7 +49,7 @@ impl App {
                 }
                 self.notify_all(ctx, notices);
             }
-            Some(Err(text)) => self.notify(ctx, Notice::error(text)),
+            Some(Err(failure)) => self.handle_load_failure(ctx, failure, SeriesUse::SecondImage),
         }
     }
 
@@ -66,7 +67,7 @@ impl App {
             return;
         };
         let Some(state) = frame.wgpu_render_state() else { return };
-        let uploaded = slice_paint::upload(state, VolumeSlot::Layer, image.volume.grid.size, image.volume.as_slice());
+        let uploaded = slice_paint::upload(state, VolumeSlot::Layer, image.volume.grid.size, image.voxel_values());
         self.uploaded_layer = Some(self.layer.generation);
         if let Err(error) = uploaded {
             self.notify(ctx, Notice::error(error.to_string()));

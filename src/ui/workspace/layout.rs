@@ -11,6 +11,7 @@ use super::palette::palette_ui;
 use super::panes::pane::Pane;
 use super::panes::panes_ui::{PaneAction, PaneContent, panes_ui};
 use super::persistence::unsaved_changes::unsaved_ui;
+use super::series_chooser::series_chooser_ui;
 use super::shortcuts::{help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::session::StopRule;
@@ -82,6 +83,8 @@ impl App {
             summed(&mut actions, Action::Study, |actions| tube_form_ui(form, &ctx, actions));
         } else if let Some(form) = self.study.list_form.as_ref().filter(|_| !self.dialogs.is_modal()) {
             summed(&mut actions, Action::Study, |actions| list_form_ui(form, &ctx, actions));
+        } else if let Some(chooser) = self.series_chooser.as_ref().filter(|_| !self.dialogs.is_modal()) {
+            series_chooser_ui(chooser, &ctx, &mut actions);
         } else {
             dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions);
         }
@@ -98,7 +101,7 @@ impl App {
     /// Returns true if a modal window is open.
     fn has_modal(&self) -> bool {
         let is_asking = self.dialogs.is_modal() || self.unsaved_question.is_some() || self.study.has_form();
-        is_asking || self.is_help_open || self.palette.is_some()
+        is_asking || self.series_chooser.is_some() || self.is_help_open || self.palette.is_some()
     }
 
     /// Obeys the pressed keys, and draws the list of keys and the search for commands.

@@ -15,6 +15,7 @@ pub mod palette;
 pub mod panes;
 pub mod persistence;
 pub mod receive;
+mod series_chooser;
 pub mod shortcuts;
 pub mod simulation;
 pub mod status;

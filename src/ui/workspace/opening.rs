@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use egui::Context;
 
+use super::actions::SeriesAction;
 use super::app::App;
 use super::panes::pane::Pane;
 use super::persistence::unsaved_work::PendingAction;
+use super::series_chooser::{SeriesChooser, SeriesUse};
 use super::wake::waker;
 use crate::data::Notice;
 use crate::io::FileKind;
@@ -16,7 +18,7 @@ use crate::session::{Control, Feed, TubeSource};
 use crate::ui::plots::BottomTab;
 use crate::ui::study::file_check::refusal;
 use crate::ui::study::list_form::ListForm;
-use crate::ui::study::loader::{Follower, Loaded};
+use crate::ui::study::loader::{Follower, LoadFailure, Loaded};
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::OpenSweep;
 use crate::ui::study::source::Source;
@@ -71,17 +73,36 @@ impl App {
     }
 
     /// Handles the end of loading.
-    pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Loaded, String>) {
+    pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Loaded, LoadFailure>) {
         let Some(loading) = self.study.loading.take() else { return };
         let source = loading.source.clone();
         match outcome {
             Ok(loaded) => self.confirm(ctx, PendingAction::Show(Box::new(loaded), source)),
-            Err(text) => {
+            Err(failure) => {
                 self.restoring = None;
-                self.notify(ctx, Notice::error(text));
+                self.handle_load_failure(ctx, failure, SeriesUse::Study);
             }
         }
         self.saved.forget_confirmation();
+    }
+
+    /// Offers the series of a folder with several, or reports another reason.
+    pub(super) fn handle_load_failure(&mut self, ctx: &Context, failure: LoadFailure, usage: SeriesUse) {
+        match failure {
+            LoadFailure::Series(series) => self.series_chooser = Some(SeriesChooser::start(usage, series, waker(ctx))),
+            LoadFailure::Text(text) => self.notify(ctx, Notice::error(text)),
+        }
+    }
+
+    /// Applies an action on the chooser of a series.
+    pub(super) fn apply_series(&mut self, ctx: &Context, action: SeriesAction) {
+        let Some(chooser) = self.series_chooser.take() else { return };
+        let SeriesAction::Open(index) = action else { return };
+        let Some(file) = chooser.file(index) else { return };
+        match chooser.usage {
+            SeriesUse::Study => self.open(ctx, Source::file(file)),
+            SeriesUse::SecondImage => self.layer.start(&file, waker(ctx)),
+        }
     }
 
     pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {

@@ -28,6 +28,9 @@ impl App {
         if let Some(outcome) = loading.and_then(Loading::poll) {
             self.finish_loading(ctx, outcome);
         }
+        if let Some(chooser) = &mut self.series_chooser {
+            chooser.receive(ctx);
+        }
         self.receive_simulations(ctx);
         self.receive_regions(ctx);
         self.devices.poll(self.remote.as_ref());

@@ -37,7 +37,7 @@ use crate::io::error::{IoError, Unsupported};
 
 pub use anonymous::ANONYMOUS_START;
 pub use context::{Patient, SeriesContext};
-pub use read::{FoundSeries, find_series, is_dicom, read_images};
+pub use read::{SeriesSlice, find_series, is_dicom, read_images, read_middle_slice};
 
 /// UID of the program among those that write DICOM files (a UUID, made once for it).
 const IMPLEMENTATION_UID: &str = "2.25.134225476167997843353148339473963152248";

@@ -126,10 +126,12 @@ impl App {
     fn upload_to(&self, renderer: &mut Renderer, state: &RenderState) -> Result<(), RenderError> {
         let beside = self.runs.beside().filter(|_| self.slices.view.beside != CompareMode::Off);
         let beside = beside.and_then(|(_, image)| Some(&**image.image()?));
-        let layer = self.drawn_layer().map(|image| &*image.volume);
-        let volumes = [(VolumeSlot::First, self.run().shown.volume()), (VolumeSlot::Second, beside), (VolumeSlot::Layer, layer)];
+        let volumes = [(VolumeSlot::First, self.run().shown.volume()), (VolumeSlot::Second, beside)];
         for (slot, volume) in volumes.into_iter().filter_map(|(slot, volume)| Some((slot, volume?))) {
             slice_paint::upload_to(renderer, state, slot, volume.grid.size, volume.as_slice())?;
+        }
+        if let Some(image) = self.drawn_layer() {
+            slice_paint::upload_to(renderer, state, VolumeSlot::Layer, image.volume.grid.size, image.voxel_values())?;
         }
         Ok(())
     }

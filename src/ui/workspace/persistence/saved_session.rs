@@ -198,8 +198,8 @@ impl SavedSource {
     fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
         match self {
             SavedSource::File(path) => vec![path],
-            SavedSource::Counts(ScanFiles { measured, multiplicative, additive, .. }) => {
-                std::iter::once(measured).chain(multiplicative).chain(additive).collect()
+            SavedSource::Counts(ScanFiles { measured, multiplicative, additive, attenuation, .. }) => {
+                std::iter::once(measured).chain(multiplicative).chain(additive).chain(attenuation).collect()
             }
             SavedSource::List(ListFiles { list, attenuation, crystals, normalization, .. }) => {
                 std::iter::once(list).chain(attenuation).chain(crystals).chain(normalization).collect()

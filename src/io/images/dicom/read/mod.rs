@@ -16,4 +16,4 @@ mod series;
 mod stack;
 mod time;
 
-pub use series::{FoundSeries, find_series, is_dicom, read_images};
+pub use series::{SeriesSlice, find_series, is_dicom, read_images, read_middle_slice};

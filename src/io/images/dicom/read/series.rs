@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use dicom_dictionary_std::tags;
 use rayon::prelude::*;
 
-use super::attributes::{Attributes, name};
+use super::attributes::{Attributes, missing, name};
 use super::decode::decode;
 use super::elements::Checked;
 use super::instance::{Instance, Plane, acquisition, difference};
 use super::pet::pet_scan;
-use super::stack::{Stack, check_spacing, stack};
-use crate::data::{ImageChoice, ImageSeries, Modality, Notice, PetValues, SeriesImage, SeriesNames, Unit, Volume};
+use super::stack::{Stack, along_normal, check_spacing, stack};
+use crate::data::{FoundSeries, ImageChoice, ImageSeries, Modality, Notice, PetValues, SeriesImage, SeriesNames, Unit, Volume};
 use crate::io::bytes::zeroed;
 use crate::io::error::{DicomProblem, Excess, IoError};
-use crate::io::images::orientation::reorder;
+use crate::io::images::orientation::{oblique_notice, reorder};
 use crate::io::notice;
 use crate::text::counted;
 
@@ -26,28 +26,6 @@ const MAX_FILES: usize = 200_000;
 
 /// Deepest folder below the given one.
 const MAX_DEPTH: usize = 8;
-
-/// A series in a folder.
-pub struct FoundSeries {
-    /// Kind of its images.
-    pub modality: Modality,
-    /// Its names.
-    pub names: SeriesNames,
-    /// One of its files.
-    pub file: PathBuf,
-    /// Number of its files.
-    pub num_files: usize,
-}
-
-impl FoundSeries {
-    /// Describes it in one line: modality, number, description, date, patient, images.
-    pub fn line(&self) -> String {
-        let SeriesNames { number, description, study_date, patient_name, .. } = &self.names;
-        let number = if number.is_empty() { String::new() } else { format!("series {number}") };
-        let parts = [self.modality.name(), &number, description, study_date, patient_name, &counted(self.num_files, "file")];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
-    }
-}
 
 /// Files of a path.
 struct Found {
@@ -77,19 +55,65 @@ pub fn find_series(path: &Path) -> Result<Vec<FoundSeries>, IoError> {
     Ok(series_of(&find(path)?.instances))
 }
 
-/// Returns the series of images.
+/// A slice of a series.
+pub struct SeriesSlice {
+    /// Columns and rows.
+    pub size: [usize; 2],
+    /// Distance of columns and of rows, mm.
+    pub spacing_mm: [f64; 2],
+    /// Values, rows by rows.
+    pub values: Vec<f32>,
+}
+
+/// Reads the middle slice of a series.
+///
+/// # Errors
+/// A file that is not read.
+pub fn read_middle_slice(series: &FoundSeries) -> Result<SeriesSlice, IoError> {
+    let (file, frame) = &series.middle;
+    let refused = |problem| IoError::Dicom(file.clone(), problem);
+    let (instance, _, checked) = Instance::read(file, 0)?;
+    let layout = &instance.layout;
+    let plane = instance.planes.get(*frame).ok_or_else(|| refused(missing(tags::PIXEL_DATA)))?;
+    check_spacing(plane.spacing_mm).map_err(refused)?;
+    let mut values = zeroed(file, layout.rows * layout.columns)?;
+    decode(&checked, layout, *frame, plane.scale, &mut values).map_err(refused)?;
+    let [row_mm, column_mm] = plane.spacing_mm;
+    Ok(SeriesSlice { size: [layout.columns, layout.rows], spacing_mm: [column_mm, row_mm], values })
+}
+
+/// Returns the series of images, by patient, date and number.
 fn series_of(instances: &[Instance]) -> Vec<FoundSeries> {
-    let mut series: BTreeMap<&str, FoundSeries> = BTreeMap::new();
+    let mut by_uid: BTreeMap<&str, Vec<&Instance>> = BTreeMap::new();
     for instance in instances {
-        let entry = series.entry(&instance.names.series_uid).or_insert_with(|| FoundSeries {
-            modality: instance.modality.clone(),
-            names: instance.names.clone(),
-            file: instance.path.clone(),
-            num_files: 0,
-        });
-        entry.num_files += 1;
+        by_uid.entry(&instance.names.series_uid).or_default().push(instance);
     }
-    series.into_values().collect()
+    let series = by_uid.into_values().filter_map(|instances| {
+        let first = *instances.first()?;
+        Some(FoundSeries {
+            modality: first.modality.clone(),
+            names: first.names.clone(),
+            file: first.path.clone(),
+            num_files: instances.len(),
+            middle: middle_slice(&instances)?,
+        })
+    });
+    let mut series: Vec<FoundSeries> = series.collect();
+    let key = |series: &FoundSeries| {
+        let SeriesNames { patient_id, study_date, number, .. } = &series.names;
+        (patient_id.clone(), study_date.clone(), number.parse::<u64>().ok())
+    };
+    series.sort_by_key(key);
+    series
+}
+
+/// Returns file and frame of the slice in the middle along the normal.
+fn middle_slice(instances: &[&Instance]) -> Option<(PathBuf, usize)> {
+    let of_files = instances.iter().flat_map(|instance| instance.planes.iter().map(|plane| (&instance.path, plane)));
+    let mut planes: Vec<(f64, &PathBuf, usize)> =
+        of_files.map(|(path, plane)| (along_normal(plane), path, plane.frame)).collect();
+    planes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    planes.get(planes.len() / 2).map(|(_, path, frame)| ((*path).clone(), *frame))
 }
 
 /// Reads images of a series: that of a file, whose other files are in the same folder, or the only one of a folder.
@@ -169,8 +193,7 @@ impl Opened {
         let refused_by = |problem| IoError::Dicom(path.to_owned(), problem);
         let series = series_of(&instances);
         if series.len() > 1 {
-            let lines = series.iter().map(|series| format!("{}: {}", series.file.display(), series.line())).collect();
-            return Err(refused_by(DicomProblem::SeveralSeries(lines)));
+            return Err(refused_by(DicomProblem::SeveralSeries(series)));
         }
         let Some(FoundSeries { names: SeriesNames { series_uid: uid, .. }, .. }) = series.into_iter().next() else {
             return Err(match refused.into_values().next() {
@@ -230,6 +253,10 @@ impl Opened {
         let earliest = self.planes.iter().filter_map(|plane| plane.acquisition).min().or_else(|| acquisition(&attributes));
         let modality = self.instances[0].modality.clone();
         let pet = (modality == Modality::Pet).then(|| pet_scan(&attributes, earliest)).transpose().map_err(refused_by)?;
+        let kvp = match modality {
+            Modality::Ct => attributes.number(tags::KVP).map_err(refused_by)?.filter(|kvp| *kvp > 0.0),
+            _ => None,
+        };
         let unit = unit(&modality, pet.as_ref().map(|pet| &pet.values), &attributes);
         // A file of several planes is read once, one of one plane where it is decoded.
         let whole: Vec<Option<Checked>> = match &self.instances[..] {
@@ -255,14 +282,11 @@ impl Opened {
         if stack.is_pitch_assumed {
             notices.push(notice::warning(path, "one slice without a thickness; 1 mm is assumed"));
         }
-        if let Some(placement) = &stack.placement {
-            let text = format!("oblique by {:.1}°; shown along the axes of the image", placement.angle_deg());
-            notices.push(notice::info(path, text));
-        }
+        notices.extend(stack.placement.as_ref().map(|placement| oblique_notice(path, placement)));
         let placement = stack.placement;
         self.notices.append(&mut notices);
         let names = self.instances[0].names.clone();
-        Ok((ImageSeries { images, num_images, modality, names, placement, pet }, self.notices))
+        Ok((ImageSeries { images, num_images, modality, names, placement, pet, kvp }, self.notices))
     }
 
     /// Reads a file of several planes.

@@ -3,13 +3,13 @@
 //! Source: DICOM PS3.3, C.7.6.2.1.1 (image plane): pixel (i, j) lies at position + row direction · i · Δx + column direction · j · Δy.
 
 use dicom_dictionary_std::tags;
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 use super::attributes::{invalid, missing, name};
 use super::instance::Plane;
 use crate::data::Placement;
 use crate::io::error::{DicomProblem, Mismatch};
-use crate::io::images::orientation::{OBLIQUE_TOLERANCE, Orientation};
+use crate::io::images::orientation::{Orientation, placed};
 
 /// Planes that are nearer to each other are at one position, mm.
 const SAME_POSITION_MM: f64 = 0.01;
@@ -72,13 +72,20 @@ pub fn stack(planes: &[Plane], [rows, columns]: [usize; 2]) -> Result<Stack<'_>,
     let images = (0..num_images).map(|image| positions.iter().map(|planes| planes[image]).collect()).collect();
     let sides = [columns, rows, starts.len()];
     let steps_mm = [first.spacing_mm[1], first.spacing_mm[0], pitch_mm];
-    let (orientation, placement) = place([row, column, normal], steps_mm, sides, starts[0].position_mm);
+    let first_mm = world(Vector3::from(starts[0].position_mm)).into();
+    let (orientation, placement) = placed([row, column, normal].map(world), steps_mm, sides, first_mm);
     Ok(Stack { images, orientation, placement, is_pitch_assumed })
 }
 
 /// Returns a direction of DICOM's patient (LPS) in our world, whose z is reversed.
 fn world(direction: Vector3<f64>) -> Vector3<f64> {
     Vector3::new(direction.x, direction.y, -direction.z)
+}
+
+/// Returns the position of a plane along its normal, mm.
+pub fn along_normal(plane: &Plane) -> f64 {
+    let [a, b, c, d, e, f] = plane.orientation;
+    Vector3::from(plane.position_mm).dot(&Vector3::new(a, b, c).cross(&Vector3::new(d, e, f)))
 }
 
 /// Returns the unit vectors of rows and columns.
@@ -140,42 +147,6 @@ fn check_shear(slices: &[&Plane], normal: Vector3<f64>) -> Result<(), DicomProbl
         return Ok(());
     }
     Err(DicomProblem::Sheared(in_plane_mm / (slices.len() - 1) as f64))
-}
-
-/// Returns the orientation of voxels with these directions, distances, sides and first position (LPS), and its position if it
-/// follows no axes of the world.
-fn place(
-    directions: [Vector3<f64>; 3],
-    steps_mm: [f64; 3],
-    sides: [usize; 3],
-    first_mm: [f64; 3],
-) -> (Orientation, Option<Placement>) {
-    let axes = directions.map(world);
-    let world_axis = nearest_axes(&axes);
-    let sign = |axis: usize| axes[axis][world_axis[axis]].signum();
-    let step_mm: [f64; 3] = std::array::from_fn(|axis| sign(axis) * steps_mm[axis]);
-    let first_mm = world(Vector3::from(first_mm));
-    let stray = (0..3).flat_map(|axis| (0..3).map(move |world| (axis, world))).filter(|&(axis, world)| world != world_axis[axis]);
-    if stray.map(|(axis, world)| axes[axis][world].abs()).fold(0.0, f64::max) <= OBLIQUE_TOLERANCE {
-        return (Orientation { world_axis, step_mm, first_mm: first_mm.into() }, None);
-    }
-    let reach_mm: [f64; 3] = std::array::from_fn(|axis| 0.5 * (sides[axis] as f64 - 1.0) * steps_mm[axis]);
-    let middle = (0..3).fold(first_mm, |middle, axis| middle + axes[axis] * reach_mm[axis]);
-    let (mut own_first_mm, mut rotation) = ([0.0; 3], Matrix3::zeros());
-    for axis in 0..3 {
-        let world = world_axis[axis];
-        own_first_mm[world] = middle[world] - sign(axis) * reach_mm[axis];
-        rotation.set_column(world, &(axes[axis] * sign(axis)));
-    }
-    let rotation = std::array::from_fn(|row| std::array::from_fn(|column| rotation[(row, column)]));
-    (Orientation { world_axis, step_mm, first_mm: own_first_mm }, Some(Placement { middle_mm: middle.into(), rotation }))
-}
-
-/// Returns a different axis of the world for each direction: those that are nearest in sum.
-fn nearest_axes(axes: &[Vector3<f64>; 3]) -> [usize; 3] {
-    let orders = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [1, 0, 2], [2, 1, 0]];
-    let nearness = |order: &[usize; 3]| (0..3).map(|axis| axes[axis][order[axis]].abs()).sum::<f64>();
-    orders.into_iter().max_by(|a, b| nearness(a).total_cmp(&nearness(b))).unwrap_or([0, 1, 2])
 }
 
 /// Refuses a pixel size that is not positive.

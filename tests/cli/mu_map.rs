@@ -1,0 +1,109 @@
+//! CT as attenuation: `tomoscope mu-map`, and `--ct` of `reconstruct`.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tomoscope::data::{Unit, Volume};
+use tomoscope::io::{read_volume, write_volume};
+
+use super::{done, refused};
+
+fn run(folder: &Path, arguments: &str) -> String {
+    done(folder, &arguments.split(' ').collect::<Vec<_>>())
+}
+
+fn record(folder: &Path, name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+}
+
+/// Writes the CT of which an attenuation map is: water has 0 HU.
+fn put_ct(folder: &Path, map: &str) {
+    let (mut ct, _) = read_volume(&folder.join(map)).unwrap();
+    ct.as_mut_slice().iter_mut().for_each(|value| *value = (*value / 0.096 - 1.0) * 1000.0);
+    write_volume(&folder.join("ct.nii.gz"), &Volume { unit: Unit::Hounsfield, ..ct }).unwrap();
+}
+
+/// Mean of the voxels within 20 mm of the centre.
+fn mean(volume: &Volume) -> f64 {
+    let [nx, ny, _] = volume.grid.size;
+    let (mut sum, mut num) = (0.0, 0);
+    for (index, value) in volume.as_slice().iter().enumerate() {
+        let [x, y, z] = volume.grid.mm_from_voxel([index % nx, index / nx % ny, index / nx / ny].map(|at| at as f64));
+        if (x * x + y * y + z * z).sqrt() < 20.0 {
+            (sum, num) = (sum + f64::from(*value), num + 1);
+        }
+    }
+    sum / f64::from(num)
+}
+
+#[test]
+fn ct_corrects_the_attenuation_as_the_map_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --counts 3e5 --seed 3 --attenuation --list-mode -o events.petsird");
+    put_ct(at, "events_mu.nii.gz");
+    // The map of the CT.
+    let text = refused(at, 1, &["mu-map", "ct.nii.gz", "-o", "mu.nii.gz"]);
+    assert!(text.contains("KVP (0018,0060)") && text.contains("--kvp"), "{text}");
+    run(at, "mu-map ct.nii.gz --kvp 120 --like events_mu.nii.gz -o mu.nii.gz");
+    let [own, map] = ["mu.nii.gz", "events_mu.nii.gz"].map(|name| read_volume(&at.join(name)).unwrap().0);
+    assert!(own.grid.same_as(&map.grid) && own.unit == Unit::PerCm);
+    assert!((mean(&own) - 0.096).abs() < 1e-6 && (own.sum() / map.sum() - 1.0).abs() < 0.01, "{} {}", mean(&own), own.sum());
+    let of_map = record(at, "mu.nii.gz.json");
+    assert_eq!((&of_map["made"], &of_map["data"]["file"]), (&"attenuation-map".into(), &"ct.nii.gz".into()));
+    assert_eq!(of_map["corrections"]["ct"], serde_json::json!({"kvp": 120.0, "fwhm_mm": 6.0, "shift_mm": [0.0, 0.0, 0.0]}));
+    // Events.
+    let usual = "--algorithm mlem --iterations 3 --subsets 1 --voxel-mm 6,6,6";
+    run(at, &format!("reconstruct events.petsird --attenuation events_mu.nii.gz {usual} -o by_map.nii.gz"));
+    run(at, &format!("reconstruct events.petsird --ct ct.nii.gz --kvp 120 --ct-fwhm-mm 4 {usual} -o by_ct.nii.gz"));
+    run(at, &format!("reconstruct events.petsird {usual} -o without.nii.gz"));
+    let [by_map, by_ct, without] =
+        ["by_map.nii.gz", "by_ct.nii.gz", "without.nii.gz"].map(|name| mean(&read_volume(&at.join(name)).unwrap().0));
+    println!("mean at the centre: {by_map} by the map, {by_ct} by CT, {without} without");
+    assert!((by_ct / by_map - 1.0).abs() < 0.01 && by_map > 1.1 * without, "{by_map} {by_ct} {without}");
+    let of_image = record(at, "by_ct.nii.gz.json");
+    assert_eq!(of_image["corrections"]["attenuation"], "ct.nii.gz");
+    assert_eq!((&of_image["corrections"]["ct"]["kvp"], &of_image["corrections"]["ct"]["fwhm_mm"]), (&120.0.into(), &4.0.into()));
+    // CT beside the scanner.
+    let arguments = format!("reconstruct events.petsird --ct ct.nii.gz --kvp 120 --ct-shift-mm 0,0,900 {usual} -o far.nii.gz");
+    let text = refused(at, 1, &arguments.split(' ').collect::<Vec<_>>());
+    assert!(text.contains("no part of the field of view") && text.contains("--ct-shift-mm"), "{text}");
+    let arguments = format!("reconstruct events.petsird --ct ct.nii.gz --kvp 120 --attenuation ct.nii.gz {usual} -o far.nii.gz");
+    refused(at, 2, &arguments.split(' ').collect::<Vec<_>>());
+}
+
+#[test]
+fn ct_corrects_the_attenuation_of_sinograms() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --counts 3e5 --seed 3 --attenuation --list-mode -o events.petsird");
+    put_ct(at, "events_mu.nii.gz");
+    run(at, "simulate cylinder --scanner small --counts 3e5 --seed 3 --attenuation -o scan.hs");
+    let usual = "--iterations 1 --subsets 4 --image 31,31,9";
+    run(at, &format!("reconstruct scan.hs {usual} -o by_factors.nii.gz"));
+    run(at, &format!("reconstruct scan.hs --no-corrections --ct ct.nii.gz --kvp 120 --ct-fwhm-mm 4 {usual} -o by_ct.nii.gz"));
+    let [by_factors, by_ct] = ["by_factors.nii.gz", "by_ct.nii.gz"].map(|name| mean(&read_volume(&at.join(name)).unwrap().0));
+    assert!((by_ct / by_factors - 1.0).abs() < 0.01, "{by_factors} {by_ct}");
+    // Factors of the folder may include the attenuation.
+    let arguments = format!("reconstruct scan.hs --ct ct.nii.gz --kvp 120 {usual} -o twice.nii.gz");
+    let output = super::tomoscope(at, &arguments.split(' ').collect::<Vec<_>>());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("warning: the factors of scan_mult.hs are multiplied"), "{output:?}");
+    let corrections = &record(at, "by_ct.nii.gz.json")["corrections"];
+    assert_eq!([&corrections["multiplicative"], &corrections["attenuation"]], [&Value::Null, &"ct.nii.gz".into()]);
+}
+
+#[test]
+fn a_series_without_its_tube_voltage_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let series = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom/ct");
+    let series = series.to_str().unwrap();
+    let text = refused(folder.path(), 1, &["mu-map", series, "-o", "mu.nii.gz"]);
+    assert!(text.contains("KVP (0018,0060)"), "{text}");
+    let text = refused(folder.path(), 1, &["mu-map", series, "--kvp", "200", "-o", "mu.nii.gz"]);
+    assert!(text.contains("200 kV"), "{text}");
+    done(folder.path(), &["mu-map", series, "--kvp", "135", "--fwhm-mm", "0", "-o", "mu.nii.gz"]);
+    // Its largest value, 3064 HU, at 135 kV: between those at 130 and 140 kV.
+    let (_, high) = read_volume(&folder.path().join("mu.nii.gz")).unwrap().0.range();
+    let expected = (0.5 * (5.51e-5 + 5.64e-5) * 4064.0 + 0.5 * (4.24e-2 + 4.08e-2)) as f32;
+    assert!((high / expected - 1.0).abs() < 1e-3, "{high} is not {expected}");
+}
