@@ -87,7 +87,10 @@ fn ct_corrects_the_attenuation_of_sinograms() {
     // Factors of the folder may include the attenuation.
     let arguments = format!("reconstruct scan.hs --ct ct.nii.gz --kvp 120 {usual} -o twice.nii.gz");
     let output = super::tomoscope(at, &arguments.split(' ').collect::<Vec<_>>());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("warning: the factors of scan_mult.hs are multiplied"), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("warning: the factors of scan_mult.hs are multiplied"),
+        "{output:?}"
+    );
     let corrections = &record(at, "by_ct.nii.gz.json")["corrections"];
     assert_eq!([&corrections["multiplicative"], &corrections["attenuation"]], [&Value::Null, &"ct.nii.gz".into()]);
 }

@@ -43,14 +43,14 @@ fn ct_of_a_cylinder_attenuates_as_its_exact_line_integrals() {
     let of_voxels = integrals(AttenuationMap { file: "mu.nii".into(), per_mm: of_phantom, ct: None });
     let found = integrals(map);
     let exact: Vec<f64> = exact.counts.iter().map(|factor| -f64::from(*factor).ln()).collect();
-    let (mut largest, mut longest) = (0.0f64, 0.0f64);
-    for (found, exact) in found.iter().zip(&exact) {
-        (largest, longest) = (largest.max((found - exact).abs()), longest.max(*exact));
-    }
+    let longest = exact.iter().copied().fold(0.0, f64::max);
+    // Lines up to 0.87 of the radius from the axis; at the rim the filter spreads the edge.
+    let inner = found.iter().zip(&exact).filter(|(_, exact)| **exact > 0.5 * longest);
+    let largest = inner.map(|(found, exact)| (found - exact).abs()).fold(0.0, f64::max);
     let [ct, voxels, exact] = [found, of_voxels, exact].map(|integrals| integrals.iter().sum::<f64>());
     println!("sum of the integrals: CT {:.5}, voxels {:.5} of the exact sum", ct / exact, voxels / exact);
     println!("largest deviation {largest:.4} of {longest:.3}");
-    // A Gaussian keeps the mass; it changes integrals near the rim only.
-    assert!((ct / voxels - 1.0).abs() < 0.002 && (ct / exact - 1.0).abs() < 0.01, "{ct} {voxels} {exact}");
-    assert!(largest < 0.03 * longest, "{largest}");
+    // A Gaussian keeps the mass, but lines of detector pairs are denser outside.
+    assert!((ct / voxels - 1.0).abs() < 0.005 && (ct / exact - 1.0).abs() < 0.01, "{ct} {voxels} {exact}");
+    assert!(largest < 0.02 * longest, "{largest}");
 }
