@@ -60,7 +60,7 @@ pub struct MuMapOptions {
 pub fn run(options: &MuMapOptions) -> CliResult<Done> {
     options.talk.apply();
     Files::new().read([&options.ct]).read(&options.image.like).write("-o", [&options.output]).check()?;
-    check_image_unit(&options.output, Unit::PerCm)?;
+    check_image_unit(&options.output, Unit::PerCm, None)?;
     let start = Start::now();
     let series = notices::printed(read_images(&options.ct, ImageChoice::Only)?);
     let refuse = |problem| CtError { file: options.ct.clone(), problem };

@@ -8,7 +8,7 @@ use clap::Args;
 use super::error::{CliError, CliResult, Failure};
 use super::notices;
 use super::options::count;
-use crate::data::{ImageChoice, ImageSeries, ValueScale, Volume};
+use crate::data::{ImageChoice, ImageSeries, PetImage, ValueScale, Volume};
 use crate::io::read_images;
 use crate::measure::{SuvDefinition, suv_factor};
 use crate::plan::{FrameRecord, Provenance};
@@ -36,6 +36,8 @@ pub struct InputImage {
     pub volume: Volume,
     /// Its frame, if the series has several images.
     frame: Option<FrameRecord>,
+    /// Its facts of a PET scan.
+    pet: Option<PetImage>,
 }
 
 impl ImageInput {
@@ -46,6 +48,7 @@ impl ImageInput {
     pub fn read(self, path: &Path) -> CliResult<InputImage> {
         let choice = self.frame.map_or(ImageChoice::Only, ImageChoice::Number);
         let mut series = notices::printed(read_images(path, choice)?);
+        let pet = series.pet_image(0, series.pet.as_ref());
         let image = series.images.drain(..).next().ok_or_else(|| not_pet(path))?;
         let frame = (series.num_images > 1).then(|| FrameRecord::from(&image));
         let mut volume = Arc::unwrap_or_clone(image.volume);
@@ -56,7 +59,7 @@ impl ImageInput {
             })?;
             volume = volume.converted(ValueScale { unit: definition.unit(), factor });
         }
-        Ok(InputImage { series, volume, frame })
+        Ok(InputImage { series, volume, frame, pet })
     }
 }
 
@@ -73,13 +76,13 @@ impl InputImage {
         if self.frame.is_some() {
             record.data.frame = self.frame;
         }
-        record.pet = self.series.pet_image(0, self.series.pet.as_ref()).or(record.pet);
+        record.pet = self.pet.clone().or(record.pet);
         record
     }
 }
 
 impl From<Volume> for InputImage {
     fn from(volume: Volume) -> Self {
-        Self { series: ImageSeries::unnamed(Vec::new(), 1), volume, frame: None }
+        Self { series: ImageSeries::unnamed(Vec::new(), 1), volume, frame: None, pet: None }
     }
 }

@@ -53,7 +53,7 @@ impl Uptake {
         if uptake.has_facts() {
             if !has_attenuation {
                 return Err(CliError::arguments(
-                    "activity and uptake values need a correction for attenuation: set --attenuation, or declare it with \
+                    "activity and uptake values need a correction for attenuation: set --attenuation or --ct, or declare it with \
                      --multiplicative-includes attenuation",
                 ));
             }
@@ -147,21 +147,26 @@ fn limits_secs(job: &Job, duration_secs: Option<f64>) -> Option<[f64; 2]> {
 /// Returns the codes of the corrections that the images contain.
 fn corrections(options: &ReconstructOptions, job: &Job) -> CliResult<Vec<String>> {
     let UptakeOptions { multiplicative_includes, additive_includes, .. } = &options.uptake;
+    let includes_attenuation = multiplicative_includes.contains(&FactorContent::Attenuation);
     let mut codes: Vec<&str> = Vec::new();
     let (mut has_factors, mut has_background) = (false, false);
     if let Some(counts) = job.data().counts() {
-        (has_factors, has_background) = (counts.multiplicative.is_some(), counts.additive.is_some());
+        let origin = &job.study.origin;
+        let has_own = origin.multiplicative.is_some() || origin.attenuation.is_none();
+        (has_factors, has_background) = (counts.multiplicative.is_some() && has_own, counts.additive.is_some());
+        if origin.attenuation.is_some() {
+            if includes_attenuation {
+                return Err(attenuated_twice());
+            }
+            codes.push("ATTN");
+        }
     }
     if let Some(list) = job.data().events() {
         let numbers = list.numbers();
         (has_factors, has_background) = (numbers.has_factors, numbers.has_background || numbers.num_delayeds > 0);
         match &list.facts.attenuation {
             Attenuation::Untold => {}
-            Attenuation::Map(_) if multiplicative_includes.contains(&FactorContent::Attenuation) => {
-                return Err(CliError::arguments(
-                    "the attenuation is corrected twice, by --attenuation and by factors that include it; omit one",
-                ));
-            }
+            Attenuation::Map(_) if includes_attenuation => return Err(attenuated_twice()),
             Attenuation::Map(_) | Attenuation::InFactors => codes.push("ATTN"),
         }
         if list.facts.efficiency.as_ref().is_some_and(|efficiency| efficiency.is_normalization()) {
@@ -188,6 +193,11 @@ fn corrections(options: &ReconstructOptions, job: &Job) -> CliResult<Vec<String>
         }
     }
     Ok(unique)
+}
+
+/// Returns the error of attenuation that is corrected twice.
+fn attenuated_twice() -> CliError {
+    CliError::arguments("the attenuation is corrected twice, by a map or CT and by factors that include it; omit one")
 }
 
 /// Returns the facts of a scan that is corrected for decay to its start.
