@@ -158,3 +158,47 @@ fn each_frame_has_its_decay_factor() {
         assert_eq!([text(tags::SERIES_DATE), text(tags::SERIES_TIME)], ["20260301", "235955"]);
     }
 }
+
+/// Start, injection, tracer and patient of a list written by the package petsird.
+#[test]
+fn facts_of_the_lists_header_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/petsird/exam.petsird");
+    std::fs::copy(list, at.join("exam.petsird")).unwrap();
+    let info: Value = serde_json::from_str(&run(at, "info exam.petsird --json")).unwrap();
+    let expected = json!({
+        "start": "2026-03-01T12:00:00.5", "injection": "2026-03-01T11:00:00", "dose_bq": 370e6, "tracer": "Fluorodeoxyglucose F^18^",
+        "weight_kg": 62.5, "height_m": f64::from(1.65f32), "sex": "Female",
+    });
+    assert_eq!(info["exam"], expected);
+    let reconstruct = "reconstruct exam.petsird --iterations 1 --subsets 1 --calibration 2";
+    let said = refusal(at, 2, &format!("{reconstruct} --suv suvbw -o a.dcm"));
+    assert!(said.contains("--attenuation"), "{said}");
+    // (Few events: the image may explain less than half of them.)
+    let arguments = format!("{reconstruct} --suv suvbsa --multiplicative-includes attenuation -o a.dcm");
+    let output = super::tomoscope(at, &arguments.split(' ').collect::<Vec<_>>());
+    assert!([Some(0), Some(3)].contains(&output.status.code()), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("a.dcm.json")).unwrap()).unwrap();
+    // Du Bois: 0.007184 · 62.5^0.425 · 165^0.725 m², 3600.5 s after the injection, a frame of 60 s.
+    let surface_cm2 = 1e4 * 0.007184 * 62.5f64.powf(0.425) * (100.0 * f64::from(1.65f32)).powf(0.725);
+    let (rate, secs) = (std::f64::consts::LN_2 / 6586.2, 60.0);
+    let decay = rate * secs / (1.0 - (-rate * secs).exp());
+    assert!((record["pet"]["decay_factors"][0].as_f64().unwrap() / decay - 1.0).abs() < 1e-9);
+    assert_eq!(
+        (&record["image"]["unit"], &record["pet"]["scan"]["dose_bq"]["source"]),
+        (&json!("SUVbsa"), &json!("list-mode file"))
+    );
+    let (series, _) = read_images(&at.join("a.dcm"), ImageChoice::Only).unwrap();
+    run(at, "convert a.dcm again.nii");
+    assert_eq!(series.unit(), Unit::SuvBodySurface);
+    let slice = open_file(at.join("a.dcm/slice_001.dcm")).unwrap();
+    let text = |tag| slice.element(tag).unwrap().to_str().unwrap().trim().to_owned();
+    assert_eq!([text(tags::UNITS), text(tags::PATIENT_SEX), text(tags::SERIES_TIME)], ["CM2ML", "F", "120000.500000"]);
+    // The same image in Bq/mL.
+    let arguments = format!("{reconstruct} --half-life F-18 --multiplicative-includes attenuation -o bq.npy");
+    super::tomoscope(at, &arguments.split(' ').collect::<Vec<_>>());
+    let (activity, _) = read_volume(&at.join("bq.npy")).unwrap();
+    let factor = surface_cm2 / (370e6 * (-rate * 3600.5).exp());
+    assert!((series.images[0].volume.sum() / activity.sum() / factor - 1.0).abs() < 1e-4);
+}

@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{Events, Michelogram};
+use jiff::civil::date;
+use tomoscope::data::{Events, Exam, Michelogram};
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::{EventProblem, read_projections, read_study, write_projections};
 use tomoscope::scanner::{Cylinder, InPlane};
@@ -112,6 +113,14 @@ fn the_fragments_header_is_told_where_it_lies() {
     assert_eq!(list.notices.len(), 3, "no event was on a gap");
     assert_eq!((facts.duration_ms, facts.num_events, facts.isotope.as_deref()), (None, None, Some("F-18")));
     assert_eq!(facts.half_life_secs, Some(6586.2));
+    let exam = Exam {
+        start: Some(date(2017, 3, 27).at(17, 0, 35, 0)),
+        injection: Some(date(2017, 3, 27).at(16, 7, 0, 0)),
+        dose_bq: Some(46.5e6),
+        tracer: Some("FDG".into()),
+        ..Exam::default()
+    };
+    assert_eq!(facts.exam, exam);
     let sampling = facts.sampling.unwrap();
     assert_eq!((sampling.num_tangential, sampling.max_ring_difference), (344, 60));
     let efficiency = facts.efficiency.as_ref().unwrap();

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::data::attenuation::Attenuation;
 use crate::data::fingerprint::Fingerprint;
+use crate::data::pet::exam::Exam;
 use crate::scanner::Detectors;
 
 /// c, mm/ps.
@@ -250,6 +251,8 @@ pub struct ListMetadata {
     pub isotope: Option<String>,
     /// Its half-life, s.
     pub half_life_secs: Option<f64>,
+    /// Injection, patient and start of the scan.
+    pub exam: Exam,
 }
 
 impl ListMetadata {
@@ -267,6 +270,7 @@ impl ListMetadata {
             num_events: None,
             isotope: None,
             half_life_secs: None,
+            exam: Exam::default(),
         }
     }
 }

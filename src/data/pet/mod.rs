@@ -1,5 +1,6 @@
 //! PET scans: their facts, positron emitters, decay.
 
 pub mod decay;
+pub mod exam;
 pub mod nuclide;
 pub mod scan;

@@ -97,6 +97,7 @@ pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>,
     facts.duration_ms = header.duration_secs.filter(|_| is_whole).map(|secs| (secs * 1e3).round() as u64);
     facts.isotope = header.isotope;
     facts.half_life_secs = header.half_life_secs;
+    facts.exam = header.exam;
     let decoder = Decoder::new(&geometry);
     Ok(Box::new(RecordReader { facts: Arc::new(facts), decoder, records, num_expected: None, notices }))
 }

@@ -8,12 +8,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::civil::DateTime;
+
 use super::interfile::header::{DataSource, Header};
 use super::interfile::layout::{AxisOrder, Layout};
 use super::interfile::projections::{file_segments, read_counts, unusable_bin};
 use super::interfile::scanner;
 use super::interfile::scanner::Sampling;
-use crate::data::{Michelogram, Notice};
+use crate::data::{Exam, Michelogram, Notice};
 use crate::io::bytes::{ByteOrder, NumberFormat};
 use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
@@ -46,6 +48,7 @@ pub struct ListHeader {
     pub num_words: Option<u64>,
     pub isotope: Option<String>,
     pub half_life_secs: Option<f64>,
+    pub exam: Exam,
     pub notices: Vec<Notice>,
 }
 
@@ -95,7 +98,25 @@ pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
         num_words: header.number("%total listmode word counts")?.filter(|num| *num >= 0.0).map(|num| num as u64),
         isotope: header.text("isotope name").map(str::to_owned),
         half_life_secs: seconds("isotope gamma halflife (sec)")?,
+        exam: exam(&header)?,
         notices,
+    })
+}
+
+/// Returns start, injection and tracer, whose times are UTC.
+fn exam(header: &Header) -> Result<Exam, IoError> {
+    let moment = |what: &str| {
+        let day = header.text(&format!("%{what} date (yyyy:mm:dd)"))?;
+        let hour = ["gmt+00:00", "gmt", "utc"].iter().find_map(|zone| header.text(&format!("%{what} time (hh:mm:ss {zone})")))?;
+        DateTime::strptime("%Y:%m:%d %H:%M:%S", format!("{} {}", day.trim(), hour.trim())).ok()
+    };
+    let dose_bq = header.number("tracer activity at time of injection (bq)")?;
+    Ok(Exam {
+        start: moment("study"),
+        injection: moment("tracer injection"),
+        dose_bq: dose_bq.filter(|bq| *bq > 0.0),
+        tracer: header.text("radiopharmaceutical").map(str::to_owned),
+        ..Exam::default()
     })
 }
 

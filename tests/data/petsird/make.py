@@ -184,9 +184,9 @@ def by_types(scanner, events):
     return lists
 
 
-def write(path, info, blocks, scanner):
+def write(path, info, blocks, scanner, exam=None):
     with petsird.BinaryPETSIRDWriter(path) as writer:
-        writer.write_header(petsird.Header(scanner=info))
+        writer.write_header(petsird.Header(scanner=info, exam=exam))
         for start, stop, prompts, delayeds in blocks:
             block = petsird.EventTimeBlock(
                 time_interval=petsird.TimeInterval(start=start, stop=stop),
@@ -194,6 +194,25 @@ def write(path, info, blocks, scanner):
                 triple_events=[], quadruple_events=[],
             )
             writer.write_time_blocks((petsird.TimeBlock.EventTimeBlock(block),))
+
+
+def exam():
+    """370 MBq of FDG an hour before the scan of a woman."""
+    meaning = lambda text: petsird.DICOMBasicCodeSequence(code_meaning=text)
+    moment = petsird.yardl_types.DateTime.parse
+    tracer = petsird.DICOMRadiopharmaceuticalInformation(
+        radiopharmaceutical_start_date_time=moment("2026-03-01T11:00:00"),
+        radionuclide_total_dose=370e6,
+        radiopharmaceutical_code_sequence=meaning("Fluorodeoxyglucose F^18^"),
+        radionuclide_code_sequence=meaning("^18^Fluorine"),
+    )
+    return petsird.ExamInformation(
+        modality="PT",
+        start_of_study=moment("2026-03-01T11:55:00"),
+        start_of_acquisition=moment("2026-03-01T12:00:00.5"),
+        patient=petsird.DICOMPatientInformation(patients_sex="F", patients_size=1.65, patients_weight=62.5),
+        radiopharmaceuticals=[tracer],
+    )
 
 
 def truth():
@@ -254,6 +273,11 @@ def main():
     some = [event for event in prompts if of_types(event, (0, 0))][:40]
     some += [(a, b, 0) for a, b, _ in prompts if of_types((a, b), (1, 0))][:30]
     write("idle_pair.petsird", information(scanner, tof, idle=(1, 1)), [(0, 100, some, [])], scanner)
+
+    # With an exam.
+    first = [pair for pair in pairs if of_types(pair, (0, 0))][:40]
+    events = [(a, b, number % 7) for number, (a, b) in enumerate(first)]
+    write("exam.petsird", information(scanner, tof, idle=(1, 1)), [(0, 60000, events, [])], scanner, exam())
 
     # MLEM of the prompts alone, in the order of the file.
     rows = []

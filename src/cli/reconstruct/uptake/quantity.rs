@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 
 use super::options::{FactorContent, HalfLife, Injection, Moment, UptakeOptions};
 use crate::cli::reconstruct::options::ReconstructOptions;
@@ -20,6 +20,9 @@ use crate::plan::Job;
 
 /// Source of a fact that an option sets.
 const OPTION: &str = "command line";
+
+/// Source of a fact in the header of list-mode data.
+const LIST: &str = "list-mode file";
 
 /// Calibration and scan of the images of a command.
 pub struct Uptake {
@@ -64,7 +67,8 @@ impl Uptake {
         let Quantity { scale, pet, .. } = all.of(job)?;
         let unit = scale.map_or(job.iteration_scheme().unit, |scale| scale.unit);
         check_image_unit(&options.output, unit, pet.as_ref())?;
-        if uptake.has_facts() && uptake.scan_start.is_none() && FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
+        let has_start = uptake.scan_start.is_some() || job.data().events().is_some_and(|list| list.facts.exam.start.is_some());
+        if uptake.has_facts() && !has_start && FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
             let text = "the start of the scan is unknown: the DICOM series begins when it is written, and the injection is before \
                         that; set --scan-start";
             notices::print(&[Notice::warning(text)]);
@@ -184,8 +188,8 @@ fn corrections(options: &ReconstructOptions, job: &Job) -> CliResult<Vec<String>
             return Err(CliError::arguments(format!("{option}: the data have no {what}")));
         }
     }
-    codes.extend(multiplicative_includes.iter().map(|content| <&str>::from(content)));
-    codes.extend(additive_includes.iter().map(|content| <&str>::from(content)));
+    codes.extend(multiplicative_includes.iter().map(<&str>::from));
+    codes.extend(additive_includes.iter().map(<&str>::from));
     let mut unique: Vec<String> = Vec::new();
     for code in codes {
         if !unique.iter().any(|other| other == code) {
@@ -200,27 +204,42 @@ fn attenuated_twice() -> CliError {
     CliError::arguments("the attenuation is corrected twice, by a map or CT and by factors that include it; omit one")
 }
 
-/// Returns the facts of a scan that is corrected for decay to its start.
+/// Returns the facts of a scan that is corrected for decay to its start: those of the options, else of the list-mode file.
 fn scan(options: &ReconstructOptions, job: &Job, mut corrections: Vec<String>) -> CliResult<PetScan> {
     let uptake = &options.uptake;
+    let exam = job.data().events().map(|list| list.facts.exam.clone()).unwrap_or_default();
     let (half_life, nuclide) = half_life(uptake.half_life, job)?;
-    let scan_start = match &uptake.scan_start {
-        Some(start) => Sourced::new(start.local, OPTION),
+    let utc = |local: DateTime| Moment { local, offset: Some(Offset::UTC) };
+    let (known_start, source) = match uptake.scan_start {
+        Some(start) => (Some(start), OPTION),
+        None => (exam.start.map(utc), LIST),
+    };
+    let scan_start = match known_start {
+        Some(start) => Sourced::new(start.local, source),
         None => Sourced::new(Timestamp::now().to_zoned(TimeZone::UTC).datetime(), "time of writing (the start is unknown)"),
     };
-    let injection = uptake.injected.map(|injected| injection(injected, scan_start.value, uptake.scan_start)).transpose()?;
-    let option = |value: Option<f64>, factor: f64| value.map(|value| Sourced::new(factor * value, OPTION));
+    let (injected, source) = match uptake.injected {
+        Some(injected) => (Some(injected), OPTION),
+        None => (exam.injection.map(|local| Injection::At(utc(local))), LIST),
+    };
+    let injection = injected.map(|injected| injection(injected, scan_start.value, known_start)).transpose()?;
+    let number = |option: Option<f64>, factor: f64, of_list: Option<f64>| {
+        let option = option.map(|value| Sourced::new(factor * value, OPTION));
+        option.or_else(|| of_list.map(|value| Sourced::new(value, LIST)))
+    };
+    let sex = uptake.sex.map(|sex| Sourced::new(sex, OPTION));
     corrections.push("DECY".to_owned());
     Ok(PetScan {
         decay_reference: DecayReference::Start,
         scan_start: Some(scan_start),
-        injection: injection.map(|injection| Sourced::new(injection, OPTION)),
-        dose_bq: option(uptake.dose_mbq, 1e6),
+        injection: injection.map(|injection| Sourced::new(injection, source)),
+        dose_bq: number(uptake.dose_mbq, 1e6, exam.dose_bq),
         half_life_secs: Some(half_life),
+        tracer: exam.tracer,
         nuclide,
-        weight_kg: option(uptake.weight_kg, 1.0),
-        height_m: option(uptake.height_cm, 0.01),
-        sex: uptake.sex.map(|sex| Sourced::new(sex, OPTION)),
+        weight_kg: number(uptake.weight_kg, 1.0, exam.weight_kg),
+        height_m: number(uptake.height_cm, 0.01, exam.height_m),
+        sex: sex.or_else(|| exam.sex.map(|sex| Sourced::new(sex, LIST))),
         ..PetScan::new(PetValues::BqPerMl, corrections)
     })
 }
@@ -235,7 +254,7 @@ fn half_life(option: Option<HalfLife>, job: &Job) -> CliResult<(Sourced<f64>, Op
     let of_nuclide = || isotope.as_deref().and_then(Nuclide::find).map(|nuclide| nuclide.half_life_secs);
     let secs = facts.and_then(|facts| facts.half_life_secs).or_else(of_nuclide);
     let secs = secs.ok_or_else(|| missing("the half-life", "--half-life"))?;
-    Ok((Sourced::new(secs, "list-mode file"), isotope))
+    Ok((Sourced::new(secs, LIST), isotope))
 }
 
 /// Returns the moment of an injection in the time zone of the scan.

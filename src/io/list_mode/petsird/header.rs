@@ -4,11 +4,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
 use super::binary::Value;
 use super::coincidences::PairOfTypes;
 use super::efficiency::{Efficiencies, are_in_coincidence};
 use super::geometry::{ModuleType, Transform, crystals};
-use crate::data::{ListMetadata, Notice, TofException, TofMeasurement};
+use crate::data::{Exam, ListMetadata, Notice, Sex, TofException, TofMeasurement};
 use crate::geometry::LENGTHS_MM;
 use crate::io::error::{Excess, IoError, Mismatch, PetsirdProblem};
 use crate::scanner::Detectors;
@@ -39,6 +42,7 @@ impl Header {
         header.read_tof(scanner, &types, &num_energies).map_err(&refuse)?;
         header.read_efficiency(scanner, &types, &num_energies).map_err(&refuse)?;
         header.facts.isotope = isotope(value);
+        header.facts.exam = exam(value);
         header.notices.extend(unused(scanner));
         if let Some(transform) = scanner.maybe("gantryAlignment")
             && !Transform::new(transform).map_err(&refuse)?.is_identity()
@@ -207,4 +211,32 @@ fn isotope(header: &Value) -> Option<String> {
     let pharmaceutical = header.maybe("exam")?.list("radiopharmaceuticals").ok()?.first()?;
     let name = pharmaceutical.record("radionuclideCodeSequence").ok()?.text("codeMeaning").ok()?.trim();
     (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Returns start, injection and patient; numbers of 0 and times before 1970 are unknown.
+fn exam(header: &Value) -> Exam {
+    let Some(exam) = header.maybe("exam") else { return Exam::default() };
+    let number =
+        |value: Option<&Value>, name: &str| value?.number(name).ok().filter(|number| number.is_finite() && *number > 0.0);
+    // Nanoseconds since 1970.
+    let moment = |value: Option<&Value>, name: &str| {
+        let micros = (number(value, name)? / 1e3).round() as i64;
+        Some(Timestamp::from_microsecond(micros).ok()?.to_zoned(TimeZone::UTC).datetime())
+    };
+    let patient = exam.record("patient").ok();
+    let tracer = exam.list("radiopharmaceuticals").ok().and_then(|all| all.first());
+    let name = tracer.and_then(|tracer| tracer.record("radiopharmaceuticalCodeSequence").ok()?.text("codeMeaning").ok());
+    Exam {
+        start: moment(Some(exam), "startOfAcquisition").or_else(|| moment(Some(exam), "startOfStudy")),
+        injection: moment(tracer, "radiopharmaceuticalStartDateTime"),
+        dose_bq: number(tracer, "radionuclideTotalDose"),
+        tracer: name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()),
+        weight_kg: number(patient, "patientsWeight"),
+        height_m: number(patient, "patientsSize"),
+        sex: match patient.and_then(|patient| patient.text("patientsSex").ok()) {
+            Some("F") => Some(Sex::Female),
+            Some("M") => Some(Sex::Male),
+            _ => None,
+        },
+    }
 }
