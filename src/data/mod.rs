@@ -44,7 +44,7 @@ pub use pet::exam::Exam;
 pub use pet::nuclide::{NUCLIDES, Nuclide};
 pub use pet::scan::{DecayReference, PetImage, PetScan, PetValues, Sex, Sourced};
 pub use response_matrix::{BasisKind, BasisSettings, MatrixElement, MatrixError, MatrixMade, ResponseMatrix};
-pub use rois::isocontour::{Isocontour, IsocontourRecipe};
+pub use rois::isocontour::{ContourThreshold, Isocontour, IsocontourRecipe};
 pub use rois::mask::{RoiMask, RoiSums};
 pub use rois::masked::MaskedRois;
 pub use rois::oblique::CutPlane;

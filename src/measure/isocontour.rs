@@ -1,21 +1,21 @@
 //! Regions that an isocontour of the image bounds: the voxels that hang together with a maximum, face to face, and reach a part
 //! of it.
 //!
-//! The threshold is t = b + p (M − b), with the maximum M of the voxels in a ball about the seed and a part p of it that is
-//! counted from 0 (b = 0) or from the background's mean. For FDG 41 % and 50 % of the maximum are in use (Boellaard et al.
+//! The threshold is a fixed value, or t = b + p (M − b), with the maximum M of the voxels in a ball about the seed and a part p of
+//! it that is counted from 0 (b = 0) or from the background's mean. For FDG 41 % and 50 % of the maximum are in use (Boellaard et al.
 //! 2015, EANM procedure guidelines for tumour imaging, version 2.0), and 50 % above the background.
 
 use super::connected::connected;
 use crate::coded::coded;
-use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiShape, Volume};
+use crate::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiMask, RoiShape, Volume};
 use crate::geometry::{Grid, Point};
 
 /// Reason why there is no isocontour.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "isocontour.")]
 pub enum NoIsocontour {
-    /// The seed lies outside the image.
-    #[error("the ball in which the maximum is looked for lies outside the image")]
+    /// No voxel with a number in which the maximum is searched.
+    #[error("the region in which the maximum is searched lies outside the image")]
     Outside,
     /// Nothing rises above what counts as 0 %.
     #[error("the maximum, {maximum:.4}, is not above {zero:.4}, from which the threshold is counted")]
@@ -28,6 +28,20 @@ pub enum NoIsocontour {
     /// Not between 0 and 100 %.
     #[error("invalid threshold {0} %: it must be more than 0 and at most 100 % of the maximum")]
     Percent(f64),
+    /// A fixed threshold that is no number.
+    #[error("invalid threshold {0}: expected a number")]
+    Value(f64),
+    /// Voxels without a finite number.
+    #[error("it has voxels without a finite number")]
+    NotFinite,
+    /// Nothing reaches a fixed threshold.
+    #[error("the maximum, {maximum:.4}, is below the threshold of {threshold:.4}")]
+    Below {
+        /// The largest value.
+        maximum: f32,
+        /// The threshold.
+        threshold: f64,
+    },
 }
 
 coded!(NoIsocontour);
@@ -35,29 +49,69 @@ coded!(NoIsocontour);
 /// Returns the isocontour about the largest value in a ball, by a recipe.
 ///
 /// # Errors
-/// The ball lies outside the image, nothing in it is above the zero of the threshold, or the threshold is invalid.
+/// The ball lies outside the image, nothing in it is above the zero of the threshold or reaches it, or the threshold is invalid.
 pub fn isocontour(volume: &Volume, centre_mm: Point, recipe: IsocontourRecipe) -> Result<Isocontour, NoIsocontour> {
-    if !(recipe.percent > 0.0 && recipe.percent <= 100.0) {
-        return Err(NoIsocontour::Percent(recipe.percent));
-    }
     let grid = &volume.grid;
-    let values = volume.as_slice();
-    let seed = Roi::new("", RoiShape::Sphere { radius_mm: recipe.seed_radius_mm }, centre_mm).mask(grid);
-    let in_seed = seed.voxels.iter().map(|(index, _)| *index as usize).filter(|index| values[*index].is_finite());
-    let top = in_seed.max_by(|a, b| values[*a].total_cmp(&values[*b])).ok_or(NoIsocontour::Outside)?;
-    let (maximum, zero) = (values[top], recipe.background.unwrap_or(0.0));
-    let threshold = recipe.threshold(f64::from(maximum));
-    if !(f64::from(maximum) > zero && threshold.is_finite()) {
-        return Err(NoIsocontour::NoMaximum { maximum, zero });
-    }
-    let mut is_seen = vec![false; values.len()];
-    let belongs = |index: usize| index == top || f64::from(values[index]) >= threshold;
-    let take = |index: usize| belongs(index) && !std::mem::replace(&mut is_seen[index], true);
+    let Above { threshold, voxels } = voxels_above(volume, &seed(grid, centre_mm, recipe), recipe.threshold, |_| true)?;
     let [nx, ny, _] = grid.size;
-    let found = connected(grid.size, top, take).into_iter().map(|index| [index % nx, index / nx % ny, index / (nx * ny)]);
-    let found: Vec<[usize; 3]> = found.collect();
+    let found: Vec<[usize; 3]> = voxels.into_iter().map(|index| [index % nx, index / nx % ny, index / (nx * ny)]).collect();
     let (part, is_inside) = smallest_part(grid, &found, centre_mm);
     Isocontour::new(recipe, threshold, part, is_inside).ok_or(NoIsocontour::Outside)
+}
+
+/// Returns the ball about a point in which the maximum is searched.
+pub(super) fn seed(grid: &Grid, centre_mm: Point, recipe: IsocontourRecipe) -> RoiMask {
+    Roi::new("", RoiShape::Sphere { radius_mm: recipe.seed_radius_mm }, centre_mm).mask(grid)
+}
+
+/// Voxels about a maximum.
+pub(super) struct Above {
+    /// The value that they reach.
+    pub threshold: f64,
+    /// Their indices, the maximum first.
+    pub voxels: Vec<usize>,
+}
+
+/// Returns the voxels that reach a threshold and are connected with the largest value of a seed, of those that may belong to them.
+///
+/// # Errors
+/// As [`isocontour`].
+pub(super) fn voxels_above(
+    volume: &Volume,
+    seed: &RoiMask,
+    threshold: ContourThreshold,
+    may_belong: impl Fn(usize) -> bool,
+) -> Result<Above, NoIsocontour> {
+    let zero = match threshold {
+        ContourThreshold::OfMaximum { percent, .. } if !(percent > 0.0 && percent <= 100.0) => {
+            return Err(NoIsocontour::Percent(percent));
+        }
+        ContourThreshold::OfMaximum { background, .. } => Some(background.unwrap_or(0.0)),
+        ContourThreshold::Value(value) if !value.is_finite() => return Err(NoIsocontour::Value(value)),
+        ContourThreshold::Value(_) => None,
+    };
+    let values = volume.as_slice();
+    let top = largest(values, seed).ok_or(NoIsocontour::Outside)?;
+    let maximum = values[top];
+    let threshold = threshold.value(f64::from(maximum));
+    match zero {
+        Some(zero) if !(f64::from(maximum) > zero && threshold.is_finite()) => {
+            return Err(NoIsocontour::NoMaximum { maximum, zero });
+        }
+        None if f64::from(maximum) < threshold => return Err(NoIsocontour::Below { maximum, threshold }),
+        _ => {}
+    }
+    let mut is_seen = vec![false; values.len()];
+    // Rounding may put the threshold of 100 % above the maximum.
+    let belongs = |index: usize| index == top || (f64::from(values[index]) >= threshold && may_belong(index));
+    let take = |index: usize| belongs(index) && !std::mem::replace(&mut is_seen[index], true);
+    Ok(Above { threshold, voxels: connected(volume.grid.size, top, take) })
+}
+
+/// Returns the index of the largest finite value of a region; `None` without any.
+pub(super) fn largest(values: &[f32], region: &RoiMask) -> Option<usize> {
+    let indices = region.voxels.iter().map(|(index, _)| *index as usize).filter(|index| values[*index].is_finite());
+    indices.max_by(|a, b| values[*a].total_cmp(&values[*b]))
 }
 
 /// Returns the smallest part of a grid that holds some voxels, its origin relative to a point, and which of its voxels they are.
@@ -94,7 +148,19 @@ mod tests {
     }
 
     fn recipe(percent: f64, background: Option<f64>) -> IsocontourRecipe {
-        IsocontourRecipe { percent, background, seed_radius_mm: 4.0 }
+        IsocontourRecipe { threshold: ContourThreshold::OfMaximum { percent, background }, seed_radius_mm: 4.0 }
+    }
+
+    #[test]
+    fn a_fixed_threshold_is_that_of_every_maximum() {
+        let volume = cones();
+        let fixed = |value| IsocontourRecipe { threshold: ContourThreshold::Value(value), seed_radius_mm: 4.0 };
+        let found = isocontour(&volume, [-7.0, 1.0, 0.0], fixed(7.0)).unwrap();
+        let of_maximum = isocontour(&volume, [-7.0, 1.0, 0.0], recipe(70.0, None)).unwrap();
+        assert_eq!((found.threshold, found.is_inside()), (7.0, of_maximum.is_inside()));
+        let below = isocontour(&volume, [-7.0, 1.0, 0.0], fixed(10.5));
+        assert_eq!(below, Err(NoIsocontour::Below { maximum: 10.0, threshold: 10.5 }));
+        assert!(matches!(isocontour(&volume, [0.0; 3], fixed(f64::NAN)), Err(NoIsocontour::Value(_))));
     }
 
     #[test]

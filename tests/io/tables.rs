@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use tomoscope::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape};
+use tomoscope::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape};
 use tomoscope::geometry::Grid;
 use tomoscope::io::measurements::{Measurement, MeasurementWriter, read_measurements};
 use tomoscope::io::rois::{read_rois, write_rois};
@@ -109,10 +109,12 @@ fn any_roi() -> impl Strategy<Value = Roi> {
         (three(), plane()).prop_map(|(size_mm, plane)| RoiShape::Ellipsoid { size_mm, plane }),
         (three(), plane()).prop_map(|(size_mm, plane)| RoiShape::Box { size_mm, plane }),
         (points, plane()).prop_map(|(points, plane)| RoiShape::Polygon { points_mm: points.into(), plane }),
-        contour.prop_map(|(is_inside, voxel_mm, background, percent)| {
+        (contour, any::<bool>()).prop_map(|((is_inside, voxel_mm, background, percent), is_fixed)| {
             let grid = Grid::new([4, 3, 5], voxel_mm, [-1.0, 2.0 / 3.0, 0.25]).unwrap();
-            let recipe = IsocontourRecipe { percent, background, seed_radius_mm: 7.0 };
-            RoiShape::Isocontour(Isocontour::new(recipe, recipe.threshold(11.0), grid, is_inside).unwrap().into())
+            let of_maximum = ContourThreshold::OfMaximum { percent, background };
+            let threshold = if is_fixed { ContourThreshold::Value(percent) } else { of_maximum };
+            let recipe = IsocontourRecipe { threshold, seed_radius_mm: 7.0 };
+            RoiShape::Isocontour(Isocontour::new(recipe, threshold.value(11.0), grid, is_inside).unwrap().into())
         }),
     ];
     let role = prop::sample::select(vec![RoiRole::None, RoiRole::Background, RoiRole::Hot, RoiRole::Cold]);
@@ -186,7 +188,10 @@ fn an_isocontour_whose_voxels_cannot_be_is_refused() {
     let read = read_rois(&path).unwrap();
     let RoiShape::Isocontour(contour) = &read[0].shape else { panic!("{read:?}") };
     assert_eq!(contour.is_inside(), [true, true, true, false, false, true, false, false]);
-    let cases: [(&str, &str, &[&str]); 6] = [
+    let cases: [(&str, &str, &[&str]); 9] = [
+        ("percent = 50", "", &["'percent'", "or 'value'"]),
+        ("percent = 50", "percent = 50\nvalue = 2.5", &["or 'value'"]),
+        ("percent = 50", "background = 1\nvalue = 2.5", &["or 'value'"]),
         ("[5, 1]", "[5, 9]", &["run [5, 9]", "8 voxels"]),
         ("[5, 1]", "[9223372036854775807, 9223372036854775807]", &["run", "8 voxels"]),
         ("[2, 2, 2]", "[2000, 2000, 2000]", &["2000"]),

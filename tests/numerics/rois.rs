@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tomoscope::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiShape};
+use tomoscope::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiShape};
 use tomoscope::geometry::Grid;
 
 const PLANES: [RoiPlane; 3] = [RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal];
@@ -159,7 +159,7 @@ fn contour() -> Isocontour {
         let offset = [k % 11, k / 11 % 11, k / 121].map(|i| i as f64 - 5.0);
         offset.iter().map(|v| v * v).sum::<f64>() <= 20.0
     });
-    let recipe = IsocontourRecipe { percent: 50.0, background: None, seed_radius_mm: 5.0 };
+    let recipe = IsocontourRecipe { threshold: ContourThreshold::percent(50.0), seed_radius_mm: 5.0 };
     Isocontour::new(recipe, 1.0, grid.clone(), is_inside.collect()).unwrap()
 }
 

@@ -13,12 +13,14 @@ use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::paths::check_file;
 use crate::cli::shared::printed::{made_lines, shared_text, text};
-use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet};
+use crate::data::{
+    ContourThreshold, Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet,
+};
 use crate::io::crystals::{Crystals, read_crystals};
 use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::{
-    FileKind, IoError, calibration, measurements, provenance, read_projections, read_sweep, rois, saved_matrix, saved_pairs,
-    saved_tubes, session_text,
+    DicomProblem, FileKind, IoError, calibration, measurements, provenance, read_projections, read_sweep, rois, saved_matrix,
+    saved_pairs, saved_tubes, session_text,
 };
 use crate::plan::Provenance;
 use crate::report::{Column, Columns};
@@ -86,6 +88,9 @@ pub fn run(options: &InfoOptions) -> CliResult {
             (record_lines(&record), serde_json::to_value(&record)?, Vec::new())
         }
         Content::Provenance => return Err(IoError::NotOurs(path.to_owned()).into()),
+        Content::Segmentation => {
+            return Err(IoError::Dicom(path.to_owned(), DicomProblem::NoImage("DICOM segmentation".to_owned())).into());
+        }
         Content::Calibration => {
             let factor = calibration::read_file(path)?;
             let facts = serde_json::json!({"kind": "calibration", "bq_per_ml": factor});
@@ -312,7 +317,10 @@ fn roi_line(roi: &Roi) -> (&'static str, String) {
             format!("{x} × {y} × {z} mm")
         }
         RoiShape::Polygon { points_mm, .. } => format!("{} corners", points_mm.len()),
-        RoiShape::Isocontour(contour) => format!("{} % of the maximum", contour.recipe.percent),
+        RoiShape::Isocontour(contour) => match contour.recipe.threshold {
+            ContourThreshold::OfMaximum { percent, .. } => format!("{percent} % of the maximum"),
+            ContourThreshold::Value(value) => format!("at least {value}"),
+        },
     };
     if roi.angle_deg != 0.0 {
         size += &format!(", turned by {}°", roi.angle_deg);

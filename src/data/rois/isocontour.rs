@@ -5,23 +5,45 @@
 
 use crate::geometry::{Grid, Point};
 
+/// Threshold of an isocontour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ContourThreshold {
+    /// A part of the maximum, counted from the background.
+    OfMaximum {
+        /// The part, %.
+        percent: f64,
+        /// The value that counts as 0 %: the background's mean, or `None` for 0 itself.
+        background: Option<f64>,
+    },
+    /// A fixed value, in the unit of the image.
+    Value(f64),
+}
+
+impl ContourThreshold {
+    /// Returns the threshold at a part of the maximum, counted from 0.
+    pub fn percent(percent: f64) -> Self {
+        Self::OfMaximum { percent, background: None }
+    }
+
+    /// Returns the value that a voxel must reach.
+    pub fn value(self, maximum: f64) -> f64 {
+        match self {
+            Self::OfMaximum { percent, background } => {
+                let zero = background.unwrap_or(0.0);
+                zero + percent / 100.0 * (maximum - zero)
+            }
+            Self::Value(value) => value,
+        }
+    }
+}
+
 /// Recipe of an isocontour: voxels connected with the maximum within a ball, and not below a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IsocontourRecipe {
-    /// The threshold, % of the maximum, counted from the background.
-    pub percent: f64,
-    /// The value that counts as 0 %: the background's mean, or `None` for 0 itself.
-    pub background: Option<f64>,
-    /// Radius of the ball in which the maximum is looked for, mm.
+    /// The threshold.
+    pub threshold: ContourThreshold,
+    /// Radius of the ball in which the maximum is searched, mm.
     pub seed_radius_mm: f64,
-}
-
-impl IsocontourRecipe {
-    /// Returns the value that a voxel must reach.
-    pub fn threshold(&self, maximum: f64) -> f64 {
-        let zero = self.background.unwrap_or(0.0);
-        zero + self.percent / 100.0 * (maximum - zero)
-    }
 }
 
 /// The voxels that an isocontour encloses.

@@ -140,7 +140,7 @@ fn voxel_face(middle: Point, voxel_mm: [f64; 3], axis: usize, side: f64) -> [Poi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::rois::isocontour::IsocontourRecipe;
+    use crate::data::rois::isocontour::{ContourThreshold, IsocontourRecipe};
     use crate::data::rois::shape::RoiShape;
     use crate::geometry::Grid;
 
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(ends, [-10.0, -4.0, 4.0, 10.0]);
         // Two voxels beside each other are a box without a wall within.
         let grid = Grid { size: [2, 1, 1], voxel_mm: [4.0; 3], origin_mm: [-2.0, 0.0, 0.0] };
-        let recipe = IsocontourRecipe { percent: 50.0, background: None, seed_radius_mm: 5.0 };
+        let recipe = IsocontourRecipe { threshold: ContourThreshold::percent(50.0), seed_radius_mm: 5.0 };
         let contour = Isocontour::new(recipe, 1.0, grid, vec![true; 2]).unwrap();
         let voxels = Roi::new("", RoiShape::Isocontour(contour.into()), [1.0, 0.0, 0.0]);
         let cut = voxels.cut_by(&plane([0.0; 3], 0.0, 30.0));

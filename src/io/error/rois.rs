@@ -49,6 +49,9 @@ pub enum RegionProblem {
     /// A true activity ratio that is out of range.
     #[error("'activity_ratio': {0}")]
     ActivityRatio(#[from] ActivityRatioError),
+    /// No threshold of an isocontour, or two.
+    #[error("'isocontour' needs 'percent', possibly with 'background', or 'value'")]
+    Thresholds,
     /// An impossible grid of an isocontour.
     #[error("'isocontour': {0}")]
     Grid(#[from] GridError),

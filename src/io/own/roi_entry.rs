@@ -6,6 +6,7 @@
 //! [roi.isocontour]
 //! percent = 50.0                   # of the maximum …
 //! background = 1.2                 # … counted from this value; without it from 0
+//! value = 2.5                      # in place of both: a fixed threshold, in the unit of the image
 //! seed_radius_mm = 15.0            # of the ball about the centre in which the maximum was searched
 //! threshold = 3.1                  # the value that its voxels reached, in the unit of that image
 //! size = [12, 11, 5]               # of a grid that holds them all, along x, y, z
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, validate_activity_ratio};
+use crate::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, validate_activity_ratio};
 use crate::geometry::Grid;
 use crate::io::error::{Excess, RegionProblem};
 
@@ -58,9 +59,12 @@ pub struct RoiEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ContourEntry {
-    percent: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     background: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
     seed_radius_mm: f64,
     threshold: f64,
     size: [usize; 3],
@@ -186,11 +190,16 @@ impl From<&Roi> for RoiEntry {
 
 impl ContourEntry {
     fn contour(&self) -> Result<Isocontour, RegionProblem> {
-        let Self { percent, background, seed_radius_mm, threshold, .. } = *self;
-        let numbers = [("percent", percent), ("threshold", threshold), ("background", background.unwrap_or(0.0))];
-        if let Some((field, _)) = numbers.into_iter().find(|(_, value)| !value.is_finite()) {
+        let Self { percent, background, value, seed_radius_mm, threshold, .. } = *self;
+        let numbers = [("percent", percent), ("threshold", Some(threshold)), ("background", background), ("value", value)];
+        if let Some((field, _)) = numbers.into_iter().find(|(_, number)| number.is_some_and(|number| !number.is_finite())) {
             return Err(RegionProblem::Field(field, "a number"));
         }
+        let of_recipe = match (percent, background, value) {
+            (Some(percent), background, None) => ContourThreshold::OfMaximum { percent, background },
+            (None, None, Some(value)) => ContourThreshold::Value(value),
+            _ => return Err(RegionProblem::Thresholds),
+        };
         if !is_length(seed_radius_mm) {
             return Err(RegionProblem::Field("seed_radius_mm", "a positive length"));
         }
@@ -204,14 +213,18 @@ impl ContourEntry {
             let run = first.checked_add(count).and_then(|end| is_inside.get_mut(first..end));
             run.ok_or(RegionProblem::Run([first, count], num))?.fill(true);
         }
-        let recipe = IsocontourRecipe { percent, background, seed_radius_mm };
+        let recipe = IsocontourRecipe { threshold: of_recipe, seed_radius_mm };
         Isocontour::new(recipe, threshold, grid, is_inside).ok_or(RegionProblem::Voxels)
     }
 }
 
 impl From<&Isocontour> for ContourEntry {
     fn from(contour: &Isocontour) -> Self {
-        let IsocontourRecipe { percent, background, seed_radius_mm } = contour.recipe;
+        let IsocontourRecipe { threshold: of_recipe, seed_radius_mm } = contour.recipe;
+        let (percent, background, value) = match of_recipe {
+            ContourThreshold::OfMaximum { percent, background } => (Some(percent), background, None),
+            ContourThreshold::Value(value) => (None, None, Some(value)),
+        };
         let Grid { size, voxel_mm, origin_mm } = *contour.grid();
         let mut first = 0;
         let mut runs = Vec::new();
@@ -221,7 +234,8 @@ impl From<&Isocontour> for ContourEntry {
             }
             first += run.len();
         }
-        Self { percent, background, seed_radius_mm, threshold: contour.threshold, size, voxel_mm, first_mm: origin_mm, runs }
+        let threshold = contour.threshold;
+        Self { percent, background, value, seed_radius_mm, threshold, size, voxel_mm, first_mm: origin_mm, runs }
     }
 }
 

@@ -7,12 +7,15 @@ use strum::VariantArray as _;
 use super::action::{RoiAction, RoiEdit};
 use super::roi_view::RoiView;
 use super::search::RoiQuery;
-use crate::data::{Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape};
+use crate::data::{ContourThreshold, Isocontour, Roi, RoiPlane, RoiRole, RoiShape};
 use crate::session::RoiNumbers;
 use crate::ui::widgets::fields::{choice, name, name_menu, push_if_clicked};
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::theme;
+
+/// Threshold of an isocontour that is no fixed value any more, % of the maximum.
+const DEFAULT_PERCENT: f64 = 50.0;
 
 /// Largest side of a region, mm.
 const MAX_SIDE_MM: f64 = 2000.0;
@@ -123,27 +126,49 @@ fn contour_ui(index: usize, contour: &Isocontour, view: &RoiView, ui: &mut Ui, a
         _ => contour.recipe,
     };
     let mut recipe = shown;
-    let percent = DragValue::new(&mut recipe.percent).range(1.0..=100.0).speed(0.2).max_decimals(1).suffix(" %");
-    name(&ui.add(percent), "Isocontour threshold, %");
     let background = background_mean(view.rois(), view.table.numbers());
-    let mut from_background = recipe.background.is_some();
-    let response =
-        ui.add_enabled(from_background || background.is_some(), egui::Checkbox::new(&mut from_background, "above background"));
-    let help = "Counts the threshold from the mean of the background ROIs, as it was when this was found, and not from 0";
-    response.on_hover_text(help).on_disabled_hover_text("Needs a ROI of the role background");
-    if from_background != recipe.background.is_some() {
-        recipe.background = background.filter(|_| from_background);
+    let mut is_fixed = matches!(shown.threshold, ContourThreshold::Value(_));
+    let response = ui.checkbox(&mut is_fixed, "fixed");
+    response.on_hover_text("A fixed threshold, and not a part of the maximum");
+    if is_fixed != matches!(shown.threshold, ContourThreshold::Value(_)) {
+        let of_maximum = ContourThreshold::percent(DEFAULT_PERCENT);
+        recipe.threshold = if is_fixed { ContourThreshold::Value(contour.threshold) } else { of_maximum };
     }
-    let IsocontourRecipe { percent, background: zero, seed_radius_mm } = recipe;
-    let zero = zero.map_or_else(|| "0".to_owned(), |zero| format::value(view.scale.value(zero)));
+    let described = match &mut recipe.threshold {
+        ContourThreshold::Value(value) => {
+            let (scale, mut displayed) = (view.scale, view.scale.value(*value));
+            let field = DragValue::new(&mut displayed).speed(0.02).max_decimals(3).suffix(format!(" {}", scale.label()));
+            let response = ui.add(field);
+            name(&response, "Isocontour threshold");
+            if response.changed() {
+                *value = displayed / scale.factor;
+            }
+            String::new()
+        }
+        ContourThreshold::OfMaximum { percent, background: zero } => {
+            let field = DragValue::new(percent).range(1.0..=100.0).speed(0.2).max_decimals(1).suffix(" %");
+            name(&ui.add(field), "Isocontour threshold, %");
+            let mut from_background = zero.is_some();
+            let is_enabled = from_background || background.is_some();
+            let response = ui.add_enabled(is_enabled, egui::Checkbox::new(&mut from_background, "above background"));
+            let help = "Counts the threshold from the mean of the background ROIs, as it was when this was found, and not from 0";
+            response.on_hover_text(help).on_disabled_hover_text("Needs a ROI of the role background");
+            if from_background != zero.is_some() {
+                *zero = background.filter(|_| from_background);
+            }
+            let zero = zero.map_or_else(|| "0".to_owned(), |zero| format::value(view.scale.value(zero)));
+            format!("{percent:.1} % of it, counted from {zero}: ")
+        }
+    };
     let help = format!(
-        "The voxels that hang together with the maximum within {seed_radius_mm:.1} mm of the centre and reach {percent:.1} % of it, counted from {zero}: at least {} {}. They stay as they were found, on every iterate; this finds them anew in the image on the screen",
+        "The voxels that hang together with the maximum within {:.1} mm of the centre and reach {described}at least {} {}. They stay as they were found, on every iterate; this finds them anew in the image on the screen",
+        recipe.seed_radius_mm,
         format::value(view.scale.value(contour.threshold)),
         view.scale.label()
     );
     let again = ui.small_button("Find again").on_hover_text(help).clicked();
-    if again && recipe.background.is_some() {
-        recipe.background = background.or(recipe.background);
+    if let (true, ContourThreshold::OfMaximum { background: Some(zero), .. }) = (again, &mut recipe.threshold) {
+        *zero = background.unwrap_or(*zero);
     }
     if again || recipe != shown {
         actions.push(RoiAction::FindContour(index, recipe));

@@ -97,6 +97,7 @@ impl RoiSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::ContourThreshold;
     use crate::geometry::Grid;
 
     #[test]
@@ -107,7 +108,8 @@ mod tests {
         let (image, ctx) = (Arc::new(image), Context::default());
         let query = |index, percent| {
             let roi = Roi::new("r", RoiShape::Sphere { radius_mm: 3.0 }, [0.0; 3]);
-            RoiQuery::Contour(index, Box::new(roi), IsocontourRecipe { percent, background: None, seed_radius_mm: 3.0 })
+            let threshold = ContourThreshold::percent(percent);
+            RoiQuery::Contour(index, Box::new(roi), IsocontourRecipe { threshold, seed_radius_mm: 3.0 })
         };
         let mut search = RoiSearch::default();
         search.start(query(0, 50.0), &image, &ctx);
@@ -116,7 +118,8 @@ mod tests {
         while answer.is_none() {
             answer = search.poll(&ctx);
         }
-        assert!(matches!(answer, Some((RoiQuery::Contour(1, _, recipe), Ok(rois))) if recipe.percent == 60.0 && rois.len() == 1));
+        let Some((RoiQuery::Contour(1, _, recipe), Ok(rois))) = answer else { panic!("no isocontour") };
+        assert_eq!((recipe.threshold, rois.len()), (ContourThreshold::percent(60.0), 1));
         assert!(search.query().is_none() && search.poll(&ctx).is_none());
     }
 }

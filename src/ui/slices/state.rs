@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::action::{Drag, ViewAction};
 use super::tool::Tool;
 use super::view::{ProfileLine, ViewState, active_bounds_mm};
-use crate::data::{IsocontourRecipe, Roi, RoiPlane, RoiShape, Volume};
+use crate::data::{ContourThreshold, IsocontourRecipe, Roi, RoiPlane, RoiShape, Volume};
 use crate::geometry::Point;
 use crate::ui::rois::document::dragged;
 use crate::ui::rois::search::RoiQuery;
@@ -223,7 +223,8 @@ impl SliceState {
         let Some(draft) = self.draft.take() else { return };
         match (drag, &draft.shape, image) {
             (Some(Drag::Draw(Tool::Isocontour)), RoiShape::Sphere { radius_mm }, Some(image)) => {
-                let recipe = IsocontourRecipe { percent: DEFAULT_PERCENT, background: None, seed_radius_mm: *radius_mm };
+                let threshold = ContourThreshold::percent(DEFAULT_PERCENT);
+                let recipe = IsocontourRecipe { threshold, seed_radius_mm: *radius_mm };
                 rois.search.start(RoiQuery::NewContour(Box::new(draft), recipe), image, ctx);
             }
             _ => {
