@@ -9,6 +9,7 @@ mod contrast;
 mod difference;
 mod full_width;
 mod isocontour;
+pub mod lesions;
 pub mod nema;
 pub mod nema_nu4;
 mod peak_width;
