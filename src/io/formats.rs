@@ -68,6 +68,8 @@ pub enum FileKind {
     NiftiImage,
     /// An image, NumPy array of three dimensions.
     NumpyImage,
+    /// Lesions, a DICOM segmentation.
+    DicomSegmentation,
     /// A DICOM series of images: a folder.
     DicomSeries,
     /// Counts of pairs of crystals.
@@ -119,6 +121,9 @@ pub enum Content {
     Provenance,
     /// Regions of interest.
     Rois,
+    /// Voxels of lesions.
+    #[strum(serialize = "segmentations")]
+    Segmentation,
     /// A session of the window.
     Session,
     /// Measured numbers.
@@ -172,7 +177,7 @@ pub(super) enum Writer {
 }
 
 /// All formats. Of those with the same ending the first that claims a file has it.
-pub static FORMATS: [Format; 22] = [
+pub static FORMATS: [Format; 23] = [
     Format {
         reader: Reader::Projections(|path| interfile::read_projections(path).map(|(data, notices)| (data, None, notices))),
         writer: Writer::Own,
@@ -257,6 +262,10 @@ pub static FORMATS: [Format; 22] = [
         reader: Reader::Image(|path, choice| one_image(path, choice, numpy_image::read_image)),
         writer: Writer::Image(|path, volume, _, _| numpy_image::write_image(path, volume)),
         ..Format::new(FileKind::NumpyImage, Content::Image, "NumPy", &[".npy"], &[".npy"])
+    },
+    Format {
+        reader: Reader::None,
+        ..Format::own(FileKind::DicomSegmentation, Content::Segmentation, "DICOM SEG", &[".seg.dcm"])
     },
     Format {
         reader: Reader::Image(dicom::read_images),
@@ -431,6 +440,7 @@ impl Content {
             Content::Calibration => "a calibration of a scan",
             Content::Provenance => "a provenance record",
             Content::Rois => "regions of interest",
+            Content::Segmentation => "voxels of lesions",
             Content::Session => "a session of the window",
             Content::Measurements => "measured numbers",
         }

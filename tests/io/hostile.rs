@@ -164,7 +164,7 @@ fn read(path: &Path) -> Result<(), String> {
             let _ = provenance::read(path);
             Ok(())
         }
-        None => Err("no such kind".into()),
+        None | Some(FileKind::DicomSegmentation) => Err("no such kind".into()),
     };
     assert!(start.elapsed() < PROMPT, "{} took {:?}", path.display(), start.elapsed());
     result

@@ -11,6 +11,7 @@ mod data;
 mod dicom;
 mod dicom_pet;
 mod dicom_read;
+mod dicom_segmentation;
 mod follow;
 mod hostile;
 mod hostile_lists;

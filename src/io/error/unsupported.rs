@@ -108,6 +108,9 @@ pub enum Unsupported {
     /// A correction for decay without a fact that a series must contain.
     #[error("the image is corrected for decay, and {0} is unknown, which a DICOM series must contain; write NIfTI (.nii.gz)")]
     DicomDecay(&'static str),
+    /// A segmentation without voxels.
+    #[error("no lesion has a voxel, so that there is nothing to write")]
+    EmptySegmentation,
     /// A file in the place of the folder of a series.
     #[error("a file of this name exists, and a DICOM series is a folder; choose another name")]
     DicomNotAFolder,

@@ -158,6 +158,6 @@ pub fn add_slice(object: &mut InMemDicomObject, series: &Series<'_>, index: usiz
 }
 
 /// Returns a unique UID.
-fn new_uid() -> String {
+pub(super) fn new_uid() -> String {
     format!("2.25.{}", Uuid::new_v4().as_u128())
 }

@@ -1,5 +1,5 @@
-//! A DICOM PET series: an image as a folder with one file a slice, for archives and viewers of hospitals; and the
-//! reading of series of other programs (`read`).
+//! A DICOM PET series: an image as a folder with one file a slice, for archives and viewers of hospitals; lesions as a segmentation
+//! (`segmentation`); and the reading of series of other programs (`read`).
 //!
 //! Source: DICOM PS3.3, Positron Emission Tomography Image IOD (A.21), and PS3.10 for the files (explicit VR little endian).
 //! Unknown attributes stay empty where the standard allows that. Slices go from superior to inferior, as our z does.
@@ -20,6 +20,7 @@ mod elements;
 mod pixels;
 mod read;
 mod scan;
+mod segmentation;
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +38,8 @@ use crate::io::error::{IoError, Unsupported};
 
 pub use anonymous::ANONYMOUS_START;
 pub use context::{Patient, SeriesContext};
-pub use read::{SeriesSlice, find_series, is_dicom, read_images, read_middle_slice};
+pub use read::{SeriesSlice, SourceSeries, find_series, is_dicom, read_images, read_middle_slice, source_series};
+pub use segmentation::{Segment, write_segmentation};
 
 /// UID of the program among those that write DICOM files (a UUID, made once for it).
 const IMPLEMENTATION_UID: &str = "2.25.134225476167997843353148339473963152248";

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dicom_core::dictionary::UidDictionary as _;
-use dicom_dictionary_std::{StandardSopClassDictionary, tags};
+use dicom_dictionary_std::{StandardSopClassDictionary, tags, uids};
 use dicom_object::InMemDicomObject;
 use jiff::civil::DateTime;
 
@@ -47,6 +47,8 @@ pub struct Instance {
     pub path: PathBuf,
     /// UID of the object.
     pub uid: String,
+    /// UID of its class.
+    pub class_uid: String,
     /// Layout of its pixels.
     pub layout: Layout,
     /// Kind of the image.
@@ -74,8 +76,8 @@ impl Instance {
     fn of(path: &Path, object: &InMemDicomObject, checked: &Checked, file: usize) -> Result<Self, DicomProblem> {
         let attributes = Attributes::of(object);
         let modality = Modality::of_code(&attributes.text(tags::MODALITY).ok_or_else(|| missing(tags::MODALITY))?);
-        let Some(pixels) = &checked.pixels else {
-            let uid = attributes.text(tags::SOP_CLASS_UID).unwrap_or_default();
+        let uid = attributes.text(tags::SOP_CLASS_UID).unwrap_or_default();
+        let Some(pixels) = checked.pixels.as_ref().filter(|_| uid != uids::SEGMENTATION_STORAGE) else {
             let class = StandardSopClassDictionary.by_uid(&uid).map_or(uid.clone(), |class| class.name.to_owned());
             return Err(DicomProblem::NoImage(class));
         };
@@ -85,6 +87,7 @@ impl Instance {
         Ok(Self {
             path: path.to_owned(),
             uid: attributes.text(tags::SOP_INSTANCE_UID).unwrap_or_default(),
+            class_uid: uid,
             layout,
             modality,
             names: names(&attributes),

@@ -13,7 +13,9 @@ mod instance;
 mod layout;
 mod pet;
 mod series;
+mod source;
 mod stack;
 mod time;
 
 pub use series::{SeriesSlice, find_series, is_dicom, read_images, read_middle_slice};
+pub use source::{SourceSeries, SourceSlice, source_series};

@@ -181,14 +181,14 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
 }
 
 /// The files of one series.
-struct Opened {
-    instances: Vec<Instance>,
+pub(super) struct Opened {
+    pub(super) instances: Vec<Instance>,
     planes: Vec<Plane>,
     notices: Vec<Notice>,
 }
 
 impl Opened {
-    fn new(path: &Path) -> Result<Self, IoError> {
+    pub(super) fn new(path: &Path) -> Result<Self, IoError> {
         let Found { mut instances, mut refused, num_others } = find(path)?;
         let refused_by = |problem| IoError::Dicom(path.to_owned(), problem);
         let series = series_of(&instances);
@@ -230,7 +230,7 @@ impl Opened {
         Ok(Self { instances, planes, notices })
     }
 
-    fn stack(&self, path: &Path) -> Result<Stack<'_>, IoError> {
+    pub(super) fn stack(&self, path: &Path) -> Result<Stack<'_>, IoError> {
         let layout = &self.instances[0].layout;
         stack(&self.planes, [layout.rows, layout.columns]).map_err(|problem| IoError::Dicom(path.to_owned(), problem))
     }
