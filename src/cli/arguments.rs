@@ -75,6 +75,8 @@ pub enum CliCommand {
     MuMap(mu_map::MuMapOptions),
     /// Measures regions of interest on an image.
     Measure(inspect::measure::MeasureOptions),
+    /// Measures lesions: maximum, mean, peak, volume, total glycolysis, and their change since a baseline.
+    Lesions(Box<inspect::lesions::LesionArguments>),
     /// Compares two images.
     Compare(inspect::compare::CompareOptions),
     /// Simulates tubes of response of a scanner with rotating heads.

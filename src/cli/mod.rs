@@ -88,6 +88,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Convert(options)) => convert::run(&options),
         Some(CliCommand::MuMap(options)) => mu_map::run(&options),
         Some(CliCommand::Measure(options)) => inspect::measure::run(&options).map(Done::from),
+        Some(CliCommand::Lesions(options)) => inspect::lesions::run(&options).map(Done::from),
         Some(CliCommand::Compare(options)) => inspect::compare::run(&options).map(Done::from),
         Some(CliCommand::Tubes(options)) => simulate::tubes::run(&options).map(Done::from),
         Some(CliCommand::Matrix(options)) => simulate::matrix::run(&options).map(Done::from),

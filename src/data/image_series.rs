@@ -96,6 +96,22 @@ impl FoundSeries {
     }
 }
 
+impl SeriesNames {
+    /// Returns true if both series name a patient, and not the same one.
+    pub fn is_other_patient(&self, other: &Self) -> bool {
+        differ(&self.patient_id, &other.patient_id) || differ(&self.patient_name, &other.patient_name)
+    }
+
+    /// Returns true if both series name a frame of reference, and not the same one: their positions may not match.
+    pub fn is_other_frame_of_reference(&self, other: &Self) -> bool {
+        differ(&self.frame_of_reference, &other.frame_of_reference)
+    }
+}
+
+fn differ(a: &str, b: &str) -> bool {
+    !a.is_empty() && !b.is_empty() && a != b
+}
+
 /// Position of an image with its own axes in the world: world = middle + `rotation` · (p − middle), p a point of the image's grid.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Placement {

@@ -1,12 +1,13 @@
 //! Results as documents: columns of text, tables of published and measured numbers, line plots as SVG, and reports as PDF.
 //!
 //! Columns, tables and plots are independent of their content: papers, benchmarks, the command line and the window use them. A
-//! report ([`nema_pdf`]) has plain data as input.
+//! report ([`nema_pdf`], [`lesion_pdf`]) has plain data as input.
 
 mod columns;
+mod image_page;
+mod lesions;
 mod nema;
 mod nema_nu4;
-mod nema_page;
 mod page;
 mod plot;
 mod tables;
@@ -14,9 +15,10 @@ mod text_table;
 mod value;
 
 pub use columns::{Column, Columns};
+pub use image_page::ImageReport;
+pub use lesions::{LesionsShown, lesion_pdf};
 pub use nema::{nema_measurements, nema_pdf, nema_table};
 pub use nema_nu4::{nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table};
-pub use nema_page::NemaReport;
 pub use page::PdfError;
 pub use plot::{Axes, Plot, Series};
 pub use tables::Tables;

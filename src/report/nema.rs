@@ -1,7 +1,7 @@
 //! Report of NEMA NU 2 image quality: as a table, as rows of measured numbers, and as a document of two pages.
 
-use super::nema_page::{
-    NemaReport, SliceDrawing, colour, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
+use super::image_page::{
+    ImageReport, SliceDrawing, colour, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
 };
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
 use super::plot::{Plot, Series};
@@ -119,12 +119,12 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
 ///
 /// # Errors
 /// Drawing a page failed.
-pub fn nema_pdf(report: &NemaReport<NemaAnalysis>) -> Result<Vec<u8>, PdfError> {
+pub fn nema_pdf(report: &ImageReport<NemaAnalysis>) -> Result<Vec<u8>, PdfError> {
     pdf(&format!("{NAME}: {}", report.title), &[first_page(report)?, second_page(report)])
 }
 
 /// Draws the values, the slice with its circles, and the plot over the diameters.
-fn first_page(report: &NemaReport<NemaAnalysis>) -> Result<Page, PdfError> {
+fn first_page(report: &ImageReport<NemaAnalysis>) -> Result<Page, PdfError> {
     let mut page = framed(report, NAME, [1, 2]);
     let analysis = report.analysis;
     page.heading(104.0, "Spheres");
@@ -145,19 +145,19 @@ fn first_page(report: &NemaReport<NemaAnalysis>) -> Result<Page, PdfError> {
     Ok(page)
 }
 
-fn sphere_table(page: &mut Page, top: f64, report: &NemaReport<NemaAnalysis>) -> f64 {
+fn sphere_table(page: &mut Page, top: f64, report: &ImageReport<NemaAnalysis>) -> f64 {
     let step = (PAGE[0] - MARGIN - MARGIN - 40.0) / COLUMNS.len() as f64;
     let columns = std::array::from_fn(|index| MARGIN + 40.0 + step * (index + 1) as f64);
     let rows = report.analysis.spheres.iter().map(|sphere| (kind(sphere).to_owned(), cells(sphere)));
     table(page, top, columns, COLUMNS, rows)
 }
 
-fn slice_z_mm(report: &NemaReport<NemaAnalysis>) -> f64 {
+fn slice_z_mm(report: &ImageReport<NemaAnalysis>) -> f64 {
     report.volume.grid.mm_from_voxel([0.0, 0.0, (report.analysis.slice - 1) as f64])[2]
 }
 
 /// Draws the slice of the spheres with its circles and their legend.
-fn slice(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysis>) -> Result<(), PdfError> {
+fn slice(page: &mut Page, [left, top]: [f64; 2], report: &ImageReport<NemaAnalysis>) -> Result<(), PdfError> {
     let placement = &report.analysis.placement;
     let [x, y, z] = placement.centre_mm;
     let slice = report.analysis.slice - 1;
@@ -171,7 +171,7 @@ fn slice(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysi
 }
 
 /// Draws the legend of the circles and the position of the phantom.
-fn legend(page: &mut Page, [left, top]: [f64; 2], report: &NemaReport<NemaAnalysis>, (rois, largest): (&[Roi], f32)) {
+fn legend(page: &mut Page, [left, top]: [f64; 2], report: &ImageReport<NemaAnalysis>, (rois, largest): (&[Roi], f32)) {
     let roles = [
         (RoiRole::Hot, "hot sphere"),
         (RoiRole::Cold, "cold sphere"),
@@ -216,7 +216,7 @@ fn over_diameters(analysis: &NemaAnalysis) -> Plot {
 }
 
 /// Draws the lung insert slice by slice, the provenance of the image, and the definitions.
-fn second_page(report: &NemaReport<NemaAnalysis>) -> Page {
+fn second_page(report: &ImageReport<NemaAnalysis>) -> Page {
     let mut page = framed(report, NAME, [2, 2]);
     let mut top = 104.0;
     page.heading(top, "Lung insert");

@@ -1,7 +1,7 @@
 //! Report of NEMA NU 4 image quality: as a table, as rows of measured numbers, and as a document of one page.
 
-use super::nema_page::{
-    NemaReport, SliceDrawing, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
+use super::image_page::{
+    ImageReport, SliceDrawing, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
 };
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
 use super::plot::{Plot, Series};
@@ -92,7 +92,7 @@ const SLICE_WIDTH: f64 = 160.0;
 ///
 /// # Errors
 /// Drawing the page failed.
-pub fn nema_nu4_pdf(report: &NemaReport<Nu4Analysis>) -> Result<Vec<u8>, PdfError> {
+pub fn nema_nu4_pdf(report: &ImageReport<Nu4Analysis>) -> Result<Vec<u8>, PdfError> {
     let mut page = framed(report, NAME, [1, 1]);
     page.heading(104.0, "Recovery and spill-over");
     let mut top = ratio_table(&mut page, 122.0, report.analysis);
@@ -119,7 +119,7 @@ fn ratio_table(page: &mut Page, top: f64, analysis: &Nu4Analysis) -> f64 {
 }
 
 /// Draws the middle slices of the uniform part, the cold part and the rods with their regions; returns the lower edge.
-fn slices(page: &mut Page, top: f64, report: &NemaReport<Nu4Analysis>) -> Result<f64, PdfError> {
+fn slices(page: &mut Page, top: f64, report: &ImageReport<Nu4Analysis>) -> Result<f64, PdfError> {
     let placement = &report.analysis.placement;
     let volume: &Volume = report.volume;
     let rois = placement.rois();

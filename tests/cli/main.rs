@@ -13,6 +13,7 @@ mod epri;
 mod error_codes;
 mod exchange;
 mod info;
+mod lesions;
 mod limits;
 mod list_times;
 mod lists;

@@ -1,4 +1,4 @@
-//! Commands that describe files or the computer: `info`, `measure`, `compare`, `nema`, `devices`, `doctor`.
+//! Commands that describe files or the computer: `info`, `measure`, `lesions`, `compare`, `nema`, `devices`, `doctor`.
 
 pub mod compare;
 pub mod devices;
@@ -8,5 +8,6 @@ mod info_image;
 mod info_json;
 pub mod info_list;
 mod info_text;
+pub mod lesions;
 pub mod measure;
 pub mod nema;

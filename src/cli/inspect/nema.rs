@@ -22,7 +22,8 @@ use crate::measure::nema::{NemaKnown, analyse, find};
 use crate::measure::nema_nu4;
 use crate::plan::{Progress, Provenance};
 use crate::report::{
-    NemaReport, PdfError, TextTable, nema_measurements, nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table, nema_pdf, nema_table,
+    ImageReport, PdfError, TextTable, nema_measurements, nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table, nema_pdf,
+    nema_table,
 };
 
 /// Options of `tomoscope nema`.
@@ -127,7 +128,7 @@ pub fn run(options: &NemaOptions) -> CliResult {
 
 /// Functions that make the text, the measured numbers and the report of an analysis.
 type Forms<A> =
-    (fn(&str, &A) -> TextTable, fn(&A, Unit, usize) -> Vec<Measurement>, fn(&NemaReport<A>) -> Result<Vec<u8>, PdfError>);
+    (fn(&str, &A) -> TextTable, fn(&A, Unit, usize) -> Vec<Measurement>, fn(&ImageReport<A>) -> Result<Vec<u8>, PdfError>);
 
 /// Prints an analysis, and writes the requested files. Fractions in JSON: 1 = 100 %.
 fn present<A: Serialize>(
@@ -162,7 +163,7 @@ fn present<A: Serialize>(
     }
     if let Some(path) = &options.report {
         let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
-        let report = NemaReport { title: &title, volume, analysis, provenance: provenance.as_ref(), date: &date };
+        let report = ImageReport { title: &title, volume, analysis, provenance: provenance.as_ref(), date: &date };
         write_whole(path, &pdf(&report)?)?;
         remark!("{}: the report", path.display());
     }

@@ -41,6 +41,16 @@ pub struct InputImage {
 }
 
 impl ImageInput {
+    /// Returns the same values of another image of the series.
+    pub fn of_frame(self, frame: Option<usize>) -> Self {
+        Self { frame, ..self }
+    }
+
+    /// Returns the number of the image in its series, from 1.
+    pub fn number(self) -> usize {
+        self.frame.unwrap_or(1)
+    }
+
     /// Reads an image, and prints its notices.
     ///
     /// # Errors

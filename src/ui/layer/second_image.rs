@@ -29,6 +29,7 @@ pub struct Display {
 }
 
 /// Second image.
+#[derive(Clone)]
 pub struct SecondImage {
     /// Name of its file.
     pub title: String,
@@ -130,11 +131,10 @@ impl SecondImage {
 
 /// Returns the reason why images with these names may not belong together.
 fn difference(a: &SeriesNames, b: &SeriesNames) -> Option<String> {
-    let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
-    if differ(&a.patient_id, &b.patient_id) || differ(&a.patient_name, &b.patient_name) {
+    if a.is_other_patient(b) {
         return Some(format!("the second image is of another patient: {}, {}", b.patient_name.replace('^', " "), b.patient_id));
     }
-    if differ(&a.frame_of_reference, &b.frame_of_reference) {
+    if a.is_other_frame_of_reference(b) {
         return Some(
             "both images have different frames of reference (FrameOfReferenceUID): their positions may not match".into(),
         );

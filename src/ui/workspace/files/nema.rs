@@ -11,7 +11,7 @@ use crate::io;
 use crate::measure::nema::{self, NemaKnown};
 use crate::measure::nema_nu4;
 use crate::plan::Provenance;
-use crate::report::{NemaReport, PdfError, nema_nu4_pdf, nema_pdf};
+use crate::report::{ImageReport, PdfError, nema_nu4_pdf, nema_pdf};
 use crate::ui::rois::search::RoiQuery;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::{FileTask, NemaStandard};
@@ -91,10 +91,10 @@ impl ReportSources {
         Ok((self.report(&analysis, nema_nu4_pdf)?, placement.moved_mm))
     }
 
-    fn report<A>(&self, analysis: &A, pdf: fn(&NemaReport<A>) -> Result<Vec<u8>, PdfError>) -> Result<Vec<u8>, String> {
+    fn report<A>(&self, analysis: &A, pdf: fn(&ImageReport<A>) -> Result<Vec<u8>, PdfError>) -> Result<Vec<u8>, String> {
         let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
         let Self { volume, title, provenance, .. } = self;
-        pdf(&NemaReport { title, volume, analysis, provenance: provenance.as_ref(), date: &date })
+        pdf(&ImageReport { title, volume, analysis, provenance: provenance.as_ref(), date: &date })
             .map_err(|error| error.to_string())
     }
 }

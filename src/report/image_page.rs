@@ -1,4 +1,4 @@
-//! Common parts of the reports of both NEMA standards: frame, slices with circles, plots, provenance of the image.
+//! Common parts of the reports on an image: frame, slices with circles, plots, provenance of the image.
 
 use base64::Engine as _;
 use image::{DynamicImage, GrayImage};
@@ -10,7 +10,7 @@ use crate::io::measurements::Measurement;
 use crate::plan::Provenance;
 
 /// Input of a report.
-pub struct NemaReport<'a, A> {
+pub struct ImageReport<'a, A> {
     /// Name of the image.
     pub title: &'a str,
     /// Image.
@@ -46,7 +46,7 @@ pub(super) fn digits(value: f64) -> String {
 }
 
 /// Returns a page with the title at the top, number and program at the bottom.
-pub(super) fn framed<A>(report: &NemaReport<A>, name: &str, [number, of]: [usize; 2]) -> Page {
+pub(super) fn framed<A>(report: &ImageReport<A>, name: &str, [number, of]: [usize; 2]) -> Page {
     let mut page = Page::default();
     let right = PAGE[0] - MARGIN;
     page.text([MARGIN, 56.0], 19.0, Anchor::Start, name);
@@ -171,7 +171,7 @@ pub(super) fn plot(page: &mut Page, [top, bottom]: [f64; 2], plot: Plot) -> f64 
 }
 
 /// Draws the facts about the image with their heading; returns the lower edge.
-pub(super) fn image_facts<A>(page: &mut Page, top: f64, report: &NemaReport<A>) -> f64 {
+pub(super) fn image_facts<A>(page: &mut Page, top: f64, report: &ImageReport<A>) -> f64 {
     page.heading(top, "Image");
     let mut top = top + 16.0;
     for (name, words) in provenance(report) {
@@ -191,7 +191,7 @@ pub(super) fn definitions(page: &mut Page, top: f64, lines: &[&str]) {
 }
 
 /// Returns names and texts of the facts about the image.
-fn provenance<A>(report: &NemaReport<A>) -> Vec<(&'static str, String)> {
+fn provenance<A>(report: &ImageReport<A>) -> Vec<(&'static str, String)> {
     let grid = &report.volume.grid;
     let [nx, ny, nz] = grid.size;
     let [dx, dy, dz] = grid.voxel_mm;

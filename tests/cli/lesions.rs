@@ -1,0 +1,128 @@
+//! `tomoscope lesions`: numbers of lesions, their change since a baseline, and the files.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tomoscope::data::{Roi, RoiRole, RoiShape, Unit, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::io::measurements::read_measurements;
+use tomoscope::io::rois::write_rois;
+use tomoscope::io::write_volume;
+
+use super::{done, refused, tomoscope};
+
+/// Balls of radius 12 mm and 8 mm, and a liver, by their centres along x.
+const BALLS: [(&str, f64, f64); 3] = [("large", -40.0, 12.0), ("small", 0.0, 8.0), ("liver", 40.0, 20.0)];
+
+fn ball(name: &str, x_mm: f64, radius_mm: f64) -> Roi {
+    Roi::new(name, RoiShape::Sphere { radius_mm }, [x_mm, 0.0, 0.0])
+}
+
+/// Writes an image with a value in each ball, in SUL, and 0.5 around them.
+fn write_image(path: &Path, values: [f32; 3], unit: Unit) {
+    let mut volume = Volume::filled(Grid::centred([70, 30, 30], [2.0; 3]).unwrap(), 0.5);
+    volume.unit = unit;
+    for ((name, x_mm, radius_mm), value) in BALLS.into_iter().zip(values) {
+        for &(index, part) in ball(name, x_mm, radius_mm).mask(&volume.grid).voxels.iter() {
+            volume.as_mut_slice()[index as usize] += part * (value - 0.5);
+        }
+    }
+    write_volume(path, &volume).unwrap();
+}
+
+/// Writes regions that are larger than the balls, and one that is no lesion.
+fn write_regions(path: &Path) {
+    let mut rois: Vec<Roi> = BALLS.map(|(name, x_mm, radius_mm)| ball(name, x_mm, 1.4 * radius_mm)).into();
+    rois.push(Roi { role: RoiRole::Background, ..ball("background", 20.0, 5.0) });
+    write_rois(path, &rois).unwrap();
+}
+
+fn volume_ml(radius_mm: f64) -> f64 {
+    4.0 / 3.0 * std::f64::consts::PI * (0.1 * radius_mm).powi(3)
+}
+
+#[test]
+fn lesions_are_measured_and_compared_with_a_baseline() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_image(&at.join("first.nii"), [10.0, 8.0, 2.0], Unit::SuvLeanJanmahasatian);
+    write_image(&at.join("later.nii"), [5.0, 1.5, 2.5], Unit::SuvLeanJanmahasatian);
+    write_regions(&at.join("rois.toml"));
+    let json = |arguments: &[&str]| -> Value {
+        let fixed = ["lesions", "first.nii", "--rois", "rois.toml", "--json"];
+        serde_json::from_str(&done(at, &[&fixed, arguments].concat())).unwrap()
+    };
+    let found = json(&["--threshold", "50%"]);
+    let lesions = found["lesions"].as_array().unwrap();
+    assert_eq!(lesions.iter().map(|lesion| lesion["name"].as_str().unwrap()).collect::<Vec<_>>(), ["large", "small"]);
+    let number = |lesion: &Value, name: &str| lesion["figures"][name].as_f64().unwrap();
+    for (lesion, (radius_mm, value)) in lesions.iter().zip([(12.0, 10.0), (8.0, 8.0)]) {
+        assert!((number(lesion, "max") - value).abs() < 1e-5 && number(lesion, "threshold") > 0.49 * value);
+        assert!((lesion["figures"]["peak"]["mean"].as_f64().unwrap() / value - 1.0).abs() < 0.01, "{lesion}");
+        assert!((number(lesion, "volume_ml") / volume_ml(radius_mm) - 1.0).abs() < 0.06, "{lesion}");
+    }
+    let sum: f64 = lesions.iter().map(|lesion| number(lesion, "volume_ml")).sum();
+    assert!((found["total"]["volume_ml"].as_f64().unwrap() - sum).abs() < 1e-9);
+    // 1.5 × 2 + 2 SD: the SD of a sphere of 3 cm within the liver is nothing.
+    let found = json(&["--threshold", "percist"]);
+    assert!((found["percist_threshold"].as_f64().unwrap() - 3.0).abs() < 1e-5, "{found}");
+    // The change since the baseline.
+    let files = ["--csv", "out.csv", "--report", "out.pdf", "--seg", "out.seg.dcm"];
+    let compared = ["lesions", "later.nii", "--rois", "rois.toml", "--threshold", "percist", "--baseline", "first.nii"];
+    let text = done(at, &[&compared[..], &files].concat());
+    assert!(text.contains("total of 2 lesions") && text.contains("livers are not comparable"), "{text}");
+    assert!(text.contains("No voxel reaches the threshold, max and peak are those of the region: 'small'"), "{text}");
+    let rows = read_measurements(&at.join("out.csv")).unwrap();
+    let value =
+        |roi: &str, quantity: &str| rows.iter().find(|row| row.roi == roi && row.quantity == quantity).map(|row| row.value);
+    assert!((value("large", "peak_change").unwrap() + 0.5).abs() < 0.01);
+    assert_eq!((value("small", "volume"), value("small", "volume_change")), (Some(0.0), Some(-1.0)));
+    assert!(value("small", "mean").is_none() && value("", "total_glycolysis").is_some());
+    assert!(at.join("out.csv.json").exists() && std::fs::read(at.join("out.pdf")).unwrap().starts_with(b"%PDF"));
+    let seg = std::fs::read(at.join("out.seg.dcm")).unwrap();
+    assert_eq!(&seg[128..132], b"DICM");
+}
+
+#[test]
+fn a_second_image_is_measured_at_its_own_position() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_image(&at.join("pet.nii"), [10.0, 8.0, 2.0], Unit::SuvBodyWeight);
+    write_regions(&at.join("rois.toml"));
+    // A finer grid that covers the large ball, and half of the small one; values rise with x.
+    let grid = Grid::new([120, 60, 60], [0.5, 1.0, 1.0], [-60.0, -30.0, -30.0]).unwrap();
+    let mut ct = Volume::filled(grid.clone(), 0.0);
+    ct.unit = Unit::Hounsfield;
+    ct.values.indexed_iter_mut().for_each(|((_, _, x), value)| *value = (grid.origin_mm[0] + 0.5 * x as f64) as f32);
+    write_volume(&at.join("ct.nii"), &ct).unwrap();
+    let arguments = ["lesions", "pet.nii", "--rois", "rois.toml", "--threshold", "50%", "--ct", "ct.nii", "--json"];
+    let found: Value = serde_json::from_str(&done(at, &arguments)).unwrap();
+    let second = |index: usize| found["lesions"][index]["figures"]["second"].clone();
+    assert!((second(0)["mean"].as_f64().unwrap() + 40.0).abs() < 0.1 && second(0)["part"] == 1.0, "{found}");
+    let part = second(1)["part"].as_f64().unwrap();
+    assert!((part - 0.5).abs() < 0.1, "{part}");
+    assert!(found["remarks"].to_string().contains("Part of the lesion in the image: 'small'"), "{}", found["remarks"]);
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_image(&at.join("bw.nii"), [10.0, 8.0, 2.0], Unit::SuvBodyWeight);
+    write_image(&at.join("sul.nii"), [10.0, 8.0, 2.0], Unit::SuvLeanJames);
+    write_regions(&at.join("rois.toml"));
+    let code = |arguments: &[&str]| -> String {
+        let output = tomoscope(at, &[&["lesions", "--rois", "rois.toml", "--json"], arguments].concat());
+        assert_ne!(output.status.code(), Some(0), "{arguments:?}");
+        let error: Value = serde_json::from_slice(&output.stdout).unwrap();
+        error["error"]["code"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(code(&["bw.nii", "--threshold", "percist"]), "lesions.percist-unit");
+    assert_eq!(code(&["sul.nii", "--threshold", "percist", "--liver", "Leber"]), "lesions.no-liver");
+    assert_eq!(code(&["bw.nii", "--baseline", "sul.nii"]), "arguments");
+    assert_eq!(code(&["bw.nii", "--threshold", "200%"]), "arguments");
+    assert_eq!(code(&["bw.nii", "--seg", "out.dcm"]), "arguments");
+    write_rois(&at.join("none.toml"), &[ball("Liver", 0.0, 5.0)]).unwrap();
+    let text = refused(at, 1, &["lesions", "bw.nii", "--rois", "none.toml"]);
+    assert!(text.contains("no region is a lesion"), "{text}");
+}
