@@ -17,6 +17,7 @@ mod fresh;
 mod images;
 mod keyboard;
 mod leaving;
+mod lesions;
 mod list_frames;
 mod lists;
 mod nema;

@@ -4,6 +4,7 @@
 pub mod activity_plot;
 pub mod compare_panel;
 pub mod curve_plot;
+pub mod lesions;
 pub mod plot_area;
 pub mod plot_options;
 pub mod plots_view;
@@ -34,6 +35,8 @@ pub enum BottomTab {
     #[default]
     #[strum(serialize = "Regions")]
     Rois,
+    /// Lesions: peak, volume, change since a baseline.
+    Lesions,
     /// Time of each stage.
     Time,
     /// Losses to the race condition.
@@ -60,6 +63,7 @@ impl BottomTab {
     pub fn help(self) -> &'static str {
         match self {
             BottomTab::Rois => "Numbers of the regions of interest on the image on the screen",
+            BottomTab::Lesions => "Lesions of the image on the screen: peak, volume, total glycolysis, change since a baseline",
             BottomTab::Time => "Where the time of an iteration goes, stage by stage",
             BottomTab::Race => "Losses of non-atomic accumulation",
             BottomTab::Compare => "Similarity of the images to those of a reference run",
@@ -89,6 +93,7 @@ impl TabsOf {
     pub fn has(self, tab: BottomTab) -> bool {
         match tab {
             BottomTab::Rois | BottomTab::Compare => true,
+            BottomTab::Lesions => !self.is_sweep,
             BottomTab::Time => !self.is_image,
             // A sweep has no race, counts have no sweep.
             BottomTab::Race => !(self.is_sweep || self.is_image),

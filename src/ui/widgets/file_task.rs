@@ -44,6 +44,19 @@ pub enum FileTask {
     SaveFilm(Film),
     /// Writes the report of NEMA image quality.
     NemaReport(NemaStandard),
+    /// Writes a file on the lesions.
+    Lesions(LesionFile),
+}
+
+/// File on the lesions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LesionFile {
+    /// The numbers.
+    Table,
+    /// The voxels.
+    Segmentation,
+    /// The report.
+    Report,
 }
 
 /// Content of a film.

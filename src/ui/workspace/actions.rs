@@ -7,6 +7,7 @@ use super::palette::Palette;
 use super::panes::arrangement::Arrangement;
 use super::panes::panes_ui::PaneAction;
 use crate::ui::layer::action::LayerAction;
+use crate::ui::plots::lesions::action::LesionAction;
 use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
@@ -33,6 +34,8 @@ pub enum Action {
     Plot(PlotAction),
     /// On regions of interest.
     Roi(RoiAction),
+    /// On lesions.
+    Lesion(LesionAction),
     /// Answer of a file dialog.
     File(FileAction),
     /// Answer to the question about unsaved work.

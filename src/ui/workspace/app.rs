@@ -27,6 +27,7 @@ use crate::render::VolumeSlot;
 use crate::session::{Session, SessionOptions, Trace};
 use crate::ui::layer::state::LayerState;
 use crate::ui::plots::BottomTab;
+use crate::ui::plots::lesions::state::LesionState;
 use crate::ui::plots::plot_options::{PlotKind, PlotOptions, ProfileCurves};
 use crate::ui::plots::profile::{ProfileCache, ProfileInput, peak_line};
 use crate::ui::rois::document::Document;
@@ -89,6 +90,8 @@ pub struct App {
     pub(super) rois: RoiState,
     /// Second image.
     pub(super) layer: LayerState,
+    /// Lesions of the displayed image.
+    pub(super) lesions: LesionState,
     /// Number of the second image on the graphics adapter.
     pub(super) uploaded_layer: Option<u64>,
     /// Chooser of a series, if it is open.
@@ -188,6 +191,7 @@ impl App {
             slices: SliceState::new(preferences.view()),
             rois: RoiState::default(),
             layer: LayerState::default(),
+            lesions: LesionState::default(),
             uploaded_layer: None,
             series_chooser: None,
             profile: ProfileCache::default(),
@@ -395,6 +399,7 @@ impl App {
         self.receive_layer(ctx);
         self.upload_layer(frame, ctx);
         self.measure_layer();
+        self.derive_lesions(ctx);
     }
 
     /// Updates earlier runs, the reference image and its profile.

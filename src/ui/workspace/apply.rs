@@ -48,6 +48,7 @@ impl App {
                 self.apply_view(ctx, action);
             }
             Action::Roi(action) => self.apply_roi(ctx, action),
+            Action::Lesion(action) => self.apply_lesions(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Unsaved(answer) => self.answer_unsaved(ctx, answer),
             Action::Offer(answer) => self.answer_offer(ctx, answer),
@@ -135,7 +136,7 @@ impl App {
         started.is_ok()
     }
 
-    fn apply_view(&mut self, ctx: &Context, action: ViewAction) {
+    pub(super) fn apply_view(&mut self, ctx: &Context, action: ViewAction) {
         let RunView { shown, colouring, .. } = self.runs.active_mut();
         let image = ImageView { volume: shown.image(), range: shown.range, num_fitted: self.study.num_fitted(), colouring };
         self.slices.apply(action, image, &mut self.rois, ctx);

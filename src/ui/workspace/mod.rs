@@ -9,6 +9,7 @@ pub mod commands;
 pub mod files;
 mod layering;
 pub mod layout;
+mod lesions;
 pub mod list_mode;
 mod opening;
 pub mod palette;

@@ -8,6 +8,7 @@ use super::persistence::restore::offer_ui;
 use crate::ui::layer::layer_panel::layer_ui;
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
+use crate::ui::plots::lesions::lesion_panel::lesions_ui;
 use crate::ui::plots::plot_area::plot_ui;
 use crate::ui::plots::plot_options::PlotKind;
 use crate::ui::plots::plots_view::{KeptCurves, PlotsView};
@@ -126,6 +127,7 @@ impl App {
         let run = self.run();
         match tab {
             BottomTab::Rois => summed(actions, Action::Roi, |actions| roi_ui(&self.roi_view(), ui, actions)),
+            BottomTab::Lesions => summed(actions, Action::Lesion, |actions| lesions_ui(&self.lesion_view(), ui, actions)),
             BottomTab::Time => stage_panel_ui(&run.live, ui),
             BottomTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
                 summed(actions, Action::Study, |actions| sweep_panel_ui(open, ui, actions));

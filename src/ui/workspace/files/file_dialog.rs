@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::io::formats::{self, Access, Content, described, endings, extensions};
 use crate::io::{Correction, files_written};
 use crate::ui::study::file_check::{STUDIES, studies};
-use crate::ui::widgets::file_task::{FileTask, ListTable, NemaStandard};
+use crate::ui::widgets::file_task::{FileTask, LesionFile, ListTable, NemaStandard};
 
 /// Content of a file dialog.
 pub struct FileDialog {
@@ -131,6 +131,16 @@ impl FileDialog {
                 write("Save a picture", formats, vec![filter("PNG", &["png"])], "picture.png")
             }
             FileTask::SaveFilm(_) => write("Save a film", ".png, an animated picture", vec![filter("PNG", &["png"])], "film.png"),
+            FileTask::Lesions(LesionFile::Table) => {
+                write("Export the lesions", ".csv", vec![filter("CSV", &["csv"])], "lesions.csv")
+            }
+            FileTask::Lesions(LesionFile::Segmentation) => {
+                let formats = endings(Content::Segmentation, Access::Write);
+                write("Export the segmentation", formats, vec![filter("DICOM SEG", &["dcm"])], "lesions.seg.dcm")
+            }
+            FileTask::Lesions(LesionFile::Report) => {
+                write("Report on the lesions", ".pdf", vec![filter("PDF", &["pdf"])], "lesions.pdf")
+            }
             FileTask::NemaReport(standard) => {
                 let title = match standard {
                     NemaStandard::Body => "Report of NEMA NU 2 image quality",

@@ -1,0 +1,24 @@
+//! Actions on lesions.
+
+use crate::geometry::Point;
+use crate::measure::lesions::LesionThreshold;
+use crate::ui::widgets::file_task::FileTask;
+
+/// Action on lesions.
+#[derive(Clone, Debug)]
+pub enum LesionAction {
+    /// Sets the rule that selects their voxels.
+    Threshold(LesionThreshold),
+    /// Sets the name of the region in the liver.
+    Liver(String),
+    /// Moves the crosshair to a maximum, and selects the region with this name.
+    GoTo(Point, String),
+    /// Stores the present numbers as the baseline.
+    SetBaseline,
+    /// Removes the baseline.
+    ClearBaseline,
+    /// Copies the table as text to the clipboard.
+    CopyTable(String),
+    /// Asks for the file of a task.
+    Ask(FileTask),
+}

@@ -1,0 +1,218 @@
+//! Tab of the lesions: rule, table, comparison, files.
+
+use egui::{Button, DragValue, RichText, ScrollArea, Sense, Ui};
+use egui_extras::{Column, TableBuilder};
+
+use super::action::LesionAction;
+use super::state::LesionState;
+use crate::data::{Roi, ValueScale};
+use crate::measure::lesions::LesionThreshold;
+use crate::report::LesionsShown;
+use crate::ui::widgets::fields::{button, button_if, name, name_menu};
+use crate::ui::widgets::file_task::{FileTask, LesionFile};
+use crate::ui::widgets::theme;
+
+/// Threshold that a choice begins with: % of the maximum, and a fixed value in SUV.
+const FIRST_PERCENT: f64 = 41.0;
+const FIRST_VALUE: f64 = 4.0;
+
+/// Height of a row, points.
+const ROW_HEIGHT: f32 = 18.0;
+
+/// Input of the tab.
+pub struct LesionView<'a> {
+    /// Lesions.
+    pub state: &'a LesionState,
+    /// Regions.
+    pub rois: &'a [Roi],
+    /// Kind of the second image and its unit.
+    pub second: Option<[&'a str; 2]>,
+    /// Scale of the displayed values.
+    pub scale: ValueScale,
+}
+
+impl<'a> LesionView<'a> {
+    /// Returns the numbers with their comparison; `None` while there are none.
+    fn shown(&self) -> Option<LesionsShown<'a>> {
+        let table = self.state.table()?;
+        let has_second = table.measured().any(|(_, figures)| figures.second.is_some());
+        Some(LesionsShown { table, second: self.second.filter(|_| has_second), baseline: self.state.changes() })
+    }
+}
+
+/// Draws the tab.
+pub fn lesions_ui(view: &LesionView, ui: &mut Ui, actions: &mut Vec<LesionAction>) {
+    let shown = view.shown();
+    ui.horizontal_wrapped(|ui| {
+        threshold_ui(view, ui, actions);
+        files_ui(view, shown.as_ref(), ui, actions);
+    });
+    match view.state.measured() {
+        _ if !view.state.has_lesions(view.rois) => {
+            ui.label("No lesion yet: each ROI of the role none or hot is one. Draw a sphere or an isocontour about it.");
+        }
+        Some(Err(reason)) => _ = ui.label(format!("No numbers: {reason}.")),
+        Some(Ok(_)) => {
+            if let Some(shown) = shown {
+                ScrollArea::both().id_salt("lesions").auto_shrink([false, false]).show(ui, |ui| {
+                    table_ui(&shown, view.rois, ui, actions);
+                    remarks_ui(view, &shown, ui);
+                });
+            }
+        }
+        None if view.state.is_measuring() => _ = ui.label("Measuring…"),
+        None => _ = ui.label("No image to measure yet."),
+    }
+}
+
+/// Draws the rule that selects the voxels, and the region in the liver.
+fn threshold_ui(view: &LesionView, ui: &mut Ui, actions: &mut Vec<LesionAction>) {
+    let current = view.state.threshold;
+    let percent = if let LesionThreshold::Percent(percent) = current { percent } else { FIRST_PERCENT };
+    let value = if let LesionThreshold::Value(value) = current { value } else { FIRST_VALUE };
+    let choices = [
+        (LesionThreshold::Regions, "regions as drawn"),
+        (LesionThreshold::Percent(percent), "% of maximum"),
+        (LesionThreshold::Value(value), "fixed value"),
+        (LesionThreshold::Percist, "PERCIST"),
+    ];
+    let title = choices.iter().find(|(threshold, _)| *threshold == current).map_or("", |(_, title)| title);
+    ui.label("Voxels");
+    let menu = egui::ComboBox::from_id_salt("lesion threshold").width(118.0).selected_text(title).show_ui(ui, |ui| {
+        for (threshold, title) in choices {
+            if ui.selectable_label(threshold == current, title).clicked() {
+                actions.push(LesionAction::Threshold(threshold));
+            }
+        }
+    });
+    name_menu(&menu.response, &format!("Voxels of lesions: {title}"));
+    menu.response.on_hover_text(
+        "Voxels of a lesion: its region as drawn; or those that reach a threshold and are connected with its maximum, within the region. An isocontour is found again",
+    );
+    let mut edited = current;
+    match &mut edited {
+        LesionThreshold::Percent(percent) => {
+            let field = DragValue::new(percent).range(1.0..=100.0).speed(0.2).max_decimals(1).suffix(" %");
+            name(&ui.add(field), "Lesion threshold, %");
+        }
+        LesionThreshold::Value(value) => {
+            let field = DragValue::new(value).speed(0.02).max_decimals(3).suffix(format!(" {}", view.scale.label()));
+            name(&ui.add(field), "Lesion threshold");
+        }
+        LesionThreshold::Regions | LesionThreshold::Percist => {}
+    }
+    if edited != current {
+        actions.push(LesionAction::Threshold(edited));
+    }
+    ui.label("Liver");
+    let liver = &view.state.liver;
+    let menu = egui::ComboBox::from_id_salt("liver region").width(70.0).selected_text(liver).show_ui(ui, |ui| {
+        for roi in view.rois {
+            if ui.selectable_label(roi.name == *liver, &roi.name).clicked() {
+                actions.push(LesionAction::Liver(roi.name.clone()));
+            }
+        }
+    });
+    name_menu(&menu.response, &format!("Liver region: {liver}"));
+    menu.response.on_hover_text("Region in the liver, no lesion: PERCIST takes a sphere of 3 cm about its centre, in SUL");
+}
+
+/// Draws the buttons of the baseline and the files.
+fn files_ui(view: &LesionView, shown: Option<&LesionsShown>, ui: &mut Ui, actions: &mut Vec<LesionAction>) {
+    let has_numbers = shown.is_some_and(|shown| shown.table.total.num_lesions > 0);
+    let mut push = |ui: &mut Ui, title: &str, help: &str, action: LesionAction| {
+        button_if(ui, has_numbers, Button::new(title), help, actions, action);
+    };
+    let help =
+        "Stores these numbers; other images (another run, frame or study) then show the change, by the names of the lesions";
+    push(ui, "Set baseline", help, LesionAction::SetBaseline);
+    let text = shown.map(table_text).unwrap_or_default();
+    push(ui, "Copy lesions", "The table as text for a spreadsheet, to the clipboard", LesionAction::CopyTable(text));
+    for (title, help, file) in [
+        ("Export lesions…", "The numbers as CSV", LesionFile::Table),
+        ("Export segmentation…", "The voxels as a DICOM segmentation (SEG)", LesionFile::Segmentation),
+        ("Lesion report…", "Table, projection and definitions as PDF", LesionFile::Report),
+    ] {
+        push(ui, title, help, LesionAction::Ask(FileTask::Lesions(file)));
+    }
+    if let Some(baseline) = &view.state.baseline {
+        button(ui, "Clear baseline", &format!("The baseline is {}", baseline.title), actions, LesionAction::ClearBaseline);
+    }
+    if view.state.is_measuring() {
+        ui.spinner();
+    }
+}
+
+/// Draws the table. A click on a lesion moves the crosshair to its maximum.
+fn table_ui(shown: &LesionsShown, rois: &[Roi], ui: &mut Ui, actions: &mut Vec<LesionAction>) {
+    let (titles, rows) = (shown.titles(), shown.cells_of_rows());
+    ui.spacing_mut().item_spacing.x = 3.0;
+    let table = TableBuilder::new(ui)
+        .id_salt("lesion table")
+        .striped(true)
+        .vscroll(false)
+        .sense(Sense::click())
+        .cell_layout(egui::Layout::left_to_right(egui::Align::Center))
+        .column(Column::initial(110.0).at_least(60.0).clip(true))
+        .columns(Column::initial(62.0).at_least(34.0).clip(true), titles.len())
+        .auto_shrink([false, true]);
+    let table = table.header(ROW_HEIGHT, |mut header| {
+        header.col(|ui| _ = ui.label(RichText::new("lesion").small().weak()));
+        for title in &titles {
+            let head = title.split(" [").next().unwrap_or_default();
+            header.col(|ui| _ = ui.add(egui::Label::new(RichText::new(head).small().weak()).extend()).on_hover_text(title));
+        }
+    });
+    table.body(|body| {
+        body.rows(ROW_HEIGHT, rows.len(), |mut row| {
+            let index = row.index();
+            let lesion = shown.table.lesions.get(index);
+            let place = lesion.and_then(|lesion| Some((lesion.figures.as_ref().ok()?.max_mm, lesion.name.clone())));
+            let cells = &rows[index];
+            row.col(|ui| {
+                if let Some(roi) = lesion.and_then(|lesion| rois.iter().find(|roi| roi.name == lesion.name)) {
+                    let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
+                    ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
+                }
+                let name = RichText::new(&cells[0]).strong();
+                let response = ui.add(egui::Label::new(name).truncate().sense(Sense::click()));
+                let label = if lesion.is_some() { format!("Lesion {}", cells[0]) } else { cells[0].clone() };
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
+                if let (true, Some((point, name))) = (response.clicked(), &place) {
+                    actions.push(LesionAction::GoTo(*point, name.clone()));
+                }
+            });
+            for (title, cell) in titles.iter().zip(&cells[1..]) {
+                row.col(|ui| {
+                    let response = ui.add(egui::Label::new(RichText::new(cell).small()).extend());
+                    let label = format!("{title} of {}: {cell}", cells[0]);
+                    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
+                });
+            }
+            if let (true, Some((point, name))) = (row.response().clicked(), place) {
+                actions.push(LesionAction::GoTo(point, name));
+            }
+        });
+    });
+}
+
+/// Draws the sentences below the table.
+fn remarks_ui(view: &LesionView, shown: &LesionsShown, ui: &mut Ui) {
+    for remark in shown.remarks() {
+        ui.add(egui::Label::new(RichText::new(remark).small().weak()).wrap());
+    }
+    let other_unit = view.state.baseline.as_ref().filter(|_| view.state.changes().is_none());
+    if let Some(baseline) = other_unit {
+        let units = [baseline.table.unit, shown.table.unit].map(|unit| unit.label());
+        let text = format!("No change: the baseline is in {}, this image in {}.", units[0], units[1]);
+        ui.add(egui::Label::new(RichText::new(text).small().color(theme::colours(ui.visuals()).warning)).wrap());
+    }
+}
+
+/// Returns the table as text: a line per row, tabs between cells.
+fn table_text(shown: &LesionsShown) -> String {
+    let plain = |text: &String| text.replace(['\t', '\n', '\r'], " ");
+    let heads = std::iter::once("lesion".to_owned()).chain(shown.titles()).collect::<Vec<_>>().join("\t");
+    let rows = shown.cells_of_rows().into_iter().map(|row| row.iter().map(plain).collect::<Vec<_>>().join("\t"));
+    std::iter::once(heads).chain(rows).collect::<Vec<_>>().join("\n") + "\n"
+}

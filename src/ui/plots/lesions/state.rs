@@ -1,0 +1,170 @@
+//! State of the lesions: their rule, their numbers in the displayed image, and the baseline.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::data::{Placement, Roi, ValueScale, Volume};
+use crate::geometry::Point;
+use crate::measure::lesions::{
+    Changes, LesionOptions, LesionTable, LesionThreshold, NoLesions, changes, lesion_regions, measure_lesions,
+};
+use crate::task::{BackgroundTask, Task};
+use crate::ui::layer::second_image::{Registration, SecondImage};
+
+/// Name of the region in the liver, until another one is chosen.
+const LIVER: &str = "liver";
+
+/// Measured image, regions and rule.
+#[derive(Clone, Debug, PartialEq)]
+struct Key {
+    /// Run and generation of the image.
+    image: (u64, u64),
+    scale: ValueScale,
+    rois: Vec<Roi>,
+    threshold: LesionThreshold,
+    liver: String,
+    second: Option<(u64, Registration)>,
+}
+
+/// Input of a measurement.
+pub struct LesionInput<'a> {
+    /// Run and generation of the image.
+    pub image: (u64, u64),
+    /// Image.
+    pub volume: &'a Arc<Volume>,
+    /// Scale of the displayed values.
+    pub scale: ValueScale,
+    /// Regions.
+    pub rois: &'a [Roi],
+    /// Second image and its number.
+    pub second: Option<(&'a SecondImage, u64)>,
+    /// Position of an oblique image.
+    pub placement: Option<Placement>,
+}
+
+/// Numbers of an image, stored by the names of the lesions.
+pub struct Baseline {
+    /// Name of the image.
+    pub title: String,
+    /// Its lesions.
+    pub table: Arc<LesionTable>,
+}
+
+/// Result of a measurement.
+type Measured = Result<Arc<LesionTable>, String>;
+
+/// Lesions of the displayed image.
+pub struct LesionState {
+    /// Rule that selects their voxels.
+    pub threshold: LesionThreshold,
+    /// Name of the region in the liver.
+    pub liver: String,
+    /// Baseline of the changes.
+    pub baseline: Option<Baseline>,
+    measured: Option<(Key, Measured)>,
+    changes: Option<Changes>,
+    work: Option<(Key, BackgroundTask<Result<LesionTable, NoLesions>>)>,
+}
+
+impl Default for LesionState {
+    fn default() -> Self {
+        Self {
+            threshold: LesionThreshold::default(),
+            liver: LIVER.to_owned(),
+            baseline: None,
+            measured: None,
+            changes: None,
+            work: None,
+        }
+    }
+}
+
+impl LesionState {
+    /// Takes a result, and starts measuring after a change. Work that is under way ends first, so that a live run shows numbers.
+    pub fn update(&mut self, input: Option<LesionInput>, wake: impl FnOnce() + Send + 'static) {
+        if let Some(outcome) = self.work.as_ref().and_then(|(_, work)| work.poll())
+            && let Some((key, _)) = self.work.take()
+        {
+            let measured = match outcome {
+                Ok(Ok(table)) => Ok(Arc::new(table)),
+                Ok(Err(reason)) => Err(reason.to_string()),
+                Err(failure) => Err(failure.to_string()),
+            };
+            self.measured = Some((key, measured));
+            self.compare();
+        }
+        let Some(input) = input else {
+            (self.measured, self.changes) = (None, None);
+            return;
+        };
+        let key = Key {
+            image: input.image,
+            scale: input.scale,
+            rois: input.rois.to_vec(),
+            threshold: self.threshold,
+            liver: self.liver.clone(),
+            second: input.second.map(|(image, number)| (number, image.registration)),
+        };
+        if self.work.is_some() || self.measured.as_ref().is_some_and(|(of, _)| *of == key) {
+            return;
+        }
+        let (volume, second) = (Arc::clone(input.volume), input.second.map(|(image, _)| image.clone()));
+        let (of, placement) = (key.clone(), input.placement);
+        let measure = move |task: &Task| of.measure(&volume, second.as_ref(), placement.as_ref(), task);
+        self.work = Some((key, BackgroundTask::start("lesions", wake, measure)));
+    }
+
+    /// Returns the newest numbers, or the reason of their absence; `None` before the first.
+    pub fn measured(&self) -> Option<&Measured> {
+        self.measured.as_ref().map(|(_, measured)| measured)
+    }
+
+    /// Returns the newest numbers.
+    pub fn table(&self) -> Option<&Arc<LesionTable>> {
+        self.measured()?.as_ref().ok()
+    }
+
+    /// Returns true while lesions are being measured.
+    pub fn is_measuring(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// Returns the changes since the baseline; `None` without one, or in another unit.
+    pub fn changes(&self) -> Option<(&str, &Changes)> {
+        Some((self.baseline.as_ref()?.title.as_str(), self.changes.as_ref()?))
+    }
+
+    /// Sets or removes the baseline.
+    pub fn set_baseline(&mut self, title: Option<String>) {
+        let table = self.table().cloned();
+        self.baseline = title.zip(table).map(|(title, table)| Baseline { title, table });
+        self.compare();
+    }
+
+    fn compare(&mut self) {
+        let table = self.table().cloned();
+        self.changes = self.baseline.as_ref().zip(table).and_then(|(baseline, table)| changes(&baseline.table, &table));
+    }
+
+    /// Returns true if the regions contain a lesion.
+    pub fn has_lesions(&self, rois: &[Roi]) -> bool {
+        lesion_regions(rois, &self.liver).next().is_some()
+    }
+}
+
+impl Key {
+    /// Measures the lesions in the displayed unit.
+    fn measure(
+        &self,
+        volume: &Volume,
+        second: Option<&SecondImage>,
+        placement: Option<&Placement>,
+        task: &Task,
+    ) -> Result<LesionTable, NoLesions> {
+        let is_own = self.scale == ValueScale::own(volume.unit);
+        let volume = if is_own { Cow::Borrowed(volume) } else { Cow::Owned(volume.converted(self.scale)) };
+        let value = |point: Point| second?.value_at(placement, point);
+        let options = LesionOptions { threshold: self.threshold, liver: &self.liver, second: second.is_some().then_some(&value) };
+        measure_lesions(&volume, &self.rois, options, task)
+    }
+}
