@@ -83,7 +83,8 @@ fn lesions_are_measured_compared_and_exported() {
         cell(harness, "MTV", "hilum").is_some_and(|text| text.parse::<f64>().unwrap() < 0.8 * as_drawn)
     });
     let by_percist: f64 = cell(&harness, "MTV", "hilum").unwrap().parse().unwrap();
-    assert!((by_percist / of_ball(12.0) - 1.0).abs() < 0.06, "{by_percist}");
+    // Voxels with a third inside the ball reach 3 SUL.
+    assert!((by_percist / of_ball(12.0) - 1.0).abs() < 0.1, "{by_percist}");
     let change: f64 = harness
         .query_all_by_label_contains("MTV [change, %] of hilum: ")
         .find_map(|node| node.accesskit_node().label()?.split_once(": ")?.1.parse().ok())

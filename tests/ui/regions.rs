@@ -4,7 +4,7 @@ use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use tomoscope::data::{Roi, RoiRole, RoiShape, Volume};
+use tomoscope::data::{ContourThreshold, IsocontourRecipe, Roi, RoiRole, RoiShape, Volume};
 use tomoscope::measure::noise_to_signal;
 use tomoscope::ui::App;
 
@@ -189,14 +189,15 @@ fn every_further_shape_is_drawn_by_its_tool() {
     harness.run_steps(3);
     wait_for(&mut harness, "the isocontour", |app| !app.is_searching());
     let (RoiShape::Isocontour(half), RoiShape::Isocontour(most)) = (of_half.shape, last(&harness).shape) else { panic!() };
-    assert_eq!((most.recipe.percent, most.recipe.seed_radius_mm), (80.0, half.recipe.seed_radius_mm));
+    assert_eq!(most.recipe, IsocontourRecipe { threshold: ContourThreshold::percent(80.0), ..half.recipe });
     assert!(most.is_inside().iter().filter(|is| **is).count() < half.is_inside().iter().filter(|is| **is).count());
     // Counted from the background it is another threshold.
     harness.get_by_label("above background").click();
     harness.run_steps(3);
     wait_for(&mut harness, "the isocontour", |app| !app.is_searching());
     let RoiShape::Isocontour(above) = last(&harness).shape else { panic!() };
-    assert!(above.recipe.background.is_some() && above.threshold > most.threshold);
+    assert!(matches!(above.recipe.threshold, ContourThreshold::OfMaximum { background: Some(_), .. }));
+    assert!(above.threshold > most.threshold);
 }
 
 #[test]
