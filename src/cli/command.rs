@@ -101,7 +101,7 @@ fn of_reconstruct(option: &str) -> Option<&'static str> {
         "stop_noise" | "stop_recovery" | "stop_plateau" => "Stopping rules",
         "image" | "voxel_mm" | "like" | "fov_radius_mm" => "Image grid",
         "rois" | "csv" | "reference_image" => "Measurements",
-        "save_every" | "post_filter_mm" | "calibration" | "json" | "trace" => "Output",
+        "save_every" | "post_filter_mm" | "calibration" | "anonymise" | "json" | "trace" => "Output",
         "suv"
         | "dose_mbq"
         | "injected"

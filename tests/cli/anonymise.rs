@@ -12,7 +12,7 @@ use tomoscope::measure::{SuvDefinition, suv_factor};
 use super::done;
 
 /// Identifiers of the series.
-const IDENTIFIERS: [&str; 9] = [
+const IDENTIFIERS: [&str; 10] = [
     "Mustermann",
     "Erika",
     "PID-4711",
@@ -22,6 +22,7 @@ const IDENTIFIERS: [&str; 9] = [
     "St. Elsewhere",
     "19640812",
     "20260301",
+    "2026-03-01",
 ];
 
 /// Writes a series with identifiers, into a folder with the patient's name.
@@ -76,8 +77,18 @@ fn no_identifier_is_left_in_any_output() {
     }
     done(at, &["convert", name, "out/suv.dcm", "--suv", "suvbw", "--anonymise", "--patient-id", "SUBJECT-01"]);
     done(at, &["measure", name, "--rois", "rois.toml", "--csv", "out/a.csv", "--anonymise"]);
+    // The name of a scan is that of the patient, too.
+    done(at, &["simulate", "cylinder", "--scanner", "small", "--counts", "1e5", "--attenuation", "-o", "Mustermann_Erika.hs"]);
+    let facts = "--calibration 2 --half-life F-18 --duration-secs 900 --dose-mbq 370 --injected 2026-03-01T11:00:00 \
+                 --scan-start 2026-03-01T12:00:00 --weight-kg 70 --suv suvbw --multiplicative-includes attenuation";
+    for output in ["out/c.dcm", "out/c.npy"] {
+        let arguments = format!(
+            "reconstruct Mustermann_Erika.hs --image 31,31,15 --iterations 1 --rois rois.toml --csv {output}.csv {facts} --anonymise -o {output}"
+        );
+        done(at, &arguments.split_whitespace().collect::<Vec<_>>());
+    }
     let all = files(&out);
-    assert!(all.len() > 15, "{all:?}");
+    assert!(all.len() > 40, "{all:?}");
     for path in all {
         let bytes = std::fs::read(&path).unwrap();
         for identifier in IDENTIFIERS {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use egui::{Event, Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
-use tomoscope::data::Unit;
-use tomoscope::io::read_volume;
+use tomoscope::data::{ImageChoice, Unit};
+use tomoscope::io::{read_images, read_volume};
 use tomoscope::ui::{App, Source};
 
 use super::files::save_image_as;
@@ -69,6 +69,48 @@ fn a_pet_series_is_shown_and_saved_in_uptake_values() {
     let path = folder.path().join("activity.nii");
     save_image_as(&mut harness, &path);
     assert_eq!(read_volume(&path).unwrap().0.as_slice(), own.as_slice());
+}
+
+/// A series with the factors of its decay correction is saved as DICOM with the facts that the user changed.
+#[test]
+fn a_pet_series_is_saved_as_dicom_with_its_facts() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    std::fs::create_dir(&source).unwrap();
+    for entry in std::fs::read_dir(series("pet")).unwrap() {
+        let path = entry.unwrap().path();
+        let mut slice = dicom_object::open_file(&path).unwrap();
+        let factor = dicom_core::PrimitiveValue::from("1.003162");
+        slice.put(dicom_core::DataElement::new(dicom_dictionary_std::tags::DECAY_FACTOR, dicom_core::VR::DS, factor));
+        slice.write_to_file(source.join(path.file_name().unwrap())).unwrap();
+    }
+    let Some(renderer) = renderer() else { return };
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::file(source.clone()));
+    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    harness.get_by_label("Weight, kg").scroll_to_me();
+    harness.run_steps(3);
+    harness.get_by_label("Weight, kg").click();
+    harness.run_steps(3);
+    harness.key_press_modifiers(egui::Modifiers::COMMAND, Key::A);
+    harness.event(Event::Text("80".into()));
+    harness.key_press(Key::Enter);
+    harness.run_steps(4);
+    let path = folder.path().join("suv.dcm");
+    save_image_as(&mut harness, &path);
+    let (saved, _) = read_images(&path, ImageChoice::Only).unwrap();
+    let own = read_volume(&source).unwrap().0;
+    let factor = 80e3 / (370e6 * (-3600.0 / 6586.2f64).exp2());
+    assert_eq!(saved.unit(), Unit::SuvBodyWeight);
+    assert!((saved.images[0].volume.sum() / (factor * own.sum()) - 1.0).abs() < 1e-4);
+    let scan = saved.pet.unwrap();
+    assert_eq!((scan.weight_kg.unwrap().value, scan.dose_bq.unwrap().value), (80.0, 370e6));
+    assert_eq!((saved.names.patient_name.as_str(), saved.names.frame_of_reference.as_str()), ("Test^Phantom", "2.25.99"));
+    // Without the factors it is refused.
+    let Some(mut harness) = window_on_series("pet") else { return };
+    let path = folder.path().join("refused.dcm");
+    save_image_as(&mut harness, &path);
+    assert!(!path.exists());
+    assert!(harness.query_by_label_contains("the factor of the correction is unknown").is_some());
 }
 
 #[test]

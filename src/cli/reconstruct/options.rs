@@ -174,6 +174,12 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub uptake: UptakeOptions,
 
+    /// Write no names of files and no dates into provenance records and DICOM series.
+    ///
+    /// The scan begins on 2000-01-01; its times keep their distances.
+    #[arg(long)]
+    pub anonymise: bool,
+
     /// Write a timeline as JSON lines.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,

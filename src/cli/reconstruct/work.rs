@@ -12,6 +12,7 @@ use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::paths::numbered;
 use crate::cli::shared::{console, notices};
 use crate::data::{Notice, Roi};
+use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::plan::{IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
@@ -261,14 +262,16 @@ impl<'a> Work<'a> {
         let Quantity { pet, bq_per_ml, .. } = &self.quantity;
         let provenance = Provenance { calibration_bq_per_ml: *bq_per_ml, pet: pet.clone(), ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
+        let provenance = if self.options.anonymise { provenance.anonymised() } else { provenance };
+        let context = SeriesContext { is_anonymous: self.options.anonymise, ..SeriesContext::default() };
         if self.options.is_helper && !must_write(path) {
             return Ok(provenance);
         }
         let request = request.filter(|_| provenance.is_whole());
         let (provenance, notice) = match request {
-            Some(request) => provenance.write_sealed_image(path, volume, request)?,
+            Some(request) => provenance.write_sealed_image(path, volume, &context, request)?,
             None => {
-                let notice = provenance.write_image(path, volume)?;
+                let notice = provenance.write_image_in(path, volume, &context)?;
                 (provenance, notice)
             }
         };

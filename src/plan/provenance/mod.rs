@@ -444,13 +444,19 @@ impl Provenance {
         (is_complete || self.stopped_by.is_some()) && self.image.not_finite.is_none_or(|num| num == 0)
     }
 
-    /// Writes an image as [`Provenance::write_image`] does, with fingerprints of the request and of the files in the record:
+    /// Writes an image as [`Provenance::write_image_in`] does, with fingerprints of the request and of the files in the record:
     /// [`Provenance::is_sealed`] recognises it. Returns the written record, and a notice if it was not written.
     ///
     /// # Errors
     /// The image is not writable, or not readable again.
-    pub fn write_sealed_image(self, path: &Path, volume: &Volume, requested: &str) -> Result<(Self, Option<Notice>), IoError> {
-        io::write_described_volume(path, volume, &self.image_description(), &SeriesContext::default())?;
+    pub fn write_sealed_image(
+        self,
+        path: &Path,
+        volume: &Volume,
+        context: &SeriesContext,
+        requested: &str,
+    ) -> Result<(Self, Option<Notice>), IoError> {
+        io::write_described_volume(path, volume, &self.image_description(), context)?;
         let sealed = self.sealed(path, requested)?;
         let notice = sealed.write_beside(path);
         Ok((sealed, notice))
