@@ -194,8 +194,19 @@ fn show_research(harness: &mut Harness<'_, App>) {
     click(harness, "Views");
 }
 
+/// Scrolls to a widget that is above or below the window.
+fn bring_into_view(harness: &mut Harness<'_, App>, label: &str) {
+    const BARS: f32 = 36.0;
+    let (widget, window) = (harness.get_by_label(label), harness.ctx.content_rect());
+    if !(window.top() + BARS..window.bottom() - BARS).contains(&widget.rect().center().y) {
+        widget.scroll_to_me();
+        harness.run_steps(6);
+    }
+}
+
 /// Clicks a widget and lets the window follow.
 fn click(harness: &mut Harness<'_, App>, label: &str) {
+    bring_into_view(harness, label);
     harness.get_by_label(label).click();
     harness.run_steps(3);
 }

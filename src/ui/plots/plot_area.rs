@@ -107,7 +107,7 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
         for &contrast in ContrastCurves::VARIANTS {
             let [words, help] = contrast.text();
             let is_chosen = view.options.contrast == contrast;
-            if ui.selectable_label(is_chosen, RichText::new(words).strong()).on_hover_text(help).clicked() {
+            if ui.selectable_label(is_chosen, words).on_hover_text(help).clicked() {
                 actions.push(view.edit(|options| options.contrast = contrast));
             }
         }
@@ -153,7 +153,7 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
         for &likelihood in LikelihoodCurves::VARIANTS {
             let [words, help] = likelihood.text();
             let is_chosen = view.options.likelihood == likelihood;
-            if ui.selectable_label(is_chosen, RichText::new(words).strong()).on_hover_text(help).clicked() {
+            if ui.selectable_label(is_chosen, words).on_hover_text(help).clicked() {
                 actions.push(view.edit(|options| options.likelihood = likelihood));
             }
         }

@@ -103,19 +103,19 @@ fn severity_word(severity: Severity) -> &'static str {
 }
 
 /// Number of toasts.
-const MAX_TOASTS: usize = 4;
+const MAX_TOASTS: usize = 3;
 
-/// Gap between notices and the borders of the window, points; the lower one leaves the status line free.
-const MARGIN: [f32; 2] = [12.0, 44.0];
+/// Gap between notices and the borders of the window, points: colour bar and status line stay free.
+const MARGIN: [f32; 2] = [theme::COLOUR_BAR_WIDTH + 16.0, 44.0];
 
-/// Draws the toasts in the lower left corner, far from image and colour bar, the newest at the bottom.
+/// Draws the toasts in the lower right corner, left of the colour bar, the newest at the bottom.
 pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
     let now = ctx.input(|input| input.time);
     let toasts: Vec<&Entry> = notices.entries.iter().filter(|e| e.toast_until_secs.is_some_and(|t| t > now)).collect();
     let Some(next) = toasts.iter().filter_map(|e| e.toast_until_secs).reduce(f64::min) else { return };
     ctx.request_repaint_after(Duration::try_from_secs_f64(next - now).unwrap_or_default());
     egui::Area::new(egui::Id::unique("toasts"))
-        .anchor(Align2::LEFT_BOTTOM, egui::vec2(MARGIN[0], -MARGIN[1]))
+        .anchor(Align2::RIGHT_BOTTOM, egui::vec2(-MARGIN[0], -MARGIN[1]))
         .order(egui::Order::Foreground)
         .show(ctx, |ui| {
             if toasts.len() > 1 && ui.button("Close all").clicked() {

@@ -169,7 +169,7 @@ impl App {
         let ctx = creation.egui_ctx.clone();
         theme::apply(&ctx);
         let preferences = Preferences::load(creation.storage);
-        theme::reduce_motion(&ctx, preferences.is_motion_reduced);
+        theme::reduce_motion(&ctx, preferences.is_motion_reduced || options.for_pictures);
         let mut adapter = "no graphics adapter".to_owned();
         if let Some(state) = &creation.wgpu_render_state {
             slice_paint::install(state);

@@ -17,11 +17,17 @@ pub fn shortcut_actions(ctx: &egui::Context, view: &CommandsView) -> Vec<Action>
                 *modifiers = Modifiers::NONE;
             }
         });
-        for Command { keys, action, .. } in groups(view).into_iter().flat_map(|group| group.commands) {
-            for keys in keys {
-                for _ in 0..input.count_and_consume_key(keys.modifiers, keys.logical_key) {
-                    actions.push(action.clone());
-                }
+        let commands = groups(view).into_iter().flat_map(|group| group.commands);
+        let mut pressed: Vec<_> =
+            commands.flat_map(|Command { keys, action, .. }| keys.into_iter().map(move |keys| (keys, action.clone()))).collect();
+        // A shortcut also matches with further modifiers: the one with the most comes first.
+        pressed.sort_by_key(|(keys, _)| {
+            let Modifiers { alt, shift, command, .. } = keys.modifiers;
+            std::cmp::Reverse([alt, shift, command].into_iter().filter(|is_held| *is_held).count())
+        });
+        for (keys, action) in pressed {
+            for _ in 0..input.count_and_consume_key(keys.modifiers, keys.logical_key) {
+                actions.push(action.clone());
             }
         }
     });

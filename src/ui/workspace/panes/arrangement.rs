@@ -72,12 +72,11 @@ impl Arrangement {
         let mut tiles = Tiles::default();
         let root = match self {
             Arrangement::Watch => {
-                let upper = row(&mut tiles, &[(&[Pane::Side], SIDE), (&[Pane::Image], 1.0 - SIDE)]);
-                let tables = (tabs(&mut tiles, &tables(BottomTab::Rois)), 0.36);
-                let plots = PlotKind::VARIANTS.iter().map(|kind| (tabs(&mut tiles, &[Pane::Plot(*kind)]), 0.16));
-                let lower: Vec<(TileId, f32)> = std::iter::once(tables).chain(plots).collect();
-                let lower = split(&mut tiles, LinearDir::Horizontal, &lower);
-                split(&mut tiles, LinearDir::Vertical, &[(upper, 0.67), (lower, 0.33)])
+                let [noise, contrast] = [PlotKind::Noise, PlotKind::Contrast].map(|kind| [Pane::Plot(kind)]);
+                let curves = [PlotKind::Profile, PlotKind::Progress].map(Pane::Plot);
+                let tables = tables(BottomTab::Rois);
+                let lower = row(&mut tiles, &[(&tables, 0.43), (&noise, 0.19), (&contrast, 0.19), (&curves, 0.19)]);
+                beside_side(&mut tiles, &[Pane::Image], lower, [0.67, SIDE])
             }
             Arrangement::Compare => {
                 let curves = [PlotKind::Contrast, PlotKind::Noise, PlotKind::Progress].map(Pane::Plot);
