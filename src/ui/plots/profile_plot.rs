@@ -20,7 +20,7 @@ use crate::ui::widgets::theme::Colours;
 /// Width from which a legend leaves the curves to be seen, points; in narrower plots hovering names them.
 const LEGEND_WIDTH: f32 = 300.0;
 
-/// Width of a plot from which on the list of widths is beside it, and width of this list, points.
+/// Width of a plot from which on the list of widths is to its right, and width of this list, points.
 const LIST_BESIDE_WIDTH: f32 = 360.0;
 const LIST_WIDTH: f32 = 140.0;
 
@@ -109,7 +109,7 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec
         plot =
             plot.legend(Legend::default().position(Corner::LeftBottom).text_style(egui::TextStyle::Small).background_alpha(0.4));
     }
-    // Where there is room the widths are beside the plot.
+    // Where there is room the widths are to the right of the plot.
     let available = ui.available_rect_before_wrap();
     let is_list_beside = available.width() >= LIST_BESIDE_WIDTH;
     if is_list_beside {

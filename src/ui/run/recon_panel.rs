@@ -101,7 +101,7 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     };
     ui.horizontal_wrapped(|ui| {
         let start = if state == RunState::Idle { (icons::PLAY, "Start") } else { (icons::RESTART, "Restart") };
-        // While a run goes on, Pause is the next step.
+        // During a run, Pause is the next step.
         let is_busy = matches!(state, RunState::Running | RunState::Starting | RunState::Paused);
         let prominence = if is_busy { Prominence::Normal } else { Prominence::Primary };
         let start = IconButton::new(start.0, start.1).prominence(prominence);

@@ -104,6 +104,9 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             }
         }
     }
+    if !view.pinned.is_empty() {
+        ui.label("Pinned:");
+    }
     for &number in view.pinned {
         let button = ui.small_button(number.to_string()).on_hover_text("An iterate that you keep");
         button.context_menu(|ui| {

@@ -29,6 +29,8 @@ pub struct ToolbarView<'a> {
     pub scale: ValueScale,
     /// True if the image is a single slice.
     pub is_slice: bool,
+    /// Mean of the liver's region in the image's own unit.
+    pub liver_mean: Option<f64>,
     /// True if the displayed values have a fixed window, not that of the image.
     pub has_own_window: bool,
 }
@@ -36,8 +38,11 @@ pub struct ToolbarView<'a> {
 /// Smallest width of a bar with one row, points.
 const ONE_ROW_WIDTH: f32 = 960.0;
 
-/// Smallest width of a bar with labels beside the icons of the tools, points.
+/// Smallest width of a bar with icons and labels of the tools, points.
 const LABELS_WIDTH: f32 = 1240.0;
+
+/// Size of the colours of a palette in the list, points.
+const SWATCH: egui::Vec2 = egui::vec2(64.0, 14.0);
 
 /// Width of the list of palettes, which fits the longest name, points.
 const PALETTE_WIDTH: f32 = 118.0;
@@ -167,11 +172,32 @@ fn palette_ui(palette: Palette, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let combo = egui::ComboBox::from_id_salt("palette").width(PALETTE_WIDTH);
     menu(ui, combo, "Palette", palette.name(), |ui| {
         for &choice in Palette::VARIANTS {
-            if ui.selectable_label(choice == palette, choice.name()).clicked() {
-                actions.push(ViewAction::SetPalette(choice));
-            }
+            ui.horizontal(|ui| {
+                swatch_ui(choice, ui);
+                if ui.selectable_label(choice == palette, choice.name()).clicked() {
+                    actions.push(ViewAction::SetPalette(choice));
+                    ui.close();
+                }
+            });
         }
     });
+}
+
+/// Draws the colours of a palette.
+fn swatch_ui(palette: Palette, ui: &mut Ui) {
+    const NUM_PARTS: usize = 16;
+    let (rect, _) = ui.allocate_exact_size(SWATCH, egui::Sense::hover());
+    let table = palette.table();
+    for part in 0..NUM_PARTS {
+        let [r, g, b, _] = table[part * (table.len() - 1) / (NUM_PARTS - 1)];
+        let left = rect.left() + SWATCH.x * part as f32 / NUM_PARTS as f32;
+        let size = egui::vec2(SWATCH.x / NUM_PARTS as f32, SWATCH.y);
+        ui.painter().rect_filled(
+            egui::Rect::from_min_size(egui::pos2(left, rect.top()), size),
+            0.0,
+            egui::Color32::from_rgb(r, g, b),
+        );
+    }
 }
 
 /// Draws a menu that is called "label: current" for screen readers and tests.
@@ -218,6 +244,9 @@ fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     response.on_hover_text("Zoom, crosshair, layout, thick slices, MIP, oblique slice");
 }
 
+/// Top of the window of uptake values relative to the liver's mean.
+const LIVER_FACTOR: f64 = 3.0;
+
 /// Draws the choice of the percentile that the window follows, of a locked window, or of a usual one.
 fn follow_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     const LOCKED: &str = "locked";
@@ -241,6 +270,12 @@ fn follow_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
         let presets = window_presets(view.scale.unit);
         if !presets.is_empty() {
             ui.separator();
+        }
+        if let Some(mean) = view.liver_mean.filter(|mean| *mean > 0.0 && !presets.is_empty()) {
+            let help = "From 0 to three times the mean of the region whose name contains 'liver'";
+            if ui.selectable_label(false, "0 to 3 × liver").on_hover_text(help).clicked() {
+                actions.push(ViewAction::SetWindow([0.0, (LIVER_FACTOR * mean) as f32]));
+            }
         }
         for preset in presets {
             if ui.selectable_label(false, preset.name).clicked() {

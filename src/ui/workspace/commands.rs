@@ -12,6 +12,7 @@ use super::panes::panes_ui::PaneAction;
 use crate::data::RoiPlane;
 use crate::geometry::Point;
 use crate::operator::Accumulation;
+use crate::render::Palette;
 use crate::ui::rois::action::{RoiAction, RoiEdit};
 use crate::ui::run::action::RunAction;
 use crate::ui::run::frames::series::FrameSeries;
@@ -58,6 +59,10 @@ pub struct CommandsView<'a> {
     pub voxel_mm: Point,
     /// Comparison mode of the reference image.
     pub beside: CompareMode,
+    /// Palette of the displayed image.
+    pub palette: Palette,
+    /// Palette of images without negative values.
+    pub usual_palette: Palette,
     /// Titles of the panes.
     pub panes: Vec<(Pane, &'static str)>,
 }
@@ -180,6 +185,13 @@ fn past(view: &CommandsView) -> Vec<Command> {
         .collect()
 }
 
+/// Returns inverted grey; where it is shown, the palette for PET.
+fn inverted_or_back(view: &CommandsView) -> Palette {
+    let is_inverted = view.palette == Palette::InvertedGrey;
+    let back = Some(view.usual_palette).filter(|usual| *usual != Palette::InvertedGrey).unwrap_or(Palette::HotIron);
+    if is_inverted { back } else { Palette::InvertedGrey }
+}
+
 fn slices(view: &CommandsView) -> Vec<Command> {
     let ([across, down], normal) = view.plane.axes();
     let step = |axis, slices| Action::View(ViewAction::StepSlice(axis, slices));
@@ -197,6 +209,7 @@ fn slices(view: &CommandsView) -> Vec<Command> {
         moved(Key::ArrowUp, "Crosshair up", down, -1),
         moved(Key::ArrowDown, "Crosshair down", down, 1),
         key(Key::F, "Fit the object", Action::View(ViewAction::FitObject)),
+        key(Key::I, "Inverted grey, or back", Action::View(ViewAction::SetPalette(inverted_or_back(view)))),
         key(Key::Home, "The whole image", Action::View(ViewAction::Reset)),
         without_key("Full window of values", Action::View(ViewAction::FullWindow)),
         without_key("Lock the window of values", Action::View(ViewAction::LockWindow)),

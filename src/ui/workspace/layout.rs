@@ -118,6 +118,8 @@ impl App {
             plane: self.slices.active_plane,
             voxel_mm: self.run().grid_shown().map_or([1.0; 3], |grid| grid.voxel_mm),
             beside: self.slices.view.beside,
+            palette: self.run().colouring.palette,
+            usual_palette: self.run().colouring.usual_palette,
             panes: Pane::all().filter(|pane| self.has_pane(*pane)).map(|pane| (pane, self.pane_title(pane)[0])).collect(),
         };
         if has_shortcuts {
@@ -223,6 +225,7 @@ impl App {
             range: self.run().shown.range,
             scale,
             is_slice: self.study.axes().is_slice,
+            liver_mean: self.liver_mean(),
             has_own_window: false,
         };
         let scrubber = self.scrubber_view(&shown);
@@ -300,6 +303,12 @@ impl App {
         if let Some(plane) = plane {
             self.slices.active_plane = plane;
         }
+    }
+
+    /// Returns the mean of the first region whose name contains "liver".
+    fn liver_mean(&self) -> Option<f64> {
+        let index = self.rois.document.rois.iter().position(|roi| roi.name.to_lowercase().contains("liver"))?;
+        self.run().table.numbers().get(index)?.mean
     }
 
     /// Returns the state that changes the numbers of the displayed image.

@@ -67,6 +67,7 @@ mod tests {
 
     use super::*;
     use crate::data::RoiPlane;
+    use crate::render::Palette;
     use crate::ui::run::scrubber::ScrubberView;
     use crate::ui::slices::comparison::CompareMode;
 
@@ -92,6 +93,8 @@ mod tests {
             plane: RoiPlane::Transaxial,
             voxel_mm: [1.0; 3],
             beside: CompareMode::Off,
+            palette: Palette::default(),
+            usual_palette: Palette::default(),
             panes: Vec::new(),
         };
         let keys: Vec<KeyboardShortcut> =

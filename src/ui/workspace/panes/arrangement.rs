@@ -16,7 +16,7 @@ pub const USUAL_WIDTH: f32 = 1400.0;
 /// Share of the side pane in a row.
 const SIDE: f32 = theme::SIDE_WIDTH / USUAL_WIDTH;
 
-/// Share of the panes beside the plots for phantoms.
+/// Share of the panes to the left of the plots for phantoms.
 const QUALITY_MIDDLE: f32 = 0.76;
 
 /// Arrangement of the panes for a kind of work.
@@ -52,7 +52,7 @@ impl Arrangement {
             Arrangement::Watch => "Slices above, numbers and curves of the run below",
             Arrangement::Compare => "Runs side by side, with their similarity and curves",
             Arrangement::Fusion => "Large views with a projection of both images, regions with both numbers",
-            Arrangement::Quality => "Regions of a phantom in a wide table, with recovery and noise beside",
+            Arrangement::Quality => "Regions of a phantom in a wide table; recovery and noise on the right",
             Arrangement::Epri => "Slices with an oblique view, projections and profile",
         }
     }
@@ -133,7 +133,7 @@ fn row(tiles: &mut Tiles<Pane>, parts: &[(&[Pane], f32)]) -> TileId {
     split(tiles, LinearDir::Horizontal, &parts)
 }
 
-/// Inserts the side pane at full height, beside it some panes above a tile, with the shares of the panes' height and of the side's
+/// Inserts the side pane at full height, to its right some panes above a tile, with the shares of the panes' height and of the side's
 /// width.
 fn beside_side(tiles: &mut Tiles<Pane>, upper: &[Pane], lower: TileId, [share, side_share]: [f32; 2]) -> TileId {
     let (side, upper) = (tabs(tiles, &[Pane::Side]), tabs(tiles, upper));

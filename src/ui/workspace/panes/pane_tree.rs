@@ -105,7 +105,7 @@ impl PaneTree {
         self.maximised = self.maximised.filter(|pane| has(*pane));
     }
 
-    /// Adds a pane as a tab beside the table of the regions.
+    /// Adds a pane to the tabs of the table of the regions.
     fn add(&mut self, pane: Pane) -> TileId {
         let beside = self.tree.tiles.find_pane(&Pane::Table(BottomTab::Rois)).and_then(|tile| self.tree.tiles.parent_of(tile));
         let tile = self.tree.tiles.insert_pane(pane);

@@ -43,7 +43,7 @@ pub struct Preferences {
     pub calling: Option<String>,
     /// True without animations.
     pub is_motion_reduced: bool,
-    /// Panes, stored under a key of their own.
+    /// Panes, stored under another key.
     #[serde(skip)]
     pub panes: PaneTree,
     /// Saved arrangements of the panes, stored with them.
