@@ -1,5 +1,7 @@
 //! Lesions of an image: as a table, as rows of measured numbers, and as a document.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use image::{DynamicImage, GrayImage};
 
@@ -177,10 +179,14 @@ impl LesionsShown<'_> {
                 remarks.push(format!("Peak below this threshold (not measurable at baseline by PERCIST): {}.", below.join(", ")));
             }
         }
+        let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for lesion in &table.lesions {
             if let Err(reason) = &lesion.figures {
-                remarks.push(format!("'{}' is not measured and not in the total: {}.", lesion.name, reason_text(reason)));
+                by_reason.entry(reason_text(reason)).or_default().push(format!("'{}'", lesion.name));
             }
+        }
+        for (reason, names) in by_reason {
+            remarks.push(format!("Not measured and not in the total, since {reason}: {}.", names.join(", ")));
         }
         let empty = named(&|_, figures| figures.num_voxels == 0);
         if !empty.is_empty() {
@@ -335,10 +341,14 @@ fn lesion_table(page: &mut Page, top: f64, shown: &LesionsShown, rows: &[Vec<Str
     let mut column = 0;
     for (group, titles) in &groups {
         column += titles.len();
-        page.small([MARGIN + NAME_WIDTH + step * column as f64, top - 12.0], Anchor::End, group);
+        page.small([MARGIN + NAME_WIDTH + step * column as f64, top - 20.0], Anchor::End, group);
     }
     for (index, title) in groups.iter().flat_map(|(_, titles)| titles).enumerate() {
-        page.text([MARGIN + NAME_WIDTH + step * (index + 1) as f64, top], 7.5, Anchor::End, title);
+        let x = MARGIN + NAME_WIDTH + step * (index + 1) as f64;
+        // Two lines for titles of several words.
+        let (upper, lower) = title.split_once(' ').unwrap_or(("", title));
+        page.text([x, top - 9.0], 7.5, Anchor::End, upper);
+        page.text([x, top], 7.5, Anchor::End, lower);
     }
     page.rule(top + 4.0, [MARGIN, right], 0.5);
     let mut y = top;
@@ -406,7 +416,11 @@ fn projection(page: &mut Page, top: f64, volume: &Volume, table: &LesionTable) -
         let [cx, cy] = at;
         let colour = lesion.colour.map_or("#d55e00".to_owned(), |[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}"));
         page.put(&format!(r#"<circle cx="{cx:.2}" cy="{cy:.2}" r="5" fill="none" stroke="{colour}" stroke-width="1"/>"#));
-        page.coloured_text([cx + 7.0, cy + 3.0], 8.0, Anchor::Start, &colour, &number.to_string());
+        page.put(&format!(
+            r#"<text x="{:.1}" y="{:.1}" font-size="9" fill="{colour}" stroke="white" stroke-width="2" paint-order="stroke">{number}</text>"#,
+            cx + 7.0,
+            cy + 3.0
+        ));
         let y = top + 8.0 + 11.0 * f64::from(number - 1);
         if y <= top + PROJECTION[1] {
             let [x, y_mm, z] = figures.max_mm.map(tenths);
@@ -458,9 +472,13 @@ mod tests {
         assert_eq!((rows[0][1].as_str(), rows[0][8].as_str(), rows[0][10].as_str()), ("2.0000", "-59.0", "-75.0"));
         assert_eq!((rows[2][1].as_str(), rows[0].len()), ("–", shown.titles().len() + 1));
         let remarks = shown.remarks().join("\n");
-        for text in
-            ["'outside' is not measured", "overlap", "livers are not comparable", "Peak below this threshold", "since first"]
-        {
+        for text in [
+            "since the region lies outside the image: 'outside'",
+            "overlap",
+            "livers are not comparable",
+            "Peak below this threshold",
+            "since first",
+        ] {
             assert!(remarks.contains(text), "{text}: {remarks}");
         }
         let measured = shown.measurements(3);

@@ -79,6 +79,10 @@ fn lesions_are_measured_and_compared_with_a_baseline() {
     assert_eq!((value("small", "volume"), value("small", "volume_change")), (Some(0.0), Some(-1.0)));
     assert!(value("small", "mean").is_none() && value("", "total_glycolysis").is_some());
     assert!(at.join("out.csv.json").exists() && std::fs::read(at.join("out.pdf")).unwrap().starts_with(b"%PDF"));
+    // Without names of files.
+    let anonymous = done(at, &[&compared[..], &["--anonymise", "--csv", "anonymous.csv"]].concat());
+    let record = std::fs::read_to_string(at.join("anonymous.csv.json")).unwrap();
+    assert!([anonymous, record].iter().all(|text| !text.contains("later.nii") && !text.contains("first.nii")));
     let seg = std::fs::read(at.join("out.seg.dcm")).unwrap();
     assert_eq!(&seg[128..132], b"DICM");
 }

@@ -198,6 +198,13 @@ fn every_further_shape_is_drawn_by_its_tool() {
     let RoiShape::Isocontour(above) = last(&harness).shape else { panic!() };
     assert!(matches!(above.recipe.threshold, ContourThreshold::OfMaximum { background: Some(_), .. }));
     assert!(above.threshold > most.threshold);
+    // The value that was reached becomes a fixed threshold with the same voxels.
+    harness.get_by_label("fixed").click();
+    harness.run_steps(3);
+    wait_for(&mut harness, "the isocontour", |app| !app.is_searching());
+    let RoiShape::Isocontour(fixed) = last(&harness).shape else { panic!() };
+    assert_eq!(fixed.recipe.threshold, ContourThreshold::Value(above.threshold));
+    assert_eq!(fixed.is_inside(), above.is_inside());
 }
 
 #[test]

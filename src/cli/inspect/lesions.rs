@@ -81,6 +81,12 @@ pub struct LesionArguments {
     #[arg(long)]
     json: bool,
 
+    /// Write no names of files and no dates of the image.
+    ///
+    /// A segmentation has the patient of its source.
+    #[arg(long, conflicts_with = "seg")]
+    anonymise: bool,
+
     #[command(flatten)]
     input: ImageInput,
 
@@ -100,22 +106,33 @@ pub fn run(options: &LesionArguments) -> CliResult {
     let table = options.measured(&image, &regions, second.as_ref())?;
     let since = options.baseline.as_ref().map(|path| options.changes(path, (&image, &regions), &table)).transpose()?;
     let second_names = second.as_ref().map(|series| [series.modality.name(), series.unit().label()]);
-    let baseline = options.baseline.as_ref().zip(since.as_ref()).map(|(path, changes)| (name(path), changes));
+    let baseline =
+        options.baseline.as_ref().zip(since.as_ref()).map(|(path, changes)| (options.name(path, "the baseline"), changes));
     let shown = LesionsShown {
         table: &table,
         second: second_names,
         baseline: baseline.as_ref().map(|(name, changes)| (name.as_str(), *changes)),
     };
     if options.json {
-        out!("{}", serde_json::to_string_pretty(&as_json(&name(&options.image), &shown))?);
+        out!("{}", serde_json::to_string_pretty(&as_json(&options.title(), &shown))?);
     } else {
-        let text = shown.text(&options.image.display().to_string()).to_string();
+        let text = shown.text(&options.title()).to_string();
         print_result(format_args!("{}\n", text.trim_end()));
     }
     options.write(&image, &shown)
 }
 
 impl LesionArguments {
+    /// Returns the name of a file, or another one for anonymous results.
+    fn name(&self, path: &Path, anonymous: &str) -> String {
+        let name = || path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        if self.anonymise { anonymous.to_owned() } else { name() }
+    }
+
+    fn title(&self) -> String {
+        self.name(&self.image, "anonymous image")
+    }
+
     /// Measures the lesions of an image.
     fn measured(&self, image: &InputImage, regions: &[Roi], second: Option<&ImageSeries>) -> CliResult<LesionTable> {
         let value = |point: Point| value_in_second(image, second?, point);
@@ -147,6 +164,7 @@ impl LesionArguments {
     fn write(&self, image: &InputImage, shown: &LesionsShown) -> CliResult {
         if let Some(path) = &self.csv {
             let record = image.record(&self.image);
+            let record = if self.anonymise { record.anonymised() } else { record };
             let iteration = match record.progress {
                 Some(Progress::Iterations { iteration, .. }) => iteration,
                 _ => 0,
@@ -160,8 +178,9 @@ impl LesionArguments {
         }
         if let Some(path) = &self.report {
             let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
-            let provenance = Provenance::read_beside(&self.image);
-            let title = name(&self.image);
+            let record = Provenance::read_beside(&self.image);
+            let provenance = if self.anonymise { record.map(Provenance::anonymised) } else { record };
+            let title = self.title();
             let (volume, provenance) = (&image.volume, provenance.as_ref());
             let report = ImageReport { title: &title, volume, analysis: shown, provenance, date: &date };
             write_whole(path, &lesion_pdf(&report)?)?;
@@ -178,10 +197,6 @@ impl LesionArguments {
         remark!("{}: the voxels", path.display());
         Ok(())
     }
-}
-
-fn name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// Reads the first image of a second file or series.

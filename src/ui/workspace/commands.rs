@@ -22,7 +22,7 @@ use crate::ui::run::scrubber::{ScrubberView, neighbour};
 use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::tool::Tool;
-use crate::ui::widgets::file_task::{FileTask, Film, NemaStandard};
+use crate::ui::widgets::file_task::{FileTask, Film, LesionFile, NemaStandard};
 use crate::ui::widgets::notices::NoticeAction;
 use crate::ui::widgets::picture_area::PictureArea;
 
@@ -126,6 +126,9 @@ fn files() -> Vec<Command> {
         without_key("Film of the iterates or images", ask(FileTask::SaveFilm(Film::Iterates))),
         without_key("Film of the time frames", ask(FileTask::SaveFilm(Film::Frames))),
         command(Key::E, "Export the numbers", ask(FileTask::ExportCsv)),
+        without_key("Lesions as CSV", ask(FileTask::Lesions(LesionFile::Table))),
+        without_key("Lesions as a DICOM segmentation", ask(FileTask::Lesions(LesionFile::Segmentation))),
+        without_key("Report on the lesions", ask(FileTask::Lesions(LesionFile::Report))),
         without_key("NEMA NU 2 report", ask(FileTask::NemaReport(NemaStandard::Body))),
         without_key("NEMA NU 4 report", ask(FileTask::NemaReport(NemaStandard::SmallAnimal))),
     ]

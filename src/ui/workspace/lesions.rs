@@ -36,10 +36,13 @@ impl App {
                 self.rois.apply(RoiEdit::Select(self.rois.document.rois.iter().position(|roi| roi.name == name)));
                 self.apply_view(ctx, ViewAction::SetCrosshair(point));
             }
-            LesionAction::SetBaseline => {
-                let title = format!("{}, {}", self.study_title(), self.run().shown_words());
-                self.lesions.set_baseline(Some(title));
-            }
+            LesionAction::SetBaseline => match self.current_lesions() {
+                Ok(_) => {
+                    let title = format!("{}, {}", self.study_title(), self.run().shown_words());
+                    self.lesions.set_baseline(Some(title));
+                }
+                Err(text) => self.notify(ctx, Notice::warning(text)),
+            },
             LesionAction::ClearBaseline => self.lesions.set_baseline(None),
             LesionAction::CopyTable(text) => ctx.copy_text(text),
             LesionAction::Ask(task) => _ = self.ask(ctx, task),
@@ -50,25 +53,35 @@ impl App {
         self.study.open.as_ref().map_or("no study", OpenStudy::title)
     }
 
+    /// Returns the displayed image with its regions; `None` without an image.
+    fn lesion_input(&self) -> Option<LesionInput<'_>> {
+        let run = self.run();
+        Some(LesionInput {
+            image: (run.live.run, run.shown.generation()),
+            volume: run.shown.image()?,
+            scale: self.scale(),
+            rois: &self.rois.document.rois,
+            second: self.drawn_layer().map(|image| (image, self.layer.generation)),
+            placement: self.placement().copied(),
+        })
+    }
+
+    /// Returns the numbers of the displayed image.
+    ///
+    /// # Errors
+    /// The displayed image is not measured yet.
+    fn current_lesions(&self) -> Result<Arc<LesionTable>, String> {
+        let current = self.lesion_input().and_then(|input| self.lesions.current(&input).cloned());
+        current.ok_or_else(|| "the lesions of the displayed image are not measured yet; open Lesions, and try again".to_owned())
+    }
+
     /// Measures the lesions while their tab is open.
     pub(super) fn derive_lesions(&mut self, ctx: &Context) {
-        if !self.panes.is_drawn(Pane::Table(BottomTab::Lesions)) {
-            return;
+        if self.panes.is_drawn(Pane::Table(BottomTab::Lesions)) {
+            let mut lesions = std::mem::take(&mut self.lesions);
+            lesions.update(self.lesion_input(), waker(ctx));
+            self.lesions = lesions;
         }
-        let (scale, placement) = (self.scale(), self.placement().copied());
-        let run = self.runs.active();
-        let rois = &self.rois.document.rois;
-        let second = self.layer.image.as_ref().filter(|image| image.is_drawn()).map(|image| (image, self.layer.generation));
-        let image = run.shown.image().filter(|_| self.lesions.has_lesions(rois));
-        let input = image.map(|volume| LesionInput {
-            image: (run.live.run, run.shown.generation()),
-            volume,
-            scale,
-            rois,
-            second,
-            placement,
-        });
-        self.lesions.update(input, waker(ctx));
     }
 
     /// Returns the content of the tab.
@@ -80,13 +93,13 @@ impl App {
     /// Starts writing a file on the lesions.
     ///
     /// # Errors
-    /// No lesion is measured. A notice reports later failures.
+    /// The displayed image is not measured. A notice reports later failures.
     pub(in crate::ui) fn write_lesions(&mut self, ctx: &Context, file: LesionFile, path: &Path) -> Result<(), String> {
-        let table = self.lesions.table().ok_or("there are no lesions to write yet")?;
+        let table = self.current_lesions()?;
         let images = self.study.images();
         let source = images.and_then(|open| open.path.clone()).zip(self.run().shown_number());
         let written = WrittenLesions {
-            table: Arc::clone(table),
+            table,
             changes: self.lesions.changes().map(|(title, changes)| (title.to_owned(), changes.clone())),
             second: self.lesion_view().second.map(|texts| texts.map(str::to_owned)),
             volume: Arc::clone(self.run().shown.image().ok_or("there is no image yet")?),

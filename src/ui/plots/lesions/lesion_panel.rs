@@ -10,6 +10,7 @@ use crate::measure::lesions::LesionThreshold;
 use crate::report::LesionsShown;
 use crate::ui::widgets::fields::{button, button_if, name, name_menu};
 use crate::ui::widgets::file_task::{FileTask, LesionFile};
+use crate::ui::widgets::icons::{self, Icon, IconButton, Prominence};
 use crate::ui::widgets::theme;
 
 /// Threshold that a choice begins with: % of the maximum, and a fixed value in SUV.
@@ -120,20 +121,32 @@ fn threshold_ui(view: &LesionView, ui: &mut Ui, actions: &mut Vec<LesionAction>)
 /// Draws the buttons of the baseline and the files.
 fn files_ui(view: &LesionView, shown: Option<&LesionsShown>, ui: &mut Ui, actions: &mut Vec<LesionAction>) {
     let has_numbers = shown.is_some_and(|shown| shown.table.total.num_lesions > 0);
-    let mut push = |ui: &mut Ui, title: &str, help: &str, action: LesionAction| {
-        button_if(ui, has_numbers, Button::new(title), help, actions, action);
+    let mut push = |ui: &mut Ui, icon: Option<Icon>, title: &str, help: &str, action: LesionAction| {
+        let _ = match icon {
+            Some(icon) => {
+                let button = IconButton::new(icon, title).prominence(Prominence::Quiet).icon_only();
+                button_if(ui, has_numbers, button, help, actions, action)
+            }
+            None => button_if(ui, has_numbers, Button::new(title), help, actions, action),
+        };
     };
     let help =
         "Stores these numbers; other images (another run, frame or study) then show the change, by the names of the lesions";
-    push(ui, "Set baseline", help, LesionAction::SetBaseline);
+    push(ui, None, "Set baseline", help, LesionAction::SetBaseline);
     let text = shown.map(table_text).unwrap_or_default();
-    push(ui, "Copy lesions", "The table as text for a spreadsheet, to the clipboard", LesionAction::CopyTable(text));
-    for (title, help, file) in [
-        ("Export lesions…", "The numbers as CSV", LesionFile::Table),
-        ("Export segmentation…", "The voxels as a DICOM segmentation (SEG)", LesionFile::Segmentation),
-        ("Lesion report…", "Table, projection and definitions as PDF", LesionFile::Report),
+    push(
+        ui,
+        Some(icons::TABLE),
+        "Copy lesions",
+        "The table as text for a spreadsheet, to the clipboard",
+        LesionAction::CopyTable(text),
+    );
+    for (icon, title, help, file) in [
+        (Some(icons::EXPORT), "Export lesions…", "Exports the numbers as CSV", LesionFile::Table),
+        (None, "Export segmentation…", "Exports the voxels as a DICOM segmentation (SEG)", LesionFile::Segmentation),
+        (None, "Lesion report…", "Table, projection and definitions as PDF", LesionFile::Report),
     ] {
-        push(ui, title, help, LesionAction::Ask(FileTask::Lesions(file)));
+        push(ui, icon, title, help, LesionAction::Ask(FileTask::Lesions(file)));
     }
     if let Some(baseline) = &view.state.baseline {
         button(ui, "Clear baseline", &format!("The baseline is {}", baseline.title), actions, LesionAction::ClearBaseline);

@@ -93,18 +93,11 @@ impl LesionState {
             self.measured = Some((key, measured));
             self.compare();
         }
-        let Some(input) = input else {
+        let Some(input) = input.filter(|input| self.has_lesions(input.rois)) else {
             (self.measured, self.changes) = (None, None);
             return;
         };
-        let key = Key {
-            image: input.image,
-            scale: input.scale,
-            rois: input.rois.to_vec(),
-            threshold: self.threshold,
-            liver: self.liver.clone(),
-            second: input.second.map(|(image, number)| (number, image.registration)),
-        };
+        let key = self.key(&input);
         if self.work.is_some() || self.measured.as_ref().is_some_and(|(of, _)| *of == key) {
             return;
         }
@@ -112,6 +105,23 @@ impl LesionState {
         let (of, placement) = (key.clone(), input.placement);
         let measure = move |task: &Task| of.measure(&volume, second.as_ref(), placement.as_ref(), task);
         self.work = Some((key, BackgroundTask::start("lesions", wake, measure)));
+    }
+
+    fn key(&self, input: &LesionInput) -> Key {
+        Key {
+            image: input.image,
+            scale: input.scale,
+            rois: input.rois.to_vec(),
+            threshold: self.threshold,
+            liver: self.liver.clone(),
+            second: input.second.map(|(image, number)| (number, image.registration)),
+        }
+    }
+
+    /// Returns the numbers if they are those of this input and of the present rule.
+    pub fn current(&self, input: &LesionInput) -> Option<&Arc<LesionTable>> {
+        let (of, measured) = self.measured.as_ref()?;
+        measured.as_ref().ok().filter(|_| *of == self.key(input))
     }
 
     /// Returns the newest numbers, or the reason of their absence; `None` before the first.
