@@ -3,11 +3,12 @@
 //!
 //! `TOMOSCOPE_FRAMES=SECS` draws for so long: one run, a region under the pointer, images being saved, two runs side by side. It
 //! prints the times on the solver and the adapter of the machine; with `TOMOSCOPE_FRAMES_TRACE=FILE` it writes the time line too.
-//! `TOMOSCOPE_FRAMES_STEPS=N` draws the small study at its start and after N steps. Without these it is a short look.
+//! `TOMOSCOPE_FRAMES_STEPS=N` draws the small study at its start and after N steps. `TOMOSCOPE_FRAMES_FUSED=PET,CT` draws these two
+//! series over each other, and prints the time to open each and the memory. Without these it is a short look.
 
 use std::collections::VecDeque;
 use std::iter::once;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use eframe::egui_wgpu::{RenderState, RendererOptions, ScreenDescriptor};
@@ -21,23 +22,27 @@ use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
 
 use super::files::type_image_path;
+use super::images::{add_second, series};
 use super::{cache, click, renderer, small_study, wait_for};
 
 const SIZE: [f32; 2] = [1280.0, 900.0];
+const FUSED_SIZE: [f32; 2] = [1400.0, 920.0];
 
 /// Draws into a texture as a window draws into its surface: at most two frames are under way, and none is read back.
 struct Offscreen {
     state: RenderState,
+    size: [u32; 2],
     target: wgpu::Texture,
     under_way: VecDeque<wgpu::SubmissionIndex>,
 }
 
 impl Offscreen {
-    fn new() -> Self {
+    fn new(size: [f32; 2]) -> Self {
+        let size = size.map(|side| side as u32);
         let state = create_render_state(default_wgpu_setup(), RendererOptions::PREDICTABLE);
         let target = state.device.create_texture(&wgpu::TextureDescriptor {
             label: None,
-            size: wgpu::Extent3d { width: SIZE[0] as u32, height: SIZE[1] as u32, depth_or_array_layers: 1 },
+            size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
             mip_level_count: 1,
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,
@@ -45,7 +50,7 @@ impl Offscreen {
             usage: wgpu::TextureUsages::RENDER_ATTACHMENT,
             view_formats: &[],
         });
-        Self { state, target, under_way: VecDeque::new() }
+        Self { state, size, target, under_way: VecDeque::new() }
     }
 }
 
@@ -72,7 +77,7 @@ impl TestRenderer for Offscreen {
         }
         let mut renderer = self.state.renderer.write();
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-        let screen = ScreenDescriptor { pixels_per_point: 1.0, size_in_pixels: SIZE.map(|side| side as u32) };
+        let screen = ScreenDescriptor { pixels_per_point: 1.0, size_in_pixels: self.size };
         let shapes = ctx.tessellate(output.shapes.clone(), 1.0);
         let buffers = renderer.update_buffers(device, queue, &mut encoder, &shapes, &screen);
         let view = self.target.create_view(&wgpu::TextureViewDescriptor::default());
@@ -127,6 +132,10 @@ fn number(variable: &str) -> Option<f64> {
 
 /// The window with a study that is reconstructed for long.
 fn window(start: Source, device: DeviceChoice, trace: Trace) -> Harness<'static, App> {
+    window_of(SIZE, start, device, trace)
+}
+
+fn window_of(size: [f32; 2], start: Source, device: DeviceChoice, trace: Trace) -> Harness<'static, App> {
     let options = AppOptions {
         start,
         autostart: true,
@@ -137,7 +146,7 @@ fn window(start: Source, device: DeviceChoice, trace: Trace) -> Harness<'static,
         cache: cache(),
         trace,
     };
-    let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).with_theme(Theme::Dark).renderer(Offscreen::new());
+    let builder: HarnessBuilder<App> = Harness::builder().with_size(size).with_theme(Theme::Dark).renderer(Offscreen::new(size));
     let mut harness = builder.build_eframe(|creation| App::new(creation, options));
     wait_for(&mut harness, "an image", |app| app.shown().volume().is_some());
     harness
@@ -213,4 +222,42 @@ fn frames_do_not_depend_on_the_length_of_a_run() {
     }
     let frames = draw(&mut harness, time, |_, _| {});
     report("after the steps", &frames, harness.state());
+}
+
+/// Memory of the process now and at its peak, MB; 0 where the system has no such numbers.
+fn memory_mb() -> [f64; 2] {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ["VmRSS:", "VmHWM:"].map(|field| {
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).map_or(0.0, |kib| kib * 1024.0 / 1e6)
+    })
+}
+
+#[test]
+fn frames_of_fused_images_are_drawn() {
+    let named = std::env::var("TOMOSCOPE_FRAMES_FUSED").ok();
+    if renderer().is_none() {
+        return;
+    }
+    let [pet, ct] = match named.as_deref().and_then(|text| text.split_once(',')) {
+        Some((pet, ct)) => [pet, ct].map(PathBuf::from),
+        None => ["pet", "ct"].map(series),
+    };
+    let time = Duration::from_secs_f64(if named.is_some() { 10.0 } else { 0.5 });
+    let print = |what: &str, secs: f64| {
+        let [now, peak] = memory_mb();
+        println!("{what}: {secs:.2} s, memory {now:.0} MB, at most {peak:.0} MB");
+    };
+    print("before", 0.0);
+    let start = Instant::now();
+    let mut harness = window_of(FUSED_SIZE, Source::file(pet), DeviceChoice::Cpu, Trace::off());
+    print("window with the first image", start.elapsed().as_secs_f64());
+    let start = Instant::now();
+    add_second(&mut harness, &ct);
+    print("second image", start.elapsed().as_secs_f64());
+    let centre = harness.get_by_label("Transaxial slice").rect().center();
+    let round = |frame: usize| centre + 30.0 * egui::Vec2::angled(0.05 * frame as f32);
+    let frames = draw(&mut harness, time, |harness, frame| harness.hover_at(round(frame)));
+    report("fused images", &frames, harness.state());
+    print("after the frames", time.as_secs_f64());
 }

@@ -14,7 +14,7 @@ use super::{choose_built_in, click, renderer, wait_for, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1500.0, 1000.0];
 
-fn series(name: &str) -> PathBuf {
+pub fn series(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom").join(name)
 }
 
@@ -26,7 +26,7 @@ fn window_on_series(name: &str) -> Option<Harness<'static, App>> {
 }
 
 /// Opens a second image by its typed path.
-fn add_second(harness: &mut Harness<'_, App>, path: &Path) {
+pub fn add_second(harness: &mut Harness<'_, App>, path: &Path) {
     harness.get_by_label("Add image…").scroll_to_me();
     harness.run_steps(3);
     click(harness, "Add image…");
