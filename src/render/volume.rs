@@ -1,6 +1,7 @@
 //! Volumes on the graphics adapter.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use half::f16;
 use pollster::block_on;
@@ -12,6 +13,9 @@ use crate::coded::coded;
 
 /// Bytes that are copied to the adapter at once: the copies take memory until they are complete.
 const MAX_STAGED_BYTES: usize = 1 << 26;
+
+/// Longest wait for such a copy.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// Slot of a volume on the graphics adapter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumCount, strum::VariantArray)]
@@ -173,8 +177,9 @@ impl Volumes {
         let num_planes = (MAX_STAGED_BYTES / (texel_bytes * plane.max(1))).clamp(1, size[2].max(1));
         for first in (0..size[2]).step_by(num_planes) {
             if first > 0 {
-                // The copies of the planes before free their memory.
-                queue.submit([]);
+                // The copies of the planes before free their memory; a lost device is reported by the next draw.
+                let wait = wgpu::PollType::Wait { submission_index: Some(queue.submit([])), timeout: Some(MAX_WAIT) };
+                let _ = device.poll(wait);
             }
             let last = (first + num_planes).min(size[2]);
             let origin = wgpu::Origin3d { z: first as u32, ..wgpu::Origin3d::ZERO };
