@@ -100,6 +100,10 @@ pub fn write_described_volume(
     description: &ImageDescription,
     context: &SeriesContext,
 ) -> Result<(), IoError> {
+    let has_directions = matches!(FileKind::of(path), Some(FileKind::NiftiImage | FileKind::DicomSeries));
+    if context.placement.is_some() && !has_directions {
+        return Err(IoError::unsupported(path, Unsupported::ObliqueFormat));
+    }
     match Format::of(path).map(|format| &format.writer) {
         Some(Writer::Image(write)) => write(path, volume, description, context),
         _ => Err(unsupported_format(path, Content::Image, Access::Write)),

@@ -255,7 +255,9 @@ pub static FORMATS: [Format; 23] = [
     },
     Format {
         reader: Reader::Image(nifti::read_images),
-        writer: Writer::Image(|path, volume, description, _| nifti::write_image(path, volume, &description.text)),
+        writer: Writer::Image(|path, volume, description, context| {
+            nifti::write_image(path, volume, &description.text, context.placement.as_ref())
+        }),
         ..Format::new(FileKind::NiftiImage, Content::Image, "NIfTI", &[".nii", ".nii.gz"], &[".nii", ".nii.gz"])
     },
     Format {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::Value;
-use tomoscope::data::{Unit, Volume};
-use tomoscope::io::{read_volume, write_volume};
+use tomoscope::data::{ImageChoice, Unit, Volume};
+use tomoscope::io::{read_images, read_volume, write_volume};
 
 use super::{done, refused};
 
@@ -93,6 +93,25 @@ fn ct_corrects_the_attenuation_of_sinograms() {
     );
     let corrections = &record(at, "by_ct.nii.gz.json")["corrections"];
     assert_eq!([&corrections["multiplicative"], &corrections["attenuation"]], [&Value::Null, &"ct.nii.gz".into()]);
+}
+
+#[test]
+fn a_converted_oblique_series_is_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let series = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom/oblique");
+    done(folder.path(), &["convert", series.to_str().unwrap(), "oblique.nii.gz"]);
+    let read = |path: &Path| read_images(path, ImageChoice::Only).unwrap().0;
+    let [before, after] = [series.as_path(), &folder.path().join("oblique.nii.gz")].map(read);
+    let [old, new] = [&before, &after].map(|series| series.images[0].volume.clone());
+    assert_eq!((new.grid.size, new.as_slice()), (old.grid.size, old.as_slice()));
+    let [old_place, new_place] = [&before, &after].map(|series| series.placement.unwrap());
+    for corner in 0..8 {
+        let at = [0, 1, 2].map(|axis| f64::from(corner >> axis & 1) * (old.grid.size[axis] as f64 - 1.0));
+        let [old, new] = [old_place.world_mm(old.grid.mm_from_voxel(at)), new_place.world_mm(new.grid.mm_from_voxel(at))];
+        assert!(old.iter().zip(new).all(|(old, new)| (old - new).abs() < 1e-4), "{old:?} {new:?}");
+    }
+    let text = refused(folder.path(), 1, &["convert", series.to_str().unwrap(), "oblique.npy"]);
+    assert!(text.contains("NIfTI (.nii.gz) or DICOM (.dcm)"), "{text}");
 }
 
 #[test]

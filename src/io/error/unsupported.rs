@@ -88,6 +88,9 @@ pub enum Unsupported {
     /// Voxel axes that are not along the patient's, or not at right angles.
     #[error("its voxel axes are oblique to the patient's or not at right angles; resample it to axes along the patient's first")]
     Oblique,
+    /// An oblique image in a format without directions.
+    #[error("the image is oblique, and this format has no directions of axes; write NIfTI (.nii.gz) or DICOM (.dcm)")]
+    ObliqueFormat,
     /// A series of images on different grids.
     #[error("images that are not on one grid are no series: {0}")]
     SeriesGrids(ndarray::ShapeError),

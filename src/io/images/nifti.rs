@@ -365,9 +365,13 @@ fn name_of(unit: Unit) -> &'static str {
 ///
 /// # Errors
 /// A side of more than 32767 voxels; a failed write: an existing file then remains.
-pub fn write_image(path: &Path, volume: &Volume, description: &str) -> Result<(), IoError> {
+pub fn write_image(path: &Path, volume: &Volume, description: &str, placement: Option<&Placement>) -> Result<(), IoError> {
     check_sides(path, &volume.grid)?;
-    let header = NiftiHeader { descrip: descrip(description), ..header(volume) };
+    let mut of_space = header(volume);
+    if let Some(placement) = placement {
+        of_space = oblique(of_space, &volume.grid, placement);
+    }
+    let header = NiftiHeader { descrip: descrip(description), ..of_space };
     write_values(path, &header, volume.values.view())
 }
 
@@ -430,6 +434,16 @@ fn cause(error: NiftiError) -> std::io::Error {
         NiftiError::Io(error) => error,
         other => std::io::Error::other(other),
     }
+}
+
+/// Returns the header of an oblique image: the affine has its axes, and no quaternion contradicts it.
+fn oblique(header: NiftiHeader, grid: &Grid, placement: &Placement) -> NiftiHeader {
+    let first = placement.world_mm(grid.origin_mm);
+    let row = |world: usize| {
+        let [x, y, z] = [0, 1, 2].map(|axis| (0.0 - placement.rotation[world][axis] * grid.voxel_mm[axis]) as f32);
+        [x, y, z, (0.0 - first[world]) as f32]
+    };
+    NiftiHeader { qform_code: 0, srow_x: row(0), srow_y: row(1), srow_z: row(2), ..header }
 }
 
 fn header(volume: &Volume) -> NiftiHeader {
