@@ -158,6 +158,7 @@ mod tests {
         "reference_image",
         "post_filter_mm",
         "calibration",
+        "anonymise",
         "trace",
         "device",
         "threads",

@@ -20,11 +20,24 @@ pub fn stored(values: &[f32]) -> Stored {
     Stored { step: text, integers: values.iter().map(|&value| integer(value) as u16).collect() }
 }
 
+/// Characters of a decimal string (value representation DS).
+const DECIMAL_STRING: usize = 16;
+
 /// Returns a number in at most 16 characters.
 pub fn decimal(value: f64) -> String {
     // Added to 0 so that no −0 is written.
     let short = (value + 0.0).to_string();
-    if short.len() <= 16 { short } else { format!("{value:.8e}") }
+    if short.len() <= DECIMAL_STRING {
+        return short;
+    }
+    if (1e-3..1e9).contains(&value.abs()) {
+        let num_whole = format!("{:.0}", value.trunc()).len();
+        let fixed = format!("{value:.digits$}", digits = DECIMAL_STRING.saturating_sub(num_whole + 1));
+        if fixed.len() <= DECIMAL_STRING {
+            return fixed.trim_end_matches('0').trim_end_matches('.').to_owned();
+        }
+    }
+    format!("{value:.8e}")
 }
 
 #[cfg(test)]
@@ -40,7 +53,7 @@ mod tests {
             assert!(text.len() <= 16 && !text.starts_with("-0e"), "{text}");
             assert!((text.parse::<f64>().unwrap() - value).abs() <= 6e-9 * value.abs(), "{text} is not {value}");
         }
-        assert_eq!(decimal(-0.0), "0");
+        assert_eq!([decimal(-0.0), decimal(60.0 * 20.364), decimal(-2.0 / 3.0)], ["0", "1221.84", "-0.6666666666667"]);
     }
 
     #[test]

@@ -57,9 +57,10 @@ impl App {
         }
     }
 
-    /// Waits until every file is written.
+    /// Waits until every file is written. A transfer to a node is not waited for: the files that it sends remain.
     pub(in crate::ui) fn finish_files(&mut self) {
-        self.file_jobs.drain(..).for_each(|job| drop(job.work.wait()));
+        let written = self.file_jobs.drain(..).filter(|job| job.task != FileTask::SendSeries);
+        written.for_each(|job| drop(job.work.wait()));
     }
 
     /// Reports the result of a task with a file.
