@@ -19,9 +19,6 @@ struct Slice {
     // Window: values shown as the first and as the last colour.
     low: f32,
     high: f32,
-    // The part of the viewport's width that is drawn to, 0..1.
-    left: f32,
-    right: f32,
     // Row of the palette.
     palette: u32,
     num_samples: u32,
@@ -52,13 +49,12 @@ struct Corner {
     @location(0) uv: vec2f,
 }
 
-// Two triangles that cover the viewport, or a part of its width; uv runs from the viewport's top left (0, 0) to its bottom
-// right (1, 1).
+// Two triangles that cover the viewport; uv runs from its top left (0, 0) to its bottom right (1, 1).
 @vertex
 fn vertex(@builtin(vertex_index) index: u32) -> Corner {
     let is_right = index == 1u || index == 2u || index == 4u;
     let is_low = index == 2u || index == 4u || index == 5u;
-    let uv = vec2f(select(slice.left, slice.right, is_right), select(0.0, 1.0, is_low));
+    let uv = vec2f(select(0.0, 1.0, is_right), select(0.0, 1.0, is_low));
     return Corner(vec4f(uv.x * 2.0 - 1.0, 1.0 - uv.y * 2.0, 0.0, 1.0), uv);
 }
 

@@ -19,5 +19,5 @@ pub use offscreen::Offscreen;
 pub use palette::Palette;
 pub use pipeline::TargetFormat;
 pub use slice::{NUM_VIEWS, SliceRenderer};
-pub use slice_view::{Combination, Content, Interpolation, Slab, SliceView, WHOLE_WIDTH};
+pub use slice_view::{Combination, Content, Interpolation, Slab, SliceView};
 pub use volume::{RenderError, VolumeSlot, VoxelValues};

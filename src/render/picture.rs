@@ -60,7 +60,10 @@ impl PicturePainter {
             label: Some("picture"),
             source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/picture.wgsl").into()),
         });
-        let pipeline = pipeline(device, "picture", &layout, &module, target.into(), &[]);
+        // A picture is transparent outside its volume, and as a whole by the opacity of its view.
+        let blend = Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING);
+        let state = wgpu::ColorTargetState { blend, ..target.into() };
+        let pipeline = pipeline(device, "picture", &layout, &module, state, &[]);
         Self { target, pipeline, layout, sampler }
     }
 

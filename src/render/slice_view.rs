@@ -50,9 +50,6 @@ pub struct Slab {
     pub combination: Combination,
 }
 
-/// Full width of the viewport.
-pub const WHOLE_WIDTH: [f32; 2] = [0.0, 1.0];
-
 /// Content of a slice. All triples are x, y, z in voxel coordinates of its volume (voxel i spans i ± ½).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SliceView {
@@ -74,8 +71,6 @@ pub struct SliceView {
     pub palette: Palette,
     /// sRGB colour outside the volume, 0..=1.
     pub outside: [f32; 3],
-    /// Drawn part of the width of the viewport, from and to, 0..=1; two slices with adjacent parts are a curtain.
-    pub part: [f32; 2],
     /// Opacity, 0..=1, over the earlier views of the same pixels, which stay visible outside the volume; `None`: the first view.
     pub over: Option<f32>,
 }
@@ -115,11 +110,11 @@ pub(super) struct SliceUniforms {
     step_down: [i32; 4],
     outside: [f32; 4],
     window: [f32; 2],
-    part: [f32; 2],
     palette: u32,
     num_samples: u32,
     factor: f32,
     opacity: f32,
+    padding: [u32; 2],
 }
 
 impl SliceUniforms {
@@ -139,7 +134,6 @@ impl SliceUniforms {
             step_down: step(view.down),
             outside: four(view.outside),
             window: [low, if high > low { high } else { low + f32::MIN_POSITIVE.max(low.abs() * f32::EPSILON) }],
-            part: view.part,
             palette: view.palette.row(),
             num_samples: view.slab.map_or(1, |slab| slab.num_samples),
             factor: match view.content {
@@ -147,6 +141,7 @@ impl SliceUniforms {
                 Content::Difference { factor, .. } => factor,
             },
             opacity: view.over.unwrap_or(1.0),
+            padding: [0; 2],
         }
     }
 }

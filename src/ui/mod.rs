@@ -32,6 +32,7 @@ mod widgets;
 mod workspace;
 
 pub use graphics::{DRIVER_ADVICE, graphics_adapters, wgpu_setup};
+pub use layer::second_image::SavedLayer;
 pub use rois::document::Document;
 pub use run::curves::{Curves, Series};
 pub use run::displayed_image::DisplayedImage;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Event, Key, Theme};
+use egui::accesskit::Role;
+use egui::{Event, Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::data::{ImageChoice, Unit};
@@ -10,7 +11,9 @@ use tomoscope::io::{read_images, read_volume};
 use tomoscope::ui::{App, Source};
 
 use super::files::save_image_as;
-use super::{choose_built_in, click, renderer, wait_for, wait_to_see, window_on};
+use super::leaving::drop_file;
+use super::restore::save_session;
+use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1500.0, 1000.0];
 
@@ -141,6 +144,74 @@ fn a_second_image_has_numbers_beside_those_of_the_first() {
     choose_built_in(&mut harness, small);
     wait_to_see(&mut harness, "the built-in study", |harness| harness.query_by_label("Values in: SUVbw").is_none());
     assert!(harness.query_by_label("Remove").is_none());
+}
+
+/// Sets a number field of the side panel.
+fn set(harness: &mut Harness<'_, App>, role: Role, label: &str, value: f64) {
+    harness.get_by_role_and_label(role, label).scroll_to_me();
+    harness.run_steps(3);
+    harness.get_by_role_and_label(role, label).set_value_accesskit(value);
+    harness.run_steps(3);
+}
+
+/// Types into a field of the side panel.
+fn type_into(harness: &mut Harness<'_, App>, label: &str, text: &str) {
+    harness.get_by_role_and_label(Role::TextInput, label).scroll_to_me();
+    harness.run_steps(3);
+    harness.get_by_role_and_label(Role::TextInput, label).focus();
+    harness.run_steps(2);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    harness.event(Event::Text(text.into()));
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    harness.run_steps(3);
+}
+
+#[test]
+fn a_session_contains_the_second_image_and_the_changed_facts() {
+    let Some(mut harness) = window_on_series("pet") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let ct = folder.path().join("ct");
+    std::fs::create_dir(&ct).unwrap();
+    for file in std::fs::read_dir(series("ct")).unwrap() {
+        let file = file.unwrap().path();
+        std::fs::copy(&file, ct.join(file.file_name().unwrap())).unwrap();
+    }
+    add_second(&mut harness, &ct);
+    click(&mut harness, "swipe");
+    set(&mut harness, Role::SpinButton, "Shift z, mm", 3.3);
+    set(&mut harness, Role::SpinButton, "Weight, kg", 82.0);
+    type_into(&mut harness, "Scan", "yesterday");
+    assert!(harness.state().notices().texts().any(|text| text.contains("'yesterday' is no date and time")));
+    let scan = harness.state().pet_scan().unwrap().scan_start.clone().unwrap().value;
+    type_into(&mut harness, "Scan", "23:59:30");
+    let changed = harness.state().pet_scan().unwrap().clone();
+    let later = scan.date().at(23, 59, 30, 0);
+    assert_eq!(changed.scan_start.as_ref().map(|fact| fact.value), Some(later));
+    assert_eq!(changed.weight_kg.as_ref().map(|fact| fact.value), Some(82.0));
+    assert_eq!(harness.query_all_by_label("changed").count(), 2);
+    let second = harness.state().second_image().unwrap();
+    let path = folder.path().join("fused.session");
+    save_session(&mut harness, &path);
+    let reopened = |harness: &mut Harness<'_, App>| {
+        choose_built_in(harness, tomoscope::ui::BUILT_IN[tomoscope::ui::BUILT_IN.len() - 1].title);
+        wait_for(harness, "the built-in study", |app| app.counts().is_some());
+        assert!(harness.state().second_image().is_none());
+        drop_file(harness, &path);
+        give_up_unsaved(harness);
+        wait_for(harness, "the series", |app| app.pet_scan().is_some() && app.shown().volume().is_some());
+    };
+    reopened(&mut harness);
+    wait_for(&mut harness, "the second image", |app| app.second_image().is_some());
+    assert_eq!(harness.state().pet_scan(), Some(&changed));
+    assert_eq!(harness.state().second_image(), Some(second));
+    // Without the file of the second image, all else is restored.
+    std::fs::remove_dir_all(&ct).unwrap();
+    reopened(&mut harness);
+    let is_told = |app: &App| app.notices().texts().any(|text| text.contains("second image of the session is not shown"));
+    wait_for(&mut harness, "the notice", is_told);
+    assert_eq!(harness.state().pet_scan(), Some(&changed));
+    assert!(harness.state().second_image().is_none());
 }
 
 #[test]

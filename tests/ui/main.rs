@@ -14,6 +14,7 @@ mod dropped;
 mod files;
 mod frames;
 mod fresh;
+mod fusion;
 mod images;
 mod keyboard;
 mod leaving;

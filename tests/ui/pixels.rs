@@ -3,7 +3,6 @@
 use egui_kittest::wgpu::{create_render_state, default_wgpu_setup};
 use tomoscope::render::{
     Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, Slab, SliceRenderer, SliceView, VolumeSlot,
-    WHOLE_WIDTH,
 };
 
 const SIZE: [usize; 3] = [4, 3, 2];
@@ -36,7 +35,6 @@ fn slice(corner: [f32; 3], across: [f32; 3], down: [f32; 3], window: [f32; 2]) -
         window,
         palette: Palette::Viridis,
         outside: OUTSIDE,
-        part: WHOLE_WIDTH,
         over: None,
     }
 }
@@ -294,24 +292,33 @@ fn a_picture_that_is_kept_is_that_of_the_view_and_is_made_anew_when_something_ch
 }
 
 #[test]
-fn slices_of_two_volumes_share_a_viewport_by_parts_of_its_width() {
-    let window = [0.0, 40.0];
-    let other_size = [2, 3, 2];
-    let volumes = [(SIZE, volume(SIZE, value)), (other_size, volume(other_size, |x, y, z| 2.0 + value(x, y, z)))];
-    let first = slice([-0.5, -0.5, 0.0], [4.0, 0.0, 0.0], [0.0, 3.0, 0.0], window);
-    // The second has voxels twice as wide: its own voxel coordinates.
-    let second = SliceView { content: Content::Volume(VolumeSlot::Second), across: [2.0, 0.0, 0.0], ..first };
-    let swipe = [SliceView { part: [0.0, 0.25], ..first }, SliceView { part: [0.25, 1.0], ..second }];
-    let (width, height) = (4 * SCALE, 3 * SCALE);
-    let Some(pixels) = draw_all(&volumes, &swipe, width, height) else { return };
-    for (at, pixel) in pixels.iter().enumerate() {
-        let (x, y) = (at % width / SCALE, at / width / SCALE);
-        let expected = if x == 0 { value(x, y, 0) } else { 2.0 + value(x / 2, y, 0) };
-        assert_eq!(*pixel, colour(expected, window), "voxel {x}, {y}");
+fn a_projection_over_another_is_mixed_by_its_opacity_where_its_volume_is() {
+    // The upper volume covers the left half of the lower one, with voxels half as wide.
+    let (side, opacity) = (8, 0.3);
+    let scattered = |x: usize, y: usize, z: usize| ((x * 73 + y * 179 + z * 283 + x * y * 31) % 101) as f32;
+    let upper_size = [8, 8, 8];
+    let upper_value = |x: usize, y: usize, z: usize| ((x * 37 + y * 11 + z * 59) % 101) as f32;
+    let volumes = [([side; 3], volume([side; 3], scattered)), (upper_size, volume(upper_size, upper_value))];
+    let window = [0.0, 101.0];
+    let lower = look_through(side, 0.0, 0.0, window);
+    let content = Content::Volume(VolumeSlot::Second);
+    let upper = SliceView { content, over: Some(opacity), across: [16.0, 0.0, 0.0], corner: [-0.3, 3.5, -0.5], ..lower };
+    let size = Some([side as u32; 2]);
+    for pixels in [draw_all(&volumes, &[lower, upper], side, side), draw_kept(&volumes, &[lower, upper], size, side, side)] {
+        let Some(pixels) = pixels else { return };
+        for (at, pixel) in pixels.iter().enumerate() {
+            let (column, z) = (at % side, at / side);
+            let largest = |value: &dyn Fn(usize) -> f32| (0..side).map(value).fold(0.0, f32::max);
+            let below = colour(largest(&|y| scattered(column, y, z)), window);
+            // The middle of a pixel lies at 2 c + 0.7.
+            let above = colour(largest(&|y| upper_value((2 * column + 1).min(7), y, z)), window);
+            let mixed = |k: usize| (1.0 - opacity) * f32::from(below[k]) + opacity * f32::from(above[k]);
+            for k in 0..3 {
+                let expected = if column < side / 2 { mixed(k) } else { f32::from(below[k]) };
+                assert!((f32::from(pixel[k]) - expected).abs() <= 1.5, "{column}, {z}: {pixel:?}, not {expected} in {k}");
+            }
+        }
     }
-    // What is not drawn to stays as it was.
-    let Some(pixels) = draw_all(&volumes, &swipe[..1], width, height) else { return };
-    assert!(pixels.iter().enumerate().all(|(at, pixel)| (at % width < SCALE) == (*pixel != EMPTY)));
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! What the table of regions and the profile say, and what they do not say.
 
-use egui::Theme;
 use egui::accesskit::Role;
+use egui::{Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::data::{ContourThreshold, IsocontourRecipe, Roi, RoiRole, RoiShape, Volume};
 use tomoscope::measure::noise_to_signal;
-use tomoscope::ui::App;
+use tomoscope::ui::{App, Tool};
 
+use super::views::{click_at, double_click_at};
 use super::{click, drag, finished, wait_for};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
@@ -153,11 +154,11 @@ fn every_further_shape_is_drawn_by_its_tool() {
     let corners = [[0.4, 0.4], [0.6, 0.55]];
     let seed = [[0.5, 0.5], [0.55, 0.5]];
     let triangle = [[0.4, 0.4], [0.5, 0.4], [0.6, 0.4], [0.55, 0.5], [0.5, 0.6], [0.45, 0.5], [0.4, 0.4]];
-    for (number, tool) in (1..).zip(["Ellipse", "Box", "Ellipsoid", "Polygon", "Isocontour"]) {
+    for (number, tool) in (1..).zip(["Ellipse", "Box", "Ellipsoid", "Freehand", "Isocontour"]) {
         choose_tool(&mut harness, tool);
         harness.get_by_label(&format!("More: {tool}"));
         let path: &[[f32; 2]] = match tool {
-            "Polygon" => &triangle,
+            "Freehand" => &triangle,
             "Isocontour" => &seed,
             _ => &corners,
         };
@@ -172,7 +173,7 @@ fn every_further_shape_is_drawn_by_its_tool() {
             RoiShape::Ellipse { size_mm: [a, b], .. } => assert!(a > b && tool == "Ellipse"),
             RoiShape::Box { size_mm: [x, y, z], .. } => assert!(x > y && y == z && tool == "Box"),
             RoiShape::Ellipsoid { size_mm: [x, y, z], .. } => assert!(x > y && y == z && tool == "Ellipsoid"),
-            RoiShape::Polygon { points_mm, .. } => assert!(points_mm.len() == 3 && tool == "Polygon", "{points_mm:?}"),
+            RoiShape::Polygon { points_mm, .. } => assert!(points_mm.len() == 3 && tool == "Freehand", "{points_mm:?}"),
             RoiShape::Isocontour(contour) => {
                 assert!(tool == "Isocontour" && f64::from(sums.min) >= contour.threshold, "{sums:?}");
                 let seed = RoiShape::Sphere { radius_mm: contour.recipe.seed_radius_mm };
@@ -205,6 +206,45 @@ fn every_further_shape_is_drawn_by_its_tool() {
     let RoiShape::Isocontour(fixed) = last(&harness).shape else { panic!() };
     assert_eq!(fixed.recipe.threshold, ContourThreshold::Value(above.threshold));
     assert_eq!(fixed.is_inside(), above.is_inside());
+}
+
+#[test]
+fn a_polygon_is_drawn_by_clicks_and_given_up_by_escape() {
+    let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
+    let num = |harness: &Harness<'_, App>| harness.state().document().rois.len();
+    let before = num(&harness);
+    let rect = harness.get_by_label("Transaxial slice").rect();
+    let at = |t: [f32; 2]| rect.min + egui::vec2(t[0] * rect.width(), t[1] * rect.height());
+    let corners = [[0.4, 0.4], [0.6, 0.4], [0.6, 0.6], [0.4, 0.6]];
+    // Three corners, then Escape.
+    choose_tool(&mut harness, "Polygon");
+    corners[..3].iter().for_each(|corner| click_at(&mut harness, at(*corner), Modifiers::NONE));
+    harness.key_press(egui::Key::Escape);
+    harness.run_steps(3);
+    assert_eq!((num(&harness), harness.state().view().tool), (before, Tool::Crosshair));
+    // Four corners, then Enter; a double click at the last one does the same.
+    for is_by_enter in [true, false] {
+        choose_tool(&mut harness, "Polygon");
+        let crosshair = harness.state().view().crosshair_mm;
+        let clicked = if is_by_enter { &corners[..] } else { &corners[..3] };
+        clicked.iter().for_each(|corner| click_at(&mut harness, at(*corner), Modifiers::NONE));
+        harness.run_steps(30);
+        if is_by_enter {
+            harness.key_press(egui::Key::Enter)
+        } else {
+            double_click_at(&mut harness, at(corners[3]))
+        }
+        harness.run_steps(3);
+        let RoiShape::Polygon { points_mm, .. } = last(&harness).shape else { panic!() };
+        assert_eq!((points_mm.len(), harness.state().view().tool), (4, Tool::Crosshair));
+        // A rectangle about its middle.
+        for [x, y] in points_mm.iter() {
+            assert!((x.abs() - points_mm[0][0].abs()).abs() < 1e-3 && (y.abs() - points_mm[0][1].abs()).abs() < 1e-3);
+        }
+        assert_eq!(harness.state().view().crosshair_mm, crosshair);
+        assert!(harness.query_by_label("Coronal slice").is_some(), "the slice was enlarged");
+    }
+    assert_eq!(num(&harness), before + 2);
 }
 
 #[test]
@@ -277,8 +317,8 @@ fn the_table_has_the_median_scrolls_to_the_selected_region_and_is_copied() {
     let volume = harness.state().shown().volume().unwrap().clone();
     let mask = roi.mask(&volume.grid);
     let median = tomoscope::measure::median(&mask, volume.as_slice()).unwrap();
-    hover(&mut harness, "median");
-    harness.get_by_label_contains("Half of the region lies below it");
+    hover(&mut harness, "recovery");
+    harness.get_by_label_contains("Contrast recovery against the mean b of all background ROIs");
     harness.get_by_role_and_label(Role::Button, "Copy table").click();
     let mut copied = None;
     for _ in 0..3 {

@@ -22,7 +22,7 @@ fn button(at: Pos2, pressed: bool, modifiers: Modifiers) -> Event {
     Event::PointerButton { pos: at, button: PointerButton::Primary, pressed, modifiers }
 }
 
-fn click_at(harness: &mut Harness<'_, App>, at: Pos2, modifiers: Modifiers) {
+pub fn click_at(harness: &mut Harness<'_, App>, at: Pos2, modifiers: Modifiers) {
     let events = [
         Event::ModifiersChanged(modifiers),
         Event::PointerMoved(at),
@@ -35,7 +35,7 @@ fn click_at(harness: &mut Harness<'_, App>, at: Pos2, modifiers: Modifiers) {
 }
 
 /// Two clicks, each within a frame, so that they are near enough in time.
-fn double_click_at(harness: &mut Harness<'_, App>, at: Pos2) {
+pub fn double_click_at(harness: &mut Harness<'_, App>, at: Pos2) {
     harness.hover_at(at);
     harness.run_steps(3);
     for _ in 0..2 {

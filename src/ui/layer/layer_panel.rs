@@ -4,7 +4,7 @@ use egui::{DragValue, RichText, Slider, Ui};
 use strum::VariantArray as _;
 
 use super::action::LayerAction;
-use super::second_image::{Display, Registration, SecondImage};
+use super::second_image::{Display, LayerOrder, MAX_SHIFT, Registration, SecondImage};
 use super::state::LayerState;
 use crate::render::Palette;
 use crate::ui::widgets::fields::{button, name, name_menu};
@@ -55,11 +55,12 @@ fn image_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
 /// Draws order, opacity, palette and window.
 fn display_ui(image: &SecondImage, display: &mut Display, ui: &mut Ui) {
     ui.horizontal(|ui| {
-        ui.selectable_value(&mut display.is_above, true, "above").on_hover_text("The second image is above the displayed one");
-        ui.selectable_value(&mut display.is_above, false, "below").on_hover_text("The second image is below the displayed one");
+        for &order in LayerOrder::VARIANTS {
+            ui.selectable_value(&mut display.order, order, order.name()).on_hover_text(order.help());
+        }
         let label = ui.label("Opacity");
         let slider = Slider::new(&mut display.opacity, 0.0..=1.0).show_value(false);
-        let response = ui.add(slider).labelled_by(label.id);
+        let response = ui.add_enabled(display.order != LayerOrder::Swipe, slider).labelled_by(label.id);
         response.on_hover_text("Opacity of the upper image");
     });
     ui.horizontal(|ui| {
@@ -99,8 +100,12 @@ fn display_ui(image: &SecondImage, display: &mut Display, ui: &mut Ui) {
 fn registration_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     let mut edited = image.registration;
     let field = |ui: &mut Ui, value: &mut f64, label: String, suffix: &str| {
-        let drag =
-            DragValue::new(value).speed(0.2).range(-1000.0..=1000.0).max_decimals(1).suffix(suffix).update_while_editing(false);
+        let drag = DragValue::new(value)
+            .speed(0.2)
+            .range(-MAX_SHIFT..=MAX_SHIFT)
+            .max_decimals(1)
+            .suffix(suffix)
+            .update_while_editing(false);
         name(&ui.add(drag), &label);
     };
     egui::Grid::new("registration").num_columns(4).spacing([6.0, 4.0]).show(ui, |ui| {

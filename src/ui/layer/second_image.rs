@@ -1,15 +1,18 @@
 //! Second image: its position relative to the displayed image, and its display.
 
+use std::path::{Path, PathBuf};
+
 use nalgebra::{Rotation3, Vector3};
 
 use crate::data::{CompactValues, CompactVolume, ImageSeries, Modality, Placement, RoiMask, SeriesNames};
 use crate::geometry::{Grid, Point};
 use crate::render::{Palette, VoxelValues};
 use crate::ui::widgets::colour_scale::ColourScale;
+use crate::ui::widgets::fields::held_within;
 use crate::ui::widgets::window_presets::window_presets;
 
 /// Manual registration: the second image is rotated about its middle, then shifted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Registration {
     /// Shift, mm.
     pub shift_mm: Point,
@@ -17,20 +20,84 @@ pub struct Registration {
     pub rotation_deg: [f64; 3],
 }
 
+/// Place of the second image relative to the displayed one.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum LayerOrder {
+    /// Above it.
+    #[default]
+    Above,
+    /// Below it.
+    Below,
+    /// From a line on that can be dragged.
+    Swipe,
+}
+
+impl LayerOrder {
+    /// Returns its displayed name.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Returns the tooltip.
+    pub fn help(self) -> &'static str {
+        match self {
+            LayerOrder::Above => "The second image is above the displayed one",
+            LayerOrder::Below => "The second image is below the displayed one",
+            LayerOrder::Swipe => "The displayed image left of a line, the second image right of it; drag the line",
+        }
+    }
+}
+
 /// Display of the second image.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Display {
-    /// True if it is above the displayed image.
-    pub is_above: bool,
+    /// Place relative to the displayed image.
+    pub order: LayerOrder,
     /// Opacity of the upper image, 0 … 1.
     pub opacity: f32,
     /// Palette and window.
     pub colouring: ColourScale,
 }
 
+/// Second image in a session.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedLayer {
+    /// Its file or folder.
+    pub path: PathBuf,
+    /// Confirmed difference between both images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<String>,
+    /// Registration.
+    pub registration: Registration,
+    /// Display.
+    pub display: Display,
+}
+
+impl SavedLayer {
+    /// Replaces values that the panel cannot make.
+    pub fn sanitize(&mut self) {
+        self.display.colouring.sanitize();
+        self.display.opacity = held_within(f64::from(self.display.opacity), 0.0, 1.0) as f32;
+        let Registration { shift_mm, rotation_deg } = &mut self.registration;
+        for value in shift_mm.iter_mut().chain(rotation_deg) {
+            *value = if value.is_finite() { value.clamp(-MAX_SHIFT, MAX_SHIFT) } else { 0.0 };
+        }
+    }
+}
+
+/// Largest shift, mm, and rotation, degrees.
+pub const MAX_SHIFT: f64 = 1000.0;
+
 /// Second image.
 #[derive(Clone)]
 pub struct SecondImage {
+    /// Its file or folder.
+    pub path: PathBuf,
     /// Name of its file.
     pub title: String,
     /// Kind, names and position, without the image.
@@ -51,15 +118,17 @@ pub struct SecondImage {
 
 impl SecondImage {
     /// Returns the image of a series; `names` are those of the displayed image, if it has any.
-    pub fn new(title: String, series: ImageSeries, volume: CompactVolume, names: Option<&SeriesNames>) -> Self {
+    pub fn new(path: &Path, series: ImageSeries, volume: CompactVolume, names: Option<&SeriesNames>) -> Self {
         let is_anatomy = matches!(series.modality, Modality::Ct | Modality::Mr);
         let window = window_presets(volume.unit).first().map_or(volume.range, |preset| preset.window);
         let palette = if is_anatomy { Palette::Grey } else { Palette::HotIron };
         let colouring = ColourScale { window, auto_window: false, auto_palette: false, ..ColourScale::automatic(palette) };
         let difference = names.and_then(|names| difference(names, &series.names));
-        let display = Display { is_above: !is_anatomy, opacity: 0.5, colouring };
+        let order = if is_anatomy { LayerOrder::Below } else { LayerOrder::Above };
+        let display = Display { order, opacity: 0.5, colouring };
         let (registration, undo) = (Registration::default(), Vec::new());
-        Self { title, series, volume, display, registration, undo, difference, is_confirmed: false }
+        let (path, title) = (path.to_owned(), file_name(path));
+        Self { path, title, series, volume, display, registration, undo, difference, is_confirmed: false }
     }
 
     /// Returns its values for the graphics adapter.
@@ -68,6 +137,19 @@ impl SecondImage {
             CompactValues::Float(volume) => VoxelValues::Float(volume.as_slice()),
             CompactValues::Integer(values) => VoxelValues::Integer(values),
         }
+    }
+
+    /// Returns its state for a session.
+    pub fn saved(&self) -> SavedLayer {
+        let Self { path, display, registration, .. } = self;
+        let confirmed = self.difference.clone().filter(|_| self.is_confirmed);
+        SavedLayer { path: path.clone(), confirmed, registration: *registration, display: display.clone() }
+    }
+
+    /// Restores its state of a session. A confirmation holds for the same difference only.
+    pub fn restore(&mut self, saved: SavedLayer) {
+        self.is_confirmed = saved.confirmed.is_some() && saved.confirmed == self.difference;
+        (self.display, self.registration) = (saved.display, saved.registration);
     }
 
     /// Returns true if it is drawn.
@@ -129,6 +211,11 @@ impl SecondImage {
     }
 }
 
+/// Returns the name of a file or folder.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
 /// Returns the reason why images with these names may not belong together.
 fn difference(a: &SeriesNames, b: &SeriesNames) -> Option<String> {
     if a.is_other_patient(b) {
@@ -154,7 +241,7 @@ mod tests {
         let values = (0..125).map(|index| (index % 5) as f32).collect();
         let volume = CompactVolume::new(Arc::new(Volume::from_vec(grid, values, Default::default()).unwrap()));
         let series = ImageSeries { placement, ..ImageSeries::unnamed(Vec::new(), 1) };
-        SecondImage::new("ct".into(), series, volume, None)
+        SecondImage::new(Path::new("ct"), series, volume, None)
     }
 
     #[test]
@@ -189,6 +276,29 @@ mod tests {
         let value = image.value_at(None, [9.0, 0.0, 0.0]).unwrap();
         assert!((value - 2.5).abs() < 1e-9, "{value}");
         assert_eq!(image.undo.len(), 2);
+    }
+
+    #[test]
+    fn a_confirmation_is_restored_for_the_same_difference_only() {
+        let mut before = image(None);
+        before.register(Registration { shift_mm: [2.0, 0.0, -1.0], ..Registration::default() });
+        (before.display.order, before.display.opacity) = (LayerOrder::Swipe, 0.2);
+        (before.difference, before.is_confirmed) = (Some("another patient: 2".into()), true);
+        let saved = before.saved();
+        let restored = |difference: &str| {
+            let mut image = image(None);
+            image.difference = Some(difference.into());
+            image.restore(saved.clone());
+            image
+        };
+        let same = restored("another patient: 2");
+        assert!(same.is_drawn() && same.saved() == saved);
+        assert!(!restored("another patient: 3").is_drawn());
+        // Values of a damaged file.
+        let mut damaged = saved;
+        (damaged.display.opacity, damaged.registration.shift_mm) = (f32::NAN, [f64::INFINITY, 1e9, 0.0]);
+        damaged.sanitize();
+        assert_eq!((damaged.display.opacity, damaged.registration.shift_mm), (0.0, [0.0, MAX_SHIFT, 0.0]));
     }
 
     #[test]

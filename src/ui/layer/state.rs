@@ -1,8 +1,8 @@
 //! State of the second image.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::second_image::{Registration, SecondImage};
+use super::second_image::{Registration, SavedLayer, SecondImage, file_name};
 use crate::data::{CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, SeriesNames};
 use crate::geometry::Grid;
 use crate::io::read_images;
@@ -12,6 +12,14 @@ use crate::ui::study::loader::LoadFailure;
 
 /// Result of reading a second image.
 type Read = Result<(ImageSeries, CompactVolume, Vec<Notice>), LoadFailure>;
+
+/// Second image that is being read.
+struct Loading {
+    path: PathBuf,
+    /// State in the session that is being restored.
+    saved: Option<SavedLayer>,
+    task: BackgroundTask<Read>,
+}
 
 /// Second image, or the one that is being read.
 #[derive(Default)]
@@ -24,20 +32,37 @@ pub struct LayerState {
     pub numbers: Option<SecondNumbers>,
     /// Regions, displayed grid and registration of these numbers.
     measured: Option<(Vec<Roi>, Grid, Registration, u64)>,
-    loading: Option<(String, BackgroundTask<Read>)>,
+    loading: Option<Loading>,
 }
 
 impl LayerState {
     /// Starts reading the first image of a file or a series; calls `wake` at its end.
     pub fn start(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
-        let title = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let of = path.to_owned();
         let read = move |_: &_| {
             let (mut series, notices) = read_images(&of, ImageChoice::Number(1))?;
             let image = series.images.drain(..).next().ok_or("the file contains no image")?;
             Ok((series, CompactVolume::new(image.volume), notices))
         };
-        self.loading = Some((title, BackgroundTask::start("second image", wake, read)));
+        let task = BackgroundTask::start("second image", wake, read);
+        self.loading = Some(Loading { path: path.to_owned(), saved: None, task });
+    }
+
+    /// Starts reading the second image of a session.
+    pub fn restore(&mut self, saved: SavedLayer, wake: impl FnOnce() + Send + 'static) {
+        self.start(&saved.path, wake);
+        self.loading.iter_mut().for_each(|loading| loading.saved = Some(saved.clone()));
+    }
+
+    /// Returns true if the second image of a session is being read.
+    pub fn is_restoring(&self) -> bool {
+        self.loading.as_ref().is_some_and(|loading| loading.saved.is_some())
+    }
+
+    /// Returns the state of the second image for a session.
+    pub fn saved(&self) -> Option<SavedLayer> {
+        let coming = || self.loading.as_ref()?.saved.clone();
+        self.image.as_ref().map(SecondImage::saved).or_else(coming)
     }
 
     /// Updates the numbers of the regions, after a change.
@@ -59,8 +84,8 @@ impl LayerState {
     }
 
     /// Returns the name of the file that is being read.
-    pub fn loading(&self) -> Option<&str> {
-        self.loading.as_ref().map(|(title, _)| title.as_str())
+    pub fn loading(&self) -> Option<String> {
+        self.loading.as_ref().map(|loading| file_name(&loading.path))
     }
 
     /// Gives up reading.
@@ -75,13 +100,18 @@ impl LayerState {
 
     /// Takes the image that was read; `names` are those of the displayed image. Returns notices, or the error.
     pub fn receive(&mut self, names: Option<&SeriesNames>) -> Option<Result<Vec<Notice>, LoadFailure>> {
-        let (_, task) = self.loading.as_ref()?;
-        let outcome = task.poll()?;
-        let (title, _) = self.loading.take()?;
-        Some(outcome.unwrap_or_else(|failure| Err(failure.to_string().into())).map(|(series, volume, notices)| {
-            self.image = Some(SecondImage::new(title, series, volume, names));
+        let outcome = self.loading.as_ref()?.task.poll()?;
+        let Loading { path, saved, .. } = self.loading.take()?;
+        let is_of_session = saved.is_some();
+        let outcome = outcome.unwrap_or_else(|failure| Err(failure.to_string().into())).map(|(series, volume, notices)| {
+            let image = self.image.insert(SecondImage::new(&path, series, volume, names));
+            saved.into_iter().for_each(|saved| image.restore(saved));
             self.generation += 1;
             notices
+        });
+        Some(outcome.map_err(|failure| match failure {
+            LoadFailure::Text(text) if is_of_session => format!("the second image of the session is not shown: {text}").into(),
+            failure => failure,
         }))
     }
 }

@@ -15,7 +15,9 @@ use crate::ui::run::live::LiveRun;
 use crate::ui::run::reference::{Reference, ReferenceChoice};
 use crate::ui::run::run_view::RunView;
 use crate::ui::run::runs::Runs;
+use crate::ui::widgets::elided::{fitted, text_width};
 use crate::ui::widgets::fields::menu;
+use crate::ui::widgets::sheet::{Sheet, bar_width, width_of};
 use crate::ui::widgets::{format, theme};
 
 const CORRELATION_HELP: &str = "Correlation coefficient CC = Σ (a − ā)(b − b̄) / √(Σ (a − ā)² Σ (b − b̄)²) over all voxels of both images; 1: alike but for a factor and a constant";
@@ -39,15 +41,13 @@ pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mu
         let size = egui::vec2(width, ui.available_height());
         ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
             ui.set_width(width);
-            egui::ScrollArea::both().id_salt("comparison").show(ui, |ui| {
-                let mut own = Vec::new();
-                choice_ui(runs, ui, &mut own);
-                number_ui(live, runs.reference(), view, ui);
-                if !runs.kept().is_empty() {
-                    table_ui(runs, view, ui, &mut own);
-                }
-                actions.extend(own.into_iter().map(CompareAction::Run));
-            });
+            let mut own = Vec::new();
+            choice_ui(runs, ui, &mut own);
+            number_ui(live, runs.reference(), view, ui);
+            if !runs.kept().is_empty() {
+                table_ui(runs, view, ui, &mut own);
+            }
+            actions.extend(own.into_iter().map(CompareAction::Run));
         });
         if let Some(reference) = reference {
             let mut own = Vec::new();
@@ -184,7 +184,7 @@ fn results(runs: &[&RunView], axis_value: f64, view: &PlotsView) -> Vec<Row> {
             let made = view.live.provenance(view.live.steps_at(end(view)), None)?;
             Duration::try_from_secs_f64(made.times.elapsed_secs).ok().map(format::duration).filter(|_| show_timings)
         }),
-        row("log-likelihood", &|view| number(&view.curves().log_likelihood, view)),
+        row("log-likelihood", &|view| at(&view.curves().log_likelihood, end(view)).map(format::whole)),
         row("NSR, %", &|view| number(noise(view.curves()), view)),
     ];
     let mut of_rois = |title: &str, factor: f64, of: fn(&Curves) -> &Vec<Series>| {
@@ -209,43 +209,71 @@ fn noise(curves: &Curves) -> &[[f64; 2]] {
     if curves.mean_nsr.is_empty() { curves.nsr.first().map_or(&[], |series| &series.points) } else { &curves.mean_nsr }
 }
 
-/// Draws the differences: a column for each run, the active one first.
+/// Largest part of the table's width for the names of the rows.
+const MAX_NAME_PART: f32 = 0.45;
+
+/// Height of a row of the table, points.
+const ROW_HEIGHT: f32 = 16.0;
+
+/// Smallest width of a column, points: the title of a run and its button fit.
+const MIN_COLUMN_WIDTH: f32 = 64.0;
+
+/// Draws the differences: a column for each run, the active one first. Names without room are shortened in the middle.
 fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     let all: Vec<&RunView> = std::iter::once(runs.active()).chain(runs.kept().iter().rev()).collect();
     let axis_value = view.shown_at.unwrap_or_else(|| all[0].live.axis_value(all[0].live.progress().0 as f64));
-    egui::Grid::new("runs").striped(true).spacing([12.0, 2.0]).show(ui, |ui| {
+    let settings = settings(&all);
+    let num_settings = settings.len();
+    let rows: Vec<Row> = settings.into_iter().chain(results(&all, axis_value, view)).collect();
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    let width = |text: &str| text_width(ui, text, &font) + 1.0;
+    let names = rows.iter().map(|(name, _)| width(name)).fold(MIN_COLUMN_WIDTH, f32::max);
+    let column = |run: usize| rows.iter().map(|(_, values)| width(&values[run])).fold(MIN_COLUMN_WIDTH, f32::max);
+    let mut widths: Vec<f32> = std::iter::once(0.0).chain((0..all.len()).map(column)).collect();
+    let room = ui.available_width() - width_of(&widths) - bar_width();
+    widths[0] = names.min(room.max(MAX_NAME_PART * ui.available_width()));
+    let sheet = Sheet {
+        id: "runs",
+        widths: &widths,
+        num_rows: rows.len(),
+        head_height: ROW_HEIGHT + 4.0,
+        row_height: ROW_HEIGHT,
+        selected: None,
+    };
+    sheet.show(ui, |ui, row, column| match (row, column.checked_sub(1)) {
         // The results belong to the images without a filter.
-        if view.filter_mm.is_some() {
-            unfiltered_ui(view, ui)
-        } else {
-            _ = ui.label("")
-        }
-        for (index, view) in all.iter().enumerate() {
-            let (run, number, title) = (view.live.run, view.live.number, view.live.title().unwrap_or_default());
-            ui.horizontal(|ui| {
-                ui.label(RichText::new(format!("run {number}")).strong()).on_hover_text(title);
-                if index > 0 {
-                    let name = format!("Dismiss run {number}");
-                    let button = ui.small_button("×").on_hover_text("Keep this run no longer");
-                    button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &name));
-                    if button.clicked() {
-                        actions.push(RunAction::Dismiss(run));
-                    }
-                }
-            });
-        }
-        ui.end_row();
-        let mut row_ui = |(name, values): Row, is_setting: bool| {
-            ui.label(RichText::new(name).small().weak());
-            for value in values {
-                let words = RichText::new(value).small();
-                ui.label(if is_setting { words.color(theme::colours(ui.visuals()).shown_mark) } else { words });
+        (None, None) => unfiltered_ui(view, ui),
+        (None, Some(run)) => run_ui(all[run], run > 0, ui, actions),
+        (Some(row), None) => {
+            let name = &rows[row].0;
+            let shown = fitted(ui, name, &font, ui.available_width());
+            let response = ui.add(egui::Label::new(RichText::new(&shown).small().weak()).extend());
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, name));
+            if shown != *name {
+                response.on_hover_text(name);
             }
-            ui.end_row();
-        };
-        settings(&all).into_iter().for_each(|row| row_ui(row, true));
-        results(&all, axis_value, view).into_iter().for_each(|row| row_ui(row, false));
+        }
+        (Some(row), Some(run)) => {
+            let text = RichText::new(&rows[row].1[run]).small();
+            let is_setting = row < num_settings;
+            let text = if is_setting { text.color(theme::colours(ui.visuals()).shown_mark) } else { text };
+            ui.add(egui::Label::new(text).extend());
+        }
     });
+}
+
+/// Draws the head of a run; an earlier run can be dismissed.
+fn run_ui(view: &RunView, is_kept: bool, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    let (run, number, title) = (view.live.run, view.live.number, view.live.title().unwrap_or_default());
+    ui.label(RichText::new(format!("run {number}")).strong()).on_hover_text(title);
+    if is_kept {
+        let name = format!("Dismiss run {number}");
+        let button = ui.small_button("×").on_hover_text("Keep this run no longer");
+        button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &name));
+        if button.clicked() {
+            actions.push(RunAction::Dismiss(run));
+        }
+    }
 }
 
 fn curves_ui(view: &PlotsView, reference: &Reference, ui: &mut Ui, actions: &mut Vec<PlotAction>) {

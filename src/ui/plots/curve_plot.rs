@@ -27,6 +27,7 @@ pub struct CurvePlot<'a> {
     /// Title in exports.
     title: String,
     hint: Option<&'a str>,
+    note: Option<(egui::Align2, String)>,
     /// Value of 1 of the curves' own unit.
     factor: f64,
 }
@@ -116,7 +117,7 @@ impl<'a> CurvePlot<'a> {
         for end in ends.into_iter().flatten() {
             plot = plot.include_x(end);
         }
-        Self { view, axes, plot, title: title.to_owned(), hint: None, factor: 1.0 }
+        Self { view, axes, plot, title: title.to_owned(), hint: None, note: None, factor: 1.0 }
     }
 
     /// Draws curves of values in their own unit on this scale.
@@ -137,9 +138,14 @@ impl<'a> CurvePlot<'a> {
         Self { hint: Some(missing), ..self }
     }
 
+    /// Shows a text in a corner.
+    pub fn note(self, corner: egui::Align2, text: Option<String>) -> Self {
+        Self { note: text.map(|text| (corner, text)), ..self }
+    }
+
     /// Draws it.
     pub fn show(self, ui: &mut Ui, actions: &mut Vec<PlotAction>, draw: impl FnOnce(&mut CurvesUi<'_, 'a>) + 'a) {
-        let Self { view, axes, plot, title, hint, factor } = self;
+        let Self { view, axes, plot, title, hint, note, factor } = self;
         let colours = theme::colours(ui.visuals());
         let (x, of_curves) = (axes.scales[0], axes.clone());
         // Curves are copied for the menu only while it is open.
@@ -159,7 +165,10 @@ impl<'a> CurvePlot<'a> {
         let is_open = menu_ui(ui, &response.response, export, actions);
         ui.data_mut(|data| data.insert_temp(menu, is_open));
         if let Some(missing) = hint {
-            hint_ui(ui, response.response.rect, missing);
+            hint_ui(ui, response.response.rect, egui::Align2::CENTER_CENTER, missing);
+        }
+        if let Some((corner, text)) = note {
+            hint_ui(ui, response.response.rect.shrink(3.0), corner, &text);
         }
         if let Some(at) = response.response.interact_pointer_pos().filter(|_| response.response.clicked()) {
             actions.push(PlotAction::ShowAt(x.value(response.transform.value_from_position(at).x)));
@@ -276,10 +285,10 @@ fn end_labels(ui: &Ui, area: egui::Rect, transform: &PlotTransform, mut ends: Ve
     }
 }
 
-/// Words in the middle of an empty plot.
-fn hint_ui(ui: &Ui, rect: egui::Rect, words: &str) {
+/// Draws a text in the middle or a corner of a plot.
+fn hint_ui(ui: &Ui, rect: egui::Rect, place: egui::Align2, words: &str) {
     let font = egui::TextStyle::Small.resolve(ui.style());
-    ui.painter().text(rect.center(), egui::Align2::CENTER_CENTER, words, font, ui.visuals().weak_text_color());
+    ui.painter().text(place.pos_in_rect(&rect), place, words, font, ui.visuals().weak_text_color());
 }
 
 /// Draws the marks, and a line at the displayed stored iterate.

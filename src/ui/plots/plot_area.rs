@@ -1,6 +1,6 @@
 //! The plots: noise, contrast, likelihood or means, and the line profile.
 
-use egui::{Color32, RichText, Ui};
+use egui::{Align2, Color32, RichText, Ui};
 use egui_plot::{HLine, LineStyle};
 use strum::VariantArray as _;
 
@@ -11,6 +11,7 @@ use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::data::{Roi, RoiRole};
 use crate::ui::run::curves::{Curves, Series};
+use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{Scale, within};
 use crate::ui::widgets::theme;
 
@@ -167,7 +168,7 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
                 [] => plot.including([0.0, 1.0]).hint("after the first\nfull iteration"),
                 // Around a single value the axis would have one number many times.
                 [[_, value]] => plot.including([0.99 * value, 1.01 * value]),
-                _ => plot,
+                _ => plot.note(Align2::RIGHT_BOTTOM, omission(&view.curves.log_likelihood)),
             };
             plot.show(ui, actions, move |curves| lately_ui(curves, "log-likelihood", |of| &of.log_likelihood, colour));
         }
@@ -184,6 +185,7 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
             if points.is_empty() {
                 plot = plot.including([0.0, 2.0]).hint("after the first\nfull iteration");
             }
+            let plot = plot.note(Align2::RIGHT_TOP, omission(points));
             plot.show(ui, actions, move |curves| {
                 curves.plot.hline(HLine::new("noise alone", 1.0).color(weak).style(LineStyle::dashed_dense()));
                 lately_ui(curves, "residual", |of| &of.residual, colour);
@@ -201,6 +203,18 @@ fn lately_ui(curves: &mut CurvesUi, name: &str, of: fn(&Curves) -> &Vec<[f64; 2]
         curves.kept_curve(index, name, &within(of(kept.curves), low, high), colour);
     }
     curves.curve(name, &within(points, low, high), colour, 1.8);
+}
+
+/// Describes the points of a curve that lie outside its plot.
+fn omission(points: &[[f64; 2]]) -> Option<String> {
+    let (low, high) = recent_range(points)?;
+    let mut outside = points.iter().filter(|point| !(low..=high).contains(&point[1])).map(|point| format::short_number(point[0]));
+    let first = outside.next()?;
+    Some(
+        outside
+            .last()
+            .map_or_else(|| format!("iteration {first} not shown"), |last| format!("iterations {first}–{last} not shown")),
+    )
 }
 
 /// Range of a rising or falling curve after its first quarter (of three points after the first), with a margin: the first steps
@@ -236,6 +250,9 @@ mod tests {
         let (low, high) = recent_range(&points).unwrap();
         assert!((low - 89.2).abs() < 1e-9 && (high - 100.8).abs() < 1e-9, "{low} {high}");
         assert_eq!(recent_range(&points[..1]), None);
+        let with_iterations: Vec<[f64; 2]> = (1..).map(f64::from).zip(&points).map(|(at, point)| [at, point[1]]).collect();
+        assert_eq!(omission(&with_iterations).as_deref(), Some("iterations 1–2 not shown"));
+        assert_eq!(omission(&points[..1]), None);
         // The second iteration makes up for the first, which lies below all.
         let (low, high) = recent_range(&points[1..4]).unwrap();
         assert!((89.8..90.0).contains(&low) && high < 92.2, "{low} {high}");

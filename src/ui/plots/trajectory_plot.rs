@@ -2,7 +2,7 @@
 //! fainter the trajectories of earlier runs.
 
 use egui::{Align2, Color32, Ui};
-use egui_plot::{LineStyle, MarkerShape, PlotPoint, PlotResponse, PlotUi, Points};
+use egui_plot::{GridInput, GridMark, LineStyle, MarkerShape, PlotPoint, PlotResponse, PlotUi, Points};
 
 use super::curve_plot::{Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui};
 use super::plot_options::PlotAction;
@@ -23,7 +23,8 @@ pub fn trajectory_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction
     let axes = Axes { x: "NSR, %".into(), y_unit: "%", ..Axes::default() };
     let colours = theme::colours(ui.visuals());
     let trajectories = &view.curves.against_noise;
-    let plot = plot::plot_of("trajectories", &axes).include_x(0.0).include_x(5.0).include_y(0.0).include_y(10.0);
+    let plot = plot::plot_of("trajectories", &axes).x_grid_spacer(round_marks);
+    let plot = plot.include_x(0.0).include_x(5.0).include_y(0.0).include_y(10.0);
     let response = plot.show(ui, |plot| {
         for (index, kept) in view.kept.iter().enumerate() {
             for trajectory in &kept.curves.against_noise {
@@ -73,6 +74,13 @@ pub fn trajectory_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction
     }
 }
 
+/// Returns round marks with room for their numbers, also in a small plot. (A step of the input is 8 points wide.)
+fn round_marks(input: GridInput) -> Vec<GridMark> {
+    let step_size = format::round_step(6.0 * input.base_step_size);
+    let (first, last) = ((input.bounds.0 / step_size).ceil() as i64, (input.bounds.1 / step_size).floor() as i64);
+    (first..=last).take(100).map(|k| GridMark { value: k as f64 * step_size, step_size }).collect()
+}
+
 /// Draws a trajectory with ticks at its full iterations.
 fn trajectory_curve_ui(plot: &mut PlotUi, trajectory: &Trajectory, name: &str, colour: Color32, width: f32, style: LineStyle) {
     let points: Vec<[f64; 2]> = trajectory.points.iter().map(|(_, point)| *point).collect();
@@ -102,6 +110,13 @@ fn tick_labels(trajectory: &Trajectory, response: &PlotResponse<()>, ui: &Ui) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_plot_has_numbers_on_its_axis() {
+        // 100 points for 5 %.
+        let marks = round_marks(GridInput { bounds: (-0.1, 5.1), base_step_size: 8.0 * 5.2 / 100.0 });
+        assert_eq!(marks.iter().map(|mark| mark.value).collect::<Vec<_>>(), [0.0, 5.0]);
+    }
 
     #[test]
     fn long_ways_have_few_ticks_at_whole_iterations() {

@@ -9,7 +9,7 @@ use super::roi_view::RoiView;
 use super::search::RoiQuery;
 use crate::data::{ContourThreshold, Isocontour, Roi, RoiPlane, RoiRole, RoiShape};
 use crate::session::RoiNumbers;
-use crate::ui::widgets::fields::{choice, name, name_menu, push_if_clicked};
+use crate::ui::widgets::fields::{choice, name, name_menu, push_if_clicked, together, typed_ui};
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::AXIS_NAMES;
 use crate::ui::widgets::theme;
@@ -24,25 +24,33 @@ const MAX_SIDE_MM: f64 = 2000.0;
 pub fn fields_ui(index: usize, roi: &Roi, view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let mut edited = roi.clone();
     ui.horizontal_wrapped(|ui| {
-        colour_ui(&mut edited, ui);
-        let label = ui.label("Name");
-        ui.add(egui::TextEdit::singleline(&mut edited.name).desired_width(110.0)).labelled_by(label.id);
+        together(ui, "name", |ui| {
+            colour_ui(&mut edited, ui);
+            let label = ui.label("Name");
+            ui.add(egui::TextEdit::singleline(&mut edited.name).desired_width(110.0)).labelled_by(label.id);
+        });
         role_ui(&mut edited, ui);
         if roi.role == RoiRole::Hot {
-            ratio_ui(index, roi, ui, actions);
+            together(ui, "ratio", |ui| ratio_ui(index, roi, ui, actions));
         }
-        ui.label("centre");
-        for (axis, centre) in view.axes.shown().iter().zip(&mut edited.centre_mm) {
-            name(&ui.add(DragValue::new(centre).speed(0.5).max_decimals(1)), &format!("ROI centre {axis}, mm"));
+        together(ui, "centre", |ui| {
+            ui.label("centre");
+            for (axis, centre) in view.axes.shown().iter().zip(&mut edited.centre_mm) {
+                name(&ui.add(DragValue::new(centre).speed(0.5).max_decimals(1)), &format!("ROI centre {axis}, mm"));
+            }
+            ui.label("mm");
+        });
+        if !matches!(roi.shape, RoiShape::Polygon { .. } | RoiShape::Isocontour(_)) {
+            together(ui, "size", |ui| size_ui(&mut edited, ui));
         }
-        size_ui(&mut edited, ui);
-        ui.label("mm");
         if let RoiShape::Isocontour(contour) = &roi.shape {
-            contour_ui(index, contour, view, ui, actions);
+            together(ui, "contour", |ui| contour_ui(index, contour, view, ui, actions));
         }
-        turn_ui(&mut edited, ui);
+        if roi.shape.can_turn() {
+            together(ui, "angle", |ui| turn_ui(&mut edited, ui));
+        }
         if roi.shape.is_flat() && !view.axes.is_slice {
-            thickness_ui(&mut edited, view.voxel_mm, ui);
+            together(ui, "thickness", |ui| thickness_ui(&mut edited, view.voxel_mm, ui));
         }
         let go_to = ui.small_button("Go to").on_hover_text("Crosshair to its centre");
         push_if_clicked(go_to, actions, RoiAction::GoTo(index));
@@ -75,15 +83,13 @@ fn size_ui(roi: &mut Roi, ui: &mut Ui) {
                 length_ui(side, &format!("ROI size along {axis}, mm"), ui);
             }
         }
-        RoiShape::Polygon { .. } | RoiShape::Isocontour(_) => {}
+        RoiShape::Polygon { .. } | RoiShape::Isocontour(_) => return,
     }
+    ui.label("mm");
 }
 
 /// Draws the angle; for solid shapes also the axis.
 fn turn_ui(roi: &mut Roi, ui: &mut Ui) {
-    if !roi.shape.can_turn() {
-        return;
-    }
     ui.label("turned");
     let angle = DragValue::new(&mut roi.angle_deg).range(-360.0..=360.0).speed(0.5).max_decimals(1).suffix("°");
     let response = ui.add(angle);
@@ -219,20 +225,10 @@ fn role_ui(roi: &mut Roi, ui: &mut Ui) {
 
 /// Draws the true activity ratio of a hot ROI, empty at first. The typed text takes effect when the field loses the focus.
 fn ratio_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
-    let typing = ui.scope_id().with(("true ratio", index));
     let known = roi.activity_ratio.map_or_else(String::new, |ratio| ratio.to_string());
-    let typed: Option<String> = ui.data(|data| data.get_temp(typing));
-    let mut text = typed.unwrap_or_else(|| known.clone());
     let label = ui.label("true ratio");
-    let field = egui::TextEdit::singleline(&mut text).id(typing.with("field")).desired_width(48.0).hint_text("enter");
-    let response = ui.add(field).labelled_by(label.id);
-    if response.has_focus() {
-        ui.data_mut(|data| data.insert_temp(typing, text));
-    } else {
-        ui.data_mut(|data| data.remove_temp::<String>(typing));
-        if response.lost_focus() && text != known {
-            actions.push(RoiAction::Edit(RoiEdit::Ratio(index, text)));
-        }
-    }
+    let id = ui.scope_id().with(("true ratio", index));
+    let (response, typed) = typed_ui(ui, id, &known, (label.id, 48.0, "enter"));
+    actions.extend(typed.map(|text| RoiAction::Edit(RoiEdit::Ratio(index, text))));
     response.on_hover_text("True activity of the region over that of the background, for the recovery: positive and not 1");
 }

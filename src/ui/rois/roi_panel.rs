@@ -26,7 +26,7 @@ pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     if let Some(fwhm_mm) = view.filter_mm {
         filter_ui(fwhm_mm, view.state.measure_unfiltered, ui, actions);
     }
-    egui::ScrollArea::horizontal().id_salt("roi table").show(ui, |ui| table_ui(view, ui, actions));
+    table_ui(view, ui, actions);
 }
 
 fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {

@@ -1,14 +1,15 @@
 //! Table of the regions: their numbers in the displayed image.
 
 use egui::{RichText, Sense, Ui};
-use egui_extras::{Column, TableBuilder};
 
 use super::action::{RoiAction, RoiEdit};
 use super::measured::{contrast_to_noise_refusal, recovery_refusal};
 use super::roi_view::{RoiView, SecondNumbers};
 use crate::data::{Roi, RoiRole};
 use crate::session::RoiNumbers;
+use crate::ui::widgets::elided::{fitted, text_width};
 use crate::ui::widgets::format;
+use crate::ui::widgets::sheet::{Sheet, bar_width, width_of};
 use crate::ui::widgets::theme;
 
 /// Column of the table.
@@ -16,12 +17,14 @@ struct NumberColumn {
     head: &'static str,
     /// Unit; `None`: that of the image.
     unit: Option<&'static str>,
+    /// Width, points.
+    width: f32,
     help: &'static str,
 }
 
 impl NumberColumn {
-    const fn new(head: &'static str, unit: Option<&'static str>, help: &'static str) -> Self {
-        Self { head, unit, help }
+    const fn new(head: &'static str, unit: Option<&'static str>, width: f32, help: &'static str) -> Self {
+        Self { head, unit, width, help }
     }
 
     /// Returns its unit for an image in `unit`.
@@ -38,32 +41,49 @@ impl NumberColumn {
     }
 }
 
-/// Columns. A voxel has the weight w, its part inside the region; W = Σ w.
+/// Columns; those that matter first, because a narrow table cuts the last ones. A voxel has the weight w, its part inside the
+/// region; W = Σ w.
 const COLUMNS: [NumberColumn; 12] = [
-    NumberColumn::new("ROI", Some(""), "Name of the region; a double click sets the crosshair to its centre"),
-    NumberColumn::new("role", Some(""), "Role; for hot ROIs with the true activity ratio to the background"),
+    NumberColumn::new("ROI", Some(""), 0.0, "Name of the region; a double click sets the crosshair to its centre"),
     NumberColumn::new(
         "mean",
         None,
+        47.0,
         "Mean m = Σ w v / W of the values v of its voxels, each with the part w that lies inside, W = Σ w",
     ),
-    NumberColumn::new("SD", None, "Standard deviation between its voxels, √((Σ w v² − W m²) / (W − 1))"),
-    NumberColumn::new("median", None, "Half of the region lies below it; of the image on the screen only, not of every iterate"),
-    NumberColumn::new("min", None, "Smallest value of a voxel that it touches"),
-    NumberColumn::new("max", None, "Largest value of a voxel that it touches"),
-    NumberColumn::new("voxels", Some(""), "Number of voxels that it touches"),
-    NumberColumn::new("mL", Some("mL"), "Volume, W × volume of a voxel; of a flat region that of its slice"),
-    NumberColumn::new("NSR (CV)", Some("%"), format::NSR_HELP),
+    NumberColumn::new("SD", None, 47.0, "Standard deviation between its voxels, √((Σ w v² − W m²) / (W − 1))"),
     NumberColumn::new(
         "recovery",
         Some("%"),
+        47.0,
         "Contrast recovery against the mean b of all background ROIs: hot (m/b − 1) / (true ratio − 1), cold 1 − m/b. A NEMA NU 2 report takes the background circles of the sphere's own size, and differs a little",
     ),
-    NumberColumn::new("CNR", Some(""), format::CNR_HELP),
+    NumberColumn::new("NSR (CV)", Some("%"), 47.0, format::NSR_HELP),
+    NumberColumn::new("CNR", Some(""), 38.0, format::CNR_HELP),
+    NumberColumn::new("role", Some(""), 66.0, "Role; for hot ROIs with the true activity ratio to the background"),
+    NumberColumn::new("mL", Some("mL"), 42.0, "Volume, W × volume of a voxel; of a flat region that of its slice"),
+    NumberColumn::new("max", None, 47.0, "Largest value of a voxel that it touches"),
+    NumberColumn::new(
+        "median",
+        None,
+        47.0,
+        "Half of the region lies below it; of the image on the screen only, not of every iterate",
+    ),
+    NumberColumn::new("min", None, 47.0, "Smallest value of a voxel that it touches"),
+    NumberColumn::new("voxels", Some(""), 42.0, "Number of voxels that it touches"),
 ];
 
-/// Column before that of the second image.
-const BEFORE_SECOND: &str = "SD";
+/// Place of the column of the second image: after mean and standard deviation.
+const SECOND: usize = 3;
+
+/// Width of the column of the second image, points.
+const SECOND_WIDTH: f32 = 76.0;
+
+/// Smallest width of the names if other columns are cut, as a fraction of the table's width.
+const MIN_NAME_PART: f32 = 0.28;
+
+/// Width of the square in the colour of the region, with its gap, points.
+const SQUARE_WIDTH: f32 = 14.0;
 
 /// Height of a row, points.
 const ROW_HEIGHT: f32 = 18.0;
@@ -80,52 +100,48 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
         ui.label("None yet: choose Circle, Rectangle or Sphere above and drag in a slice.");
         return;
     }
-    ui.spacing_mut().item_spacing.x = 3.0;
-    let newly_selected = newly_selected(view, ui);
-    let mut table = TableBuilder::new(ui)
-        .striped(true)
-        .sense(Sense::click())
-        .cell_layout(egui::Layout::left_to_right(egui::Align::Center))
-        .column(Column::initial(104.0).at_least(60.0).clip(true))
-        .column(Column::initial(68.0).at_least(40.0).clip(true))
-        .columns(Column::initial(47.0).at_least(34.0).clip(true), 2)
-        .columns(Column::initial(74.0).at_least(34.0).clip(true), usize::from(view.second.is_some()))
-        .columns(Column::initial(47.0).at_least(34.0).clip(true), COLUMNS.len() - 4)
-        .auto_shrink([false, false])
-        .min_scrolled_height(40.0);
-    if let Some(selected) = newly_selected {
-        table = table.scroll_to_row(selected, None);
+    let mut widths: Vec<f32> = COLUMNS.iter().map(|column| column.width).collect();
+    if view.second.is_some() {
+        widths.insert(SECOND, SECOND_WIDTH);
     }
-    let table = table.header(HEAD_HEIGHT, |mut header| {
-        for column in &COLUMNS {
-            header.col(|ui| {
-                head_ui(column, view.scale.label(), ui);
-            });
-            if let Some(second) = view.second.filter(|_| column.head == BEFORE_SECOND) {
-                header.col(|ui| second_head_ui(second, ui));
+    widths[0] = name_width(view, width_of(&widths), ui);
+    let sheet = Sheet {
+        id: "roi table",
+        widths: &widths,
+        num_rows: view.rois().len(),
+        head_height: HEAD_HEIGHT,
+        row_height: ROW_HEIGHT,
+        selected: view.state.selected,
+    };
+    // The numbers of the row that is being drawn.
+    let mut row_cells: Option<(usize, [Cell; COLUMNS.len() - 1])> = None;
+    let clicks = sheet.show(ui, |ui, row, column| {
+        let second = view.second.filter(|_| column == SECOND);
+        let place = column - usize::from(view.second.is_some() && column > SECOND);
+        match (row, second) {
+            (None, Some(second)) => second_head_ui(second, ui),
+            (None, None) => head_ui(&COLUMNS[place], view.scale.label(), ui),
+            (Some(row), _) if column == 0 => name_ui(view, row, ui, actions),
+            (Some(row), Some(second)) => second_ui(second, row, &view.rois()[row].name, ui),
+            (Some(row), None) => {
+                if row_cells.as_ref().is_none_or(|(of, _)| *of != row) {
+                    row_cells = Some((row, cells(view, row)));
+                }
+                let cell = row_cells.as_ref().map(|(_, cells)| &cells[place - 1]);
+                cell.into_iter().for_each(|cell| cell.show(COLUMNS[place].head, &view.rois()[row].name, ui));
             }
         }
     });
-    table.body(|body| {
-        body.rows(ROW_HEIGHT, view.rois().len(), |mut row| {
-            let index = row.index();
-            row.set_selected(view.state.selected == Some(index));
-            row.col(|ui| name_ui(view, index, ui, actions));
-            for (column, cell) in COLUMNS[1..].iter().zip(cells(view, index)) {
-                row.col(|ui| cell.show(column.head, &view.rois()[index].name, ui));
-                if let Some(second) = view.second.filter(|_| column.head == BEFORE_SECOND) {
-                    row.col(|ui| second_ui(second, index, &view.rois()[index].name, ui));
-                }
-            }
-            let response = row.response();
-            if response.clicked() {
-                actions.push(RoiAction::Edit(RoiEdit::Select(Some(index))));
-            }
-            if response.double_clicked() {
-                actions.push(RoiAction::GoTo(index));
-            }
-        });
-    });
+    actions.extend(clicks.clicked.map(|row| RoiAction::Edit(RoiEdit::Select(Some(row)))));
+    actions.extend(clicks.double_clicked.map(RoiAction::GoTo));
+}
+
+/// Returns the width of the names: that of the longest one, if the other columns leave room.
+fn name_width(view: &RoiView, others: f32, ui: &Ui) -> f32 {
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let longest = view.rois().iter().map(|roi| text_width(ui, &roi.name, &font)).fold(0.0, f32::max);
+    let room = ui.available_width() - others - bar_width();
+    (SQUARE_WIDTH + longest + 1.0).min(room.max(MIN_NAME_PART * ui.available_width()))
 }
 
 /// Draws the head of a column, and below it a unit that differs from the head.
@@ -165,24 +181,26 @@ fn second_text(second: &SecondNumbers, index: usize) -> String {
     numbers.map_or_else(|| "–".to_owned(), |numbers| numbers.map(format::value).join(" ± "))
 }
 
-/// Returns the selected region if it was not selected in the last frame.
-fn newly_selected(view: &RoiView, ui: &Ui) -> Option<usize> {
-    let id = egui::Id::unique("selected region in the table");
-    let before = ui.data(|data| data.get_temp::<Option<usize>>(id)).flatten();
-    ui.data_mut(|data| data.insert_temp(id, view.state.selected));
-    view.state.selected.filter(|_| view.state.selected != before)
-}
-
-/// Draws the colour of a region, and its name in a text colour that is readable in a selected row.
+/// Draws the colour of a region, and its name in a text colour that is readable in a selected row. A name without room is
+/// shortened in the middle.
 fn name_ui(view: &RoiView, index: usize, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let roi = &view.rois()[index];
     let is_selected = view.state.selected == Some(index);
-    let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
+    ui.spacing_mut().item_spacing.x = 5.0;
+    let (square, _) = ui.allocate_exact_size(egui::Vec2::splat(SQUARE_WIDTH - 5.0), Sense::hover());
     ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
     let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };
-    let text = RichText::new(&roi.name).color(colour).strong();
-    if ui.add(egui::Label::new(text).truncate().sense(Sense::click())).clicked() {
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let name = fitted(ui, &roi.name, &font, ui.available_width());
+    let text = RichText::new(&name).color(colour).strong();
+    let response = ui.add(egui::Label::new(text).extend().sense(Sense::click()));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &roi.name));
+    let response = if name == roi.name { response } else { response.on_hover_text(&roi.name) };
+    if response.clicked() {
         actions.push(RoiAction::Edit(RoiEdit::Select(Some(index))));
+    }
+    if response.double_clicked() {
+        actions.push(RoiAction::GoTo(index));
     }
 }
 
@@ -204,7 +222,7 @@ impl Cell {
         value.map_or_else(|| "–".to_owned(), format::value).into()
     }
 
-    fn show(self, head: &str, roi: &str, ui: &mut Ui) {
+    fn show(&self, head: &str, roi: &str, ui: &mut Ui) {
         let response = ui.add(egui::Label::new(RichText::new(&self.text).small()).extend());
         // The accessible name of numbers that may be missing contains column and region.
         if let "recovery" | "CNR" = head {
@@ -227,23 +245,23 @@ fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
         (role, _) => role.name().to_owned(),
     };
     let Some(n) = view.table.numbers().get(index) else {
-        return std::array::from_fn(|k| if k == 0 { role.clone().into() } else { Cell::value(None) });
+        return std::array::from_fn(|k| if COLUMNS[k + 1].head == "role" { role.clone().into() } else { Cell::value(None) });
     };
     let scaled = |value: Option<f64>| Cell::value(value.map(|value| view.scale.value(value)));
     let end = |value: f32| scaled(n.mean.map(|_| f64::from(value)));
     let [recovery, contrast_to_noise] = contrasts(view.rois(), roi, n);
     [
-        role.into(),
         scaled(n.mean),
         scaled(n.sd),
+        recovery,
+        format::percent(n.nsr).into(),
+        contrast_to_noise,
+        role.into(),
+        format::value(n.volume_ml).into(),
+        end(n.max),
         scaled(view.table.medians().get(index).copied().flatten()),
         end(n.min),
-        end(n.max),
         n.num_voxels.to_string().into(),
-        format::value(n.volume_ml).into(),
-        format::percent(n.nsr).into(),
-        recovery,
-        contrast_to_noise,
     ]
 }
 

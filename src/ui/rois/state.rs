@@ -127,14 +127,19 @@ impl RoiState {
         Some(Ok(query))
     }
 
-    /// Reverts or repeats an edit. A region that returns is selected.
+    /// Reverts or repeats an edit. A region that returns is selected; else the same region stays selected.
     fn step_in_history(&mut self, step: fn(&mut History, &Document) -> Option<Document>) {
         let Some(document) = step(&mut self.undo, &self.document) else { return };
         let before = std::mem::replace(&mut self.document, document).rois;
         let after = &self.document.rois;
-        if after.len() == before.len() + 1 {
-            self.selected = (0..after.len()).find(|&index| before.get(index) != Some(&after[index]));
-        }
+        self.selected = if after.len() == before.len() + 1 {
+            (0..after.len()).find(|&index| before.get(index) != Some(&after[index]))
+        } else if after.len() == before.len() {
+            self.selected
+        } else {
+            let region = self.selected.and_then(|index| before.get(index));
+            region.and_then(|region| after.iter().position(|roi| roi == region))
+        };
     }
 }
 
@@ -145,6 +150,27 @@ mod tests {
     use super::*;
     use crate::data::RoiShape;
     use crate::geometry::Grid;
+
+    #[test]
+    fn undo_of_a_deletion_selects_the_region_and_redo_selects_no_other_one() {
+        let mut rois = RoiState::default();
+        for x_mm in [-4.0, 4.0] {
+            rois.add(rois.document.new_roi(RoiShape::Sphere { radius_mm: 3.0 }, [x_mm, 0.0, 0.0]));
+        }
+        rois.undo.restart(&rois.document);
+        rois.selected = Some(0);
+        rois.apply(RoiEdit::DeleteSelected);
+        rois.undo.feed_state(0.0, &rois.document);
+        rois.undo.feed_state(1.0, &rois.document);
+        rois.apply(RoiEdit::Undo);
+        assert_eq!(rois.selected, Some(0));
+        rois.apply(RoiEdit::MirrorSelected);
+        assert_eq!(rois.document.rois[0].centre_mm[0], 4.0);
+        // Without the edit in between: the deletion is repeated.
+        rois.apply(RoiEdit::MirrorSelected);
+        rois.apply(RoiEdit::Redo);
+        assert_eq!((rois.document.rois.len(), rois.selected), (1, None));
+    }
 
     #[test]
     fn a_drag_rasterises_the_region_that_is_dragged() {

@@ -35,7 +35,7 @@ pub struct Trajectory {
     pub name: String,
     /// Colour of the ROI.
     pub colour: Color32,
-    /// (iterations, [noise-to-signal ratio, contrast recovery]), both in %, for the steps with both.
+    /// (iterations, [noise-to-signal ratio, contrast recovery]), both in %, for the full iterations with both.
     pub points: Vec<(f64, [f64; 2])>,
 }
 
@@ -147,6 +147,7 @@ impl Curves {
         let mut against_noise: Vec<Trajectory> = branch.rois.iter().map(trajectory).collect();
         for point in steps.iter().filter_map(|step| branch.points.get(step)) {
             let at = live.axis_value(point.subiteration as f64);
+            let is_whole = at >= 1.0 && (at - at.round()).abs() < 1e-9;
             let numbers = roi_numbers(&branch.rois, &point.sums, 1.0);
             let ratios = background_nsr(&branch.rois, &numbers).unwrap_or_default();
             let noise = mean(&ratios);
@@ -164,6 +165,7 @@ impl Curves {
                 }
                 if let Some(value) = n.recovery {
                     recovery[index].points.push([at, 100.0 * value]);
+                    let noise = noise.filter(|_| is_whole);
                     against_noise[index].points.extend(noise.map(|noise| (at, [100.0 * noise, 100.0 * value])));
                 }
                 if let Some(value) = n.contrast_to_noise {

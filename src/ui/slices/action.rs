@@ -55,6 +55,15 @@ pub enum ViewAction {
     },
     /// Ends the drag.
     EndDrag,
+    /// Adds a corner to the polygon that is being drawn.
+    AddCorner {
+        /// Plane of the slice.
+        plane: RoiPlane,
+        /// The corner, mm.
+        at: Point,
+    },
+    /// Closes the polygon that is being drawn.
+    ClosePolygon,
     /// Selects a ROI, or none.
     SelectRoi(Option<usize>),
     /// Sets the crosshair by a click, if there is a point. The click may be the first of a double click.

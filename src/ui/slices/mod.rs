@@ -4,7 +4,7 @@ pub mod action;
 pub mod chips;
 pub mod colour_bar;
 pub mod comparison;
-pub mod comparison_panel;
+mod fusion;
 mod oblique_line;
 pub mod outline;
 pub mod overlay;

@@ -35,6 +35,7 @@ pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours
     if let Some(draft) = view.draft {
         draw_roi(view, slice, painter, colours, (draft, None), true);
     }
+    corners(view, slice, painter, colours);
     if view.view.show_crosshair {
         crosshair(view, slice, painter, colours);
         oblique_line(view, slice, painter, colours);
@@ -119,6 +120,22 @@ fn draw_roi(
         // Numbers have a background, for any image.
         let (ink, shade) = numbers.map_or((colour, None), |_| (colours.overlay, Some(colours.overlay_shade)));
         text(painter, below, Align2::CENTER_TOP, &words.join(": "), theme::OVERLAY_TEXT, ink, shade);
+    }
+}
+
+/// Draws the corners of the polygon so far, and its sides to the pointer.
+fn corners(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours: &Colours) {
+    let Some(corners) = view.corners.filter(|corners| corners.plane == slice.plane) else { return };
+    let set: Vec<Pos2> = corners.points_mm.iter().map(|corner| slice.screen_from_mm(*corner)).collect();
+    let pointer = painter.ctx().input(|input| input.pointer.hover_pos()).filter(|at| slice.rect.contains(*at));
+    let path: Vec<Pos2> = set.iter().copied().chain(pointer).collect();
+    outline_lines(painter, std::slice::from_ref(&path), colours.profile, false);
+    if let [first, _, .., last] = path[..] {
+        painter.extend(egui::Shape::dashed_line(&[last, first], Stroke::new(1.0, colours.profile), 4.0, 4.0));
+    }
+    for corner in set {
+        let square = Rect::from_center_size(corner, egui::Vec2::splat(2.0 * theme::HANDLE_SIZE));
+        painter.rect(square, CornerRadius::ZERO, Color32::WHITE, Stroke::new(1.0, colours.profile), StrokeKind::Middle);
     }
 }
 

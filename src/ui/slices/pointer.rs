@@ -44,7 +44,9 @@ pub(super) fn slice_pointer(
     actions: &mut Vec<ViewAction>,
 ) -> Option<Pointed> {
     drag(view, slice, ui, response, actions);
-    if response.double_clicked() {
+    if response.double_clicked() && view.view.tool == Tool::Polygon {
+        actions.push(ViewAction::ClosePolygon);
+    } else if response.double_clicked() {
         actions.push(ViewAction::ToggleMaximised(Cell::Slice(slice.plane)));
     } else if response.clicked()
         && let Some(position) = response.interact_pointer_pos()
@@ -93,16 +95,22 @@ fn tool_drag(view: &SlicesView, slice: &SliceGeometry, response: &Response, posi
         Tool::Crosshair if is_at_oblique(view, slice, position) => Drag::Oblique,
         Tool::Crosshair => selected_grip(view, slice, position).map_or(Drag::Crosshair, |(index, grip)| Drag::Roi(index, grip)),
         Tool::Profile => Drag::Profile,
+        Tool::Polygon => return None,
         tool => Drag::Draw(tool),
     })
 }
 
-/// Handles a click: it sets the crosshair and selects a ROI by its line. With Alt it only selects the ROI around it.
+/// Handles a click: it sets the crosshair and selects a ROI by its line. With Alt it only selects the ROI around it. With the tool
+/// for polygons it sets a corner.
 fn click(view: &SlicesView, slice: &SliceGeometry, ui: &Ui, position: Pos2, actions: &mut Vec<ViewAction>) {
     let at = |reach| roi_at(view.visible_rois(), slice, &view.volume.grid, position, reach);
     if ui.input(|input| input.modifiers.alt) {
         actions.push(ViewAction::SelectRoi(at(HitArea::Inside)));
         actions.push(ViewAction::Click(None));
+        return;
+    }
+    if view.view.tool == Tool::Polygon {
+        actions.push(ViewAction::AddCorner { plane: slice.plane, at: slice.mm_from_screen(position) });
         return;
     }
     let stays = || selected_grip(view, slice, position).map(|(index, _)| index);
@@ -180,7 +188,8 @@ pub fn help_text(tool: Tool) -> String {
         Tool::Rectangle | Tool::Ellipse | Tool::Box | Tool::Ellipsoid => {
             "Drag from corner to corner to draw a ROI · Esc: back to the crosshair"
         }
-        Tool::Polygon => "Drag once around the region · Esc: back to the crosshair",
+        Tool::Polygon => "Click: corner · Double-click or Enter: close the polygon · Esc: back to the crosshair",
+        Tool::Freehand => "Drag once around the region · Esc: back to the crosshair",
         Tool::Isocontour => "Drag a ball that holds the maximum, from its centre outwards · Esc: back to the crosshair",
         Tool::Profile => "Drag along the line of the profile · Esc: back to the crosshair",
     };

@@ -3,13 +3,13 @@
 use eframe::egui_wgpu::{Callback, CallbackResources, CallbackTrait, RenderState, Renderer, ScreenDescriptor};
 use egui::{Color32, Rect};
 
-use super::rotatable_view::{RotatableContent, TurnedGeometry, num_samples_through, sample_distance_mm};
+use super::rotatable_view::{RotatableContent, TurnedGeometry, middle_of, num_samples_through, sample_distance_mm};
 use super::view::{SliceGeometry, ViewState};
 use crate::data::Placement;
-use crate::geometry::{Grid, Point};
+use crate::geometry::{Grid, Point, dot};
 use crate::render::{
     Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, TargetFormat, VolumeSlot, VoxelValues,
-    WHOLE_WIDTH, is_software,
+    is_software,
 };
 use crate::ui::layer::second_image::SecondImage;
 use crate::ui::widgets::colour_scale::ColourScale;
@@ -83,7 +83,7 @@ impl CallbackTrait for SlicePaint {
     }
 }
 
-/// Returns the visible part of a slice through the first volume, on this grid.
+/// Returns the visible part of a slice through a volume on this grid.
 pub fn slice_view(slice: &SliceGeometry, visible: Rect, grid: &Grid, settings: ViewSettings) -> SliceView {
     let normal = slice.plane.axes().1;
     let mut step = [0.0; 3];
@@ -131,26 +131,62 @@ pub struct Budget {
     pub pixels_per_point: f32,
 }
 
-/// Returns the shape of the rotatable view.
-pub fn turned(
-    turned: &TurnedGeometry,
-    visible: Rect,
-    grid: &Grid,
-    settings: ViewSettings,
-    index: usize,
-    budget: Budget,
-) -> egui::Shape {
+/// Returns the rotatable view of a volume on this grid.
+pub fn turned_view(turned: &TurnedGeometry, visible: Rect, grid: &Grid, settings: ViewSettings) -> SliceView {
     let step_mm = sample_distance_mm(grid);
     let step = std::array::from_fn(|a| (turned.basis[2][a] * step_mm / grid.voxel_mm[a]) as f32);
-    let through = Slab { step, num_samples: num_samples_through(grid), combination: Combination::Maximum };
     let slab = match settings.view.turned {
-        RotatableContent::Mip => Some(through),
+        RotatableContent::Mip => Some(through(grid, step)),
         RotatableContent::Oblique => settings.view.thickness.slab(step_mm, step),
     };
-    let mut view = SliceView { slab, ..plane(visible, grid, settings, |position| turned.mm_from_screen(position)) };
+    SliceView { slab, ..plane(visible, grid, settings, |position| turned.mm_from_screen(position)) }
+}
+
+/// Returns the rotatable view of the second image, along the same lines of sight.
+pub fn turned_layer_view(
+    turned: &TurnedGeometry,
+    visible: Rect,
+    displayed: (&Grid, Option<&Placement>),
+    image: &SecondImage,
+    settings: ViewSettings,
+) -> SliceView {
+    let (displayed, placement) = displayed;
+    let grid = &image.volume.grid;
+    let settings = ViewSettings { volume: VolumeSlot::Layer, colouring: &image.display.colouring, ..settings };
+    let own = |point| image.point_mm(placement, point);
+    // The second image has other axes, but the same lengths.
+    let origin = own(turned.middle_mm);
+    let next = own(std::array::from_fn(|a| turned.middle_mm[a] + turned.basis[2][a]));
+    let away: Point = std::array::from_fn(|a| next[a] - origin[a]);
+    let step = |step_mm: f64| std::array::from_fn(|a| (away[a] * step_mm / grid.voxel_mm[a]) as f32);
+    let (slab, shift_mm) = match settings.view.turned {
+        // The samples are symmetric about the middle of the second image.
+        RotatableContent::Mip => {
+            let to_middle: Point = std::array::from_fn(|a| middle_of(grid)[a] - origin[a]);
+            (Some(through(grid, step(sample_distance_mm(grid)))), dot(to_middle, away))
+        }
+        RotatableContent::Oblique => {
+            let step_mm = sample_distance_mm(displayed);
+            (settings.view.thickness.slab(step_mm, step(step_mm)), 0.0)
+        }
+    };
+    let point = |position| {
+        let at = own(turned.mm_from_screen(position));
+        std::array::from_fn(|a| at[a] + shift_mm * away[a])
+    };
+    SliceView { slab, ..plane(visible, grid, settings, point) }
+}
+
+/// Returns the slab of a projection through the whole image.
+fn through(grid: &Grid, step: [f32; 3]) -> Slab {
+    Slab { step, num_samples: num_samples_through(grid), combination: Combination::Maximum }
+}
+
+/// Returns the shape of a rotatable view, which is drawn again only after a change.
+pub fn stored(visible: Rect, index: usize, mut view: SliceView, content: RotatableContent, budget: Budget) -> egui::Shape {
     let size = visible.size() * budget.pixels_per_point;
     let mut shrunk = 1.0;
-    if budget.adapter == Adapter::Software && settings.view.turned == RotatableContent::Mip {
+    if budget.adapter == Adapter::Software && content == RotatableContent::Mip {
         let pixels = if budget.in_motion { SOFTWARE_PIXELS_IN_MOTION } else { SOFTWARE_PIXELS };
         shrunk = (pixels / size.x / size.y).sqrt().min(1.0);
         view.interpolation = Interpolation::Nearest;
@@ -178,7 +214,6 @@ fn plane(visible: Rect, grid: &Grid, settings: ViewSettings, mm_from_screen: imp
         window: settings.colouring.window,
         palette: settings.colouring.palette,
         outside: [settings.outside.r(), settings.outside.g(), settings.outside.b()].map(|c| f32::from(c) / 255.0),
-        part: WHOLE_WIDTH,
         over: None,
     }
 }

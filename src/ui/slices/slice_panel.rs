@@ -1,21 +1,22 @@
 //! Linked views of the image: pictures and overlays.
 
-use egui::{Rect, Sense, Ui};
+use egui::{Key, Modifiers, Rect, Sense, Ui};
 
 use super::action::ViewAction;
-use super::comparison::Picture;
-use super::comparison_panel;
+use super::comparison::{Picture, panel};
+use super::fusion::{Planes, composed};
 use super::overlay;
 use super::pointer;
 use super::pointer::Pointed;
 use super::slice_paint;
+use super::slice_paint::ViewSettings;
 use super::slices_view::{SlicesView, picture_menu_ui};
 use super::turned_panel::turned_ui;
 use super::view::{SliceGeometry, fit_scale, slice_index};
 use super::view_layout::Cell;
 use crate::data::{RoiPlane, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
-use crate::render::SliceView;
+use crate::render::VolumeSlot;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::theme;
@@ -24,33 +25,34 @@ use crate::ui::widgets::theme;
 pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<ViewAction>) -> Option<Pointed> {
     let area = ui.available_rect_before_wrap();
     let only = if view.axes.is_slice { Some(Cell::Slice(RoiPlane::Transaxial)) } else { view.view.maximised };
-    let cells = only.map_or_else(|| view.view.layout.cells(area), |cell| vec![(cell, area)]);
-    let pictures = |(cell, rect): (Cell, Rect)| {
-        let pictures = view.beside.map_or_else(|| vec![(Picture::Run, rect)], |beside| beside.pictures(rect));
-        pictures.into_iter().map(move |(picture, rect)| (cell, picture, rect))
+    let sides = view.beside.map_or_else(|| vec![(Picture::Run, area)], |beside| beside.pictures(area));
+    let of_side = |(picture, area): (Picture, Rect)| {
+        let cells = only.map_or_else(|| view.view.layout.cells(area), |cell| vec![(cell, area)]);
+        cells.into_iter().map(move |(cell, rect)| (cell, picture, rect))
     };
-    let pictures: Vec<(Cell, Picture, Rect)> = cells.into_iter().flat_map(pictures).collect();
-    let grid = &view.volume.grid;
-    let fits = pictures.iter().map(|(cell, _, rect)| {
-        let plane = match cell {
-            Cell::Slice(plane) => *plane,
-            Cell::Turned => RoiPlane::Coronal,
-        };
-        fit_scale(grid, plane, rect.shrink(4.0).size())
-    });
-    let scale = view.view.zoom * fits.fold(f64::INFINITY, f64::min);
+    let pictures: Vec<(Cell, Picture, Rect)> = sides.into_iter().flat_map(of_side).collect();
+    // The views share a scale, except a large one next to small ones.
+    let is_large = |cell: Cell| only.is_none() && view.view.layout.large() == Some(cell);
+    let fit = |is_of_group: bool| {
+        let group = pictures.iter().filter(|(cell, ..)| is_large(*cell) == is_of_group);
+        let fits = group.map(|(cell, _, rect)| fit_scale(&view.volume.grid, cell.plane(), rect.shrink(4.0).size()));
+        view.view.zoom * fits.fold(f64::INFINITY, f64::min)
+    };
+    let [small, large] = [false, true].map(fit);
+    let is_free = |ui: &Ui| ui.memory(|memory| memory.focused().is_none());
+    if view.corners.is_some() && is_free(ui) && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter)) {
+        actions.push(ViewAction::ClosePolygon);
+    }
     let mut pointed = None;
     let mut num_drawn = 0;
-    for (cell, picture, rect) in pictures {
+    for (cell, picture, rect) in pictures.iter().copied() {
         if rect.width() < 8.0 || rect.height() < 8.0 {
             continue;
         }
+        let scale = if is_large(cell) { large } else { small };
         let found = match cell {
             Cell::Slice(plane) => slice_ui(view, &slice_geometry(view, plane, rect, scale), picture, &mut num_drawn, ui, actions),
-            Cell::Turned => {
-                num_drawn += 1;
-                turned_ui(view, rect, scale, (num_drawn - 1, picture), ui, actions)
-            }
+            Cell::Turned => turned_ui(view, rect, scale, picture, &mut num_drawn, ui, actions),
         };
         pointed = found.or(pointed);
     }
@@ -77,50 +79,31 @@ fn slice_ui(
     actions: &mut Vec<ViewAction>,
 ) -> Option<Pointed> {
     let response = ui.interact(slice.rect, ui.scope_id().with((slice.plane.name(), picture)), Sense::click_and_drag());
-    let label = match view.beside.filter(|_| picture == Picture::Reference) {
-        Some(beside) => format!("{}, {}", view.axes.view_name(slice.plane), beside.names[1]),
-        None => view.axes.view_name(slice.plane),
-    };
+    let label = view.picture_name(view.axes.view_name(slice.plane), picture);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &label));
     picture_menu_ui(&response, actions);
     let painter = ui.painter_at(slice.rect);
     // A viewport that reaches beyond the window would be shifted: only the visible part is drawn.
     let visible = slice.rect.intersect(ui.clip_rect());
     if view.adapter.is_some() && visible.is_positive() {
-        let shown = slice_paint::slice_view(slice, visible, &view.volume.grid, view.view_settings(ui));
-        let time = ui.input(|input| input.time);
-        let drawn = match view.beside {
-            Some(beside) => beside.drawn(picture, shown, part_of(view.view.swipe, slice.rect, visible), time),
-            None => vec![shown],
+        let settings = view.view_settings(ui);
+        let plane = |grid: &Grid, volume| slice_paint::slice_view(slice, visible, grid, ViewSettings { volume, ..settings });
+        let displayed = (&view.volume.grid, view.placement);
+        let planes = Planes {
+            own: plane(&view.volume.grid, VolumeSlot::First),
+            reference: view.beside.map(|beside| plane(&beside.volume.grid, VolumeSlot::Second)),
+            layer: view.layer.map(|image| slice_paint::layer_view(slice, visible, displayed, image, settings)),
         };
-        for shown in with_layer(view, slice, visible, drawn, ui) {
-            painter.add(slice_paint::drawn(visible, *num_drawn, shown));
+        for part in composed(view, picture, &planes, ui) {
+            let shape = slice_paint::drawn(visible, *num_drawn, part.picture);
+            ui.painter_at(part.rect(slice.rect)).add(shape);
             *num_drawn += 1;
         }
     }
     overlay::draw(view, slice, &painter, &theme::colours(ui.visuals()));
     let pointed = pointer::slice_pointer(view, slice, ui, &response, actions);
-    if let Some(beside) = view.beside {
-        comparison_panel::overlay_ui(view, beside, (picture, &label), slice.rect, ui, actions);
-    }
+    panel::overlay_ui(view, (picture, &label), slice.rect, ui, actions);
     pointed
-}
-
-/// Adds the slice of the second image above or below these, as the user has chosen.
-fn with_layer(view: &SlicesView, slice: &SliceGeometry, visible: Rect, drawn: Vec<SliceView>, ui: &Ui) -> Vec<SliceView> {
-    let Some(image) = view.layer else { return drawn };
-    let displayed = (&view.volume.grid, view.placement);
-    let layer = slice_paint::layer_view(slice, visible, displayed, image, view.view_settings(ui));
-    let over = Some(image.display.opacity);
-    match image.display.is_above {
-        true => drawn.into_iter().chain([SliceView { over, ..layer }]).collect(),
-        false => [layer].into_iter().chain(drawn.into_iter().map(|shown| SliceView { over, ..shown })).collect(),
-    }
-}
-
-/// Converts a fraction of a slice's width to a fraction of its visible width.
-fn part_of(part: f32, slice: Rect, visible: Rect) -> f32 {
-    ((slice.left() + part * slice.width() - visible.left()) / visible.width()).clamp(0.0, 1.0)
 }
 
 /// Describes a point: its position, its voxel (indices from 0) and the value there.

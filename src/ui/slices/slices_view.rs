@@ -3,13 +3,14 @@
 use egui::Ui;
 
 use super::action::{Drag, ViewAction};
-use super::comparison::Beside;
+use super::comparison::{Beside, CompareMode, Picture};
 use super::slice_paint::{Adapter, ViewSettings};
+use super::tool::Corners;
 use super::view::ViewState;
 use crate::data::{Placement, Roi, RoiPlane, ValueScale, Volume};
 use crate::render::VolumeSlot;
 use crate::session::RoiNumbers;
-use crate::ui::layer::second_image::SecondImage;
+use crate::ui::layer::second_image::{LayerOrder, SecondImage};
 use crate::ui::rois::measured::RoiLabels;
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::image_axes::ImageAxes;
@@ -36,6 +37,8 @@ pub struct SlicesView<'a> {
     pub selected: Option<usize>,
     /// The one being drawn.
     pub draft: Option<&'a Roi>,
+    /// Corners of the polygon that is being drawn.
+    pub corners: Option<&'a Corners>,
     /// The drag under way and the plane it began in.
     pub drag: Option<(Drag, RoiPlane)>,
     /// The image's axes.
@@ -54,6 +57,20 @@ impl<'a> SlicesView<'a> {
     /// Returns the visible ROIs, which can be selected.
     pub(super) fn visible_rois(&self) -> &'a [Roi] {
         if self.view.show_rois { self.rois } else { &[] }
+    }
+
+    /// Returns true if the swipe line divides the displayed and the second image. A swipe of the comparison has priority.
+    pub(super) fn swipes_layer(&self) -> bool {
+        let is_free = self.beside.is_none_or(|beside| beside.how != CompareMode::Swipe);
+        is_free && self.layer.is_some_and(|image| image.display.order == LayerOrder::Swipe)
+    }
+
+    /// Returns the accessible name of a picture in the view with this name.
+    pub(super) fn picture_name(&self, name: impl Into<String>, picture: Picture) -> String {
+        match self.beside.filter(|_| picture == Picture::Reference) {
+            Some(beside) => format!("{}, {}", name.into(), beside.names[1]),
+            None => name.into(),
+        }
     }
 
     /// Returns the display of values.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::action::{Drag, ViewAction};
-use super::tool::Tool;
+use super::tool::{Corners, Tool};
 use super::view::{ProfileLine, ViewState, active_bounds_mm};
 use crate::data::{ContourThreshold, IsocontourRecipe, Roi, RoiPlane, RoiShape, Volume};
 use crate::geometry::Point;
@@ -26,6 +26,8 @@ pub struct SliceState {
     pub draft: Option<Roi>,
     /// Path of the pointer since the drag began.
     pub path: Vec<Point>,
+    /// Corners of the polygon that is being drawn.
+    pub corners: Option<Corners>,
     /// Slice plane in which the pointer was last.
     pub active_plane: RoiPlane,
     /// True until the first image of another study, which sets the crosshair.
@@ -69,7 +71,7 @@ impl SliceState {
 
     /// Ends a drag, for another study or the same one again.
     pub fn begin_study(&mut self, is_the_same: bool) {
-        (self.drag, self.draft) = (None, None);
+        (self.drag, self.draft, self.corners) = (None, None, None);
         self.awaits_study |= !is_the_same;
     }
 
@@ -130,6 +132,8 @@ impl SliceState {
             }
             ViewAction::MoveDrag { to, delta, delta_mm } => self.move_drag(to, delta, delta_mm, image, rois, ctx),
             ViewAction::EndDrag => self.end_drag(image.volume, rois, ctx),
+            ViewAction::AddCorner { plane, at } => self.add_corner(plane, at),
+            ViewAction::ClosePolygon => self.close_polygon(rois),
             ViewAction::SelectRoi(index) => rois.selected = index,
             ViewAction::Click(point) => {
                 self.before_click = Some(self.view.crosshair_mm);
@@ -168,7 +172,7 @@ impl SliceState {
             }
             ViewAction::Edit(view) => self.view = *view,
             ViewAction::Rotate([azimuth_deg, elevation_deg]) => self.view.turn = self.view.turn.by(azimuth_deg, elevation_deg),
-            ViewAction::SetTool(tool) => self.view.tool = tool,
+            ViewAction::SetTool(tool) => (self.view.tool, self.corners) = (tool, None),
             ViewAction::SetProfile(profile) => self.view.profile = profile,
             ViewAction::SetProfileWidth(width_mm) => self.view.profile_width_mm = width_mm,
             ViewAction::SetBeside(beside) => self.view.beside = beside,
@@ -231,6 +235,24 @@ impl SliceState {
                 rois.add(draft);
                 self.end_drawing();
             }
+        }
+    }
+
+    /// Adds a corner to the polygon in its plane.
+    fn add_corner(&mut self, plane: RoiPlane, at: Point) {
+        let corners = self.corners.get_or_insert_with(|| Corners { plane, points_mm: Vec::new() });
+        if corners.plane == plane {
+            corners.points_mm.push(at);
+        }
+    }
+
+    /// Adds the polygon as a region, once it encloses an area.
+    fn close_polygon(&mut self, rois: &mut RoiState) {
+        let drawn = self.corners.as_ref().and_then(|corners| Tool::Polygon.drawn(corners.plane, &corners.points_mm));
+        if let Some((shape, centre_mm)) = drawn {
+            rois.add(rois.document.new_roi(shape, centre_mm));
+            self.corners = None;
+            self.end_drawing();
         }
     }
 

@@ -18,8 +18,10 @@ pub enum Tool {
     Sphere,
     /// Draws an ellipse from corner to corner of the rectangle about it.
     Ellipse,
-    /// Draws a polygon around a region.
+    /// Draws a polygon corner by corner.
     Polygon,
+    /// Draws a polygon along a path around a region.
+    Freehand,
     /// Draws a box from corner to corner, as deep as its smaller side.
     Box,
     /// Draws an ellipsoid from corner to corner, as deep as its smaller axis.
@@ -29,6 +31,15 @@ pub enum Tool {
     /// Draws the line of the profile.
     #[strum(serialize = "Line")]
     Profile,
+}
+
+/// Corners of a polygon that is being drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Corners {
+    /// Plane of the slice.
+    pub plane: RoiPlane,
+    /// The corners, mm.
+    pub points_mm: Vec<Point>,
 }
 
 /// Smallest side of a drawn ROI, mm.
@@ -53,6 +64,7 @@ impl Tool {
             Tool::Sphere => icons::SPHERE,
             Tool::Ellipse => icons::ELLIPSE,
             Tool::Polygon => icons::POLYGON,
+            Tool::Freehand => icons::FREEHAND,
             Tool::Box => icons::BOX,
             Tool::Ellipsoid => icons::ELLIPSOID,
             Tool::Isocontour => icons::CONTOUR,
@@ -62,7 +74,7 @@ impl Tool {
 
     /// True for a tool in the menu of further shapes.
     pub fn is_in_menu(self) -> bool {
-        matches!(self, Tool::Ellipse | Tool::Polygon | Tool::Box | Tool::Ellipsoid | Tool::Isocontour)
+        matches!(self, Tool::Ellipse | Tool::Polygon | Tool::Freehand | Tool::Box | Tool::Ellipsoid | Tool::Isocontour)
     }
 
     /// Returns the tooltip.
@@ -73,7 +85,8 @@ impl Tool {
             Tool::Rectangle => "Draw a rectangular ROI in one slice, from corner to corner",
             Tool::Sphere => "Draw a spherical ROI, from its centre outwards",
             Tool::Ellipse => "Draw an elliptical ROI in one slice, from corner to corner of the rectangle about it",
-            Tool::Polygon => "Draw a ROI in one slice by dragging once around it; its corners can be dragged afterwards",
+            Tool::Polygon => "Draw a ROI in one slice by a click at each corner; a double click or Enter closes it",
+            Tool::Freehand => "Draw a ROI in one slice by dragging once around it; its corners can be dragged afterwards",
             Tool::Box => "Draw a box, from corner to corner; it becomes as deep as its smaller side",
             Tool::Ellipsoid => "Draw an ellipsoid, from corner to corner; it becomes as deep as its smaller axis",
             Tool::Isocontour => {
@@ -95,7 +108,8 @@ impl Tool {
         (size[a], size[b], size[normal]) = (size_mm[0], size_mm[1], size_mm[0].min(size_mm[1]));
         let (shape, centre) = match self {
             Tool::Crosshair | Tool::Profile => return None,
-            Tool::Polygon => return polygon(plane, path),
+            Tool::Polygon => return polygon(plane, path, 0.0),
+            Tool::Freehand => return polygon(plane, path, CORNER_STANDS_OUT),
             Tool::Circle => (RoiShape::Circle { radius_mm, plane }, from),
             Tool::Sphere | Tool::Isocontour => (RoiShape::Sphere { radius_mm }, from),
             Tool::Rectangle => (RoiShape::Rectangle { size_mm, plane }, middle),
@@ -109,8 +123,9 @@ impl Tool {
     }
 }
 
-/// Returns the polygon along a path, about its centroid; `None` if the path encloses too small an area.
-fn polygon(plane: RoiPlane, path: &[Point]) -> Option<(RoiShape, Point)> {
+/// Returns the polygon along a path, about its centroid; `None` if the path encloses too small an area. Corners stand out by more
+/// than the fraction `min_out` of the path's length along its longer axis.
+fn polygon(plane: RoiPlane, path: &[Point], min_out: f64) -> Option<(RoiShape, Point)> {
     let ([a, b], _) = plane.axes();
     let first = *path.first()?;
     let points: Vec<[f64; 2]> = path.iter().map(|point| [point[a] - first[a], point[b] - first[b]]).collect();
@@ -118,7 +133,7 @@ fn polygon(plane: RoiPlane, path: &[Point]) -> Option<(RoiShape, Point)> {
         let along = || points.iter().map(|point| point[k]);
         along().fold(f64::NEG_INFINITY, f64::max) - along().fold(f64::INFINITY, f64::min)
     };
-    let tolerance = CORNER_STANDS_OUT * length(0).max(length(1));
+    let tolerance = min_out * length(0).max(length(1));
     let mut corners = corners(&points, tolerance);
     // Where the path ends as it began, that is one corner.
     if corners.last().is_some_and(|end| end[0].hypot(end[1]) <= tolerance) && corners.len() > 1 {
@@ -198,7 +213,7 @@ mod tests {
                 path.push([pair[0][0] + t * (pair[1][0] - pair[0][0]), pair[0][1] + t * (pair[1][1] - pair[0][1]), 7.0]);
             }
         }
-        let (shape, centre) = Tool::Polygon.drawn(RoiPlane::Transaxial, &path).unwrap();
+        let (shape, centre) = Tool::Freehand.drawn(RoiPlane::Transaxial, &path).unwrap();
         let RoiShape::Polygon { points_mm, .. } = shape else { panic!("{shape:?}") };
         // The path ends a little before it began, on the last side.
         assert!(
@@ -210,6 +225,21 @@ mod tests {
             let near = |p: &[f64; 2]| (p[0] + centre[0] - expected[0]).hypot(p[1] + centre[1] - expected[1]) < 1e-9;
             assert!(points_mm.iter().any(near), "{expected:?} of {points_mm:?}");
         }
-        assert_eq!(Tool::Polygon.drawn(RoiPlane::Transaxial, &path[..10]), None, "a line encloses nothing");
+        assert_eq!(Tool::Freehand.drawn(RoiPlane::Transaxial, &path[..10]), None, "a line encloses nothing");
+    }
+
+    #[test]
+    fn a_clicked_polygon_keeps_every_corner() {
+        // One corner stands out by less than a hundredth; the second click of a double click repeats the last corner.
+        let clicked = [[0.0, 0.0], [500.0, 1.0], [1000.0, 0.0], [1000.0, 900.0], [0.0, 900.0], [0.0, 900.0]];
+        let path: Vec<Point> = clicked.iter().map(|[x, y]| [*x, *y, -2.0]).collect();
+        let (shape, centre) = Tool::Polygon.drawn(RoiPlane::Transaxial, &path).unwrap();
+        let RoiShape::Polygon { points_mm, .. } = shape else { panic!("{shape:?}") };
+        let back: Vec<[f64; 2]> = points_mm.iter().map(|[x, y]| [x + centre[0], y + centre[1]]).collect();
+        assert_eq!(back.len(), 5);
+        for (back, clicked) in back.iter().zip(clicked) {
+            assert!((back[0] - clicked[0]).hypot(back[1] - clicked[1]) < 1e-9, "{back:?}, not {clicked:?}");
+        }
+        assert_eq!(Tool::Polygon.drawn(RoiPlane::Transaxial, &path[..2]), None);
     }
 }

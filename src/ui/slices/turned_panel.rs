@@ -3,7 +3,8 @@
 use egui::{Align2, Painter, PointerButton, Pos2, Rect, Response, Sense, Ui};
 
 use super::action::{Drag, ViewAction};
-use super::comparison::Picture;
+use super::comparison::{Picture, panel};
+use super::fusion::{Planes, composed};
 use super::overlay;
 use super::overlay::{haloed_line, label};
 use super::pointer::{HELP_EVERYWHERE, Pointed, common_drag, wheel_slices};
@@ -13,7 +14,7 @@ use super::slice_paint::{Budget, ViewSettings};
 use super::slices_view::{SlicesView, picture_menu_ui};
 use super::view_layout::Cell;
 use crate::data::CutPlane;
-use crate::geometry::Point;
+use crate::geometry::{Grid, Point};
 use crate::render::VolumeSlot;
 use crate::ui::widgets::theme;
 use crate::ui::widgets::theme::Colours;
@@ -26,13 +27,15 @@ pub(super) fn turned_ui(
     view: &SlicesView,
     rect: Rect,
     scale: f64,
-    (index, picture): (usize, Picture),
+    picture: Picture,
+    num_drawn: &mut usize,
     ui: &mut Ui,
     actions: &mut Vec<ViewAction>,
 ) -> Option<Pointed> {
     let content = view.view.turned;
     let response = ui.interact(rect, ui.scope_id().with(("turned", picture)), Sense::click_and_drag());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, content.name()));
+    let name = view.picture_name(content.name(), picture);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &name));
     picture_menu_ui(&response, actions);
     let grid = &view.volume.grid;
     let plane_point = match content {
@@ -44,16 +47,29 @@ pub(super) fn turned_ui(
     let visible = rect.intersect(ui.clip_rect());
     if let Some(adapter) = view.adapter.filter(|_| visible.is_positive()) {
         let in_motion = view.view.spins || response.dragged();
-        let volume = if picture == Picture::Reference { VolumeSlot::Second } else { VolumeSlot::First };
-        let settings = ViewSettings { volume, ..view.view_settings(ui) };
         let budget = Budget { adapter, in_motion, pixels_per_point: ui.pixels_per_point() };
-        painter.add(slice_paint::turned(&turned, visible, grid, settings, index, budget));
+        let settings = view.view_settings(ui);
+        let plane = |grid: &Grid, volume| slice_paint::turned_view(&turned, visible, grid, ViewSettings { volume, ..settings });
+        let planes = Planes {
+            own: plane(grid, VolumeSlot::First),
+            reference: view.beside.map(|beside| plane(&beside.volume.grid, VolumeSlot::Second)),
+            layer: view
+                .layer
+                .map(|image| slice_paint::turned_layer_view(&turned, visible, (grid, view.placement), image, settings)),
+        };
+        for part in composed(view, picture, &planes, ui) {
+            let shape = slice_paint::stored(visible, *num_drawn, part.picture, content, budget);
+            ui.painter_at(part.rect(rect)).add(shape);
+            *num_drawn += 1;
+        }
     }
     if content == RotatableContent::Oblique {
         outlines(view, &turned, &painter);
     }
     overlay(view, &turned, &painter, &theme::colours(ui.visuals()));
-    pointer(view, &turned, ui, &response, actions)
+    let pointed = pointer(view, &turned, ui, &response, actions);
+    panel::overlay_ui(view, (picture, &name), rect, ui, actions);
+    pointed
 }
 
 /// Draws the cuts of the oblique slice with the ROIs.

@@ -15,6 +15,19 @@ pub enum Cell {
     Turned,
 }
 
+impl Cell {
+    /// Returns the plane with the size of the view; the rotatable view is like a coronal slice.
+    pub fn plane(self) -> RoiPlane {
+        match self {
+            Cell::Slice(plane) => plane,
+            Cell::Turned => RoiPlane::Coronal,
+        }
+    }
+}
+
+/// Part of the height of a tall area that the large view takes.
+const LARGE_PART: f32 = 0.62;
+
 /// Layout of the views.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
@@ -39,11 +52,22 @@ impl Layout {
         self.into()
     }
 
-    /// Returns the views and their rectangles in an area.
+    /// Returns the view that is larger than the others, if any.
+    pub fn large(self) -> Option<Cell> {
+        (self == Layout::OneLarge).then_some(Cell::Slice(RoiPlane::Transaxial))
+    }
+
+    /// Returns the views and their rectangles in an area. In a tall area, rows and columns change places.
     pub fn cells(self, area: Rect) -> Vec<(Cell, Rect)> {
         let (gap, slice) = (theme::SLICE_GAP, Cell::Slice);
         let [transaxial, coronal, sagittal] = [RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal].map(slice);
         match self {
+            // The large view is larger above the small ones than left of them.
+            Layout::OneLarge if (LARGE_PART * area.height()).min(area.width()) > (0.5 * area.width()).min(area.height()) => {
+                let [upper, lower] = divided(area, (LARGE_PART * (area.height() - gap)).min(area.width()).floor());
+                let [left, right] = columns(lower, (0.5 * (area.width() - gap)).floor());
+                vec![(transaxial, upper), (coronal, left), (sagittal, right)]
+            }
             Layout::OneLarge => {
                 let left_width = (0.5 * (area.width() - gap)).min(area.height()).floor();
                 let [left, right] = columns(area, left_width);
@@ -54,6 +78,12 @@ impl Layout {
                 let [left, right] = columns(area, (0.5 * (area.width() - gap)).floor());
                 let ([a, c], [b, d]) = (rows(left), rows(right));
                 vec![(transaxial, a), (coronal, b), (sagittal, c), (Cell::Turned, d)]
+            }
+            Layout::Row if area.height() > area.width() => {
+                let height = ((area.height() - 2.0 * gap) / 3.0).floor();
+                let [upper, rest] = divided(area, height);
+                let [middle, lower] = divided(rest, height);
+                vec![(transaxial, upper), (coronal, middle), (sagittal, lower)]
             }
             Layout::Row => {
                 let width = ((area.width() - 2.0 * gap) / 3.0).floor();
@@ -73,7 +103,12 @@ fn columns(area: Rect, left_width: f32) -> [Rect; 2] {
 
 /// Divides an area into two rows of the same height.
 fn rows(area: Rect) -> [Rect; 2] {
-    let upper = Rect::from_min_size(area.min, egui::vec2(area.width(), (0.5 * (area.height() - theme::SLICE_GAP)).floor()));
+    divided(area, (0.5 * (area.height() - theme::SLICE_GAP)).floor())
+}
+
+/// Divides an area into two rows; the upper one has this height.
+fn divided(area: Rect, upper_height: f32) -> [Rect; 2] {
+    let upper = Rect::from_min_size(area.min, egui::vec2(area.width(), upper_height));
     [upper, Rect::from_min_max(Pos2::new(area.left(), upper.bottom() + theme::SLICE_GAP), area.max)]
 }
 
@@ -85,8 +120,9 @@ mod tests {
 
     #[test]
     fn views_fill_their_area_without_covering_each_other() {
-        let area = Rect::from_min_size(Pos2::new(10.0, 20.0), egui::vec2(640.0, 300.0));
-        for layout in Layout::VARIANTS {
+        let sizes = [egui::vec2(640.0, 300.0), egui::vec2(320.0, 500.0)];
+        let areas = sizes.map(|size| Rect::from_min_size(Pos2::new(10.0, 20.0), size));
+        for (layout, area) in Layout::VARIANTS.iter().flat_map(|layout| areas.map(|area| (layout, area))) {
             let cells = layout.cells(area);
             for (at, (_, rect)) in cells.iter().enumerate() {
                 assert!(area.contains_rect(*rect) && rect.is_positive(), "{layout:?}: {rect:?}");

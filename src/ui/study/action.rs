@@ -1,6 +1,7 @@
 //! Actions on studies.
 
 use super::list_form::ListForm;
+use super::open::open_images::PetMoment;
 use super::source::Source;
 use super::tube_form::TubeForm;
 use crate::data::PetScan;
@@ -70,4 +71,6 @@ pub enum StudyEdit {
     Uptake(Option<SuvDefinition>),
     /// Sets the facts of the open PET series.
     PetScan(Box<PetScan>),
+    /// Sets a moment of the open PET series by its typed text.
+    PetMoment(PetMoment, String),
 }

@@ -1,18 +1,16 @@
 //! Panel parts of images of another program: facts, PET facts, unit of the values.
 
 use egui::{DragValue, RichText, Ui};
+use jiff::civil::DateTime;
 use strum::VariantArray as _;
 
 use super::action::{StudyAction, StudyEdit};
-use super::open::open_images::OpenImages;
-use crate::data::{DecayReference, Sourced};
+use super::open::open_images::{ENTERED, OpenImages, PetMoment};
+use crate::data::{DecayReference, Sex, Sourced};
 use crate::measure::SuvDefinition;
-use crate::ui::widgets::fields::{name, name_menu};
+use crate::ui::widgets::fields::{choice, name, name_menu, typed_ui};
 use crate::ui::widgets::format;
 use crate::ui::widgets::place::Place;
-
-/// Source of a fact that the user has changed.
-const ENTERED: &str = "entered here";
 
 /// Returns the facts about the study as names and values.
 pub fn image_facts(open: &OpenImages) -> Vec<(&'static str, String)> {
@@ -61,13 +59,9 @@ pub fn image_ui(open: &OpenImages, ui: &mut Ui, actions: &mut Vec<StudyAction>) 
         number_ui(ui, "Half-life", &mut edited.half_life_secs, 1.0 / 60.0, "min");
         number_ui(ui, "Weight", &mut edited.weight_kg, 1.0, "kg");
         number_ui(ui, "Height", &mut edited.height_m, 100.0, "cm");
-        text_ui(ui, "Sex", scan.sex.as_ref().map(|sex| (format!("{:?}", sex.value).to_lowercase(), &*sex.source)));
-        let moment = |fact: &Option<Sourced<jiff::civil::DateTime>>| {
-            fact.as_ref().map(|fact| (fact.value.to_string().replace('T', " "), fact.source.clone()))
-        };
-        for (label, fact) in [("Injection", moment(&scan.injection)), ("Scan", moment(&scan.scan_start))] {
-            text_ui(ui, label, fact.as_ref().map(|(text, source)| (text.clone(), &**source)));
-        }
+        sex_ui(ui, &mut edited.sex);
+        moment_ui(ui, PetMoment::Injection, &scan.injection, actions);
+        moment_ui(ui, PetMoment::Scan, &scan.scan_start, actions);
         let decay = match scan.decay_reference {
             DecayReference::Start => "to the start of the scan",
             DecayReference::Administration => "to the injection",
@@ -122,17 +116,63 @@ fn number_ui(ui: &mut Ui, label: &str, fact: &mut Option<Sourced<f64>>, factor: 
         .custom_formatter(|value, _| if value > 0.0 { format::short_number(value) } else { "missing".into() });
     let response = ui.horizontal(|ui| {
         let response = ui.add(drag).labelled_by(text.id);
-        if fact.as_ref().is_some_and(|fact| fact.source == ENTERED) {
-            ui.label(RichText::new("changed").small().weak());
-        }
+        mark_ui(ui, fact);
         response
     });
     name(&response.inner, &format!("{label}, {unit}"));
-    response.inner.on_hover_text(fact.as_ref().map_or("missing in the file", |fact| &fact.source));
+    response.inner.on_hover_text(source(fact));
     // The displayed number has fewer digits than the stored one.
     if value != before && format::short_number(value) != format::short_number(before) {
         *fact = (value > 0.0).then(|| Sourced::new(value / factor, ENTERED));
     }
+    ui.end_row();
+}
+
+/// Draws the mark of a fact that the user has changed.
+fn mark_ui<T>(ui: &mut Ui, fact: &Option<Sourced<T>>) {
+    if fact.as_ref().is_some_and(|fact| fact.source == ENTERED) {
+        ui.label(RichText::new("changed").small().weak());
+    }
+}
+
+/// Returns the source of a fact.
+fn source<T>(fact: &Option<Sourced<T>>) -> &str {
+    fact.as_ref().map_or("missing in the file", |fact| &fact.source)
+}
+
+/// Draws the sex of the patient.
+fn sex_ui(ui: &mut Ui, fact: &mut Option<Sourced<Sex>>) {
+    ui.label(RichText::new("Sex").weak());
+    let text = |sex: Option<Sex>| match sex {
+        Some(Sex::Female) => "female".to_owned(),
+        Some(Sex::Male) => "male".to_owned(),
+        None => "missing".to_owned(),
+    };
+    let before = fact.as_ref().map(|fact| fact.value);
+    let mut value = before;
+    ui.horizontal(|ui| {
+        let menu = choice(ui, "sex", 80.0, &mut value, &[Some(Sex::Female), Some(Sex::Male)], text);
+        name_menu(&menu, &format!("Sex: {}", text(before)));
+        mark_ui(ui, fact);
+        menu.on_hover_text(source(fact));
+    });
+    if value != before {
+        *fact = value.map(|sex| Sourced::new(sex, ENTERED));
+    }
+    ui.end_row();
+}
+
+/// Draws a moment as a text field, with its source as tooltip.
+fn moment_ui(ui: &mut Ui, moment: PetMoment, fact: &Option<Sourced<DateTime>>, actions: &mut Vec<StudyAction>) {
+    let label = ui.label(RichText::new(moment.name()).weak());
+    let known = fact.as_ref().map_or_else(String::new, |fact| fact.value.to_string().replace('T', " "));
+    ui.horizontal(|ui| {
+        let id = ui.scope_id().with(("moment", moment.name()));
+        let (response, typed) = typed_ui(ui, id, &known, (label.id, 128.0, "missing"));
+        response.on_hover_text(source(fact));
+        mark_ui(ui, fact);
+        actions.extend(typed.map(|text| StudyAction::Edit(StudyEdit::PetMoment(moment, text))));
+    });
     ui.end_row();
 }
 

@@ -8,7 +8,7 @@ use super::action::StudyEdit;
 use super::calibration::Calibration;
 use super::list_form::ListForm;
 use super::loader::Loading;
-use super::open::open_images::OpenImages;
+use super::open::open_images::{ImageChanges, OpenImages};
 use super::open::open_list::OpenList;
 use super::open::open_pairs::OpenPairs;
 use super::open::open_study::{OpenData, OpenStudy};
@@ -92,6 +92,11 @@ impl StudyState {
     /// Returns the open images of another program for changes.
     fn images_mut(&mut self) -> Option<&mut OpenImages> {
         self.open.as_mut().and_then(OpenStudy::images_mut)
+    }
+
+    /// Restores unit and facts of the open images from a session.
+    pub fn restore_images(&mut self, changes: ImageChanges) {
+        self.images_mut().into_iter().for_each(|open| open.restore(&changes));
     }
 
     /// Returns the tubes of response of the open study.
@@ -215,6 +220,10 @@ impl StudyState {
             StudyEdit::PhantomActivity(bq_per_ml) => self.calibration.phantom_bq_per_ml = bq_per_ml,
             StudyEdit::Uptake(uptake) => self.images_mut().into_iter().for_each(|open| open.uptake = uptake),
             StudyEdit::PetScan(scan) => self.images_mut().into_iter().for_each(|open| open.pet = Some(*scan.clone())),
+            StudyEdit::PetMoment(moment, typed) => {
+                let outcome = self.images_mut().map_or(Ok(()), |open| open.set_moment(moment, &typed));
+                return outcome.err().map(Notice::warning).into_iter().collect();
+            }
         }
         Vec::new()
     }

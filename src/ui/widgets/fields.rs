@@ -1,6 +1,6 @@
 //! Fields and buttons with the names that screen readers and tests use.
 
-use egui::{Button, Response, Role, Ui, Widget, WidgetInfo};
+use egui::{Button, Id, Response, Role, Ui, Widget, WidgetInfo};
 
 /// Draws a button. A click pushes the action.
 pub fn button<A>(ui: &mut Ui, title: &str, help: &str, actions: &mut Vec<A>, action: A) -> Response {
@@ -55,6 +55,41 @@ pub fn choice<T: Copy + PartialEq>(
 ) -> Response {
     let menu = egui::ComboBox::from_id_salt(id).width(width).selected_text(text(*value));
     menu.show_ui(ui, |ui| values.iter().for_each(|&each| _ = ui.selectable_value(value, each, text(each)))).response
+}
+
+/// Draws widgets side by side in a wrapped row, which breaks before them and not between them.
+pub fn together<R>(ui: &mut Ui, id: &str, contents: impl FnOnce(&mut Ui) -> R) -> R {
+    // A width is known from the last frame on.
+    let id = ui.scope_id().with(id);
+    let known: Option<f32> = ui.data(|data| data.get_temp(id));
+    let is_at_begin = ui.cursor().left() <= ui.max_rect().left() + 1.0;
+    if !is_at_begin && known.is_some_and(|width| width > ui.available_size_before_wrap().x) {
+        ui.end_row();
+    }
+    let drawn = ui.horizontal(contents);
+    let width = drawn.response.rect.width();
+    if known != Some(width) {
+        ui.data_mut(|data| data.insert_temp(id, width));
+        ui.ctx().request_repaint();
+    }
+    drawn.inner
+}
+
+/// Draws a text field. Typed text takes effect when the field loses the focus: the new text is then returned. `field`: the
+/// widget with its label, its width in points, and the hint of an empty field.
+pub fn typed_ui(ui: &mut Ui, id: Id, known: &str, field: (Id, f32, &str)) -> (Response, Option<String>) {
+    let (label, width, hint) = field;
+    let typed: Option<String> = ui.data(|data| data.get_temp(id));
+    let mut text = typed.unwrap_or_else(|| known.to_owned());
+    let edit = egui::TextEdit::singleline(&mut text).id(id.with("field")).desired_width(width).hint_text(hint);
+    let response = ui.add(edit).labelled_by(label);
+    if response.has_focus() {
+        ui.data_mut(|data| data.insert_temp(id, text));
+        return (response, None);
+    }
+    ui.data_mut(|data| data.remove_temp::<String>(id));
+    let is_new = response.lost_focus() && text != known;
+    (response, is_new.then_some(text))
 }
 
 /// Sets the accessible name of a menu.

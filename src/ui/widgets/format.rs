@@ -20,6 +20,16 @@ pub fn value(v: f64) -> String {
     }
 }
 
+/// Returns a large value with all digits before the decimal point, in groups of three.
+pub fn whole(v: f64) -> String {
+    if !v.is_finite() || v.abs() < 1e6 {
+        return value(v);
+    }
+    let digits = format!("{:.0}", v.abs());
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    format!("{}{}", if v < 0.0 { "−" } else { "" }, groups.join("\u{2009}"))
+}
+
 /// Returns a value with its standard deviation, to two digits of the latter.
 pub fn with_sd(value: f64, sd: f64) -> String {
     let decimals = (1.0 - sd.log10().floor()).clamp(0.0, 3.0) as usize;
@@ -129,6 +139,10 @@ mod tests {
         assert_eq!(
             [with_sd(6.4251, 0.132), with_sd(128.3, 12.0), with_sd(5.0, 0.0)],
             ["6.43 ± 0.13", "128 ± 12", "5.000 ± 0.000"]
+        );
+        assert_eq!(
+            [whole(69_089_712.3), whole(-1.0e6), whole(12.5)],
+            ["69\u{2009}089\u{2009}712", "−1\u{2009}000\u{2009}000", "12.50"]
         );
         assert_eq!(percent(Some(0.1234)), "12.3 %");
         assert_eq!(percent(Some(f64::INFINITY)), "–");

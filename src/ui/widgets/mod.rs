@@ -1,6 +1,7 @@
 //! Shared parts of the window: colours and sizes, texts of numbers and axes, modal windows, notices.
 
 pub mod colour_scale;
+pub mod elided;
 pub mod fields;
 pub mod file_task;
 pub mod format;
@@ -11,5 +12,6 @@ pub mod notices;
 pub mod picture_area;
 pub mod place;
 pub mod plot;
+pub mod sheet;
 pub mod theme;
 pub mod window_presets;

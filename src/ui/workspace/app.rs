@@ -19,12 +19,13 @@ use super::persistence::unsaved_work::{SavedWork, UnsavedQuestion};
 use super::series_chooser::SeriesChooser;
 use super::status::{FrameMeter, MemoryMeter};
 use super::wake::waker;
-use crate::data::{Counts, Notice, Study};
+use crate::data::{Counts, Notice, PetScan, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Data, Device, DeviceChoice, Forecast};
 use crate::remote::Remote;
 use crate::render::VolumeSlot;
 use crate::session::{Session, SessionOptions, Trace};
+use crate::ui::layer::second_image::{SavedLayer, SecondImage};
 use crate::ui::layer::state::LayerState;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::lesions::state::LesionState;
@@ -258,6 +259,16 @@ impl App {
     /// Returns the open EPRI acquisition, as runs reconstruct it.
     pub fn acquisition(&self) -> Option<&Acquisition> {
         self.study.sweep().map(|open| &open.acquisition)
+    }
+
+    /// Returns the facts of the open PET series, with the user's changes.
+    pub fn pet_scan(&self) -> Option<&PetScan> {
+        self.study.images()?.pet.as_ref()
+    }
+
+    /// Returns the state of the second image for a session; `None` without one.
+    pub fn second_image(&self) -> Option<SavedLayer> {
+        self.layer.image.as_ref().map(SecondImage::saved)
     }
 
     /// Returns the similarity of the newest image of a non-atomic run to the reference run, or the reason why it is unknown;

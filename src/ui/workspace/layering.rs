@@ -39,12 +39,14 @@ impl App {
     /// Takes a second image that was read. A displayed image in grey becomes coloured over anatomy.
     pub(super) fn receive_layer(&mut self, ctx: &Context) {
         let names: Option<SeriesNames> = self.study.images().map(|open| open.series.names.clone());
+        let is_restoring = self.layer.is_restoring();
         match self.layer.receive(names.as_ref()) {
             None => {}
             Some(Ok(notices)) => {
                 let is_anatomy = |image: &SecondImage| matches!(image.series.modality, Modality::Ct | Modality::Mr);
                 let colouring = &mut self.runs.active_mut().colouring;
-                if self.layer.image.as_ref().is_some_and(is_anatomy) && colouring.palette == Palette::InvertedGrey {
+                let is_over_anatomy = self.layer.image.as_ref().is_some_and(is_anatomy);
+                if is_over_anatomy && !is_restoring && colouring.palette == Palette::InvertedGrey {
                     (colouring.palette, colouring.auto_palette) = (Palette::HotIron, false);
                 }
                 self.notify_all(ctx, notices);

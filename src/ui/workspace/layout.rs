@@ -21,8 +21,8 @@ use crate::ui::run::live::RunState;
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
 use crate::ui::slices::chips::{ChipsView, chips_ui};
 use crate::ui::slices::colour_bar::colour_bar_ui;
+use crate::ui::slices::comparison::panel::beside_ui;
 use crate::ui::slices::comparison::{Beside, CompareMode};
-use crate::ui::slices::comparison_panel::beside_ui;
 use crate::ui::slices::pointer::help_text;
 use crate::ui::slices::slice_panel::{pointer_text, slices_ui};
 use crate::ui::slices::slices_view::SlicesView;
@@ -241,7 +241,7 @@ impl App {
         }
         if let Some((reference, _)) = self.runs.beside() {
             let (chosen, name) = (self.slices.view.beside, reference.text());
-            let refusal = self.comparison_refusal();
+            let refusal = |how| self.comparison_refusal(how);
             summed(actions, Action::View, |actions| beside_ui(chosen, &name, refusal, ui, actions));
         }
         let slices = self.run().grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
@@ -266,6 +266,7 @@ impl App {
             labels: self.rois.labels,
             selected: self.rois.selected,
             draft: self.slices.draft.as_ref(),
+            corners: self.slices.corners.as_ref(),
             drag: self.slices.drag.map(|active| (active.drag, active.plane)),
             axes: self.study.axes(),
             beside: beside.as_ref(),
@@ -333,7 +334,7 @@ impl App {
     /// Returns the reference image and its comparison mode, if both images are comparable.
     fn beside(&self) -> Option<Beside<'_>> {
         let how = self.slices.view.beside;
-        let is_compared = how != CompareMode::Off && self.comparison_refusal().is_none();
+        let is_compared = how != CompareMode::Off && self.comparison_refusal(how).is_none();
         let (reference, image) = self.runs.beside().filter(|_| is_compared)?;
         let other = image.image()?;
         let largest_difference = match how {
@@ -348,12 +349,14 @@ impl App {
         Some(Beside { how, volume: other, names, largest_difference })
     }
 
-    /// Returns the reason why no comparison with the reference image is possible.
-    fn comparison_refusal(&self) -> Option<&'static str> {
+    /// Returns the reason why a comparison with the reference image is impossible.
+    fn comparison_refusal(&self, how: CompareMode) -> Option<&'static str> {
         let shown = &self.run().shown.volume()?.grid;
-        match self.runs.beside()?.1.image() {
+        match self.runs.beside().filter(|_| how != CompareMode::Off)?.1.image() {
             None => Some("No image of that run is stored"),
-            Some(other) if !other.grid.same_as(shown) => Some("Only images on the same grid can be shown side by side"),
+            Some(other) if how.needs_same_grid() && !other.grid.same_as(shown) => {
+                Some("The difference needs both images on the same grid")
+            }
             Some(_) => None,
         }
     }

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use egui::text::CCursorRange;
+use egui::text_edit::TextEditState;
+
 use super::file_dialog::FileDialog;
 use super::send_form::SendForm;
 use super::send_panel::send_ui;
@@ -42,6 +45,10 @@ pub struct Dialogs {
     pending: Option<(FileTask, BackgroundTask<Answer>)>,
     /// Path window: its task and the typed text.
     pub typed: Option<(FileTask, String)>,
+    /// Folder of names without one in the path window.
+    pub folder: PathBuf,
+    /// Folder of the last file.
+    pub last_folder: Option<PathBuf>,
     /// Server with the files of the study, in a remote session.
     pub host: Option<String>,
     /// Question about existing files.
@@ -70,7 +77,7 @@ impl Dialogs {
         }
         // Dialogs of the desktop show local files.
         if !self.has_desktop || (is_of_study(task) && self.host.is_some()) {
-            self.typed = Some((task, String::new()));
+            self.typed = Some((task, FileDialog::of(task).proposed_name()));
             return true;
         }
         let dialog = BackgroundTask::start("dialog", wake, move |_| {
@@ -109,7 +116,7 @@ impl Dialogs {
             Answer::Chosen(path) => Some((task, Some(path))),
             Answer::Cancelled => Some((task, None)),
             Answer::NoDialog => {
-                self.typed = Some((task, String::new()));
+                self.typed = Some((task, FileDialog::of(task).proposed_name()));
                 None
             }
         }
@@ -127,30 +134,51 @@ pub fn dialogs_ui(dialogs: &Dialogs, ctx: &egui::Context, actions: &mut Vec<Acti
     if let Some(overwrite) = &dialogs.overwrite {
         overwrite_ui(overwrite, ctx, actions);
     } else if let Some((task, typed)) = &dialogs.typed {
-        path_window_ui(*task, typed, dialogs.host.as_deref().filter(|_| is_of_study(*task)), ctx, actions);
+        let host = dialogs.host.as_deref().filter(|_| is_of_study(*task));
+        path_window_ui(*task, typed, host.ok_or(&dialogs.folder), ctx, actions);
     } else if let Some(form) = &dialogs.send {
         send_ui(form, ctx, actions);
     }
 }
 
-/// Draws the path window.
-fn path_window_ui(task: FileTask, typed: &str, host: Option<&str>, ctx: &egui::Context, actions: &mut Vec<Action>) {
+/// Draws the path window; `place`: the server of the path, or the folder of a name without one.
+fn path_window_ui(task: FileTask, typed: &str, place: Result<&str, &PathBuf>, ctx: &egui::Context, actions: &mut Vec<Action>) {
     let mut text = typed.to_owned();
     let dialog = FileDialog::of(task);
     let is_escaped = modal_ui(ctx, "path window", dialog.title, |ui| {
-        ui.label(match host {
-            Some(host) => format!("The path on {host}:"),
-            None => "This desktop offers no file dialog. Type a path:".into(),
-        });
+        let hint = match place {
+            Ok(host) => {
+                ui.label(format!("Path on {host}:"));
+                "path, or the name of a file in the study's folder"
+            }
+            Err(folder) => {
+                ui.label("No file dialog available. Enter a path, or a name in this folder:");
+                ui.add(egui::Label::new(egui::RichText::new(folder.display().to_string()).monospace()).wrap());
+                "path or name"
+            }
+        };
         let label = ui.label(dialog.formats);
-        let hint = if host.is_some() { "path, or the name of a file in the study's folder" } else { "path" };
-        let edit = ui.add(egui::TextEdit::singleline(&mut text).desired_width(f32::INFINITY).hint_text(hint));
+        let id = ui.scope_id().with("path");
+        // When the field receives the focus: typed text then replaces the proposed name.
+        let now = ui.ctx().cumulative_pass_nr();
+        let focused_at: Option<u64> = ui.data(|data| data.get_temp(id));
+        let has_focus = ui.memory(|memory| memory.has_focus(id));
+        if has_focus {
+            ui.data_mut(|data| data.insert_temp(id, now));
+        }
+        if has_focus && focused_at.is_none_or(|at| at + 1 < now) {
+            let mut state = TextEditState::load(ui.ctx(), id).unwrap_or_default();
+            state.cursor.set_char_range(Some(CCursorRange::select_all_str(&text)));
+            state.store(ui.ctx(), id);
+        }
+        let edit = ui.add(egui::TextEdit::singleline(&mut text).id(id).desired_width(f32::INFINITY).hint_text(hint));
         let edit = edit.labelled_by(label.id);
         let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
         ui.horizontal(|ui| {
             let can = !text.trim().is_empty();
             if ui.add_enabled(can, egui::Button::new("OK")).clicked() || (can && entered) {
-                actions.push(Action::File(FileAction::Choose(task, PathBuf::from(text.trim()))));
+                let path = place.map_or_else(|folder| folder.join(text.trim()), |_| PathBuf::from(text.trim()));
+                actions.push(Action::File(FileAction::Choose(task, path)));
             }
             push_if_clicked(ui.button("Cancel"), actions, Action::File(FileAction::CloseTyped));
         });

@@ -151,6 +151,11 @@ impl FileDialog {
         }
     }
 
+    /// Returns the proposed name of a new file; empty for a file to read.
+    pub fn proposed_name(&self) -> String {
+        self.new_file.unwrap_or_default().to_owned()
+    }
+
     /// Opens the dialog of the desktop and blocks until it closes; returns the chosen path.
     pub fn ask(self) -> Option<PathBuf> {
         let dialog = rfd::FileDialog::new().set_title(self.title);

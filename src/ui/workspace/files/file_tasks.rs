@@ -35,6 +35,8 @@ impl App {
     fn ask_by(&mut self, ctx: &Context, ask: impl FnOnce(&mut Dialogs, Box<dyn Fn() + Send>) -> bool) -> bool {
         let wake = ctx.clone();
         self.dialogs.host = self.remote.as_ref().map(Remote::host);
+        let of_last = self.dialogs.last_folder.clone().or_else(|| self.study_folder());
+        self.dialogs.folder = of_last.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
         let is_asked = ask(&mut self.dialogs, Box::new(move || wake.request_repaint()));
         if !is_asked {
             self.notify(ctx, Notice::warning("A file dialog is open already: answer or close it first"));
@@ -92,6 +94,12 @@ impl App {
         self.do_with_file(ctx, task, &path);
     }
 
+    /// Returns the folder of the open study on this machine.
+    fn study_folder(&self) -> Option<PathBuf> {
+        let Some(Source::Files(files)) = &self.study.source else { return None };
+        std::path::absolute(files.measured()).ok()?.parent().map(Path::to_owned)
+    }
+
     /// Returns the path on the machine of the session: a name alone means the folder of a remote study.
     fn session_path(&self, task: FileTask, path: &Path) -> PathBuf {
         let is_remote = is_of_study(task) && self.remote.as_ref().is_some();
@@ -102,6 +110,9 @@ impl App {
     /// Carries out a task and reports its result.
     pub(in crate::ui) fn do_with_file(&mut self, ctx: &Context, task: FileTask, path: &Path) {
         let path = &*self.session_path(task, path);
+        if self.dialogs.host.is_none() || !is_of_study(task) {
+            self.dialogs.last_folder = path.parent().filter(|folder| folder.is_dir()).map(Path::to_owned);
+        }
         let done = self.try_with_file(ctx, task, path).map_err(|error| error.to_string());
         if let Some(outcome) = done.transpose() {
             self.report_file(ctx, task, path, outcome);

@@ -11,13 +11,16 @@ use crate::data::Notice;
 use crate::io::rois::RoiEntry;
 use crate::io::session_text;
 use crate::session::TubeSource;
+use crate::ui::layer::second_image::SavedLayer;
 use crate::ui::run::form::forms::Forms;
 use crate::ui::run::run_view::RunView;
+use crate::ui::study::open::open_images::OpenImages;
 use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::fields::{button, push_if_clicked};
 use crate::ui::workspace::actions::{Action, OfferAnswer};
 use crate::ui::workspace::app::App;
 use crate::ui::workspace::panes::pane::Pane;
+use crate::ui::workspace::wake::waker;
 
 /// Maximum number of earlier runs in a session.
 const MAX_RUNS: usize = 12;
@@ -42,6 +45,8 @@ impl App {
             view: self.slices.view.clone(),
             colouring: run.colouring.clone(),
             plots: self.plots.clone(),
+            layer: self.layer.saved().map(with_absolute_path),
+            images: self.study.images().map(OpenImages::changes),
             runs: self.runs_made(),
             roi: self.rois.document.rois.iter().map(RoiEntry::from).collect(),
         })
@@ -124,7 +129,7 @@ impl App {
             Err(reason) => self.notify(ctx, Notice::error(format!("the regions of restoring the session failed: {reason}"))),
         }
         self.mark_rois_saved();
-        let SavedSession { study, numbers, next, view, colouring, plots, runs, .. } = session;
+        let SavedSession { study, numbers, next, view, colouring, plots, layer, images, runs, .. } = session;
         self.runs.remembered = {
             let forms = &self.run().forms;
             runs.into_iter().map(|run| (run.title.clone(), run.forms(forms))).collect()
@@ -133,6 +138,8 @@ impl App {
         run.forms = next.forms(&run.forms);
         (run.post_filter_mm, run.colouring) = (next.post_filter_mm, colouring);
         self.slices.restore(view);
+        images.into_iter().for_each(|changes| self.study.restore_images(changes));
+        layer.into_iter().for_each(|saved| self.layer.restore(saved, waker(ctx)));
         self.plots = plots;
         if self.tabs().has(numbers.tab) {
             self.panes.show(Pane::Table(numbers.tab));
@@ -151,6 +158,10 @@ impl App {
             self.start(ctx, false);
         }
     }
+}
+
+fn with_absolute_path(saved: SavedLayer) -> SavedLayer {
+    SavedLayer { path: std::path::absolute(&saved.path).unwrap_or_else(|_| saved.path.clone()), ..saved }
 }
 
 /// Draws the offer of the last session.

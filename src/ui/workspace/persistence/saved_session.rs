@@ -14,6 +14,8 @@
 //! [view]                           # crosshair, zoom, layout, …
 //! [colouring]                      # palette and window
 //! [plots]                          # curves
+//! [layer]                          # second image: path, display, registration
+//! [images]                         # unit and changed facts of images of another program
 //! [[roi]]                          # as in a ROI file
 //! ```
 
@@ -26,6 +28,7 @@ use crate::io::rois::{self, RoiEntry};
 use crate::io::{IoError, RoiProblem, session_text};
 use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::text::counted;
+use crate::ui::layer::second_image::SavedLayer;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::plot_options::PlotOptions;
 use crate::ui::rois::measured::RoiLabels;
@@ -33,6 +36,7 @@ use crate::ui::run::form::forms::Forms;
 use crate::ui::run::form::settings::SettingsForm;
 use crate::ui::run::form::stop_form::StopForm;
 use crate::ui::slices::view::ViewState;
+use crate::ui::study::open::open_images::ImageChanges;
 use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::fields::held_within;
@@ -57,6 +61,12 @@ pub struct SavedSession {
     pub colouring: ColourScale,
     /// Options of the plots.
     pub plots: PlotOptions,
+    /// Second image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<SavedLayer>,
+    /// Unit and changed facts of images of another program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<ImageChanges>,
     /// Settings of earlier runs, oldest first.
     #[serde(default, rename = "run")]
     pub runs: Vec<SavedRun>,
@@ -180,9 +190,17 @@ impl SavedStudy {
         })
     }
 
+    /// Returns the paths of its files.
+    fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        self.source.paths_mut().into_iter().chain(&mut self.tubes).chain(&mut self.matrix)
+    }
+}
+
+impl SavedSession {
     /// Searches missing files in this folder: session and data may have moved together.
     fn find_moved_files(&mut self, folder: &Path) {
-        for path in self.source.paths_mut().into_iter().chain(&mut self.tubes).chain(&mut self.matrix) {
+        let layer = self.layer.iter_mut().map(|layer| &mut layer.path);
+        for path in self.study.paths_mut().chain(layer) {
             if let Some(moved) = path.file_name().map(|name| folder.join(name))
                 && !path.exists()
                 && moved.exists()
@@ -221,7 +239,7 @@ impl SavedSession {
         let mut session: Self = session_text::read(path)?;
         session.sanitize();
         if let Some(folder) = path.parent() {
-            session.study.find_moved_files(folder);
+            session.find_moved_files(folder);
         }
         Ok(session)
     }
@@ -269,6 +287,8 @@ impl SavedSession {
     fn sanitize(&mut self) {
         self.view.sanitize();
         self.colouring.sanitize();
+        self.layer.iter_mut().for_each(SavedLayer::sanitize);
+        self.images.iter_mut().for_each(ImageChanges::sanitize);
         self.runs.iter_mut().chain([&mut self.next]).for_each(SavedRun::sanitize);
     }
 }

@@ -1,5 +1,7 @@
 //! Comparison of the displayed image with that of the reference run: side by side, swipe, blink or difference.
 
+pub mod panel;
+
 use egui::Rect;
 use strum::VariantArray as _;
 
@@ -47,18 +49,50 @@ impl CompareMode {
             CompareMode::Difference => "This run's image minus the reference, on its own scale around 0",
         }
     }
+
+    /// Returns true if both images need the same grid.
+    pub fn needs_same_grid(self) -> bool {
+        self == CompareMode::Difference
+    }
 }
 
 /// Comparison with the reference image.
 pub struct Beside<'a> {
     /// Kind of the comparison; not off.
     pub how: CompareMode,
-    /// The reference's image, on the same grid.
+    /// Reference image.
     pub volume: &'a Volume,
     /// Names of the displayed image and of the reference image.
     pub names: [String; 2],
     /// Largest difference that is shown in full colour.
     pub largest_difference: f32,
+}
+
+/// A picture, and the part of the view's width that it covers, from and to, 0..=1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// The picture.
+    pub picture: SliceView,
+    /// The part.
+    pub range: [f32; 2],
+}
+
+impl Part {
+    /// Returns a picture of the whole width.
+    pub fn whole(picture: SliceView) -> Self {
+        Self { picture, range: [0.0, 1.0] }
+    }
+
+    /// Returns the picture up to a position.
+    pub fn until(self, end: f32) -> Self {
+        Self { range: self.range.map(|at| at.min(end)), ..self }
+    }
+
+    /// Returns the part of a rectangle that the picture covers.
+    pub fn rect(&self, of: Rect) -> Rect {
+        let [left, right] = self.range.map(|at| of.left() + at * of.width());
+        Rect::from_x_y_ranges(left..=right, of.y_range())
+    }
 }
 
 /// Content of a picture of a slice.
@@ -76,7 +110,7 @@ pub enum Picture {
 pub(super) const BLINK_SECS: f64 = 0.5;
 
 impl Beside<'_> {
-    /// Returns the pictures of a slice.
+    /// Returns the pictures of an area.
     pub fn pictures(&self, rect: Rect) -> Vec<(Picture, Rect)> {
         match self.how {
             CompareMode::Off | CompareMode::Blink => vec![(Picture::Run, rect)],
@@ -94,20 +128,19 @@ impl Beside<'_> {
         self.how == CompareMode::Blink && (time / BLINK_SECS) as u64 % 2 == 1
     }
 
-    /// Returns the views to draw for a picture; `own` is the view of the displayed image.
-    pub fn drawn(&self, picture: Picture, own: SliceView, swipe: f32, time: f64) -> Vec<SliceView> {
-        let reference = SliceView { content: Content::Volume(VolumeSlot::Second), ..own };
+    /// Returns the views to draw for a picture, given the views of the displayed image and of the reference image.
+    pub fn drawn(&self, picture: Picture, [own, reference]: [SliceView; 2], swipe: f32, time: f64) -> Vec<Part> {
         match (picture, self.how) {
-            (Picture::Reference, _) => vec![reference],
-            (Picture::Run, _) if self.blinks(time) => vec![reference],
-            (Picture::Run, _) => vec![own],
+            (Picture::Reference, _) => vec![Part::whole(reference)],
+            (Picture::Run, _) if self.blinks(time) => vec![Part::whole(reference)],
+            (Picture::Run, _) => vec![Part::whole(own)],
             (Picture::Both, CompareMode::Swipe) => {
-                vec![SliceView { part: [0.0, swipe], ..own }, SliceView { part: [swipe, 1.0], ..reference }]
+                vec![Part::whole(own).until(swipe), Part { picture: reference, range: [swipe, 1.0] }]
             }
             (Picture::Both, _) => {
                 let content = Content::Difference { of: VolumeSlot::First, factor: 1.0, minus: VolumeSlot::Second };
                 let window = [-self.largest_difference, self.largest_difference];
-                vec![SliceView { content, window, palette: Palette::Signed, ..own }]
+                vec![Part::whole(SliceView { content, window, palette: Palette::Signed, ..own })]
             }
         }
     }
@@ -136,6 +169,7 @@ impl Beside<'_> {
     pub fn words_at(&self, point: Point, volume: &Volume, scale: ValueScale) -> Option<String> {
         let [own, reference] = [volume.at_mm(point)?, self.volume.at_mm(point)?].map(|value| scale.value(value));
         let [value, difference] = [reference, own - reference].map(format::value);
-        Some(format!("{} {value} · difference {difference}", self.names[1]))
+        let text = format!("{} {value}", self.names[1]);
+        Some(if self.volume.grid.same_as(&volume.grid) { format!("{text} · difference {difference}") } else { text })
     }
 }
