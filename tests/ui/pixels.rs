@@ -3,6 +3,7 @@
 use egui_kittest::wgpu::{create_render_state, default_wgpu_setup};
 use tomoscope::render::{
     Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, Slab, SliceRenderer, SliceView, VolumeSlot,
+    VoxelValues,
 };
 
 const SIZE: [usize; 3] = [4, 3, 2];
@@ -57,14 +58,28 @@ fn draw_kept(
     width: usize,
     height: usize,
 ) -> Option<Vec<[u8; 3]>> {
+    let upload = |renderer: &mut SliceRenderer, device: &wgpu::Device, queue: &wgpu::Queue| {
+        for ((size, values), slot) in volumes.iter().zip([VolumeSlot::First, VolumeSlot::Second]) {
+            renderer.upload(device, queue, slot, *size, values.as_slice()).unwrap();
+        }
+    };
+    draw_uploaded(upload, views, kept, width, height)
+}
+
+/// The same of volumes that a function uploads.
+fn draw_uploaded(
+    upload: impl FnOnce(&mut SliceRenderer, &wgpu::Device, &wgpu::Queue),
+    views: &[SliceView],
+    kept: Option<[u32; 2]>,
+    width: usize,
+    height: usize,
+) -> Option<Vec<[u8; 3]>> {
     super::renderer()?;
     let state = create_render_state(default_wgpu_setup(), Default::default());
     let (device, queue) = (&state.device, &state.queue);
     let format = wgpu::TextureFormat::Rgba8Unorm;
     let mut renderer = SliceRenderer::new(device, queue, format);
-    for ((size, values), slot) in volumes.iter().zip([VolumeSlot::First, VolumeSlot::Second]) {
-        renderer.upload(device, queue, slot, *size, values.as_slice()).unwrap();
-    }
+    upload(&mut renderer, device, queue);
     let extent = wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
     let target = device.create_texture(&wgpu::TextureDescriptor {
         label: None,
@@ -129,6 +144,25 @@ fn colour(value: f32, window: [f32; 2]) -> [u8; 3] {
 fn is_near(pixel: [u8; 3], value: f32, window: [f32; 2]) -> bool {
     let tolerance = 1e-3 * (window[1] - window[0]);
     [-tolerance, 0.0, tolerance].iter().any(|step| colour(value + step, window) == pixel)
+}
+
+#[test]
+fn whole_numbers_of_sixteen_bits_look_as_the_same_floats() {
+    // HU from air to bone, all of them exact in 16-bit floats.
+    let hounsfield = |x: usize, y: usize, z: usize| (x * 311 + y * 97 + z * 53) as f32 % 3000.0 - 1000.0;
+    let floats = volume(SIZE, hounsfield);
+    let integers: Vec<i16> = floats.iter().map(|value| *value as i16).collect();
+    let view = SliceView {
+        interpolation: Interpolation::Linear,
+        ..slice([0.0, 0.0, 1.0], [SIZE[0] as f32, 0.0, 0.0], [0.0, SIZE[1] as f32, 0.0], [-160.0, 240.0])
+    };
+    let Some(expected) = draw_all(&[(SIZE, floats.clone())], &[view], 24, 24) else { return };
+    // The texture of the same slot changes its format.
+    let upload = |renderer: &mut SliceRenderer, device: &wgpu::Device, queue: &wgpu::Queue| {
+        renderer.upload(device, queue, VolumeSlot::First, SIZE, vec![0.0; floats.len()].as_slice()).unwrap();
+        renderer.upload(device, queue, VolumeSlot::First, SIZE, VoxelValues::Integer(&integers)).unwrap();
+    };
+    assert_eq!(draw_uploaded(upload, &[view], None, 24, 24).unwrap(), expected);
 }
 
 #[test]
