@@ -26,6 +26,7 @@ mod next_start;
 mod numbers;
 mod older_sessions;
 mod pairs;
+mod panes;
 mod picture;
 mod pictures;
 mod pixels;

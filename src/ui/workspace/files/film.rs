@@ -50,6 +50,11 @@ impl FilmJob {
 }
 
 impl App {
+    /// Returns true while a film is being taken.
+    pub fn is_filming(&self) -> bool {
+        self.film.is_some()
+    }
+
     /// Begins a film.
     ///
     /// # Errors
