@@ -487,7 +487,7 @@ mod tests {
         };
         assert_eq!(value("left", "mean"), Some((2.0, "SUL (James)")));
         assert_eq!((value("outside", "mean"), value("", "liver_mean")), (None, Some((2.0, "SUL (James)"))));
-        assert_eq!((value("right", "peak_change").unwrap().0 + 0.75).abs() < 1e-6, true);
+        assert!((value("right", "peak_change").unwrap().0 + 0.75).abs() < 1e-6);
         let report = ImageReport { title: "later", volume: &volume, analysis: &shown, provenance: None, date: "2026-03-01" };
         assert!(lesion_pdf(&report).unwrap().starts_with(b"%PDF"));
     }

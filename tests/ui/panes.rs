@@ -43,7 +43,7 @@ fn a_plot_fills_the_window_after_a_double_click_on_its_title() {
     press(&mut harness, Key::Escape);
     assert_eq!(harness.get_by_label("Plot: noise").rect(), small);
     press(&mut harness, Key::F11);
-    assert!(!has(&harness, "Plot: noise") && harness.get_by_label("Transaxial slice").rect().height() > 700.0);
+    assert!(!has(&harness, "Plot: noise") && harness.get_by_label("Transaxial slice").rect().height() > 600.0);
     click(&mut harness, "Restore panes");
     assert!(has(&harness, "Plot: noise"));
 }

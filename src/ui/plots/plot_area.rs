@@ -210,11 +210,10 @@ fn omission(points: &[[f64; 2]]) -> Option<String> {
     let (low, high) = recent_range(points)?;
     let mut outside = points.iter().filter(|point| !(low..=high).contains(&point[1])).map(|point| format::short_number(point[0]));
     let first = outside.next()?;
-    Some(
-        outside
-            .last()
-            .map_or_else(|| format!("iteration {first} not shown"), |last| format!("iterations {first}–{last} not shown")),
-    )
+    Some(match outside.next_back() {
+        Some(last) => format!("iterations {first}–{last} not shown"),
+        None => format!("iteration {first} not shown"),
+    })
 }
 
 /// Range of a rising or falling curve after its first quarter (of three points after the first), with a margin: the first steps
