@@ -185,6 +185,17 @@ pub(super) fn put(slice: &mut DefaultDicomObject, tag: Tag, text: &str) {
 }
 
 #[test]
+fn ct_has_its_tube_voltage() {
+    assert_eq!(read(&series_path("ct")).kvp, None);
+    let with = |modality: &str, kvp: &str| changed(modality, |_, slice| put(slice, tags::KVP, kvp));
+    assert_eq!(read(with("ct", "120 ").path()).kvp, Some(120.0));
+    assert_eq!(read(with("ct", "0").path()).kvp, None);
+    assert_eq!(read(with("pet", "120").path()).kvp, None);
+    let invalid = problem(with("ct", "high").path());
+    assert!(matches!(&invalid, DicomProblem::Value { attribute, .. } if attribute == "KVP (0018,0060)"), "{invalid}");
+}
+
+#[test]
 fn series_that_form_no_stack_are_refused_by_name() {
     let gap = changed("pet", |index, slice| {
         if index == 2 {
