@@ -2,6 +2,7 @@
 
 use egui::Theme;
 use egui_kittest::SnapshotOptions;
+use egui_kittest::kittest::Queryable as _;
 
 use super::{click, finished, num_measured, wait_for};
 
@@ -16,8 +17,9 @@ fn picture(name: &str, theme: Theme, prepare: impl FnOnce(&mut egui_kittest::Har
     harness.run_steps(60);
     if harness.state().adapter().contains("llvmpipe") {
         // The line under the slices and the status line name the machine's processor.
-        harness.mask(egui::Rect::from_min_max(egui::pos2(297.0, 300.0), egui::pos2(900.0, 317.0)));
-        harness.mask(egui::Rect::from_min_max(egui::pos2(0.0, 572.0), egui::pos2(900.0, 600.0)));
+        let made = harness.get_by_label_contains("subsets, iteration 3 · ").rect();
+        harness.mask(egui::Rect::from_x_y_ranges(made.left()..=900.0, made.y_range()));
+        harness.mask(egui::Rect::from_min_max(egui::pos2(0.0, 560.0), egui::pos2(900.0, 600.0)));
         harness.snapshot_options(name, &SnapshotOptions::new().max_failed_pixels(MAX_FAILED_PIXELS));
     } else {
         harness.render().unwrap();
