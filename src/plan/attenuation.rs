@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::data::{AttenuationMap, Counts, CtSettings, ImageChoice, Michelogram, Notice};
 use crate::geometry::Grid;
+use crate::io::dicom::is_dicom;
 use crate::io::{read_attenuation, read_images};
 use crate::operator::{OperatorError, Subset};
 use crate::plan::device::choice::DeviceChoice;
@@ -18,8 +19,8 @@ use crate::recon::PlacedCt;
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
 
-/// Reads the attenuation of an object in this field of view: a map of µ, or CT with the settings of its conversion. Notices name
-/// the conversion and the part of the field of view without CT.
+/// Reads the attenuation of an object in this field of view: a map of µ, or CT with the settings of its conversion. DICOM is CT,
+/// with the usual settings by default. Notices name the conversion and the part of the field of view without CT.
 ///
 /// # Errors
 /// An unreadable file, no map of attenuation, no CT, CT outside the field of view.
@@ -28,10 +29,14 @@ pub fn read_object_attenuation(
     ct: Option<&CtSettings>,
     field: &Grid,
 ) -> Result<(AttenuationMap, Vec<Notice>), AttenuationError> {
-    let Some(settings) = ct else { return Ok(read_attenuation(file)?) };
+    let settings = match ct {
+        Some(settings) => *settings,
+        None if is_dicom(file) => CtSettings::default(),
+        None => return Ok(read_attenuation(file)?),
+    };
     let refuse = |problem| CtError { file: file.to_owned(), problem };
     let (series, mut notices) = read_images(file, ImageChoice::Only)?;
-    let ct = PlacedCt::new(&series, settings).map_err(refuse)?;
+    let ct = PlacedCt::new(&series, &settings).map_err(refuse)?;
     let cover = ct.cover(field, Some(field.inscribed_radius_mm())).map_err(refuse)?;
     let (per_mm, conversion) = (ct.attenuation(&ct.grid(Some(field)).map_err(refuse)?), ct.conversion());
     let name = file.display();

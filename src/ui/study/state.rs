@@ -16,9 +16,8 @@ use super::open::open_sweep::OpenSweep;
 use super::open::open_tubes::OpenTubes;
 use super::source::Source;
 use super::tube_form::TubeForm;
-use crate::data::{CtSettings, Notice, ResponseMatrix, TubeSet, Volume};
+use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
 use crate::io;
-use crate::io::dicom::is_dicom;
 use crate::operator::tubes_fit;
 use crate::plan::{IterationScheme, Job, ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::session::{MatrixFile, Producer, TubeSource};
@@ -169,8 +168,7 @@ impl StudyState {
 
     /// Returns the open list-mode data with another attenuation map, or with CT (DICOM).
     pub fn attenuated(&self, attenuation: PathBuf) -> Option<Source> {
-        let ct = is_dicom(&attenuation).then(CtSettings::default);
-        Some(ListFiles { attenuation: Some(attenuation), ct, ..self.list()?.files.clone() }.into())
+        Some(ListFiles { attenuation: Some(attenuation), ct: None, ..self.list()?.files.clone() }.into())
     }
 
     /// Returns the open acquisition with another reference spectrum.
