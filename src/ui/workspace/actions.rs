@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::palette::Palette;
+use super::commands::search::CommandSearch;
 use super::panes::arrangement::Arrangement;
 use super::panes::panes_ui::PaneAction;
 use crate::ui::layer::action::LayerAction;
@@ -65,9 +65,9 @@ pub enum Action {
     /// Sets the typed name of a new arrangement.
     NameArrangement(String),
     /// Opens or closes the search for commands.
-    TogglePalette,
+    ToggleSearch,
     /// Sets the search for commands.
-    Search(Palette),
+    Search(CommandSearch),
     /// Ends taking a film.
     CancelFilm,
     /// Switches animations off or on.

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use eframe::egui_wgpu::RenderState;
 use egui::{Context, Ui};
 
+use super::commands::search::CommandSearch;
 use super::files::dialogs::Dialogs;
 use super::files::file_job::FileJob;
-use super::files::film::FilmJob;
-use super::palette::Palette;
+use super::files::film_job::FilmJob;
 use super::panes::pane::Pane;
 use super::panes::pane_tree::PaneTree;
 use super::persistence::last_session::last_session;
@@ -108,7 +108,7 @@ pub struct App {
     /// Typed name of a new arrangement of the panes.
     pub(super) arrangement_name: String,
     /// Search for commands while it is open.
-    pub(super) palette: Option<Palette>,
+    pub(super) search: Option<CommandSearch>,
     pub(super) plots: PlotOptions,
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
@@ -200,7 +200,7 @@ impl App {
             difference: DifferenceTable::default(),
             panes: preferences.panes.clone(),
             arrangement_name: String::new(),
-            palette: None,
+            search: None,
             plots: PlotOptions::default(),
             devices,
             notices: Notices::default(),

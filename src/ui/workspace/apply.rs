@@ -4,7 +4,7 @@ use egui::Context;
 
 use super::actions::Action;
 use super::app::App;
-use super::palette::Palette;
+use super::commands::search::CommandSearch;
 use super::panes::arrangement::Arrangement;
 use super::panes::pane::Pane;
 use super::panes::pane_tree::PaneTree;
@@ -75,8 +75,8 @@ impl App {
             }
             Action::RemoveArrangement(name) => _ = self.preferences.arrangements.remove(&name),
             Action::NameArrangement(name) => self.arrangement_name = name,
-            Action::TogglePalette => self.palette = if self.palette.is_some() { None } else { Some(Palette::default()) },
-            Action::Search(palette) => self.palette = Some(palette),
+            Action::ToggleSearch => self.search = if self.search.is_some() { None } else { Some(CommandSearch::default()) },
+            Action::Search(search) => self.search = Some(search),
             Action::CancelFilm => self.film = None,
             Action::ReduceMotion(is_reduced) => {
                 self.preferences.is_motion_reduced = is_reduced;

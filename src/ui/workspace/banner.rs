@@ -6,7 +6,7 @@ use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{RichText, Ui};
 
 use super::actions::Action;
-use super::commands::arrangements;
+use super::commands::list::arrangements;
 use super::panes::pane::Pane;
 use super::panes::pane_tree::PaneTree;
 use super::panes::panes_ui::PaneAction;
@@ -44,7 +44,7 @@ pub fn banner_ui(view: &BannerView, ui: &mut Ui, actions: &mut Vec<Action>) {
         let keys = icons::quiet_button(ui, icons::KEYS, "Keys").on_hover_text("All keys (F1 or ?)");
         push_if_clicked(keys, actions, Action::ToggleHelp);
         let search = icons::quiet_button(ui, icons::SEARCH, "Commands").on_hover_text("Search all commands (Ctrl+K)");
-        push_if_clicked(search, actions, Action::TogglePalette);
+        push_if_clicked(search, actions, Action::ToggleSearch);
         let button = IconButton::new(icons::ARRANGEMENT, "Layout").prominence(icons::Prominence::Quiet).button(ui.visuals());
         let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
         let (menu, _) = MenuButton::from_button(button).config(stays).ui(ui, |ui| layout_ui(view, ui, actions));

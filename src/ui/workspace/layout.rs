@@ -5,14 +5,14 @@ use egui::Ui;
 use super::actions::{Action, summed};
 use super::app::App;
 use super::banner::{BannerView, banner_ui};
-use super::commands::CommandsView;
+use super::commands::list::CommandsView;
+use super::commands::search_panel::search_ui;
+use super::commands::shortcuts::{help_ui, shortcut_actions};
 use super::files::dialogs;
-use super::palette::palette_ui;
 use super::panes::pane::Pane;
 use super::panes::panes_ui::{PaneAction, PaneContent, panes_ui};
 use super::persistence::unsaved_changes::unsaved_ui;
 use super::series_chooser::series_chooser_ui;
-use super::shortcuts::{help_ui, shortcut_actions};
 use super::status::{StatusView, status_ui};
 use crate::session::StopRule;
 use crate::ui::plots::BottomTab;
@@ -101,12 +101,12 @@ impl App {
     /// Returns true if a modal window is open.
     fn has_modal(&self) -> bool {
         let is_asking = self.dialogs.is_modal() || self.unsaved_question.is_some() || self.study.has_form();
-        is_asking || self.series_chooser.is_some() || self.is_help_open || self.palette.is_some()
+        is_asking || self.series_chooser.is_some() || self.is_help_open || self.search.is_some()
     }
 
     /// Obeys the pressed keys, and draws the list of keys and the search for commands.
     fn commands_ui(&self, has_shortcuts: bool, ctx: &egui::Context, actions: &mut Vec<Action>) {
-        if !(has_shortcuts || self.is_help_open || self.palette.is_some()) {
+        if !(has_shortcuts || self.is_help_open || self.search.is_some()) {
             return;
         }
         let shown = self.run().shown_words();
@@ -133,8 +133,8 @@ impl App {
         if self.is_help_open {
             help_ui(ctx, &commands, actions);
         }
-        if let Some(palette) = &self.palette {
-            palette_ui(palette, &commands, ctx, actions);
+        if let Some(search) = &self.search {
+            search_ui(search, &commands, ctx, actions);
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::actions::Action;
-use super::files::film::FilmJob;
+use super::files::film_job::FilmJob;
 use crate::operator::Accumulation;
 use crate::remote::{ConnectionState, Remote};
 use crate::ui::rois::action::RoiAction;

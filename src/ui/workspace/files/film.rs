@@ -1,9 +1,10 @@
 //! Films of the views as animated PNG: one picture in each frame of the window, until all are taken.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use egui::Context;
 
+use super::film_job::{Content, FilmJob};
 use crate::data::Notice;
 use crate::io::FilmWriter;
 use crate::ui::run::action::RunAction;
@@ -21,33 +22,6 @@ const NUM_ANGLES: usize = 36;
 /// Time of each picture of a rotation, and of an iterate or a frame, ms.
 const ANGLE_MS: u16 = 100;
 const ITERATE_MS: u16 = 500;
-
-/// Content of a picture of a film.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Content {
-    /// Projection from this azimuth, degrees.
-    Azimuth(f64),
-    /// Stored iterate by its number.
-    Iterate(usize),
-    /// Frame by its index.
-    Frame(usize),
-}
-
-/// Film that is being taken.
-pub struct FilmJob {
-    film: Film,
-    path: PathBuf,
-    contents: Vec<Content>,
-    num_taken: usize,
-    writer: Option<FilmWriter>,
-}
-
-impl FilmJob {
-    /// Returns the state as text.
-    pub fn text(&self) -> String {
-        format!("Film: picture {} of {}", self.num_taken + 1, self.contents.len())
-    }
-}
 
 impl App {
     /// Returns true while a film is being taken.

@@ -6,6 +6,7 @@ pub mod file_job;
 pub mod file_jobs;
 pub mod file_tasks;
 pub mod film;
+pub mod film_job;
 pub mod nema;
 pub mod picture;
 pub mod provenance;

@@ -2,10 +2,10 @@
 
 use egui::{Key, Modifiers, RichText};
 
-use super::actions::Action;
-use super::commands::{Command, CommandsView, groups};
+use super::list::{Command, CommandsView, groups};
 use crate::ui::widgets::fields::push_if_clicked;
 use crate::ui::widgets::modal::modal_ui;
+use crate::ui::workspace::actions::Action;
 
 /// Returns the actions of the pressed keys that no widget has used.
 pub fn shortcut_actions(ctx: &egui::Context, view: &CommandsView) -> Vec<Action> {

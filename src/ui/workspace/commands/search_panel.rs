@@ -2,21 +2,13 @@
 
 use egui::{Context, Key, Modifiers, RichText};
 
-use super::actions::Action;
-use super::commands::{Command, CommandsView, groups};
+use super::list::{Command, CommandsView, groups};
+use super::search::CommandSearch;
 use crate::ui::widgets::modal::modal_ui;
+use crate::ui::workspace::actions::Action;
 
 /// Largest height of the list of matches, as a part of the window.
 const LIST_PART: f32 = 0.5;
-
-/// State of the search.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Palette {
-    /// Typed words.
-    pub typed: String,
-    /// Index of the chosen match.
-    pub chosen: usize,
-}
 
 /// Returns the commands whose group and name contain all typed words.
 fn matches(view: &CommandsView, typed: &str) -> Vec<(&'static str, Command)> {
@@ -30,9 +22,9 @@ fn matches(view: &CommandsView, typed: &str) -> Vec<(&'static str, Command)> {
 }
 
 /// Draws the search; pushes the chosen command, or the search after an edit.
-pub fn palette_ui(palette: &Palette, view: &CommandsView, ctx: &Context, actions: &mut Vec<Action>) {
-    let mut edited = palette.clone();
-    let found = matches(view, &palette.typed);
+pub fn search_ui(search: &CommandSearch, view: &CommandsView, ctx: &Context, actions: &mut Vec<Action>) {
+    let mut edited = search.clone();
+    let found = matches(view, &search.typed);
     let last = found.len().saturating_sub(1);
     let (up, down, enter) = ctx.input_mut(|input| {
         let mut pressed = |key| input.count_and_consume_key(Modifiers::NONE, key);
@@ -71,11 +63,11 @@ pub fn palette_ui(palette: &Palette, view: &CommandsView, ctx: &Context, actions
         response
     });
     if let Some((_, command)) = run {
-        actions.extend([Action::TogglePalette, command.action.clone()]);
+        actions.extend([Action::ToggleSearch, command.action.clone()]);
     } else if is_escaped {
-        actions.push(Action::TogglePalette);
-    } else if edited != *palette {
-        edited.chosen = if edited.typed == palette.typed { edited.chosen } else { 0 };
+        actions.push(Action::ToggleSearch);
+    } else if edited != *search {
+        edited.chosen = if edited.typed == search.typed { edited.chosen } else { 0 };
         actions.push(Action::Search(edited));
     }
 }

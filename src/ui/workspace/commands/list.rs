@@ -5,10 +5,6 @@ use std::borrow::Cow;
 use egui::{Key, KeyboardShortcut, Modifiers};
 use strum::VariantArray as _;
 
-use super::actions::Action;
-use super::panes::arrangement::Arrangement;
-use super::panes::pane::Pane;
-use super::panes::panes_ui::PaneAction;
 use crate::data::RoiPlane;
 use crate::geometry::Point;
 use crate::operator::Accumulation;
@@ -25,6 +21,10 @@ use crate::ui::slices::tool::Tool;
 use crate::ui::widgets::file_task::{FileTask, Film, LesionFile, NemaStandard};
 use crate::ui::widgets::notices::NoticeAction;
 use crate::ui::widgets::picture_area::PictureArea;
+use crate::ui::workspace::actions::Action;
+use crate::ui::workspace::panes::arrangement::Arrangement;
+use crate::ui::workspace::panes::pane::Pane;
+use crate::ui::workspace::panes::panes_ui::PaneAction;
 
 /// Action with its name and keys.
 #[derive(Clone)]
@@ -101,7 +101,7 @@ pub fn groups(view: &CommandsView) -> Vec<Group> {
         Group {
             title: "Help",
             commands: vec![
-                command(Key::K, "Search commands", Action::TogglePalette),
+                command(Key::K, "Search commands", Action::ToggleSearch),
                 with(&[Key::F1, Key::Questionmark].map(|key| (Modifiers::NONE, key)), "This list", Action::ToggleHelp),
                 without_key("Notices", Action::Notice(NoticeAction::ToggleList)),
                 without_key("Light or dark theme", Action::ToggleTheme),

@@ -1,0 +1,6 @@
+//! Commands by name and by keys.
+
+pub mod list;
+pub mod search;
+pub mod search_panel;
+pub mod shortcuts;
