@@ -60,6 +60,8 @@ fn a_hot_region_has_no_recovery_until_its_true_ratio_is_entered() {
     assert!(!has(&harness, "CNR of ROI 1: –") && harness.query_by_label_contains("CNR of ROI 1: ").is_some());
     assert_eq!(harness.state().curves().contrast_to_noise.len(), 1);
     harness.get_by_label("Plot: contrast recovery");
+    // Until no toast covers the plot.
+    harness.run_steps(60);
     harness.get_by_role_and_label(Role::Button, "CNR").click();
     harness.run_steps(3);
     harness.get_by_label("Plot: contrast-to-noise ratio");

@@ -13,19 +13,30 @@ use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 use crate::ui::widgets::format;
 use crate::ui::widgets::icons::{self, Icon, IconButton, Prominence};
 use crate::ui::widgets::place::Place;
+use crate::ui::widgets::sheet::scroll_style;
+
+/// Smallest height of the table, points: the head, two rows and a scroll bar. Buttons and fields scroll in the rest.
+const MIN_TABLE_HEIGHT: f32 = 75.0;
 
 /// Reason of a refused export.
 pub const NOTHING_MEASURED: &str = "no iterate of this study has been measured yet; start its reconstruction first";
 
 /// Draws buttons, fields of the selected ROI and table.
 pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
-    buttons_ui(view, ui, actions);
-    if let Some((index, roi)) = view.state.selected.and_then(|index| Some((index, view.rois().get(index)?))) {
-        fields_ui(index, roi, view, ui, actions);
-    }
-    if let Some(fwhm_mm) = view.filter_mm {
-        filter_ui(fwhm_mm, view.state.measure_unfiltered, ui, actions);
-    }
+    let height = (ui.available_height() - MIN_TABLE_HEIGHT).max(MIN_TABLE_HEIGHT);
+    ui.scope(|ui| {
+        ui.spacing_mut().scroll = scroll_style();
+        let area = egui::ScrollArea::vertical().id_salt("roi fields").max_height(height).auto_shrink([false, true]);
+        area.show(ui, |ui| {
+            buttons_ui(view, ui, actions);
+            if let Some((index, roi)) = view.state.selected.and_then(|index| Some((index, view.rois().get(index)?))) {
+                fields_ui(index, roi, view, ui, actions);
+            }
+            if let Some(fwhm_mm) = view.filter_mm {
+                filter_ui(fwhm_mm, view.state.measure_unfiltered, ui, actions);
+            }
+        });
+    });
     table_ui(view, ui, actions);
 }
 

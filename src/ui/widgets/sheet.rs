@@ -37,9 +37,14 @@ pub fn width_of(widths: &[f32]) -> f32 {
     widths.iter().map(|width| width + GAP).sum()
 }
 
+/// Returns the style of scroll bars with a visible handle.
+pub fn scroll_style() -> ScrollStyle {
+    ScrollStyle { foreground_color: true, ..ScrollStyle::solid() }
+}
+
 /// Returns the width that a vertical scroll bar takes, points.
 pub fn bar_width() -> f32 {
-    let style = ScrollStyle::solid();
+    let style = scroll_style();
     style.bar_width + style.bar_inner_margin + style.bar_outer_margin
 }
 
@@ -59,13 +64,14 @@ impl Sheet<'_> {
     pub fn show(self, ui: &mut Ui, mut cell: impl FnMut(&mut Ui, Option<usize>, usize)) -> SheetClicks {
         let mut clicks = SheetClicks::default();
         ui.scope(|ui| {
-            ui.spacing_mut().scroll = ScrollStyle::solid();
+            ui.spacing_mut().scroll = scroll_style();
             let id = ui.scope_id().with(self.id);
             let is_cut = width_of(self.widths) > ui.available_width();
             let room = ui.available_height().min(ui.clip_rect().bottom() - ui.cursor().top());
             let height = room - self.head_height - if is_cut { bar_width() } else { 0.0 };
             let before: Option<Seen> = ui.data(|data| data.get_temp(id));
-            let (selected, mut area) = (self.selected, ScrollArea::both().id_salt(self.id).max_height(room).auto_shrink(false));
+            let (selected, mut area) =
+                (self.selected, ScrollArea::both().id_salt(self.id).max_height(room).min_scrolled_height(0.0).auto_shrink(false));
             let is_new = before.is_none_or(|before| before.selected != selected || before.height != height);
             if let Some(row) = selected.filter(|_| is_new) {
                 let [top, end] = [row, row + 1].map(|row| row as f32 * self.row_height);
