@@ -1,7 +1,7 @@
 //! Table with a frozen head and a frozen first column. Scroll bars are visible while rows or columns are cut.
 
 use egui::scroll_area::ScrollArea;
-use egui::style::ScrollStyle;
+use egui::style::{KineticScrollStyle, ScrollStyle};
 use egui::{Align, Id, Layout, Rect, Sense, Stroke, Ui, UiBuilder};
 
 /// Gap between columns, points.
@@ -39,7 +39,9 @@ pub fn width_of(widths: &[f32]) -> f32 {
 
 /// Returns the style of scroll bars with a visible handle.
 pub fn scroll_style() -> ScrollStyle {
-    ScrollStyle { foreground_color: true, ..ScrollStyle::solid() }
+    let solid = ScrollStyle::solid();
+    let kinetic = KineticScrollStyle { rubber_band: false, ..solid.kinetic };
+    ScrollStyle { foreground_color: true, kinetic, ..solid }
 }
 
 /// Returns the width that a vertical scroll bar takes, points.
