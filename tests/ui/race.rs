@@ -52,6 +52,7 @@ fn the_switch_takes_effect_with_the_next_step_and_is_marked_on_every_curve() {
     let subsets = harness.state().live().num_subsets() as f64;
     let words = format!("; from iteration {:.2} on non-atomic; from iteration {:.2} on atomic", 1.0 / subsets, 2.0 / subsets);
     click(&mut harness, "Race");
+    click(&mut harness, "Likelihood");
     let plots = ["noise", "contrast recovery", "log-likelihood", "lost additions", "image level"];
     for plot in plots {
         harness.get_by_label(&format!("Plot: {plot}{words}"));

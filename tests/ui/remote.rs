@@ -163,7 +163,7 @@ fn a_scan_elsewhere_is_corrected_by_files_that_are_there() {
     // Another file is named by its path there, or its name beside the study. One that is not there leaves all as it was.
     for (file, is_there) in [("other.hs", false), ("small_mult.hs", true)] {
         click(&mut harness, "Multiplicative…");
-        harness.get_by_label_contains("The path on");
+        harness.get_by_label_contains("Path on");
         type_path(&mut harness, Path::new(file));
         give_up_unsaved(&mut harness);
         if !is_there {

@@ -55,6 +55,7 @@ fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
     harness.get_by_label("208 projections");
     harness.get_by_label("Picture: 208 projections");
     harness.get_by_label("Plot: projection 208");
+    click(&mut harness, "Means");
     harness.get_by_label("Plot: means");
     harness.check_accessibility();
     // There is nothing to choose about adding, and the reason is given.

@@ -162,6 +162,7 @@ fn counts_and_sweeps_follow_each_other_with_nothing_left_behind() {
     wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
     click(&mut harness, "Regions");
     assert_nothing_is_shown(&harness, std::slice::from_ref(&of_counts));
+    click(&mut harness, "Means");
     assert!(has(&harness, "Plot: means") && !has(&harness, "Plot: log-likelihood"));
     reconstruct(&mut harness);
     let of_sweep = first_mean(harness.state());

@@ -158,7 +158,8 @@ fn path_window_ui(task: FileTask, typed: &str, place: Result<&str, &PathBuf>, ct
             }
         };
         let label = ui.label(dialog.formats);
-        let id = ui.scope_id().with("path");
+        // Of each task: a window that follows another at once has its own field.
+        let id = ui.scope_id().with(("path", dialog.title));
         // When the field receives the focus: typed text then replaces the proposed name.
         let now = ui.ctx().cumulative_pass_nr();
         let focused_at: Option<u64> = ui.data(|data| data.get_temp(id));
