@@ -103,9 +103,12 @@ fn a_list_of_a_phantom_that_attenuates_comes_with_its_map_which_its_reconstructi
     assert!(values("b.nii").sum() > 1.2 * values("a.nii").sum(), "{without}");
     let record = std::fs::read_to_string(folder.path().join("b.nii.json")).unwrap();
     assert!(record.contains("\"attenuation\": \"list_mu.nii.gz\""), "{record}");
-    // A map goes with lists alone, and must be one.
+    // A map must be one; it goes with sinograms, too.
     failed(folder.path(), "io.unsupported.attenuation-unit", &[&again[..10], &["--attenuation", "a.nii"]].concat());
     done(folder.path(), &["simulate", "cylinder", "--scanner", "small", "--counts", "1e4", "-o", "scan.hs"]);
-    let text = refused(folder.path(), 2, &["reconstruct", "scan.hs", "-o", "c.nii", "--attenuation", "list_mu.nii.gz"]);
-    assert!(text.contains("--attenuation is for list-mode data"), "{text}");
+    let sinogram = ["reconstruct", "scan.hs", "-o", "c.nii", "--iterations", "1"];
+    done(folder.path(), &sinogram);
+    let without = values("c.nii").sum();
+    done(folder.path(), &[&sinogram[..3], &["d.nii"], &sinogram[4..], &["--attenuation", "list_mu.nii.gz"]].concat());
+    assert!(values("d.nii").sum() > 1.2 * without, "{without}");
 }

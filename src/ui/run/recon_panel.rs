@@ -344,7 +344,7 @@ const FILM_HELP: &str = "Animated PNG of the views, picture by picture";
 
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Image").strong());
         let save = IconButton::new(icons::SAVE, "Save image…");
         if ui.add_enabled(view.has_image, save).on_hover_text(save_help()).clicked() {

@@ -64,7 +64,7 @@ impl Axes {
 }
 
 /// Smallest distances of the numbers of a horizontal and of a vertical axis, points: they do not touch.
-const TICK_DISTANCES: [f64; 2] = [64.0, 32.0];
+const TICK_DISTANCES: [f64; 2] = [48.0, 32.0];
 
 /// Distance of the finest lines of the grid, points.
 const MIN_GRID: f32 = 8.0;

@@ -102,6 +102,7 @@ impl Sheet<'_> {
             Rect::from_x_y_ranges(x, y).intersect(clip)
         };
         let parts = [[part(false, false), part(false, true)], [part(true, false), part(true, true)]];
+        let selected_text = ui.visuals().selection.stroke.color;
         let mut row_ui = |ui: &mut Ui, row: Option<usize>, top: f32, height: f32| {
             let mut left = origin.x;
             for (column, width) in self.widths.iter().enumerate() {
@@ -111,6 +112,9 @@ impl Sheet<'_> {
                 let builder = UiBuilder::new().max_rect(rect).layout(Layout::left_to_right(Align::Center)).id_salt((row, column));
                 let mut child = ui.new_child(builder);
                 child.set_clip_rect(if clip.is_positive() { clip } else { Rect::NOTHING });
+                if row.is_some() && row == self.selected {
+                    child.visuals_mut().override_text_color = Some(selected_text);
+                }
                 cell(&mut child, row, column);
                 left += width + GAP;
             }
