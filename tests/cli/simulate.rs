@@ -6,7 +6,7 @@ use std::process::Output;
 use tomoscope::data::RoiRole;
 use tomoscope::io::{read_projections, read_volume, rois};
 
-use super::{done, failed, refused};
+use super::{done, failed};
 
 /// Runs the program with arguments between blanks.
 fn tomoscope(folder: &Path, arguments: &str) -> Output {

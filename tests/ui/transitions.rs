@@ -164,12 +164,14 @@ fn counts_and_sweeps_follow_each_other_with_nothing_left_behind() {
     assert_nothing_is_shown(&harness, std::slice::from_ref(&of_counts));
     click(&mut harness, "Means");
     assert!(has(&harness, "Plot: means") && !has(&harness, "Plot: log-likelihood"));
+    click(&mut harness, "Profile");
     reconstruct(&mut harness);
     let of_sweep = first_mean(harness.state());
     assert!(!harness.state().curves().mean.is_empty() && harness.state().curves().log_likelihood.is_empty());
     choose_built_in(&mut harness, small_title());
     wait_for(&mut harness, "the counts", |app| app.counts().is_some());
     assert_nothing_is_shown(&harness, &[of_counts, of_sweep]);
+    click(&mut harness, "Likelihood");
     assert!(!has(&harness, "Plot: means") && has(&harness, "Plot: log-likelihood"));
 }
 

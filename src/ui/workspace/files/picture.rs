@@ -155,9 +155,10 @@ pub(in crate::ui) fn is_png(path: &Path) -> bool {
 /// Returns a context with the theme and the memory of the window, with all menus closed.
 fn same_window(ctx: &Context) -> Context {
     let fine = Context::default();
-    theme::apply(&fine);
     let memory = ctx.memory(Clone::clone);
     fine.memory_mut(|own| *own = memory);
+    // Fonts that are to be added are part of the memory.
+    theme::apply(&fine);
     Popup::close_all(&fine);
     fine
 }
