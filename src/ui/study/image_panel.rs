@@ -26,7 +26,7 @@ pub fn image_facts(open: &OpenImages) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("Modality", if names.series_uid.is_empty() { String::new() } else { series.modality.name().to_owned() }),
         ("Patient", patient.map(str::to_owned).collect::<Vec<_>>().join(", ")),
-        ("Study", [date(&names.study_date).as_str(), &names.study].join(" ").trim().to_owned()),
+        ("Study", [format::date(&names.study_date).as_str(), &names.study].join(" ").trim().to_owned()),
         ("Series", [&*names.number, &names.description].join(" ").trim().to_owned()),
         ("Scanner", names.scanner.clone()),
         ("Voxels", size.unwrap_or_default()),
@@ -37,14 +37,6 @@ pub fn image_facts(open: &OpenImages) -> Vec<(&'static str, String)> {
     }
     facts.retain(|(_, text)| !text.is_empty());
     facts
-}
-
-/// Returns a date of DICOM with hyphens.
-fn date(text: &str) -> String {
-    match (text.get(..4), text.get(4..6), text.get(6..8)) {
-        (Some(year), Some(month), Some(day)) => format!("{year}-{month}-{day}"),
-        _ => text.to_owned(),
-    }
 }
 
 /// Draws the choice of the unit, and the facts of a PET scan with their sources.

@@ -57,6 +57,14 @@ pub fn elided(text: &str, max_letters: usize) -> String {
     letters[..start].iter().chain(&['…']).chain(&letters[letters.len() - end..]).collect()
 }
 
+/// Returns a date of DICOM as text: 2026-03-01.
+pub fn date(date: &str) -> String {
+    match (date.get(..4), date.get(4..6), date.get(6..8)) {
+        (Some(year), Some(month), Some(day)) if date.len() == 8 => format!("{year}-{month}-{day}"),
+        _ => date.to_owned(),
+    }
+}
+
 /// Returns a text with a capital first letter.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -126,6 +134,12 @@ pub fn count(n: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_of_dicom_have_hyphens() {
+        assert_eq!(date("20260301"), "2026-03-01");
+        assert_eq!(date("2026"), "2026");
+    }
 
     #[test]
     fn numbers_are_short() {

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{
-    Align2, ColorImage, Context, FontId, Rect, Response, ScrollArea, Sense, TextureHandle, TextureOptions, Ui, WidgetInfo,
-};
+use egui::{Align2, ColorImage, Context, Rect, Response, ScrollArea, Sense, TextureHandle, TextureOptions, Ui, WidgetInfo};
 use rayon::prelude::*;
 
 use super::actions::{Action, SeriesAction};
@@ -12,7 +10,9 @@ use crate::data::{FoundSeries, Modality, Unit};
 use crate::io::dicom::{SeriesSlice, read_middle_slice};
 use crate::task::{BackgroundTask, Task};
 use crate::text::counted;
+use crate::ui::widgets::elided::fitted;
 use crate::ui::widgets::fields::push_if_clicked;
+use crate::ui::widgets::format;
 use crate::ui::widgets::modal::modal_ui;
 use crate::ui::widgets::window_presets::window_presets;
 
@@ -112,7 +112,7 @@ fn row_ui(series: &FoundSeries, thumbnail: Option<&TextureHandle>, ui: &mut Ui) 
     let lines = [
         joined(&[series.modality.name(), &number, &names.description]),
         joined(&[patient[0].trim(), &patient[1]]),
-        joined(&[&date_text(&names.study_date), &names.study, &counted(series.num_files, "file")]),
+        joined(&[&format::date(&names.study_date), &names.study, &counted(series.num_files, "file")]),
     ];
     let side = SIDE as f32;
     let size = egui::vec2(ui.available_width(), side + 2.0 * MARGIN);
@@ -136,7 +136,7 @@ fn row_ui(series: &FoundSeries, thumbnail: Option<&TextureHandle>, ui: &mut Ui) 
     let left = picture.max.x + 2.0 * MARGIN;
     for (index, (line, colour)) in lines.iter().zip(colours).enumerate() {
         let at = egui::pos2(left, rect.min.y + MARGIN + (index as f32 + 0.5) * side / 3.0);
-        let text = elided(ui, line, &font, rect.max.x - MARGIN - left);
+        let text = fitted(ui, line, &font, rect.max.x - MARGIN - left);
         ui.painter().text(at, Align2::LEFT_CENTER, text, font.clone(), colour);
     }
     row
@@ -145,30 +145,6 @@ fn row_ui(series: &FoundSeries, thumbnail: Option<&TextureHandle>, ui: &mut Ui) 
 /// Joins the parts that are not empty.
 fn joined(parts: &[&str]) -> String {
     parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" · ")
-}
-
-/// Returns a date of DICOM as text: 2026-03-01.
-fn date_text(date: &str) -> String {
-    match (date.get(..4), date.get(4..6), date.get(6..8)) {
-        (Some(year), Some(month), Some(day)) if date.len() == 8 => format!("{year}-{month}-{day}"),
-        _ => date.to_owned(),
-    }
-}
-
-/// Returns a text without its middle, if it is wider than this.
-fn elided(ui: &Ui, text: &str, font: &FontId, width: f32) -> String {
-    let fits =
-        |text: &str| ui.painter().layout_no_wrap(text.to_owned(), font.clone(), egui::Color32::PLACEHOLDER).size().x <= width;
-    if fits(text) {
-        return text.to_owned();
-    }
-    let chars: Vec<char> = text.chars().collect();
-    let shortened = |num: usize| {
-        let (head, tail) = (num.div_ceil(2), num / 2);
-        chars[..head].iter().chain(&['…']).chain(&chars[chars.len() - tail..]).collect::<String>()
-    };
-    let num = (0..chars.len()).collect::<Vec<_>>().partition_point(|num| fits(&shortened(*num)));
-    shortened(num.saturating_sub(1))
 }
 
 /// Returns a square picture of a slice: CT in its first usual window, PET in inverted grey, others between quantiles.
@@ -217,8 +193,6 @@ mod tests {
         let picture = picture(&slice, &Modality::Ct);
         let grey = |x: usize, y: usize| picture.pixels[y * SIDE + x].r();
         assert_eq!([grey(2, 28), grey(53, 28), grey(2, 2), grey(2, 53)], [255, 0, 0, 0]);
-        assert_eq!(date_text("20260301"), "2026-03-01");
-        assert_eq!(date_text("2026"), "2026");
         assert_eq!(joined(&["CT", "", "head"]), "CT · head");
         assert_eq!(quantiles(&[f32::NAN, 1.0, 2.0]), [1.0, 1.0]);
     }
