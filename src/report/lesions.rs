@@ -462,7 +462,7 @@ mod tests {
     #[test]
     fn a_table_has_a_row_for_each_lesion_and_the_total() {
         let ((_, baseline), (volume, later)) = (table(8.0), table(2.0));
-        let changes = changes(&baseline, &later).unwrap();
+        let changes = changes(&(&baseline).into(), &later).unwrap();
         let shown = LesionsShown { table: &later, second: Some(["CT", "HU"]), baseline: Some(("first", &changes)) };
         let rows = shown.cells_of_rows();
         assert_eq!(

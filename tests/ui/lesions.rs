@@ -11,9 +11,11 @@ use tomoscope::geometry::Grid;
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::rois::write_rois;
 use tomoscope::io::write_volume;
-use tomoscope::ui::{App, Source};
+use tomoscope::ui::{App, SavedSession, Source};
 
-use super::{click, renderer, wait_for, wait_for_files, wait_to_see, window_on};
+use super::leaving::drop_file;
+use super::restore::save_session;
+use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1800.0, 1100.0];
 
@@ -102,4 +104,68 @@ fn lesions_are_measured_compared_and_exported() {
     click(&mut harness, "Clear baseline");
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("[change, %] of hilum").is_none());
+}
+
+/// Chooses a rule in the menu of rules.
+fn choose_rule(harness: &mut Harness<'_, App>, from: &str, to: &str) {
+    harness.get_by_role_and_label(Role::ComboBox, &format!("Voxels of lesions: {from}")).click();
+    harness.run_steps(3);
+    click(harness, to);
+}
+
+#[test]
+fn a_session_contains_the_rule_and_the_baseline() {
+    let Some(renderer_of_first) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_image(&at("pet.nii"), &at("rois.toml"));
+    let mut harness = window_on(renderer_of_first, SIZE, Theme::Dark, false, Source::file(at("pet.nii")));
+    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    click(&mut harness, "Load…");
+    type_path(&mut harness, &at("rois.toml"));
+    click(&mut harness, "Lesions");
+    wait_to_see(&mut harness, "the numbers", |harness| harness.query_by_label("Lesion hilum").is_some());
+    click(&mut harness, "Set baseline");
+    choose_rule(&mut harness, "regions as drawn", "% of maximum");
+    wait_to_see(&mut harness, "the change", |harness| {
+        cell(harness, "MTV [change", "hilum").is_some_and(|text| text.parse::<f64>().is_ok_and(|change| change < -10.0))
+    });
+    let shown =
+        |harness: &Harness<'_, App>| ["max", "peak", "MTV", "TLG"].map(|of| cell(harness, &format!("{of} [change"), "hilum"));
+    let changes = shown(&harness);
+    let session = at("work.session");
+    save_session(&mut harness, &session);
+    // A window of another start, on another study.
+    drop(harness);
+    let mut harness = window_on(renderer().unwrap(), SIZE, Theme::Dark, false, super::small_study());
+    wait_for(&mut harness, "the built-in study", |app| app.counts().is_some());
+    drop_file(&mut harness, &session);
+    give_up_unsaved(&mut harness);
+    wait_to_see(&mut harness, "the change of the session", |harness| shown(harness)[0].is_some());
+    assert_eq!(shown(&harness), changes);
+    assert!(harness.query_by_label("Voxels of lesions: % of maximum").is_some());
+    let percent = harness.get_by_label("Lesion threshold, %").accesskit_node().numeric_value();
+    assert_eq!(percent, Some(41.0));
+    assert!(harness.query_by_label("Clear baseline").is_some());
+    // A changed session: the threshold is limited, the baseline refused with a notice.
+    let text = std::fs::read_to_string(&session).unwrap();
+    let saved = SavedSession::read(&session).unwrap().lesions;
+    let volume = format!("volume_ml = {:?}", saved.baseline.unwrap().numbers.total.volume_ml);
+    assert!(text.contains(&volume) && text.contains("percent = 41.0"), "{text}");
+    std::fs::write(&session, text.replace(&volume, "volume_ml = nan").replace("percent = 41.0", "percent = -inf")).unwrap();
+    click(&mut harness, "Clear baseline");
+    choose_built_in(&mut harness, tomoscope::ui::BUILT_IN[tomoscope::ui::BUILT_IN.len() - 1].title);
+    wait_for(&mut harness, "the built-in study", |app| app.counts().is_some());
+    drop_file(&mut harness, &session);
+    give_up_unsaved(&mut harness);
+    wait_for(&mut harness, "the notice", |app| app.notices().texts().any(|text| text.contains("has an invalid number")));
+    wait_to_see(&mut harness, "the numbers", |harness| harness.query_by_label("Lesion hilum").is_some());
+    assert_eq!(harness.get_by_label("Lesion threshold, %").accesskit_node().numeric_value(), Some(1.0));
+    assert!(harness.query_by_label("Clear baseline").is_none());
+    // Without the lesions, as an earlier version saved it.
+    let text = std::fs::read_to_string(&session).unwrap();
+    let (before, after) = text.split_once("[lesions]").unwrap();
+    let after = after.split_once("\n[images]").map_or("", |(_, rest)| rest);
+    let older = SavedSession::parse(&format!("{before}[images]{after}")).unwrap();
+    assert!(older.lesions.is_default());
 }

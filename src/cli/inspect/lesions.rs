@@ -149,7 +149,7 @@ impl LesionArguments {
         }
         let of_baseline = self.baseline_rois.as_ref().map(|path| rois::read_rois(path)).transpose()?;
         let before = self.measured(&earlier, of_baseline.as_deref().unwrap_or(regions), None)?;
-        changes(&before, table).ok_or_else(|| {
+        changes(&(&before).into(), table).ok_or_else(|| {
             let units = [before.unit, table.unit].map(|unit| unit.label());
             CliError::arguments(format!(
                 "{}: its values are in {}, those of the other image in {}; changes need one unit (--suv)",

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::figures::LesionFigures;
+use super::baseline::{LesionBaseline, LesionNumbers};
 use super::percist::LiverReference;
-use super::table::{LesionTable, LesionTotal};
+use super::table::LesionTable;
 
 /// Change of a number from the baseline to a later image.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -42,16 +42,7 @@ pub struct LesionChange {
 }
 
 impl LesionChange {
-    fn new(baseline: &LesionFigures, later: &LesionFigures) -> Self {
-        Self {
-            max: Some(Change::new(baseline.max, later.max)),
-            peak: Change::of(baseline.peak.map(|peak| peak.mean), later.peak.map(|peak| peak.mean)),
-            volume_ml: Some(Change::new(baseline.volume_ml, later.volume_ml)),
-            total_ml: Some(Change::new(baseline.total_ml(), later.total_ml())),
-        }
-    }
-
-    fn of_total(baseline: &LesionTotal, later: &LesionTotal) -> Self {
+    fn new(baseline: &LesionNumbers, later: &LesionNumbers) -> Self {
         Self {
             max: Change::of(baseline.max, later.max),
             peak: Change::of(baseline.peak, later.peak),
@@ -77,27 +68,28 @@ pub struct Changes {
 }
 
 /// Returns the changes of lesions since a baseline in the same unit; `None` in another unit.
-pub fn changes(baseline: &LesionTable, later: &LesionTable) -> Option<Changes> {
+pub fn changes(baseline: &LesionBaseline, later: &LesionTable) -> Option<Changes> {
     if baseline.unit != later.unit {
         return None;
     }
-    let counted = |table: &LesionTable| {
+    let later = LesionBaseline::from(later);
+    let counted = |image: &LesionBaseline| {
         let mut counts: HashMap<String, usize> = HashMap::new();
-        table.lesions.iter().for_each(|lesion| *counts.entry(lesion.name.clone()).or_default() += 1);
+        image.lesions.iter().for_each(|lesion| *counts.entry(lesion.name.clone()).or_default() += 1);
         counts
     };
-    let [before, now] = [baseline, later].map(counted);
+    let [before, now] = [baseline, &later].map(counted);
     let is_ambiguous = |name: &str| [&before, &now].iter().any(|counts| counts.get(name).is_some_and(|count| *count > 1));
-    let change = |name: &str, figures: Option<&LesionFigures>| {
-        let (_, first) = baseline.measured().find(|(lesion, _)| lesion.name == name)?;
-        Some(LesionChange::new(first, figures?)).filter(|_| !is_ambiguous(name))
+    let change = |name: &str, numbers: Option<&LesionNumbers>| {
+        let first = baseline.lesions.iter().find(|lesion| lesion.name == name && lesion.numbers.is_some())?;
+        Some(LesionChange::new(first.numbers.as_ref()?, numbers?)).filter(|_| !is_ambiguous(name))
     };
     let mut ambiguous: Vec<String> = before.keys().chain(now.keys()).filter(|name| is_ambiguous(name)).cloned().collect();
     ambiguous.sort();
     ambiguous.dedup();
     Some(Changes {
-        lesions: later.lesions.iter().map(|lesion| change(&lesion.name, lesion.figures.as_ref().ok())).collect(),
-        total: LesionChange::of_total(&baseline.total, &later.total),
+        lesions: later.lesions.iter().map(|lesion| change(&lesion.name, lesion.numbers.as_ref())).collect(),
+        total: LesionChange::new(&baseline.total, &later.total),
         missing: baseline.lesions.iter().map(|lesion| lesion.name.clone()).filter(|name| !now.contains_key(name)).collect(),
         ambiguous,
         livers: baseline.liver.zip(later.liver).map(|(baseline, later)| [baseline, later]),
@@ -122,7 +114,7 @@ mod tests {
     #[test]
     fn lesions_are_compared_by_their_names() {
         let (baseline, later) = (table(8.0, &["a", "b", "gone"]), table(2.0, &["b", "new", "a"]));
-        let found = changes(&baseline, &later).unwrap();
+        let found = changes(&(&baseline).into(), &later).unwrap();
         assert_eq!((found.lesions[1], &found.missing), (None, &vec!["gone".to_owned()]));
         for index in [0, 2] {
             let change = found.lesions[index].unwrap();
@@ -137,11 +129,11 @@ mod tests {
     #[test]
     fn nothing_is_compared_that_has_two_meanings() {
         let (baseline, later) = (table(8.0, &["a", "b"]), table(2.0, &["a", "a", "b"]));
-        let found = changes(&baseline, &later).unwrap();
+        let found = changes(&(&baseline).into(), &later).unwrap();
         assert_eq!((&found.ambiguous[..], found.lesions[0], found.lesions[1]), (&["a".to_owned()][..], None, None));
         assert!(found.lesions[2].is_some());
         let other = LesionTable { unit: Unit::SuvBodyWeight, ..later };
-        assert_eq!(changes(&baseline, &other), None);
+        assert_eq!(changes(&(&baseline).into(), &other), None);
         assert_eq!(Change::new(0.0, 2.0), Change { difference: 2.0, part: None });
     }
 }

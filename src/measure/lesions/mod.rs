@@ -10,6 +10,7 @@
 //!
 //! The values have the unit of the image: uptake values give SUVmax, SUVmean and SUVpeak.
 
+mod baseline;
 mod change;
 mod figures;
 mod peak;
@@ -17,6 +18,7 @@ mod percist;
 mod table;
 mod threshold;
 
+pub use baseline::{BaselineLesion, LesionBaseline, LesionNumbers};
 pub use change::{Change, Changes, LesionChange, changes};
 pub use figures::{LesionFigures, SecondMean, SecondValue};
 pub use peak::{PEAK_DIAMETER_MM, Peak};

@@ -15,7 +15,7 @@ pub const LIVER_DIAMETER_MM: f64 = 30.0;
 const MAX_DIFFERENCE: (f64, f64) = (0.3, 0.2);
 
 /// Liver of an image.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LiverReference {
     /// Mean of the sphere.
     pub mean: f64,

@@ -7,7 +7,8 @@ use crate::data::{ContourThreshold, IsocontourRecipe, Roi, RoiMask, RoiShape, Vo
 use crate::measure::isocontour::{NoIsocontour, largest, seed, voxels_above};
 
 /// Rule that selects the voxels of a lesion.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LesionThreshold {
     /// The regions as they are.
     #[default]

@@ -4,6 +4,7 @@ use egui::{Button, DragValue, RichText, ScrollArea, Sense, Ui};
 use egui_extras::{Column, TableBuilder};
 
 use super::action::LesionAction;
+use super::saved::PERCENT;
 use super::state::LesionState;
 use crate::data::{Roi, ValueScale};
 use crate::measure::lesions::LesionThreshold;
@@ -93,7 +94,7 @@ fn threshold_ui(view: &LesionView, ui: &mut Ui, actions: &mut Vec<LesionAction>)
     let mut edited = current;
     match &mut edited {
         LesionThreshold::Percent(percent) => {
-            let field = DragValue::new(percent).range(1.0..=100.0).speed(0.2).max_decimals(1).suffix(" %");
+            let field = DragValue::new(percent).range(PERCENT[0]..=PERCENT[1]).speed(0.2).max_decimals(1).suffix(" %");
             name(&ui.add(field), "Lesion threshold, %");
         }
         LesionThreshold::Value(value) => {
@@ -216,7 +217,7 @@ fn remarks_ui(view: &LesionView, shown: &LesionsShown, ui: &mut Ui) {
     }
     let other_unit = view.state.baseline.as_ref().filter(|_| view.state.changes().is_none());
     if let Some(baseline) = other_unit {
-        let units = [baseline.table.unit, shown.table.unit].map(|unit| unit.label());
+        let units = [baseline.numbers.unit, shown.table.unit].map(|unit| unit.label());
         let text = format!("No change: the baseline is in {}, this image in {}.", units[0], units[1]);
         ui.add(egui::Label::new(RichText::new(text).small().color(theme::colours(ui.visuals()).warning)).wrap());
     }

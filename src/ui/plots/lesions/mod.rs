@@ -2,4 +2,5 @@
 
 pub mod action;
 pub mod lesion_panel;
+pub mod saved;
 pub mod state;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::saved::{Baseline, InvalidBaseline, SavedLesions};
 use crate::data::{Placement, Roi, ValueScale, Volume};
 use crate::geometry::Point;
 use crate::measure::lesions::{
@@ -10,9 +11,6 @@ use crate::measure::lesions::{
 };
 use crate::task::{BackgroundTask, Task};
 use crate::ui::layer::second_image::{Registration, SecondImage};
-
-/// Name of the region in the liver, until another one is chosen.
-const LIVER: &str = "liver";
 
 /// Measured image, regions and rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,14 +40,6 @@ pub struct LesionInput<'a> {
     pub placement: Option<Placement>,
 }
 
-/// Numbers of an image, stored by the names of the lesions.
-pub struct Baseline {
-    /// Name of the image.
-    pub title: String,
-    /// Its lesions.
-    pub table: Arc<LesionTable>,
-}
-
 /// Result of a measurement.
 type Measured = Result<Arc<LesionTable>, String>;
 
@@ -68,14 +58,8 @@ pub struct LesionState {
 
 impl Default for LesionState {
     fn default() -> Self {
-        Self {
-            threshold: LesionThreshold::default(),
-            liver: LIVER.to_owned(),
-            baseline: None,
-            measured: None,
-            changes: None,
-            work: None,
-        }
+        let SavedLesions { threshold, liver, baseline } = SavedLesions::default();
+        Self { threshold, liver, baseline, measured: None, changes: None, work: None }
     }
 }
 
@@ -147,13 +131,34 @@ impl LesionState {
     /// Sets or removes the baseline.
     pub fn set_baseline(&mut self, title: Option<String>) {
         let table = self.table().cloned();
-        self.baseline = title.zip(table).map(|(title, table)| Baseline { title, table });
+        self.baseline = title.zip(table).map(|(title, table)| Baseline { title, numbers: (&*table).into() });
         self.compare();
+    }
+
+    /// Returns rule and baseline for a session.
+    pub fn saved(&self) -> SavedLesions {
+        SavedLesions { threshold: self.threshold, liver: self.liver.clone(), baseline: self.baseline.clone() }
+    }
+
+    /// Restores the rule of a session, and its baseline if it has one.
+    ///
+    /// # Errors
+    /// The baseline has a number that no measurement gives; the present baseline remains.
+    pub fn restore(&mut self, saved: SavedLesions) -> Result<(), InvalidBaseline> {
+        (self.threshold, self.liver) = (saved.threshold, saved.liver);
+        if let Some(baseline) = saved.baseline {
+            if !baseline.numbers.is_valid() {
+                return Err(InvalidBaseline(baseline.title));
+            }
+            self.baseline = Some(baseline);
+            self.compare();
+        }
+        Ok(())
     }
 
     fn compare(&mut self) {
         let table = self.table().cloned();
-        self.changes = self.baseline.as_ref().zip(table).and_then(|(baseline, table)| changes(&baseline.table, &table));
+        self.changes = self.baseline.as_ref().zip(table).and_then(|(baseline, table)| changes(&baseline.numbers, &table));
     }
 
     /// Returns true if the regions contain a lesion.

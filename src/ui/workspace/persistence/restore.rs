@@ -46,6 +46,7 @@ impl App {
             colouring: run.colouring.clone(),
             plots: self.plots.clone(),
             layer: self.layer.saved().map(with_absolute_path),
+            lesions: self.lesions.saved(),
             images: self.study.images().map(OpenImages::changes),
             runs: self.runs_made(),
             roi: self.rois.document.rois.iter().map(RoiEntry::from).collect(),
@@ -129,7 +130,7 @@ impl App {
             Err(reason) => self.notify(ctx, Notice::error(format!("the regions of restoring the session failed: {reason}"))),
         }
         self.mark_rois_saved();
-        let SavedSession { study, numbers, next, view, colouring, plots, layer, images, runs, .. } = session;
+        let SavedSession { study, numbers, next, view, colouring, plots, layer, lesions, images, runs, .. } = session;
         self.runs.remembered = {
             let forms = &self.run().forms;
             runs.into_iter().map(|run| (run.title.clone(), run.forms(forms))).collect()
@@ -140,6 +141,9 @@ impl App {
         self.slices.restore(view);
         images.into_iter().for_each(|changes| self.study.restore_images(changes));
         layer.into_iter().for_each(|saved| self.layer.restore(saved, waker(ctx)));
+        if let Err(error) = self.lesions.restore(lesions) {
+            self.notify(ctx, Notice::error(format!("not restored from the session: {error}")));
+        }
         self.plots = plots;
         if self.tabs().has(numbers.tab) {
             self.panes.show(Pane::Table(numbers.tab));

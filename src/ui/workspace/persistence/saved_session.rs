@@ -15,6 +15,7 @@
 //! [colouring]                      # palette and window
 //! [plots]                          # curves
 //! [layer]                          # second image: path, display, registration
+//! [lesions]                        # their threshold, liver and baseline
 //! [images]                         # unit and changed facts of images of another program
 //! [[roi]]                          # as in a ROI file
 //! ```
@@ -30,6 +31,7 @@ use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::text::counted;
 use crate::ui::layer::second_image::SavedLayer;
 use crate::ui::plots::BottomTab;
+use crate::ui::plots::lesions::saved::SavedLesions;
 use crate::ui::plots::plot_options::PlotOptions;
 use crate::ui::rois::measured::RoiLabels;
 use crate::ui::run::form::forms::Forms;
@@ -64,6 +66,9 @@ pub struct SavedSession {
     /// Second image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<SavedLayer>,
+    /// Rule and baseline of the lesions.
+    #[serde(default, skip_serializing_if = "SavedLesions::is_default")]
+    pub lesions: SavedLesions,
     /// Unit and changed facts of images of another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<ImageChanges>,
@@ -288,6 +293,7 @@ impl SavedSession {
         self.view.sanitize();
         self.colouring.sanitize();
         self.layer.iter_mut().for_each(SavedLayer::sanitize);
+        self.lesions.sanitize();
         self.images.iter_mut().for_each(ImageChanges::sanitize);
         self.runs.iter_mut().chain([&mut self.next]).for_each(SavedRun::sanitize);
     }
