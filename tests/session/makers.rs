@@ -41,7 +41,7 @@ fn tubes_come_from_a_simulation_a_cache_or_a_file_and_are_the_same() {
     let directly = recipe(20_000).make(scanner::find("vrpet").unwrap(), &mut AllThreads, &Task::new()).unwrap();
     assert_eq!(made, directly);
     let (found, notices) = come(simulation(20_000, cache)).unwrap();
-    assert!(found == made && notices[0].text.starts_with("tubes of response from"), "{notices:?}");
+    assert!(found == made && notices[0].text.starts_with("tubes of response read from the cache"), "{notices:?}");
     let path = folder.path().join("mine.tubes");
     write_tubes(&path, &made).unwrap();
     assert_eq!(come(TubeSource::File(path)).unwrap().0, made);

@@ -143,7 +143,7 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     let Some(mut harness) = opened(rods(), folder.path()) else { return };
     click(&mut harness, "Start");
     wait_for(&mut harness, "three iterations", |app| has_ended(app, EndReason::Completed));
-    assert!(tells(harness.state(), "the matrix from"));
+    assert!(tells(harness.state(), "the matrix read from the cache"));
     assert_eq!(harness.state().matrix().map(Arc::as_ref), Some(matrix()));
     assert!(has(&harness, "counts behind each (mean); blobs 1.5 mm apart") && has(&harness, "system matrix of blobs"));
     // Decays in a mm³, as many as were simulated: hot above warm above cold.

@@ -154,13 +154,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
         let (made, notices) = cache.list_sensitivity(&facts(), &settings(), &Task::new()).unwrap();
-        assert!(notices[0].text.contains("was computed from") && notices[0].text.contains("stored as"), "{notices:?}");
+        assert!(notices[0].text.contains("was computed from") && notices[0].text.contains("stored in the cache"), "{notices:?}");
         // A task that is stopped computes nothing: it was read.
         let stopped = Task::new();
         stopped.stop();
         let (found, notices) = cache.list_sensitivity(&facts(), &settings(), &stopped).unwrap();
         assert_eq!(found, made);
-        assert!(matches!(&notices[..], [one] if one.text.starts_with("the sensitivity from") && one.text.ends_with(" s")));
+        assert!(
+            matches!(&notices[..], [one] if one.text.starts_with("the sensitivity read from the cache") && one.text.ends_with(" s"))
+        );
         // The device, the format and the duration do not matter; all that the numbers depend on does.
         let same = ListMetadata { format: "another".into(), duration_ms: Some(7), ..facts() };
         let on_device = SensitivitySettings { device: DeviceChoice::Auto, ..settings() };
@@ -219,8 +221,8 @@ mod tests {
             let (found, notices) = find();
             assert_eq!(found, made);
             assert!(notices[0].text.contains(reason) && notices[0].text.ends_with("made anew"), "{notices:?}");
-            assert!(notices[1].text.contains("stored as"), "{notices:?}");
-            assert!(matches!(&find().1[..], [one] if one.text.starts_with("the sensitivity from")));
+            assert!(notices[1].text.contains("stored in the cache"), "{notices:?}");
+            assert!(matches!(&find().1[..], [one] if one.text.starts_with("the sensitivity read from the cache")));
         };
         let mut bytes = fs::read(data_file(&path)).unwrap();
         bytes[7] ^= 1;

@@ -90,7 +90,7 @@ impl Cache {
             match stored(path, recipe) {
                 Ok(made) => {
                     let secs = begin.elapsed().as_secs_f64();
-                    return Ok((made, vec![Notice::info(format!("{name} from {}, read in {secs:.2} s", path.display()))]));
+                    return Ok((made, vec![Notice::info(format!("{name} read from the cache in {secs:.2} s"))]));
                 }
                 Err(reason) => notices.push(Notice::warning(format!("{reason}; {name} {were} made anew"))),
             }
@@ -98,9 +98,9 @@ impl Cache {
         let DeviceResult { result: made, device, notices: of_device } = recipe.make(device, task)?;
         notices.extend(of_device);
         let text = format!("{name} {were} {} ({device})", recipe.done(&made));
-        notices.push(match path.map(|path| store::<R>(&path, &made).map(|()| path)) {
+        notices.push(match path.map(|path| store::<R>(&path, &made)) {
             None => Notice::info(format!("{text}; not stored in the cache, because neither XDG_CACHE_HOME nor HOME is set")),
-            Some(Ok(path)) => Notice::info(format!("{text} and stored as {}", path.display())),
+            Some(Ok(())) => Notice::info(format!("{text} and stored in the cache")),
             Some(Err(reason)) => Notice::warning(format!("{text}; storing it in the cache failed: {reason}")),
         });
         Ok((made, notices))

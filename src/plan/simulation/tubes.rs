@@ -192,14 +192,16 @@ mod tests {
         let scanner = scanner::find("vrpet").unwrap();
         let (made, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
         assert!(
-            matches!(texts(&notices)[..], [(Severity::Info, text)] if text.contains("20000 annihilations (CPU) and stored as"))
+            matches!(texts(&notices)[..], [(Severity::Info, text)] if text.contains("20000 annihilations (CPU) and stored in the cache"))
         );
         // A task that is stopped makes nothing: it was read.
         let stopped = Task::new();
         stopped.stop();
         let (found, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &stopped).unwrap();
         assert_eq!(found, made);
-        assert!(matches!(texts(&notices)[..], [(Severity::Info, text)] if text.starts_with("tubes of response from")));
+        assert!(
+            matches!(texts(&notices)[..], [(Severity::Info, text)] if text.starts_with("tubes of response read from the cache"))
+        );
         for other in [
             TubeRecipe { seed: 2, ..recipe() },
             TubeRecipe { isotope: None, ..recipe() },
@@ -224,7 +226,7 @@ mod tests {
             let (found, notices) = cache.tubes(scanner, &recipe(), DeviceChoice::Cpu, &Task::new()).unwrap();
             assert_eq!(found, made);
             assert!(texts(&notices)[0].1.contains(reason) && texts(&notices)[0].1.ends_with("made anew"), "{notices:?}");
-            assert!(texts(&notices)[1].1.contains("stored as"), "{notices:?}");
+            assert!(texts(&notices)[1].1.contains("stored in the cache"), "{notices:?}");
         };
         fs::write(data_file(&path), "no floats").unwrap();
         assert_made_anew("are expected");

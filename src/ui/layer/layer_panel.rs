@@ -52,9 +52,11 @@ fn image_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     registration_ui(image, ui, actions);
 }
 
-/// Draws order, opacity, palette and window.
-fn display_ui(image: &SecondImage, display: &mut Display, ui: &mut Ui) {
+/// Draws order and opacity of the second image in a row.
+pub fn blend_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+    let mut display = image.display.clone();
     ui.horizontal(|ui| {
+        ui.label(&image.title).on_hover_text("Second image");
         for &order in LayerOrder::VARIANTS {
             ui.selectable_value(&mut display.order, order, order.name()).on_hover_text(order.help());
         }
@@ -63,6 +65,13 @@ fn display_ui(image: &SecondImage, display: &mut Display, ui: &mut Ui) {
         let response = ui.add_enabled(display.order != LayerOrder::Swipe, slider).labelled_by(label.id);
         response.on_hover_text("Opacity of the upper image");
     });
+    if display != image.display {
+        actions.push(LayerAction::Display(Box::new(display)));
+    }
+}
+
+/// Draws palette and window.
+fn display_ui(image: &SecondImage, display: &mut Display, ui: &mut Ui) {
     ui.horizontal(|ui| {
         let colouring = &mut display.colouring;
         let menu = egui::ComboBox::from_id_salt("palette of the second image").selected_text(colouring.palette.name());

@@ -27,7 +27,6 @@ pub struct CurvePlot<'a> {
     /// Title in exports.
     title: String,
     hint: Option<&'a str>,
-    note: Option<(egui::Align2, String)>,
     /// Value of 1 of the curves' own unit.
     factor: f64,
 }
@@ -117,7 +116,7 @@ impl<'a> CurvePlot<'a> {
         for end in ends.into_iter().flatten() {
             plot = plot.include_x(end);
         }
-        Self { view, axes, plot, title: title.to_owned(), hint: None, note: None, factor: 1.0 }
+        Self { view, axes, plot, title: title.to_owned(), hint: None, factor: 1.0 }
     }
 
     /// Draws curves of values in their own unit on this scale.
@@ -138,14 +137,9 @@ impl<'a> CurvePlot<'a> {
         Self { hint: Some(missing), ..self }
     }
 
-    /// Shows a text in a corner.
-    pub fn note(self, corner: egui::Align2, text: Option<String>) -> Self {
-        Self { note: text.map(|text| (corner, text)), ..self }
-    }
-
     /// Draws it.
     pub fn show(self, ui: &mut Ui, actions: &mut Vec<PlotAction>, draw: impl FnOnce(&mut CurvesUi<'_, 'a>) + 'a) {
-        let Self { view, axes, plot, title, hint, note, factor } = self;
+        let Self { view, axes, plot, title, hint, factor } = self;
         let colours = theme::colours(ui.visuals());
         let (x, of_curves) = (axes.scales[0], axes.clone());
         // Curves are copied for the menu only while it is open.
@@ -165,10 +159,7 @@ impl<'a> CurvePlot<'a> {
         let is_open = menu_ui(ui, &response.response, export, actions);
         ui.data_mut(|data| data.insert_temp(menu, is_open));
         if let Some(missing) = hint {
-            hint_ui(ui, response.response.rect, egui::Align2::CENTER_CENTER, missing);
-        }
-        if let Some((corner, text)) = note {
-            hint_ui(ui, response.response.rect.shrink(3.0), corner, &text);
+            hint_ui(ui, response.response.rect, missing);
         }
         if let Some(at) = response.response.interact_pointer_pos().filter(|_| response.response.clicked()) {
             actions.push(PlotAction::ShowAt(x.value(response.transform.value_from_position(at).x)));
@@ -256,8 +247,9 @@ pub fn kept_style(index: usize) -> LineStyle {
 /// The same as a character.
 pub const KEPT_LINES: [&str; 3] = ["– –", "· ·", "- -"];
 
-/// Smallest width of a plot with names at its curves, and largest number of names, points.
+/// Smallest width of a plot with names at its curves, points; largest part of its height that they take, and number of them.
 const NAMES_WIDTH: f32 = 240.0;
+const MAX_NAMES_PART: f32 = 0.6;
 const MAX_NAMES: usize = 10;
 
 /// Longest name at a curve, letters.
@@ -265,11 +257,13 @@ const MAX_NAME: usize = 22;
 
 /// Writes the name of each curve above its last point; names that would overlap move down.
 fn end_labels(ui: &Ui, area: egui::Rect, transform: &PlotTransform, mut ends: Vec<End>) {
-    if area.width() < NAMES_WIDTH || ends.len() > MAX_NAMES || ends.len() < 2 {
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    let height = ends.len() as f32 * ui.text_style_height(&egui::TextStyle::Small);
+    let has_room = area.width() >= NAMES_WIDTH && height <= MAX_NAMES_PART * area.height();
+    if !has_room || ends.len() > MAX_NAMES || ends.len() < 2 {
         return;
     }
     let painter = ui.painter().with_clip_rect(area);
-    let font = egui::TextStyle::Small.resolve(ui.style());
     let shade = ui.visuals().panel_fill.gamma_multiply(0.75);
     ends.sort_by(|a, b| b.position[1].total_cmp(&a.position[1]));
     let mut bottom = area.top();
@@ -285,10 +279,13 @@ fn end_labels(ui: &Ui, area: egui::Rect, transform: &PlotTransform, mut ends: Ve
     }
 }
 
-/// Draws a text in the middle or a corner of a plot.
-fn hint_ui(ui: &Ui, rect: egui::Rect, place: egui::Align2, words: &str) {
+/// Draws a text in the middle of a plot.
+fn hint_ui(ui: &Ui, rect: egui::Rect, words: &str) {
     let font = egui::TextStyle::Small.resolve(ui.style());
-    ui.painter().text(place.pos_in_rect(&rect), place, words, font, ui.visuals().weak_text_color());
+    let text = ui.painter().layout_no_wrap(words.to_owned(), font, ui.visuals().weak_text_color());
+    let area = egui::Align2::CENTER_CENTER.anchor_size(rect.center(), text.size());
+    ui.painter().rect_filled(area.expand(2.0), 2.0, ui.visuals().panel_fill);
+    ui.painter().galley(area.min, text, ui.visuals().weak_text_color());
 }
 
 /// Draws the marks, and a line at the displayed stored iterate.

@@ -1,6 +1,6 @@
 //! The plots: noise, contrast, likelihood or means, and the line profile.
 
-use egui::{Align2, Color32, RichText, Ui};
+use egui::{Color32, RichText, Ui};
 use egui_plot::{HLine, LineStyle};
 use strum::VariantArray as _;
 
@@ -37,15 +37,19 @@ fn contrast_hint(rois: &[Roi]) -> &'static str {
     }
 }
 
+/// Margin to the right of a plot, points: room for half of the last number of its horizontal axis.
+const RIGHT_MARGIN: i8 = 10;
+
 /// Draws a plot.
 pub fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
-    match kind {
+    let margin = egui::Margin { right: RIGHT_MARGIN, ..egui::Margin::ZERO };
+    egui::Frame::new().inner_margin(margin).show(ui, |ui| match kind {
         PlotKind::Noise => noise_ui(view, ui, actions),
         PlotKind::Contrast => contrast_ui(view, ui, actions),
         PlotKind::Progress if view.course.has_likelihood => likelihood_ui(view, ui, actions),
         PlotKind::Progress => means_ui(view, ui, actions),
         PlotKind::Profile => profile_ui(view, ui, actions, &theme::colours(ui.visuals())),
-    }
+    });
 }
 
 /// Draws the noise: the mean of the background ROIs above their own curves.
@@ -158,6 +162,14 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
                 actions.push(view.edit(|options| options.likelihood = likelihood));
             }
         }
+        let recent = match view.options.likelihood {
+            LikelihoodCurves::Value => Some(&view.curves.log_likelihood),
+            LikelihoodCurves::Gain => None,
+            LikelihoodCurves::Residual => Some(&view.curves.residual),
+        };
+        if let Some(text) = recent.and_then(|points| omission(points)) {
+            ui.add(egui::Label::new(RichText::new(text).small().weak()).truncate());
+        }
     });
     let colour = ui.visuals().strong_text_color();
     let weak = ui.visuals().weak_text_color();
@@ -168,7 +180,7 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
                 [] => plot.including([0.0, 1.0]).hint("after the first\nfull iteration"),
                 // Around a single value the axis would have one number many times.
                 [[_, value]] => plot.including([0.99 * value, 1.01 * value]),
-                _ => plot.note(Align2::RIGHT_BOTTOM, omission(&view.curves.log_likelihood)),
+                _ => plot,
             };
             plot.show(ui, actions, move |curves| lately_ui(curves, "log-likelihood", |of| &of.log_likelihood, colour));
         }
@@ -185,7 +197,6 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
             if points.is_empty() {
                 plot = plot.including([0.0, 2.0]).hint("after the first\nfull iteration");
             }
-            let plot = plot.note(Align2::RIGHT_TOP, omission(points));
             plot.show(ui, actions, move |curves| {
                 curves.plot.hline(HLine::new("noise alone", 1.0).color(weak).style(LineStyle::dashed_dense()));
                 lately_ui(curves, "residual", |of| &of.residual, colour);

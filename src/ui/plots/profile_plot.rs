@@ -2,7 +2,7 @@
 //! or these widths over the iterations.
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{Corner, HoverPosition, Legend, LineStyle, PlotResponse, VLine};
+use egui_plot::{HoverPosition, LineStyle, PlotResponse, VLine};
 
 use super::curve_plot::{CurvePlot, Drawn, KEPT_STRENGTH, exported, kept_style, menu_ui, unfiltered_ui};
 use super::plot_options::{PlotAction, ProfileCurves};
@@ -14,13 +14,11 @@ use crate::ui::slices::tool::Tool;
 use crate::ui::slices::view::ProfileLine;
 use crate::ui::widgets::fields::name as field_name;
 use crate::ui::widgets::format;
-use crate::ui::widgets::plot::{Axes, curve, name, plot, short_axis, styled_curve};
+use crate::ui::widgets::plot::{Axes, curve, key_ui, name, plot, short_axis, styled_curve};
 use crate::ui::widgets::theme::Colours;
 
-/// Width from which a legend leaves the curves to be seen, points; in narrower plots hovering names them.
-const LEGEND_WIDTH: f32 = 300.0;
-
-/// Width of a plot from which on the list of widths is to its right, and width of this list, points.
+/// Width of a plot from which on the list of widths is to its right, and width of this list, points. A narrower plot has the
+/// width of one peak above it.
 const LIST_BESIDE_WIDTH: f32 = 360.0;
 const LIST_WIDTH: f32 = 140.0;
 
@@ -46,6 +44,8 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
         }
         if is_widths {
             unfiltered_ui(view, ui);
+        } else {
+            curves_key_ui(view, ui, colours);
         }
     });
     match view.options.profile {
@@ -54,6 +54,20 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
             menu_ui(ui, &response, || exported_values(view), actions);
         }
         ProfileCurves::Widths => over_iterations_ui(view, ui, actions, colours),
+    }
+}
+
+/// Draws the names of the curves, if there are several.
+fn curves_key_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
+    let image = ("image", colours.profile, LineStyle::Solid);
+    let has_truth = view.profile.is_some_and(|profile| !profile.truth.is_empty());
+    let truth = has_truth.then_some(("true", colours.branch_mark, LineStyle::Solid));
+    let of_beside = colours.profile.gamma_multiply(KEPT_STRENGTH);
+    let beside = view.profile_beside.as_ref().map(|(name, _)| (name.as_str(), of_beside, kept_style(0)));
+    if has_truth || beside.is_some() {
+        ui.add_space(6.0);
+        ui.spacing_mut().item_spacing.x = 5.0;
+        key_ui(ui, &[image].into_iter().chain(truth).chain(beside).collect::<Vec<_>>());
     }
 }
 
@@ -104,16 +118,16 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec
         .include_y(0.0)
         .custom_y_axes(vec![short_axis().label(view.scale.label())])
         .label_formatter(move |hover| hover_values(hover, &unit));
-    let has_others = view.profile_beside.is_some() || view.profile.is_some_and(|profile| !profile.truth.is_empty());
-    if has_others && ui.available_width() >= LEGEND_WIDTH {
-        plot =
-            plot.legend(Legend::default().position(Corner::LeftBottom).text_style(egui::TextStyle::Small).background_alpha(0.4));
-    }
-    // Where there is room the widths are to the right of the plot.
     let available = ui.available_rect_before_wrap();
     let is_list_beside = available.width() >= LIST_BESIDE_WIDTH;
+    let chosen = view.profile.and_then(|profile| profile.peak_at(view.options.peak_mm?));
+    let mut list = available;
     if is_list_beside {
         plot = plot.width(available.width() - LIST_WIDTH);
+        list.min.x = list.max.x - LIST_WIDTH;
+    } else {
+        list.max.y = list.min.y + ui.text_style_height(&egui::TextStyle::Small);
+        ui.add_space(list.height());
     }
     let response = plot.show(ui, |plot| {
         let Some(profile) = view.profile else { return };
@@ -132,11 +146,8 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec
     let beside = view.profile_beside.as_ref().map_or_else(String::new, |(name, _)| format!("; {name}"));
     name(&response.response, &format!("Plot: profile, {}{beside}", view.scale.label()));
     if let Some(profile) = view.profile {
-        let chosen = view.options.peak_mm.and_then(|mm| profile.peak_at(mm));
         number_peaks(profile, chosen, &response, colours, ui);
-        let plot = response.response.rect;
-        let beside = egui::Rect::from_min_max(egui::pos2(plot.right(), plot.top()), available.max);
-        widths_ui(profile, chosen, view.filter_mm, if is_list_beside { beside } else { plot }, colours.profile, ui);
+        widths_ui(profile, chosen, view.filter_mm, list, colours.profile, ui);
         if let Some(at) = response.response.interact_pointer_pos().filter(|_| response.response.clicked()) {
             let mm = response.transform.value_from_position(at).x - profile.start_mm;
             let clicked = profile.peak_at(mm).filter(|peak| Some(*peak) != chosen);

@@ -1,7 +1,7 @@
 //! Fields of the selected ROI: name, role, position, size.
 
 use egui::containers::menu::{MenuButton, MenuConfig};
-use egui::{DragValue, RichText, Ui};
+use egui::{DragValue, Ui};
 use strum::VariantArray as _;
 
 use super::action::{RoiAction, RoiEdit};
@@ -189,16 +189,21 @@ fn background_mean(rois: &[Roi], numbers: &[RoiNumbers]) -> Option<f64> {
     (volume > 0.0).then(|| sum / volume)
 }
 
+/// Side of the square in the colour of the region, points.
+const SQUARE_SIZE: f32 = 12.0;
+
 /// Draws the choice of the colour: one of the palette, or any other.
 fn colour_ui(roi: &mut Roi, ui: &mut Ui) {
-    let button = MenuButton::new(RichText::new("Colour").color(theme::roi_colour(roi)).strong());
+    let (square, _) = ui.allocate_exact_size(egui::Vec2::splat(SQUARE_SIZE), egui::Sense::hover());
+    ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
+    let button = MenuButton::new("Colour");
     let stays_open = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     let (button, _) = button.config(stays_open).ui(ui, |ui| {
         ui.horizontal(|ui| {
             for (number, colour) in (1..).zip(theme::ROI_COLOURS) {
                 let [red, green, blue] = colour;
                 let swatch = egui::Button::new("").fill(egui::Color32::from_rgb(red, green, blue));
-                let swatch = ui.add(swatch.min_size(egui::Vec2::splat(18.0)));
+                let swatch = ui.add(swatch.min_size(egui::Vec2::splat(theme::TARGET_SIZE)));
                 swatch.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Colour {number}")));
                 if swatch.clicked() {
                     roi.colour = Some(colour);

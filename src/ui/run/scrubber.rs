@@ -29,8 +29,6 @@ pub struct ScrubberView<'a> {
     pub number: Option<usize>,
     /// True during a playback of the iterates.
     pub is_playing: bool,
-    /// Bytes of the stored iterates of all runs, and their limit.
-    pub bytes: [u64; 2],
     /// Description of the displayed image.
     pub shown: &'a str,
     /// True if the step of the displayed image had a race condition.
@@ -39,26 +37,31 @@ pub struct ScrubberView<'a> {
 
 /// Draws the scrubber over the stored iterates.
 pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    ui.horizontal(|ui| {
-        let is_live = view.past.is_none();
-        if ui.selectable_label(is_live, "Live").on_hover_text("Follow the newest iterate").clicked() {
-            actions.push(RunAction::ShowIterate(None));
-        }
-        if let Some(last) = view.iterations.len().checked_sub(1) {
-            let at = |past: usize| view.iterations.iter().position(|i| *i >= past).unwrap_or(last);
-            let current = view.past.map_or(last, at);
-            if let Some(chosen) = slider_ui(ui, "Iterate", current, last, |index| view.iterations.get(index).copied()) {
-                actions.push(RunAction::ShowIterate(view.iterations.get(chosen).copied()));
-            }
-        }
-        play_ui(view, ui, actions);
+    ui.horizontal_wrapped(|ui| {
+        choice_ui(view, ui, actions);
         ui.label(view.shown);
         pins_ui(view, ui, actions);
         if view.is_racy {
             let words = egui::RichText::new("NOT FOR DIAGNOSIS: a race, additions are lost").strong();
-            ui.add(egui::Label::new(words.color(theme::colours(ui.visuals()).error)).truncate());
+            ui.label(words.color(theme::colours(ui.visuals()).error));
         }
     });
+}
+
+/// Draws the choice of the displayed iterate.
+fn choice_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    let is_live = view.past.is_none();
+    if ui.selectable_label(is_live, "Live").on_hover_text("Follow the newest iterate").clicked() {
+        actions.push(RunAction::ShowIterate(None));
+    }
+    if let Some(last) = view.iterations.len().checked_sub(1) {
+        let at = |past: usize| view.iterations.iter().position(|i| *i >= past).unwrap_or(last);
+        let current = view.past.map_or(last, at);
+        if let Some(chosen) = slider_ui(ui, "Iterate", current, last, |index| view.iterations.get(index).copied()) {
+            actions.push(RunAction::ShowIterate(view.iterations.get(chosen).copied()));
+        }
+    }
+    play_ui(view, ui, actions);
 }
 
 /// Draws a slider over the indices of numbers, which are shown. Returns the index after a change.
@@ -88,7 +91,7 @@ fn play_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     }
 }
 
-/// Draws the pinned iterates and the history memory limit.
+/// Draws the pinned iterates.
 fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     if let Some(number) = view.number.filter(|number| view.iterations.contains(number)) {
         let is_pinned = view.pinned.contains(&number);
@@ -118,15 +121,19 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
             actions.push(RunAction::ShowIterate(Some(number)));
         }
     }
-    let [used, budget] = view.bytes;
-    let mut budget_mb = (budget >> 20).max(1);
-    let field = egui::DragValue::new(&mut budget_mb).range(1..=1 << 20).speed(4.0);
+}
+
+/// Draws the memory of the stored iterates of all runs, and its limit.
+pub fn history_ui([used, limit]: [u64; 2], ui: &mut Ui, actions: &mut Vec<RunAction>) {
+    let limit_mb = (limit >> 20).max(1);
+    let mut wanted_mb = limit_mb;
+    let field = egui::DragValue::new(&mut wanted_mb).range(1..=1 << 20).speed(4.0);
     let field = field.prefix(format!("history {} of ", used >> 20)).suffix(" MB");
     let help = "History memory limit, for the images of all runs. When it is full, every second image of the longest history is discarded";
     let response = ui.add(field).on_hover_text(help);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::SpinButton, true, "History memory limit, MB"));
-    if budget_mb != (budget >> 20).max(1) {
-        actions.push(RunAction::SetHistoryBytes(budget_mb << 20));
+    if wanted_mb != limit_mb {
+        actions.push(RunAction::SetHistoryBytes(wanted_mb << 20));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use egui::{RichText, Ui};
-use egui_plot::{Legend, LineStyle, VLine};
+use egui_plot::{LineStyle, VLine};
 
 use crate::data::SweepSpace;
 use crate::recon::{Filter, FilterSettings};
@@ -69,8 +69,12 @@ pub fn filter_curve_ui(filter: &FilterCurve, next: Option<&FilterCurve>, ui: &mu
         }
     });
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
-    let legend = Legend::default().position(egui_plot::Corner::LeftTop);
-    let response = plot("filter", "of the Nyquist frequency").include_y(0.0).include_y(1.0).legend(legend).show(ui, |plot| {
+    ui.horizontal(|ui| {
+        let next = next.map(|_| ("next run", of_next, LineStyle::Solid));
+        let shown = [(filter.whole_name, weak, LineStyle::Solid), ("filter", strong, LineStyle::Solid)];
+        plot::key_ui(ui, &shown.into_iter().chain(next).collect::<Vec<_>>());
+    });
+    let response = plot("filter", "of the Nyquist frequency").include_y(0.0).include_y(1.0).show(ui, |plot| {
         curve(plot, filter.whole_name, &filter.whole, weak, 1.2);
         curve(plot, "filter", &filter.response, strong, 1.8);
         if let Some(next) = next {

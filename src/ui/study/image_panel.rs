@@ -154,17 +154,19 @@ fn sex_ui(ui: &mut Ui, fact: &mut Option<Sourced<Sex>>) {
     ui.end_row();
 }
 
+/// Width of the field of a moment, points: date and time to the second.
+const MOMENT_WIDTH: f32 = 148.0;
+
 /// Draws a moment as a text field, with its source as tooltip.
 fn moment_ui(ui: &mut Ui, moment: PetMoment, fact: &Option<Sourced<DateTime>>, actions: &mut Vec<StudyAction>) {
-    let label = ui.label(RichText::new(moment.name()).weak());
+    let is_changed = fact.as_ref().is_some_and(|fact| fact.source == ENTERED);
+    let text = if is_changed { format!("{}, changed", moment.name()) } else { moment.name().to_owned() };
+    let label = ui.label(RichText::new(text).weak());
     let known = fact.as_ref().map_or_else(String::new, |fact| fact.value.to_string().replace('T', " "));
-    ui.horizontal(|ui| {
-        let id = ui.scope_id().with(("moment", moment.name()));
-        let (response, typed) = typed_ui(ui, id, &known, (label.id, 128.0, "missing"));
-        response.on_hover_text(source(fact));
-        mark_ui(ui, fact);
-        actions.extend(typed.map(|text| StudyAction::Edit(StudyEdit::PetMoment(moment, text))));
-    });
+    let id = ui.scope_id().with(("moment", moment.name()));
+    let (response, typed) = typed_ui(ui, id, &known, (label.id, MOMENT_WIDTH, "missing"));
+    response.on_hover_text(source(fact));
+    actions.extend(typed.map(|text| StudyAction::Edit(StudyEdit::PetMoment(moment, text))));
     ui.end_row();
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use egui::{Button, RichText, Ui};
-use egui_plot::{Legend, LineStyle, VLine};
+use egui_plot::{LineStyle, VLine};
 
 use super::action::{StudyAction, StudyEdit};
 use super::list_form::has_form;
@@ -96,22 +96,25 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
 /// Draws the count rates with the limits of time frames (ms) as they lie in the data.
 pub fn rates_ui(open: &OpenList, frames_ms: &[Range<u32>], ui: &mut Ui) {
     let bin_secs = format::value(open.counted.bin_secs);
-    ui.label(RichText::new(format!("Count rate, 1/s (bins of {bin_secs} s)")).strong());
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
     let [prompts, delayeds] = &open.counted.rates;
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(format!("Count rate, 1/s (bins of {bin_secs} s)")).strong());
+        let key = [("prompts", strong, LineStyle::Solid), ("delayeds", weak, LineStyle::Solid)];
+        plot::key_ui(ui, &key[..if delayeds.is_empty() { 1 } else { 2 }]);
+    });
     let limits = frames_ms.iter().map(|frame_ms| open.list.frame_time(frame_ms).limits_ms);
     let ends_ms: BTreeSet<u32> = limits.flat_map(|limits_ms| [limits_ms.start, limits_ms.end]).collect();
     let mark = theme::colours(ui.visuals()).branch_mark;
-    let response =
-        plot("rates", "s").include_y(0.0).legend(Legend::default().position(egui_plot::Corner::LeftBottom)).show(ui, |plot| {
-            for ms in &ends_ms {
-                plot.vline(VLine::new("frames", f64::from(*ms) / 1e3).color(mark).style(LineStyle::dashed_dense()));
-            }
-            curve(plot, "prompts", prompts, strong, 1.5);
-            if !delayeds.is_empty() {
-                curve(plot, "delayeds", delayeds, weak, 1.2);
-            }
-        });
+    let response = plot("rates", "s").include_y(0.0).show(ui, |plot| {
+        for ms in &ends_ms {
+            plot.vline(VLine::new("frames", f64::from(*ms) / 1e3).color(mark).style(LineStyle::dashed_dense()));
+        }
+        curve(plot, "prompts", prompts, strong, 1.5);
+        if !delayeds.is_empty() {
+            curve(plot, "delayeds", delayeds, weak, 1.2);
+        }
+    });
     let frames = if frames_ms.is_empty() { String::new() } else { format!(" in {}", counted(frames_ms.len(), "frame")) };
     plot::name(&response.response, &format!("Plot: counts per second{frames}"));
 }

@@ -2,7 +2,7 @@
 //! response of the filter.
 
 use egui::{RichText, Ui};
-use egui_plot::{HLine, Legend, LineStyle, PlotImage, PlotPoint};
+use egui_plot::{HLine, LineStyle, PlotImage, PlotPoint};
 
 use super::action::{StudyAction, StudyEdit};
 use super::filter_curve::filter_curve_ui;
@@ -78,8 +78,8 @@ fn lines_ui(lines: &Lines, space: SweepSpace, ui: &mut Ui) {
         ui.add(egui::Label::new(RichText::new(text).small().color(theme::colours(ui.visuals()).warning)).wrap());
     }
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
-    let legend = Legend::default().position(egui_plot::Corner::LeftTop);
-    let response = plot("projection", "mm").include_y(-1.0).include_y(1.0).legend(legend).show(ui, |plot| {
+    ui.horizontal(|ui| plot::key_ui(ui, &[("measured", weak, LineStyle::Solid), ("filtered", strong, LineStyle::Solid)]));
+    let response = plot("projection", "mm").include_y(-1.0).include_y(1.0).show(ui, |plot| {
         plot.hline(HLine::new("", 0.0).color(weak).style(LineStyle::dotted_dense()).width(0.5));
         curve(plot, "measured", &lines.measured, weak, 1.2);
         curve(plot, "filtered", &lines.filtered, strong, 1.8);

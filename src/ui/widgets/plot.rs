@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use egui::{Color32, PointerButton};
+use egui::{Color32, PointerButton, RichText, Shape, Ui};
 use egui_plot::{AxisHints, GridInput, GridMark, HoverPosition, Line, LineStyle, Plot, PlotPoints, PlotUi};
 
 /// Scale of an axis.
@@ -179,6 +179,29 @@ pub fn styled_curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], 
         plot.points(egui_plot::Points::new(name, PlotPoints::from(points.to_vec())).color(colour).radius(3.0));
     }
 }
+
+/// Width of a piece of line in a key, points.
+const KEY_WIDTH: f32 = 18.0;
+
+/// Draws names of curves in the row above their plot, each after a piece of its line.
+pub fn key_ui(ui: &mut Ui, curves: &[(&str, Color32, LineStyle)]) {
+    for (name, colour, style) in curves {
+        let (rect, _) = ui.allocate_exact_size(egui::vec2(KEY_WIDTH, ui.spacing().interact_size.y), egui::Sense::hover());
+        let ends = [rect.left_center(), rect.right_center()];
+        let stroke = egui::Stroke::new(2.0, *colour);
+        match *style {
+            LineStyle::Solid => _ = ui.painter().line_segment(ends, stroke),
+            LineStyle::Dotted { spacing } => _ = ui.painter().add(Shape::dotted_line(&ends, *colour, spacing, 1.0)),
+            LineStyle::Dashed { length } => {
+                ui.painter().extend(Shape::dashed_line(&ends, stroke, length, KEY_GAP * length));
+            }
+        }
+        ui.add(egui::Label::new(RichText::new(*name).small()).truncate());
+    }
+}
+
+/// Gaps of a dashed line of a key, in units of its dashes: those of a plot.
+const KEY_GAP: f32 = 0.618;
 
 /// Returns the points of a curve between two values. Lines to points far outside a plot would have gaps.
 pub fn within(points: &[[f64; 2]], low: f64, high: f64) -> Vec<[f64; 2]> {

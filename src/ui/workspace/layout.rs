@@ -15,6 +15,7 @@ use super::persistence::unsaved_changes::unsaved_ui;
 use super::series_chooser::series_chooser_ui;
 use super::status::{StatusView, status_ui};
 use crate::session::StopRule;
+use crate::ui::layer::layer_panel::blend_ui;
 use crate::ui::plots::BottomTab;
 use crate::ui::run::frames::slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
@@ -167,6 +168,7 @@ impl App {
             adapter: &self.adapter,
             remote: self.remote.as_ref(),
             search: self.rois.search.query(),
+            history_bytes: if is_timed { self.session.history_bytes() } else { [0, 256 << 20] },
             film: self.film.as_ref(),
         };
         status_ui(&view, ui, actions);
@@ -209,7 +211,6 @@ impl App {
             pinned: &self.run().pinned,
             number: self.run().shown_number().filter(|_| !self.run().selects_frame()),
             is_playing: self.run().playing.is_some(),
-            bytes: if self.options.for_pictures { [0, 256 << 20] } else { self.session.history_bytes() },
             shown,
             is_racy: self.run().shown_of().is_some_and(|(id, live)| live.race_at(id.subiteration).is_some()),
         }
@@ -232,8 +233,14 @@ impl App {
         summed(actions, Action::View, |actions| toolbar_ui(&toolbar, ui, actions));
         summed(actions, Action::Run, |actions| {
             self.frames().into_iter().for_each(|series| frame_slider_ui(series, ui, actions));
-            scrubber_ui(&scrubber, ui, actions);
+            let is_single = self.study.images().is_some_and(|open| open.series.num_images == 1);
+            if !is_single {
+                scrubber_ui(&scrubber, ui, actions);
+            }
         });
+        if let Some(image) = self.drawn_layer() {
+            summed(actions, Action::Layer, |actions| blend_ui(image, ui, actions));
+        }
         if let Some(place) = chips_ui(&self.chips(), ui) {
             let regions = Action::Pane(PaneAction::Show(Pane::Table(BottomTab::Rois)));
             actions.extend((place == Place::MeasuredImage).then_some(regions));

@@ -3,16 +3,19 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use egui::containers::menu::{MenuButton, MenuConfig};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::actions::Action;
+use super::actions::{Action, summed};
 use super::files::film_job::FilmJob;
 use crate::operator::Accumulation;
 use crate::remote::{ConnectionState, Remote};
+use crate::text::counted;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::rois::search::RoiQuery;
 use crate::ui::run::live::LiveRun;
 use crate::ui::run::recon_panel::GATHERED;
+use crate::ui::run::scrubber::history_ui;
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::widgets::fields::push_if_clicked;
 use crate::ui::widgets::format;
@@ -88,6 +91,8 @@ pub struct StatusView<'a> {
     pub remote: Option<&'a Remote>,
     /// Search for regions.
     pub search: Option<&'a RoiQuery>,
+    /// Bytes of the stored iterates of all runs, and their limit.
+    pub history_bytes: [u64; 2],
     /// Film that is being taken.
     pub film: Option<&'a FilmJob>,
 }
@@ -98,7 +103,7 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
         let text = format!("Notices ({})", view.notices.len());
         let notices = ui.add(IconButton::new(icons::NOTICES, &text).prominence(Prominence::Quiet));
         push_if_clicked(notices, actions, Action::Notice(NoticeAction::ToggleList));
-        details_ui(view, ui);
+        details_ui(view, ui, actions);
         ui.separator();
         if let Some(remote) = view.remote {
             remote_ui(remote, view.show_timings, ui, actions);
@@ -119,10 +124,11 @@ pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>
     });
 }
 
-/// Draws the menu with graphics adapter, speed of drawing and memory.
-fn details_ui(view: &StatusView, ui: &mut egui::Ui) {
+/// Draws the menu with graphics adapter, speed of drawing, memory and its limit for stored images.
+fn details_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
     let button = IconButton::new(icons::DETAILS, "Performance").icon_only().prominence(Prominence::Quiet).button(ui.visuals());
-    let (menu, _) = egui::containers::menu::MenuButton::from_button(button).ui(ui, |ui| {
+    let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
+    let (menu, _) = MenuButton::from_button(button).config(stays).ui(ui, |ui| {
         ui.label(format!("drawn by {}", view.adapter));
         if let Some(frames) = view.frames_per_sec {
             ui.label(format!("{frames} frames/s")).on_hover_text("Drawn in the last second; where nothing moves none is");
@@ -130,9 +136,10 @@ fn details_ui(view: &StatusView, ui: &mut egui::Ui) {
         if let Some(bytes) = view.memory_bytes {
             ui.label(format!("memory {}", crate::text::bytes(bytes)));
         }
+        summed(actions, Action::Run, |actions| history_ui(view.history_bytes, ui, actions));
     });
     menu.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Performance"));
-    menu.on_hover_text("Graphics adapter, frames per second, memory");
+    menu.on_hover_text("Graphics adapter, frames per second, memory and its limit");
 }
 
 /// Draws the server and the state of the connection.
@@ -163,7 +170,7 @@ fn remote_ui(remote: &Remote, show_timings: bool, ui: &mut egui::Ui, actions: &m
 fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
     let live = view.live;
     match &live.info {
-        Some(info) if info.job.data().images().is_some() => _ = ui.label("image of another program"),
+        Some(info) if info.job.data().images().is_some() => _ = ui.label("image file"),
         Some(info) => {
             ui.label(format!("{} · {}", info.device, info.projector));
             ui.separator();
@@ -206,6 +213,9 @@ fn progress_text(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> Stri
     }
     if total == 0 {
         return live.state.label().into();
+    }
+    if live.modality().is_some() && done == total {
+        return counted(total, "image");
     }
     let (subsets, course) = (live.num_subsets(), live.iteration_scheme());
     if let Some(num_events) = live.num_events() {

@@ -82,7 +82,6 @@ mod tests {
             pinned: &pinned,
             number: None,
             is_playing: false,
-            bytes: [0; 2],
             shown: "",
             is_racy: false,
         };

@@ -91,8 +91,8 @@ impl Arrangement {
             Arrangement::Quality => {
                 let tables = tabs(&mut tiles, &tables(BottomTab::Rois));
                 let middle = beside_side(&mut tiles, &[Pane::Image], tables, [0.55, SIDE / QUALITY_MIDDLE]);
-                let plots = [PlotKind::Contrast, PlotKind::Noise, PlotKind::Profile, PlotKind::Progress];
-                let plots = plots.map(|kind| (tabs(&mut tiles, &[Pane::Plot(kind)]), 0.25));
+                let plots = [[PlotKind::Contrast, PlotKind::Progress], [PlotKind::Noise, PlotKind::Profile]];
+                let plots = plots.map(|kinds| (tabs(&mut tiles, &kinds.map(Pane::Plot)), 0.5));
                 let right = split(&mut tiles, LinearDir::Vertical, &plots);
                 split(&mut tiles, LinearDir::Horizontal, &[(middle, QUALITY_MIDDLE), (right, 1.0 - QUALITY_MIDDLE)])
             }

@@ -58,9 +58,11 @@ fn maximised_ui(pane: Pane, content: &mut impl PaneContent, ui: &mut Ui, actions
     framed(ui, |ui| content.draw(pane, ui));
 }
 
-/// Draws a pane with its margin.
+/// Draws a pane within its margin. Whole points: contents look the same at every resolution of the screen.
 fn framed(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
-    egui::Frame::new().inner_margin(theme::PANE_MARGIN).show(ui, |ui| {
+    let area = ui.available_rect_before_wrap().shrink(theme::PANE_MARGIN);
+    let area = egui::Rect::from_min_max(area.min.ceil(), area.max.floor());
+    ui.scope_builder(egui::UiBuilder::new().max_rect(area), |ui| {
         ui.set_min_size(ui.available_size());
         contents(ui);
     });
