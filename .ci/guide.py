@@ -224,6 +224,22 @@ def views(session):
     session.picture("oblique", "An oblique slice", (300, top - 4, 980, y + height + 8 - top))
 
 
+def layouts(session):
+    """## Layouts
+
+    The window consists of panes with titles. Drag a title to move its pane, or a border to resize it. A double click on a title maximises
+    the pane, and Esc returns it to its place. *Layout* arranges all panes for a kind of work: *Watch* (F2), *Compare* (F3), *Fusion* (F4),
+    *QA (NEMA)* (F6), *EPRI* (F7). It also shows and hides panes, and saves the present layout under a name.
+    """
+    window = session.window
+    window.key("F6")
+    window.click("Layout")
+    window.wait("Fusion*")
+    session.picture("layouts", "The layout for phantoms, and the menu of the layouts")
+    window.key("Escape")
+    window.key("F2")
+
+
 def exporting(session):
     """## Saving and exporting
 
@@ -263,7 +279,7 @@ def going_on(session):
     session.picture("restoring", "*Restore* loads the last session", (0, 0, 640, y + 320))
 
 
-CHAPTERS = [watching, regions, iterations, comparing, profiles, stopping, nema, views, exporting, going_on]
+CHAPTERS = [watching, regions, iterations, comparing, profiles, stopping, nema, views, layouts, exporting, going_on]
 
 
 def text_of(chapter):

@@ -44,6 +44,7 @@ mod scans;
 mod send;
 mod soak;
 mod sweeps;
+mod targets;
 #[path = "../support/toy.rs"]
 #[allow(dead_code)] // the window makes jobs of its own
 mod toy;

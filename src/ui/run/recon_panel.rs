@@ -87,6 +87,7 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         let edited = stop_form_ui(&view.forms.stop, view.rois, ui);
         actions.extend(edited.map(|form| RunAction::EditStopForm(Box::new(form))));
     }
+    ui.separator();
     image_ui(view, ui, actions);
     form_ui(view, ui, actions);
 }
@@ -343,7 +344,6 @@ const PICTURE_HELP: &str = "Screenshot as PNG, at twice the window's resolution.
 const FILM_HELP: &str = "Animated PNG of the views, picture by picture";
 
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    ui.separator();
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Image").strong());
         let save = IconButton::new(icons::SAVE, "Save image…");
