@@ -188,8 +188,10 @@ def nema(session):
     window.wait("OK")
     window.type(report.name)
     window.click("OK")
-    window.wait("report.pdf written")
-    window.click("Close")
+    while not report.exists():
+        time.sleep(0.5)
+    # Until the note of it has gone.
+    time.sleep(6)
     window.click("NEMA")
     window.click("NEMA NU 2 template")
     window.move(640, 590)

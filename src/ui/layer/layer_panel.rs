@@ -56,7 +56,7 @@ fn image_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
 pub fn blend_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     let mut display = image.display.clone();
     ui.horizontal(|ui| {
-        ui.label(&image.title).on_hover_text("Second image");
+        ui.label(format!("{}:", image.title)).on_hover_text("Second image");
         for &order in LayerOrder::VARIANTS {
             ui.selectable_value(&mut display.order, order, order.name()).on_hover_text(order.help());
         }

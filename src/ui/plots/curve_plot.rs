@@ -339,6 +339,7 @@ fn mark_labels(
         let text = painter.layout_no_wrap(label, font.clone(), colour);
         // To the left of its line where there is no room to the right.
         let left = if at + text.size().x + 2.0 > area.right() { at - text.size().x - 2.0 } else { at + 2.0 };
+        let left = left.max(area.left());
         let row = row_ends.iter().position(|end| *end <= left).unwrap_or(NUM_ROWS - 1);
         row_ends[row] = left + text.size().x;
         let position = egui::pos2(left, area.top() + 1.0 + row as f32 * text.size().y);

@@ -57,8 +57,14 @@ pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, 
     }
 }
 
+/// Width of a plot from which on the names of its curves are above it, points. In a narrower one they appear under the pointer.
+const KEY_WIDTH: f32 = 300.0;
+
 /// Draws the names of the curves, if there are several.
 fn curves_key_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours) {
+    if ui.max_rect().width() < KEY_WIDTH {
+        return;
+    }
     let image = ("image", colours.profile, LineStyle::Solid);
     let has_truth = view.profile.is_some_and(|profile| !profile.truth.is_empty());
     let truth = has_truth.then_some(("true", colours.branch_mark, LineStyle::Solid));
@@ -147,7 +153,8 @@ fn values_ui(view: &PlotsView, ui: &mut Ui, colours: &Colours, actions: &mut Vec
     name(&response.response, &format!("Plot: profile, {}{beside}", view.scale.label()));
     if let Some(profile) = view.profile {
         number_peaks(profile, chosen, &response, colours, ui);
-        widths_ui(profile, chosen, view.filter_mm, list, colours.profile, ui);
+        let listed = if is_list_beside { MAX_LISTED } else { 1 };
+        widths_ui(profile, chosen, view.filter_mm, (list, listed), colours.profile, ui);
         if let Some(at) = response.response.interact_pointer_pos().filter(|_| response.response.clicked()) {
             let mm = response.transform.value_from_position(at).x - profile.start_mm;
             let clicked = profile.peak_at(mm).filter(|peak| Some(*peak) != chosen);
@@ -197,21 +204,30 @@ fn number_peaks(profile: &Profile, chosen: Option<usize>, response: &PlotRespons
 /// Most peaks that are listed at once.
 const MAX_LISTED: usize = 4;
 
-/// Draws the width of the selected peak or of the highest ones, with its standard deviation, or the reason that there is none, in
-/// the upper right corner of an area.
-fn widths_ui(profile: &Profile, chosen: Option<usize>, filter_mm: Option<f64>, plot: egui::Rect, colour: Color32, ui: &mut Ui) {
-    let mut top = plot.top() + 2.0;
+/// Draws the width of the selected peak or of the highest ones (so many at most), with its standard deviation, or the reason that
+/// there is none, in the upper right corner of an area. A single line has the highest peak with a width.
+fn widths_ui(
+    profile: &Profile,
+    chosen: Option<usize>,
+    filter_mm: Option<f64>,
+    (area, most): (egui::Rect, usize),
+    colour: Color32,
+    ui: &mut Ui,
+) {
+    let mut top = area.top();
     let mut line = |words: String| {
         let text = RichText::new(words).small().color(colour);
         let height = ui.text_style_height(&egui::TextStyle::Small);
-        let rect = egui::Rect::from_min_max(egui::pos2(plot.left(), top), egui::pos2(plot.right() - 4.0, top + height));
+        let rect = egui::Rect::from_min_max(egui::pos2(area.left(), top), egui::pos2(area.right() - 4.0, top + height));
         top += height;
         let layout = egui::Layout::right_to_left(egui::Align::Min);
         ui.scope_builder(egui::UiBuilder::new().max_rect(rect).layout(layout), |ui| ui.label(text)).inner
     };
     let num = profile.widths.len();
-    let listed = chosen.map_or(0..num.min(MAX_LISTED), |chosen| chosen..chosen + 1);
-    let is_alone = listed.len() == 1;
+    let is_single = most == 1;
+    let chosen = chosen.or_else(|| profile.widths.iter().position(Result::is_ok).filter(|_| is_single));
+    let listed = chosen.map_or(0..num.min(most), |chosen| chosen..chosen + 1);
+    let is_alone = listed.len() == 1 && !is_single;
     for (index, width) in listed.clone().zip(&profile.widths[listed]) {
         let number = if num > 1 { format!(" {}", index + 1) } else { String::new() };
         let name = format!("FWHM{number}");
@@ -229,8 +245,11 @@ fn widths_ui(profile: &Profile, chosen: Option<usize>, filter_mm: Option<f64>, p
             line(format!("FWTM{number} {tenth}")).on_hover_text(FWTM_HELP);
         }
     }
-    if chosen.is_none() && num > MAX_LISTED {
-        line(format!("{} lower peaks", num - MAX_LISTED)).on_hover_text("A click on a numbered peak shows its width");
+    if is_single {
+        return;
+    }
+    if chosen.is_none() && num > most {
+        line(format!("{} lower peaks", num - most)).on_hover_text("A click on a numbered peak shows its width");
     }
     if let Some(fwhm_mm) = filter_mm {
         line(format::filtered(fwhm_mm));
