@@ -7,7 +7,7 @@ use std::process::Command;
 use dicom_dictionary_std::tags;
 use dicom_object::{DefaultDicomObject, Tag, open_file};
 use tomoscope::coded::Coded as _;
-use tomoscope::data::{ImageChoice, ImageSeries, PetImage, Unit, ValueScale, Volume, mean_decay};
+use tomoscope::data::{ImageChoice, ImageSeries, Notice, PetImage, Unit, ValueScale, Volume, mean_decay};
 use tomoscope::io::dicom::{SeriesContext, write_series};
 use tomoscope::io::{ImageDescription, read_images};
 use tomoscope::measure::{SuvDefinition, suv_factor};
@@ -158,12 +158,64 @@ fn each_slice_keeps_its_decay_factor() {
     assert_eq!(read(&again).images[0].decay_factors, [1.04, 1.02, 1.01]);
 }
 
+/// Frames of 60 s from 1 s and, of the last slice, from 7201 s after the start of the scan: exp(λt) · λd / (1 − exp(−λd)).
+#[test]
+fn a_missing_decay_factor_is_computed() {
+    let (series, notices) = read_images(&series_path("pet"), ImageChoice::Only).unwrap();
+    // λ = ln 2 / 6586.2 s: exp(0.000105242) · 0.006314541 / (1 − exp(−0.006314541)).
+    let expected = 1.003_266_17;
+    assert!((series.images[0].decay_factors[0] - expected).abs() < 1e-8, "{:?}", series.images[0].decay_factors);
+    assert_eq!(series.images[0].decay_factors.len(), 1);
+    let is_said = |notices: &[Notice]| {
+        notices.iter().any(|notice| notice.text.contains("DecayFactor (0054,1321) is missing; it is computed"))
+    };
+    assert!(is_said(&notices), "{notices:?}");
+    let folder = folder();
+    let again = folder.path().join("a.dcm");
+    write_again(&series, None, &again).unwrap();
+    assert_valid(&again);
+    let (_, slice) = &slices(&again)[0];
+    assert!((number(slice, tags::DECAY_FACTOR) - expected).abs() < 1e-8);
+    assert!((number(slice, tags::FRAME_REFERENCE_TIME) - 1e3 * 6586.2 * expected.log2()).abs() < 0.1);
+    // Beds with their own times.
+    let source = changed("pet", |index, slice| {
+        if index == 2 {
+            put(slice, tags::ACQUISITION_TIME, "140001");
+        }
+    });
+    let rate = std::f64::consts::LN_2 / 6586.2;
+    let within = 60.0 * rate / (1.0 - (-60.0 * rate).exp());
+    let found = read(source.path()).images[0].decay_factors.clone();
+    for (found, start) in found.iter().zip([7201.0, 1.0, 1.0]) {
+        assert!((found / ((rate * start).exp() * within) - 1.0).abs() < 1e-12, "{found}");
+    }
+    assert_eq!(found.len(), 3);
+    // Given factors stay, and one that only a part of the slices has is not completed.
+    let given = changed("pet", |_, slice| put(slice, tags::DECAY_FACTOR, "1.5"));
+    let (series, notices) = read_images(given.path(), ImageChoice::Only).unwrap();
+    assert!(series.images[0].decay_factors == [1.5] && !is_said(&notices));
+    let partly = changed("pet", |index, slice| _ = (index == 0).then(|| put(slice, tags::DECAY_FACTOR, "1.5")));
+    assert!(read(partly.path()).images[0].decay_factors.is_empty());
+}
+
 #[test]
 fn a_decay_correction_without_its_factor_or_start_is_not_written() {
     let folder = folder();
+    for (tag, missing) in [
+        (Some(tags::ACTUAL_FRAME_DURATION), "missing for it: duration of the frame"),
+        (Some(tags::ACQUISITION_TIME), "missing for it: start of the frame"),
+        (Some(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE), "missing for it: half-life"),
+        (None, "the factor of the correction to the injection"),
+    ] {
+        let source = changed("pet", |_, slice| match tag {
+            Some(tag) => _ = slice.remove_element(tag),
+            None => put(slice, tags::DECAY_CORRECTION, "ADMIN"),
+        });
+        let error = write_again(&read(source.path()), None, &folder.path().join("a.dcm")).unwrap_err();
+        assert_eq!(error.code(), "io.unsupported.dicom-decay");
+        assert!(error.to_string().contains(missing), "{error}");
+    }
     let series = read(&series_path("pet"));
-    let error = write_again(&series, None, &folder.path().join("a.dcm")).unwrap_err();
-    assert_eq!(error.code(), "io.unsupported.dicom-decay");
     let mut known = series.pet_image(0, series.pet.as_ref()).unwrap();
     known.decay_factors = vec![1.01];
     known.scan.scan_start = None;

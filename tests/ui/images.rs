@@ -108,12 +108,20 @@ fn a_pet_series_is_saved_as_dicom_with_its_facts() {
     let scan = saved.pet.unwrap();
     assert_eq!((scan.weight_kg.unwrap().value, scan.dose_bq.unwrap().value), (80.0, 370e6));
     assert_eq!((saved.names.patient_name.as_str(), saved.names.frame_of_reference.as_str()), ("Test^Phantom", "2.25.99"));
-    // Without the factors it is refused.
-    let Some(mut harness) = window_on_series("pet") else { return };
+    // Without the factors, and the duration from which they follow, it is refused.
+    for entry in std::fs::read_dir(&source).unwrap() {
+        let path = entry.unwrap().path();
+        let mut slice = dicom_object::open_file(&path).unwrap();
+        slice.remove_element(dicom_dictionary_std::tags::DECAY_FACTOR);
+        slice.remove_element(dicom_dictionary_std::tags::ACTUAL_FRAME_DURATION);
+        slice.write_to_file(&path).unwrap();
+    }
+    let mut harness = window_on(super::renderer().unwrap(), SIZE, Theme::Dark, false, Source::file(source.clone()));
+    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
     let path = folder.path().join("refused.dcm");
     save_image_as(&mut harness, &path);
     assert!(!path.exists());
-    assert!(harness.query_by_label_contains("the factor of the correction is unknown").is_some());
+    assert!(harness.query_by_label_contains("missing for it: duration of the frame").is_some());
 }
 
 #[test]

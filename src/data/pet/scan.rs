@@ -2,6 +2,7 @@
 
 use jiff::civil::DateTime;
 
+use super::decay::mean_decay;
 use super::nuclide::Nuclide;
 use crate::data::volume::Unit;
 
@@ -141,6 +142,17 @@ impl PetScan {
 }
 
 impl PetScan {
+    /// Returns the factor of the correction for decay to the start of the scan: exp(λt) · λd / (1 − exp(−λd)), λ = ln 2 / half-life,
+    /// of a frame of the duration d that begins t after the scan. `None` of another correction, and without half-life, start or
+    /// duration.
+    pub fn decay_factor(&self, acquired: Option<DateTime>, duration_secs: Option<f64>) -> Option<f64> {
+        let half_life = self.half_life_secs.as_ref()?.value;
+        let start_secs = acquired?.duration_since(self.scan_start.as_ref()?.value).as_secs_f64();
+        let is_known = self.decay_reference == DecayReference::Start && half_life > 0.0 && start_secs >= 0.0;
+        let factor = 1.0 / mean_decay(half_life, [start_secs, start_secs + duration_secs?]);
+        Some(factor).filter(|factor| is_known && factor.is_finite())
+    }
+
     /// Returns the scan with its times moved such that it begins at a given moment, and without free text. Times between injection and
     /// scan stay the same; without a known start no time is left.
     pub fn anonymised(mut self, begin: DateTime) -> Self {
@@ -174,6 +186,16 @@ pub struct PetImage {
 }
 
 impl PetImage {
+    /// Returns the names of the facts that are missing for the factor of the correction for decay to the start of the scan.
+    pub fn missing_for_decay(&self) -> Vec<&'static str> {
+        let facts = [
+            ("half-life", self.scan.half_life_secs.is_some()),
+            ("start of the frame", self.start_secs.is_some_and(|secs| secs >= 0.0)),
+            ("duration of the frame", self.duration_secs.is_some()),
+        ];
+        facts.into_iter().filter(|(_, is_known)| !is_known).map(|(name, _)| name).collect()
+    }
+
     /// Returns the factor of the correction for decay of a slice.
     pub fn decay_factor(&self, slice: usize) -> Option<f64> {
         match self.decay_factors[..] {

@@ -110,7 +110,7 @@ pub enum Unsupported {
     DicomNoUnit,
     /// A correction for decay without a fact that a series must contain.
     #[error("the image is corrected for decay, and {0} is unknown, which a DICOM series must contain; write NIfTI (.nii.gz)")]
-    DicomDecay(&'static str),
+    DicomDecay(String),
     /// A segmentation without voxels.
     #[error("no lesion has a voxel, so that there is nothing to write")]
     EmptySegmentation,

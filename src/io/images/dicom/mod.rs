@@ -73,9 +73,21 @@ pub fn check_image(path: &Path, unit: Unit, pet: Option<&PetImage>) -> Result<()
     }
     .map_err(refused)?;
     match pet.filter(|_| has_decay) {
-        Some(pet) if pet.scan.scan_start.is_none() => Err(refused(Unsupported::DicomDecay("the start of the scan"))),
-        Some(pet) if pet.decay_factors.is_empty() => Err(refused(Unsupported::DicomDecay("the factor of the correction"))),
+        Some(pet) if pet.scan.scan_start.is_none() => Err(refused(Unsupported::DicomDecay("the start of the scan".to_owned()))),
+        Some(pet) if pet.decay_factors.is_empty() => Err(refused(Unsupported::DicomDecay(unknown_factor(pet)))),
         _ => Ok(()),
+    }
+}
+
+/// Names the unknown factor of a correction for decay, with the facts that are missing for it.
+fn unknown_factor(pet: &PetImage) -> String {
+    let missing = pet.missing_for_decay();
+    match pet.scan.decay_reference {
+        DecayReference::Start if !missing.is_empty() => {
+            format!("the factor of the correction (missing for it: {})", missing.join(", "))
+        }
+        DecayReference::Administration => "the factor of the correction to the injection".to_owned(),
+        _ => "the factor of the correction".to_owned(),
     }
 }
 

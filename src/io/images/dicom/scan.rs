@@ -112,7 +112,8 @@ impl<'a> Scan<'a> {
     /// Returns the attributes of a slice: the factor of its correction for decay, and the moment whose activity is the mean of the
     /// frame, ms from the start of the scan (PS3.3 C.8.9.4.1.4: (1/λ) ln(factor)).
     pub fn of_slice(&self, index: usize) -> Vec<Text> {
-        let factor = self.pet.and_then(|pet| pet.decay_factor(index));
+        let corrected = self.pet.filter(|pet| pet.scan.decay_reference != DecayReference::None);
+        let factor = corrected.and_then(|pet| pet.decay_factor(index));
         let reference_ms = 1e3 * self.reference_secs(factor).unwrap_or(0.0);
         let factor = factor.map(|factor| (tags::DECAY_FACTOR, VR::DS, decimal(factor)));
         [(tags::FRAME_REFERENCE_TIME, VR::DS, decimal(reference_ms))].into_iter().chain(factor).collect()

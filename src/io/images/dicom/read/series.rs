@@ -264,6 +264,12 @@ impl Opened {
             several => several.iter().map(|instance| self.kept(instance)).collect::<Result<_, _>>()?,
         };
         let mut notices = Vec::new();
+        let has_factor = self.planes.iter().any(|plane| plane.decay_factor.is_some());
+        let computed = pet.as_ref().filter(|_| !has_factor);
+        let factor = |plane: &Plane| match computed {
+            Some(scan) => scan.decay_factor(plane.acquisition, plane.duration_secs),
+            None => plane.decay_factor,
+        };
         let images = range.map(|image| {
             let planes = &stack.images[image];
             let volume = self.decoded(&stack, planes, &whole, path, unit)?;
@@ -274,11 +280,12 @@ impl Opened {
             let duration_secs = planes[0].duration_secs.unwrap_or(0.0);
             Ok(SeriesImage {
                 acquired: shared(planes.iter().map(|plane| plane.acquisition)),
-                decay_factors: decay_factors(&stack, planes),
+                decay_factors: decay_factors(&stack, planes.iter().map(|plane| factor(plane))),
                 ..SeriesImage::new(volume, start_secs, duration_secs)
             })
         });
         let images = images.collect::<Result<Vec<_>, IoError>>()?;
+        notices.extend(computed.and_then(|_| computed_decay(path, &images)));
         if stack.is_pitch_assumed {
             notices.push(notice::warning(path, "one slice without a thickness; 1 mm is assumed"));
         }
@@ -333,13 +340,22 @@ fn shared<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T
     values.all(|value| value.as_ref() == Some(&first)).then_some(first)
 }
 
+/// Returns the notice about computed factors of the correction for decay; `None` without such factors.
+fn computed_decay(path: &Path, images: &[SeriesImage]) -> Option<Notice> {
+    let factors = || images.iter().flat_map(|image| &image.decay_factors).copied();
+    let [low, high] = [factors().reduce(f64::min)?, factors().reduce(f64::max)?];
+    let range = if low == high { format!("{low:.6}") } else { format!("{low:.6} to {high:.6}") };
+    let attribute = name(tags::DECAY_FACTOR);
+    let text = format!("{attribute} is missing; it is computed from half-life, start and duration of the frame: {range}");
+    Some(notice::info(path, text))
+}
+
 /// Returns the factor of the correction for decay of all planes, or those of slices along z; none if they are unknown.
-fn decay_factors(stack: &Stack, planes: &[&Plane]) -> Vec<f64> {
-    let factors = || planes.iter().map(|plane| plane.decay_factor);
+fn decay_factors(stack: &Stack, factors: impl Iterator<Item = Option<f64>> + Clone) -> Vec<f64> {
     let is_along_z = stack.orientation.world_axis[2] == 2;
-    match shared(factors()) {
+    match shared(factors.clone()) {
         Some(factor) => vec![factor],
-        None if is_along_z => factors().collect::<Option<_>>().unwrap_or_default(),
+        None if is_along_z => factors.collect::<Option<_>>().unwrap_or_default(),
         None => Vec::new(),
     }
 }
