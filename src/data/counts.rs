@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::coded::coded;
 use crate::data::michelogram::Michelogram;
+use crate::data::pet::exam::ScanFacts;
 use crate::scanner::ScanGeometry;
 
 /// Measured counts with their corrections: ȳ = multiplicative ⊙ (A x) + additive.
@@ -28,6 +29,8 @@ pub struct Counts {
     pub multiplicative: Option<Michelogram>,
     /// Expected randoms + scatter of each bin; `None` = 0.
     pub additive: Option<Michelogram>,
+    /// Facts of the scan in the header of the counts.
+    pub facts: ScanFacts,
 }
 
 /// Reason why corrections do not fit the counts.
@@ -51,7 +54,7 @@ coded!(CountsError);
 impl Counts {
     /// Returns counts without corrections.
     pub fn new(prompts: Michelogram) -> Self {
-        Self { prompts, multiplicative: None, additive: None }
+        Self { prompts, multiplicative: None, additive: None, facts: ScanFacts::default() }
     }
 
     /// Adds corrections, which must be sampled as the data is.

@@ -40,7 +40,7 @@ pub use notice::{Notice, Severity};
 pub use origin::Origin;
 pub use pair_counts::{PairCounts, PairCountsError};
 pub use pet::decay::mean_decay;
-pub use pet::exam::Exam;
+pub use pet::exam::{Exam, ScanFacts};
 pub use pet::nuclide::{NUCLIDES, Nuclide};
 pub use pet::scan::{DecayReference, PetImage, PetScan, PetValues, Sex, Sourced};
 pub use response_matrix::{BasisKind, BasisSettings, MatrixElement, MatrixError, MatrixMade, ResponseMatrix};

@@ -16,10 +16,10 @@ use crate::io::sinograms::interfile;
 /// # Errors
 /// Another ending; the format's reader fails.
 pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
-    read_measured(path).map(|(prompts, _, notices)| (prompts, notices))
+    read_measured(path).map(|measured| (measured.prompts, measured.notices))
 }
 
-/// Reads projection data and the randoms of the same file, if it has any.
+/// Reads projection data, the randoms of the same file, and the facts of the scan, if it has any.
 pub(super) fn read_measured(path: &Path) -> Result<Measured, IoError> {
     match Format::of(path).map(|format| &format.reader) {
         Some(Reader::Projections(read)) => read(path),

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, ReferenceSpectrum, Study, Sweep, Volume};
+use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, ReferenceSpectrum, ScanFacts, Study, Sweep, Volume};
 use crate::io::epri::records::ReadHeader;
 use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
 use crate::io::error::{IoError, Unsupported};
@@ -12,7 +12,8 @@ use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::images::{nifti, numpy_image};
 use crate::io::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
 use crate::io::own::{saved_matrix, saved_pairs, saved_tubes};
-use crate::io::sinograms::{interfile, siemens as siemens_sinograms};
+use crate::io::sinograms::interfile;
+use crate::io::sinograms::siemens::{SiemensSinograms, read_siemens_sinograms};
 use crate::text::either;
 
 /// A format of files.
@@ -130,8 +131,16 @@ pub enum Content {
     Measurements,
 }
 
-/// Projection data, the randoms of the same file, and notices.
-pub(super) type Measured = (Michelogram, Option<Michelogram>, Vec<Notice>);
+/// Projection data, the randoms of the same file, the facts of the scan, and notices.
+pub(super) struct Measured {
+    /// Measured counts.
+    pub prompts: Michelogram,
+    /// Counts of the delayed window.
+    pub randoms: Option<Michelogram>,
+    /// Facts of the scan.
+    pub facts: ScanFacts,
+    pub notices: Vec<Notice>,
+}
 
 /// A result and its notices.
 type Noticed<T> = Result<(T, Vec<Notice>), IoError>;
@@ -179,7 +188,10 @@ pub(super) enum Writer {
 /// All formats. Of those with the same ending the first that claims a file has it.
 pub static FORMATS: [Format; 23] = [
     Format {
-        reader: Reader::Projections(|path| interfile::read_projections(path).map(|(data, notices)| (data, None, notices))),
+        reader: Reader::Projections(|path| {
+            let (prompts, facts, notices) = interfile::read_projections(path)?;
+            Ok(Measured { prompts, randoms: None, facts, notices })
+        }),
         writer: Writer::Own,
         named_data: Some(interfile::data_files),
         data_file: Some(|path| path.with_extension("s")),
@@ -187,7 +199,8 @@ pub static FORMATS: [Format; 23] = [
     },
     Format {
         reader: Reader::Projections(|path| {
-            siemens_sinograms::read_siemens_sinograms(path).map(|(data, notices)| (data.prompts, data.randoms, notices))
+            let (SiemensSinograms { prompts, randoms, facts }, notices) = read_siemens_sinograms(path)?;
+            Ok(Measured { prompts, randoms, facts, notices })
         }),
         named_data: Some(interfile::data_files),
         ..Format::new(FileKind::SiemensSinograms, Content::Projections, "Siemens Interfile", &[".s.hdr"], &[".s.hdr"])

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, PairCounts, Study};
 use crate::io::by_content::{read_images, read_measured, read_projections};
 use crate::io::error::IoError;
+use crate::io::formats::Measured;
 use crate::io::notice;
 use crate::io::own::saved_pairs::read_pairs;
 
@@ -49,7 +50,7 @@ pub fn read_study(
         additive_inside,
         ..Origin::default()
     };
-    let (prompts, randoms, mut notices) = read_measured(path)?;
+    let Measured { prompts, randoms, facts, mut notices } = read_measured(path)?;
     let mut read = |path: Option<&Path>| -> Result<Option<Michelogram>, IoError> {
         let Some(path) = path else { return Ok(None) };
         let (data, more) = read_projections(path)?;
@@ -64,7 +65,7 @@ pub fn read_study(
     }
     let additive = additive.or(randoms);
     let title = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut counts = Counts::new(prompts).with_corrections(multiplicative, additive)?;
+    let mut counts = Counts { facts, ..Counts::new(prompts) }.with_corrections(multiplicative, additive)?;
     if let (true, Some(factors), Some(additive)) = (additive_inside, &counts.multiplicative, &mut counts.additive) {
         let values = Arc::make_mut(&mut additive.counts).iter_mut();
         values.zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);

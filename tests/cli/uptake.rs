@@ -202,3 +202,67 @@ fn facts_of_the_lists_header_are_used() {
     let factor = surface_cm2 / (370e6 * (-rate * 3600.5).exp());
     assert!((series.images[0].volume.sum() / activity.sum() / factor - 1.0).abs() < 1e-4);
 }
+
+/// Start, duration and radionuclide of a sinogram's header, in STIR's keys, and their precedence.
+#[test]
+fn facts_of_the_sinograms_header_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate nema-iq-2001 --scanner small --counts 1e6 --attenuation -o scan.hs");
+    run(at, &format!("{RUN} -o plain.nii.gz"));
+    let (plain, _) = read_volume(&at.join("plain.nii.gz")).unwrap();
+    let header = std::fs::read_to_string(at.join("scan.hs")).unwrap();
+    let with_keys = |keys: &str| {
+        let end = "!END OF INTERFILE :=";
+        assert!(header.contains(end));
+        std::fs::write(at.join("scan.hs"), header.replace(end, &format!("{keys}\n{end}"))).unwrap();
+    };
+    let keys = "study date := 2026:03:01\nstudy time := 12:00:00\nimage duration (sec)[1] := 900\n\
+                image relative start time (sec)[1] := 100\nradionuclide name[1] := ^18^Fluorine\n\
+                radionuclide halflife (sec)[1] := 6586.2";
+    with_keys(keys);
+    let info: Value = serde_json::from_str(&run(at, "info scan.hs --json")).unwrap();
+    assert_eq!(info["facts"]["exam"]["start"], "2026-03-01T12:00:00");
+    assert!(run(at, "info scan.hs").contains("F-18, half-life 6586.2 s"));
+    let facts = "--calibration 250.5 --dose-mbq 370 --injected 2026-03-01T11:00:00 --weight-kg 70 \
+                 --multiplicative-includes attenuation,normalisation --suv suvbw";
+    let record = |name: &str| -> Value {
+        serde_json::from_str(&std::fs::read_to_string(at.join(format!("{name}.json"))).unwrap()).unwrap()
+    };
+    // The mean over 100 … 1000 s after the start, and the activity left 3600 s after the injection.
+    let rate = std::f64::consts::LN_2 / 6586.2;
+    let decay = |[start, end]: [f64; 2]| rate * (end - start) / ((-rate * start).exp() - (-rate * end).exp());
+    let suv = 70e3 / (370e6 * (-rate * 3600.0).exp());
+    let factor = |name: &str| read_volume(&at.join(name)).unwrap().0.sum() / plain.sum();
+    run(at, &format!("{RUN} {facts} -o suv.nii.gz"));
+    let expected = 250.5 * decay([100.0, 1000.0]) * suv;
+    assert!((factor("suv.nii.gz") / expected - 1.0).abs() < 1e-6, "{} is not {expected}", factor("suv.nii.gz"));
+    let scan = &record("suv.nii.gz")["pet"]["scan"];
+    let of_header = json!("sinogram header");
+    assert_eq!((&scan["scan_start"]["source"], &scan["half_life_secs"]["source"]), (&of_header, &of_header));
+    assert_eq!((&scan["dose_bq"]["source"], &scan["nuclide"]), (&json!("command line"), &json!("F-18")));
+    run(at, &format!("{RUN} {facts} -o suv.dcm"));
+    let slice = open_file(at.join("suv.dcm/slice_001.dcm")).unwrap();
+    let text = |tag| slice.element(tag).unwrap().to_str().unwrap().trim().to_owned();
+    assert_eq!([text(tags::SERIES_TIME), text(tags::ACQUISITION_TIME)], ["120000", "120140"]);
+    assert_eq!(text(tags::ACTUAL_FRAME_DURATION), "900000");
+    // Options have precedence, each for its own fact.
+    run(at, &format!("{RUN} {facts} --duration-secs 300 --scan-start 2026-03-01T12:30:00 -o options.nii.gz"));
+    let expected = 250.5 * decay([100.0, 400.0]) * 70e3 / (370e6 * (-rate * 5400.0).exp());
+    assert!((factor("options.nii.gz") / expected - 1.0).abs() < 1e-6);
+    let scan = &record("options.nii.gz")["pet"]["scan"];
+    assert_eq!((&scan["scan_start"]["source"], &scan["half_life_secs"]["source"]), (&json!("command line"), &of_header));
+    // Invalid and contradictory keys are named, and the fact is missing.
+    for (from, to, named, option) in [
+        ("(sec)[1] := 900", "(sec)[1] := soon", "'image duration (sec) [1]' is 'soon'", "--duration-secs"),
+        ("halflife (sec)[1] := 6586.2", "halflife (sec)[1] := 1221.8", "is not that of the radionuclide F-18", "--half-life"),
+        ("study time := 12:00:00", "study time := noon", "'study time' is 'noon'", "--scan-start"),
+    ] {
+        assert!(keys.contains(from));
+        with_keys(&keys.replace(from, to));
+        let output = super::tomoscope(at, &format!("{RUN} {facts} -o none.nii.gz").split_whitespace().collect::<Vec<_>>());
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(!output.status.success() && said.contains(named) && said.contains(option), "{to}: {said}");
+    }
+    assert!(!at.join("none.nii.gz").exists());
+}

@@ -228,8 +228,14 @@ fn sinograms_are_prompts_with_their_randoms_as_background() {
     let folder = folder();
     let (num_planes, header) = (64 + 63 * 2, sinogram_header(1, 1, "64,63,63", 64 + 63 * 2));
     let values = [(0, 3, 10, 172, 7), (0, 64 + 5, 251, 0, 9), (0, 64 + 63 + 62, 0, 343, 11), (1, 64 + 5, 251, 0, 2)];
+    let header = format!(
+        "{header}%study date (yyyy:mm:dd):=2017:03:27\n%study time (hh:mm:ss GMT+00:00):=17:00:35\n!image duration (sec):=900\n"
+    );
     let path = put_sinograms(folder.path(), &header, num_planes, &values);
     let study = read_study(&path, None, None, false).unwrap();
+    let facts = &study.measured.facts;
+    assert_eq!(facts.exam.start.map(|start| start.to_string()).as_deref(), Some("2017-03-27T17:00:35"));
+    assert_eq!((facts.duration_secs, facts.exam.is_local), (Some(900.0), false));
     let (prompts, randoms) = (&study.measured.prompts, study.measured.additive.as_ref().unwrap());
     assert!(
         study.notices.len() == 1 && study.notices[0].text.contains("randoms are taken as the background"),

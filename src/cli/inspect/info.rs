@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::info_image::grid_text;
-use super::info_text::{Described, Lines, decimal};
+use super::info_text::{Described, Lines, decimal, fact_lines};
 use super::{info_image, info_json, info_list};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
@@ -14,12 +14,12 @@ use crate::cli::shared::notices;
 use crate::cli::shared::paths::check_file;
 use crate::cli::shared::printed::{made_lines, shared_text, text};
 use crate::data::{
-    ContourThreshold, Michelogram, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Sweep, SweepKind, TubeSet,
+    ContourThreshold, Counts, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Study, Sweep, SweepKind, TubeSet,
 };
 use crate::io::crystals::{Crystals, read_crystals};
 use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::{
-    DicomProblem, FileKind, IoError, calibration, measurements, provenance, read_projections, read_sweep, rois, saved_matrix,
+    DicomProblem, FileKind, IoError, calibration, measurements, provenance, read_study, read_sweep, rois, saved_matrix,
     saved_pairs, saved_tubes, session_text,
 };
 use crate::plan::Provenance;
@@ -62,7 +62,10 @@ pub fn run(options: &InfoOptions) -> CliResult {
     }
     let Some(format) = format else { return Err(unknown_ending(path)) };
     let (lines, facts, notices): Described = match format.content {
-        Content::Projections => described(read_projections(path)?, projection_lines, info_json::projections),
+        Content::Projections => {
+            let Study { measured, notices, .. } = read_study(path, None, None, false)?;
+            described((measured, notices), projection_lines, info_json::projections)
+        }
         Content::Image if format.kind == FileKind::DicomSeries => info_image::read_dicom(path)?,
         Content::Image => info_image::read(path)?,
         Content::Sweep => {
@@ -159,8 +162,8 @@ fn session_lines(session: &serde_json::Value) -> Lines {
     ]
 }
 
-fn projection_lines(data: &Michelogram) -> Lines {
-    let g = data.geometry.as_ref();
+fn projection_lines(counts: &Counts) -> Lines {
+    let (data, g) = (&counts.prompts, counts.geometry().as_ref());
     let mut lines = vec![
         ("scanner", g.scanner.clone()),
         ("rings", format!("{} × {} mm = {:.2} mm axially", g.num_rings, g.ring_spacing_mm, g.axial_length_mm())),
@@ -186,6 +189,7 @@ fn projection_lines(data: &Michelogram) -> Lines {
     if let Ok(grid) = g.default_grid() {
         lines.push(("default image", grid_text(&grid)));
     }
+    lines.extend(fact_lines(&counts.facts));
     lines
 }
 

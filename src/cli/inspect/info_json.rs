@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Michelogram, Notice, PairCounts, ResponseMatrix, Roi, Study, Sweep, SweepKind, TubeSet, Volume};
+use crate::data::{Counts, Notice, PairCounts, ResponseMatrix, Roi, Study, Sweep, SweepKind, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::io;
 
 /// Describes projection data.
-pub fn projections(data: &Michelogram) -> Value {
-    let g = data.geometry.as_ref();
+pub fn projections(counts: &Counts) -> Value {
+    let (data, g) = (&counts.prompts, counts.geometry().as_ref());
     let segment = |s: &crate::scanner::Segment| {
         json!({
             "min_ring_difference": s.min_ring_difference,
@@ -36,6 +36,7 @@ pub fn projections(data: &Michelogram) -> Value {
         "total": data.total(),
         "range": range(data.counts.iter()),
         "default_image": g.default_grid().ok().as_ref().map(grid),
+        "facts": counts.facts,
     })
 }
 

@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::civil::DateTime;
 use serde_json::{Value, json};
 
-use super::info_text::decimal;
+use super::info_text::exam_lines;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::progress::with_bar;
-use crate::data::{Exam, ListMetadata, Notice, ScanTime};
+use crate::data::{ListMetadata, Notice, ScanTime};
 use crate::io::list_mode::{ListOptions, for_each_piece};
 use crate::io::open_list_mode;
 use crate::plan::{ListError, cylinder_of};
@@ -82,11 +81,7 @@ impl ListInfo {
         }
         lines.push(("efficiencies", if facts.efficiency.is_some() { "known" } else { "unknown" }.to_owned()));
         lines.push(("time of flight", self.tof()));
-        if let Some(isotope) = &facts.isotope {
-            let half_life = facts.half_life_secs.map_or_else(String::new, |secs| format!(", half-life {secs} s"));
-            lines.push(("isotope", format!("{isotope}{half_life}")));
-        }
-        lines.extend(exam_lines(&facts.exam));
+        lines.extend(exam_lines(&facts.exam, facts.isotope.as_deref(), facts.half_life_secs));
         lines.push(("prompts", counted.num_prompts.to_string()));
         lines.push(("delayeds", counted.num_delayeds.to_string()));
         lines.extend(self.time_lines());
@@ -187,22 +182,6 @@ fn cylinder_json(cylinder: &Cylinder) -> serde_json::Value {
         "num_gaps": cylinder.num_gaps(),
         "deviation_mm": cylinder.deviation_mm,
     })
-}
-
-/// Describes start, injection and patient, as far as they are known.
-fn exam_lines(exam: &Exam) -> Vec<(&'static str, String)> {
-    let Exam { start, injection, dose_bq, tracer, weight_kg, height_m, sex } = exam;
-    let moment = |moment: &Option<DateTime>| moment.map(|moment| format!("{moment} UTC"));
-    let lines = [
-        ("tracer", tracer.clone()),
-        ("scan start", moment(start)),
-        ("injection", moment(injection)),
-        ("injected activity", dose_bq.map(|bq| format!("{} MBq", decimal(1e-6 * bq)))),
-        ("weight", weight_kg.map(|kg| format!("{kg} kg"))),
-        ("height", height_m.map(|m| format!("{m} m"))),
-        ("sex", sex.map(|sex| format!("{sex:?}").to_lowercase())),
-    ];
-    lines.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
 }
 
 /// Describes the crystals of a scanner as lines of text.

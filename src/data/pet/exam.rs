@@ -1,10 +1,10 @@
-//! Facts of an examination in the header of list-mode data.
+//! Facts of an examination and a scan in the header of raw data.
 
 use jiff::civil::DateTime;
 
 use super::scan::Sex;
 
-/// Start, injection and patient of an examination, as far as they are known. Times are UTC.
+/// Start, injection and patient of an examination, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Exam {
     /// Start of the scan.
@@ -21,4 +21,22 @@ pub struct Exam {
     pub height_m: Option<f64>,
     /// Sex of the patient.
     pub sex: Option<Sex>,
+    /// True if the times have an unknown time zone; false if they are UTC.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_local: bool,
+}
+
+/// Facts of a scan from the header of its sinograms, as far as they are known.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct ScanFacts {
+    /// Start, injection and tracer.
+    pub exam: Exam,
+    /// Start of the data after the start of the scan, s.
+    pub start_secs: Option<f64>,
+    /// Duration of the data, s.
+    pub duration_secs: Option<f64>,
+    /// Name of the radionuclide.
+    pub isotope: Option<String>,
+    /// Half-life of the radionuclide, s.
+    pub half_life_secs: Option<f64>,
 }

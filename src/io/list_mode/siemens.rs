@@ -81,7 +81,7 @@ pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>,
     let ListHeader { geometry, mut notices, .. } = header;
     if !is_whole {
         let num_expected_words = header.num_words.unwrap_or_default();
-        let duration = header.duration_secs.map_or_else(String::new, |secs| format!(" and {secs} s"));
+        let duration = header.facts.duration_secs.map_or_else(String::new, |secs| format!(" and {secs} s"));
         let text = format!(
             "its header has {num_expected_words} words{duration}, {} has {num_words}; the words of the file are used, and the duration is \
              that of its time tags",
@@ -94,10 +94,10 @@ pub fn open(path: &Path, _options: &ListOptions) -> Result<Box<dyn EventReader>,
     facts.efficiency = Some(Arc::new(NoGaps { num_detectors: geometry.num_detectors_per_ring as u32 }));
     facts.sampling =
         Some(ListSampling { num_tangential: geometry.num_tangential, max_ring_difference: header.max_ring_difference });
-    facts.duration_ms = header.duration_secs.filter(|_| is_whole).map(|secs| (secs * 1e3).round() as u64);
-    facts.isotope = header.isotope;
-    facts.half_life_secs = header.half_life_secs;
-    facts.exam = header.exam;
+    facts.duration_ms = header.facts.duration_secs.filter(|_| is_whole).map(|secs| (secs * 1e3).round() as u64);
+    facts.isotope = header.facts.isotope;
+    facts.half_life_secs = header.facts.half_life_secs;
+    facts.exam = header.facts.exam;
     let decoder = Decoder::new(&geometry);
     Ok(Box::new(RecordReader { facts: Arc::new(facts), decoder, records, num_expected: None, notices }))
 }

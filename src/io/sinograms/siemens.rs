@@ -8,14 +8,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::civil::DateTime;
-
 use super::interfile::header::{DataSource, Header};
 use super::interfile::layout::{AxisOrder, Layout};
 use super::interfile::projections::{file_segments, read_counts, unusable_bin};
+use super::interfile::scan_facts::scan_facts;
 use super::interfile::scanner;
 use super::interfile::scanner::Sampling;
-use crate::data::{Exam, Michelogram, Notice};
+use crate::data::{Michelogram, Notice, ScanFacts};
 use crate::io::bytes::{ByteOrder, NumberFormat};
 use crate::io::error::{IoError, Unsupported};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
@@ -42,13 +41,10 @@ pub struct ListHeader {
     pub geometry: ScanGeometry,
     /// The largest ring difference.
     pub max_ring_difference: usize,
-    /// Duration, s.
-    pub duration_secs: Option<f64>,
     /// Words of the data file.
     pub num_words: Option<u64>,
-    pub isotope: Option<String>,
-    pub half_life_secs: Option<f64>,
-    pub exam: Exam,
+    /// Facts of the scan.
+    pub facts: ScanFacts,
     pub notices: Vec<Notice>,
 }
 
@@ -59,6 +55,8 @@ pub struct SiemensSinograms {
     pub prompts: Michelogram,
     /// Counts of the delayed window.
     pub randoms: Option<Michelogram>,
+    /// Facts of the scan.
+    pub facts: ScanFacts,
 }
 
 /// Reads the header of list-mode data.
@@ -89,34 +87,13 @@ pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
         )));
     }
     let data = header.data_file().ok_or_else(|| header.missing("name of data file", "add the data file's name"))?;
-    let seconds = |key: &str| Ok::<_, IoError>(header.number(key)?.filter(|secs| *secs > 0.0 && secs.is_finite()));
     Ok(ListHeader {
         data,
         geometry: geometry(&header, InPlane::DetectorPairs, segments)?,
         max_ring_difference,
-        duration_secs: seconds("image duration (sec)")?,
         num_words: header.number("%total listmode word counts")?.filter(|num| *num >= 0.0).map(|num| num as u64),
-        isotope: header.text("isotope name").map(str::to_owned),
-        half_life_secs: seconds("isotope gamma halflife (sec)")?,
-        exam: exam(&header)?,
+        facts: scan_facts(&header, &mut notices),
         notices,
-    })
-}
-
-/// Returns start, injection and tracer, whose times are UTC.
-fn exam(header: &Header) -> Result<Exam, IoError> {
-    let moment = |what: &str| {
-        let day = header.text(&format!("%{what} date (yyyy:mm:dd)"))?;
-        let hour = ["gmt+00:00", "gmt", "utc"].iter().find_map(|zone| header.text(&format!("%{what} time (hh:mm:ss {zone})")))?;
-        DateTime::strptime("%Y:%m:%d %H:%M:%S", format!("{} {}", day.trim(), hour.trim())).ok()
-    };
-    let dose_bq = header.number("tracer activity at time of injection (bq)")?;
-    Ok(Exam {
-        start: moment("study"),
-        injection: moment("tracer injection"),
-        dose_bq: dose_bq.filter(|bq| *bq > 0.0),
-        tracer: header.text("radiopharmaceutical").map(str::to_owned),
-        ..Exam::default()
     })
 }
 
@@ -146,6 +123,7 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     };
     let offsets = offsets(&header, geometry.num_bins() as u64 * source.format.number_type.num_bytes() as u64)?;
     source.offset = offsets.iter().flatten().copied().max().unwrap_or_default();
+    let facts = scan_facts(&header, &mut notices);
     let what = format!("{NUM_VIEWS} views × {NUM_TANGENTIAL} tangential positions × {} planes", geometry.num_planes());
     source.check(&header, geometry.num_bins(), &what, &mut notices)?;
     let in_file = file_segments(&layout, &geometry, &sorted_index);
@@ -159,7 +137,8 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
         Ok::<_, IoError>(data)
     };
     let [prompts, randoms] = offsets;
-    let sinograms = SiemensSinograms { prompts: read(prompts.unwrap_or_default())?, randoms: randoms.map(read).transpose()? };
+    let sinograms =
+        SiemensSinograms { prompts: read(prompts.unwrap_or_default())?, randoms: randoms.map(read).transpose()?, facts };
     Ok((sinograms, notices))
 }
 

@@ -74,7 +74,7 @@ pub fn histogram(
         None => None,
     };
     let title = path.file_name().unwrap_or_default().to_string_lossy();
-    let measured = Counts { prompts: prompts.into_michelogram(), multiplicative, additive };
+    let measured = Counts { multiplicative, additive, ..Counts::new(prompts.into_michelogram()) };
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
     Ok(Study { origin, notices, ..Study::new(title, measured) })
 }

@@ -204,7 +204,7 @@ impl StudyMetadata {
     pub fn of(study: &Study<Data>, files: StudyFiles) -> Option<Self> {
         let measured = match &study.measured {
             Data::Counts(counts) => {
-                let Counts { prompts, multiplicative, additive } = counts;
+                let Counts { prompts, multiplicative, additive, .. } = counts;
                 let corrections = [multiplicative.is_some(), additive.is_some()];
                 let geometry = Box::new((*prompts.geometry).clone());
                 DataMetadata::Counts { geometry, corrections, total: prompts.total(), subset_rule: SubsetRule::of_counts(counts) }
@@ -238,7 +238,7 @@ impl StudyMetadata {
                 let geometry = Arc::new(geometry.validate().map_err(|error| error.to_string())?);
                 let part = || Michelogram::elsewhere(geometry.clone());
                 let [multiplicative, additive] = corrections.map(|is_present| is_present.then(part));
-                (Data::Counts(Counts { prompts: part(), multiplicative, additive }), Some((total, subset_rule)))
+                (Data::Counts(Counts { multiplicative, additive, ..Counts::new(part()) }), Some((total, subset_rule)))
             }
             DataMetadata::Events(head) => (Data::from(head.list()?), None),
             DataMetadata::Sweep(sweep) => {

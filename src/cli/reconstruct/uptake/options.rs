@@ -32,19 +32,19 @@ pub struct UptakeOptions {
 
     /// Start of the scan, ISO 8601.
     ///
-    /// Default: unknown; the times of a DICOM series are then those of its writing.
+    /// Default: that of the header of the data, else unknown; the times of a DICOM series are then those of its writing.
     #[arg(long, value_name = "TIME", value_parser = moment, requires = "calibration")]
     pub scan_start: Option<Moment>,
 
     /// Duration of the scan, s.
     ///
-    /// Default: that of the list-mode data.
+    /// Default: that of the list-mode data or of the sinogram header.
     #[arg(long, value_name = "SECS", value_parser = positive, requires = "calibration")]
     pub duration_secs: Option<f64>,
 
     /// Half-life in s, or the nuclide: C-11, N-13, O-15, F-18, Cu-64, Ga-68, Rb-82, Zr-89, I-124.
     ///
-    /// Default: that of the list-mode file.
+    /// Default: that of the header of the data.
     #[arg(long, value_name = "SECS|NUCLIDE", value_parser = half_life, requires = "calibration")]
     pub half_life: Option<HalfLife>,
 

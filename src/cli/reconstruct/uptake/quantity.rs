@@ -12,7 +12,8 @@ use crate::cli::reconstruct::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::notices;
 use crate::data::{
-    Attenuation, DecayReference, Notice, Nuclide, PetImage, PetScan, PetValues, Sourced, Unit, ValueScale, mean_decay,
+    Attenuation, DecayReference, ListMetadata, Notice, Nuclide, PetImage, PetScan, PetValues, ScanFacts, Sourced, Unit,
+    ValueScale, mean_decay,
 };
 use crate::io::{FileKind, check_image_unit};
 use crate::measure::{NoSuv, SuvDefinition, suv_factor};
@@ -23,6 +24,9 @@ const OPTION: &str = "command line";
 
 /// Source of a fact in the header of list-mode data.
 const LIST: &str = "list-mode file";
+
+/// Source of a fact in the header of sinograms.
+const SINOGRAMS: &str = "sinogram header";
 
 /// Calibration and scan of the images of a command.
 pub struct Uptake {
@@ -67,7 +71,14 @@ impl Uptake {
         let Quantity { scale, pet, .. } = all.of(job)?;
         let unit = scale.map_or(job.iteration_scheme().unit, |scale| scale.unit);
         check_image_unit(&options.output, unit, pet.as_ref())?;
-        let has_start = uptake.scan_start.is_some() || job.data().events().is_some_and(|list| list.facts.exam.start.is_some());
+        let (facts, _) = header_facts(job);
+        if let (true, Some(secs)) = (uptake.has_facts(), facts.start_secs.filter(|secs| *secs > 0.0)) {
+            let text = format!(
+                "the data begin {secs} s after the start of the scan ('image relative start time (sec)' of their header)"
+            );
+            notices::print(&[Notice::info(text)]);
+        }
+        let has_start = uptake.scan_start.is_some() || facts.exam.start.is_some();
         if uptake.has_facts() && !has_start && FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
             let text = "the start of the scan is unknown: the DICOM series begins when it is written, and the injection is before \
                         that; set --scan-start";
@@ -135,8 +146,12 @@ fn share_of_scan(job: &Job) -> CliResult<f64> {
 
 /// Returns start and end of the image of a job after the start of the scan, s.
 fn limits_secs(job: &Job, duration_secs: Option<f64>) -> Option<[f64; 2]> {
+    let Some(list) = job.data().events() else {
+        let (facts, _) = header_facts(job);
+        let start_secs = facts.start_secs.unwrap_or(0.0);
+        return duration_secs.or(facts.duration_secs).map(|secs| [start_secs, start_secs + secs]);
+    };
     let whole = duration_secs.map(|secs| [0.0, secs]);
-    let Some(list) = job.data().events() else { return whole };
     let scan_ms = list.time.extent_ms(&list.facts);
     let secs = |ms: u64| ms.saturating_sub(scan_ms.start) as f64 / 1e3;
     match &job.settings.frame_ms {
@@ -146,6 +161,16 @@ fn limits_secs(job: &Job, duration_secs: Option<f64>) -> Option<[f64; 2]> {
         }
         None => whole.or_else(|| (!scan_ms.is_empty()).then(|| [0.0, secs(scan_ms.end)])),
     }
+}
+
+/// Returns the facts in the header of the data, and their source.
+fn header_facts(job: &Job) -> (ScanFacts, &'static str) {
+    if let Some(list) = job.data().events() {
+        let ListMetadata { exam, isotope, half_life_secs, .. } = &*list.facts;
+        let (exam, isotope) = (exam.clone(), isotope.clone());
+        return (ScanFacts { exam, isotope, half_life_secs: *half_life_secs, ..ScanFacts::default() }, LIST);
+    }
+    (job.data().counts().map(|counts| counts.facts.clone()).unwrap_or_default(), SINOGRAMS)
 }
 
 /// Returns the codes of the corrections that the images contain.
@@ -204,15 +229,15 @@ fn attenuated_twice() -> CliError {
     CliError::arguments("the attenuation is corrected twice, by a map or CT and by factors that include it; omit one")
 }
 
-/// Returns the facts of a scan that is corrected for decay to its start: those of the options, else of the list-mode file.
+/// Returns the facts of a scan that is corrected for decay to its start: those of the options, else of the header.
 fn scan(options: &ReconstructOptions, job: &Job, mut corrections: Vec<String>) -> CliResult<PetScan> {
     let uptake = &options.uptake;
-    let exam = job.data().events().map(|list| list.facts.exam.clone()).unwrap_or_default();
-    let (half_life, nuclide) = half_life(uptake.half_life, job)?;
-    let utc = |local: DateTime| Moment { local, offset: Some(Offset::UTC) };
+    let (ScanFacts { exam, isotope, half_life_secs, .. }, header) = header_facts(job);
+    let (half_life, nuclide) = half_life(uptake.half_life, (half_life_secs, isotope), header)?;
+    let moment = |local: DateTime| Moment { local, offset: (!exam.is_local).then_some(Offset::UTC) };
     let (known_start, source) = match uptake.scan_start {
         Some(start) => (Some(start), OPTION),
-        None => (exam.start.map(utc), LIST),
+        None => (exam.start.map(moment), header),
     };
     let scan_start = match known_start {
         Some(start) => Sourced::new(start.local, source),
@@ -220,12 +245,12 @@ fn scan(options: &ReconstructOptions, job: &Job, mut corrections: Vec<String>) -
     };
     let (injected, source) = match uptake.injected {
         Some(injected) => (Some(injected), OPTION),
-        None => (exam.injection.map(|local| Injection::At(utc(local))), LIST),
+        None => (exam.injection.map(|local| Injection::At(moment(local))), header),
     };
     let injection = injected.map(|injected| injection(injected, scan_start.value, known_start)).transpose()?;
-    let number = |option: Option<f64>, factor: f64, of_list: Option<f64>| {
+    let number = |option: Option<f64>, factor: f64, of_header: Option<f64>| {
         let option = option.map(|value| Sourced::new(factor * value, OPTION));
-        option.or_else(|| of_list.map(|value| Sourced::new(value, LIST)))
+        option.or_else(|| of_header.map(|value| Sourced::new(value, header)))
     };
     let sex = uptake.sex.map(|sex| Sourced::new(sex, OPTION));
     corrections.push("DECY".to_owned());
@@ -239,22 +264,24 @@ fn scan(options: &ReconstructOptions, job: &Job, mut corrections: Vec<String>) -
         nuclide,
         weight_kg: number(uptake.weight_kg, 1.0, exam.weight_kg),
         height_m: number(uptake.height_cm, 0.01, exam.height_m),
-        sex: sex.or_else(|| exam.sex.map(|sex| Sourced::new(sex, LIST))),
+        sex: sex.or_else(|| exam.sex.map(|sex| Sourced::new(sex, header))),
         ..PetScan::new(PetValues::BqPerMl, corrections)
     })
 }
 
-/// Returns half-life and nuclide: of the option, or of the list-mode file.
-fn half_life(option: Option<HalfLife>, job: &Job) -> CliResult<(Sourced<f64>, Option<String>)> {
+/// Returns half-life and nuclide: of the option, or of the header.
+fn half_life(
+    option: Option<HalfLife>,
+    (half_life_secs, isotope): (Option<f64>, Option<String>),
+    header: &str,
+) -> CliResult<(Sourced<f64>, Option<String>)> {
     if let Some(HalfLife { secs, nuclide }) = option {
         return Ok((Sourced::new(secs, OPTION), nuclide.map(str::to_owned)));
     }
-    let facts = job.data().events().map(|list| &list.facts);
-    let isotope = facts.and_then(|facts| facts.isotope.clone());
     let of_nuclide = || isotope.as_deref().and_then(Nuclide::find).map(|nuclide| nuclide.half_life_secs);
-    let secs = facts.and_then(|facts| facts.half_life_secs).or_else(of_nuclide);
+    let secs = half_life_secs.or_else(of_nuclide);
     let secs = secs.ok_or_else(|| missing("the half-life", "--half-life"))?;
-    Ok((Sourced::new(secs, LIST), isotope))
+    Ok((Sourced::new(secs, header), isotope))
 }
 
 /// Returns the moment of an injection in the time zone of the scan.
@@ -271,6 +298,8 @@ fn injection(injected: Injection, start: DateTime, scan_start: Option<Moment>) -
             let shift = jiff::SignedDuration::from_secs(i64::from(of_scan.seconds() - own.seconds()));
             at.local.checked_add(shift).map_err(|_| out_of_range())
         }
-        _ => Err(CliError::arguments("--injected and --scan-start need an offset from UTC both, or neither")),
+        _ => Err(CliError::arguments(
+            "injection and start of the scan need an offset from UTC both, or neither: set --injected and --scan-start",
+        )),
     }
 }

@@ -238,5 +238,6 @@ fn exam(header: &Value) -> Exam {
             Some("M") => Some(Sex::Male),
             _ => None,
         },
+        is_local: false,
     }
 }

@@ -73,6 +73,16 @@ impl Header {
         self.find(key, |found| found.is_none())
     }
 
+    /// Returns all values of keys without an index or with index 1, each with its key; empty values are left out.
+    pub fn values(&self, is_key: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, &str)> {
+        let entries = self.entries.iter().filter(move |entry| is_key(&entry.key) && !entry.value.is_empty());
+        entries.filter_map(|entry| match entry.index {
+            None => Some((entry.key.clone(), entry.value.as_str())),
+            Some(1) => Some((format!("{} [1]", entry.key), entry.value.as_str())),
+            Some(_) => None,
+        })
+    }
+
     fn find(&self, key: &str, index: impl Fn(Option<usize>) -> bool) -> Option<&str> {
         let entry = self.entries.iter().rev().find(|entry| entry.key == key && index(entry.index))?;
         Some(entry.value.as_str()).filter(|value| !value.is_empty())

@@ -19,6 +19,7 @@ pub(super) mod header;
 mod image;
 pub(super) mod layout;
 pub(super) mod projections;
+pub(super) mod scan_facts;
 pub(super) mod scanner;
 
 pub use image::{read_image, write_image};

@@ -8,8 +8,9 @@ use rayon::prelude::*;
 
 use super::header::{CHECKSUM, DataSource, Header};
 use super::layout::{AxisOrder, Layout};
+use super::scan_facts::scan_facts;
 use super::scanner;
-use crate::data::{Michelogram, Notice};
+use crate::data::{Michelogram, Notice, ScanFacts};
 use crate::io::bytes::{BlockReader, Checksum, PendingPair, write_f32_le, zeroed};
 use crate::io::error::IoError;
 use crate::scanner::{InPlane, ScanGeometry, Segment};
@@ -30,12 +31,12 @@ pub struct FileSegment {
     first_plane: usize,
 }
 
-/// Reads the projection data of an Interfile header, and their notices.
+/// Reads the projection data of an Interfile header, the facts of their scan, and their notices.
 ///
 /// # Errors
 /// An invalid header, one that lacks a key or describes unsupported data (time of flight, generic geometry, even numbers of
 /// segments); figures that make no scanner; a data file that is missing or too short.
-pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
+pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
     let mut notices = Vec::new();
     let layout = Layout::from_header(&header)?;
@@ -52,13 +53,14 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
     );
     source.check(&header, geometry.num_bins(), &what, &mut notices)?;
     header.patient_position(&mut notices);
+    let facts = scan_facts(&header, &mut notices);
     let segments = file_segments(&layout, &geometry, &sorted_index);
     let counts = read_counts(&source, layout.order, &segments, &geometry)?;
     let data = Michelogram { geometry: Arc::new(geometry), counts: Arc::new(counts) };
     if let Some((index, value)) = data.first_unusable_bin() {
         notices.push(header.warning(unusable_bin(&data, index, value)));
     }
-    Ok((data, notices))
+    Ok((data, facts, notices))
 }
 
 /// Returns the reason why a bin's value is no count.
