@@ -159,12 +159,15 @@ const MOMENT_WIDTH: f32 = 148.0;
 
 /// Draws a moment as a text field, with its source as tooltip.
 fn moment_ui(ui: &mut Ui, moment: PetMoment, fact: &Option<Sourced<DateTime>>, actions: &mut Vec<StudyAction>) {
-    let is_changed = fact.as_ref().is_some_and(|fact| fact.source == ENTERED);
-    let text = if is_changed { format!("{}, changed", moment.name()) } else { moment.name().to_owned() };
-    let label = ui.label(RichText::new(text).weak());
+    // Beside its long field there is no room for the mark.
+    let label = ui.horizontal(|ui| {
+        let label = ui.label(RichText::new(moment.name()).weak());
+        mark_ui(ui, fact);
+        label.id
+    });
     let known = fact.as_ref().map_or_else(String::new, |fact| fact.value.to_string().replace('T', " "));
     let id = ui.scope_id().with(("moment", moment.name()));
-    let (response, typed) = typed_ui(ui, id, &known, (label.id, MOMENT_WIDTH, "missing"));
+    let (response, typed) = typed_ui(ui, id, &known, (label.inner, MOMENT_WIDTH, "missing"));
     response.on_hover_text(source(fact));
     actions.extend(typed.map(|text| StudyAction::Edit(StudyEdit::PetMoment(moment, text))));
     ui.end_row();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use egui::{Color32, PointerButton, RichText, Shape, Ui};
+use egui::{Color32, PointerButton, Shape, Ui};
 use egui_plot::{AxisHints, GridInput, GridMark, HoverPosition, Line, LineStyle, Plot, PlotPoints, PlotUi};
 
 /// Scale of an axis.
@@ -180,14 +180,25 @@ pub fn styled_curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], 
     }
 }
 
-/// Width of a piece of line in a key, points.
+/// Width of a piece of line in a key, and its distance from the name, points.
 const KEY_WIDTH: f32 = 18.0;
+const KEY_SPACE: f32 = 5.0;
 
 /// Draws names of curves in the row above their plot, each after a piece of its line.
 pub fn key_ui(ui: &mut Ui, curves: &[(&str, Color32, LineStyle)]) {
+    let font = egui::TextStyle::Small.resolve(ui.style());
     for (name, colour, style) in curves {
-        let (rect, _) = ui.allocate_exact_size(egui::vec2(KEY_WIDTH, ui.spacing().interact_size.y), egui::Sense::hover());
-        let ends = [rect.left_center(), rect.right_center()];
+        let text = ui.painter().layout_no_wrap((*name).to_owned(), font.clone(), ui.visuals().text_color());
+        // Line and name stay together at the end of a row.
+        let size = egui::vec2(KEY_WIDTH + KEY_SPACE + text.size().x, ui.spacing().interact_size.y);
+        let (rect, response) = ui.allocate_exact_size(size, egui::Sense::hover());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, *name));
+        ui.painter().galley(
+            egui::pos2(rect.left() + KEY_WIDTH + KEY_SPACE, rect.center().y - 0.5 * text.size().y),
+            text,
+            *colour,
+        );
+        let ends = [rect.left_center(), rect.left_center() + egui::vec2(KEY_WIDTH, 0.0)];
         let stroke = egui::Stroke::new(2.0, *colour);
         match *style {
             LineStyle::Solid => _ = ui.painter().line_segment(ends, stroke),
@@ -196,7 +207,6 @@ pub fn key_ui(ui: &mut Ui, curves: &[(&str, Color32, LineStyle)]) {
                 ui.painter().extend(Shape::dashed_line(&ends, stroke, length, KEY_GAP * length));
             }
         }
-        ui.add(egui::Label::new(RichText::new(*name).small()).truncate());
     }
 }
 

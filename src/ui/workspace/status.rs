@@ -10,7 +10,6 @@ use super::actions::{Action, summed};
 use super::files::film_job::FilmJob;
 use crate::operator::Accumulation;
 use crate::remote::{ConnectionState, Remote};
-use crate::text::counted;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::rois::search::RoiQuery;
 use crate::ui::run::live::LiveRun;
@@ -215,7 +214,7 @@ fn progress_text(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> Stri
         return live.state.label().into();
     }
     if live.modality().is_some() && done == total {
-        return counted(total, "image");
+        return "read".to_owned();
     }
     let (subsets, course) = (live.num_subsets(), live.iteration_scheme());
     if let Some(num_events) = live.num_events() {
