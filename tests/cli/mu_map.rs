@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use dicom_core::{DataElement, PrimitiveValue, VR};
+use dicom_dictionary_std::tags;
+use dicom_object::open_file;
 use serde_json::Value;
 use tomoscope::data::{ImageChoice, Unit, Volume};
 use tomoscope::io::{read_images, read_volume, write_volume};
@@ -93,6 +96,37 @@ fn ct_corrects_the_attenuation_of_sinograms() {
     );
     let corrections = &record(at, "by_ct.nii.gz.json")["corrections"];
     assert_eq!([&corrections["multiplicative"], &corrections["attenuation"]], [&Value::Null, &"ct.nii.gz".into()]);
+}
+
+/// A file of a series stands for all of its files, also without an ending, and for no other file of the folder.
+#[test]
+fn an_image_is_up_to_date_as_long_as_the_whole_series_of_its_ct_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --counts 1e5 -o scan.hs --truth truth.nii.gz");
+    run(at, "convert truth.nii.gz series.dcm");
+    std::fs::create_dir(at.join("ct")).unwrap();
+    let put = |number: usize, series: &str| {
+        let mut slice = open_file(at.join(format!("series.dcm/slice_{:03}.dcm", number))).unwrap();
+        for (tag, vr, text) in [(tags::MODALITY, VR::CS, "CT"), (tags::SERIES_INSTANCE_UID, VR::UI, series)] {
+            slice.put(DataElement::new(tag, vr, PrimitiveValue::from(text)));
+        }
+        slice
+    };
+    let num_slices = std::fs::read_dir(at.join("series.dcm")).unwrap().count();
+    (1..=num_slices).for_each(|number| put(number, "2.25.7").write_to_file(at.join(format!("ct/IM{number}"))).unwrap());
+    let arguments =
+        "reconstruct scan.hs --ct ct/IM1 --kvp 120 --iterations 1 --subsets 4 --image 31,31,9 -o ct/image.nii.gz --skip-done";
+    assert!(!run(at, arguments).contains("up to date"));
+    assert!(run(at, arguments).contains("up to date, skipped"));
+    put(1, "2.25.8").write_to_file(at.join("ct/other")).unwrap();
+    assert!(run(at, arguments).contains("up to date, skipped"));
+    // Another slope of one of the other slices.
+    let mut last = put(num_slices, "2.25.7");
+    last.put(DataElement::new(tags::RESCALE_INTERCEPT, VR::DS, PrimitiveValue::from("-500")));
+    last.write_to_file(at.join(format!("ct/IM{num_slices}"))).unwrap();
+    assert!(!run(at, arguments).contains("up to date"));
+    assert!(run(at, arguments).contains("up to date, skipped"));
 }
 
 #[test]

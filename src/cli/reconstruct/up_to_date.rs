@@ -1,14 +1,15 @@
 //! Recognition of images that are up to date. The record of such an image names the same version of the program, data and
 //! settings, and the image is unchanged.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::options::ReconstructOptions;
 use super::parts::Part;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::given::Given;
 use crate::data::Fingerprint;
-use crate::io::{content_of, files_read};
+use crate::io::formats::Format;
+use crate::io::{FileKind, content_of, dicom, files_read};
 use crate::plan::Provenance;
 
 /// Returns the fingerprint of a request: of every option that changes the image or the table, and of the contents of the input
@@ -23,11 +24,18 @@ fn request_of(options: &ReconstructOptions) -> CliResult<String> {
     (settings.parts, settings.talk, settings.json, settings.request) = (Default::default(), Default::default(), false, None);
     (settings.is_helper, settings.given) = (false, Given::default());
     settings.projector.threads = None;
-    let files: Vec<PathBuf> = options.files_to_read().flat_map(|path| files_read(&path)).collect();
+    let files: Vec<PathBuf> = options.files_to_read().flat_map(|path| contents_of(&path)).collect();
     let mut request: Fingerprint = content_of(&files)?;
     request.text(env!("CARGO_PKG_VERSION"));
     request.text(&format!("{settings:?}"));
     Ok(request.digits())
+}
+
+/// Returns the files with the content of an input: of a DICOM image those of its series, since other files can be in the folder.
+fn contents_of(path: &Path) -> Vec<PathBuf> {
+    let is_dicom = Format::of_file(path).is_some_and(|format| format.kind == FileKind::DicomSeries);
+    let of_series = is_dicom.then(|| dicom::files_of_series(path).ok()).flatten();
+    of_series.unwrap_or_else(|| files_read(path))
 }
 
 impl ReconstructOptions {

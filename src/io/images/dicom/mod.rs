@@ -38,7 +38,9 @@ use crate::io::error::{IoError, Unsupported};
 
 pub use anonymous::ANONYMOUS_START;
 pub use context::{Patient, SeriesContext};
-pub use read::{SeriesSlice, SourceSeries, find_series, is_dicom, read_images, read_middle_slice, source_series};
+pub use read::{
+    SeriesSlice, SourceSeries, files_of_series, find_series, is_dicom, read_images, read_middle_slice, source_series,
+};
 pub use segmentation::{Segment, write_segmentation};
 
 /// UID of the program among those that write DICOM files (a UUID, made once for it).

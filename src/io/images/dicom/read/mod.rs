@@ -17,5 +17,5 @@ mod source;
 mod stack;
 mod time;
 
-pub use series::{SeriesSlice, find_series, is_dicom, read_images, read_middle_slice};
+pub use series::{SeriesSlice, files_of_series, find_series, is_dicom, read_images, read_middle_slice};
 pub use source::{SourceSeries, SourceSlice, source_series};

@@ -55,6 +55,16 @@ pub fn find_series(path: &Path) -> Result<Vec<FoundSeries>, IoError> {
     Ok(series_of(&find(path)?.instances))
 }
 
+/// Returns the files of the images of a folder, or of the series of a file, sorted.
+///
+/// # Errors
+/// As [`find_series`].
+pub fn files_of_series(path: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let mut files: Vec<PathBuf> = find(path)?.instances.into_iter().map(|instance| instance.path).collect();
+    files.sort();
+    Ok(files)
+}
+
 /// A slice of a series.
 pub struct SeriesSlice {
     /// Columns and rows.
