@@ -22,6 +22,8 @@ mod matrix;
 mod memory;
 mod mu_map;
 mod nema;
+#[path = "../support/node.rs"]
+mod node;
 mod outputs;
 mod printing;
 mod provenance;

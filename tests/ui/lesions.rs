@@ -39,7 +39,7 @@ fn write_image(image: &Path, rois: &Path) {
 }
 
 /// Answers the path window.
-fn type_path(harness: &mut Harness<'_, App>, path: &Path) {
+pub fn type_path(harness: &mut Harness<'_, App>, path: &Path) {
     harness.event(Event::Text(path.to_str().unwrap().into()));
     harness.run_steps(2);
     harness.key_press(Key::Enter);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+mod anonymise;
 mod calibration;
 mod colours;
 mod compare;
@@ -23,6 +24,8 @@ mod list_frames;
 mod lists;
 mod nema;
 mod next_start;
+#[path = "../support/node.rs"]
+mod node;
 mod numbers;
 mod older_sessions;
 mod pairs;

@@ -11,7 +11,7 @@ use super::files::save_image_as;
 use super::{click, finished, wait_for_files};
 
 /// Replaces the text of a field.
-fn fill(harness: &mut Harness<'_, App>, label: &str, text: &str) {
+pub fn fill(harness: &mut Harness<'_, App>, label: &str, text: &str) {
     harness.get_by_label(label).focus();
     harness.run_steps(2);
     harness.key_press_modifiers(egui::Modifiers::COMMAND, Key::A);

@@ -10,6 +10,8 @@ use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 pub enum RoiAction {
     /// Asks for the file of a task.
     Ask(FileTask),
+    /// Sets whether written and sent files are anonymous.
+    Anonymise(bool),
     /// Adds a sphere at the crosshair.
     AddAtCrosshair,
     /// Replaces all regions by those of the study.

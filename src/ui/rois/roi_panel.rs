@@ -8,7 +8,7 @@ use super::measured::RoiLabels;
 use super::roi_fields::fields_ui;
 use super::roi_table::{table_text, table_ui};
 use super::roi_view::RoiView;
-use crate::ui::widgets::fields::{button_if, item, name_menu, push_if_clicked};
+use crate::ui::widgets::fields::{anonymise_ui, button_if, item, name_menu, push_if_clicked};
 use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 use crate::ui::widgets::format;
 use crate::ui::widgets::icons::{self, Icon, IconButton, Prominence};
@@ -81,6 +81,7 @@ fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
             labels_ui(state.labels, ui, actions);
         }
         ui.menu_button("NEMA", |ui| nema_ui(ui, actions));
+        actions.extend(anonymise_ui(view.is_anonymous, ui).map(RoiAction::Anonymise));
     });
 }
 

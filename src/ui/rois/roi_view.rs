@@ -25,6 +25,8 @@ pub struct RoiView<'a> {
     pub axes: ImageAxes,
     /// Numbers of the regions in the second image, if there is one.
     pub second: Option<&'a SecondNumbers>,
+    /// True if written files are anonymous.
+    pub is_anonymous: bool,
 }
 
 /// Numbers of the regions in the second image, at the voxels of the displayed one.

@@ -51,6 +51,8 @@ pub enum RunAction {
     Dismiss(RunId),
     /// Asks for the file of a task.
     Ask(FileTask),
+    /// Sets whether written and sent files are anonymous.
+    Anonymise(bool),
     /// Sets the FWHM of the post-filter on displayed and saved images, mm; 0 = none.
     SetPostFilter(f64),
 }

@@ -18,7 +18,7 @@ use crate::plan::{DataKind, Device, Forecast, IterationScheme, rays_in_use};
 use crate::recon::RaceReport;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
-use crate::ui::widgets::fields::name;
+use crate::ui::widgets::fields::{anonymise_ui, name};
 use crate::ui::widgets::file_task::{FileTask, Film};
 use crate::ui::widgets::icons::{self, IconButton, Prominence};
 use crate::ui::widgets::picture_area::PictureArea;
@@ -55,6 +55,8 @@ pub struct ReconView<'a> {
     pub show_timings: bool,
     /// True if the settings for the reproduction of papers are shown.
     pub shows_research: bool,
+    /// True if written and sent files are anonymous.
+    pub is_anonymous: bool,
 }
 
 impl ReconView<'_> {
@@ -354,6 +356,7 @@ fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         if ui.button("Send…").on_hover_text(help).clicked() {
             actions.push(RunAction::Ask(FileTask::SendSeries));
         }
+        actions.extend(anonymise_ui(view.is_anonymous, ui).map(RunAction::Anonymise));
         ui.menu_button("Save picture", |ui| {
             for (words, area) in [("Window screenshot…", PictureArea::Window), ("Slices screenshot…", PictureArea::Slices)] {
                 if ui.button(words).on_hover_text(PICTURE_HELP).clicked() {
@@ -433,6 +436,7 @@ mod tests {
                 post_filter_mm: 0.0,
                 show_timings: false,
                 shows_research: false,
+                is_anonymous: false,
             };
             accumulation_ui(&view, ui, &mut Vec::new());
         };

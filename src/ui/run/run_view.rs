@@ -62,6 +62,8 @@ pub enum RunRequest {
     Start(AfterStart),
     /// Asks for the file of a task.
     Ask(FileTask),
+    /// Sets whether written and sent files are anonymous.
+    Anonymise(bool),
     /// Compares with these images, or with none.
     SetReference(Option<ReferenceChoice>),
     /// Discards a run.
@@ -271,6 +273,7 @@ impl RunView {
             RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
             RunAction::SetReference(choice) => return Some(RunRequest::SetReference(choice)),
             RunAction::Ask(task) => return Some(RunRequest::Ask(task)),
+            RunAction::Anonymise(is_anonymous) => return Some(RunRequest::Anonymise(is_anonymous)),
             RunAction::SetPostFilter(fwhm_mm) => {
                 self.post_filter_mm = fwhm_mm;
             }

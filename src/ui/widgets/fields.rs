@@ -102,6 +102,14 @@ pub fn name(response: &Response, label: &str) {
     response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, response.enabled(), label));
 }
 
+/// Draws the setting of anonymous files, which all panels share; returns its new state after a click.
+pub fn anonymise_ui(is_anonymous: bool, ui: &mut Ui) -> Option<bool> {
+    let mut edited = is_anonymous;
+    let help =
+        "Images, tables, reports and sent series without the patient's identity; their scan begins on 2000-01-01. Off by default";
+    ui.checkbox(&mut edited, "Anonymise").on_hover_text(help).changed().then_some(edited)
+}
+
 /// Returns a number within the bounds of a field; the lower bound for NaN and infinite values.
 pub fn held_within(value: f64, low: f64, high: f64) -> f64 {
     if value.is_finite() { value.clamp(low, high) } else { low }

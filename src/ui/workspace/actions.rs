@@ -70,6 +70,8 @@ pub enum Action {
     Search(CommandSearch),
     /// Ends taking a film.
     CancelFilm,
+    /// Sets whether written and sent files are anonymous.
+    Anonymise(bool),
     /// Switches animations off or on.
     ReduceMotion(bool),
 }

@@ -78,6 +78,7 @@ impl App {
             Action::ToggleSearch => self.search = if self.search.is_some() { None } else { Some(CommandSearch::default()) },
             Action::Search(search) => self.search = Some(search),
             Action::CancelFilm => self.film = None,
+            Action::Anonymise(is_anonymous) => self.preferences.is_anonymous = is_anonymous,
             Action::ReduceMotion(is_reduced) => {
                 self.preferences.is_motion_reduced = is_reduced;
                 theme::reduce_motion(ctx, is_reduced);
@@ -92,6 +93,7 @@ impl App {
             None => {}
             Some(RunRequest::Start(then)) => self.start_then(ctx, then),
             Some(RunRequest::Ask(task)) => _ = self.ask(ctx, task),
+            Some(RunRequest::Anonymise(is_anonymous)) => self.preferences.is_anonymous = is_anonymous,
             Some(RunRequest::SetReference(choice)) => {
                 if let Err(text) = self.runs.choose_reference(choice, &self.session) {
                     self.notify(ctx, Notice::warning(text));
@@ -145,6 +147,7 @@ impl App {
     fn apply_roi(&mut self, ctx: &Context, action: RoiAction) {
         match action {
             RoiAction::Ask(task) => _ = self.ask(ctx, task),
+            RoiAction::Anonymise(is_anonymous) => self.preferences.is_anonymous = is_anonymous,
             RoiAction::AddAtCrosshair => {
                 let sphere = RoiShape::Sphere { radius_mm: 10.0 };
                 self.rois.add(self.rois.document.new_roi(sphere, self.slices.view.crosshair_mm));

@@ -87,7 +87,7 @@ impl App {
         } else if let Some(chooser) = self.series_chooser.as_ref().filter(|_| !self.dialogs.is_modal()) {
             series_chooser_ui(chooser, &ctx, &mut actions);
         } else {
-            dialogs::dialogs_ui(&self.dialogs, &ctx, &mut actions);
+            dialogs::dialogs_ui(&self.dialogs, self.is_anonymous(), &ctx, &mut actions);
         }
         dialogs::drop_hint_ui(&ctx);
         self.were_keys_taken = self.keys_are_taken(&ctx);

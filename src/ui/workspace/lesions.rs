@@ -46,6 +46,7 @@ impl App {
             LesionAction::ClearBaseline => self.lesions.set_baseline(None),
             LesionAction::CopyTable(text) => ctx.copy_text(text),
             LesionAction::Ask(task) => _ = self.ask(ctx, task),
+            LesionAction::Anonymise(is_anonymous) => self.preferences.is_anonymous = is_anonymous,
         }
     }
 
@@ -87,7 +88,13 @@ impl App {
     /// Returns the content of the tab.
     pub(super) fn lesion_view(&self) -> LesionView<'_> {
         let second = self.drawn_layer().map(|image| [image.series.modality.name(), image.volume.unit.label()]);
-        LesionView { state: &self.lesions, rois: &self.rois.document.rois, second, scale: self.scale() }
+        LesionView {
+            state: &self.lesions,
+            rois: &self.rois.document.rois,
+            second,
+            scale: self.scale(),
+            is_anonymous: self.is_anonymous(),
+        }
     }
 
     /// Starts writing a file on the lesions.
@@ -100,14 +107,15 @@ impl App {
         let source = images.and_then(|open| open.path.clone()).zip(self.run().shown_number());
         let written = WrittenLesions {
             table,
-            changes: self.lesions.changes().map(|(title, changes)| (title.to_owned(), changes.clone())),
+            changes: self.lesions.changes().map(|(title, changes)| (self.baseline_to_write(title), changes.clone())),
             second: self.lesion_view().second.map(|texts| texts.map(str::to_owned)),
             volume: Arc::clone(self.run().shown.image().ok_or("there is no image yet")?),
             scale: self.scale(),
             placement: self.placement().copied(),
-            title: self.study_title().to_owned(),
-            provenance: self.provenance(),
+            title: self.title_to_write(),
+            provenance: self.provenance().map(|record| self.record_to_write(record)),
             source,
+            is_anonymous: self.is_anonymous(),
         };
         self.write_in_background(ctx, FileTask::Lesions(file), path, move |path| written.write(file, path));
         Ok(())
@@ -126,6 +134,8 @@ struct WrittenLesions {
     provenance: Option<Provenance>,
     /// File or folder of the study's images, and the number of the displayed one.
     source: Option<(PathBuf, usize)>,
+    /// True for files without the patient's identity.
+    is_anonymous: bool,
 }
 
 impl WrittenLesions {
@@ -166,6 +176,10 @@ impl WrittenLesions {
         let source = self.source.as_ref().filter(|(path, _)| is_dicom(path));
         let source = source.map(|(path, number)| dicom::source_series(path, *number)).transpose();
         let source = source.map_err(|error| error.to_string())?;
+        if self.is_anonymous && source.as_ref().is_some_and(|source| !source.is_anonymous) {
+            let text = "a segmentation has the patient of its source: save the image with Anonymise, open it, and export again";
+            return Err(format!("{}: {text}", path.display()));
+        }
         let space = (&self.volume.grid, self.placement.as_ref());
         dicom::write_segmentation(path, space, &shown.segments(), source.as_ref()).map_err(|error| error.to_string())
     }

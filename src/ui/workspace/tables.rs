@@ -62,6 +62,7 @@ impl App {
             post_filter_mm: self.run().post_filter_mm,
             show_timings: !self.options.for_pictures,
             shows_research: self.slices.view.shows_research,
+            is_anonymous: self.is_anonymous(),
         };
         summed(actions, Action::Run, |actions| recon_ui(&recon, ui, actions));
         if self.study.open.is_some() && self.remote.is_none() {
@@ -119,6 +120,7 @@ impl App {
             filter_mm: run.shown.filter_mm(),
             axes: self.study.axes(),
             second: self.layer.numbers.as_ref(),
+            is_anonymous: self.is_anonymous(),
         }
     }
 

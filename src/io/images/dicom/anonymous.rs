@@ -8,9 +8,11 @@
 //! - UIDs are new; study and frame of reference have the same replacement for the same UID, a hash (SHA-256) as a UUID;
 //! - the scan begins at noon of 2000-01-01, and its other times keep their distance from that.
 
+use std::path::Path;
+
 use dicom_core::VR;
 use dicom_dictionary_std::tags;
-use dicom_object::InMemDicomObject;
+use dicom_object::{InMemDicomObject, OpenFileOptions};
 use jiff::civil::DateTime;
 use sha2::{Digest as _, Sha256};
 
@@ -19,6 +21,9 @@ use super::elements::{Text, code};
 
 /// Moment at which an anonymous scan begins.
 pub const ANONYMOUS_START: DateTime = DateTime::constant(2000, 1, 1, 12, 0, 0, 0);
+
+/// Text of the method.
+pub const METHOD: &str = "DICOM PS3.15 Basic Profile, by tomoscope";
 
 /// Codes of the profile and its options (PS3.16, context group 7050).
 const METHODS: [(&str, &str); 3] = [
@@ -43,6 +48,16 @@ impl SeriesContext {
     }
 }
 
+/// Returns true for a file from which this program removed the patient's identity.
+pub fn is_anonymous(file: &Path) -> bool {
+    let options = OpenFileOptions::new().read_until(tags::DEIDENTIFICATION_METHOD_CODE_SEQUENCE);
+    let method = options
+        .open_file(file)
+        .ok()
+        .and_then(|object| Some(object.get(tags::DEIDENTIFICATION_METHOD)?.to_str().ok()?.into_owned()));
+    method.is_some_and(|method| method.trim() == METHOD)
+}
+
 /// Returns the UID in place of another: always the same, which does not reveal the other.
 fn replacement(uid: &str) -> String {
     let hash = Sha256::digest(format!("tomoscope {uid}"));
@@ -58,7 +73,7 @@ fn replacement(uid: &str) -> String {
 pub fn texts() -> [Text; 3] {
     [
         (tags::PATIENT_IDENTITY_REMOVED, VR::CS, "YES".to_owned()),
-        (tags::DEIDENTIFICATION_METHOD, VR::LO, "DICOM PS3.15 Basic Profile, by tomoscope".to_owned()),
+        (tags::DEIDENTIFICATION_METHOD, VR::LO, METHOD.to_owned()),
         (tags::LONGITUDINAL_TEMPORAL_INFORMATION_MODIFIED, VR::CS, "MODIFIED".to_owned()),
     ]
 }

@@ -36,7 +36,7 @@ use crate::data::{DecayReference, PetImage, Unit, Volume};
 use crate::io::bytes::PendingFolder;
 use crate::io::error::{IoError, Unsupported};
 
-pub use anonymous::ANONYMOUS_START;
+pub use anonymous::{ANONYMOUS_START, is_anonymous};
 pub use context::{Patient, SeriesContext};
 pub use read::{
     SeriesSlice, SourceSeries, files_of_series, find_series, is_dicom, read_images, read_middle_slice, source_series,

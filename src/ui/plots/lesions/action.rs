@@ -21,4 +21,6 @@ pub enum LesionAction {
     CopyTable(String),
     /// Asks for the file of a task.
     Ask(FileTask),
+    /// Sets whether written and sent files are anonymous.
+    Anonymise(bool),
 }

@@ -9,7 +9,7 @@ use super::state::LesionState;
 use crate::data::{Roi, ValueScale};
 use crate::measure::lesions::LesionThreshold;
 use crate::report::LesionsShown;
-use crate::ui::widgets::fields::{button, button_if, name, name_menu};
+use crate::ui::widgets::fields::{anonymise_ui, button, button_if, name, name_menu};
 use crate::ui::widgets::file_task::{FileTask, LesionFile};
 use crate::ui::widgets::icons::{self, Icon, IconButton, Prominence};
 use crate::ui::widgets::theme;
@@ -31,6 +31,8 @@ pub struct LesionView<'a> {
     pub second: Option<[&'a str; 2]>,
     /// Scale of the displayed values.
     pub scale: ValueScale,
+    /// True if written files are anonymous.
+    pub is_anonymous: bool,
 }
 
 impl<'a> LesionView<'a> {
@@ -149,6 +151,7 @@ fn files_ui(view: &LesionView, shown: Option<&LesionsShown>, ui: &mut Ui, action
     ] {
         push(ui, icon, title, help, LesionAction::Ask(FileTask::Lesions(file)));
     }
+    actions.extend(anonymise_ui(view.is_anonymous, ui).map(LesionAction::Anonymise));
     if let Some(baseline) = &view.state.baseline {
         button(ui, "Clear baseline", &format!("The baseline is {}", baseline.title), actions, LesionAction::ClearBaseline);
     }

@@ -11,7 +11,7 @@ use super::send_form::SendForm;
 use super::send_panel::send_ui;
 use crate::task::BackgroundTask;
 use crate::ui::plots::plot_options::PlotToSave;
-use crate::ui::widgets::fields::push_if_clicked;
+use crate::ui::widgets::fields::{anonymise_ui, push_if_clicked};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::modal::modal_ui;
 use crate::ui::workspace::actions::{Action, FileAction};
@@ -129,20 +129,34 @@ pub fn is_of_study(task: FileTask) -> bool {
     matches!(task, OpenStudy | Reference | Correct(_) | ListTable(_) | Attenuation)
 }
 
+/// Returns true if the setting of anonymous files concerns a task.
+fn can_be_anonymous(task: FileTask) -> bool {
+    use FileTask::{ExportCsv, Lesions, NemaReport, SaveFilm, SaveImage, SavePicture, SavePlot};
+    matches!(task, SaveImage | ExportCsv | SavePlot | SavePicture(_) | SaveFilm(_) | NemaReport(_) | Lesions(_))
+}
+
 /// Draws the open question or path window.
-pub fn dialogs_ui(dialogs: &Dialogs, ctx: &egui::Context, actions: &mut Vec<Action>) {
+pub fn dialogs_ui(dialogs: &Dialogs, is_anonymous: bool, ctx: &egui::Context, actions: &mut Vec<Action>) {
     if let Some(overwrite) = &dialogs.overwrite {
         overwrite_ui(overwrite, ctx, actions);
     } else if let Some((task, typed)) = &dialogs.typed {
         let host = dialogs.host.as_deref().filter(|_| is_of_study(*task));
-        path_window_ui(*task, typed, host.ok_or(&dialogs.folder), ctx, actions);
+        let setting = can_be_anonymous(*task).then_some(is_anonymous);
+        path_window_ui((*task, typed), host.ok_or(&dialogs.folder), setting, ctx, actions);
     } else if let Some(form) = &dialogs.send {
-        send_ui(form, ctx, actions);
+        send_ui(form, is_anonymous, ctx, actions);
     }
 }
 
-/// Draws the path window; `place`: the server of the path, or the folder of a name without one.
-fn path_window_ui(task: FileTask, typed: &str, place: Result<&str, &PathBuf>, ctx: &egui::Context, actions: &mut Vec<Action>) {
+/// Draws the path window of a task and its typed text. `place`: the server of the path, or the folder of a name without one;
+/// `is_anonymous`: the setting of anonymous files, where it concerns the task.
+fn path_window_ui(
+    (task, typed): (FileTask, &str),
+    place: Result<&str, &PathBuf>,
+    is_anonymous: Option<bool>,
+    ctx: &egui::Context,
+    actions: &mut Vec<Action>,
+) {
     let mut text = typed.to_owned();
     let dialog = FileDialog::of(task);
     let is_escaped = modal_ui(ctx, "path window", dialog.title, |ui| {
@@ -182,6 +196,7 @@ fn path_window_ui(task: FileTask, typed: &str, place: Result<&str, &PathBuf>, ct
                 actions.push(Action::File(FileAction::Choose(task, path)));
             }
             push_if_clicked(ui.button("Cancel"), actions, Action::File(FileAction::CloseTyped));
+            actions.extend(is_anonymous.and_then(|is_on| anonymise_ui(is_on, ui)).map(Action::Anonymise));
         });
         edit
     });

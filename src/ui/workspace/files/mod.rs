@@ -1,5 +1,6 @@
 //! Files of the window: dialogs, images, pictures, reports, provenance records.
 
+mod anonymous;
 pub mod dialogs;
 mod file_dialog;
 pub mod file_job;

@@ -13,7 +13,6 @@ use crate::measure::nema_nu4;
 use crate::plan::Provenance;
 use crate::report::{ImageReport, PdfError, nema_nu4_pdf, nema_pdf};
 use crate::ui::rois::search::RoiQuery;
-use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 use crate::ui::workspace::app::App;
 
@@ -39,8 +38,8 @@ impl App {
         let sources = ReportSources {
             volume: self.run().shown.image().ok_or(NO_IMAGE)?.clone(),
             rois: self.rois.document.rois.clone(),
-            title: self.study.open.as_ref().map_or("no study", OpenStudy::title).to_owned(),
-            provenance: self.provenance(),
+            title: self.title_to_write(),
+            provenance: self.provenance().map(|record| self.record_to_write(record)),
         };
         self.write_in_background(ctx, FileTask::NemaReport(standard), path, move |path| sources.write(standard, path));
         Ok(())

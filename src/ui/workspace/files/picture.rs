@@ -9,11 +9,11 @@ use eframe::egui_wgpu::{RenderState, Renderer, RendererOptions, ScreenDescriptor
 use egui::epaint::{ClippedPrimitive, ClippedShape, ImageDelta, Primitive};
 use egui::{Context, Popup, RawInput, Rect, TextureId};
 
+use crate::data::Notice;
 use crate::io::{Picture, write_png};
 use crate::render::{Offscreen, RenderError, VolumeSlot};
 use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::slice_paint;
-use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
@@ -53,6 +53,10 @@ impl App {
         }
         let (size, rgb) = self.picture(ctx, area, FINENESS)?;
         let texts = self.picture_texts();
+        if self.is_anonymous() && area == PictureArea::Window {
+            let text = "The picture shows the window, also names on it; its texts are anonymous";
+            self.notify(ctx, Notice::warning(text));
+        }
         self.write_in_background(ctx, task, path, move |path| {
             write_png(path, Picture { size, rgb: &rgb, texts }).map(|()| Vec::new()).map_err(|error| error.to_string())
         });
@@ -138,9 +142,9 @@ impl App {
 
     /// Returns the texts of a picture: study, and provenance of the displayed image as a line and as JSON.
     pub(super) fn picture_texts(&self) -> Vec<(&'static str, String)> {
-        let title = self.study.open.as_ref().map(|open| ("Title", OpenStudy::title(open).to_owned()));
+        let title = self.study.open.is_some().then(|| ("Title", self.title_to_write()));
         let software = ("Software", format!("tomoscope {}", env!("CARGO_PKG_VERSION")));
-        let record = self.run().shown.volume().and_then(|volume| Some(self.provenance()?.of_image(volume)));
+        let record = self.run().shown.volume().and_then(|volume| Some(self.record_to_write(self.provenance()?).of_image(volume)));
         let line = record.as_ref().map(|record| ("Description", record.line()));
         let whole = record.and_then(|record| Some(("Provenance", serde_json::to_string_pretty(&record).ok()?)));
         [title, Some(software), line, whole].into_iter().flatten().collect()

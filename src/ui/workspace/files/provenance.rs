@@ -5,7 +5,6 @@ use std::path::Path;
 use egui::Context;
 
 use crate::io::check_image_unit;
-use crate::io::dicom::SeriesContext;
 use crate::plan::Provenance;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
@@ -28,7 +27,7 @@ impl App {
         if let (Some(pet), Some(scan)) = (&mut provenance.pet, open.and_then(|open| open.pet.clone())) {
             pet.scan = scan;
         }
-        let context = open.map(|open| SeriesContext::of_series(&open.series.names, open.series.placement)).unwrap_or_default();
+        let (context, provenance) = (self.context_to_write(), self.record_to_write(provenance));
         let conversion = self.conversion_shown();
         let unit = conversion.map_or(volume.unit, |scale| scale.unit);
         check_image_unit(path, unit, provenance.pet.as_ref()).map_err(|error| error.to_string())?;
@@ -59,6 +58,7 @@ impl App {
             Some(scale) => record.converted(scale),
             None => record,
         });
+        let provenance = provenance.map(|record| self.record_to_write(record));
         let notice = provenance.and_then(|provenance| provenance.beside([path]).write_beside(path));
         self.notify_all(ctx, notice);
     }

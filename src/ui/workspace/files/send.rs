@@ -1,9 +1,10 @@
 //! Transfer of a saved DICOM series to a node of the network, in the background.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use egui::Context;
 
+use super::anonymous::anonymous_series;
 use crate::data::Notice;
 use crate::pacs::{self, Instance, Node};
 use crate::task::Task;
@@ -21,13 +22,25 @@ impl App {
         let Ok(node) = form.node() else { return };
         let calling = form.calling.clone();
         (self.preferences.node, self.preferences.calling) = (Some(node.clone()), Some(calling.clone()));
-        self.write_in_background(ctx, FileTask::SendSeries, &form.folder, move |folder| send(folder, &node, &calling));
+        let is_anonymous = self.is_anonymous();
+        self.write_in_background(ctx, FileTask::SendSeries, &form.folder, move |folder| match is_anonymous {
+            true => send_anonymous(folder, &node, &calling),
+            false => send(&[folder.to_owned()], &node, &calling),
+        });
     }
 }
 
-/// Sends all DICOM files of a folder.
-fn send(folder: &Path, node: &Node, calling: &str) -> Result<Vec<Notice>, String> {
-    let (instances, _) = Instance::find(&[folder.to_owned()]).map_err(|error| error.to_string())?;
+/// Sends the images of a folder without the patient's identity: copies, which are removed afterwards.
+fn send_anonymous(folder: &Path, node: &Node, calling: &str) -> Result<Vec<Notice>, String> {
+    let copies = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let (series, mut notices) = anonymous_series(folder, copies.path())?;
+    notices.extend(send(&series, node, calling)?);
+    Ok(notices)
+}
+
+/// Sends all DICOM files of folders.
+fn send(folders: &[PathBuf], node: &Node, calling: &str) -> Result<Vec<Notice>, String> {
+    let (instances, _) = Instance::find(folders).map_err(|error| error.to_string())?;
     let transfer = pacs::send(&instances, node, calling, &Task::new()).map_err(|error| error.to_string())?;
     let stored = format!("{} of {} stored in {node}", transfer.num_stored, counted(transfer.num_objects, "object"));
     if transfer.not_stored.is_empty() {

@@ -3,16 +3,17 @@
 use egui::{Context, TextEdit};
 
 use super::send_form::SendForm;
+use crate::ui::widgets::fields::anonymise_ui;
 use crate::ui::widgets::modal::form_ui;
 use crate::ui::workspace::actions::{Action, FileAction};
 
 /// Draws the form.
-pub fn send_ui(form: &SendForm, ctx: &Context, actions: &mut Vec<Action>) {
+pub fn send_ui(form: &SendForm, is_anonymous: bool, ctx: &Context, actions: &mut Vec<Action>) {
     let mut edited = form.clone();
     let text = format!("All DICOM files of {}. The connection is not encrypted.", form.folder.display());
     let submit = ("Send", "Send to this node");
     let close = || Action::File(FileAction::EditSend(None));
-    let mut closing = Vec::new();
+    let (mut closing, mut setting) = (Vec::new(), None);
     let is_submitted = form_ui(ctx, "Send a DICOM series", &text, submit, &mut closing, close, |ui, _| {
         egui::Grid::new("node").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
             let fields = [
@@ -27,10 +28,12 @@ pub fn send_ui(form: &SendForm, ctx: &Context, actions: &mut Vec<Action>) {
                 ui.end_row();
             }
         });
+        setting = anonymise_ui(is_anonymous, ui);
         if let Err(problem) = edited.node() {
             ui.label(problem);
         }
     });
+    actions.extend(setting.map(Action::Anonymise));
     if edited != *form {
         actions.push(Action::File(FileAction::EditSend(Some(edited.clone()))));
     }

@@ -43,6 +43,8 @@ pub struct Preferences {
     pub calling: Option<String>,
     /// True without animations.
     pub is_motion_reduced: bool,
+    /// True if written and sent files have no identity of the patient.
+    pub is_anonymous: bool,
     /// Panes, stored under another key.
     #[serde(skip)]
     pub panes: PaneTree,
@@ -62,6 +64,7 @@ impl Default for Preferences {
             turned,
             show_crosshair,
             is_motion_reduced: false,
+            is_anonymous: false,
             panes: PaneTree::default(),
             arrangements: BTreeMap::new(),
             node: None,

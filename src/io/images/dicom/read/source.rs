@@ -9,6 +9,7 @@ use super::attributes::Attributes;
 use super::instance::Instance;
 use super::series::Opened;
 use crate::io::error::{DicomProblem, IoError};
+use crate::io::images::dicom::anonymous::is_anonymous;
 
 /// Attributes of patient and study that a derived object shares with its source.
 const SHARED: [(Tag, VR); 12] = [
@@ -30,6 +31,8 @@ const SHARED: [(Tag, VR); 12] = [
 pub struct SourceSeries {
     /// Attributes of patient and study.
     pub shared: Vec<(Tag, VR, String)>,
+    /// True if this program removed the patient's identity.
+    pub is_anonymous: bool,
     /// UID of the series.
     pub series_uid: String,
     /// UID of the frame of reference.
@@ -72,6 +75,7 @@ pub fn source_series(path: &Path, number: usize) -> Result<SourceSeries, IoError
     });
     Ok(SourceSeries {
         shared: SHARED.into_iter().filter_map(|(tag, vr)| Some((tag, vr, attributes.text(tag)?))).collect(),
+        is_anonymous: is_anonymous(&opened.instances[0].path),
         series_uid: opened.instances[0].names.series_uid.clone(),
         frame_of_reference: opened.instances[0].names.frame_of_reference.clone(),
         slices: slices.collect(),
