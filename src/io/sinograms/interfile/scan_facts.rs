@@ -15,6 +15,9 @@ use crate::data::{Exam, Notice, Nuclide, ScanFacts};
 /// Largest difference of a half-life from that of its radionuclide; published half-lives differ by less.
 const MAX_DIFFERENCE: f64 = 0.03;
 
+/// First year of a scan: an earlier one is a year without its century, or another order of day and year.
+const FIRST_YEAR: i16 = 1900;
+
 /// A moment, and its offset from UTC in seconds where the header has it.
 type Moment = (DateTime, Option<i64>);
 
@@ -72,8 +75,9 @@ impl Keys<'_> {
         self.agreed(|key| names.contains(&key), expected, number)
     }
 
+    /// Returns a number above 0. In STIR's headers 0 and −1 mean unknown.
     fn positive(&mut self, names: &[&str], expected: &str) -> Option<f64> {
-        self.number(names, expected, |value| value > 0.0)
+        self.number(names, expected, |value| value >= 0.0 || value == -1.0).filter(|value| *value > 0.0)
     }
 
     /// Returns name and half-life of the radionuclide.
@@ -117,11 +121,10 @@ impl Keys<'_> {
             injection = None;
         }
         let utc = |(local, offset): Moment| local.checked_sub(SignedDuration::from_secs(offset.unwrap_or_default())).ok();
-        let dose_bq = self.number(&["tracer activity at time of injection (bq)"], "an activity, at least 0", |bq| bq >= 0.0);
         Exam {
             start: start.and_then(utc),
             injection: injection.and_then(utc),
-            dose_bq: dose_bq.filter(|bq| *bq > 0.0),
+            dose_bq: self.positive(&["tracer activity at time of injection (bq)"], "an activity above 0"),
             tracer: self.header.text("radiopharmaceutical").map(str::to_owned),
             is_local: start.or(injection).is_some_and(|(_, offset)| offset.is_none()),
             ..Exam::default()
@@ -135,7 +138,7 @@ impl Keys<'_> {
         let date = |key: &str, text: &str| {
             let form = form_of(key, name, "date")?;
             let is_known = form.is_empty() || form == "yyyy:mm:dd";
-            Date::strptime("%Y:%m:%d", text.trim()).ok().filter(|_| is_known)
+            Date::strptime("%Y:%m:%d", text.trim()).ok().filter(|date| is_known && date.year() >= FIRST_YEAR)
         };
         let time = |key: &str, text: &str| {
             let form = form_of(key, name, "time")?;
@@ -222,17 +225,26 @@ mod tests {
         let (zoned, _) = facts("study date := 2026:03:01\nstudy time := 13:00:00+01:00");
         assert_eq!((zoned.exam.start, zoned.exam.is_local), (noon, false));
         assert_eq!(facts("number format := float").0, ScanFacts::default());
+        // STIR's unknown values.
+        let (unknown, notices) = facts(
+            "image duration (sec)[1] := -1\nradionuclide name[1] := Unknown\nradionuclide halflife (sec)[1] := -1\n\
+             image duration (sec) := -1\nstudy date := \nstudy time := ",
+        );
+        assert!(unknown == ScanFacts::default() && notices.is_empty(), "{notices:?}");
     }
 
     #[test]
     fn invalid_and_contradictory_values_are_named_and_not_used() {
         for (lines, named) in [
             ("study date := 0000:00:00\nstudy time := 12:00:00", "'study date' is '0000:00:00'"),
+            ("study date := 01:03:26\nstudy time := 12:00:00", "'study date' is '01:03:26'"),
+            ("study date := 01:03:2026\nstudy time := 12:00:00", "'study date' is '01:03:2026'"),
             ("study date (dd:mm:yyyy) := 01:03:2026\nstudy time := 12:00:00", "'study date (dd:mm:yyyy)'"),
             ("study date := 2026:03:01\nstudy time := 25:00:00", "'study time' is '25:00:00'"),
             ("study date := 2026:03:01\nstudy time (hh:mm:ss EST) := 12:00:00", "'study time (hh:mm:ss est)'"),
             ("study date := 2026:03:01\nstudy time (hh:mm:ss GMT) := 12:00:00+01:00", "expected a time"),
             ("study date := 2026:03:01\n%study date (yyyy:mm:dd) := 2026:03:02\nstudy time := 12:00:00", "contradict each other"),
+            ("image duration (sec)[1] := -900", "above 0"),
             ("image duration (sec)[1] := nan", "'image duration (sec) [1]' is 'nan'"),
             ("image duration (sec)[1] := 900\nimage duration (sec) := 800", "contradict each other"),
             ("image relative start time (sec)[1] := -5", "at least 0"),
