@@ -268,7 +268,7 @@ fn run_ui(view: &RunView, is_kept: bool, ui: &mut Ui, actions: &mut Vec<RunActio
     ui.label(RichText::new(format!("run {number}")).strong()).on_hover_text(title);
     if is_kept {
         let name = format!("Dismiss run {number}");
-        let button = ui.small_button("×").on_hover_text("Keep this run no longer");
+        let button = ui.button("×").on_hover_text("Keep this run no longer");
         button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &name));
         if button.clicked() {
             actions.push(RunAction::Dismiss(run));

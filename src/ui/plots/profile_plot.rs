@@ -15,7 +15,7 @@ use crate::ui::slices::view::ProfileLine;
 use crate::ui::widgets::fields::name as field_name;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{Axes, curve, key_ui, name, plot, short_axis, styled_curve};
-use crate::ui::widgets::theme::Colours;
+use crate::ui::widgets::theme::{Colours, TARGET_SIZE};
 
 /// Width of a plot from which on the list of widths is to its right, and width of this list, points. A narrower plot has the
 /// width of one peak above it.
@@ -82,7 +82,8 @@ fn line_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     for (axis, axis_name) in view.axes.shown().iter().enumerate() {
         let chosen = view.view.profile == ProfileLine::Axis(axis);
         let help = "Along this axis through the crosshair";
-        if ui.selectable_label(chosen, *axis_name).on_hover_text(help).clicked() {
+        let button = egui::Button::selectable(chosen, *axis_name).min_size(egui::Vec2::splat(TARGET_SIZE));
+        if ui.add(button).on_hover_text(help).clicked() {
             actions.push(ViewAction::SetProfile(ProfileLine::Axis(axis)));
         }
     }
@@ -204,8 +205,8 @@ fn number_peaks(profile: &Profile, chosen: Option<usize>, response: &PlotRespons
 /// Most peaks that are listed at once.
 const MAX_LISTED: usize = 4;
 
-/// Draws the width of the selected peak or of the highest ones (so many at most), with its standard deviation, or the reason that
-/// there is none, in the upper right corner of an area. A single line has the highest peak with a width.
+/// Draws the width of the selected peak or of the `most` highest ones, with its standard deviation, or the reason that there is
+/// none, in the upper right corner of an area. A single line has the highest peak with a width.
 fn widths_ui(
     profile: &Profile,
     chosen: Option<usize>,

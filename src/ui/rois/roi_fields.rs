@@ -52,7 +52,7 @@ pub fn fields_ui(index: usize, roi: &Roi, view: &RoiView, ui: &mut Ui, actions: 
         if roi.shape.is_flat() && !view.axes.is_slice {
             together(ui, "thickness", |ui| thickness_ui(&mut edited, view.voxel_mm, ui));
         }
-        let go_to = ui.small_button("Go to").on_hover_text("Crosshair to its centre");
+        let go_to = ui.button("Go to").on_hover_text("Crosshair to its centre");
         push_if_clicked(go_to, actions, RoiAction::GoTo(index));
     });
     if edited != *roi {
@@ -172,7 +172,7 @@ fn contour_ui(index: usize, contour: &Isocontour, view: &RoiView, ui: &mut Ui, a
         format::value(view.scale.value(contour.threshold)),
         view.scale.label()
     );
-    let again = ui.small_button("Find again").on_hover_text(help).clicked();
+    let again = ui.button("Find again").on_hover_text(help).clicked();
     if let (true, ContourThreshold::OfMaximum { background: Some(zero), .. }) = (again, &mut recipe.threshold) {
         *zero = background.unwrap_or(*zero);
     }

@@ -313,7 +313,7 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.separator();
     ui.horizontal(|ui| {
         ui.label(RichText::new("Settings for the next run").strong());
-        if ui.small_button("Defaults").clicked() {
+        if ui.button("Defaults").clicked() {
             actions.push(RunAction::ResetForm);
         }
     });

@@ -111,7 +111,7 @@ fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         ui.label("Pinned:");
     }
     for &number in view.pinned {
-        let button = ui.small_button(number.to_string()).on_hover_text("An iterate that you keep");
+        let button = ui.button(number.to_string()).on_hover_text("An iterate that you keep");
         button.context_menu(|ui| {
             if ui.button("Compare with this iterate").on_hover_text(REFERENCE_HELP).clicked() {
                 actions.push(RunAction::SetReference(Some(ReferenceChoice { run: view.run, number: Some(number) })));

@@ -100,7 +100,7 @@ pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActio
         name(&ui.add(value).on_hover_text(help), "Projections per second");
         if let Some(secs) = open.whole().look(|sweep| sweep.secs_per_projection) {
             let help = format!("The scanner took {} s for each projection", format::value(secs));
-            if ui.small_button("scanner's").on_hover_text(help).clicked() {
+            if ui.button("scanner's").on_hover_text(help).clicked() {
                 pace = 1.0 / secs;
             }
         }

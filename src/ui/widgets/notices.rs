@@ -127,7 +127,7 @@ pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<Notic
                     ui.horizontal_top(|ui| {
                         let colour = theme::severity_colour(entry.notice.severity, ui.visuals());
                         ui.label(RichText::new(severity_word(entry.notice.severity)).color(colour).strong());
-                        if ui.small_button("Close").clicked() {
+                        if ui.button("Close").clicked() {
                             actions.push(NoticeAction::Dismiss(entry.id));
                         }
                     });

@@ -209,12 +209,12 @@ fn extent_ui(form: &mut SettingsForm, ui: &mut Ui) {
     // One above the other: a wrapped row would reach into the next row of the form.
     ui.vertical(|ui| {
         let help = "Sets the field of view to the extent of the projections (same number of voxels)";
-        if ui.small_button(format!("Samples {} mm", format::value(samples_mm))).on_hover_text(help).clicked() {
+        if ui.button(format!("Samples {} mm", format::value(samples_mm))).on_hover_text(help).clicked() {
             form.set_extent(samples_mm);
         }
         let Some(field_mm) = field_of_view_mm else { return };
         let help = "Sets the field of view to the planned extent (same number of voxels)";
-        if ui.small_button(format!("Field of view {} mm", format::short_number(field_mm))).on_hover_text(help).clicked() {
+        if ui.button(format!("Field of view {} mm", format::short_number(field_mm))).on_hover_text(help).clicked() {
             form.set_extent(field_mm);
         }
     });
