@@ -141,6 +141,17 @@ impl Placement {
     }
 }
 
+/// Space of an image, in which regions lie.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageSpace<'a> {
+    /// Voxels of the image.
+    pub grid: &'a Grid,
+    /// Position of an oblique image.
+    pub placement: Option<&'a Placement>,
+    /// Names of its series; `None` of an image that is not read from a file.
+    pub names: Option<&'a SeriesNames>,
+}
+
 /// One image of a series.
 #[derive(Clone, Debug)]
 pub struct SeriesImage {

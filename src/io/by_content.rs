@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, PetImage, Unit, Volume};
-use crate::io::error::{IoError, Unsupported};
+use crate::data::{ImageChoice, ImageSeries, ImageSpace, Michelogram, Notice, PetImage, Roi, Unit, Volume};
+use crate::io::error::{DicomProblem, IoError, Unsupported};
 use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, unsupported_format};
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::list_mode::{EventReader, ListOptions};
+use crate::io::own::rois;
 use crate::io::sinograms::interfile;
 
 /// Reads projection data and their notices; from Siemens' sinograms the prompts.
@@ -56,7 +57,22 @@ pub fn open_list_mode(path: &Path, options: &ListOptions) -> Result<Box<dyn Even
 pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
     match Format::of_file(path).map(|format| &format.reader) {
         Some(Reader::Image(read)) => read(path, choice),
+        _ if dicom::is_segmentation(path) => Err(IoError::Dicom(path.to_owned(), DicomProblem::Segmentation)),
         _ => Err(unsupported_format(path, Content::Image, Access::Read)),
+    }
+}
+
+/// Reads regions of interest and their notices: a ROI file, or the segments of a DICOM segmentation as regions of an image.
+///
+/// # Errors
+/// The reader of the format fails; a segmentation without an image.
+pub fn read_regions(path: &Path, image: Option<&ImageSpace>) -> Result<(Vec<Roi>, Vec<Notice>), IoError> {
+    match (Format::of_file(path).map(|format| format.kind), image) {
+        (Some(FileKind::DicomSegmentation | FileKind::DicomSeries), Some(image)) => {
+            dicom::read_segmentation(path)?.regions(image)
+        }
+        (Some(FileKind::DicomSegmentation), None) => Err(IoError::Dicom(path.to_owned(), DicomProblem::Segmentation)),
+        _ => Ok((rois::read_rois(path)?, Vec::new())),
     }
 }
 

@@ -278,10 +278,7 @@ pub static FORMATS: [Format; 23] = [
         writer: Writer::Image(|path, volume, _, _| numpy_image::write_image(path, volume)),
         ..Format::new(FileKind::NumpyImage, Content::Image, "NumPy", &[".npy"], &[".npy"])
     },
-    Format {
-        reader: Reader::None,
-        ..Format::own(FileKind::DicomSegmentation, Content::Segmentation, "DICOM SEG", &[".seg.dcm"])
-    },
+    Format::own(FileKind::DicomSegmentation, Content::Segmentation, "DICOM SEG", &[".seg.dcm"]),
     Format {
         reader: Reader::Image(dicom::read_images),
         // The folder of a slice contains the others.
@@ -366,9 +363,12 @@ impl Format {
         Self::with_ending(path).map(|(format, _)| format)
     }
 
-    /// Returns the format of an existing file or folder: by its name, else DICOM, whose files often have no ending.
+    /// Returns the format of an existing file or folder: by its name, else DICOM, whose files often have no ending. DICOM files
+    /// of segmentations have their own.
     pub fn of_file(path: &Path) -> Option<&'static Self> {
-        Self::of(path).or_else(|| FileKind::DicomSeries.format().filter(|_| dicom::is_dicom(path)))
+        let format = Self::of(path).or_else(|| FileKind::DicomSeries.format().filter(|_| dicom::is_dicom(path)));
+        let is_series = format.is_some_and(|format| format.kind == FileKind::DicomSeries);
+        if is_series && dicom::is_segmentation(path) { FileKind::DicomSegmentation.format() } else { format }
     }
 
     /// Returns the format of a name, and its ending in small letters.

@@ -7,7 +7,7 @@
 
 use super::connected::connected;
 use crate::coded::coded;
-use crate::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiMask, RoiShape, Volume};
+use crate::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiMask, RoiShape, Volume, Voxels};
 use crate::geometry::{Grid, Point};
 
 /// Reason why there is no isocontour.
@@ -55,8 +55,8 @@ pub fn isocontour(volume: &Volume, centre_mm: Point, recipe: IsocontourRecipe) -
     let Above { threshold, voxels } = voxels_above(volume, &seed(grid, centre_mm, recipe), recipe.threshold, |_| true)?;
     let [nx, ny, _] = grid.size;
     let found: Vec<[usize; 3]> = voxels.into_iter().map(|index| [index % nx, index / nx % ny, index / (nx * ny)]).collect();
-    let (part, is_inside) = smallest_part(grid, &found, centre_mm);
-    Isocontour::new(recipe, threshold, part, is_inside).ok_or(NoIsocontour::Outside)
+    let voxels = smallest_part(grid, &found, centre_mm).ok_or(NoIsocontour::Outside)?;
+    Ok(Isocontour { recipe, threshold, voxels })
 }
 
 /// Returns the ball about a point in which the maximum is searched.
@@ -114,8 +114,8 @@ pub(super) fn largest(values: &[f32], region: &RoiMask) -> Option<usize> {
     indices.max_by(|a, b| values[*a].total_cmp(&values[*b]))
 }
 
-/// Returns the smallest part of a grid that holds some voxels, its origin relative to a point, and which of its voxels they are.
-fn smallest_part(grid: &Grid, found: &[[usize; 3]], about_mm: Point) -> (Grid, Vec<bool>) {
+/// Returns some voxels of a grid on its smallest part that contains them, its origin relative to a point.
+fn smallest_part(grid: &Grid, found: &[[usize; 3]], about_mm: Point) -> Option<Voxels> {
     let end = |a: usize, of: fn(usize, usize) -> usize| found.iter().map(|voxel| voxel[a]).reduce(of).unwrap_or_default();
     let low: [usize; 3] = std::array::from_fn(|a| end(a, usize::min));
     let size: [usize; 3] = std::array::from_fn(|a| end(a, usize::max) + 1 - low[a]);
@@ -126,7 +126,7 @@ fn smallest_part(grid: &Grid, found: &[[usize; 3]], about_mm: Point) -> (Grid, V
         let [x, y, z] = std::array::from_fn(|a| voxel[a] - low[a]);
         is_inside[(z * size[1] + y) * size[0] + x] = true;
     }
-    (part, is_inside)
+    Voxels::new(part, is_inside)
 }
 
 #[cfg(test)]
@@ -157,7 +157,7 @@ mod tests {
         let fixed = |value| IsocontourRecipe { threshold: ContourThreshold::Value(value), seed_radius_mm: 4.0 };
         let found = isocontour(&volume, [-7.0, 1.0, 0.0], fixed(7.0)).unwrap();
         let of_maximum = isocontour(&volume, [-7.0, 1.0, 0.0], recipe(70.0, None)).unwrap();
-        assert_eq!((found.threshold, found.is_inside()), (7.0, of_maximum.is_inside()));
+        assert_eq!((found.threshold, found.voxels), (7.0, of_maximum.voxels));
         let below = isocontour(&volume, [-7.0, 1.0, 0.0], fixed(10.5));
         assert_eq!(below, Err(NoIsocontour::Below { maximum: 10.0, threshold: 10.5 }));
         assert!(matches!(isocontour(&volume, [0.0; 3], fixed(f64::NAN)), Err(NoIsocontour::Value(_))));

@@ -7,6 +7,7 @@ use dicom_core::value::DataSetSequence;
 use dicom_core::{DataElement, PrimitiveValue, VR};
 use dicom_dictionary_std::tags;
 use dicom_object::{DefaultDicomObject, InMemDicomObject, Tag, open_file};
+use rand_philox::Philox;
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{ImageChoice, ImageSeries, Modality, Unit, Volume};
 use tomoscope::io::dicom::{find_series, read_middle_slice};
@@ -322,6 +323,22 @@ fn vendors_series_have_the_published_uptake_values() {
 
 /// Changed, shortened and lengthened files are refused or read, and take neither time nor memory beyond their size. The variable
 /// `TOMOSCOPE_MUTATIONS` sets the number of files.
+/// Returns a file with some bytes changed, inserted or cut off.
+pub(super) fn mutated(good: &[u8], random: &mut Philox) -> Vec<u8> {
+    let mut bytes = good.to_vec();
+    for _ in 0..1 + random.next_u32() % 5 {
+        let at = 128 + random.next_u32() as usize % (bytes.len() - 128);
+        match random.next_u32() % 6 {
+            0 => bytes.truncate(at.max(140)),
+            1 => _ = bytes.splice(at..at, [0xff; 4]),
+            2 => bytes[at] = 0xff,
+            3 => bytes[at] = bytes[at].wrapping_add(1),
+            _ => bytes[at] = random.next_u32() as u8,
+        }
+    }
+    bytes
+}
+
 #[test]
 fn broken_files_end_in_a_sentence() {
     let num: usize = std::env::var("TOMOSCOPE_MUTATIONS").ok().map_or(10_000, |num| num.parse().unwrap());
@@ -346,17 +363,7 @@ fn broken_files_end_in_a_sentence() {
     let mut random = stream(35, 0);
     let mut num_read = 0;
     for case in 0..num {
-        let mut bytes = good[case % good.len()].clone();
-        for _ in 0..1 + random.next_u32() % 5 {
-            let at = 128 + random.next_u32() as usize % (bytes.len() - 128);
-            match random.next_u32() % 6 {
-                0 => bytes.truncate(at.max(140)),
-                1 => _ = bytes.splice(at..at, [0xff; 4]),
-                2 => bytes[at] = 0xff,
-                3 => bytes[at] = bytes[at].wrapping_add(1),
-                _ => bytes[at] = random.next_u32() as u8,
-            }
-        }
+        let bytes = mutated(&good[case % good.len()], &mut random);
         std::fs::write(&path, &bytes).unwrap();
         match read_images(&path, ImageChoice::All) {
             Ok((series, _)) => {

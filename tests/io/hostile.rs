@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use tomoscope::io::crystals::read_crystals;
+use tomoscope::io::dicom::read_segmentation;
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::numpy_image::read_image_of_voxels;
@@ -164,7 +165,8 @@ fn read(path: &Path) -> Result<(), String> {
             let _ = provenance::read(path);
             Ok(())
         }
-        None | Some(FileKind::DicomSegmentation) => Err("no such kind".into()),
+        Some(FileKind::DicomSegmentation) => read_segmentation(path).map(drop).map_err(|e| e.to_string()),
+        None => Err("no such kind".into()),
     };
     assert!(start.elapsed() < PROMPT, "{} took {:?}", path.display(), start.elapsed());
     result
@@ -498,7 +500,7 @@ proptest! {
     #[test]
     fn no_random_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         let folder = folder();
-        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv", "a.dsc", "a-proj.npy", "a-h.npy", "a.npy", "a.dcm", "a.sweep", "a.tubes"] {
+        for name in ["a.hs", "a.hv", "a.nii", "a.nii.gz", "a.toml", "a.csv", "a.dsc", "a-proj.npy", "a-h.npy", "a.npy", "a.dcm", "a.seg.dcm", "a.sweep", "a.tubes"] {
             let _ = read(&put(folder.path(), name, &bytes, 10));
         }
     }

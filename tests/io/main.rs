@@ -11,6 +11,7 @@ mod data;
 mod dicom;
 mod dicom_pet;
 mod dicom_read;
+mod dicom_regions;
 mod dicom_segmentation;
 mod follow;
 mod hostile;

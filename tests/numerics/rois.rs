@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tomoscope::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiShape};
+use tomoscope::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiShape, Voxels};
 use tomoscope::geometry::Grid;
 
 const PLANES: [RoiPlane; 3] = [RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal];
@@ -160,13 +160,13 @@ fn contour() -> Isocontour {
         offset.iter().map(|v| v * v).sum::<f64>() <= 20.0
     });
     let recipe = IsocontourRecipe { threshold: ContourThreshold::percent(50.0), seed_radius_mm: 5.0 };
-    Isocontour::new(recipe, 1.0, grid.clone(), is_inside.collect()).unwrap()
+    Isocontour { recipe, threshold: 1.0, voxels: Voxels::new(grid.clone(), is_inside.collect()).unwrap() }
 }
 
 #[test]
 fn an_isocontour_keeps_its_volume_on_every_grid_and_wherever_it_is_moved() {
     let contour = contour();
-    let expected = 8.0 * contour.is_inside().iter().filter(|is_inside| **is_inside).count() as f64;
+    let expected = 8.0 * contour.voxels.is_inside().iter().filter(|is_inside| **is_inside).count() as f64;
     let shape = RoiShape::Isocontour(Arc::new(contour));
     for grid in [Grid::centred([31; 3], [2.0; 3]).unwrap(), Grid::centred([41, 37, 33], [1.3, 1.7, 1.9]).unwrap()] {
         for centre_mm in [[0.0; 3], [3.3, -4.1, 0.7]] {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::info_image::grid_text;
 use super::info_text::{Described, Lines, decimal, fact_lines};
-use super::{info_image, info_json, info_list};
+use super::{info_image, info_json, info_list, info_segmentation};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::list_options::ListArguments;
@@ -19,8 +19,8 @@ use crate::data::{
 use crate::io::crystals::{Crystals, read_crystals};
 use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::{
-    DicomProblem, FileKind, IoError, calibration, measurements, provenance, read_study, read_sweep, rois, saved_matrix,
-    saved_pairs, saved_tubes, session_text,
+    FileKind, IoError, calibration, measurements, provenance, read_study, read_sweep, rois, saved_matrix, saved_pairs,
+    saved_tubes, session_text,
 };
 use crate::plan::Provenance;
 use crate::report::{Column, Columns};
@@ -38,7 +38,7 @@ pub struct InfoOptions {
     ///
     /// Projection data ({read projections}), list-mode data ({read lists}), EPRI acquisition ({read acquisitions}), image
     /// ({read images}), tubes of response (.tubes), crystal-pair histogram (.pairs), system matrix (.matrix), crystals of a scanner
-    /// (.crystals.toml), ROIs (.toml, .json), session (.session) or measured values (.csv).
+    /// (.crystals.toml), ROIs (.toml, .json), DICOM segmentation, session (.session) or measured values (.csv).
     file: PathBuf,
 
     #[command(flatten)]
@@ -91,9 +91,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             (record_lines(&record), serde_json::to_value(&record)?, Vec::new())
         }
         Content::Provenance => return Err(IoError::NotOurs(path.to_owned()).into()),
-        Content::Segmentation => {
-            return Err(IoError::Dicom(path.to_owned(), DicomProblem::NoImage("DICOM segmentation".to_owned())).into());
-        }
+        Content::Segmentation => info_segmentation::read(path)?,
         Content::Calibration => {
             let factor = calibration::read_file(path)?;
             let facts = serde_json::json!({"kind": "calibration", "bq_per_ml": factor});
@@ -325,6 +323,10 @@ fn roi_line(roi: &Roi) -> (&'static str, String) {
             ContourThreshold::OfMaximum { percent, .. } => format!("{percent} % of the maximum"),
             ContourThreshold::Value(value) => format!("at least {value}"),
         },
+        RoiShape::Voxels(voxels) => {
+            let ml = voxels.num_inside() as f64 * voxels.grid().voxel_ml();
+            format!("{} voxels, {} mL", voxels.num_inside(), decimal(ml))
+        }
     };
     if roi.angle_deg != 0.0 {
         size += &format!(", turned by {}°", roi.angle_deg);

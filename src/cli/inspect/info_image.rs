@@ -8,7 +8,7 @@ use strum::VariantArray as _;
 use super::info_json;
 use super::info_text::{Described, Lines, decimal};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
-use crate::data::{DecayReference, ImageChoice, ImageSeries, Notice, PetScan, Sourced, Volume};
+use crate::data::{DecayReference, ImageChoice, ImageSeries, Notice, PetScan, SeriesNames, Sourced, Volume};
 use crate::geometry::Grid;
 use crate::io::{DicomProblem, IoError, read_images};
 use crate::measure::{SuvDefinition, suv_factor};
@@ -62,16 +62,8 @@ fn no_image(path: &Path) -> CliError {
 
 /// Describes the names of a series and its images over time.
 fn series_lines(series: &ImageSeries) -> Lines {
-    let names = &series.names;
-    let patient = [&names.patient_name, &names.patient_id].into_iter().filter(|text| !text.is_empty());
-    let number = if names.number.is_empty() { String::new() } else { format!("{}: ", names.number) };
-    let mut lines = vec![
-        ("modality", if names.series_uid.is_empty() { String::new() } else { series.modality.name().to_owned() }),
-        ("patient", patient.cloned().collect::<Vec<_>>().join(", ")),
-        ("study", [&*names.study_date, &names.study].join(" ").trim().to_owned()),
-        ("series", if names.series_uid.is_empty() { String::new() } else { format!("{number}{}", names.description) }),
-        ("scanner", names.scanner.clone()),
-    ];
+    let modality = if series.names.series_uid.is_empty() { "" } else { series.modality.name() };
+    let mut lines = name_lines(modality, &series.names);
     if let Some(first) = series.images.first().filter(|_| series.num_images > 1) {
         let text =
             format!("{}, one every {} s from {} s", series.num_images, decimal(first.duration_secs), decimal(first.start_secs));
@@ -80,6 +72,20 @@ fn series_lines(series: &ImageSeries) -> Lines {
     if let Some(placement) = &series.placement {
         lines.push(("axes", format!("of the image, turned by {:.1}°", placement.angle_deg())));
     }
+    lines
+}
+
+/// Describes the names of a series.
+pub fn name_lines(modality: &str, names: &SeriesNames) -> Lines {
+    let patient = [&names.patient_name, &names.patient_id].into_iter().filter(|text| !text.is_empty());
+    let number = if names.number.is_empty() { String::new() } else { format!("{}: ", names.number) };
+    let mut lines = vec![
+        ("modality", modality.to_owned()),
+        ("patient", patient.cloned().collect::<Vec<_>>().join(", ")),
+        ("study", [&*names.study_date, &names.study].join(" ").trim().to_owned()),
+        ("series", if names.series_uid.is_empty() { String::new() } else { format!("{number}{}", names.description) }),
+        ("scanner", names.scanner.clone()),
+    ];
     lines.retain(|(_, text)| !text.is_empty());
     lines
 }

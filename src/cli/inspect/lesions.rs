@@ -19,7 +19,7 @@ use crate::geometry::Point;
 use crate::io::dicom;
 use crate::io::formats::{Content, Format};
 use crate::io::measurements::MeasurementWriter;
-use crate::io::{FileKind, read_images, rois, write_whole};
+use crate::io::{FileKind, read_images, read_regions, write_whole};
 use crate::measure::lesions::{Changes, LesionOptions, LesionTable, LesionThreshold, changes, measure_lesions};
 use crate::plan::{Progress, Provenance};
 use crate::report::{ImageReport, LesionsShown, lesion_pdf};
@@ -31,7 +31,7 @@ pub struct LesionArguments {
     /// Image to measure ({read images}).
     image: PathBuf,
 
-    /// Regions of interest (.toml): a lesion for each of the role none or hot.
+    /// Regions of interest (.toml, .json), or a DICOM segmentation: a lesion for each region of the role none or hot.
     #[arg(long, value_name = "FILE")]
     rois: PathBuf,
 
@@ -53,7 +53,7 @@ pub struct LesionArguments {
     #[arg(long, value_name = "IMAGE")]
     baseline: Option<PathBuf>,
 
-    /// Regions of interest of the earlier image (.toml).
+    /// Regions of interest of the earlier image (.toml, .json), or a DICOM segmentation.
     ///
     /// Default: those of --rois.
     #[arg(long, value_name = "FILE", requires = "baseline")]
@@ -101,7 +101,7 @@ pub fn run(options: &LesionArguments) -> CliResult {
     let files = Files::new().read(read.chain(&options.baseline_rois)).write("--seg", &options.seg);
     files.write("--report", &options.report).write_lines("--csv", &options.csv).check()?;
     let image = options.input.read(&options.image)?;
-    let regions = rois::read_rois(&options.rois)?;
+    let regions = notices::printed(read_regions(&options.rois, Some(&image.space()))?);
     let second = options.ct.as_ref().map(|path| second_image(path, &image)).transpose()?;
     let table = options.measured(&image, &regions, second.as_ref())?;
     let since = options.baseline.as_ref().map(|path| options.changes(path, (&image, &regions), &table)).transpose()?;
@@ -147,7 +147,8 @@ impl LesionArguments {
         if earlier.series.names.is_other_patient(&image.series.names) {
             notices::print(&[Notice::warning(format!("{}: the baseline is of another patient", path.display()))]);
         }
-        let of_baseline = self.baseline_rois.as_ref().map(|path| rois::read_rois(path)).transpose()?;
+        let of_baseline = self.baseline_rois.as_ref().map(|path| read_regions(path, Some(&earlier.space()))).transpose()?;
+        let of_baseline = of_baseline.map(notices::printed);
         let before = self.measured(&earlier, of_baseline.as_deref().unwrap_or(regions), None)?;
         changes(&(&before).into(), table).ok_or_else(|| {
             let units = [before.unit, table.unit].map(|unit| unit.label());

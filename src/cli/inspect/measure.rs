@@ -12,7 +12,7 @@ use crate::cli::shared::options::TalkOptions;
 use crate::cli::shared::outputs::Files;
 use crate::data::{Notice, Roi, RoiMask, RoiSums, Volume};
 use crate::io::measurements::{Measurement, MeasurementWriter};
-use crate::io::rois;
+use crate::io::{read_regions, rois};
 use crate::measure;
 use crate::plan::{Progress, Provenance};
 use crate::report::TextTable;
@@ -25,7 +25,7 @@ pub struct MeasureOptions {
     /// Image to measure ({read images}).
     image: PathBuf,
 
-    /// Regions of interest (.toml).
+    /// Regions of interest (.toml, .json), or a DICOM segmentation.
     #[arg(long, value_name = "FILE")]
     rois: PathBuf,
 
@@ -52,7 +52,7 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     Files::new().read([&options.image, &options.rois]).write_lines("--csv", &options.csv).check()?;
     let image = options.input.read(&options.image)?;
     let volume = &image.volume;
-    let rois = rois::read_rois(&options.rois)?;
+    let rois = notices::printed(read_regions(&options.rois, Some(&image.space()))?);
     notices::print(rois::notice(&rois).as_slice());
     let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&volume.grid)).collect();
     let sums: Vec<Option<RoiSums>> = masks.iter().map(|mask| Some(mask.sums(volume.as_slice()))).collect();

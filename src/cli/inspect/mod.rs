@@ -7,6 +7,7 @@ pub mod info;
 mod info_image;
 mod info_json;
 pub mod info_list;
+mod info_segmentation;
 mod info_text;
 pub mod lesions;
 pub mod measure;

@@ -10,9 +10,9 @@ use super::uptake::quantity::Uptake;
 use super::work::Work;
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::{notices, signals};
-use crate::data::{Notice, Roi};
+use crate::data::{ImageSpace, Notice, Roi};
 use crate::io::measurements::MeasurementWriter;
-use crate::io::{SweepFollower, rois};
+use crate::io::{SweepFollower, read_regions, rois};
 use crate::plan::Job;
 use crate::session::{Command, Control, Feed, RoiSet, Session, SessionOptions, Trace};
 
@@ -56,7 +56,9 @@ impl JobRunner {
         options.check_calibration(job.iteration_scheme().unit)?;
         let uptake = Uptake::new(options, job)?;
         trace.record("study_ready", &[]);
-        let rois = options.rois.as_deref().map(rois::read_rois).transpose()?.unwrap_or_default();
+        let space = ImageSpace { grid: job.grid(), placement: None, names: None };
+        let rois = options.rois.as_deref().map(|path| read_regions(path, Some(&space))).transpose()?;
+        let rois = rois.map(notices::printed).unwrap_or_default();
         notices::print(rois::notice(&rois).as_slice());
         let rules = options.stop.rules(&rois)?;
         // Until here there is nothing to save: a signal ends the program at once, also in the middle of a file.

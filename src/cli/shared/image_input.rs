@@ -8,7 +8,7 @@ use clap::Args;
 use super::error::{CliError, CliResult, Failure};
 use super::notices;
 use super::options::count;
-use crate::data::{ImageChoice, ImageSeries, PetImage, ValueScale, Volume};
+use crate::data::{ImageChoice, ImageSeries, ImageSpace, PetImage, SeriesNames, ValueScale, Volume};
 use crate::io::read_images;
 use crate::measure::{SuvDefinition, suv_factor};
 use crate::plan::{FrameRecord, Provenance};
@@ -79,6 +79,12 @@ fn not_pet(path: &Path) -> CliError {
 }
 
 impl InputImage {
+    /// Returns its space.
+    pub fn space(&self) -> ImageSpace<'_> {
+        let names = Some(&self.series.names).filter(|names| **names != SeriesNames::default());
+        ImageSpace { grid: &self.volume.grid, placement: self.series.placement.as_ref(), names }
+    }
+
     /// Returns the record of the image, with the time of its frame.
     pub fn record(&self, path: &Path) -> Provenance {
         let (mut record, notice) = Provenance::of_file(path, &self.volume);

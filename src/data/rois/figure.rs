@@ -2,9 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use super::isocontour::Isocontour;
 use super::roi::Roi;
 use super::shape::{RoiPlane, RoiShape};
+use super::voxels::Voxels;
 
 /// Corners of the polygon that an ellipse is drawn as: a multiple of four, so that the ends of its axes are among them.
 const CORNERS_OF_ELLIPSE: usize = 96;
@@ -28,7 +28,7 @@ pub(in crate::data) enum Body<'a> {
     /// Half of the axes along x, y, z, and the plane in which it is turned.
     Ellipsoid { half_mm: [f64; 3], plane: RoiPlane },
     /// Voxels.
-    Voxels(&'a Isocontour),
+    Voxels(&'a Voxels),
 }
 
 /// A turn in a plane, from its first axis towards its second.
@@ -54,7 +54,8 @@ impl Roi {
             }
             RoiShape::Sphere { radius_mm } => Body::Ellipsoid { half_mm: [*radius_mm; 3], plane: RoiPlane::default() },
             RoiShape::Ellipsoid { size_mm, plane } => Body::Ellipsoid { half_mm: size_mm.map(|side| 0.5 * side), plane: *plane },
-            RoiShape::Isocontour(contour) => Body::Voxels(contour),
+            RoiShape::Isocontour(contour) => Body::Voxels(&contour.voxels),
+            RoiShape::Voxels(voxels) => Body::Voxels(voxels),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::figure::{Body, Figure, Turn};
 use super::roi::Roi;
+use super::voxels::{Overlaps, Voxels};
 use crate::geometry::Grid;
 
 /// The voxels of a ROI on one grid, with the fraction of each that lies inside. Clones share them.
@@ -61,10 +62,7 @@ impl Roi {
                 self.prism(grid, &figure, (axes, normal), &self.slices(grid, normal, thickness_mm))
             }
             Body::Ellipsoid { half_mm, plane } => self.ellipsoid(grid, half_mm, plane.axes()),
-            Body::Voxels(contour) => {
-                let half = grid.voxel_mm.map(|side| 0.5 * side);
-                self.solid(grid, |a| contour.grid().extent_mm(a), |centre| contour.part_inside(centre, half))
-            }
+            Body::Voxels(voxels) => self.covered(grid, voxels),
         };
         // Sums go through the image as it lies in memory.
         voxels.sort_unstable_by_key(|(index, _)| *index);
@@ -172,6 +170,29 @@ impl Roi {
             }
         }
         voxels
+    }
+
+    /// Returns the voxels that voxels of another grid cover.
+    fn covered(&self, grid: &Grid, voxels: &Voxels) -> Vec<(u32, f32)> {
+        // The overlaps along an axis are the same at all positions along the others.
+        let [x, y, z] = [0, 1, 2].map(|axis| {
+            let range = self.range(grid, axis, voxels.grid().extent_mm(axis)).into_iter().flatten();
+            let centre = |at: usize| grid.origin_mm[axis] + at as f64 * grid.voxel_mm[axis] - self.centre_mm[axis];
+            let overlaps = |at: usize| (at, voxels.overlaps(axis, centre(at), 0.5 * grid.voxel_mm[axis]));
+            range.map(overlaps).collect::<Vec<(usize, Overlaps)>>()
+        });
+        let mut covered = Vec::new();
+        for (k, in_z) in &z {
+            for (j, in_y) in &y {
+                for (i, in_x) in &x {
+                    let part = voxels.part_inside([in_x, in_y, in_z]);
+                    if part > 0.0 {
+                        covered.push((index(grid, [*i, *j, *k]), part as f32));
+                    }
+                }
+            }
+        }
+        covered
     }
 
     /// Returns the voxels along an axis that bounds about the centre, mm, reach; `None` where they lie outside the grid.

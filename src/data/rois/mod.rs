@@ -8,3 +8,4 @@ pub mod oblique;
 pub mod outline;
 pub mod roi;
 pub mod shape;
+pub mod voxels;

@@ -4,11 +4,11 @@
 //! the plane, as a polygon's inside is counted. An ellipsoid's cut is an ellipse.
 
 use super::figure::{Body, Figure};
-use super::isocontour::Isocontour;
 use super::outline::CutLine;
 use super::outline::closed;
 use super::roi::Roi;
 use super::shape::RoiPlane;
+use super::voxels::Voxels;
 use crate::geometry::{Point, Vector};
 
 /// A plane in any direction.
@@ -68,7 +68,7 @@ impl Roi {
                 let moved = |line: CutLine| line.into_iter().map(|[x, y]| [x + centre[0], y + centre[1]]).collect();
                 cut.map(|line| closed(moved(line))).into_iter().collect()
             }
-            Body::Voxels(contour) => voxel_cuts(contour, self.centre_mm, plane),
+            Body::Voxels(voxels) => voxel_cuts(voxels, self.centre_mm, plane),
         }
     }
 
@@ -97,21 +97,24 @@ impl Roi {
     }
 }
 
-/// Cuts of the faces between voxels that belong to an isocontour about a centre and such that do not.
-fn voxel_cuts(contour: &Isocontour, centre_mm: Point, plane: &CutPlane) -> Vec<CutLine> {
-    let grid = contour.grid();
+/// Cuts of the faces between voxels of a region about a centre and other ones.
+fn voxel_cuts(voxels: &Voxels, centre_mm: Point, plane: &CutPlane) -> Vec<CutLine> {
+    let grid = voxels.grid();
     let belongs = |at: [i64; 3]| {
         let is_there = (0..3).all(|k| at[k] >= 0 && at[k] < grid.size[k] as i64);
         let [x, y, z] = at.map(|i| i as usize);
-        is_there && contour.is_inside()[(z * grid.size[1] + y) * grid.size[0] + x]
+        is_there && voxels.is_inside()[(z * grid.size[1] + y) * grid.size[0] + x]
     };
     // Height of the corners of a voxel above the plane through its middle.
     let reach: f64 = (0..3).map(|k| 0.5 * grid.voxel_mm[k] * plane.ways[2][k].abs()).sum();
     let mut cuts = Vec::new();
     let [num_x, num_y, num_z] = grid.size.map(|num| num as i64);
     for at in (0..num_z).flat_map(|z| (0..num_y).flat_map(move |y| (0..num_x).map(move |x| [x, y, z]))) {
+        if !belongs(at) {
+            continue;
+        }
         let middle = (Vector::from(grid.mm_from_voxel(at.map(|i| i as f64))) + Vector::from(centre_mm)).into();
-        if !belongs(at) || plane.place(middle)[2].abs() > reach {
+        if plane.place(middle)[2].abs() > reach {
             continue;
         }
         for (k, side) in (0..3).flat_map(|k| [(k, -1), (k, 1)]) {
@@ -140,7 +143,6 @@ fn voxel_face(middle: Point, voxel_mm: [f64; 3], axis: usize, side: f64) -> [Poi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::rois::isocontour::{ContourThreshold, IsocontourRecipe};
     use crate::data::rois::shape::RoiShape;
     use crate::geometry::Grid;
 
@@ -226,9 +228,7 @@ mod tests {
         assert_eq!(ends, [-10.0, -4.0, 4.0, 10.0]);
         // Two voxels beside each other are a box without a wall within.
         let grid = Grid { size: [2, 1, 1], voxel_mm: [4.0; 3], origin_mm: [-2.0, 0.0, 0.0] };
-        let recipe = IsocontourRecipe { threshold: ContourThreshold::percent(50.0), seed_radius_mm: 5.0 };
-        let contour = Isocontour::new(recipe, 1.0, grid, vec![true; 2]).unwrap();
-        let voxels = Roi::new("", RoiShape::Isocontour(contour.into()), [1.0, 0.0, 0.0]);
+        let voxels = Roi::new("", RoiShape::Voxels(Voxels::new(grid, vec![true; 2]).unwrap().into()), [1.0, 0.0, 0.0]);
         let cut = voxels.cut_by(&plane([0.0; 3], 0.0, 30.0));
         let high = 2.0 / 30f64.to_radians().cos();
         assert_bounds(&cut, [[-3.0, 5.0], [-high, high]]);

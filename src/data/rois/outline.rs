@@ -1,9 +1,9 @@
 //! The lines along which slices cut regions.
 
 use super::figure::{Body, Figure, sides};
-use super::isocontour::Isocontour;
 use super::roi::Roi;
 use super::shape::RoiPlane;
+use super::voxels::Voxels;
 use crate::geometry::{Point, dot};
 
 /// Corners of the polygon that the cut of an ellipsoid is drawn as.
@@ -30,7 +30,7 @@ impl Roi {
             Body::Ellipsoid { half_mm, plane: of_turn } => {
                 self.ellipsoid_cut(half_mm, of_turn, [a, b, normal].map(along), offset).map(closed).into_iter().collect()
             }
-            Body::Voxels(contour) => voxel_edges(contour, plane, offset),
+            Body::Voxels(voxels) => voxel_edges(voxels, plane, offset),
         };
         let centre = [self.centre_mm[a], self.centre_mm[b]];
         for point in lines.iter_mut().flatten() {
@@ -120,9 +120,9 @@ pub(in crate::data) fn closed(mut corners: CutLine) -> CutLine {
     corners
 }
 
-/// Returns the sides between voxels that belong to an isocontour and such that do not, in the slice there.
-fn voxel_edges(contour: &Isocontour, plane: RoiPlane, offset: f64) -> Vec<CutLine> {
-    let grid = contour.grid();
+/// Returns the sides between voxels of a region and other ones, in the slice there.
+fn voxel_edges(voxels: &Voxels, plane: RoiPlane, offset: f64) -> Vec<CutLine> {
+    let grid = voxels.grid();
     let ([a, b], normal) = plane.axes();
     let slice = ((offset - grid.origin_mm[normal]) / grid.voxel_mm[normal]).round();
     if !(slice >= 0.0 && slice < grid.size[normal] as f64) {
@@ -131,9 +131,7 @@ fn voxel_edges(contour: &Isocontour, plane: RoiPlane, offset: f64) -> Vec<CutLin
     let belongs = |i: usize, j: usize| {
         let mut voxel = [0; 3];
         (voxel[a], voxel[b], voxel[normal]) = (i, j, slice as usize);
-        i < grid.size[a]
-            && j < grid.size[b]
-            && contour.is_inside()[(voxel[2] * grid.size[1] + voxel[1]) * grid.size[0] + voxel[0]]
+        i < grid.size[a] && j < grid.size[b] && voxels.is_inside()[(voxel[2] * grid.size[1] + voxel[1]) * grid.size[0] + voxel[0]]
     };
     // The face below voxel i along an axis.
     let face = |axis: usize, i: usize| grid.origin_mm[axis] + (i as f64 - 0.5) * grid.voxel_mm[axis];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::isocontour::Isocontour;
+use super::voxels::Voxels;
 
 /// The plane that a flat ROI lies in, and in which others are turned.
 ///
@@ -92,6 +93,8 @@ pub enum RoiShape {
     },
     /// The voxels that an isocontour enclosed when it was found.
     Isocontour(Arc<Isocontour>),
+    /// Voxels of a file, such as a segment of a DICOM segmentation.
+    Voxels(Arc<Voxels>),
 }
 
 impl RoiShape {
@@ -109,7 +112,7 @@ impl RoiShape {
             | RoiShape::Polygon { plane, .. }
             | RoiShape::Ellipsoid { plane, .. }
             | RoiShape::Box { plane, .. } => Some(plane),
-            RoiShape::Sphere { .. } | RoiShape::Isocontour(_) => None,
+            RoiShape::Sphere { .. } | RoiShape::Isocontour(_) | RoiShape::Voxels(_) => None,
         }
     }
 
@@ -135,6 +138,7 @@ impl RoiShape {
             RoiShape::Ellipsoid { size_mm, .. } | RoiShape::Box { size_mm, .. } => *size_mm = size_mm.map(|side| side * factor),
             RoiShape::Polygon { points_mm, .. } => *points_mm = points_mm.iter().map(|point| point.map(|v| v * factor)).collect(),
             RoiShape::Isocontour(contour) => *contour = Arc::new(contour.scaled(factor)),
+            RoiShape::Voxels(voxels) => *voxels = Arc::new(voxels.scaled(factor)),
         }
         scaled
     }
@@ -148,6 +152,7 @@ impl RoiShape {
                 RoiShape::Polygon { points_mm: points_mm.iter().map(mirrored).collect(), plane: *plane }
             }
             RoiShape::Isocontour(contour) => RoiShape::Isocontour(Arc::new(contour.mirrored_x())),
+            RoiShape::Voxels(voxels) => RoiShape::Voxels(Arc::new(voxels.mirrored_x())),
             symmetric => symmetric.clone(),
         }
     }

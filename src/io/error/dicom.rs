@@ -64,6 +64,12 @@ pub enum DicomProblem {
     /// An object that is no image with pixels.
     #[error("it is no image: {0}")]
     NoImage(String),
+    /// A segmentation, where an image is expected, or without its image.
+    #[error("it is a segmentation: open its image first, then load it as regions (Load…, --rois)")]
+    Segmentation,
+    /// An object of another class, where a segmentation is expected.
+    #[error("it is no segmentation: {0}")]
+    NoSegmentation(String),
     /// Pixels that are not one number each.
     #[error("its pixels are '{0}'; images of one number per pixel are read (no colours)")]
     Colours(String),
@@ -123,6 +129,28 @@ pub enum DicomProblem {
     /// An orientation that is no pair of perpendicular unit vectors.
     #[error("{0} is no pair of perpendicular unit vectors")]
     Orientation(Attribute),
+
+    // A segmentation.
+    /// Segments without voxels.
+    #[error("none of its segments has a voxel in the image")]
+    EmptySegmentation,
+    /// Frames whose distance is no multiple of that of the slices.
+    #[error(
+        "its frames at {:.2} mm and {:.2} mm are {:.3} mm apart, which is no multiple of the slice distance of {pitch_mm:.3} mm",
+        .between_mm[0], .between_mm[1], (.between_mm[1] - .between_mm[0]).abs()
+    )]
+    FrameGap {
+        /// Positions of the two frames along the normal, mm.
+        between_mm: [f64; 2],
+        /// Distance of the slices, mm.
+        pitch_mm: f64,
+    },
+    /// Frames that are shifted in their plane, mm.
+    #[error("its frames are shifted by {0:.3} mm in their plane; frames above each other are read")]
+    FrameShift(f64),
+    /// Segments that span too many voxels.
+    #[error("its segments span {} voxels; at most {} are read", .0.found, .0.max)]
+    ManyVoxels(Excess),
     /// Several images over time, where one is expected.
     #[error("it has {0} images over time; choose one: --frame 1 to {0}")]
     SeveralImages(usize),

@@ -35,7 +35,9 @@ pub enum RoiProblem {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RegionProblem {
     /// A shape that is not known.
-    #[error("the shape '{0}' is not known; use circle, ellipse, rectangle, polygon, sphere, ellipsoid, box or isocontour")]
+    #[error(
+        "the shape '{0}' is not known; use circle, ellipse, rectangle, polygon, sphere, ellipsoid, box, isocontour or voxels"
+    )]
     UnknownShape(String),
     /// A field of a shape that is missing or out of range, and its expected value: "a positive length".
     #[error("the shape '{0}' needs '{1}', {2}")]
@@ -52,16 +54,16 @@ pub enum RegionProblem {
     /// No threshold of an isocontour, or two.
     #[error("'isocontour' needs 'percent', possibly with 'background', or 'value'")]
     Thresholds,
-    /// An impossible grid of an isocontour.
-    #[error("'isocontour': {0}")]
+    /// An impossible grid of voxels.
+    #[error("its voxels: {0}")]
     Grid(#[from] GridError),
-    /// Too many voxels of an isocontour.
-    #[error("'isocontour': {} voxels are more than the {} that it can have", .0.found, .0.max)]
+    /// Too many voxels.
+    #[error("its grid has {} voxels; at most {} are read", .0.found, .0.max)]
     ManyVoxels(Excess),
-    /// A run of voxels (the first and their number) that leaves the voxels of an isocontour.
-    #[error("'isocontour': the run [{}, {}] leaves its {} voxels", .0[0], .0[1], .1)]
+    /// A run of voxels (the first and their number) that leaves the grid, and the number of its voxels.
+    #[error("its voxels: the run [{}, {}] leaves the grid of {} voxels", .0[0], .0[1], .1)]
     Run([usize; 2], usize),
-    /// Another number of voxels than the grid of an isocontour has.
-    #[error("'isocontour': its voxels are not those of its grid")]
+    /// Another number of voxels than the grid has.
+    #[error("its voxels are not those of its grid")]
     Voxels,
 }

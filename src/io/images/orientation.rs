@@ -5,7 +5,7 @@ use std::path::Path;
 use nalgebra::{Matrix3, Vector3};
 
 use crate::data::{Notice, Placement};
-use crate::geometry::{Grid, Point};
+use crate::geometry::{Grid, GridError, Point};
 use crate::io::bytes::zeroed;
 use crate::io::error::IoError;
 use crate::io::notice;
@@ -62,35 +62,54 @@ pub fn oblique_notice(path: &Path, placement: &Placement) -> Notice {
     notice::info(path, format!("oblique by {:.1}°; shown along the axes of the image", placement.angle_deg()))
 }
 
+impl Orientation {
+    /// Returns our grid of a file's voxels.
+    ///
+    /// # Errors
+    /// Sides or distances that make no grid.
+    pub fn grid(&self, sides: [usize; 3]) -> Result<Grid, GridError> {
+        let (mut size, mut voxel_mm, mut origin_mm) = ([1; 3], [1.0; 3], self.first_mm);
+        for ((side, step), world) in sides.into_iter().zip(self.step_mm).zip(self.world_axis) {
+            size[world] = side;
+            voxel_mm[world] = step.abs();
+            origin_mm[world] += (side as f64 - 1.0) * step.min(0.0);
+        }
+        Grid::new(size, voxel_mm, origin_mm)
+    }
+
+    /// Returns our indices of a file's voxel.
+    pub fn voxel(&self, sides: [usize; 3], voxel: [usize; 3]) -> [usize; 3] {
+        let mut ours = [0; 3];
+        for axis in 0..3 {
+            let is_reversed = self.step_mm[axis] < 0.0;
+            ours[self.world_axis[axis]] = if is_reversed { sides[axis] - 1 - voxel[axis] } else { voxel[axis] };
+        }
+        ours
+    }
+}
+
 /// Returns our grid, and the values in its order `[z, y, x]`.
 pub fn reorder(path: &Path, orientation: &Orientation, sides: [usize; 3], values: Vec<f32>) -> Result<(Grid, Vec<f32>), IoError> {
-    let mut size = [1; 3];
-    let mut voxel_mm = [1.0; 3];
-    let mut origin_mm = orientation.first_mm;
+    let grid = orientation.grid(sides).map_err(|source| IoError::Grid(path.to_owned(), source))?;
     // Where our voxel (0, 0, 0) lies in the file, and how far a step along each of our axes goes there.
     let mut first = 0isize;
     let mut stride = [0isize; 3];
     let mut file_stride = 1isize;
     for ((side, step), world) in sides.into_iter().zip(orientation.step_mm).zip(orientation.world_axis) {
-        let reach = side as isize - 1;
-        size[world] = side;
-        voxel_mm[world] = step.abs();
         stride[world] = file_stride;
         if step < 0.0 {
-            origin_mm[world] += reach as f64 * step;
-            first += reach * file_stride;
+            first += (side as isize - 1) * file_stride;
             stride[world] = -file_stride;
         }
         file_stride *= side as isize;
     }
-    let grid = Grid::new(size, voxel_mm, origin_mm).map_err(|source| IoError::Grid(path.to_owned(), source))?;
-    let [nx, ny, nz] = size.map(|n| n as isize);
+    let [nx, ny, nz] = grid.size.map(|n| n as isize);
     if stride == [1, nx, nx * ny] {
         return Ok((grid, values));
     }
     let mut ours = zeroed(path, values.len())?;
     let rows = (0..nz).flat_map(|z| (0..ny).map(move |y| (z, y)));
-    for ((z, y), row) in rows.zip(ours.chunks_exact_mut(size[0])) {
+    for ((z, y), row) in rows.zip(ours.chunks_exact_mut(grid.size[0])) {
         let start = first + z * stride[2] + y * stride[1];
         for (x, value) in (0..nx).zip(row) {
             *value = values[(start + x * stride[0]) as usize];

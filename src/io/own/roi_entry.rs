@@ -14,17 +14,18 @@
 //! first_mm = [-15.0, -13.7, -6.5]  # centre of its first voxel, from the region's centre
 //! runs = [[4, 3], [15, 6]]         # which belong to it: the first of a run, x fastest, and how many
 //! ```
+//!
+//! Voxels of another file, such as a segment of a DICOM segmentation, are a table `roi.voxels` of the last four.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, validate_activity_ratio};
+use crate::data::{
+    ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, Voxels, validate_activity_ratio,
+};
 use crate::geometry::Grid;
 use crate::io::error::{Excess, RegionProblem};
-
-/// Most voxels of the grid of an isocontour, so that a small file cannot ask for all memory.
-const MAX_CONTOUR_VOXELS: usize = 1 << 26;
 
 /// Fields of a region in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,8 @@ pub struct RoiEntry {
     colour: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     isocontour: Option<ContourEntry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    voxels: Option<VoxelEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +70,15 @@ struct ContourEntry {
     value: Option<f64>,
     seed_radius_mm: f64,
     threshold: f64,
+    size: [usize; 3],
+    voxel_mm: [f64; 3],
+    first_mm: [f64; 3],
+    runs: Vec<[usize; 2]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VoxelEntry {
     size: [usize; 3],
     voxel_mm: [f64; 3],
     first_mm: [f64; 3],
@@ -119,6 +131,10 @@ impl RoiEntry {
                 let entry = self.isocontour.as_ref().ok_or_else(|| self.needs("isocontour", "a table with its voxels"))?;
                 RoiShape::Isocontour(Arc::new(entry.contour()?))
             }
+            "voxels" => {
+                let entry = self.voxels.as_ref().ok_or_else(|| self.needs("voxels", "a table with its voxels"))?;
+                RoiShape::Voxels(Arc::new(voxels(entry.size, entry.voxel_mm, entry.first_mm, &entry.runs)?))
+            }
             other => return Err(RegionProblem::UnknownShape(other.to_owned())),
         })
     }
@@ -139,7 +155,7 @@ impl RoiEntry {
 
     /// Refuses a field that the shape does not have.
     fn check_fields(&self, shape: &RoiShape) -> Result<(), RegionProblem> {
-        use RoiShape::{Box, Circle, Ellipse, Ellipsoid, Isocontour, Polygon, Rectangle, Sphere};
+        use RoiShape::{Box, Circle, Ellipse, Ellipsoid, Isocontour, Polygon, Rectangle, Sphere, Voxels};
         let fields = [
             ("radius_mm", self.radius_mm.is_some(), matches!(shape, Circle { .. } | Sphere { .. })),
             (
@@ -152,6 +168,7 @@ impl RoiEntry {
             ("angle_deg", self.angle_deg.is_some(), shape.can_turn()),
             ("thickness_mm", self.thickness_mm.is_some(), shape.is_flat()),
             ("isocontour", self.isocontour.is_some(), matches!(shape, Isocontour(_))),
+            ("voxels", self.voxels.is_some(), matches!(shape, Voxels(_))),
         ];
         match fields.into_iter().find(|(_, is_present, belongs)| *is_present && !belongs) {
             Some((field, ..)) => Err(RegionProblem::NoField(self.shape.clone(), field)),
@@ -176,6 +193,7 @@ impl From<&Roi> for RoiEntry {
             activity_ratio: roi.activity_ratio,
             colour: roi.colour.map(|[red, green, blue]| format!("#{red:02x}{green:02x}{blue:02x}")),
             isocontour: None,
+            voxels: None,
         };
         match &roi.shape {
             RoiShape::Circle { radius_mm, .. } | RoiShape::Sphere { radius_mm } => entry.radius_mm = Some(*radius_mm),
@@ -183,6 +201,10 @@ impl From<&Roi> for RoiEntry {
             RoiShape::Ellipsoid { size_mm, .. } | RoiShape::Box { size_mm, .. } => entry.size_mm = Some(size_mm.to_vec()),
             RoiShape::Polygon { points_mm, .. } => entry.points_mm = Some(points_mm.to_vec()),
             RoiShape::Isocontour(contour) => entry.isocontour = Some(contour.as_ref().into()),
+            RoiShape::Voxels(voxels) => {
+                let Grid { size, voxel_mm, origin_mm } = *voxels.grid();
+                entry.voxels = Some(VoxelEntry { size, voxel_mm, first_mm: origin_mm, runs: runs(voxels) });
+            }
         }
         entry
     }
@@ -203,18 +225,9 @@ impl ContourEntry {
         if !is_length(seed_radius_mm) {
             return Err(RegionProblem::Field("seed_radius_mm", "a positive length"));
         }
-        let grid = Grid::new(self.size, self.voxel_mm, self.first_mm)?;
-        let num = grid.num_voxels();
-        if num > MAX_CONTOUR_VOXELS {
-            return Err(RegionProblem::ManyVoxels(Excess { found: num, max: MAX_CONTOUR_VOXELS }));
-        }
-        let mut is_inside = vec![false; num];
-        for &[first, count] in &self.runs {
-            let run = first.checked_add(count).and_then(|end| is_inside.get_mut(first..end));
-            run.ok_or(RegionProblem::Run([first, count], num))?.fill(true);
-        }
         let recipe = IsocontourRecipe { threshold: of_recipe, seed_radius_mm };
-        Isocontour::new(recipe, threshold, grid, is_inside).ok_or(RegionProblem::Voxels)
+        let voxels = voxels(self.size, self.voxel_mm, self.first_mm, &self.runs)?;
+        Ok(Isocontour { recipe, threshold, voxels })
     }
 }
 
@@ -225,18 +238,39 @@ impl From<&Isocontour> for ContourEntry {
             ContourThreshold::OfMaximum { percent, background } => (Some(percent), background, None),
             ContourThreshold::Value(value) => (None, None, Some(value)),
         };
-        let Grid { size, voxel_mm, origin_mm } = *contour.grid();
-        let mut first = 0;
-        let mut runs = Vec::new();
-        for run in contour.is_inside().chunk_by(|a, b| a == b) {
-            if run[0] {
-                runs.push([first, run.len()]);
-            }
-            first += run.len();
-        }
+        let Grid { size, voxel_mm, origin_mm } = *contour.voxels.grid();
+        let runs = runs(&contour.voxels);
         let threshold = contour.threshold;
         Self { percent, background, value, seed_radius_mm, threshold, size, voxel_mm, first_mm: origin_mm, runs }
     }
+}
+
+/// Returns voxels from the runs of those that belong to a region.
+fn voxels(size: [usize; 3], voxel_mm: [f64; 3], first_mm: [f64; 3], runs: &[[usize; 2]]) -> Result<Voxels, RegionProblem> {
+    let grid = Grid::new(size, voxel_mm, first_mm)?;
+    let num = grid.num_voxels();
+    if num > Voxels::MAX {
+        return Err(RegionProblem::ManyVoxels(Excess { found: num, max: Voxels::MAX }));
+    }
+    let mut is_inside = vec![false; num];
+    for &[first, count] in runs {
+        let run = first.checked_add(count).and_then(|end| is_inside.get_mut(first..end));
+        run.ok_or(RegionProblem::Run([first, count], num))?.fill(true);
+    }
+    Voxels::new(grid, is_inside).ok_or(RegionProblem::Voxels)
+}
+
+/// Returns the runs of voxels that belong to a region: the first of each, and their number.
+fn runs(voxels: &Voxels) -> Vec<[usize; 2]> {
+    let mut first = 0;
+    let mut runs = Vec::new();
+    for run in voxels.is_inside().chunk_by(|a, b| a == b) {
+        if run[0] {
+            runs.push([first, run.len()]);
+        }
+        first += run.len();
+    }
+    runs
 }
 
 fn is_length(length: f64) -> bool {

@@ -31,6 +31,7 @@
 //! | `sphere` | `radius_mm` |
 //! | `ellipsoid`, `box` | `size_mm` (three: along x, y, z), `plane` and `angle_deg` (turned in it) |
 //! | `isocontour` | a table `isocontour`: the recipe and the voxels that it found (`roi_entry.rs` describes it) |
+//! | `voxels` | a table `voxels`: voxels of another file |
 //!
 //! Version 1 had circles, spheres and rectangles that are not turned and have no thickness; it reads as before.
 

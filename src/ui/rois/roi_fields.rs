@@ -40,7 +40,7 @@ pub fn fields_ui(index: usize, roi: &Roi, view: &RoiView, ui: &mut Ui, actions: 
             }
             ui.label("mm");
         });
-        if !matches!(roi.shape, RoiShape::Polygon { .. } | RoiShape::Isocontour(_)) {
+        if !matches!(roi.shape, RoiShape::Polygon { .. } | RoiShape::Isocontour(_) | RoiShape::Voxels(_)) {
             together(ui, "size", |ui| size_ui(&mut edited, ui));
         }
         if let RoiShape::Isocontour(contour) = &roi.shape {
@@ -83,7 +83,7 @@ fn size_ui(roi: &mut Roi, ui: &mut Ui) {
                 length_ui(side, &format!("ROI size along {axis}, mm"), ui);
             }
         }
-        RoiShape::Polygon { .. } | RoiShape::Isocontour(_) => return,
+        RoiShape::Polygon { .. } | RoiShape::Isocontour(_) | RoiShape::Voxels(_) => return,
     }
     ui.label("mm");
 }

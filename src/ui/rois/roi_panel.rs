@@ -71,7 +71,7 @@ fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
             "Replaces all ROIs by those of the study",
             RoiAction::TakeFromStudy,
         );
-        button(true, icons::LOAD, "Load…", "Load a ROI file", RoiAction::Ask(FileTask::LoadRois));
+        button(true, icons::LOAD, "Load…", "Load a ROI file or a DICOM segmentation", RoiAction::Ask(FileTask::LoadRois));
         button(!view.rois().is_empty(), icons::SAVE, "Save ROIs…", "Save a ROI file", RoiAction::Ask(FileTask::SaveRois));
         let help = if view.is_measured { "Numbers of every iterate as CSV" } else { NOTHING_MEASURED };
         button(view.is_measured, icons::EXPORT, "Export CSV…", help, RoiAction::Ask(FileTask::ExportCsv));

@@ -21,7 +21,6 @@ pub fn refusal(path: &Path) -> Option<String> {
     let shown = path.display();
     let what = match Format::of_file(path).map(|format| format.kind) {
         Some(FileKind::Measurements) => "a table of numbers",
-        Some(FileKind::DicomSegmentation) => "a DICOM segmentation",
         Some(_) => return None,
         None => match header_of_data(path) {
             Some(header) => return Some(format!("{shown} is the data of {}: open that header instead", header.display())),

@@ -4,7 +4,7 @@ use egui::Context;
 
 use super::app::App;
 use super::series_chooser::SeriesUse;
-use crate::data::{Modality, Notice, Placement, SeriesNames};
+use crate::data::{ImageSpace, Modality, Notice, Placement, SeriesNames};
 use crate::render::{Palette, VolumeSlot};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::second_image::SecondImage;
@@ -84,6 +84,12 @@ impl App {
     /// Returns the position of an oblique displayed image in the world.
     pub(super) fn placement(&self) -> Option<&Placement> {
         self.study.images().and_then(|open| open.series.placement.as_ref())
+    }
+
+    /// Returns the space of the displayed image; `None` before the first image.
+    pub(super) fn space(&self) -> Option<ImageSpace<'_>> {
+        let names = self.study.images().map(|open| &open.series.names).filter(|names| **names != SeriesNames::default());
+        Some(ImageSpace { grid: self.runs.active().grid_shown()?, placement: self.placement(), names })
     }
 
     /// Describes the value of the second image at a point of the displayed one.

@@ -12,6 +12,7 @@ use super::series_chooser::{SeriesChooser, SeriesUse};
 use super::wake::waker;
 use crate::data::Notice;
 use crate::io::FileKind;
+use crate::io::formats::Format;
 use crate::plan::{Acquisition, ListAcquisition, ListFiles, StudyFiles};
 use crate::remote::Remote;
 use crate::session::{Control, Feed, TubeSource};
@@ -43,7 +44,7 @@ impl App {
         let Some(remote) = self.remote.as_ref() else { return Ok(source) };
         match source {
             Source::Files(StudyFiles::File(path)) => match FileKind::of(&path) {
-                Some(FileKind::Rois | FileKind::YrtList) => Ok(Source::file(path)),
+                Some(FileKind::Rois | FileKind::DicomSegmentation | FileKind::YrtList) => Ok(Source::file(path)),
                 // For a path that is no text the server reports a missing file.
                 _ => Ok(Source::Elsewhere(StudyFiles::File(path.to_string_lossy().into_owned().into()))),
             },
@@ -58,11 +59,11 @@ impl App {
 
     fn open_located(&mut self, ctx: &Context, source: Source) {
         let Source::Files(StudyFiles::File(path)) = source else { return self.confirm(ctx, PendingAction::Open(source)) };
-        match FileKind::of(&path) {
+        match Format::of_file(&path).map(|format| format.kind) {
             Some(FileKind::Tubes) => self.start_tubes(ctx, TubeSource::File(path)),
             Some(FileKind::Matrix) => self.read_matrix(ctx, path),
             Some(FileKind::Session) => self.open_session(ctx, &path),
-            Some(FileKind::Rois) => self.do_with_file(ctx, FileTask::LoadRois, &path),
+            Some(FileKind::Rois | FileKind::DicomSegmentation) => self.do_with_file(ctx, FileTask::LoadRois, &path),
             // It does not contain its scanner.
             Some(FileKind::YrtList) => self.study.list_form = Some(ListForm::of(&ListFiles::of(&path))),
             _ => match refusal(&path) {

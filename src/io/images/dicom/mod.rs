@@ -39,7 +39,8 @@ use crate::io::error::{IoError, Unsupported};
 pub use anonymous::{ANONYMOUS_START, is_anonymous};
 pub use context::{Patient, SeriesContext};
 pub use read::{
-    SeriesSlice, SourceSeries, files_of_series, find_series, is_dicom, read_images, read_middle_slice, source_series,
+    SegmentFigures, Segmentation, SegmentationKind, SeriesSlice, SourceSeries, files_of_series, find_series, is_dicom,
+    is_segmentation, read_images, read_middle_slice, read_segmentation, source_series,
 };
 pub use segmentation::{Segment, write_segmentation};
 

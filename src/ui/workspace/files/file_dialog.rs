@@ -112,7 +112,11 @@ impl FileDialog {
                 Self { filters: vec![filter("DICOM", &["dcm", "DCM", "ima", "IMA"]), all_files()], ..dialog }
             }
             FileTask::LoadRois => {
-                Self { formats: endings(Content::Rois, Access::Write), ..read_content("Load ROIs", Content::Rois) }
+                let contents = [Content::Rois, Content::Segmentation];
+                let [rois, segmentations] = contents.map(|content| endings(content, Access::Read));
+                let formats = format!("{rois}, or a DICOM segmentation ({segmentations}, .dcm)");
+                let filters = contents.map(|content| of_content(content, Access::Read));
+                read("Load ROIs", formats, [filters.to_vec(), vec![all_files()]].concat())
             }
             FileTask::SaveRois => {
                 let formats = endings(Content::Rois, Access::Write);

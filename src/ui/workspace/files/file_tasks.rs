@@ -141,8 +141,10 @@ impl App {
             FileTask::SavePicture(area) => self.save_picture(ctx, task, area, path)?,
             FileTask::SaveFilm(film) => self.start_film(film, path)?,
             FileTask::LoadRois => {
-                self.rois.set(io::rois::read_rois(path)?);
+                let (rois, notices) = io::read_regions(path, self.space().as_ref())?;
+                self.rois.set(rois);
                 self.mark_rois_saved();
+                self.notify_all(ctx, notices);
                 return Ok(Some("loaded"));
             }
             FileTask::SaveRois => {

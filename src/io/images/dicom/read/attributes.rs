@@ -32,6 +32,12 @@ impl<'a> Attributes<'a> {
         self.0.iter().find_map(|object| items(object, sequence).first()).map(Self::of)
     }
 
+    /// Returns the attributes of each item of a sequence; none without it.
+    pub fn all_of(&self, sequence: Tag) -> Vec<Self> {
+        let of_first = self.0.iter().map(|object| items(object, sequence)).find(|items| !items.is_empty());
+        of_first.unwrap_or_default().iter().map(Self::of).collect()
+    }
+
     fn element(&self, tag: Tag) -> Option<&'a InMemElement> {
         self.0.iter().find_map(|object| object.get(tag))
     }

@@ -139,12 +139,33 @@ fn meta_information(bytes: &[u8]) -> Result<(usize, String), DicomProblem> {
         }
         let value = elements.value(&header, bytes.len())?;
         if header.tag == tags::TRANSFER_SYNTAX_UID {
-            uid = Some(String::from_utf8_lossy(&bytes[value.clone()]).trim_end_matches(['\0', ' ']).to_owned());
+            uid = Some(uid_text(&bytes[value.clone()]));
         }
         at = value.end;
     }
     let uid = uid.ok_or_else(|| DicomProblem::Missing("TransferSyntaxUID (0002,0010)".into()))?;
     Ok((at, uid))
+}
+
+/// Returns the UID of the class from the first bytes of a file; `None` where they do not have it.
+pub fn class_uid(bytes: &[u8]) -> Option<String> {
+    let is_dicom = bytes.get(META_START - 4..META_START) == Some(b"DICM");
+    let elements = Elements { bytes, is_explicit: true, order: ByteOrder::Little };
+    let mut at = META_START;
+    while is_dicom {
+        let header = elements.header(at, bytes.len()).ok().filter(|header| header.tag.group() == 2)?;
+        let value = elements.value(&header, bytes.len()).ok()?;
+        if header.tag == tags::MEDIA_STORAGE_SOP_CLASS_UID {
+            return Some(uid_text(&bytes[value]));
+        }
+        at = value.end;
+    }
+    None
+}
+
+/// Returns a UID without its padding.
+fn uid_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end_matches(['\0', ' ']).to_owned()
 }
 
 /// Unpacks a deflated data set.

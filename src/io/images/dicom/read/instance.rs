@@ -77,10 +77,10 @@ impl Instance {
         let attributes = Attributes::of(object);
         let modality = Modality::of_code(&attributes.text(tags::MODALITY).ok_or_else(|| missing(tags::MODALITY))?);
         let uid = attributes.text(tags::SOP_CLASS_UID).unwrap_or_default();
-        let Some(pixels) = checked.pixels.as_ref().filter(|_| uid != uids::SEGMENTATION_STORAGE) else {
-            let class = StandardSopClassDictionary.by_uid(&uid).map_or(uid.clone(), |class| class.name.to_owned());
-            return Err(DicomProblem::NoImage(class));
-        };
+        if is_segmentation_class(&uid) {
+            return Err(DicomProblem::Segmentation);
+        }
+        let pixels = checked.pixels.as_ref().ok_or_else(|| DicomProblem::NoImage(class_name(&uid)))?;
         let layout = layout(&attributes, pixels)?;
         check_size(pixels, &layout)?;
         let planes = (0..layout.num_frames).map(|frame| plane(object, file, frame)).collect::<Result<_, _>>()?;
@@ -94,6 +94,16 @@ impl Instance {
             planes,
         })
     }
+}
+
+/// Returns true for the class of segmentations by frames of voxels.
+pub fn is_segmentation_class(uid: &str) -> bool {
+    matches!(uid, uids::SEGMENTATION_STORAGE | uids::LABEL_MAP_SEGMENTATION_STORAGE)
+}
+
+/// Returns the name of a class, or its UID if it is not known.
+pub fn class_name(uid: &str) -> String {
+    StandardSopClassDictionary.by_uid(uid).map_or_else(|| uid.to_owned(), |class| class.name.to_owned())
 }
 
 /// Returns the names of a series.

@@ -31,13 +31,7 @@ pub struct Layout {
 
 /// Returns the layout of the pixels.
 pub fn layout(attributes: &Attributes, pixels: &PixelBytes) -> Result<Layout, DicomProblem> {
-    let [rows, columns] = [tags::ROWS, tags::COLUMNS].map(|tag| attributes.whole(tag, u16::MAX.into()));
-    let (rows, columns) = (rows?, columns?);
-    for (side, tag) in [(rows, tags::ROWS), (columns, tags::COLUMNS)] {
-        if side == 0 {
-            return Err(invalid(tag, "0", "at least 1"));
-        }
-    }
+    let [rows, columns] = sides(attributes)?;
     let samples = attributes.number(tags::SAMPLES_PER_PIXEL)?.unwrap_or(1.0);
     let photometric = attributes.text(tags::PHOTOMETRIC_INTERPRETATION).unwrap_or_default();
     if samples != 1.0 || !photometric.starts_with("MONOCHROME") {
@@ -56,12 +50,39 @@ pub fn layout(attributes: &Attributes, pixels: &PixelBytes) -> Result<Layout, Di
     if stored == 0 {
         return Err(invalid(tags::BITS_STORED, "0", "at least 1"));
     }
-    let num_frames = match attributes.number(tags::NUMBER_OF_FRAMES)? {
-        None => 1,
-        Some(_) => attributes.whole(tags::NUMBER_OF_FRAMES, MAX_FRAMES)?.max(1),
-    };
+    let num_frames = num_frames(attributes)?;
     let is_signed = !is_float && attributes.whole(tags::PIXEL_REPRESENTATION, 1)? == 1;
     Ok(Layout { rows, columns, bits: [allocated, stored], is_signed, num_frames })
+}
+
+/// Returns the layout of the pixels of a segmentation: bits, or unsigned numbers of some sizes.
+pub fn segmentation_layout(attributes: &Attributes, bits: &[usize], expected: &'static str) -> Result<Layout, DicomProblem> {
+    let [rows, columns] = sides(attributes)?;
+    let allocated = attributes.whole(tags::BITS_ALLOCATED, 64)?;
+    if !bits.contains(&allocated) {
+        return Err(invalid(tags::BITS_ALLOCATED, allocated.to_string(), expected));
+    }
+    Ok(Layout { rows, columns, bits: [allocated; 2], is_signed: false, num_frames: num_frames(attributes)? })
+}
+
+/// Returns the numbers of rows and columns.
+fn sides(attributes: &Attributes) -> Result<[usize; 2], DicomProblem> {
+    let [rows, columns] = [tags::ROWS, tags::COLUMNS].map(|tag| attributes.whole(tag, u16::MAX.into()));
+    let (rows, columns) = (rows?, columns?);
+    for (side, tag) in [(rows, tags::ROWS), (columns, tags::COLUMNS)] {
+        if side == 0 {
+            return Err(invalid(tag, "0", "at least 1"));
+        }
+    }
+    Ok([rows, columns])
+}
+
+/// Returns the number of frames.
+fn num_frames(attributes: &Attributes) -> Result<usize, DicomProblem> {
+    match attributes.number(tags::NUMBER_OF_FRAMES)? {
+        None => Ok(1),
+        Some(_) => Ok(attributes.whole(tags::NUMBER_OF_FRAMES, MAX_FRAMES)?.max(1)),
+    }
 }
 
 /// Refuses a layout that the bytes of the pixels do not fill.
@@ -69,7 +90,8 @@ pub fn layout(attributes: &Attributes, pixels: &PixelBytes) -> Result<Layout, Di
 /// # Errors
 /// Pixel data of another size.
 pub fn check_size(pixels: &PixelBytes, layout: &Layout) -> Result<(), DicomProblem> {
-    let expected = frame_bytes(layout) * layout.num_frames;
+    // Bits of all frames follow each other without gaps.
+    let expected = (layout.rows * layout.columns * layout.bits[0] * layout.num_frames).div_ceil(8);
     match pixels {
         PixelBytes::Native(_, range) => {
             let found = range.len();
@@ -85,7 +107,7 @@ pub fn check_size(pixels: &PixelBytes, layout: &Layout) -> Result<(), DicomProbl
     }
 }
 
-/// Returns the bytes of a frame's numbers.
+/// Returns the bytes of a frame's numbers, which are no bits.
 pub fn frame_bytes(layout: &Layout) -> usize {
     layout.rows * layout.columns * layout.bits[0] / 8
 }

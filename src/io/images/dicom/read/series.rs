@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::attributes::{Attributes, missing, name};
 use super::decode::decode;
-use super::elements::Checked;
-use super::instance::{Instance, Plane, acquisition, difference};
+use super::elements::{Checked, class_uid};
+use super::instance::{Instance, Plane, acquisition, difference, is_segmentation_class};
 use super::pet::pet_scan;
 use super::stack::{Stack, along_normal, check_spacing, stack};
 use crate::data::{FoundSeries, ImageChoice, ImageSeries, Modality, Notice, PetValues, SeriesImage, SeriesNames, Unit, Volume};
@@ -26,6 +26,9 @@ const MAX_FILES: usize = 200_000;
 
 /// Deepest folder below the given one.
 const MAX_DEPTH: usize = 8;
+
+/// Bytes at the start of a file that contain its class.
+const META_BYTES: u64 = 4096;
 
 /// Files of a path.
 struct Found {
@@ -45,6 +48,13 @@ fn begins_as_dicom(path: &Path) -> std::io::Result<bool> {
     let mut start = [0; 132];
     File::open(path)?.read_exact(&mut start)?;
     Ok(start.ends_with(b"DICM"))
+}
+
+/// Returns true for a file of a segmentation, with any name.
+pub fn is_segmentation(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(META_BYTES).read_to_end(&mut start));
+    path.is_file() && read.is_ok() && class_uid(&start).is_some_and(|uid| is_segmentation_class(&uid))
 }
 
 /// Returns the series of a folder, or that of a file.
@@ -152,7 +162,9 @@ fn find(path: &Path) -> Result<Found, IoError> {
         match result {
             Ok(instance) if only.as_ref().is_none_or(|uid| *uid == instance.names.series_uid) => found.instances.push(instance),
             Ok(_) => {}
-            Err(IoError::Dicom(_, DicomProblem::NotDicom | DicomProblem::NoImage(_))) => found.num_others += 1,
+            Err(IoError::Dicom(_, DicomProblem::NotDicom | DicomProblem::NoImage(_) | DicomProblem::Segmentation)) => {
+                found.num_others += 1
+            }
             Err(error) => _ = found.refused.entry(series_uid(file).unwrap_or_default()).or_insert(error),
         }
     }

@@ -12,13 +12,13 @@ use crate::io::error::{DicomProblem, Mismatch};
 use crate::io::images::orientation::{Orientation, placed};
 
 /// Planes that are nearer to each other are at one position, mm.
-const SAME_POSITION_MM: f64 = 0.01;
+pub const SAME_POSITION_MM: f64 = 0.01;
 
 /// Largest difference of a slice distance from the mean one: part of it, and mm.
-const PITCH_TOLERANCE: [f64; 2] = [0.02, 0.01];
+pub const PITCH_TOLERANCE: [f64; 2] = [0.02, 0.01];
 
 /// Largest shift along the planes from the first slice to the last, mm.
-const SHEAR_TOLERANCE_MM: f64 = 0.1;
+pub const SHEAR_TOLERANCE_MM: f64 = 0.1;
 
 /// Largest difference of directions and, as a part, of pixel distances within a series.
 const SAME_DIRECTION: f64 = 1e-4;
@@ -41,19 +41,8 @@ pub struct Stack<'a> {
 /// Planes of several orientations or pixel sizes, missing or duplicate slices, unequal distances, a tilted gantry.
 pub fn stack(planes: &[Plane], [rows, columns]: [usize; 2]) -> Result<Stack<'_>, DicomProblem> {
     let first = planes.first().ok_or_else(|| missing(tags::PIXEL_DATA))?;
-    for plane in planes {
-        let differs = |a: &[f64], b: &[f64], tolerance: f64| a.iter().zip(b).any(|(a, b)| (a - b).abs() > tolerance);
-        if differs(&plane.orientation, &first.orientation, SAME_DIRECTION) {
-            return Err(DicomProblem::Mixed(name(tags::IMAGE_ORIENTATION_PATIENT)));
-        }
-        if differs(&plane.spacing_mm, &first.spacing_mm, SAME_DIRECTION * first.spacing_mm[0]) {
-            return Err(DicomProblem::Mixed(name(tags::PIXEL_SPACING)));
-        }
-    }
-    let [row, column] = directions(&first.orientation)?;
-    // From the first slice to the last along our +x, +y or +z, so that slices along the patient need no copy.
-    let normal = row.cross(&column);
-    let normal = if world(normal)[world(normal).iamax()] < 0.0 { -normal } else { normal };
+    check_alike(planes.iter().map(|plane| (plane.orientation, plane.spacing_mm)))?;
+    let [row, column, normal] = directions(&first.orientation)?;
     let along = |plane: &Plane| Vector3::from(plane.position_mm).dot(&normal);
     let mut sorted: Vec<&Plane> = planes.iter().collect();
     sorted.sort_by(|a, b| along(a).total_cmp(&along(b)));
@@ -77,8 +66,24 @@ pub fn stack(planes: &[Plane], [rows, columns]: [usize; 2]) -> Result<Stack<'_>,
     Ok(Stack { images, orientation, placement, is_pitch_assumed })
 }
 
+/// Refuses planes that differ in their directions or their pixel distances.
+pub fn check_alike(planes: impl IntoIterator<Item = ([f64; 6], [f64; 2])>) -> Result<(), DicomProblem> {
+    let differs = |a: &[f64], b: &[f64], tolerance: f64| a.iter().zip(b).any(|(a, b)| (a - b).abs() > tolerance);
+    let mut planes = planes.into_iter();
+    let Some((of_first, first_mm)) = planes.next() else { return Ok(()) };
+    for (orientation, spacing_mm) in planes {
+        if differs(&orientation, &of_first, SAME_DIRECTION) {
+            return Err(DicomProblem::Mixed(name(tags::IMAGE_ORIENTATION_PATIENT)));
+        }
+        if differs(&spacing_mm, &first_mm, SAME_DIRECTION * first_mm[0]) {
+            return Err(DicomProblem::Mixed(name(tags::PIXEL_SPACING)));
+        }
+    }
+    Ok(())
+}
+
 /// Returns a direction of DICOM's patient (LPS) in our world, whose z is reversed.
-fn world(direction: Vector3<f64>) -> Vector3<f64> {
+pub fn world(direction: Vector3<f64>) -> Vector3<f64> {
     Vector3::new(direction.x, direction.y, -direction.z)
 }
 
@@ -88,8 +93,9 @@ pub fn along_normal(plane: &Plane) -> f64 {
     Vector3::from(plane.position_mm).dot(&Vector3::new(a, b, c).cross(&Vector3::new(d, e, f)))
 }
 
-/// Returns the unit vectors of rows and columns.
-fn directions(orientation: &[f64; 6]) -> Result<[Vector3<f64>; 2], DicomProblem> {
+/// Returns the unit vectors of rows, of columns and of slices: from the first to the last along our +x, +y or +z, so that slices
+/// along the patient need no copy.
+pub fn directions(orientation: &[f64; 6]) -> Result<[Vector3<f64>; 3], DicomProblem> {
     let [a, b, c, d, e, f] = *orientation;
     let (row, column) = (Vector3::new(a, b, c), Vector3::new(d, e, f));
     let is_unit = |vector: &Vector3<f64>| (vector.norm() - 1.0).abs() < 1e-3;
@@ -97,7 +103,10 @@ fn directions(orientation: &[f64; 6]) -> Result<[Vector3<f64>; 2], DicomProblem>
         return Err(DicomProblem::Orientation(name(tags::IMAGE_ORIENTATION_PATIENT)));
     }
     let row = row.normalize();
-    Ok([row, (column - row * row.dot(&column)).normalize()])
+    let column = (column - row * row.dot(&column)).normalize();
+    let normal = row.cross(&column);
+    let is_reversed = world(normal)[world(normal).iamax()] < 0.0;
+    Ok([row, column, if is_reversed { -normal } else { normal }])
 }
 
 /// Returns the number of planes at each position.
