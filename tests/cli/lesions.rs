@@ -108,6 +108,44 @@ fn a_second_image_is_measured_at_its_own_position() {
     assert!(found["remarks"].to_string().contains("Part of the lesion in the image: 'small'"), "{}", found["remarks"]);
 }
 
+/// Numbers of highdicom and SimpleITK (`tests/data/dicom/make_segmentations.py`).
+#[test]
+fn each_segment_of_a_dicom_segmentation_is_a_lesion() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let data = |name: &str| format!("{}/tests/data/dicom/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(data("segmentations.json")).unwrap();
+    let files = serde_json::from_str::<Value>(&text).unwrap()["files"].clone();
+    let close = |found: &Value, expected: &Value| (found.as_f64().unwrap() / expected.as_f64().unwrap() - 1.0).abs() < 1e-9;
+    for name in ["axial", "coronal", "oblique"] {
+        let (image, path) =
+            (files[format!("{name}.dcm")]["series"].as_str().unwrap(), data(&format!("segmentations/{name}.dcm")));
+        let expected = files[format!("{name}.dcm")]["segments"].as_array().unwrap();
+        let found: Value = serde_json::from_str(&done(at, &["lesions", &data(image), "--rois", &path, "--json"])).unwrap();
+        let lesions = found["lesions"].as_array().unwrap();
+        let names: Vec<&str> = lesions.iter().map(|lesion| lesion["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["left", "lesion", "lesion (2)"]);
+        let info: Value = serde_json::from_str(&done(at, &["info", &path, "--json"])).unwrap();
+        for ((lesion, expected), segment) in lesions.iter().zip(expected).zip(info["segments"].as_array().unwrap()) {
+            let num_voxels = expected["voxels"].as_array().unwrap().len();
+            let figures = &lesion["figures"];
+            assert_eq!((&figures["num_voxels"], &segment["num_voxels"]), (&num_voxels.into(), &num_voxels.into()));
+            assert!(close(&figures["mean"], &expected["mean"]) && close(&figures["volume_ml"], &expected["volume_ml"]), "{name}");
+            assert!(close(&segment["volume_ml"], &expected["volume_ml"]) && segment["label"] == expected["label"], "{name}");
+        }
+        // The written voxels are those that were read.
+        done(at, &["lesions", &data(image), "--rois", &path, "--seg", "again.seg.dcm"]);
+        let again: Value =
+            serde_json::from_str(&done(at, &["lesions", &data(image), "--rois", "again.seg.dcm", "--json"])).unwrap();
+        assert_eq!((&again["lesions"], &again["total"]), (&found["lesions"], &found["total"]), "{name}");
+        let table = done(at, &["measure", &data(image), "--rois", &path]);
+        assert!(table.contains("lesion (2)"), "{table}");
+        assert!(done(at, &["info", &path]).contains("3: 'lesion', 1 voxel,"));
+    }
+    let text = refused(at, 1, &["measure", &data("segmentations/axial.dcm"), "--rois", "none.toml"]);
+    assert!(text.contains("it is a segmentation"), "{text}");
+}
+
 #[test]
 fn what_cannot_be_measured_is_refused_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();

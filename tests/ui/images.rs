@@ -74,6 +74,39 @@ fn a_pet_series_is_shown_and_saved_in_uptake_values() {
     assert_eq!(read_volume(&path).unwrap().0.as_slice(), own.as_slice());
 }
 
+#[test]
+fn a_segmentation_becomes_regions_of_the_image() {
+    let Some(mut harness) = window_on_series("oblique") else { return };
+    let path = series("segmentations").join("oblique.dcm");
+    let num_notices = harness.state().notices().len();
+    drop_file(&mut harness, &path);
+    wait_for(&mut harness, "the regions", |app| app.notices().len() > num_notices);
+    let text = std::fs::read_to_string(series("segmentations.json")).unwrap();
+    let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let segments = expected["files"]["oblique.dcm"]["segments"].as_array().unwrap();
+    let rois = &harness.state().document().rois;
+    assert_eq!(rois.iter().map(|roi| roi.name.as_str()).collect::<Vec<_>>(), ["left", "lesion", "lesion (2)"]);
+    let grid = &harness.state().shown().volume().unwrap().grid;
+    for (roi, segment) in rois.iter().zip(segments) {
+        assert_eq!(roi.mask(grid).voxels.len(), segment["voxels"].as_array().unwrap().len());
+    }
+    assert!(harness.state().study().is_some_and(|study| study.title.contains("oblique")));
+    let folder = tempfile::tempdir().unwrap();
+    let rois = rois.clone();
+    let session = folder.path().join("a.session");
+    save_session(&mut harness, &session);
+    assert_eq!(tomoscope::ui::SavedSession::read(&session).unwrap().rois().unwrap(), rois);
+}
+
+#[test]
+fn a_segmentation_without_an_image_is_refused() {
+    let Some(renderer) = renderer() else { return };
+    let path = series("segmentations").join("oblique.dcm");
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::file(path));
+    wait_for(&mut harness, "the notice", |app| app.notices().texts().any(|text| text.contains("open its image first")));
+    assert!(harness.state().document().rois.is_empty());
+}
+
 /// A series with the factors of its decay correction is saved as DICOM with the facts that the user changed.
 #[test]
 fn a_pet_series_is_saved_as_dicom_with_its_facts() {

@@ -149,10 +149,10 @@ fn meta_information(bytes: &[u8]) -> Result<(usize, String), DicomProblem> {
 
 /// Returns the UID of the class from the first bytes of a file; `None` where they do not have it.
 pub fn class_uid(bytes: &[u8]) -> Option<String> {
-    let is_dicom = bytes.get(META_START - 4..META_START) == Some(b"DICM");
+    bytes.get(META_START - 4..META_START).filter(|mark| *mark == b"DICM")?;
     let elements = Elements { bytes, is_explicit: true, order: ByteOrder::Little };
     let mut at = META_START;
-    while is_dicom {
+    loop {
         let header = elements.header(at, bytes.len()).ok().filter(|header| header.tag.group() == 2)?;
         let value = elements.value(&header, bytes.len()).ok()?;
         if header.tag == tags::MEDIA_STORAGE_SOP_CLASS_UID {
@@ -160,7 +160,6 @@ pub fn class_uid(bytes: &[u8]) -> Option<String> {
         }
         at = value.end;
     }
-    None
 }
 
 /// Returns a UID without its padding.

@@ -145,7 +145,7 @@ fn on_voxels(grid: &Grid, image: &Grid) -> Option<Grid> {
         num == grid.size[axis] as f64 - 1.0 && is_pitch && is_near(axis, first[axis]) && is_near(axis, last[axis])
     });
     let origin_mm = image.mm_from_voxel(first.map(f64::round));
-    is_same.then(|| Grid { size: grid.size, voxel_mm: image.voxel_mm, origin_mm })
+    is_same.then_some(Grid { size: grid.size, voxel_mm: image.voxel_mm, origin_mm })
 }
 
 /// Returns the voxels of an image with their centre in voxels of a grid that is turned against it; `None` without any.

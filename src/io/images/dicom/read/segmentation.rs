@@ -83,6 +83,8 @@ pub struct Segmentation {
     pub(super) distances: Distances,
     /// Index of the segment of each frame; none of label maps.
     of_frame: Vec<usize>,
+    /// Number of pixels without a segment.
+    padding: f32,
     layout: Layout,
     checked: Checked,
 }
@@ -167,7 +169,8 @@ impl Segmentation {
         let distances =
             Distances { spacing_mm: length(tags::SPACING_BETWEEN_SLICES)?, thickness_mm: length(tags::SLICE_THICKNESS)? };
         let names = names(&attributes);
-        Ok(Self { path: path.to_owned(), names, kind, segments, frames, distances, of_frame, layout, checked })
+        let padding = attributes.number(tags::PIXEL_PADDING_VALUE)?.unwrap_or(0.0) as f32;
+        Ok(Self { path: path.to_owned(), names, kind, segments, frames, distances, of_frame, padding, layout, checked })
     }
 
     /// Returns the slices of its frames. `of_image` returns the slice distance of an image along a direction, if it has slices
@@ -262,12 +265,12 @@ impl Segmentation {
                     SegmentationKind::Fractional(max) if 2.0 * value >= f32::from(max) => {
                         visit(self.of_frame[frame], frame, pixel);
                     }
-                    SegmentationKind::Labels => {
+                    SegmentationKind::Labels if value != self.padding => {
                         let unknown =
                             || refused(invalid(tags::PIXEL_DATA, value.to_string(), "0 or a number of SegmentSequence"));
                         visit(*index.get(&(value as usize)).ok_or_else(unknown)?, frame, pixel);
                     }
-                    SegmentationKind::Fractional(_) | SegmentationKind::Binary => {}
+                    _ => {}
                 }
             }
         }
