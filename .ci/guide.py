@@ -236,7 +236,7 @@ def layouts(session):
     window = session.window
     window.key("F6")
     window.click("Layout")
-    window.wait("Fusion*")
+    window.wait("Layout Fusion")
     session.picture("layouts", "The layout for phantoms, and the menu of the layouts")
     window.key("Escape")
     window.key("F2")

@@ -7,7 +7,7 @@ use super::measured::{contrast_to_noise_refusal, recovery_refusal};
 use super::roi_view::{RoiView, SecondNumbers};
 use crate::data::{Roi, RoiRole};
 use crate::session::RoiNumbers;
-use crate::ui::widgets::elided::{fitted, text_width};
+use crate::ui::widgets::elided::{fitted_of, text_width};
 use crate::ui::widgets::format;
 use crate::ui::widgets::sheet::{Sheet, bar_width, width_of};
 use crate::ui::widgets::theme;
@@ -182,7 +182,7 @@ fn second_text(second: &SecondNumbers, index: usize) -> String {
 }
 
 /// Draws the colour of a region, and its name in a text colour that is readable in a selected row. A name without room is
-/// shortened in the middle.
+/// shortened before the word that distinguishes it.
 fn name_ui(view: &RoiView, index: usize, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let roi = &view.rois()[index];
     let is_selected = view.state.selected == Some(index);
@@ -191,7 +191,8 @@ fn name_ui(view: &RoiView, index: usize, ui: &mut Ui, actions: &mut Vec<RoiActio
     ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
     let colour = if is_selected { ui.visuals().selection.stroke.color } else { ui.visuals().strong_text_color() };
     let font = egui::TextStyle::Body.resolve(ui.style());
-    let name = fitted(ui, &roi.name, &font, ui.available_width());
+    let names = view.rois().iter().map(|roi| roi.name.as_str());
+    let name = fitted_of(ui, &roi.name, names, &font, ui.available_width());
     let text = RichText::new(&name).color(colour).strong();
     let response = ui.add(egui::Label::new(text).extend().sense(Sense::click()));
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &roi.name));
