@@ -258,7 +258,7 @@ def exporting(session):
     window.wait("OK")
     window.type("patient-7.dcm")
     x, y, width, height = window.wait("OK").box
-    session.picture("exporting", "Without file dialogs of the desktop: type a path", (x - 40, y - 110, 620, 170))
+    session.picture("exporting", "Without file dialogs of the desktop: type a path", (x - 40, y - 150, 620, 210))
     window.key("Escape")
 
 

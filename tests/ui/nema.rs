@@ -130,7 +130,7 @@ fn regions_of_a_template_that_were_moved_are_those_of_the_report() {
     rois[2].centre_mm[1] += 4.0;
     tomoscope::io::rois::write_rois(&toml, &rois).unwrap();
     click(&mut harness, "Load…");
-    harness.get_by_role_and_label(Role::TextInput, ".toml, .json").type_text(&toml.to_string_lossy());
+    harness.event(egui::Event::Text(toml.to_string_lossy().into()));
     harness.run_steps(2);
     click(&mut harness, "OK");
     report_to(&mut harness, &folder.path().join("moved.pdf"));

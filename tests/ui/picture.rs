@@ -153,7 +153,7 @@ fn the_slices_and_each_plot_are_cut_out_of_it() {
             let own = image::imageops::crop_imm(&small, x as u32, y as u32, part.width(), part.height()).to_image();
             mean_difference(&part, &own)
         };
-        let places = (-60..=1).flat_map(|y| (-60..=1).map(move |x| (x, y)));
+        let places = (-120..=1).flat_map(|y| (-60..=1).map(move |x| (x, y)));
         let corner = rect.min.round();
         let places = places.map(|(x, y)| (corner.x as i64 + x, corner.y as i64 + y));
         let fits = places.filter(|&(x, y)| {

@@ -148,7 +148,7 @@ mod tests {
         write_matrix(&path, &matrix).unwrap();
         let (found, notices) = find().unwrap();
         assert_eq!(found, matrix);
-        assert!(matches!(&notices[..], [notice] if notice.text.starts_with("the matrix from")), "{notices:?}");
+        assert!(matches!(&notices[..], [notice] if notice.text.starts_with("the matrix read from the cache")), "{notices:?}");
         // Of fewer decays than its name says.
         let few = matrix.made.map(|made| crate::data::MatrixMade { num_histories: 1, ..made });
         write_matrix(&path, &ResponseMatrix { made: few, ..matrix.clone() }).unwrap();
