@@ -161,7 +161,8 @@ fn no_identifier_is_left_in_any_file() {
     let mut sent: Vec<String> = work.join().unwrap().into_iter().map(|(uid, ..)| uid).collect();
     let uid = |path: PathBuf| open_file(path).unwrap().meta().media_storage_sop_instance_uid().trim_end_matches('\0').to_owned();
     let mut own_uids: Vec<String> = files(&out.join("image.dcm")).into_iter().map(uid).collect();
-    (sent.sort(), own_uids.sort());
+    sent.sort();
+    own_uids.sort();
     assert_eq!(sent, own_uids);
     // The saved image has anonymous segmentations.
     drop_file(&mut harness, &out.join("image.dcm"));
