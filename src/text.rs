@@ -40,6 +40,15 @@ pub fn whole(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| with_exponent().map(|number| number as u64))
 }
 
+/// Returns at most 60 characters of a text of a file, without control characters, for messages.
+pub fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().filter(|c| !c.is_control()).take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@ use crate::data::Notice;
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType, check_pair, read_text, regular_file_len};
 use crate::io::error::{IoError, Unsupported};
 use crate::io::notice;
+use crate::text::shortened;
 
 /// Largest header that is read; real ones have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -352,15 +353,6 @@ fn list(text: &str) -> impl Iterator<Item = &str> {
     let text = text.trim();
     let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
     inner.split(',').map(str::trim).filter(|item| !item.is_empty())
-}
-
-/// Returns at most 60 characters of a text, for messages.
-fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().filter(|c| !c.is_control()).take(60).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }
 
 #[cfg(test)]

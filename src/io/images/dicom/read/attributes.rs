@@ -6,6 +6,7 @@ use dicom_object::mem::InMemElement;
 use dicom_object::{InMemDicomObject, Tag};
 
 use crate::io::error::DicomProblem;
+use crate::text::shortened;
 
 /// Objects that are searched for an attribute, one after the other.
 #[derive(Clone)]
@@ -120,5 +121,5 @@ pub fn missing(tag: Tag) -> DicomProblem {
 
 /// Returns the error of an attribute with another value.
 pub fn invalid(tag: Tag, found: impl Into<String>, expected: &'static str) -> DicomProblem {
-    DicomProblem::Value { attribute: name(tag), found: found.into(), expected }
+    DicomProblem::Value { attribute: name(tag), found: shortened(&found.into()), expected }
 }

@@ -18,6 +18,7 @@ use dicom_transfer_syntax_registry::TransferSyntaxRegistry;
 
 use crate::io::bytes::ByteOrder;
 use crate::io::error::{DicomProblem, Mismatch};
+use crate::text::shortened;
 
 /// First byte of the meta information: a preamble of 128 bytes and 'DICM' come before it.
 const META_START: usize = 132;
@@ -125,7 +126,7 @@ pub fn not_read(uid: &str, name: &str) -> DicomProblem {
         "1.2.840.10008.1.2.4.80" | "1.2.840.10008.1.2.4.81" => "dcmdjpls IN OUT (dcmtk), or gdcmconv --raw IN OUT",
         _ => "gdcmconv --raw IN OUT",
     };
-    DicomProblem::TransferSyntax { name: name.to_owned(), remedy }
+    DicomProblem::TransferSyntax { name: shortened(name), remedy }
 }
 
 /// Returns the first byte after the meta information, and the UID of the transfer syntax.

@@ -13,6 +13,7 @@ use super::layout::{Layout, check_size, layout};
 use super::time::{date, date_time, time};
 use crate::data::{Modality, SeriesNames};
 use crate::io::error::{DicomProblem, IoError};
+use crate::text::shortened;
 
 /// One plane of pixels.
 #[derive(Clone, Debug)]
@@ -103,7 +104,7 @@ pub fn is_segmentation_class(uid: &str) -> bool {
 
 /// Returns the name of a class, or its UID if it is not known.
 pub fn class_name(uid: &str) -> String {
-    StandardSopClassDictionary.by_uid(uid).map_or_else(|| uid.to_owned(), |class| class.name.to_owned())
+    StandardSopClassDictionary.by_uid(uid).map_or_else(|| shortened(uid), |class| class.name.to_owned())
 }
 
 /// Returns the names of a series.
