@@ -12,6 +12,8 @@ mod ends;
 mod epri;
 mod error_codes;
 mod exchange;
+#[path = "../support/identity.rs"]
+mod identity;
 mod info;
 mod lesions;
 mod limits;

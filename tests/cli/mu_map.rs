@@ -98,7 +98,7 @@ fn ct_corrects_the_attenuation_of_sinograms() {
     assert_eq!([&corrections["multiplicative"], &corrections["attenuation"]], [&Value::Null, &"ct.nii.gz".into()]);
 }
 
-/// A file of a series stands for all of its files, also without an ending, and for no other file of the folder.
+/// The name of a file of a series, also without an ending, means all of its files, and no other file of the folder.
 #[test]
 fn an_image_is_up_to_date_as_long_as_the_whole_series_of_its_ct_is() {
     let folder = tempfile::tempdir().unwrap();

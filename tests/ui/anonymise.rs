@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dicom_core::{DataElement, PrimitiveValue, VR};
-use dicom_dictionary_std::tags;
 use dicom_object::open_file;
 use egui::{Event, Key, Theme};
 use egui_kittest::Harness;
@@ -12,7 +10,7 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::ui::{App, Source};
 
 use super::files::save_image_as;
-use super::images::series;
+use super::identity::{files, identifiers, put_series};
 use super::leaving::drop_file;
 use super::lesions::type_path;
 use super::node::node;
@@ -20,57 +18,6 @@ use super::send::fill;
 use super::{click, give_up_unsaved, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1800.0, 1100.0];
-
-/// Identifiers of the series.
-const IDENTIFIERS: [&str; 10] = [
-    "Mustermann",
-    "Erika",
-    "PID-4711",
-    "1.2.276.0.7230010.3.1.2.4711",
-    "1.2.276.0.7230010.3.1.4.4712",
-    "ACC-0815",
-    "St. Elsewhere",
-    "19640812",
-    "20260301",
-    "2026-03-01",
-];
-
-/// Writes a series with identifiers, into a folder with the patient's name.
-fn put_series(folder: &Path) -> PathBuf {
-    let target = folder.join("Mustermann_Erika_20260301");
-    std::fs::create_dir(&target).unwrap();
-    for entry in std::fs::read_dir(series("pet")).unwrap() {
-        let path = entry.unwrap().path();
-        let mut slice = open_file(&path).unwrap();
-        for (tag, vr, text) in [
-            (tags::PATIENT_NAME, VR::PN, "Mustermann^Erika"),
-            (tags::PATIENT_ID, VR::LO, "PID-4711"),
-            (tags::PATIENT_BIRTH_DATE, VR::DA, "19640812"),
-            (tags::STUDY_INSTANCE_UID, VR::UI, "1.2.276.0.7230010.3.1.2.4711"),
-            (tags::FRAME_OF_REFERENCE_UID, VR::UI, "1.2.276.0.7230010.3.1.4.4712"),
-            (tags::ACCESSION_NUMBER, VR::SH, "ACC-0815"),
-            (tags::INSTITUTION_NAME, VR::LO, "St. Elsewhere"),
-            (tags::STUDY_DESCRIPTION, VR::LO, "PET of Erika Mustermann"),
-            (tags::IMAGE_COMMENTS, VR::LT, "Erika, St. Elsewhere"),
-        ] {
-            slice.put(DataElement::new(tag, vr, PrimitiveValue::from(text)));
-        }
-        slice.write_to_file(target.join(path.file_name().unwrap())).unwrap();
-    }
-    target
-}
-
-/// Returns all files below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
-}
-
-/// Returns the identifiers in some bytes.
-fn identifiers(bytes: &[u8]) -> Vec<&'static str> {
-    let is_found = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-    IDENTIFIERS.into_iter().filter(|text| is_found(text)).collect()
-}
 
 /// Fills the form of a series to send, and sends it to a node at this port.
 fn send(harness: &mut Harness<'_, App>, folder: &Path, port: &str) {

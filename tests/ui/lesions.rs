@@ -6,6 +6,7 @@ use egui::accesskit::Role;
 use egui::{Event, Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
+use egui_kittest::wgpu::WgpuTestRenderer;
 use tomoscope::data::{Roi, RoiShape, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::measurements::read_measurements;
@@ -54,11 +55,9 @@ fn cell(harness: &Harness<'_, App>, column: &str, row: &str) -> Option<String> {
     labels.filter(|label| label.starts_with(column)).find_map(|label| Some(label.split_once(": ")?.1.to_owned()))
 }
 
-#[test]
-fn lesions_are_measured_compared_and_exported() {
-    let Some(renderer) = renderer() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+/// Opens an image with the regions of its lesions, written into a folder, and shows their numbers.
+fn window_with_lesions(renderer: WgpuTestRenderer, folder: &Path) -> Harness<'static, App> {
+    let at = |name: &str| folder.join(name);
     write_image(&at("pet.nii"), &at("rois.toml"));
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::file(at("pet.nii")));
     wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
@@ -66,6 +65,15 @@ fn lesions_are_measured_compared_and_exported() {
     type_path(&mut harness, &at("rois.toml"));
     click(&mut harness, "Lesions");
     wait_to_see(&mut harness, "the numbers", |harness| harness.query_by_label("Lesion hilum").is_some());
+    harness
+}
+
+#[test]
+fn lesions_are_measured_compared_and_exported() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mut harness = window_with_lesions(renderer, folder.path());
     assert!(harness.query_by_label("Lesion liver").is_none(), "the liver is no lesion");
     let as_drawn: f64 = cell(&harness, "MTV [mL", "hilum").unwrap().parse().unwrap();
     let of_ball = |radius_mm: f64| 4.0 / 3.0 * std::f64::consts::PI * (0.1 * radius_mm).powi(3);
@@ -118,13 +126,7 @@ fn a_session_contains_the_rule_and_the_baseline() {
     let Some(renderer_of_first) = renderer() else { return };
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    write_image(&at("pet.nii"), &at("rois.toml"));
-    let mut harness = window_on(renderer_of_first, SIZE, Theme::Dark, false, Source::file(at("pet.nii")));
-    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
-    click(&mut harness, "Load…");
-    type_path(&mut harness, &at("rois.toml"));
-    click(&mut harness, "Lesions");
-    wait_to_see(&mut harness, "the numbers", |harness| harness.query_by_label("Lesion hilum").is_some());
+    let mut harness = window_with_lesions(renderer_of_first, folder.path());
     click(&mut harness, "Set baseline");
     choose_rule(&mut harness, "regions as drawn", "% of maximum");
     wait_to_see(&mut harness, "the change", |harness| {

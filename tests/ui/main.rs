@@ -16,6 +16,8 @@ mod files;
 mod frames;
 mod fresh;
 mod fusion;
+#[path = "../support/identity.rs"]
+mod identity;
 mod images;
 mod keyboard;
 mod leaving;

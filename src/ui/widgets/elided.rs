@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(within(list[1], 20), list[1]);
         assert_eq!(within(list[1], 14), "back…1, -10 mm");
         assert_eq!(within(list[3], 14), "bac…12, -10 mm");
-        // No room for the rest, and a name of its own kind.
+        // A rest without room, and a name whose begin no other has.
         assert_eq!(within(list[1], 9), "back…0 mm");
         assert_eq!(within("left ventricle", 9), "left…icle");
     }

@@ -184,6 +184,9 @@ pub fn styled_curve<'a>(plot: &mut PlotUi<'a>, name: &str, points: &[[f64; 2]], 
 const KEY_WIDTH: f32 = 18.0;
 const KEY_SPACE: f32 = 5.0;
 
+/// Gaps of a dashed line of a key, in units of its dashes: those of a plot.
+const KEY_GAP: f32 = 0.618;
+
 /// Draws names of curves in the row above their plot, each after a piece of its line.
 pub fn key_ui(ui: &mut Ui, curves: &[(&str, Color32, LineStyle)]) {
     let font = egui::TextStyle::Small.resolve(ui.style());
@@ -209,9 +212,6 @@ pub fn key_ui(ui: &mut Ui, curves: &[(&str, Color32, LineStyle)]) {
         }
     }
 }
-
-/// Gaps of a dashed line of a key, in units of its dashes: those of a plot.
-const KEY_GAP: f32 = 0.618;
 
 /// Returns the points of a curve between two values. Lines to points far outside a plot would have gaps.
 pub fn within(points: &[[f64; 2]], low: f64, high: f64) -> Vec<[f64; 2]> {
