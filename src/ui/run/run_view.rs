@@ -191,7 +191,8 @@ impl RunView {
         if self.shown.id().is_some_and(|id| id.run == before.run) {
             self.previous = before;
         }
-        self.curves_are_old = true;
+        // At once: curves of the run before would be of another study.
+        (self.curves_are_old, self.curves_due) = (true, None);
         self.pinned.clear();
         if !self.selects_frame() {
             self.stored.clear();
