@@ -55,7 +55,7 @@
 //! row 4: io phantom measure algebra montecarlo
 //! row 5: operator pacs
 //! row 6: recon
-//! row 7: cuda mpi
+//! row 7: cuda webgpu mpi
 //! row 8: plan
 //! row 9: session render report
 //! row 10: remote bench reproduce
@@ -101,3 +101,5 @@ pub mod task;
 pub mod text;
 #[doc(hidden)]
 pub mod ui;
+#[doc(hidden)]
+pub mod webgpu;

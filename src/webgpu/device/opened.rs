@@ -1,0 +1,228 @@
+//! A GPU that is ready to compute, with the kernels that it has compiled.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pollster::block_on;
+
+use super::probe::{DeviceInfo, LONG_ATOMICS, adapters, devices};
+use crate::webgpu::error::WebGpuError;
+use crate::webgpu::kernel::Kernel;
+
+/// Groups of a dispatch along x: more lie along y.
+pub(in crate::webgpu) const GROUPS_ALONG_X: u32 = 1 << 14;
+
+/// Intended seconds of a submission.
+const AIM_SECS: f64 = 0.015;
+
+/// Bytes of an element of the longest arrays, those of 64-bit integers.
+const LONG_BYTES: u64 = 8;
+
+/// Most values of a segment: indices of kernels have 31 bits.
+const MAX_SEGMENT_LEN: u64 = 1 << 28;
+
+/// What of an adapter is used; by default everything.
+#[derive(Clone, Debug)]
+pub struct DeviceOptions {
+    /// Limits at most.
+    pub limits: wgpu::Limits,
+    /// Features at most.
+    pub features: wgpu::Features,
+    /// Bytes of a buffer of an array of f32, at most.
+    pub segment_bytes: u64,
+}
+
+impl DeviceOptions {
+    /// Everything that an adapter has.
+    pub fn all_of(adapter: &wgpu::Adapter) -> Self {
+        Self { limits: adapter.limits(), features: adapter.features(), segment_bytes: u64::MAX }
+    }
+
+    /// The limits that WebGPU guarantees everywhere, without any further feature.
+    pub fn least() -> Self {
+        Self { limits: wgpu::Limits::defaults(), features: wgpu::Features::empty(), segment_bytes: u64::MAX }
+    }
+}
+
+/// A GPU that was opened.
+pub struct Gpu {
+    pub info: DeviceInfo,
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub limits: wgpu::Limits,
+    /// Values of a buffer of an array at most.
+    pub segment_len: usize,
+    /// Intended seconds of a submission.
+    pub aim_secs: f64,
+    fault: Arc<Fault>,
+    kernels: Mutex<HashMap<(String, &'static str), Kernel>>,
+}
+
+/// The first failure that no call has reported.
+#[derive(Default)]
+struct Fault(Mutex<Option<FaultKind>>);
+
+#[derive(Clone)]
+enum FaultKind {
+    Lost(String),
+    OutOfMemory,
+    Other(String),
+}
+
+impl Fault {
+    fn set(&self, kind: FaultKind) {
+        let mut fault = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if fault.is_none() || matches!(kind, FaultKind::Lost(_)) {
+            *fault = Some(kind);
+        }
+    }
+
+    fn get(&self) -> Option<FaultKind> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// GPUs that this process has opened, by number. They stay, since opening and compiling take longer than many a reconstruction.
+static OPENED: Mutex<BTreeMap<usize, Arc<Gpu>>> = Mutex::new(BTreeMap::new());
+
+impl Gpu {
+    /// Opens GPU `number` with everything that it has; one that has failed is opened anew.
+    pub fn open(number: usize) -> Result<Arc<Self>, WebGpuError> {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(gpu) = opened.get(&number) {
+            if gpu.fault.get().is_none() {
+                return Ok(Arc::clone(gpu));
+            }
+            opened.remove(&number);
+        }
+        let gpu = Self::open_with(number, DeviceOptions::all_of)?;
+        opened.insert(number, Arc::clone(&gpu));
+        Ok(gpu)
+    }
+
+    /// Opens GPU `number` with a part of what it has.
+    pub fn open_with(number: usize, options: impl FnOnce(&wgpu::Adapter) -> DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
+        let devices = devices();
+        let (adapter, info) = match (adapters().get(number), devices.get(number)) {
+            (Some(adapter), Some(info)) => (adapter, info.clone()),
+            _ if devices.is_empty() => return Err(WebGpuError::NoAdapter),
+            _ => return Err(WebGpuError::NoSuchDevice { asked: number, found: devices.len() }),
+        };
+        if let Some(error) = info.why_not() {
+            return Err(error);
+        }
+        let DeviceOptions { limits, features, segment_bytes } = options(adapter);
+        let wanted = LONG_ATOMICS | wgpu::Features::SHADER_FLOAT32_ATOMIC | wgpu::Features::TIMESTAMP_QUERY;
+        let features = adapter.features() & features & wanted;
+        let info = DeviceInfo {
+            has_long_atomics: features.contains(LONG_ATOMICS),
+            has_float_atomics: features.contains(wgpu::Features::SHADER_FLOAT32_ATOMIC),
+            ..info
+        };
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("tomoscope compute"),
+            required_features: features,
+            required_limits: limits.clone(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            ..Default::default()
+        };
+        let refused = |error: wgpu::RequestDeviceError| WebGpuError::NoStart { message: error.to_string() };
+        let (device, queue) = block_on(adapter.request_device(&descriptor)).map_err(refused)?;
+        let fault = Arc::new(Fault::default());
+        let lost = Arc::clone(&fault);
+        device.set_device_lost_callback(move |reason, message| {
+            let message = if message.is_empty() { format!("{reason:?}") } else { message };
+            lost.set(FaultKind::Lost(message));
+        });
+        let failed = Arc::clone(&fault);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            failed.set(match error {
+                wgpu::Error::OutOfMemory { .. } => FaultKind::OutOfMemory,
+                error => FaultKind::Other(error.to_string()),
+            });
+        }));
+        let longest = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / LONG_BYTES;
+        let segment_len = longest.min(segment_bytes / size_of::<f32>() as u64).min(MAX_SEGMENT_LEN);
+        Ok(Arc::new(Self {
+            info,
+            device,
+            queue,
+            limits,
+            // Whole blocks, which copies and 16-byte values need.
+            segment_len: (segment_len as usize / 64 * 64).max(64),
+            aim_secs: AIM_SECS,
+            fault,
+            kernels: Mutex::default(),
+        }))
+    }
+
+    /// Returns the failure of an earlier call, if any.
+    pub fn check(&self, doing: &'static str) -> Result<(), WebGpuError> {
+        match self.fault.get() {
+            None => Ok(()),
+            Some(FaultKind::Lost(message)) => Err(WebGpuError::Lost { message }),
+            Some(FaultKind::OutOfMemory) => Err(WebGpuError::OutOfMemory { doing }),
+            Some(FaultKind::Other(message)) => Err(WebGpuError::Driver { doing, message }),
+        }
+    }
+
+    /// Does something whose errors are those of this call.
+    fn guarded<T>(&self, doing: &'static str, work: impl FnOnce() -> T) -> Result<T, WebGpuError> {
+        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let done = work();
+        // Outside a browser the errors of a scope are available immediately.
+        let [validation, internal, memory] = [block_on(validation.pop()), block_on(internal.pop()), block_on(memory.pop())];
+        self.check(doing)?;
+        match (memory, internal.or(validation)) {
+            (Some(_), _) => Err(WebGpuError::OutOfMemory { doing }),
+            (None, Some(error)) => Err(WebGpuError::Driver { doing, message: error.to_string() }),
+            (None, None) => Ok(done),
+        }
+    }
+
+    /// Makes a buffer of zeros.
+    pub fn buffer(&self, bytes: u64, usage: wgpu::BufferUsages, doing: &'static str) -> Result<wgpu::Buffer, WebGpuError> {
+        let descriptor = wgpu::BufferDescriptor { label: Some(doing), size: bytes.max(16), usage, mapped_at_creation: false };
+        self.guarded(doing, || self.device.create_buffer(&descriptor))
+    }
+
+    /// Returns a kernel, compiled on first use; `source` is its whole WGSL text.
+    pub fn kernel(&self, entry: &'static str, source: &str) -> Result<Kernel, WebGpuError> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(&(source.to_owned(), entry)) {
+            return Ok(kernel.clone());
+        }
+        let pipeline = self.guarded("compile a kernel", || {
+            let source = wgpu::ShaderSource::Wgsl(source.into());
+            let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(entry), source });
+            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(entry),
+                layout: None,
+                module: &module,
+                entry_point: Some(entry),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    zero_initialize_workgroup_memory: false,
+                    ..Default::default()
+                },
+                cache: None,
+            })
+        });
+        let pipeline = pipeline.map_err(|error| match error {
+            WebGpuError::Driver { message, .. } => WebGpuError::Kernel { kernel: entry, message },
+            other => other,
+        })?;
+        let kernel = Kernel { name: entry, layout: pipeline.get_bind_group_layout(0), pipeline };
+        kernels.insert((source.to_owned(), entry), kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Waits for a submission.
+    pub fn wait(&self, submission: wgpu::SubmissionIndex, doing: &'static str) -> Result<(), WebGpuError> {
+        let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
+        let waited = self.device.poll(wait);
+        self.check(doing)?;
+        waited.map(|_| ()).map_err(|error| WebGpuError::Driver { doing, message: error.to_string() })
+    }
+}

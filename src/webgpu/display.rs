@@ -1,0 +1,111 @@
+//! Copies of the image for the display, made while the device continues to compute: the image is put into the order of a volume
+//! on the device and copied into memory that the host reads.
+
+use std::sync::Arc;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use rayon::prelude::*;
+
+use super::array::{Segments, WebGpuArray};
+use super::backend::WebGpuBackend;
+use super::device::opened::Gpu;
+use super::error::WebGpuError;
+use crate::algebra::{BackendError, CHUNK, Image, PendingVolume};
+
+const DOING: &str = "copy an image for the display";
+
+/// Copies that can be under way at once.
+const NUM_SLOTS: usize = 2;
+
+/// Memory of display copies of images of one size.
+pub struct WebGpuDisplay {
+    /// For each voxel of a volume its place in an image.
+    places: Segments,
+    on_device: Segments,
+    free: Receiver<Slot>,
+    give_back: Sender<Slot>,
+}
+
+/// Memory for one copy, a buffer for each of the image.
+struct Slot(Vec<wgpu::Buffer>);
+
+/// A slot in use; it goes back when this is dropped.
+struct Loan {
+    slot: Option<Slot>,
+    give_back: Sender<Slot>,
+    gpu: Arc<Gpu>,
+    submission: wgpu::SubmissionIndex,
+    mapped: Receiver<Result<(), wgpu::BufferAsyncError>>,
+}
+
+impl WebGpuDisplay {
+    /// Reserves memory for copies of as many values as there are places of voxels in an image.
+    pub(super) fn new(backend: &WebGpuBackend, places: Segments) -> Result<Self, WebGpuError> {
+        let (give_back, free) = unbounded();
+        let on_device = backend.memory(places.len, 4)?;
+        for _ in 0..NUM_SLOTS {
+            let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+            let buffers = on_device.all().map(|part| backend.gpu().buffer(part.buffer.size(), usage, DOING));
+            // The receiver is in scope: the channel is open.
+            let _ = give_back.send(Slot(buffers.collect::<Result<_, _>>()?));
+        }
+        Ok(Self { places, on_device, free, give_back })
+    }
+
+    /// Takes a picture of the image as it is once all that was asked of the device is done, and begins to copy it. Waits
+    /// while two copies are under way.
+    pub(super) fn begin_copy(
+        &mut self,
+        backend: &mut WebGpuBackend,
+        x: &WebGpuArray<Image>,
+        scale: f32,
+    ) -> Result<PendingVolume, WebGpuError> {
+        let slot = self.free.recv().map_err(|_| WebGpuError::DisplayGone)?;
+        backend.gather(&x.0, &self.places, &self.on_device);
+        for (part, buffer) in self.on_device.all().zip(&slot.0) {
+            backend.commands.encoder().copy_buffer_to_buffer(part.buffer, 0, buffer, 0, part.buffer.size());
+        }
+        let submission = backend.commands.submit();
+        let (mapping, mapped) = bounded(slot.0.len());
+        for buffer in &slot.0 {
+            let mapping = mapping.clone();
+            buffer.map_async(wgpu::MapMode::Read, .., move |outcome| _ = mapping.send(outcome));
+        }
+        let (gpu, give_back) = (Arc::clone(backend.gpu()), self.give_back.clone());
+        let loan = Loan { slot: Some(slot), give_back, gpu, submission, mapped };
+        Ok(Box::new(move |volume| loan.fill(volume, scale)))
+    }
+}
+
+impl Loan {
+    /// Fills a volume with `scale` times the copy once that has arrived.
+    fn fill(&self, volume: &mut [f32], scale: f32) -> Result<(), BackendError> {
+        let Some(Slot(buffers)) = &self.slot else { return Err(WebGpuError::DisplayGone.into()) };
+        let failed = |message: String| WebGpuError::Driver { doing: DOING, message };
+        self.gpu.wait(self.submission.clone(), DOING)?;
+        let mut first = 0;
+        for buffer in buffers {
+            self.mapped.recv().map_err(|_| WebGpuError::DisplayGone)?.map_err(|error| failed(error.to_string()))?;
+            let bytes = buffer.get_mapped_range(..).map_err(|error| failed(error.to_string()))?;
+            let values: &[f32] = bytemuck::cast_slice(&bytes);
+            let found = volume.len();
+            let to = volume.get_mut(first..).ok_or(BackendError::Length { expected: first + values.len(), found })?;
+            to.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK)).for_each(|(to, values)| {
+                to.iter_mut().zip(values).for_each(|(to, value)| *to = scale * value);
+            });
+            first += values.len();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        if let Some(Slot(buffers)) = self.slot.take() {
+            // The memory is used again only when the copy is over. An error shows at the next call.
+            let _ = self.gpu.wait(self.submission.clone(), DOING);
+            buffers.iter().for_each(wgpu::Buffer::unmap);
+            let _ = self.give_back.send(Slot(buffers));
+        }
+    }
+}

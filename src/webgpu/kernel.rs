@@ -1,0 +1,113 @@
+//! Kernels, and the commands that dispatch them.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use wgpu::util::DeviceExt as _;
+
+use super::device::opened::{GROUPS_ALONG_X, Gpu};
+use super::error::WebGpuError;
+
+/// Threads of a group in kernels with one thread per value.
+pub(super) const THREADS: usize = 256;
+
+/// Dispatches of a submission at most.
+const MAX_DISPATCHES: usize = 64;
+
+/// A kernel on a GPU. Its binding 0 holds the parameters, the others are buffers.
+#[derive(Clone)]
+pub struct Kernel {
+    pub name: &'static str,
+    pub pipeline: wgpu::ComputePipeline,
+    pub layout: wgpu::BindGroupLayout,
+}
+
+/// Commands on their way to a GPU, done in order.
+pub struct Commands {
+    gpu: Arc<Gpu>,
+    encoder: Option<wgpu::CommandEncoder>,
+    num_dispatches: usize,
+}
+
+impl Commands {
+    /// None yet.
+    pub fn new(gpu: Arc<Gpu>) -> Self {
+        Self { gpu, encoder: None, num_dispatches: 0 }
+    }
+
+    /// Returns the GPU.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// Records a kernel in so many groups.
+    pub fn dispatch(&mut self, kernel: &Kernel, num_groups: usize, parameters: &impl Pod, buffers: &[&wgpu::Buffer]) {
+        if num_groups == 0 {
+            return;
+        }
+        let device = &self.gpu.device;
+        let parameters = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: Some(kernel.name),
+            contents: bytemuck::bytes_of(parameters),
+            usage: wgpu::BufferUsages::UNIFORM,
+        });
+        let all = std::iter::once(&parameters).chain(buffers.iter().copied()).enumerate();
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = all
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding: binding as u32, resource: buffer.as_entire_binding() })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(kernel.name),
+            layout: &kernel.layout,
+            entries: &entries,
+        });
+        let along_x = num_groups.min(GROUPS_ALONG_X as usize);
+        let mut pass =
+            self.encoder().begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(kernel.name), ..Default::default() });
+        pass.set_pipeline(&kernel.pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(along_x as u32, num_groups.div_ceil(along_x) as u32, 1);
+        drop(pass);
+        self.num_dispatches += 1;
+        if self.num_dispatches == MAX_DISPATCHES {
+            self.submit();
+        }
+    }
+
+    /// Returns the recorder of further commands.
+    pub fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
+        let device = &self.gpu.device;
+        self.encoder.get_or_insert_with(|| device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default()))
+    }
+
+    /// Sends the commands to the GPU.
+    pub fn submit(&mut self) -> wgpu::SubmissionIndex {
+        self.num_dispatches = 0;
+        self.gpu.queue.submit(self.encoder.take().map(wgpu::CommandEncoder::finish))
+    }
+
+    /// Sends the commands and waits until everything is done.
+    pub fn finish(&mut self, doing: &'static str) -> Result<(), WebGpuError> {
+        let submission = self.submit();
+        self.gpu.wait(submission, doing)
+    }
+
+    /// Copies bytes of a buffer to the host.
+    pub fn read(&mut self, buffer: &wgpu::Buffer, bytes: u64, to: &mut Vec<u8>) -> Result<(), WebGpuError> {
+        const DOING: &str = "copy values from the device";
+        /// Bytes of a piece.
+        const PIECE: u64 = 64 << 20;
+        let staging = self.gpu.buffer(bytes.min(PIECE), wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST, DOING)?;
+        for first in (0..bytes).step_by(PIECE as usize) {
+            let num = PIECE.min(bytes - first);
+            self.encoder().copy_buffer_to_buffer(buffer, first, &staging, 0, num);
+            let submission = self.submit();
+            let slice = staging.slice(..num);
+            slice.map_async(wgpu::MapMode::Read, |_| {});
+            self.gpu.wait(submission, DOING)?;
+            let failed = |error: wgpu::MapRangeError| WebGpuError::Driver { doing: DOING, message: error.to_string() };
+            to.extend_from_slice(&slice.get_mapped_range().map_err(failed)?);
+            staging.unmap();
+        }
+        Ok(())
+    }
+}

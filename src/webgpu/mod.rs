@@ -1,0 +1,25 @@
+//! Any GPU through wgpu: Vulkan, Metal or Direct3D 12.
+//!
+//! [`WebGpuBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector. Kernels are WGSL in
+//! `shaders/compute`, put together with their constants when a projector is made ([`kernel`]). The CPU code of the same name is
+//! the definition of a kernel; the files here lay out its tables and dispatch it.
+//!
+//! Every GPU computes in f32 and integers alone. Sums are 64-bit integers ([`fixed_point`]), or short partial sums that the host
+//! adds in f64. Arrays longer than a binding of the device lie in several buffers ([`array`]).
+
+mod adding;
+mod array;
+mod backend;
+mod device;
+mod display;
+mod em_kernels;
+mod error;
+mod fixed_point;
+mod kernel;
+mod projecting;
+
+pub use array::WebGpuArray;
+pub use backend::{WebGpuBackend, WebGpuMasks};
+pub use device::probe::{ALLOW_SOFTWARE, DeviceInfo, devices};
+pub use display::WebGpuDisplay;
+pub use error::WebGpuError;
