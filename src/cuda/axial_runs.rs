@@ -8,20 +8,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
 
-use super::axial_plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PathRow, RecordRow};
+use super::axial_plan::{End, Group, Member, Pass, Path, Plan, Record, registers, rows};
 use super::backend::{CudaArray, CudaBackend};
 use super::device::pacing::Pace;
 use super::error::CudaError;
 use super::fixed_point::Sum;
-use super::in_plane::{InPlanePaths, fov_rows};
+use super::in_plane::fov_rows;
 use super::kernel::{Kernel, one_each};
 use super::launches::axial_runs::{Kernels, Tables};
 use super::projecting::{Adder, Direction, Launches, Piece, Projecting, ProjectingViews, launch_adding};
 use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Shard, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    AxialTable, BinOrder, LorRuns, Measured, MirrorSets, Mirrored, Misfit, OperatorError, OperatorLimit, ShardOperator, Subset,
-    Views, shard_of_ranges,
+    AxialPlan, AxialTable, BinOrder, InPlanePaths, LorRuns, Measured, MemberRow, MirrorSets, Mirrored, Misfit, OperatorError,
+    OperatorLimit, ShardOperator, Subset, Views, shard_of_ranges,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -39,6 +39,8 @@ pub struct AxialRuns {
     views: Views,
     num_tangential_rays: usize,
     plan: AxialPlan,
+    /// The plan's head for the kernels.
+    head: Plan,
     tables: PlanTables,
     /// Whose LORs are projected; whole sets of mirror images.
     shard: Shard,
@@ -67,10 +69,10 @@ struct LocalLors {
 /// The plan on the device.
 struct PlanTables {
     fov_rows: CudaSlice<[i32; 2]>,
-    passes: CudaSlice<PassRow>,
-    groups: CudaSlice<GroupRow>,
-    records: CudaSlice<RecordRow>,
-    ends: CudaSlice<EndRow>,
+    passes: CudaSlice<Pass>,
+    groups: CudaSlice<Group>,
+    records: CudaSlice<Record>,
+    ends: CudaSlice<End>,
     outputs: CudaSlice<u32>,
     reversed: CudaSlice<u32>,
 }
@@ -80,11 +82,11 @@ struct Sets {
     num_blocks: usize,
     warps_per_block: u32,
     /// The paths of the first LOR of each set.
-    paths: CudaSlice<PathRow>,
+    paths: CudaSlice<Path>,
     /// For each block its paths, from and up to.
     block_paths: CudaSlice<[u32; 2]>,
     /// For each warp of each block its LOR.
-    members: CudaSlice<MemberRow>,
+    members: CudaSlice<Member>,
 }
 
 impl AxialRuns {
@@ -104,15 +106,16 @@ impl AxialRuns {
         let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
         let max_steps = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1)).max_steps();
-        let plan = AxialPlan::new(&geometry, &grid, &table, max_steps)?;
+        let plan = AxialPlan::new(&geometry, &grid, &table, max_steps, registers)?;
+        let head = Plan::new(&plan);
         let kernels = kernels(backend, &plan)?;
-        let blocks = possible_blocks(&kernels, &plan)?;
+        let blocks = possible_blocks(&kernels, &head)?;
         let tables = PlanTables {
             fov_rows: fov_rows(backend, &grid, &fov)?,
-            passes: backend.table(&plan.passes, PassRow::default())?,
-            groups: backend.table(&plan.groups, GroupRow::default())?,
-            records: backend.table(&plan.records, RecordRow::default())?,
-            ends: backend.table(&plan.ends, EndRow::default())?,
+            passes: backend.table(&rows(&plan.passes), Pass::default())?,
+            groups: backend.table(&rows(&plan.groups), Group::default())?,
+            records: backend.table(&rows(&plan.records), Record::default())?,
+            ends: backend.table(&rows(&plan.ends), End::default())?,
             outputs: backend.table(&plan.outputs, 0)?,
             reversed: backend.table(&plan.reversed, 0)?,
         };
@@ -126,6 +129,7 @@ impl AxialRuns {
             voxels,
             num_tangential_rays: rays[0].max(1),
             plan,
+            head,
             tables,
             shard: Shard::WHOLE,
             local_lors: Mutex::default(),
@@ -194,17 +198,17 @@ impl AxialRuns {
             for block in set.chunks(warps_per_block as usize) {
                 block_paths.push(*range);
                 let member = |member: &Mirrored| self.plan.member(&Mirrored { lor: lors.place(member.lor), ..*member });
-                members.extend(block.iter().map(member));
-                members.resize(block_paths.len() * warps_per_block as usize, MemberRow::NONE);
+                members.extend(block.iter().map(member).map(Member::from));
+                members.resize(block_paths.len() * warps_per_block as usize, MemberRow::NONE.into());
             }
         }
-        let rows: Vec<PathRow> = paths.paths.iter().map(|path| PathRow::new(path, grid.size[0], self.plan.max_rise_mm)).collect();
+        let rows: Vec<Path> = paths.paths.iter().map(|path| Path::new(path, grid.size[0], self.plan.max_rise_mm)).collect();
         Ok(Sets {
             num_blocks: block_paths.len(),
             warps_per_block,
-            paths: backend.table(&rows, PathRow::default())?,
+            paths: backend.table(&rows, Path::default())?,
             block_paths: backend.table(&block_paths, [0; 2])?,
-            members: backend.table(&members, MemberRow::NONE)?,
+            members: backend.table(&members, MemberRow::NONE.into())?,
         })
     }
 
@@ -228,14 +232,14 @@ impl AxialRuns {
         x: &CudaArray<Image>,
         difference: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        let (len, lanes) = (self.voxels.len(), self.plan.head.lanes);
+        let (len, lanes) = (self.voxels.len(), self.head.lanes);
         self.kernels.difference.launch(&backend.stream, one_each(len), &x.0, difference, lanes, len as u64)
     }
 
     fn tables<'a>(&'a self, sets: &'a Sets) -> Tables<'a> {
         let t = &self.tables;
         Tables {
-            plan: &self.plan.head,
+            plan: &self.head,
             paths: sets.paths.as_view(),
             set_paths: sets.block_paths.as_view(),
             members: sets.members.as_view(),
@@ -250,7 +254,7 @@ impl AxialRuns {
     }
 
     fn shape(&self, num_blocks: u32, warps: u32) -> LaunchConfig {
-        LaunchConfig { grid_dim: (num_blocks, 1, 1), block_dim: (32, warps, 1), shared_mem_bytes: self.plan.shared_bytes(warps) }
+        LaunchConfig { grid_dim: (num_blocks, 1, 1), block_dim: (32, warps, 1), shared_mem_bytes: self.head.shared_bytes(warps) }
     }
 }
 
@@ -267,12 +271,12 @@ fn kernels(backend: &CudaBackend, plan: &AxialPlan) -> Result<Kernels, CudaError
 }
 
 /// The blocks that the GPU has room for, after every kernel has been allowed the shared memory that the largest needs.
-fn possible_blocks(kernels: &Kernels, plan: &AxialPlan) -> Result<Vec<[u32; 2]>, OperatorError> {
+fn possible_blocks(kernels: &Kernels, head: &Plan) -> Result<Vec<[u32; 2]>, OperatorError> {
     let Kernels { forward, checked, plain, atomic, non_atomic, fixed, .. } = kernels;
     let all: [&Kernel; 6] = [forward, checked, plain, atomic, non_atomic, fixed];
     let mut blocks = Vec::new();
     for warps in WARPS_PER_BLOCK {
-        let bytes = plan.shared_bytes(warps);
+        let bytes = head.shared_bytes(warps);
         // The largest comes first: its limit suffices for the others.
         let is_allowed = !blocks.is_empty() || bytes <= DEFAULT_SHARED_BYTES;
         if !is_allowed && all.iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
@@ -284,7 +288,7 @@ fn possible_blocks(kernels: &Kernels, plan: &AxialPlan) -> Result<Vec<[u32; 2]>,
         }
     }
     if blocks.is_empty() {
-        return Err(Misfit::SharedMemory(plan.shared_bytes(1) as usize).into());
+        return Err(Misfit::SharedMemory(head.shared_bytes(1) as usize).into());
     }
     Ok(blocks)
 }

@@ -8,13 +8,13 @@ use cudarc::driver::{CudaSlice, LaunchConfig};
 use super::backend::{CudaArray, CudaBackend};
 use super::error::CudaError;
 use super::fixed_point::Sum;
-use super::in_plane::{InPlanePaths, fov_rows};
+use super::in_plane::fov_rows;
 use super::kernel::{blocks, one_each};
 use super::launches::bin_driven::{Kernels, Line as LineRow, Path as PathRow, Plan as PlanHead, Tables};
 use super::projecting::{Adder, Launches, Piece, Projecting, ProjectingViews, launch_adding};
 use crate::algebra::{BackendError, FieldOfView, Image, Voxels};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
-use crate::operator::{BinOrder, InPlanePath, OperatorError, OperatorLimit, Subset, Views};
+use crate::operator::{BinOrder, InPlanePath, InPlanePaths, OperatorError, OperatorLimit, Subset, Views};
 use crate::scanner::{Plane, ScanGeometry};
 
 /// Threads of a block that are tried where none are asked for.

@@ -1,9 +1,11 @@
 //! Where a transaxial LOR enters the field of view, and the regular distances at which it then crosses voxel faces in x
 //! and y: all that its path through the voxel columns depends on.
 
+use rayon::prelude::*;
+
 use crate::algebra::FieldOfView;
 use crate::geometry::{Grid, perpendicular_rows};
-use crate::scanner::TransaxialLor;
+use crate::scanner::{ScanGeometry, TransaxialLor};
 
 /// Rows in which a LOR runs along x or y: none, one, or the two on both sides of a face.
 #[derive(Clone, Copy, Debug)]
@@ -104,5 +106,61 @@ impl InPlanePath {
         }
         let column = usize::try_from(column).ok()?;
         Some(Self { column, next, pitch, stride, start_mm, length_mm, lor_mm })
+    }
+}
+
+/// The in-plane paths of LORs, each with its share of the bin's value: LOR number i has the paths `first[i] .. first[i + 1]`.
+#[derive(Clone, Debug)]
+pub struct InPlanePaths {
+    /// The paths, LOR by LOR.
+    pub paths: Vec<(InPlanePath, f32)>,
+    /// For each LOR, and behind the last one, the index of its first path.
+    pub first: Vec<u32>,
+}
+
+impl InPlanePaths {
+    /// Makes the paths of all LORs of a scan across a field of view, `num_rays` lines for each bin, numbered
+    /// view·num_tangential + tangential_pos.
+    pub fn of_all(geometry: &ScanGeometry, grid: &Grid, fov: &FieldOfView, num_rays: usize) -> Self {
+        let all = 0..geometry.num_transaxial();
+        let lors = all.into_par_iter().map(|i| [i / geometry.num_tangential, i % geometry.num_tangential]);
+        Self::new(geometry, grid, fov, num_rays, lors)
+    }
+
+    /// Makes those of the LORs of these views and tangential positions.
+    pub fn new(
+        geometry: &ScanGeometry,
+        grid: &Grid,
+        fov: &FieldOfView,
+        num_rays: usize,
+        lors: impl IndexedParallelIterator<Item = [usize; 2]>,
+    ) -> Self {
+        let of_lor: Vec<Vec<(InPlanePath, f32)>> = lors
+            .map(|[view, tangential_pos]| {
+                let rays = (0..num_rays).map(|ray| geometry.transaxial_lor(view, tangential_pos, ray, num_rays));
+                rays.flat_map(|lor| {
+                    let sides = Sides::new(grid, &lor);
+                    let share = 1.0 / (num_rays * sides.num_paths()) as f32;
+                    let path = move |k| InPlanePath::new(grid, fov, &lor, &sides, k).map(|path| (path, share));
+                    (0..sides.num_paths()).filter_map(path)
+                })
+                .collect()
+            })
+            .collect();
+        let mut first = Vec::with_capacity(of_lor.len() + 1);
+        first.push(0);
+        first.extend(of_lor.iter().scan(0u32, |sum, paths| {
+            *sum += paths.len() as u32;
+            Some(*sum)
+        }));
+        Self { paths: of_lor.concat(), first }
+    }
+
+    /// Returns an upper limit of the steps of a path: one more than the faces that it crosses.
+    pub fn max_steps(&self) -> usize {
+        let crossings = |path: &InPlanePath, a: usize| {
+            if path.pitch[a] > 0.0 { ((path.length_mm - path.next[a]) / path.pitch[a]).max(0.0).ceil() as usize + 1 } else { 0 }
+        };
+        self.paths.iter().map(|(path, _)| crossings(path, 0) + crossings(path, 1) + 1).max().unwrap_or(1)
     }
 }

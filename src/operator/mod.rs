@@ -25,13 +25,16 @@ mod stored_matrix;
 mod tof;
 mod tubes;
 
-pub use axial_runs::{AxialRuns, AxialTable, Family, Group, Layout};
+pub use axial_runs::{
+    AxialPlan, AxialRuns, AxialTable, EndRow, Family, Group, GroupRow, Layout, MemberRow, PassRow, PathStep, PlanHead, RecordRow,
+    TracedPath,
+};
 pub(crate) use data_space::one_after_the_other;
 pub use data_space::{BinOrder, DataSpace, Subset, Views};
 pub use event_path::END_MARGIN;
 pub use event_space::{EventOrder, EventSpace};
 pub use events::{EventLines, EventRays};
-pub use in_plane::{InPlanePath, Sides};
+pub use in_plane::{InPlanePath, InPlanePaths, Sides};
 pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
 pub use planes::{

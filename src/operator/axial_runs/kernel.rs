@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use super::path::Path;
+use super::path::TracedPath;
 use super::table::{AxialTable, Family, Group, Layout};
 use crate::algebra::prefetch;
 use crate::operator::accumulate::ImageSink;
@@ -39,7 +39,7 @@ struct Crossing {
 /// Working memory of one thread: a path with what all LORs of a set share on it, and what each has for itself.
 pub struct Scratch {
     /// The path; the caller traces it.
-    pub path: Path,
+    pub path: TracedPath,
     /// The crossings of all families, where they lie on the path.
     crossings: Vec<Crossing>,
     /// For each crossing of a family the step that holds it, before rounding is put right.
@@ -65,7 +65,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// Memory for any path of `path`'s capacity.
-    pub fn new(path: Path, table: &AxialTable, num_planes: usize) -> Self {
+    pub fn new(path: TracedPath, table: &AxialTable, num_planes: usize) -> Self {
         let row_len = table.layout.row_len();
         let padding = MAX_CHUNKS * LANES;
         let bins_per_lor = num_planes + LANES;
@@ -123,7 +123,7 @@ impl Scratch {
 
 /// Which crossings of a family lie on the path: a range among its own.
 #[inline(always)]
-fn crossings_on_path(family: &Family, path: &Path) -> Range<usize> {
+fn crossings_on_path(family: &Family, path: &TracedPath) -> Range<usize> {
     if family.num_crossings == 0 {
         return 0..0;
     }

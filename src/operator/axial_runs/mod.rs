@@ -5,17 +5,19 @@
 //! planes of a segment at once, contiguous in memory ([`kernel`]). LORs that are mirror images of each other have the same path
 //! in other columns: its steps and look-ups are prepared once for the whole set. The result is Siddon's, up to rounding. A bin
 //! with counts that is so small against the others of its LOR that it may be rounding alone is summed again in plain order
-//! ([`plain`]).
+//! ([`plain`]). GPUs walk the same runs by the tables of [`plan`].
 
 mod kernel;
 mod path;
 mod plain;
+mod plan;
 mod table;
 
 use std::sync::Arc;
 
 use self::kernel::Scratch;
-use self::path::Path;
+pub use self::path::{PathStep, TracedPath};
+pub use self::plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PlanHead, RecordRow};
 pub use self::table::{AxialTable, Family, Group, Layout};
 use super::accumulate::ImageSink;
 use super::lors::{LorProjector, MeasuredLor, ProjectorCache};
@@ -220,7 +222,7 @@ impl LorProjector for AxialRuns {
     }
 
     fn scratch(&self) -> Scratch {
-        Scratch::new(Path::new(self.voxels.grid()), &self.table, self.geometry.num_planes())
+        Scratch::new(TracedPath::new(self.voxels.grid()), &self.table, self.geometry.num_planes())
     }
 
     #[allow(unsafe_code)]

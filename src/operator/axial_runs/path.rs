@@ -22,9 +22,20 @@ impl Default for AxisCrossings {
     }
 }
 
+/// One step of a path: the part of it that lies in one voxel column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathStep {
+    /// Column along x and along y.
+    pub column: [i32; 2],
+    /// Distance of its beginning from the path's start, mm.
+    pub from_mm: f32,
+    /// Its length.
+    pub length_mm: f32,
+}
+
 /// The columns that a transaxial LOR crosses inside the field of view. Distances in mm, in-plane, from the path's start.
 #[derive(Debug, Default)]
-pub struct Path {
+pub struct TracedPath {
     /// Number of steps n.
     pub num_steps: usize,
     /// For each step the column that it lies in, along x and along y.
@@ -43,7 +54,7 @@ pub struct Path {
     axes: [AxisCrossings; 2],
 }
 
-impl Path {
+impl TracedPath {
     /// Memory for any path across a grid.
     pub fn new(grid: &Grid) -> Self {
         let most = grid.size[0] + grid.size[1] + 4;
@@ -61,6 +72,12 @@ impl Path {
     pub fn trace(&mut self, grid: &Grid, fov: &FieldOfView, lor: &TransaxialLor, sides: &Sides, path: usize) -> bool {
         self.num_steps = 0;
         let Some(start) = InPlanePath::new(grid, fov, lor, sides, path) else { return false };
+        self.follow(grid, &start)
+    }
+
+    /// Follows a path from its start; `false` if it has no steps.
+    #[inline(always)]
+    pub fn follow(&mut self, grid: &Grid, start: &InPlanePath) -> bool {
         self.axes = std::array::from_fn(|a| {
             let crossed = start.pitch[a] > 0.0;
             let axis = AxisCrossings { first: start.next[a] as f32, per_mm: (1.0 / start.pitch[a]) as f32 };
@@ -69,7 +86,7 @@ impl Path {
         self.start_mm = start.start_mm;
         self.length_mm = start.length_mm;
         self.lor_mm = start.lor_mm;
-        self.merge(&start, grid.size[0], grid.size[1])
+        self.merge(start, grid.size[0], grid.size[1])
     }
 
     /// Merges the crossings of both axes into steps, without branches that depend on the data.
@@ -102,6 +119,16 @@ impl Path {
         n > 0
     }
 
+    /// Returns the steps in order.
+    pub fn steps(&self) -> impl Iterator<Item = PathStep> + '_ {
+        let columns = self.xs.iter().zip(&self.ys).take(self.num_steps);
+        columns.zip(self.knots.iter().zip(&self.lengths)).map(|((&x, &y), (&[from_mm, _], &length_mm))| PathStep {
+            column: [x, y],
+            from_mm,
+            length_mm,
+        })
+    }
+
     /// The columns of the path's steps under a mirror, at the front of `columns`.
     #[inline(always)]
     pub fn mirrored(&self, mirrored: &MirroredColumns, columns: &mut [u32]) {
@@ -125,5 +152,39 @@ impl Path {
         let step = (crossed as usize).min(self.num_steps - 1);
         let [from, inverse] = self.knots[step];
         (step, ((at_mm - from) * inverse).clamp(0.0, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::InPlanePaths;
+    use crate::scanner::find;
+
+    #[test]
+    fn steps_lead_from_the_start_to_the_end_through_neighbouring_columns() {
+        let geometry = find("small").unwrap().geometry.clone();
+        let grid = geometry.default_grid().unwrap();
+        let fov = FieldOfView::new(&grid, grid.inscribed_radius_mm());
+        let paths = InPlanePaths::of_all(&geometry, &grid, &fov, 1);
+        let mut traced = TracedPath::new(&grid);
+        assert!(!paths.paths.is_empty());
+        for (path, _) in &paths.paths {
+            assert!(traced.follow(&grid, path));
+            let steps: Vec<PathStep> = traced.steps().collect();
+            assert_eq!(steps.len(), traced.num_steps);
+            assert!(steps.len() <= paths.max_steps());
+            assert_eq!(steps[0].from_mm, 0.0);
+            let [x, y] = steps[0].column;
+            assert_eq!(x as usize + y as usize * grid.size[0], path.column);
+            let tolerance_mm = 1e-6 * path.length_mm as f32;
+            for pair in steps.windows(2) {
+                let moved: i32 = (0..2).map(|a| (pair[1].column[a] - pair[0].column[a]).abs()).sum();
+                assert_eq!(moved, 1);
+                assert!((pair[0].from_mm + pair[0].length_mm - pair[1].from_mm).abs() <= tolerance_mm);
+            }
+            let end = steps[steps.len() - 1];
+            assert!((f64::from(end.from_mm + end.length_mm) - path.length_mm).abs() <= f64::from(tolerance_mm));
+        }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{AxialPlan, GroupRow, SLOT_BYTES};
+use super::{AxialPlan, GroupRow};
 use crate::algebra::FieldOfView;
-use crate::cuda::in_plane::InPlanePaths;
 use crate::geometry::Grid;
-use crate::operator::{AxialTable, Group};
+use crate::operator::{AxialTable, Group, InPlanePaths};
 use crate::scanner::{Plane, ScanGeometry, find};
 
 /// Largest distance, in voxels, of a plane from the face that it crosses.
@@ -34,7 +33,7 @@ fn case(scanner: &str, slices_per_default: usize, odd: usize, num_rays: usize) -
     let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
     let table = AxialTable::new(&geometry, &grid, num_rays, reach).unwrap();
     let max_steps = InPlanePaths::of_all(&geometry, &grid, &fov, 1).max_steps();
-    let plan = AxialPlan::new(&geometry, &grid, &table, max_steps).unwrap();
+    let plan = AxialPlan::new(&geometry, &grid, &table, max_steps, |_, registers| Some(registers)).unwrap();
     let name = format!("{scanner}, {slices_per_default} slices, {odd} more, {num_rays} rays");
     Case { name, geometry, grid, num_rays, reach, table, plan }
 }
@@ -73,7 +72,7 @@ fn every_plane_has_its_whole_weight_and_a_slot_of_its_own() {
         let num_planes = case.geometry.num_planes();
         let mut weight = vec![0.0; num_planes];
         let mut taken = vec![false; case.plan.head.num_slots as usize];
-        for (entry, &packed) in case.plan.outputs.iter().enumerate().filter(|(_, packed)| **packed != u32::MAX) {
+        for (entry, &packed) in case.plan.outputs.iter().enumerate().filter(|(_, packed)| **packed != AxialPlan::NO_ENTRY) {
             let (plane, of, slot) = (entry % num_planes, &groups[(packed >> 16) as usize], (packed & 0xffff) as usize);
             let k = slot - of.first;
             assert!(k < of.group.num_planes, "{}: plane {plane}", case.name);
@@ -96,9 +95,9 @@ fn a_lane_is_sent_to_the_plane_that_crosses_its_face() {
             let tau = f64::from(record.tau);
             for class in 0..case.plan.classes {
                 let base = (record.bases[class / 2] >> (16 * (class % 2)) & 0xffff) as usize;
-                assert_eq!(base % SLOT_BYTES, 0);
+                assert_eq!(base % AxialPlan::SLOT_BYTES, 0);
                 for lane in 0..head.lanes as usize {
-                    let slot = base / SLOT_BYTES + lane;
+                    let slot = base / AxialPlan::SLOT_BYTES + lane;
                     assert!(slot < head.num_slots as usize, "{}: lane {lane} leaves the slots", case.name);
                     let Some(of) = owner(slot) else { continue };
                     let plane = of.group.first_plane + (slot - of.first) * of.group.plane_step;
