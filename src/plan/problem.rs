@@ -4,6 +4,7 @@ use crate::coded::coded;
 use crate::geometry::Grid;
 use crate::operator::Misfit;
 use crate::plan::algorithms::parameters::ParameterProblem;
+use crate::plan::device::choice::DeviceChoice;
 use crate::text::{bytes, counted, either};
 
 /// Reason why settings do not go together, or do not suit the data.
@@ -12,10 +13,10 @@ use crate::text::{bytes, counted, either};
 pub enum SetupProblem {
     // Devices.
     /// Requested GPUs that are not usable.
-    #[error("{}", unusable(*number, reason, *names_the_cpu))]
+    #[error("{}", unusable(*device, reason, *names_the_cpu))]
     Device {
-        /// Number of the GPU; `None` = all that were asked for.
-        number: Option<usize>,
+        /// The GPU; `None` = all that were asked for.
+        device: Option<DeviceChoice>,
         /// Why, as the driver's error puts it.
         reason: String,
         /// True if the reason already advises to use the CPU.
@@ -228,8 +229,12 @@ pub enum SetupProblem {
 coded!(SetupProblem);
 
 /// Returns the reason for which GPUs are not usable, with the remedy.
-fn unusable(number: Option<usize>, reason: &str, names_the_cpu: bool) -> String {
-    let device = number.map_or(String::new(), |number| format!("CUDA device {number} is not usable: "));
+fn unusable(device: Option<DeviceChoice>, reason: &str, names_the_cpu: bool) -> String {
+    let device = match device {
+        Some(DeviceChoice::WebGpu(number)) => format!("GPU {number} is not usable: "),
+        Some(DeviceChoice::Cuda(number)) => format!("CUDA device {number} is not usable: "),
+        _ => String::new(),
+    };
     let way_out = if names_the_cpu { "" } else { "; use the CPU (--device cpu)" };
     format!("{device}{reason}{way_out}")
 }

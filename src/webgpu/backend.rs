@@ -164,6 +164,13 @@ impl WebGpuBackend {
         Ok(buffer)
     }
 
+    /// Copies the first values of a table from the device.
+    pub(super) fn read_table<T: Pod>(&mut self, table: &wgpu::Buffer, len: usize) -> Result<Vec<T>, WebGpuError> {
+        let mut bytes = Vec::with_capacity(len * size_of::<T>());
+        self.commands.read(table, (len * size_of::<T>()) as u64, &mut bytes)?;
+        Ok(bytemuck::pod_collect_to_vec(&bytes))
+    }
+
     /// Copies values from the device.
     pub(super) fn read_values<T: Pod>(&mut self, segments: &Segments, range: Range<usize>) -> Result<Vec<T>, WebGpuError> {
         let mut bytes = Vec::with_capacity(range.len() * size_of::<T>());

@@ -9,6 +9,8 @@
 
 mod adding;
 mod array;
+mod axial_runs;
+mod axial_tables;
 mod backend;
 mod device;
 mod display;
@@ -19,6 +21,7 @@ mod kernel;
 mod projecting;
 
 pub use array::WebGpuArray;
+pub use axial_runs::AxialRuns;
 pub use backend::{WebGpuBackend, WebGpuMasks};
 pub use device::probe::{ALLOW_SOFTWARE, DeviceInfo, devices};
 pub use display::WebGpuDisplay;

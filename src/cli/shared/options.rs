@@ -131,7 +131,7 @@ pub fn calibration(text: &str) -> Result<f64, String> {
     positive(text).map_err(|error| format!("{error}, in Bq/mL"))
 }
 
-/// Parses a device: auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
+/// Parses a device: auto, cpu, cuda, cuda:N, gpu, gpu:N; or several: cuda:N,M or cuda:all.
 pub fn device(text: &str) -> Result<DeviceChoice, String> {
     text.parse()
 }
@@ -141,7 +141,7 @@ pub fn one_device(text: &str) -> Result<DeviceChoice, String> {
     match device(text) {
         Ok(DeviceChoice::Gpus(_)) => Err(format!("'{text}' is several devices; name one here (cuda:N)")),
         Ok(one) => Ok(one),
-        Err(_) => Err(format!("'{text}' is not a device; use auto, cpu, cuda or cuda:N")),
+        Err(_) => Err(format!("'{text}' is not a device; use auto, cpu, cuda, cuda:N, gpu or gpu:N")),
     }
 }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use self::kernel::Scratch;
 pub use self::path::{PathStep, TracedPath};
+pub use self::plain::PlainBins;
 pub use self::plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PlanHead, RecordRow};
 pub use self::table::{AxialTable, Family, Group, Layout};
 use super::accumulate::ImageSink;
@@ -24,7 +25,7 @@ use super::lors::{LorProjector, MeasuredLor, ProjectorCache};
 use super::{MirrorSets, Mirrored, OperatorError, Sides, Views, reversed_planes};
 use crate::algebra::{FieldOfView, Simd, Voxels};
 use crate::geometry::Grid;
-use crate::scanner::{Plane, ScanGeometry};
+use crate::scanner::ScanGeometry;
 
 /// The axial-run projector on the CPU. Images are `[y][x][z]` with z split into classes (see [`table::Layout`]), zero
 /// outside the field of view.
@@ -34,8 +35,7 @@ pub struct AxialRuns {
     views: Views,
     table: AxialTable,
     num_tangential_rays: usize,
-    /// For each axial ray of a bin, all planes.
-    ray_planes: Vec<Vec<Plane>>,
+    plain: PlainBins,
     /// For each plane the one that runs the other way.
     reversed: Vec<u32>,
     /// True if LORs that are mirror images of each other are taken together.
@@ -55,7 +55,7 @@ impl AxialRuns {
         let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
         let voxels = Voxels::in_columns(grid, fov, table.layout.columns());
-        let ray_planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
+        let plain = PlainBins::new(Arc::clone(&geometry), voxels.clone(), rays);
         Ok(Self {
             views: Views::in_place(&geometry),
             reversed: reversed_planes(&geometry).unwrap_or_default(),
@@ -64,7 +64,7 @@ impl AxialRuns {
             voxels,
             table,
             num_tangential_rays: rays[0].max(1),
-            ray_planes,
+            plain,
             simd: Simd::fastest(),
             cache: ProjectorCache::default(),
         })
@@ -255,11 +255,12 @@ impl LorProjector for AxialRuns {
             if least >= bound {
                 continue;
             }
-            let is_doubtful = |plane: &usize| bins[*plane] < bound && measured.counts[*plane] > 0.0;
-            let doubtful: Vec<usize> = (0..bins.len()).filter(is_doubtful).collect();
-            bins.iter_mut().for_each(|bin| *bin = if *bin < 0.0 { 0.0 } else { *bin });
-            if !doubtful.is_empty() {
-                self.project_plain(measured.lor, x, &doubtful, bins);
+            for (plane, bin) in bins.iter_mut().enumerate() {
+                let is_doubtful = *bin < bound && measured.counts[plane] > 0.0;
+                *bin = if *bin < 0.0 { 0.0 } else { *bin };
+                if is_doubtful {
+                    *bin = self.plain.sum(measured.lor, plane, x);
+                }
             }
         }
     }

@@ -1,27 +1,104 @@
 //! The plain Siddon sum of single bins. All its terms are ≥ 0, so that its rounding is relative to the bin itself, where that of
 //! axial runs is relative to the largest row integral of the LOR.
 
-use super::AxialRuns;
-use crate::operator::siddon::walk_parts;
+use std::sync::Arc;
 
-impl AxialRuns {
-    /// Adds up some planes of the LOR (view, tangential position) again.
-    pub(super) fn project_plain(&self, [view, tangential_pos]: [usize; 2], x: &[f32], planes: &[usize], bins: &mut [f32]) {
+use crate::algebra::Voxels;
+use crate::operator::siddon::walk_parts;
+use crate::scanner::{Plane, ScanGeometry};
+
+/// Sums of single bins in f64, voxel by voxel along each ray: for bins in which the rounding of faster sums is too large.
+pub struct PlainBins {
+    geometry: Arc<ScanGeometry>,
+    voxels: Voxels,
+    /// For each axial ray of a bin, all planes.
+    ray_planes: Vec<Vec<Plane>>,
+    num_tangential_rays: usize,
+}
+
+impl PlainBins {
+    /// Makes the sums over images of `voxels`; `rays` = rays per LOR, tangential and axial.
+    pub fn new(geometry: Arc<ScanGeometry>, voxels: Voxels, rays: [usize; 2]) -> Self {
+        let [num_tangential_rays, num_axial_rays] = rays.map(|rays| rays.max(1));
+        let ray_planes = (0..num_axial_rays).map(|ray| geometry.ray_planes(ray, num_axial_rays)).collect();
+        Self { geometry, voxels, ray_planes, num_tangential_rays }
+    }
+
+    /// Returns the bin (view, tangential position), plane of an image array `x`, in the order of the voxels.
+    pub fn sum(&self, [view, tangential_pos]: [usize; 2], plane: usize, x: &[f32]) -> f32 {
         let num_rays = self.num_tangential_rays;
         let weight = 1.0 / (num_rays * self.ray_planes.len()) as f64;
-        for &plane in planes {
-            let mut sum = 0.0f64;
-            for ray in 0..num_rays {
-                let transaxial = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
-                for ray_planes in &self.ray_planes {
-                    let line = self.geometry.lor(transaxial, ray_planes[plane]);
-                    let weighted_mm = weight * line.length_mm();
-                    walk_parts(&self.voxels, &line, |voxel, [from, to], share| {
-                        sum += weighted_mm * share * (to - from) * f64::from(x[self.voxels.place(voxel)]);
-                    });
+        let mut sum = 0.0f64;
+        for ray in 0..num_rays {
+            let transaxial = self.geometry.transaxial_lor(view, tangential_pos, ray, num_rays);
+            for ray_planes in &self.ray_planes {
+                let line = self.geometry.lor(transaxial, ray_planes[plane]);
+                let weighted_mm = weight * line.length_mm();
+                walk_parts(&self.voxels, &line, |voxel, [from, to], share| {
+                    sum += weighted_mm * share * (to - from) * f64::from(x[self.voxels.place(voxel)]);
+                });
+            }
+        }
+        sum as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::{Columns, FieldOfView, ImageSpace};
+    use crate::data::{Unit, Volume};
+    use crate::geometry::Line;
+    use crate::scanner::find;
+
+    /// Length of a line between two planes of each axis, mm.
+    fn length_in_box(line: &Line, low: [f64; 3], high: [f64; 3]) -> f64 {
+        let (mut enter, mut leave) = (0.0f64, 1.0f64);
+        for a in 0..3 {
+            let (start, along) = (line.start[a], line.end[a] - line.start[a]);
+            if along != 0.0 {
+                let [first, last] = [(low[a] - start) / along, (high[a] - start) / along];
+                (enter, leave) = (enter.max(first.min(last)), leave.min(first.max(last)));
+            } else if start < low[a] || start > high[a] {
+                return 0.0;
+            }
+        }
+        (leave - enter).max(0.0) * line.length_mm()
+    }
+
+    #[test]
+    fn a_bin_of_an_image_of_ones_is_the_mean_length_of_its_rays_in_the_grid() {
+        let geometry = Arc::new(find("small").unwrap().geometry.clone());
+        let grid = geometry.default_grid().unwrap();
+        let [low, high] = [-0.5, 0.5].map(|half| {
+            std::array::from_fn(|a| {
+                let ends = if half < 0.0 { 0.0 } else { grid.size[a] as f64 - 1.0 };
+                grid.origin_mm[a] + (ends + half) * grid.voxel_mm[a]
+            })
+        });
+        let columns = Columns { classes: 2, lanes: grid.size[2].div_ceil(2) + 1, first: 1, tail: 0 };
+        let voxels = Voxels::in_columns(grid.clone(), FieldOfView::new(&grid, f64::INFINITY), columns);
+        let x = voxels.coefficients(&Volume::filled(grid, 1.0));
+        let rays = [2, 3];
+        let mut num_crossing = 0;
+        let bins = PlainBins::new(Arc::clone(&geometry), voxels, rays);
+        for view in (0..geometry.num_views).step_by(5) {
+            for tangential_pos in (1..geometry.num_tangential).step_by(7) {
+                for plane in (0..geometry.num_planes()).step_by(11) {
+                    let mut expected_mm = 0.0;
+                    for ray in 0..rays[0] {
+                        let transaxial = geometry.transaxial_lor(view, tangential_pos, ray, rays[0]);
+                        for axial in 0..rays[1] {
+                            let line = geometry.lor(transaxial, geometry.ray_planes(axial, rays[1])[plane]);
+                            expected_mm += length_in_box(&line, low, high) / (rays[0] * rays[1]) as f64;
+                        }
+                    }
+                    let found_mm = f64::from(bins.sum([view, tangential_pos], plane, &x));
+                    assert!((found_mm - expected_mm).abs() < 1e-5, "{view} {tangential_pos} {plane}: {found_mm}, {expected_mm}");
+                    num_crossing += usize::from(expected_mm > 0.0);
                 }
             }
-            bins[plane] = sum as f32;
         }
+        assert!(num_crossing > 100, "{num_crossing}");
     }
 }

@@ -14,6 +14,8 @@ pub enum DeviceChoice {
     Cuda(usize),
     /// Several CUDA devices, which share the data out among them.
     Gpus(GpuSet),
+    /// The GPU of this number through wgpu: of any manufacturer.
+    WebGpu(usize),
 }
 
 /// CUDA devices of one host by their numbers, 0 to 63. As a text they are `0,1`, or `all`.
@@ -90,18 +92,20 @@ impl std::fmt::Display for GpuSet {
 impl FromStr for DeviceChoice {
     type Err = String;
 
-    /// Parses auto, cpu, cuda, cuda:N; or several: cuda:N,M or cuda:all.
+    /// Parses auto, cpu, cuda, cuda:N, gpu, gpu:N; or several: cuda:N,M or cuda:all.
     fn from_str(text: &str) -> Result<Self, String> {
         let choice = match text {
             "auto" => Some(DeviceChoice::Auto),
             "cpu" => Some(DeviceChoice::Cpu),
             "cuda" => Some(DeviceChoice::Cuda(0)),
+            "gpu" => Some(DeviceChoice::WebGpu(0)),
+            _ if text.starts_with("gpu:") => text[4..].parse().ok().map(DeviceChoice::WebGpu),
             _ => text.strip_prefix("cuda:").and_then(|numbers| {
                 let one = numbers.parse().map(DeviceChoice::Cuda);
                 one.ok().or_else(|| numbers.parse::<GpuSet>().ok().map(DeviceChoice::Gpus))
             }),
         };
-        choice.ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all"))
+        choice.ok_or_else(|| format!("'{text}' is not a device; use auto, cpu, cuda, cuda:N, cuda:N,M, cuda:all, gpu or gpu:N"))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
 use crate::recon::MeasuredValues;
 use crate::task::{Stopped, Task};
+use crate::webgpu::WebGpuBackend;
 
 /// Longest side of an image that is accepted, voxels.
 const MAX_SIDE: usize = 4096;
@@ -177,6 +178,14 @@ impl FreeMemory {
     pub fn of_device(backend: &CudaBackend) -> Self {
         let info = backend.info();
         Self { bytes: backend.free_memory_bytes(), gpu: Some(info.name.clone()), gpu_number: Some(info.number) }
+    }
+
+    /// Returns the free memory of a GPU that shares the computer's, half of which it takes at most; wgpu does not report that of
+    /// others.
+    pub fn of_webgpu(backend: &WebGpuBackend) -> Self {
+        let info = backend.info();
+        let bytes = if info.shares_memory { Self::of_the_computer().bytes.map(|bytes| bytes / 2) } else { None };
+        Self { bytes, gpu: Some(info.name.clone()), gpu_number: None }
     }
 
     /// Refuses a need that exceeds the free memory. Nothing is refused if the system does not report it.

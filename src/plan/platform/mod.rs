@@ -8,6 +8,7 @@ mod cuda;
 mod host;
 pub mod open;
 pub mod recipes;
+mod webgpu;
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@ use super::Platform;
 #[cfg(feature = "cuda")]
 use super::cuda::CudaPlatform;
 use super::host::HostPlatform;
+use super::webgpu::WebGpuPlatform;
 use crate::algebra::PeerGroup;
 #[cfg(feature = "cuda")]
 use crate::cuda::{CudaBackend, CudaError, DeviceInfo};
@@ -16,6 +17,7 @@ use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
 #[cfg(feature = "cuda")]
 use crate::recon::ReconError;
+use crate::webgpu::WebGpuBackend;
 
 /// A device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -34,8 +36,8 @@ pub fn host_devices() -> Vec<Device> {
     vec![device(DeviceChoice::Auto, "auto"), device(DeviceChoice::Cpu, "CPU")]
 }
 
-/// Returns all choices: those of every machine, then each CUDA device that is found, and all of them together. Looking for them
-/// takes a fraction of a second each.
+/// Returns all choices: those of every machine, each CUDA device that is found and all of them together, and each GPU through wgpu.
+/// Looking for them takes a fraction of a second each.
 pub fn available_devices() -> Vec<Device> {
     let mut devices = host_devices();
     let gpus = cuda_devices();
@@ -45,6 +47,7 @@ pub fn available_devices() -> Vec<Device> {
         let name = format!("all {num_usable} GPUs");
         devices.push(Device { choice: DeviceChoice::Gpus(GpuSet::ALL), name, why_not: None });
     }
+    devices.extend(webgpu_devices());
     devices
 }
 
@@ -63,7 +66,14 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Opened, Vec<Notice>), Setu
         DeviceChoice::Cuda(number) => match open_cuda(number) {
             Ok(device) => Ok((device, Vec::new())),
             Err(DeviceUnavailable { text: reason, names_the_cpu, .. }) => {
-                Err(SetupProblem::Device { number: Some(number), reason, names_the_cpu }.into())
+                Err(SetupProblem::Device { device: Some(choice), reason, names_the_cpu }.into())
+            }
+        },
+        DeviceChoice::WebGpu(number) => match WebGpuBackend::open(number) {
+            Ok(backend) => Ok((Box::new(WebGpuPlatform::new(backend)), Vec::new())),
+            Err(error) => {
+                let (reason, names_the_cpu) = (error.to_string(), error.names_the_cpu());
+                Err(SetupProblem::Device { device: Some(choice), reason, names_the_cpu }.into())
             }
         },
         DeviceChoice::Auto => match open_cuda(0) {
@@ -131,8 +141,9 @@ fn open_gpus(set: GpuSet) -> Result<Members, SetupError> {
 
 #[cfg(feature = "cuda")]
 fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
-    let refuse = |number, error: &CudaError| {
-        SetupProblem::Device { number, reason: error.to_string(), names_the_cpu: error.names_the_cpu() }.into()
+    let refuse = |number: Option<usize>, error: &CudaError| {
+        let device = number.map(DeviceChoice::Cuda);
+        SetupProblem::Device { device, reason: error.to_string(), names_the_cpu: error.names_the_cpu() }.into()
     };
     let num_gpus = crate::cuda::devices().map_err(|error| refuse(None, &error))?.len();
     let open = |number| CudaBackend::open(number).map_err(|error| refuse(Some(number), &error));
@@ -217,6 +228,18 @@ fn cuda_devices() -> Vec<Device> {
 #[cfg(not(feature = "cuda"))]
 fn cuda_devices() -> Vec<Device> {
     Vec::new()
+}
+
+/// Returns the GPUs that compute through wgpu. Software renderers, slower than the processor, are not listed unless they are
+/// allowed.
+fn webgpu_devices() -> Vec<Device> {
+    let usable = crate::webgpu::devices().into_iter().filter(|info| info.why_not().is_none());
+    let device = |info: crate::webgpu::DeviceInfo| Device {
+        choice: DeviceChoice::WebGpu(info.number),
+        name: format!("{} ({})", info.name, info.interface),
+        why_not: None,
+    };
+    usable.map(device).collect()
 }
 
 #[cfg(test)]

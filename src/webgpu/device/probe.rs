@@ -25,6 +25,8 @@ pub struct DeviceInfo {
     pub driver: String,
     /// True for a software renderer.
     pub is_software: bool,
+    /// True if its memory is that of the computer.
+    pub shares_memory: bool,
     /// True if integers of 64 bits are added by one instruction.
     pub has_long_atomics: bool,
     /// True if f32 are added by one instruction.
@@ -41,6 +43,7 @@ impl DeviceInfo {
         Self {
             number,
             is_software: is_software(adapter),
+            shares_memory: matches!(info.device_type, wgpu::DeviceType::Cpu | wgpu::DeviceType::IntegratedGpu),
             name: info.name,
             interface: info.backend.to_str().to_owned(),
             driver: [info.driver.trim(), info.driver_info.trim()].join(" ").trim().to_owned(),

@@ -42,7 +42,11 @@ impl DeviceList {
 
 /// Describes a device: its name, its number, and the reason if it is unavailable.
 fn text(device: &Device) -> String {
-    let number = if let DeviceChoice::Cuda(number) = device.choice { format!("CUDA {number}: ") } else { String::new() };
+    let number = match device.choice {
+        DeviceChoice::Cuda(number) => format!("CUDA {number}: "),
+        DeviceChoice::WebGpu(number) => format!("GPU {number}: "),
+        _ => String::new(),
+    };
     let name = format!("{number}{}", device.name);
     match &device.why_not {
         Some(reason) => format!("{name} ({reason})"),

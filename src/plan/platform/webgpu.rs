@@ -1,0 +1,57 @@
+//! Any GPU through wgpu as a platform.
+
+use super::Platform;
+use crate::algebra::{Backend as _, PeerGroup, Simd};
+use crate::operator::{Accumulation, OperatorError, OperatorLimit, ViewProjector};
+use crate::plan::device::memory::FreeMemory;
+use crate::plan::projector::registry::ProjectorInputs;
+use crate::plan::projector::system::{System, view_system};
+use crate::webgpu::{self, WebGpuBackend};
+
+/// A GPU through wgpu. It is gone once a system or an algorithm has taken it.
+pub struct WebGpuPlatform(Option<WebGpuBackend>);
+
+impl WebGpuPlatform {
+    /// Returns a GPU that was opened.
+    pub fn new(backend: WebGpuBackend) -> Self {
+        Self(Some(backend))
+    }
+
+    /// Makes a system that takes the GPU. The GPU stays if the projector fails.
+    fn system<P: ViewProjector<WebGpuBackend> + 'static>(
+        &mut self,
+        make: impl FnOnce(&mut WebGpuBackend) -> Result<P, OperatorError>,
+    ) -> Result<Box<dyn System>, OperatorError> {
+        let Some(backend) = &mut self.0 else { return Err(OperatorLimit::NoGpu(0).into()) };
+        let projector = make(backend)?;
+        let Some(backend) = self.0.take() else { return Err(OperatorLimit::NoGpu(0).into()) };
+        let device = backend.name();
+        view_system(backend, projector, device, Accumulation::Deterministic, FreeMemory::of_webgpu, PeerGroup::ALONE)
+    }
+}
+
+impl Platform for WebGpuPlatform {
+    fn name(&self) -> String {
+        self.0.as_ref().map_or_else(|| "GPU".into(), |backend| backend.info().name.clone())
+    }
+
+    fn text(&self, _: Simd) -> String {
+        self.0.as_ref().map_or_else(|| "GPU".into(), |backend| backend.name())
+    }
+
+    fn free_memory(&self) -> FreeMemory {
+        self.0.as_ref().map_or_else(FreeMemory::default, FreeMemory::of_webgpu)
+    }
+
+    fn accumulation_of_events(&self) -> Accumulation {
+        Accumulation::Deterministic
+    }
+
+    fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
+        let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
+        match projector {
+            "axial-runs" => Some(self.system(|backend| webgpu::AxialRuns::new(backend, geometry, grid, radius_mm, rays))),
+            _ => None,
+        }
+    }
+}
