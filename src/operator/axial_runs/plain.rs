@@ -46,8 +46,8 @@ impl PlainBins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::{Columns, FieldOfView, ImageSpace};
-    use crate::data::{Unit, Volume};
+    use crate::algebra::{Columns, FieldOfView};
+    use crate::data::Volume;
     use crate::geometry::Line;
     use crate::scanner::find;
 
