@@ -28,7 +28,6 @@ use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
 pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
-#[cfg(feature = "cuda")]
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
 pub use explained::Explained;
