@@ -27,12 +27,14 @@ pub struct Commands {
     gpu: Arc<Gpu>,
     encoder: Option<wgpu::CommandEncoder>,
     num_dispatches: usize,
+    /// The last submission that nobody waits for.
+    unawaited: Option<wgpu::SubmissionIndex>,
 }
 
 impl Commands {
     /// None yet.
     pub fn new(gpu: Arc<Gpu>) -> Self {
-        Self { gpu, encoder: None, num_dispatches: 0 }
+        Self { gpu, encoder: None, num_dispatches: 0, unawaited: None }
     }
 
     /// Returns the GPU.
@@ -69,7 +71,11 @@ impl Commands {
         drop(pass);
         self.num_dispatches += 1;
         if self.num_dispatches == MAX_DISPATCHES {
-            self.submit();
+            let submission = self.submit();
+            if let Some(before) = self.unawaited.replace(submission) {
+                // Commands on their way take memory. An error shows at the next call.
+                let _ = self.gpu.wait(before, "compute");
+            }
         }
     }
 

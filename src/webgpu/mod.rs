@@ -23,6 +23,7 @@ mod projecting;
 pub use array::WebGpuArray;
 pub use axial_runs::AxialRuns;
 pub use backend::{WebGpuBackend, WebGpuMasks};
+pub use device::opened::DeviceOptions;
 pub use device::probe::{ALLOW_SOFTWARE, DeviceInfo, devices};
 pub use display::WebGpuDisplay;
 pub use error::WebGpuError;

@@ -48,3 +48,4 @@ mod support;
 mod teams;
 mod tubes;
 mod two_types;
+mod webgpu;

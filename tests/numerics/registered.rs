@@ -3,16 +3,24 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use tomoscope::coded::Coded as _;
 use tomoscope::data::{TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Subset};
-use tomoscope::plan::{DeviceChoice, PROJECTORS, ProjectorChoice, ProjectorSettings, Rays, System, choose_projector};
+use tomoscope::plan::{
+    DeviceChoice, PROJECTORS, ProjectorChoice, ProjectorSettings, Rays, System, available_devices, choose_projector,
+};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 
 #[cfg(feature = "cuda")]
 use super::device::device;
 use super::support::{dot, noise, random_volume, tiny, tiny_span_3};
+
+/// The first GPU through wgpu that may be used.
+fn webgpu() -> Option<DeviceChoice> {
+    available_devices().iter().map(|device| device.choice).find(|choice| matches!(choice, DeviceChoice::WebGpu(_)))
+}
 
 /// Tubes of random coefficients.
 fn some_tubes(geometry: &ScanGeometry) -> TubeSet {
@@ -25,10 +33,10 @@ fn some_tubes(geometry: &ScanGeometry) -> TubeSet {
 /// Every projector of a matched pair between a scan and a grid, on every device. (How far the other is from one: `tubes`.)
 fn systems(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Vec<(String, Box<dyn System>)> {
     #[cfg(feature = "cuda")]
-    let gpu = device().map(|_| DeviceChoice::Cuda(0));
+    let cuda = device().map(|_| DeviceChoice::Cuda(0));
     #[cfg(not(feature = "cuda"))]
-    let gpu = None;
-    let devices = std::iter::once(DeviceChoice::Cpu).chain(gpu);
+    let cuda = None;
+    let devices = std::iter::once(DeviceChoice::Cpu).chain(cuda).chain(webgpu());
     let choices =
         devices.flat_map(|device| PROJECTORS.iter().filter(|entry| entry.is_matched).map(move |entry| (device, entry.name)));
     let tubes = Arc::new(some_tubes(geometry));
@@ -46,6 +54,10 @@ fn systems(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: 
             Ok(chosen) => Some((format!("{name} on {device:?}"), chosen.system)),
             // Tubes want slices in the middles of the rings, and there are none of them for some devices.
             Err(_) if name == "tubes" => None,
+            Err(error) if error.code() == "setup.projector" => {
+                println!("{name} is not on {device:?}");
+                None
+            }
             Err(error) => panic!("{name}: {error}"),
         }
     });

@@ -123,7 +123,7 @@ impl Gpu {
             label: Some("tomoscope compute"),
             required_features: features,
             required_limits: limits.clone(),
-            memory_hints: wgpu::MemoryHints::Performance,
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         };
         let refused = |error: wgpu::RequestDeviceError| WebGpuError::NoStart { message: error.to_string() };

@@ -1,0 +1,171 @@
+//! GPUs through wgpu: the definition on the host is the truth, on a whole GPU and on one that has the least that WebGPU
+//! guarantees, whose arrays lie in many short buffers.
+
+use std::sync::Arc;
+
+use tomoscope::algebra::{Backend, Data, Image, Kind};
+use tomoscope::data::Volume;
+use tomoscope::geometry::Grid;
+use tomoscope::operator::{Accumulation, LinearOperator, Measured, OperatorError, Siddon, Subset, ViewProjector, Views};
+use tomoscope::scanner::ScanGeometry;
+use tomoscope::task::Task;
+use tomoscope::webgpu::{self, DeviceOptions, WebGpuArray, WebGpuBackend};
+
+use super::support::{backward, dot, forward, geometry, noise, random_volume, relative, tiny, tiny_span_3};
+
+/// Whole GPU, one with the least that WebGPU guarantees, and the same with short buffers; none, said, where there is none.
+pub fn backends() -> Vec<(&'static str, WebGpuBackend)> {
+    let usable = webgpu::devices().into_iter().find(|info| info.why_not().is_none());
+    let Some(info) = usable else {
+        assert!(std::env::var_os("TOMOSCOPE_REQUIRE_WEBGPU").is_none(), "there is no GPU through wgpu");
+        println!("skipped: no GPU through wgpu ({} allows software)", webgpu::ALLOW_SOFTWARE);
+        return Vec::new();
+    };
+    let open = |options: fn(&wgpu::Adapter) -> DeviceOptions| WebGpuBackend::open_with(info.number, options).unwrap();
+    vec![
+        ("whole", WebGpuBackend::open(info.number).unwrap()),
+        ("least", open(|_| DeviceOptions::least())),
+        ("short buffers", open(|_| DeviceOptions { segment_bytes: 64 << 10, ..DeviceOptions::least() })),
+    ]
+}
+
+pub fn upload<K: Kind>(backend: &mut WebGpuBackend, values: &[f32]) -> WebGpuArray<K> {
+    backend.upload(Arc::new(values.to_vec())).unwrap()
+}
+
+pub fn read<K: Kind>(backend: &mut WebGpuBackend, array: &WebGpuArray<K>) -> Vec<f32> {
+    backend.read(array, <[f32]>::to_vec).unwrap()
+}
+
+/// A x for a volume.
+fn projected(
+    backend: &mut WebGpuBackend,
+    operator: &impl ViewProjector<WebGpuBackend>,
+    subset: Subset,
+    volume: &Volume,
+) -> Vec<f32> {
+    let x = upload(backend, &operator.voxels().coefficients(volume));
+    let mut out = backend.zeros(operator.views().len(subset)).unwrap();
+    operator.apply(backend, subset, &x, &mut out, &Task::new()).unwrap();
+    read(backend, &out)
+}
+
+/// Aᵀ q as a volume.
+fn backprojected(
+    backend: &mut WebGpuBackend,
+    operator: &impl ViewProjector<WebGpuBackend>,
+    subset: Subset,
+    q: &[f32],
+    accumulation: Accumulation,
+) -> Volume {
+    let q = upload(backend, q);
+    let mut image = backend.zeros(operator.voxels().len()).unwrap();
+    operator.adjoint(backend, subset, &q, accumulation, &mut image, &Task::new()).unwrap();
+    let mut volume = Volume::filled(operator.voxels().grid().clone(), 0.0);
+    operator.voxels().write(&read(backend, &image), 1.0, &mut volume);
+    volume
+}
+
+/// Compares both directions with the plain projector on the host.
+fn compare(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: [usize; 2], subset: Subset) {
+    let plain = Siddon::new(geometry.clone(), grid.clone(), fov_radius_mm, rays);
+    let volume = random_volume(grid);
+    let expected = forward(&plain, subset, &volume);
+    let q = noise(11, expected.len());
+    let spread = backward(&plain, subset, q.clone(), Accumulation::Deterministic, grid);
+    let mut bits: Option<Vec<f32>> = None;
+    for (name, mut backend) in backends() {
+        let fast = webgpu::AxialRuns::new(&mut backend, geometry.clone(), grid.clone(), fov_radius_mm, rays).unwrap();
+        let there = projected(&mut backend, &fast, subset, &volume);
+        for &accumulation in fast.accumulations() {
+            let back = backprojected(&mut backend, &fast, subset, &q, accumulation);
+            if accumulation == Accumulation::NonAtomic {
+                assert!(back.as_slice().iter().all(|value| value.is_finite()));
+                continue;
+            }
+            let difference = [relative(&there, &expected), relative(back.as_slice(), spread.as_slice())];
+            let mismatch = (dot(&there, &q) / dot(volume.as_slice(), back.as_slice()) - 1.0).abs();
+            println!(
+                "{} {:?} {name} {accumulation}: {:.1e} and {:.1e}, adjoint {mismatch:.1e}",
+                geometry.scanner, grid.size, difference[0], difference[1]
+            );
+            assert!(difference.iter().all(|part| *part <= 1e-5) && mismatch <= 1e-5);
+            if accumulation == Accumulation::Deterministic {
+                // Integers add up to the same sum by one instruction, by two, and in buffers of any length.
+                let again = backprojected(&mut backend, &fast, subset, &q, accumulation);
+                assert_eq!(back.as_slice(), again.as_slice());
+                assert_eq!(bits.get_or_insert_with(|| back.as_slice().to_vec()), back.as_slice());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_projector_is_the_plain_one_on_the_host() {
+    let small = geometry("small");
+    compare(&small, &Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap(), 69.0, [1, 1], Subset { index: 1, count: 12 });
+    compare(&small, &Grid::centred([48, 48, 16], [3.0, 3.0, 2.5]).unwrap(), 72.0, [1, 2], Subset { index: 0, count: 12 });
+    // Longer than the scanner, finer than its planes, off the axis, a single plane.
+    compare(&small, &Grid::centred([20, 20, 31], [7.0, 7.0, 1.25]).unwrap(), 69.0, [2, 1], Subset { index: 3, count: 24 });
+    compare(
+        &small,
+        &Grid::new([47, 47, 9], [3.0, 3.0, 2.5], [-60.0, -75.0, -3.1]).unwrap(),
+        69.0,
+        [1, 1],
+        Subset { index: 0, count: 24 },
+    );
+    compare(&tiny_span_3(), &Grid::centred([16, 16, 29], [5.0, 5.0, 1.5]).unwrap(), 37.5, [1, 2], Subset { index: 0, count: 2 });
+    compare(&tiny(1), &Grid::centred([15, 15, 1], [5.0, 5.0, 6.0]).unwrap(), 37.5, [1, 1], Subset::ALL);
+    // More places than threads of a group.
+    compare(&tiny(4), &Grid::centred([9, 9, 70], [8.0, 8.0, 0.6]).unwrap(), 37.5, [1, 1], Subset { index: 1, count: 4 });
+}
+
+#[test]
+fn the_largest_scan_agrees_with_the_host() {
+    let grid = Grid::centred([64, 64, 47], [10.9375, 10.9375, 3.27]).unwrap();
+    compare(&geometry("discovery-ste"), &grid, 350.0, [1, 1], Subset { index: 0, count: 140 });
+}
+
+#[test]
+fn bins_that_may_be_rounding_are_summed_again() {
+    let geometry = geometry("small");
+    let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap();
+    // Cold rows beside a hot one.
+    let mut volume = Volume::filled(grid.clone(), 1e-6);
+    volume.as_mut_slice()[7 * 47 * 47..8 * 47 * 47].fill(1e6);
+    let subset = Subset { index: 0, count: 12 };
+    let plain = forward(&Siddon::new(geometry.clone(), grid.clone(), 69.0, [1, 1]), subset, &volume);
+    for (name, mut backend) in backends() {
+        let fast = webgpu::AxialRuns::new(&mut backend, geometry.clone(), grid.clone(), 69.0, [1, 1]).unwrap();
+        let x = upload::<Image>(&mut backend, &fast.voxels().coefficients(&volume));
+        let len = ViewProjector::<WebGpuBackend>::views(&fast).len(subset);
+        let counts = upload::<Data>(&mut backend, &vec![1.0; len]);
+        let mut out = backend.zeros(len).unwrap();
+        let measured = Measured { values: &counts, pieces: &[(0, 0..len)] };
+        fast.expect(&mut backend, subset, &x, &measured, &mut out, &Task::new()).unwrap();
+        let found = read(&mut backend, &out);
+        let worst = found.iter().zip(&plain).filter(|(_, exact)| **exact > 0.0).map(|(bin, exact)| (bin / exact - 1.0).abs());
+        let worst = worst.fold(0.0, f32::max);
+        println!("{name}: at worst {worst:.1e} of a bin");
+        assert!(worst < 1e-4 && found.iter().all(|bin| *bin >= 0.0));
+    }
+}
+
+#[test]
+fn a_gpu_that_is_lost_in_the_middle_ends_with_a_sentence() {
+    let geometry = tiny(2);
+    let grid = Grid::centred([9, 9, 3], [8.0, 8.0, 6.0]).unwrap();
+    for (_, mut backend) in backends().into_iter().skip(1) {
+        let fast = webgpu::AxialRuns::new(&mut backend, geometry.clone(), grid.clone(), 37.5, [1, 1]).unwrap();
+        let x = upload(&mut backend, &fast.voxels().coefficients(&random_volume(&grid)));
+        let views: &Views = ViewProjector::<WebGpuBackend>::views(&fast);
+        let mut out = backend.zeros(views.len(Subset::ALL)).unwrap();
+        fast.apply(&mut backend, Subset::ALL, &x, &mut out, &Task::new()).unwrap();
+        backend.destroy_device();
+        let lost = fast.apply(&mut backend, Subset::ALL, &x, &mut out, &Task::new());
+        let Err(OperatorError::Backend(error)) = lost else { panic!("{lost:?}") };
+        assert!(error.to_string().contains("was lost"), "{error}");
+        assert!(backend.read(&out, <[f32]>::to_vec).is_err());
+        assert!(backend.zeros::<Image>(10).is_err());
+    }
+}
