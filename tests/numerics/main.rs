@@ -24,6 +24,7 @@ mod device_teams;
 mod device_tubes;
 #[cfg(feature = "cuda")]
 mod device_tubes_montecarlo;
+mod device_webgpu;
 mod events;
 mod fbp;
 mod fusillo;
@@ -48,4 +49,3 @@ mod support;
 mod teams;
 mod tubes;
 mod two_types;
-mod webgpu;
