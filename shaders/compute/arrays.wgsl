@@ -16,6 +16,7 @@ const THREADS: u32 = 256u;
 @group(0) @binding(3) var<storage, read> z: array<f32>;
 @group(0) @binding(2) var<storage, read> fixed: array<vec2u>;
 @group(0) @binding(3) var<storage, read> places: array<u32>;
+@group(0) @binding(2) var<storage, read> fov_rows: array<vec2u>;
 
 // The value of a thread; beyond the last one none.
 fn index_of(thread: u32, group: vec3u, groups: vec3u) -> u32 {
@@ -97,5 +98,20 @@ fn masked(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) g
     let i = index_of(thread, group, groups);
     if i < span.len {
         x[i] = select(0.0, y[i], z[i] > 0.0);
+    }
+}
+
+// x = 0 outside the field of view, in a buffer of a [z, y, x] image from place x_at on: y_at is the length of a row, value the
+// number of rows, and each row y has the x of its part inside, from and up to.
+@compute @workgroup_size(THREADS)
+fn zero_unseen(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    let i = index_of(thread, group, groups);
+    if i < span.len {
+        let place = span.x_at + i;
+        let inside = fov_rows[place / span.y_at % u32(span.value)];
+        let at = place % span.y_at;
+        if at < inside.x || at >= inside.y {
+            x[i] = 0.0;
+        }
     }
 }

@@ -15,7 +15,9 @@ const VALUES: u32 = 16u;
 
 @group(0) @binding(0) var<uniform> span: Span;
 @group(0) @binding(1) var<storage, read_write> partial: array<f32>;
+@group(0) @binding(1) var<storage, read_write> partial_bits: array<u32>;
 @group(0) @binding(2) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read> x_bits: array<u32>;
 @group(0) @binding(3) var<storage, read> y: array<f32>;
 @group(0) @binding(3) var<storage, read_write> estimate: array<f32>;
 
@@ -53,13 +55,12 @@ fn dot_product(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_
     }
 }
 
-// The bits of f32 in the order of their values, as unsigned numbers; what is no number is the largest.
-fn ordered(value: f32) -> u32 {
-    let bits = bitcast<u32>(value);
+// The bits of an f32 as unsigned numbers in the order of the values; what is no number is the largest.
+fn ordered(bits: u32) -> u32 {
     return select(bits | 0x80000000u, ~bits, bits >= 0x80000000u && bits <= 0xff800000u);
 }
 
-// partial[group] = the largest x, as the bits above
+// partial[group] = the largest x, or with a value above 0 the largest magnitude, as the bits above: f32 arithmetic need not know NaN.
 @compute @workgroup_size(THREADS)
 fn largest(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let number = group.x + group.y * groups.x;
@@ -67,8 +68,8 @@ fn largest(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) 
     for (var k = 0u; k < VALUES; k++) {
         let i = (number * VALUES + k) * THREADS + thread;
         if i < span.len {
-            let value = x[span.x_at + i];
-            most = max(most, ordered(select(value, abs(value), span.value > 0.0)));
+            let bits = x_bits[span.x_at + i];
+            most = max(most, ordered(select(bits, bits & 0x7fffffffu, span.value > 0.0)));
         }
     }
     shared_bits[thread] = most;
@@ -80,7 +81,7 @@ fn largest(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) 
         workgroupBarrier();
     }
     if thread == 0u && number * VALUES * THREADS < span.len {
-        partial[number] = bitcast<f32>(shared_bits[0]);
+        partial_bits[number] = shared_bits[0];
     }
 }
 

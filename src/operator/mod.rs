@@ -38,8 +38,8 @@ pub use in_plane::{InPlanePath, InPlanePaths, Sides};
 pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
 pub use planes::{
-    FilteredProjections, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling, SingleStage,
-    backproject_plain, grid_about_zero,
+    FilteredProjections, HALF_WAY as PLANE_HALF_WAY, Interpolation, MultiStage, PlainPlanes, PlaneBackprojector, PlaneSampling,
+    ROUNDING as PLANE_ROUNDING, SingleStage, backproject_plain, grid_about_zero,
 };
 pub use problem::{Misfit, OperatorLimit, STORED_SYMMETRIES};
 pub use projector::{EventProjector, ViewProjector};

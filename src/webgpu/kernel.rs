@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use wgpu::util::DeviceExt as _;
 
 use super::device::opened::{GROUPS_ALONG_X, Gpu};
 use super::error::WebGpuError;
@@ -42,20 +41,39 @@ impl Commands {
         &self.gpu
     }
 
-    /// Records a kernel in so many groups.
+    /// Records a kernel in `num_groups` groups. The buffers have the bindings from 1 on.
     pub fn dispatch(&mut self, kernel: &Kernel, num_groups: usize, parameters: &impl Pod, buffers: &[&wgpu::Buffer]) {
+        let bound: Vec<(u32, &wgpu::Buffer)> = (1..).zip(buffers.iter().copied()).collect();
+        self.dispatch_bound(kernel, num_groups, parameters, &bound);
+    }
+
+    /// Records a kernel in `num_groups` groups, with the binding of each buffer.
+    pub fn dispatch_bound(
+        &mut self,
+        kernel: &Kernel,
+        num_groups: usize,
+        parameters: &impl Pod,
+        buffers: &[(u32, &wgpu::Buffer)],
+    ) {
         if num_groups == 0 {
             return;
         }
         let device = &self.gpu.device;
-        let parameters = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+        let bytes = bytemuck::bytes_of(parameters);
+        let parameters = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(kernel.name),
-            contents: bytemuck::bytes_of(parameters),
+            size: bytes.len() as u64,
             usage: wgpu::BufferUsages::UNIFORM,
+            mapped_at_creation: true,
         });
-        let all = std::iter::once(&parameters).chain(buffers.iter().copied()).enumerate();
-        let entries: Vec<wgpu::BindGroupEntry<'_>> = all
-            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding: binding as u32, resource: buffer.as_entire_binding() })
+        // (A device that is lost maps nothing. The error shows when its work is waited for.)
+        if let Ok(mut mapped) = parameters.get_mapped_range_mut(..) {
+            mapped.copy_from_slice(bytes);
+        }
+        parameters.unmap();
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = std::iter::once(&(0, &parameters))
+            .chain(buffers)
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding: *binding, resource: buffer.as_entire_binding() })
             .collect();
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(kernel.name),

@@ -18,7 +18,10 @@ mod em_kernels;
 mod error;
 mod fixed_point;
 mod kernel;
+mod per_lor;
+mod planes;
 mod projecting;
+mod unseen;
 
 pub use array::WebGpuArray;
 pub use axial_runs::AxialRuns;
@@ -27,3 +30,5 @@ pub use device::opened::DeviceOptions;
 pub use device::probe::{ALLOW_SOFTWARE, DeviceInfo, devices};
 pub use display::WebGpuDisplay;
 pub use error::WebGpuError;
+pub use per_lor::PerLor;
+pub use planes::Planes;

@@ -95,6 +95,9 @@ pub(super) trait Projecting: Send {
         to: &Target<'_>,
     ) -> Result<(), WebGpuError>;
 
+    /// Completes the image of a backprojection.
+    fn finish(&self, _: &mut WebGpuBackend, _: &mut WebGpuArray<Image>) {}
+
     /// [`LinearOperator::apply`], after the check of lengths.
     fn forward(
         &self,
@@ -204,7 +207,9 @@ impl<P: Projecting> LinearOperator<WebGpuBackend> for P {
         task: &Task,
     ) -> Result<(), OperatorError> {
         self.check_lengths(subset, out, q)?;
-        self.backproject(backend, subset, q, accumulation, out, task)
+        self.backproject(backend, subset, q, accumulation, out, task)?;
+        self.finish(backend, out);
+        Ok(())
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {

@@ -25,6 +25,9 @@ mod device_tubes;
 #[cfg(feature = "cuda")]
 mod device_tubes_montecarlo;
 mod device_webgpu;
+mod device_webgpu_arrays;
+mod device_webgpu_per_lor;
+mod device_webgpu_planes;
 mod events;
 mod fbp;
 mod fusillo;

@@ -31,6 +31,16 @@ pub fn relative(a: &[f32], b: &[f32]) -> f64 {
     difference
 }
 
+/// Largest difference, in parts of the largest magnitude of b; fails where b is all zero.
+pub fn largest_difference(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let largest = b.iter().fold(0.0f32, |most, v| most.max(v.abs()));
+    // (What is no number is the largest.)
+    let worst = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0f32, |most, v| if v <= most { most } else { v });
+    assert!(largest > 0.0, "all zero, or not numbers");
+    f64::from(worst / largest)
+}
+
 /// ⟨a, b⟩.
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()

@@ -67,10 +67,10 @@ fn not_an_interpolation(text: &str) -> String {
 /// short of half-way lies half-way: where voxels and samples line up, the last digits of a sum decide nothing. For this the fast
 /// programs, too, hold positions in double precision or as integers where a jump is near; in between projections are continuous,
 /// and single precision suffices.
-const ROUNDING: f64 = 1e-9;
+pub const ROUNDING: f64 = 1e-9;
 
 /// Shift of a position after which rounding down gives the nearest sample.
-const HALF_WAY: f64 = 0.5 + ROUNDING;
+pub const HALF_WAY: f64 = 0.5 + ROUNDING;
 
 /// Returns true if a position in samples is on a projection whose last sample is number `last`.
 #[inline(always)]

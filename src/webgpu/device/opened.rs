@@ -158,7 +158,13 @@ impl Gpu {
 
     /// Returns the failure of an earlier call, if any.
     pub fn check(&self, doing: &'static str) -> Result<(), WebGpuError> {
-        match self.fault.get() {
+        let mut fault = self.fault.get();
+        if matches!(fault, Some(FaultKind::Other(_))) {
+            // A lost device refuses calls before it reports that it is lost.
+            let _ = self.device.poll(wgpu::PollType::Poll);
+            fault = self.fault.get();
+        }
+        match fault {
             None => Ok(()),
             Some(FaultKind::Lost(message)) => Err(WebGpuError::Lost { message }),
             Some(FaultKind::OutOfMemory) => Err(WebGpuError::OutOfMemory { doing }),

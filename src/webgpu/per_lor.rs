@@ -1,0 +1,262 @@
+//! Siddon's projector with one thread per bin (`shaders/compute/per_lor`; the definition is [`crate::operator::Siddon`]).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::adding::{Adder, AddingKernel, accumulations};
+use super::array::{Segment, Segments, WebGpuArray};
+use super::backend::WebGpuBackend;
+use super::error::WebGpuError;
+use super::kernel::{Commands, Kernel};
+use super::projecting::{Launches, Projecting, ProjectingViews, Target};
+use super::unseen::Unseen;
+use crate::algebra::{FieldOfView, Image, Voxels};
+use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
+use crate::operator::{Accumulation, BinOrder, InPlanePath, InPlanePaths, OperatorError, Subset, Views};
+use crate::scanner::{Plane, ScanGeometry};
+
+/// Threads of a group, as in the kernels.
+const THREADS: usize = 64;
+
+/// `Path` of walk.wgsl.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+struct PathRow {
+    next: [f32; 2],
+    pitch: [f32; 2],
+    length_mm: f32,
+    start_mm: f32,
+    lor_mm: f32,
+    column: i32,
+    stride: [i32; 2],
+    share: f32,
+    padding: u32,
+}
+
+/// `Line` of walk.wgsl.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+struct LineRow {
+    v_start: f32,
+    rise: f32,
+    rise_mm: f32,
+    weight: f32,
+    row: i32,
+    num_rows: i32,
+}
+
+/// `Plan` of walk.wgsl.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+struct Plan {
+    scale: f32,
+    num_tangential: u32,
+    num_planes: u32,
+    num_rays: u32,
+    first_view: u32,
+    view_step: u32,
+    num_views: u32,
+    nz: u32,
+    num_columns: u32,
+    first: u32,
+    count: u32,
+    data_first: u32,
+    image_first: u32,
+    image_len: u32,
+    adds: u32,
+    padding: u32,
+}
+
+/// The projector with one thread per bin. Images are `[z, y, x]`, zero outside the field of view; the data of a subset lie in the
+/// order [`BinOrder::Radial`].
+pub struct PerLor {
+    voxels: Voxels,
+    views: Views,
+    plan: Plan,
+    paths: wgpu::Buffer,
+    lor_paths: wgpu::Buffer,
+    lines: wgpu::Buffer,
+    unseen: Unseen,
+    forward: Kernel,
+    back: AddingKernel,
+    accumulations: &'static [Accumulation],
+    launches: Launches,
+}
+
+impl PerLor {
+    /// Makes the projector between a grid and a scan; `rays` = rays per LOR, tangential and axial.
+    ///
+    /// # Errors
+    /// Tables longer than a binding of the device, device failure.
+    pub fn new(
+        backend: &mut WebGpuBackend,
+        geometry: Arc<ScanGeometry>,
+        grid: Grid,
+        fov_radius_mm: f64,
+        rays: [usize; 2],
+    ) -> Result<Self, OperatorError> {
+        let fov = FieldOfView::new(&grid, fov_radius_mm);
+        let in_plane = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1));
+        let paths: Vec<PathRow> = in_plane.paths.iter().map(path_row).collect();
+        let num_rays = rays[1].max(1);
+        let lines: Vec<LineRow> = (0..num_rays)
+            .flat_map(|ray| geometry.ray_planes(ray, num_rays))
+            .map(|plane| line_row(plane, &grid, num_rays))
+            .collect();
+        let plan = Plan {
+            num_tangential: geometry.num_tangential as u32,
+            num_planes: geometry.num_planes() as u32,
+            num_rays: num_rays as u32,
+            nz: grid.size[2] as u32,
+            num_columns: (grid.size[0] * grid.size[1]) as u32,
+            ..Plan::default()
+        };
+        let walk = include_str!("../../shaders/compute/per_lor/walk.wgsl");
+        let forward = format!("{walk}\n{}", include_str!("../../shaders/compute/per_lor/forward.wgsl"));
+        let back = format!("{walk}\n{}", include_str!("../../shaders/compute/per_lor/back.wgsl"));
+        Ok(Self {
+            paths: backend.table(&paths)?,
+            lor_paths: backend.table(&in_plane.first)?,
+            lines: backend.table(&lines)?,
+            unseen: Unseen::new(backend, &grid, &fov)?,
+            forward: backend.gpu().kernel("forward", &forward)?,
+            back: AddingKernel::new("back", back),
+            accumulations: accumulations(backend.gpu()),
+            views: Views::by_subset(&geometry, BinOrder::Radial),
+            voxels: Voxels::new(grid, fov),
+            plan,
+            launches: Launches::default(),
+        })
+    }
+
+    /// Dispatches a kernel for some bins of a subset: once for each buffer of the data and each buffer of the image.
+    fn record(
+        &self,
+        commands: &mut Commands,
+        kernel: &Kernel,
+        (subset, bins): (Subset, Range<usize>),
+        [(data_binding, data), (image_binding, image)]: [(u32, &Segments); 2],
+        scale: f32,
+    ) {
+        for (Segment { buffer, places }, bins) in data.of(bins) {
+            for (number, of_image) in image.all().enumerate() {
+                let plan = Plan {
+                    scale,
+                    first_view: subset.index as u32,
+                    view_step: subset.count.max(1) as u32,
+                    num_views: self.views.of(subset).len() as u32,
+                    first: bins.start as u32,
+                    count: bins.len() as u32,
+                    data_first: places.start as u32,
+                    image_first: of_image.places.start as u32,
+                    image_len: of_image.places.len() as u32,
+                    adds: u32::from(number > 0),
+                    ..self.plan
+                };
+                let tables = [(3, &self.paths), (4, &self.lor_paths), (5, &self.lines)];
+                let [data, image] = [(data_binding, buffer), (image_binding, of_image.buffer)];
+                let buffers = [data, image, tables[0], tables[1], tables[2]];
+                commands.dispatch_bound(kernel, bins.len().div_ceil(THREADS), &plan, &buffers);
+            }
+        }
+    }
+}
+
+fn path_row((path, share): &(InPlanePath, f32)) -> PathRow {
+    // An axis that is never crossed is crossed beyond everything.
+    let next = |a: usize| if path.pitch[a] > 0.0 { path.next[a] as f32 } else { f32::MAX };
+    PathRow {
+        next: [next(0), next(1)],
+        pitch: path.pitch.map(|pitch| pitch as f32),
+        length_mm: path.length_mm as f32,
+        start_mm: path.start_mm as f32,
+        lor_mm: path.lor_mm as f32,
+        column: path.column as i32,
+        stride: path.stride.map(|stride| stride as i32),
+        share: *share,
+        padding: 0,
+    }
+}
+
+/// Returns a line of a plane; a direct one in a voxel face has two rows.
+fn line_row(plane: Plane, grid: &Grid, num_rays: usize) -> LineRow {
+    let voxel = |z_mm: f64| (z_mm - grid.origin_mm[2]) / grid.voxel_mm[2] + 0.5;
+    let (v_start, v_end) = (voxel(plane.z_start_mm), voxel(plane.z_end_mm));
+    let rises = (v_end - v_start).abs() >= FACE_TOLERANCE_VOXELS;
+    let (row, num_rows) = match face_or_row(0.5 * (v_start + v_end) - 0.5) {
+        _ if rises => (0, 1),
+        Row::Inside(row) => (row as i32, 1),
+        Row::Face(row) => (row as i32, 2),
+    };
+    LineRow {
+        v_start: v_start as f32,
+        rise: if rises { (v_end - v_start) as f32 } else { 0.0 },
+        rise_mm: (plane.z_end_mm - plane.z_start_mm) as f32,
+        weight: 1.0 / (num_rays as i32 * num_rows) as f32,
+        row,
+        num_rows,
+    }
+}
+
+impl Projecting for PerLor {
+    fn launches(&self) -> &Launches {
+        &self.launches
+    }
+
+    fn voxels(&self) -> &Voxels {
+        &self.voxels
+    }
+
+    fn data_len(&self, subset: Subset) -> usize {
+        self.views.len(subset)
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        self.accumulations
+    }
+
+    fn prepare(&self, backend: &mut WebGpuBackend, _: Subset, adder: Option<Adder>) -> Result<(), OperatorError> {
+        if let Some(adder) = adder {
+            self.back.get(backend.gpu(), adder)?;
+        }
+        Ok(())
+    }
+
+    fn record_forward(
+        &self,
+        commands: &mut Commands,
+        subset: Subset,
+        units: Range<usize>,
+        x: &Segments,
+        out: &Segments,
+    ) -> Result<(), WebGpuError> {
+        self.record(commands, &self.forward, (subset, units), [(2, out), (1, x)], 1.0);
+        Ok(())
+    }
+
+    fn record_add(
+        &self,
+        commands: &mut Commands,
+        subset: Subset,
+        units: Range<usize>,
+        q: &Segments,
+        to: &Target<'_>,
+    ) -> Result<(), WebGpuError> {
+        let kernel = self.back.get(commands.gpu(), to.adder)?;
+        self.record(commands, &kernel, (subset, units), [(2, q), (6, to.sums)], to.scale);
+        Ok(())
+    }
+
+    /// Sets the image to zero outside the field of view.
+    fn finish(&self, backend: &mut WebGpuBackend, image: &mut WebGpuArray<Image>) {
+        self.unseen.clear(backend, image);
+    }
+}
+
+impl ProjectingViews for PerLor {
+    fn views(&self) -> &Views {
+        &self.views
+    }
+}
