@@ -13,9 +13,9 @@ use super::kernel::{blocks, one_each};
 use super::launches::bin_driven::{Kernels, Line as LineRow, Path as PathRow, Plan as PlanHead, Tables};
 use super::projecting::{Adder, Launches, Piece, Projecting, ProjectingViews, launch_adding};
 use crate::algebra::{BackendError, FieldOfView, Image, Voxels};
-use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
-use crate::operator::{BinOrder, InPlanePath, InPlanePaths, OperatorError, OperatorLimit, Subset, Views};
-use crate::scanner::{Plane, ScanGeometry};
+use crate::geometry::Grid;
+use crate::operator::{BinOrder, InPlanePath, InPlanePaths, OperatorError, OperatorLimit, PlaneLine, Subset, Views};
+use crate::scanner::ScanGeometry;
 
 /// Threads of a block that are tried where none are asked for.
 const THREADS_PER_BLOCK: [u32; 4] = [256, 128, 512, 64];
@@ -53,10 +53,7 @@ impl BinDriven {
         let in_plane = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1));
         let paths: Vec<PathRow> = in_plane.paths.iter().map(path_row).collect();
         let num_rays = rays[1].max(1);
-        let lines: Vec<LineRow> = (0..num_rays)
-            .flat_map(|ray| geometry.ray_planes(ray, num_rays))
-            .map(|plane| line_row(plane, &grid, num_rays))
-            .collect();
+        let lines: Vec<LineRow> = PlaneLine::of_all(&geometry, &grid, num_rays).into_iter().map(line_row).collect();
         let head = PlanHead {
             num_tangential: geometry.num_tangential as i32,
             num_planes: geometry.num_planes() as i32,
@@ -135,10 +132,8 @@ fn block(kernels: &Kernels, asked: Option<u32>) -> Result<u32, OperatorError> {
 }
 
 fn path_row((path, share): &(InPlanePath, f32)) -> PathRow {
-    // An axis that is never crossed is crossed beyond everything.
-    let next = |a: usize| if path.pitch[a] > 0.0 { path.next[a] as f32 } else { f32::MAX };
     PathRow {
-        next: [next(0), next(1)],
+        next: path.next_f32(),
         pitch: path.pitch.map(|pitch| pitch as f32),
         length_mm: path.length_mm as f32,
         start_mm: path.start_mm as f32,
@@ -149,24 +144,9 @@ fn path_row((path, share): &(InPlanePath, f32)) -> PathRow {
     }
 }
 
-/// Returns a line of a plane; a direct one in a voxel face has two rows.
-fn line_row(plane: Plane, grid: &Grid, num_rays: usize) -> LineRow {
-    let voxel = |z_mm: f64| (z_mm - grid.origin_mm[2]) / grid.voxel_mm[2] + 0.5;
-    let (v_start, v_end) = (voxel(plane.z_start_mm), voxel(plane.z_end_mm));
-    let rises = (v_end - v_start).abs() >= FACE_TOLERANCE_VOXELS;
-    let (row, num_rows) = match face_or_row(0.5 * (v_start + v_end) - 0.5) {
-        _ if rises => (0, 1),
-        Row::Inside(row) => (row as i32, 1),
-        Row::Face(row) => (row as i32, 2),
-    };
-    LineRow {
-        v_start: v_start as f32,
-        rise: if rises { (v_end - v_start) as f32 } else { 0.0 },
-        rise_mm: (plane.z_end_mm - plane.z_start_mm) as f32,
-        weight: 1.0 / (num_rays as i32 * num_rows) as f32,
-        row,
-        num_rows,
-    }
+fn line_row(line: PlaneLine) -> LineRow {
+    let PlaneLine { v_start, rise, rise_mm, weight, row, num_rows } = line;
+    LineRow { v_start, rise, rise_mm, weight, row, num_rows }
 }
 
 impl Projecting for BinDriven {

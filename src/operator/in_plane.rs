@@ -1,11 +1,12 @@
 //! Where a transaxial LOR enters the field of view, and the regular distances at which it then crosses voxel faces in x
 //! and y: all that its path through the voxel columns depends on.
 
+use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use crate::algebra::FieldOfView;
-use crate::geometry::{Grid, perpendicular_rows};
-use crate::scanner::{ScanGeometry, TransaxialLor};
+use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row, perpendicular_rows};
+use crate::scanner::{Plane, ScanGeometry, TransaxialLor};
 
 /// Rows in which a LOR runs along x or y: none, one, or the two on both sides of a face.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +107,57 @@ impl InPlanePath {
         }
         let column = usize::try_from(column).ok()?;
         Some(Self { column, next, pitch, stride, start_mm, length_mm, lor_mm })
+    }
+
+    /// Returns the first crossings in single precision: an axis that is never crossed is crossed beyond everything.
+    pub fn next_f32(&self) -> [f32; 2] {
+        std::array::from_fn(|a| if self.pitch[a] > 0.0 { self.next[a] as f32 } else { f32::MAX })
+    }
+}
+
+/// Where a line of a plane lies in z (voxel i spans i … i + 1), in single precision. One that does not rise lies in `num_rows` rows
+/// from `row` on, with an equal share in each: two if it runs in a voxel face.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct PlaneLine {
+    /// z of its start.
+    pub v_start: f32,
+    /// Rise over the whole LOR, voxels; 0 where it is less than a voxel face is thick.
+    pub rise: f32,
+    /// The same, mm.
+    pub rise_mm: f32,
+    /// Part of the bin's value, for each of its rows.
+    pub weight: f32,
+    /// First row of a line that does not rise.
+    pub row: i32,
+    /// Number of its rows.
+    pub num_rows: i32,
+}
+
+impl PlaneLine {
+    /// Makes the lines of all planes, for each of `num_rays` axial rays.
+    pub fn of_all(geometry: &ScanGeometry, grid: &Grid, num_rays: usize) -> Vec<Self> {
+        let planes = (0..num_rays).flat_map(|ray| geometry.ray_planes(ray, num_rays));
+        planes.map(|plane| Self::new(plane, grid, num_rays)).collect()
+    }
+
+    fn new(plane: Plane, grid: &Grid, num_rays: usize) -> Self {
+        let voxel = |z_mm: f64| (z_mm - grid.origin_mm[2]) / grid.voxel_mm[2] + 0.5;
+        let (v_start, v_end) = (voxel(plane.z_start_mm), voxel(plane.z_end_mm));
+        let rises = (v_end - v_start).abs() >= FACE_TOLERANCE_VOXELS;
+        let (row, num_rows) = match face_or_row(0.5 * (v_start + v_end) - 0.5) {
+            _ if rises => (0, 1),
+            Row::Inside(row) => (row as i32, 1),
+            Row::Face(row) => (row as i32, 2),
+        };
+        Self {
+            v_start: v_start as f32,
+            rise: if rises { (v_end - v_start) as f32 } else { 0.0 },
+            rise_mm: (plane.z_end_mm - plane.z_start_mm) as f32,
+            weight: 1.0 / (num_rays as i32 * num_rows) as f32,
+            row,
+            num_rows,
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub use data_space::{BinOrder, DataSpace, Subset, Views};
 pub use event_path::END_MARGIN;
 pub use event_space::{EventOrder, EventSpace};
 pub use events::{EventLines, EventRays};
-pub use in_plane::{InPlanePath, InPlanePaths, Sides};
+pub use in_plane::{InPlanePath, InPlanePaths, PlaneLine, Sides};
 pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
 pub use planes::{

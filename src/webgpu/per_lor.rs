@@ -13,9 +13,9 @@ use super::kernel::{Commands, Kernel};
 use super::projecting::{Launches, Projecting, ProjectingViews, Target};
 use super::unseen::Unseen;
 use crate::algebra::{FieldOfView, Image, Voxels};
-use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid, Row, face_or_row};
-use crate::operator::{Accumulation, BinOrder, InPlanePath, InPlanePaths, OperatorError, Subset, Views};
-use crate::scanner::{Plane, ScanGeometry};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, BinOrder, InPlanePath, InPlanePaths, OperatorError, PlaneLine, Subset, Views};
+use crate::scanner::ScanGeometry;
 
 /// Threads of a group, as in the kernels.
 const THREADS: usize = 64;
@@ -33,18 +33,6 @@ struct PathRow {
     stride: [i32; 2],
     share: f32,
     padding: u32,
-}
-
-/// `Line` of walk.wgsl.
-#[repr(C)]
-#[derive(Clone, Copy, Default, Pod, Zeroable)]
-struct LineRow {
-    v_start: f32,
-    rise: f32,
-    rise_mm: f32,
-    weight: f32,
-    row: i32,
-    num_rows: i32,
 }
 
 /// `Plan` of walk.wgsl.
@@ -101,10 +89,7 @@ impl PerLor {
         let in_plane = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1));
         let paths: Vec<PathRow> = in_plane.paths.iter().map(path_row).collect();
         let num_rays = rays[1].max(1);
-        let lines: Vec<LineRow> = (0..num_rays)
-            .flat_map(|ray| geometry.ray_planes(ray, num_rays))
-            .map(|plane| line_row(plane, &grid, num_rays))
-            .collect();
+        let lines = PlaneLine::of_all(&geometry, &grid, num_rays);
         let plan = Plan {
             num_tangential: geometry.num_tangential as u32,
             num_planes: geometry.num_planes() as u32,
@@ -165,10 +150,8 @@ impl PerLor {
 }
 
 fn path_row((path, share): &(InPlanePath, f32)) -> PathRow {
-    // An axis that is never crossed is crossed beyond everything.
-    let next = |a: usize| if path.pitch[a] > 0.0 { path.next[a] as f32 } else { f32::MAX };
     PathRow {
-        next: [next(0), next(1)],
+        next: path.next_f32(),
         pitch: path.pitch.map(|pitch| pitch as f32),
         length_mm: path.length_mm as f32,
         start_mm: path.start_mm as f32,
@@ -177,26 +160,6 @@ fn path_row((path, share): &(InPlanePath, f32)) -> PathRow {
         stride: path.stride.map(|stride| stride as i32),
         share: *share,
         padding: 0,
-    }
-}
-
-/// Returns a line of a plane; a direct one in a voxel face has two rows.
-fn line_row(plane: Plane, grid: &Grid, num_rays: usize) -> LineRow {
-    let voxel = |z_mm: f64| (z_mm - grid.origin_mm[2]) / grid.voxel_mm[2] + 0.5;
-    let (v_start, v_end) = (voxel(plane.z_start_mm), voxel(plane.z_end_mm));
-    let rises = (v_end - v_start).abs() >= FACE_TOLERANCE_VOXELS;
-    let (row, num_rows) = match face_or_row(0.5 * (v_start + v_end) - 0.5) {
-        _ if rises => (0, 1),
-        Row::Inside(row) => (row as i32, 1),
-        Row::Face(row) => (row as i32, 2),
-    };
-    LineRow {
-        v_start: v_start as f32,
-        rise: if rises { (v_end - v_start) as f32 } else { 0.0 },
-        rise_mm: (plane.z_end_mm - plane.z_start_mm) as f32,
-        weight: 1.0 / (num_rays as i32 * num_rows) as f32,
-        row,
-        num_rows,
     }
 }
 

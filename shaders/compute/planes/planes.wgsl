@@ -174,31 +174,30 @@ fn is_inside(t: f32, which: u32, voxel: vec3u) -> bool {
     return from_first.y < length.y || (from_first.y == length.y && from_first.x <= length.x);
 }
 
-// sum + the values at t of 4 voxels along z, the first of which is `voxel`.
-fn add_quad(sum: vec4f, t: vec4f, shift: f32, which: u32, part: u32, voxel: vec3u) -> vec4f {
-    let added = sum + values(t, shift, which, voxel);
-    if part == ALL {
-        return added;
-    }
+// sum + the values at t of those of 4 voxels along z, the first of which is `voxel`, that lie on the projection.
+fn add_inside(sum: vec4f, t: vec4f, shift: f32, which: u32, voxel: vec3u) -> vec4f {
     let inside = vec4<bool>(
         is_inside(t.x, which, voxel),
         is_inside(t.y, which, voxel + vec3u(0u, 0u, 1u)),
         is_inside(t.z, which, voxel + vec3u(0u, 0u, 2u)),
         is_inside(t.w, which, voxel + vec3u(0u, 0u, 3u)),
     );
-    return select(sum, added, inside);
+    return select(sum, sum + values(t, shift, which, voxel), inside);
 }
 
-// Adds to 4 voxels along z.
-fn store_quad(sum: vec4f, voxel: vec3u) {
-    let plane = p.size.x * p.size.y;
-    let place = (voxel.z * p.size.y + voxel.y) * p.size.x + voxel.x;
-    for (var k = 0u; k < 4u; k++) {
-        let at = place + k * plane - p.image_first;
-        if voxel.z + k < p.size.z && at < p.image_len {
-            image[at] += sum[k];
-        }
+// Adds to a voxel of the image, if it is in the buffer.
+fn store(sum: f32, voxel: vec3u) {
+    let at = (voxel.z * p.size.y + voxel.y) * p.size.x + voxel.x - p.image_first;
+    if voxel.z < p.size.z && at < p.image_len {
+        image[at] += sum;
     }
+}
+
+fn store_quad(sum: vec4f, voxel: vec3u) {
+    store(sum.x, voxel);
+    store(sum.y, voxel + vec3u(0u, 0u, 1u));
+    store(sum.z, voxel + vec3u(0u, 0u, 2u));
+    store(sum.w, voxel + vec3u(0u, 0u, 3u));
 }
 
 // image += the projections, for one tile per group
@@ -213,6 +212,7 @@ fn add_planes(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_i
     let mine = vec3u(thread % TILE_X, thread / TILE_X, 0u);
     let from_middle = vec2f(mine.xy) - 0.5 * vec2f(vec2u(TILE_X - 1u, TILE_Y - 1u));
     let along_z = vec4f(0.0, 1.0, 2.0, 3.0) - 0.5 * f32(DEPTH - 1u);
+    let half = p.window / 2u;
     var sums: array<vec4f, 4>;
     for (var next = 0u; next < p.num_projections; next += p.batch) {
         let count = min(p.batch, p.num_projections - next);
@@ -221,11 +221,11 @@ fn add_planes(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_i
             places[thread] = place_of(planes[next + thread], first);
         }
         workgroupBarrier();
-        for (var i = thread; i < count * p.window; i += THREADS) {
-            let which = i / p.window;
-            let at = i32(i % p.window);
-            let t = f32(at - i32(p.window / 2u)) - T_SHIFT;
-            pieces[i] = piece((next + which) * p.num_points, places[which].start + at, t);
+        for (var which = mine.y; which < count; which += TILE_Y) {
+            for (var at = mine.x; at < p.window; at += TILE_X) {
+                let t = f32(i32(at) - i32(half)) - T_SHIFT;
+                pieces[which * p.window + at] = piece((next + which) * p.num_points, places[which].start + i32(at), t);
+            }
         }
         workgroupBarrier();
         for (var which = 0u; which < count; which++) {
@@ -234,18 +234,32 @@ fn add_planes(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_i
                 continue;
             }
             let slope = places[which].slope;
-            let shift = SHIFT + f32(which * p.window + p.window / 2u);
-            let middle = fma(from_middle.x, slope.x, fma(from_middle.y, slope.y, slope.w));
-            sums[0] = add_quad(sums[0], fma(along_z, vec4f(slope.z), vec4f(middle)), shift, which, part, mine);
-            if QUADS > 1u {
-                let t = fma(along_z + 4.0, vec4f(slope.z), vec4f(middle));
-                sums[1] = add_quad(sums[1], t, shift, which, part, mine + vec3u(0u, 0u, 4u));
-            }
-            if QUADS > 2u {
-                var t = fma(along_z + 8.0, vec4f(slope.z), vec4f(middle));
-                sums[2] = add_quad(sums[2], t, shift, which, part, mine + vec3u(0u, 0u, 8u));
-                t = fma(along_z + 12.0, vec4f(slope.z), vec4f(middle));
-                sums[3] = add_quad(sums[3], t, shift, which, part, mine + vec3u(0u, 0u, 12u));
+            let shift = SHIFT + f32(which * p.window + half);
+            let middle = vec4f(fma(from_middle.x, slope.x, fma(from_middle.y, slope.y, slope.w)));
+            let t = array(
+                fma(along_z, vec4f(slope.z), middle),
+                fma(along_z + 4.0, vec4f(slope.z), middle),
+                fma(along_z + 8.0, vec4f(slope.z), middle),
+                fma(along_z + 12.0, vec4f(slope.z), middle),
+            );
+            if part == ALL {
+                sums[0] += values(t[0], shift, which, mine);
+                if QUADS > 1u {
+                    sums[1] += values(t[1], shift, which, mine + vec3u(0u, 0u, 4u));
+                }
+                if QUADS > 2u {
+                    sums[2] += values(t[2], shift, which, mine + vec3u(0u, 0u, 8u));
+                    sums[3] += values(t[3], shift, which, mine + vec3u(0u, 0u, 12u));
+                }
+            } else {
+                sums[0] = add_inside(sums[0], t[0], shift, which, mine);
+                if QUADS > 1u {
+                    sums[1] = add_inside(sums[1], t[1], shift, which, mine + vec3u(0u, 0u, 4u));
+                }
+                if QUADS > 2u {
+                    sums[2] = add_inside(sums[2], t[2], shift, which, mine + vec3u(0u, 0u, 8u));
+                    sums[3] = add_inside(sums[3], t[3], shift, which, mine + vec3u(0u, 0u, 12u));
+                }
             }
         }
     }
