@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tomoscope::algebra::{Backend, Data, Image};
 use tomoscope::data::Volume;
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Siddon, Subset, ViewProjector};
+use tomoscope::operator::{Accumulation, LinearOperator, OperatorError, Siddon, Subset, ViewProjector};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 use tomoscope::webgpu::{PerLor, WebGpuArray, WebGpuBackend};
@@ -36,30 +36,25 @@ fn cases() -> Vec<Case> {
         Case { name, geometry, grid, fov_radius_mm, rays, subset }
     };
     vec![
-        case("small", grid([47, 47, 15], [3.0, 3.0, 2.5]), 69.0, [1, 1], part(0, 12)),
-        case("small", grid([48, 48, 16], [3.0, 3.0, 2.5]), 72.0, [1, 1], part(0, 24)),
-        case("small", grid([40, 52, 5], [3.0, 3.0, 2.5]), 200.0, [1, 2], part(1, 24)),
-        case("small", grid([33, 20, 1], [4.0, 5.0, 2.5]), 200.0, [2, 1], part(0, 4)),
+        case("small", grid([47, 47, 15], [3.0, 3.0, 2.5]), 69.0, [1, 1], part(0, 24)),
+        case("small", grid([48, 48, 16], [3.0, 3.0, 2.5]), 72.0, [1, 1], part(0, 48)),
+        case("small", grid([40, 52, 5], [3.0, 3.0, 2.5]), 200.0, [1, 2], part(1, 48)),
+        case("small", grid([33, 20, 1], [4.0, 5.0, 2.5]), 200.0, [2, 1], part(0, 12)),
         case("small", Grid::new([47, 47, 9], [3.0, 3.0, 2.5], [-60.0, -75.0, -3.1]).unwrap(), 69.0, [1, 1], part(0, 24)),
-        case("small", grid([61, 61, 41], [5.0, 5.0, 2.5]), 400.0, [1, 1], part(0, 48)),
-        case("span 3", grid([16, 16, 29], [5.0, 5.0, 1.5]), 37.5, [1, 2], Subset::ALL),
+        case("small", grid([41, 41, 21], [7.5, 7.5, 5.0]), 400.0, [1, 1], part(0, 48)),
+        case("span 3", grid([16, 16, 29], [5.0, 5.0, 1.5]), 37.5, [1, 2], part(0, 4)),
         case("one ring", grid([15, 15, 1], [5.0, 5.0, 6.0]), 37.5, [1, 1], Subset::ALL),
-        case("discovery-ste", grid([64, 64, 47], [10.9375, 10.9375, 3.27]), 350.0, [1, 1], part(0, 280)),
+        case("discovery-ste", grid([32, 32, 24], [21.875, 21.875, 6.54]), 350.0, [1, 1], part(0, 280)),
     ]
 }
 
-/// Where each value of a subset's data lies in data `[view][tangential_pos][plane]` of that subset.
-fn places(operator: &PerLor, case: &Case) -> Vec<usize> {
-    let (views, Subset { index, count }) = (ViewProjector::views(operator), case.subset);
-    let view_len = views.view_len();
-    // Numbers beyond 2^24 are not exact in f32: a view's number and a bin's are apart.
-    let numbered = |value: &dyn Fn(usize) -> usize| {
-        let counts = (0..case.geometry.num_bins()).map(|bin| value(bin) as f32).collect();
-        views.arranged(&Arc::new(counts), count)
-    };
-    let (of_view, of_bin) = (numbered(&|bin| bin / view_len), numbered(&|bin| bin % view_len));
-    let range = views.pieces(case.subset).remove(0).1;
-    range.map(|at| (of_view[at] as usize - index) / count * view_len + of_bin[at] as usize).collect()
+/// Where each value of a subset's data, radial position, then view, then plane, lies in data `[view][tangential_pos][plane]`.
+fn places(case: &Case) -> Vec<usize> {
+    let (nt, np) = (case.geometry.num_tangential, case.geometry.num_planes());
+    let nv = case.subset.views(case.geometry.num_views).len();
+    let place = |plane: usize, view: usize, tangential_pos: usize| (view * nt + tangential_pos) * np + plane;
+    let lors = |plane| (0..nv).flat_map(move |view| (0..nt).map(move |tangential_pos| place(plane, view, tangential_pos)));
+    (0..np).flat_map(lors).collect()
 }
 
 fn project(device: &mut WebGpuBackend, operator: &PerLor, subset: Subset, x: &[f32]) -> Vec<f32> {
@@ -80,6 +75,9 @@ fn spread(device: &mut WebGpuBackend, operator: &PerLor, subset: Subset, q: &[f3
 #[test]
 fn it_is_the_definition_and_adjoint_on_every_device() {
     let mut devices = backends();
+    for (name, device) in &devices {
+        println!("{name}: {}, integers of 64 bits by one instruction: {}", device.name(), device.info().has_long_atomics);
+    }
     for case in cases().into_iter().take(if devices.is_empty() { 0 } else { usize::MAX }) {
         let Case { name, geometry, grid, fov_radius_mm, rays, subset } = &case;
         let plain = Siddon::new(Arc::clone(geometry), grid.clone(), *fov_radius_mm, *rays);
@@ -87,12 +85,12 @@ fn it_is_the_definition_and_adjoint_on_every_device() {
         let expected = forward(&plain, *subset, &volume);
         let q = noise(11, expected.len());
         let expected_image = backward(&plain, *subset, q.clone(), Accumulation::Deterministic, grid);
+        let places = places(&case);
+        let arranged: Vec<f32> = places.iter().map(|&place| q[place]).collect();
         // The deterministic images and the projections of all devices.
         let mut found: Vec<[Vec<f32>; 2]> = Vec::new();
         for (on, device) in &mut devices {
             let operator = PerLor::new(device, Arc::clone(geometry), grid.clone(), *fov_radius_mm, *rays).unwrap();
-            let places = places(&operator, &case);
-            let arranged: Vec<f32> = places.iter().map(|&place| q[place]).collect();
             let x = ViewProjector::voxels(&operator).coefficients(&volume);
             let projected = project(device, &operator, *subset, &x);
             let mut in_order = vec![0.0; projected.len()];
@@ -134,7 +132,7 @@ fn small(device: &mut WebGpuBackend) -> PerLor {
     PerLor::new(device, geometry("small"), grid, 69.0, [1, 1]).unwrap()
 }
 
-const PART: Subset = Subset { index: 0, count: 6 };
+const PART: Subset = Subset { index: 0, count: 24 };
 
 /// Scaling by a power of two scales the image: integers near the bound, far below 1, of both signs.
 #[test]
@@ -145,7 +143,7 @@ fn fixed_point_holds_values_of_any_magnitude() {
         let q: Vec<f32> = noise(3, len).iter().map(|v| v - 0.5).collect();
         let expected = spread(&mut device, &operator, PART, &q, Accumulation::Deterministic);
         assert!(expected.iter().any(|v| *v < 0.0) && expected.iter().any(|v| *v > 0.0));
-        for exponent in [-90, -40, -1, 1, 40, 90] {
+        for exponent in [-90, -40, 1, 90] {
             let scale = 2f32.powi(exponent);
             let scaled: Vec<f32> = q.iter().map(|v| v * scale).collect();
             let found = spread(&mut device, &operator, PART, &scaled, Accumulation::Deterministic);
@@ -156,7 +154,7 @@ fn fixed_point_holds_values_of_any_magnitude() {
         }
         // All of one sign: the most exposed voxel comes as near to the bound as the margin lets it.
         let ones = spread(&mut device, &operator, PART, &vec![1.0; len], Accumulation::Deterministic);
-        for value in [f32::MAX / 1e4, -f32::MAX / 1e4, -3.0, 1e-30] {
+        for value in [f32::MAX / 1e4, -f32::MAX / 1e4, 1e-30] {
             let found = spread(&mut device, &operator, PART, &vec![value; len], Accumulation::Deterministic);
             let expected: Vec<f32> = ones.iter().map(|one| one * value).collect();
             assert!(largest_difference(&found, &expected) <= 2e-7, "{name}, {value}");

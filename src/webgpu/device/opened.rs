@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use pollster::block_on;
 
@@ -14,6 +15,9 @@ pub(in crate::webgpu) const GROUPS_ALONG_X: u32 = 1 << 14;
 
 /// Intended seconds of a submission.
 const AIM_SECS: f64 = 0.015;
+
+/// Time within which a GPU that refuses a call reports that it is lost.
+const LOSS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Bytes of an element of the longest arrays, those of 64-bit integers.
 const LONG_BYTES: u64 = 8;
@@ -160,8 +164,8 @@ impl Gpu {
     pub fn check(&self, doing: &'static str) -> Result<(), WebGpuError> {
         let mut fault = self.fault.get();
         if matches!(fault, Some(FaultKind::Other(_))) {
-            // A lost device refuses calls before it reports that it is lost.
-            let _ = self.device.poll(wgpu::PollType::Poll);
+            // A lost device refuses calls, and reports that it is lost once its work is over.
+            let _ = self.device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(LOSS_TIMEOUT) });
             fault = self.fault.get();
         }
         match fault {
