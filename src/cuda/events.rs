@@ -170,7 +170,8 @@ impl EventLines {
         (ordered, beams): (&OrderedEvents, &Beams),
     ) -> Result<(), CudaError> {
         let Piece { backend, subset, ref units } = *piece;
-        let [first, count] = beams.among(subset, [units.start, units.len()]);
+        let range = beams.beams.among(subset, units);
+        let count = range.len();
         if count == 0 {
             return Ok(());
         }
@@ -183,7 +184,7 @@ impl EventLines {
             beams: beams.table.as_view(),
             values: q.as_view(),
         };
-        let [first, count] = [first, count].map(|number| number as u64);
+        let [first, count] = [range.start, count].map(|number| number as u64);
         let mut rest = beams.rest.lock().unwrap_or_else(PoisonError::into_inner);
         match to {
             Sum::Values(image) => {

@@ -106,6 +106,11 @@ impl EventRays {
         &self.kernels
     }
 
+    /// Crystals of the scanner.
+    pub fn num_crystals(&self) -> usize {
+        self.num_crystals
+    }
+
     /// Rays of an event.
     pub fn num_rays(&self) -> usize {
         self.num_rays

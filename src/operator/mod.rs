@@ -8,6 +8,7 @@ mod accumulate;
 mod axial_runs;
 mod chunk;
 mod data_space;
+mod event_beams;
 mod event_path;
 mod event_space;
 mod events;
@@ -31,6 +32,7 @@ pub use axial_runs::{
 };
 pub(crate) use data_space::one_after_the_other;
 pub use data_space::{BinOrder, DataSpace, Subset, Views};
+pub use event_beams::EventBeams;
 pub use event_path::END_MARGIN;
 pub use event_space::{EventOrder, EventSpace};
 pub use events::{EventLines, EventRays};

@@ -198,6 +198,9 @@ pub enum OperatorLimit {
     /// Several time-of-flight resolutions on a GPU.
     #[error("the list has {0} time-of-flight resolutions, which only the processor can use (--device cpu)")]
     TofOnGpu(usize),
+    /// Several GPUs that do not share events.
+    #[error("only NVIDIA GPUs share the events of a list (--device cuda:all); choose one GPU")]
+    EventTeam,
     /// Too little memory for the first of two stages.
     #[error(
         "there is no memory for the {num_azimuths} azimuths of the first of two stages, {num_points} samples × {num_layers} layers \

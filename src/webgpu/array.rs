@@ -41,6 +41,11 @@ impl Segments {
         })
     }
 
+    /// Returns the buffer that holds a value; beyond the last value the last buffer.
+    pub fn buffer_of(&self, place: usize) -> &wgpu::Buffer {
+        &self.buffers[(place / self.segment_len).min(self.buffers.len() - 1)]
+    }
+
     /// Returns the buffers that hold values of a range, with their parts of it.
     pub fn of(&self, range: Range<usize>) -> impl Iterator<Item = (Segment<'_>, Range<usize>)> {
         self.all().filter_map(move |segment| {

@@ -105,7 +105,7 @@ impl PerLor {
             paths: backend.table(&paths)?,
             lor_paths: backend.table(&in_plane.first)?,
             lines: backend.table(&lines)?,
-            unseen: Unseen::new(backend, &grid, &fov)?,
+            unseen: Unseen::new(backend, &grid, &fov, 1)?,
             forward: backend.gpu().kernel("forward", &forward)?,
             back: AddingKernel::new("back", back),
             accumulations: accumulations(backend.gpu()),

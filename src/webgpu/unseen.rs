@@ -7,29 +7,31 @@ use super::kernel::Kernel;
 use crate::algebra::{FieldOfView, Image};
 use crate::geometry::Grid;
 
-/// The voxels of `[z, y, x]` images outside a field of view.
+/// The places of images outside a field of view.
 pub(super) struct Unseen {
-    /// For each row y the x inside, from and up to.
+    /// For each row y the places inside, from and up to.
     rows: wgpu::Buffer,
+    /// Places of a row, and number of rows.
     size: [usize; 2],
     kernel: Kernel,
 }
 
 impl Unseen {
-    /// Brings a field of view to the device.
-    pub fn new(backend: &mut WebGpuBackend, grid: &Grid, fov: &FieldOfView) -> Result<Self, WebGpuError> {
+    /// Brings a field of view to the device. Neighbours along x lie `x_step` places apart: 1 in images `[z, y, x]`, their size along
+    /// z in images `[y][x][z]`.
+    pub fn new(backend: &mut WebGpuBackend, grid: &Grid, fov: &FieldOfView, x_step: usize) -> Result<Self, WebGpuError> {
         let [nx, ny, _] = grid.size;
-        let rows: Vec<[u32; 2]> = (0..ny).map(|y| [fov.row(y).start as u32, fov.row(y).end as u32]).collect();
+        let rows: Vec<[u32; 2]> = (0..ny).map(|y| [fov.row(y).start, fov.row(y).end].map(|x| (x * x_step) as u32)).collect();
         let kernel = backend.gpu().kernel("zero_unseen", include_str!("../../shaders/compute/arrays.wgsl"))?;
-        Ok(Self { rows: backend.table(&rows)?, size: [nx, ny], kernel })
+        Ok(Self { rows: backend.table(&rows)?, size: [nx * x_step, ny], kernel })
     }
 
     /// Sets an image to 0 outside the field of view.
     pub fn clear(&self, backend: &mut WebGpuBackend, image: &WebGpuArray<Image>) {
-        let [nx, ny] = self.size;
+        let [row_len, num_rows] = self.size;
         for Segment { buffer, places } in image.0.all() {
             let (first, len) = (places.start as u32, places.len() as u32);
-            let span = Span { x_at: first, y_at: nx as u32, len, value: ny as f32 };
+            let span = Span { x_at: first, y_at: row_len as u32, len, value: num_rows as f32 };
             backend.dispatch_each(&self.kernel, span, &[buffer, &self.rows]);
         }
     }

@@ -13,7 +13,7 @@ use tomoscope::scanner::{self, Detectors, PairRays};
 use tomoscope::task::Task;
 
 use super::device::{assert_same_bits, device};
-use super::events::{Tof, detectors, pair_rays, random_events, tof};
+use super::events::{Tof, crowded_events, detectors, pair_rays, random_events, tof};
 use super::support::{dot, noise, random_volume, relative};
 
 const FOV_MM: f64 = 69.0;
@@ -110,16 +110,6 @@ fn events_on_the_device_are_those_of_the_host() {
             }
         }
     }
-}
-
-/// Random events of a hundred pairs of columns, with the nonsense of [`random_events`] many times: beams.
-pub fn crowded_events(num: usize) -> Events {
-    let mut events = random_events(num, Tof::No);
-    for (i, pair) in events.pairs.iter_mut().enumerate().skip(9) {
-        let column = |crystal: u32| crystal / 96 * 96 + (crystal % 96) / 10 * 10;
-        *pair = if i % 5 == 0 { [[24, 72], [48, 0], [0, 1], [5, 101]][i / 5 % 4] } else { pair.map(column) };
-    }
-    events
 }
 
 #[test]

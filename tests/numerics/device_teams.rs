@@ -19,8 +19,7 @@ use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 
 use super::device::{assert_same_bits, device};
-use super::device_events::crowded_events;
-use super::events::{Tof, detectors, pair_rays, random_events, tof};
+use super::events::{Tof, crowded_events, detectors, pair_rays, random_events, tof};
 use super::support::{forward, geometry, noise, random_volume, relative};
 use super::teams::scanner_of_tubes;
 

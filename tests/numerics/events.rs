@@ -65,6 +65,16 @@ pub fn random_events(num: usize, tof: Tof) -> Events {
     Events { pairs, tof_mm, ..Events::default() }
 }
 
+/// Random events of a hundred pairs of columns, with the nonsense of [`random_events`] many times: beams.
+pub fn crowded_events(num: usize) -> Events {
+    let mut events = random_events(num, Tof::No);
+    for (i, pair) in events.pairs.iter_mut().enumerate().skip(9) {
+        let column = |crystal: u32| crystal / 96 * 96 + (crystal % 96) / 10 * 10;
+        *pair = if i % 5 == 0 { [[24, 72], [48, 0], [0, 1], [5, 101]][i / 5 % 4] } else { pair.map(column) };
+    }
+    events
+}
+
 /// So many: side by side, or in rows of two.
 pub fn pair_rays(num: usize) -> PairRays {
     let axial = if num.is_multiple_of(2) { 2 } else { 1 };

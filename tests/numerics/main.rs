@@ -26,6 +26,7 @@ mod device_tubes;
 mod device_tubes_montecarlo;
 mod device_webgpu;
 mod device_webgpu_arrays;
+mod device_webgpu_events;
 mod device_webgpu_per_lor;
 mod device_webgpu_planes;
 mod events;

@@ -1,11 +1,16 @@
 //! Any GPU through wgpu as a platform.
 
 use super::Platform;
+use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Backend as _, PeerGroup, Simd};
+use crate::data::Volume;
 use crate::operator::{Accumulation, OperatorError, OperatorLimit, ViewProjector};
 use crate::plan::device::memory::FreeMemory;
+use crate::plan::error::SetupError;
 use crate::plan::projector::registry::ProjectorInputs;
 use crate::plan::projector::system::{System, view_system};
+use crate::recon::{Algorithm, ReconError};
+use crate::task::Task;
 use crate::webgpu::{self, WebGpuBackend};
 
 /// A GPU through wgpu. It is gone once a system or an algorithm has taken it.
@@ -54,4 +59,21 @@ impl Platform for WebGpuPlatform {
             _ => None,
         }
     }
+    fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {
+        let mut backend = self.0.take().ok_or(ReconError::NoDevice)?;
+        let lines = lines(&mut backend, recipe.lines.clone())?;
+        recipe.on(backend, lines, team)
+    }
+
+    fn backproject_events(&mut self, recipe: EventRecipe, values: Vec<f32>, task: &Task) -> Result<Volume, SetupError> {
+        let backend = self.0.as_mut().ok_or(ReconError::NoDevice)?;
+        let lines = lines(backend, recipe)?;
+        Ok(backprojected(backend, &lines, values, task)?)
+    }
+}
+
+fn lines(backend: &mut WebGpuBackend, recipe: EventRecipe) -> Result<webgpu::EventLines, OperatorError> {
+    let EventRecipe { events, facts, grid, fov_radius_mm, rays, order } = recipe;
+    let (detectors, tof) = (&facts.detectors, facts.tof.as_ref());
+    webgpu::EventLines::new(backend, events, detectors, tof, grid.clone(), fov_radius_mm, rays, order)
 }
