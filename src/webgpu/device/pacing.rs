@@ -36,7 +36,10 @@ impl Pace {
         if self.secs_per_unit.is_none() && total > 0 {
             let mut piece = total.div_ceil(FIRST_PART).max(1);
             let mut secs = 0.0;
+            // A driver may compile a kernel when it comes to it: the first piece measures that.
+            record(commands, 0, piece)?;
             commands.finish(DOING)?;
+            done = piece;
             while secs < TELLING_PART * aim_secs && done < total {
                 task.check()?;
                 let count = piece.min(total - done);
