@@ -69,14 +69,14 @@ fn from_fixed(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_i
     }
 }
 
-// x[i] = y[places[i]] for the places of a buffer: those from y_at on, as many as value says in bits.
+// x[i] = y[places[i]] for the places of a buffer: x_at of them, from y_at on.
 @compute @workgroup_size(THREADS)
 fn gather(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = index_of(thread, group, groups);
     if i < span.len {
         // (A place before the first wraps round to a large one.)
-        let place = places[span.x_at + i] - span.y_at;
-        if place < bitcast<u32>(span.value) {
+        let place = places[i] - span.y_at;
+        if place < span.x_at {
             x[i] = y[place];
         }
     }

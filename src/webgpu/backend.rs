@@ -246,7 +246,7 @@ impl WebGpuBackend {
         for (places, to) in places.all().zip(to.all()) {
             for from in x.all() {
                 let (first, len) = (from.places.start as u32, from.places.len() as u32);
-                let span = Span { x_at: 0, y_at: first, len: to.places.len() as u32, value: f32::from_bits(len) };
+                let span = Span { x_at: len, y_at: first, len: to.places.len() as u32, value: 0.0 };
                 self.dispatch_each(&kernel, span, &[to.buffer, from.buffer, places.buffer]);
             }
         }

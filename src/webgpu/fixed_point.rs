@@ -80,3 +80,81 @@ impl WebGpuBackend {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::webgpu::DeviceOptions;
+
+    /// A whole GPU and one with the least that WebGPU guarantees, with arrays in short buffers; none, printed, without a GPU.
+    fn backends() -> Vec<WebGpuBackend> {
+        let whole = match WebGpuBackend::open_with(0, DeviceOptions::all_of) {
+            Ok(whole) => whole,
+            Err(error) => {
+                assert!(std::env::var_os("TOMOSCOPE_REQUIRE_WEBGPU").is_none(), "{error}");
+                println!("skipped: {error}");
+                return Vec::new();
+            }
+        };
+        let short = DeviceOptions { segment_bytes: 64 << 10, ..DeviceOptions::least() };
+        vec![whole, WebGpuBackend::open_with(0, |_| short).unwrap()]
+    }
+
+    #[test]
+    fn integers_near_the_bound_of_both_signs_come_back_right() {
+        let magnitudes =
+            [0, 1, 3, (1 << 24) + 1, (1 << 31) - 1, 1 << 31, u32::MAX.into(), 1 << 32, 0x12_3456_7890_abcd, (1 << 62) - 1];
+        let units: Vec<i64> = (0..20_000).flat_map(|_| magnitudes.into_iter().flat_map(|m: i64| [m, -m])).collect();
+        for mut backend in backends() {
+            let fixed = backend.copied(&units).unwrap();
+            let mut values: WebGpuArray<Image> = backend.zeros(units.len()).unwrap();
+            for exponent in [-100, -62, 0, 40] {
+                backend.values_of_units(&fixed, f64::from(exponent).exp2() as f32, &mut values);
+                let found = backend.read(&values, <[f32]>::to_vec).unwrap();
+                for (found, unit) in found.into_iter().zip(&units) {
+                    let expected = *unit as f64 * f64::from(exponent).exp2();
+                    assert!((f64::from(found) - expected).abs() <= 1e-7 * expected.abs(), "{unit}, 2^{exponent}: {found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_value_is_found_among_all_that_an_f32_can_be() {
+        let tiny = f32::from_bits(1);
+        for mut backend in backends() {
+            let mut largest = |values: &[f32], is_magnitude: bool| {
+                // In the middle of the last buffer, behind smaller values.
+                let smallest = values.iter().copied().fold(f32::MAX, |least, value| if value < least { value } else { least });
+                let all = [vec![if is_magnitude { 0.0 } else { smallest }; 50_000], values.to_vec()].concat();
+                let x = backend.copied(&all).unwrap();
+                backend.largest(&x, all.len(), is_magnitude).unwrap()
+            };
+            for (values, is_magnitude, expected) in [
+                (&[-3.0, -2.0, -f32::MAX][..], false, -2.0),
+                (&[-3.0, -2.0, -f32::MAX], true, f32::MAX),
+                (&[-0.0, -tiny, tiny], false, tiny),
+                (&[-1.0, 0.0], false, 0.0),
+                (&[f32::MIN_POSITIVE, -2.0 * f32::MIN_POSITIVE], true, 2.0 * f32::MIN_POSITIVE),
+                (&[1.0, f32::INFINITY], false, f32::INFINITY),
+                (&[1.0, f32::NEG_INFINITY], true, f32::INFINITY),
+                (&[f32::NEG_INFINITY, f32::NEG_INFINITY], false, f32::NEG_INFINITY),
+            ] {
+                assert_eq!(largest(values, is_magnitude), expected, "{values:?}");
+            }
+            for no_number in [f32::NAN, -f32::NAN, f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff)] {
+                assert!(
+                    [false, true]
+                        .map(|is_magnitude| largest(&[1.0, no_number, f32::INFINITY], is_magnitude))
+                        .iter()
+                        .all(|v| v.is_nan())
+                );
+            }
+            let none = backend.copied::<f32>(&[]).unwrap();
+            assert_eq!(
+                [true, false].map(|is_magnitude| backend.largest(&none, 0, is_magnitude).unwrap()),
+                [0.0, f32::NEG_INFINITY]
+            );
+        }
+    }
+}
