@@ -157,7 +157,7 @@ impl Planes {
         let pieces = |window: usize| window.max(WINDOW_BYTES / piece_bytes).next_power_of_two();
         let is_enough = |quads: usize| self.tiles(quads).iter().product::<usize>() >= MIN_TILES;
         let fitting = || QUADS.into_iter().filter(|&quads| pieces(window(quads)) <= room);
-        let Some(quads) = fitting().find(|&quads| is_enough(quads)).or(fitting().last()) else {
+        let Some(quads) = fitting().find(|&quads| is_enough(quads)).or_else(|| fitting().next_back()) else {
             let (voxel_mm, step_mm) = (self.grid.voxel_mm, projections.sampling.step_mm);
             return Err(OperatorLimit::LargeVoxels { voxel_mm, step_mm, window: window(1) }.into());
         };
