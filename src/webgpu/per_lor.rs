@@ -73,6 +73,14 @@ pub struct PerLor {
     launches: Launches,
 }
 
+/// Returns the texts of the kernels that project and that backproject, the latter without an adder.
+pub(super) fn sources() -> [String; 2] {
+    let walk = include_str!("../../shaders/compute/per_lor/walk.wgsl");
+    let forward = include_str!("../../shaders/compute/per_lor/forward.wgsl");
+    let back = include_str!("../../shaders/compute/per_lor/back.wgsl");
+    [forward, back].map(|entry| format!("{walk}\n{entry}"))
+}
+
 impl PerLor {
     /// Makes the projector between a grid and a scan; `rays` = rays per LOR, tangential and axial.
     ///
@@ -98,9 +106,7 @@ impl PerLor {
             num_columns: (grid.size[0] * grid.size[1]) as u32,
             ..Plan::default()
         };
-        let walk = include_str!("../../shaders/compute/per_lor/walk.wgsl");
-        let forward = format!("{walk}\n{}", include_str!("../../shaders/compute/per_lor/forward.wgsl"));
-        let back = format!("{walk}\n{}", include_str!("../../shaders/compute/per_lor/back.wgsl"));
+        let [forward, back] = sources();
         Ok(Self {
             paths: backend.table(&paths)?,
             lor_paths: backend.table(&in_plane.first)?,

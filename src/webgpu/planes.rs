@@ -130,6 +130,17 @@ struct Program {
     batch: usize,
 }
 
+/// Returns the text of the kernel for an interpolation, quads of voxels of a thread, and pieces in shared memory.
+pub(super) fn source(interpolation: Interpolation, quads: usize, pieces: usize) -> String {
+    let common = include_str!("../../shaders/compute/planes/planes.wgsl");
+    let values = match interpolation {
+        Interpolation::Nearest => include_str!("../../shaders/compute/planes/nearest.wgsl"),
+        Interpolation::Linear => include_str!("../../shaders/compute/planes/linear.wgsl"),
+        Interpolation::Cubic => include_str!("../../shaders/compute/planes/cubic.wgsl"),
+    };
+    format!("const QUADS: u32 = {quads}u;\nconst PIECES: u32 = {pieces}u;\n{common}\n{values}")
+}
+
 impl Planes {
     /// Makes a backprojector into images of a grid.
     pub fn new(grid: Grid) -> Self {
@@ -144,10 +155,11 @@ impl Planes {
 
     /// Returns the kernel for projections at these positions, with the deepest tiles that are enough and fit.
     fn program(&self, gpu: &Gpu, projections: &FilteredProjections, positions: &[Position]) -> Result<Program, OperatorError> {
-        let (piece_bytes, source) = match projections.interpolation {
-            Interpolation::Nearest => (4, include_str!("../../shaders/compute/planes/nearest.wgsl")),
-            Interpolation::Linear => (8, include_str!("../../shaders/compute/planes/linear.wgsl")),
-            Interpolation::Cubic => (16, include_str!("../../shaders/compute/planes/cubic.wgsl")),
+        let interpolation = projections.interpolation;
+        let piece_bytes = match interpolation {
+            Interpolation::Nearest => 4,
+            Interpolation::Linear => 8,
+            Interpolation::Cubic => 16,
         };
         let room = (gpu.limits.max_compute_workgroup_storage_size as usize).saturating_sub(BATCH * PLACE_BYTES) / piece_bytes;
         let window = |quads: usize| {
@@ -162,9 +174,8 @@ impl Planes {
             return Err(OperatorLimit::LargeVoxels { voxel_mm, step_mm, window: window(1) }.into());
         };
         let (window, pieces) = (window(quads), pieces(window(quads)));
-        let common = include_str!("../../shaders/compute/planes/planes.wgsl");
-        let source = format!("const QUADS: u32 = {quads}u;\nconst PIECES: u32 = {pieces}u;\n{common}\n{source}");
-        Ok(Program { kernel: gpu.kernel("add_planes", &source)?, quads, window, batch: (pieces / window).clamp(1, BATCH) })
+        let kernel = gpu.kernel("add_planes", &source(interpolation, quads, pieces))?;
+        Ok(Program { kernel, quads, window, batch: (pieces / window).clamp(1, BATCH) })
     }
 
     /// Returns the bits of positions behind the point, so that none overflows and the sums of their rounding are far below
