@@ -12,7 +12,7 @@ use super::kernel::{Commands, Kernel};
 use super::projecting::Target;
 use crate::operator::{EventBeams, EventRays, Subset};
 
-/// Events of a beam at most: the threads of a group.
+/// Events of a beam at most: two for each thread of a group.
 const MAX_EVENTS: usize = 64;
 
 /// `Parameters` of beams.wgsl.

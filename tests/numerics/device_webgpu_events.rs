@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
-use tomoscope::data::{Events, TofMeasurement, Volume};
+use tomoscope::data::{Events, ListMetadata, TofMeasurement, Volume};
 use tomoscope::geometry::{Grid, Point};
-use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, Subset};
+use tomoscope::operator::{
+    Accumulation, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, Misfit, OperatorLimit, Subset,
+};
+use tomoscope::plan::{DeviceChoice, SensitivitySettings, list_sensitivity};
 use tomoscope::scanner::{Crystal, Detectors, PairRays};
 use tomoscope::task::Task;
 use tomoscope::webgpu::{self, DeviceOptions, WebGpuBackend};
@@ -190,6 +193,38 @@ fn an_event_of_huge_weight_leaves_those_of_its_beam_their_digits() {
         println!("{device}: {} voxels without outliers, {error:.1e}", free.len());
         assert!(error <= 1e-5);
     }
+}
+
+#[test]
+fn the_sensitivity_of_pairs_one_after_the_other_is_that_of_the_host() {
+    let Some(number) = backends().first().map(|(_, backend)| backend.info().number) else { return };
+    // Several rays side by side, or a window that ends in the image: all planes at once would not do.
+    let near = TofMeasurement { fwhm_mm: 20.0, window_mm: [-20.0, 20.0], ..TofMeasurement::default() };
+    for (tof, rays) in [(None, pair_rays(2)), (Some(near), PairRays::ONE)] {
+        let facts = ListMetadata { tof, ..ListMetadata::new("test", Arc::new(detectors())) };
+        let [host, device] = [DeviceChoice::Cpu, DeviceChoice::WebGpu(number)].map(|device| {
+            let settings = SensitivitySettings { grid: grids()[1].clone(), fov_radius_mm: 60.0, rays, device };
+            list_sensitivity(&facts, &settings, &Task::new()).unwrap()
+        });
+        assert!(!host.is_of_planes && !device.is_of_planes && host.num_pairs == device.num_pairs);
+        let error = relative(device.volume.as_slice(), host.volume.as_slice());
+        println!("sensitivity of {} pairs: {error:.1e}", host.num_pairs);
+        assert!(host.volume.sum() > 0.0 && error <= 1e-6);
+    }
+}
+
+#[test]
+fn what_cannot_be_projected_is_refused() {
+    let Some((_, mut backend)) = backends().into_iter().next() else { return };
+    let detectors = detectors();
+    let mut new = |tof: &TofMeasurement, voxel_mm: f64| {
+        let events = Arc::new(random_events(100, Tof::Numbers));
+        let (grid, order) = (Grid::centred([8, 8, 8], [voxel_mm; 3]).unwrap(), EventOrder::AsWritten);
+        webgpu::EventLines::new(&mut backend, events, &detectors, Some(tof), grid, FOV_MM, PairRays::ONE, order).err()
+    };
+    assert!(new(&tof(30.0), 5.0).is_none());
+    assert_eq!(new(&tof(30.0), 1e-5), Some(Misfit::FarImage.into()));
+    assert_eq!(new(&tof(-1.0), 5.0), Some(OperatorLimit::TofResolution(-1.0).into()));
 }
 
 /// Lines that rounding could send astray, mm: in voxels of 2 × 2.5 × 3 mm, of which an even number, an even and an odd number lie

@@ -2,6 +2,8 @@
 
 @group(0) @binding(4) var<storage, read> q: array<f32>;
 
+const IN_STEP: bool = true;
+
 // Of the event, and of a walk.
 var<private> factor: f32;
 var<private> value: f32;

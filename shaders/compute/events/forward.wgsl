@@ -3,6 +3,8 @@
 @group(0) @binding(4) var<storage, read> image: array<f32>;
 @group(0) @binding(5) var<storage, read_write> values: array<f32>;
 
+const IN_STEP: bool = false;
+
 // Of the event, and of a walk.
 var<private> factor: f32;
 var<private> total: f32;

@@ -1,5 +1,8 @@
-// One event after the other (lines.wgsl): calls begin(share) for each walk of a line, visit(place, length) for each of its voxels,
-// and end().
+// One event after the other (lines.wgsl): calls weigh(factor) for the event, begin(share) for each walk of a line, visit(place,
+// length) for each of its voxels, and finish().
+//
+// With IN_STEP a step ends at a face across x or y, and those across z, which are few, cut it: neighbouring threads, whose lines
+// are alike, so add to the same (x, y) at the same time.
 
 struct Parameters {
     // The first event among `pairs`, and its value's place; how many.
@@ -96,7 +99,17 @@ fn walk_line(ray: u32, pair: vec2u, interval: vec2f) {
             var next = fma(face, pitch, offset);
             var at = enter;
             for (var k = 0; k < MAX_STEPS && at < leave; k++) {
-                let end = min(min(min(next.x, next.y), next.z), leave);
+                var end = min(min(next.x, next.y), leave);
+                if !IN_STEP {
+                    end = min(end, next.z);
+                }
+                while IN_STEP && next.z < end {
+                    visit(u32(voxel) - p.image_first, (next.z - at) * weight(0.5 * (next.z + at)));
+                    at = next.z;
+                    voxel += stride.z;
+                    face.z += f32(step.z);
+                    next.z = fma(face.z, pitch.z, offset.z);
+                }
                 visit(u32(voxel) - p.image_first, (end - at) * weight(0.5 * (end + at)));
                 at = end;
                 let is_crossed = next <= vec3f(end);
