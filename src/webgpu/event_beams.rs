@@ -39,11 +39,9 @@ pub(super) struct Beams {
 }
 
 /// Returns the kernel of beams for images of `num_rows` voxels along z; `None` where a group's memory has no room for two columns.
-/// `lines` = the text of lines.wgsl with its constants.
-pub(super) fn kernel(backend: &WebGpuBackend, lines: &str, num_rows: usize) -> Option<AddingKernel> {
+pub(super) fn kernel(backend: &WebGpuBackend, source: String, num_rows: usize) -> Option<AddingKernel> {
     let bytes = 4 * (2 * num_rows + 1);
     let has_room = bytes <= backend.gpu().limits.max_compute_workgroup_storage_size as usize;
-    let source = format!("{lines}\n{}", include_str!("../../shaders/compute/events/beams.wgsl"));
     has_room.then(|| AddingKernel::new("backproject_beams", source))
 }
 

@@ -73,6 +73,16 @@ pub struct EventLines {
     launches: Launches,
 }
 
+/// Returns the texts of the kernels that project, that backproject, and that backproject beams; the last two without an adder.
+pub(super) fn sources(constants: &str) -> [String; 3] {
+    let lines = include_str!("../../shaders/compute/events/lines.wgsl");
+    let walk = include_str!("../../shaders/compute/events/walk.wgsl");
+    let forward = include_str!("../../shaders/compute/events/forward.wgsl");
+    let back = include_str!("../../shaders/compute/events/back.wgsl");
+    let beams = include_str!("../../shaders/compute/events/beams.wgsl");
+    [[walk, forward], [walk, back], ["", beams]].map(|[walk, entry]| format!("{constants}\n{lines}\n{walk}\n{entry}"))
+}
+
 impl EventLines {
     /// Makes the operator between a grid and the events of a scanner; see [`crate::operator::EventLines::new`].
     ///
@@ -98,11 +108,7 @@ impl EventLines {
         };
         let [starts, ends] = rays.points();
         let points = [positions(starts, &grid)?, positions(ends, &grid)?].concat();
-        let lines =
-            format!("{}\n{}", constants(&rays, &grid, &fov, kernel), include_str!("../../shaders/compute/events/lines.wgsl"));
-        let walk = format!("{lines}\n{}", include_str!("../../shaders/compute/events/walk.wgsl"));
-        let forward = format!("{walk}\n{}", include_str!("../../shaders/compute/events/forward.wgsl"));
-        let back = format!("{walk}\n{}", include_str!("../../shaders/compute/events/back.wgsl"));
+        let [forward, back, back_of_beams] = sources(&constants(&rays, &grid, &fov, kernel));
         let has_beams = order == EventOrder::ByLine && kernel.is_none();
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
         let voxels = Voxels::in_columns(grid, fov, columns);
@@ -111,7 +117,7 @@ impl EventLines {
             unseen: Unseen::new(backend, voxels.grid(), voxels.fov(), columns.lanes)?,
             forward: backend.gpu().kernel("forward", &forward)?,
             back: AddingKernel::new("backproject", back),
-            back_of_beams: if has_beams { event_beams::kernel(backend, &lines, columns.lanes) } else { None },
+            back_of_beams: if has_beams { event_beams::kernel(backend, back_of_beams, columns.lanes) } else { None },
             accumulations: accumulations(backend.gpu()),
             ordered: Mutex::default(),
             launches: Launches::default(),

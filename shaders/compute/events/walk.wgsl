@@ -3,6 +3,10 @@
 //
 // With IN_STEP a step ends at a face across x or y, and those across z, which are few, cut it: neighbouring threads, whose lines
 // are alike, so add to the same (x, y) at the same time.
+//
+// A voxel takes some 28 operations; with time of flight 18 more, or 36 where d is an interval. On an H100, each of 4e6 events of the
+// Discovery STE takes 0.9 ns to project in the order of their lines and 5.3 ns in random order, and to backproject 3.3 ns (beams.wgsl:
+// 2.6 ns) and 6.9 ns.
 
 struct Parameters {
     // The first event among `pairs`, and its value's place; how many.
