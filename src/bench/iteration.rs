@@ -121,14 +121,19 @@ fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) ->
     Ok(median_and_spread(secs).unwrap_or_default())
 }
 
-/// Returns the free memory of the requested CUDA device, bytes.
+/// Returns the free memory of the requested GPU as CUDA reports it, bytes.
 #[cfg(feature = "cuda")]
 fn free_bytes(settings: &RunSettings) -> Option<u64> {
-    let number = match settings.device {
-        crate::plan::DeviceChoice::Cuda(number) => number,
-        _ => return None,
+    let mut devices = crate::cuda::devices().ok()?.into_iter();
+    let device = match settings.device {
+        crate::plan::DeviceChoice::Cuda(number) => devices.nth(number),
+        crate::plan::DeviceChoice::WebGpu(number) => {
+            let gpu = crate::webgpu::devices().into_iter().nth(number)?;
+            devices.find(|device| device.name == gpu.name)
+        }
+        _ => None,
     };
-    crate::cuda::devices().ok()?.into_iter().nth(number).map(|info| info.free_memory_bytes as u64)
+    device.map(|info| info.free_memory_bytes as u64)
 }
 
 #[cfg(not(feature = "cuda"))]

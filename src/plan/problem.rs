@@ -4,7 +4,6 @@ use crate::coded::coded;
 use crate::geometry::Grid;
 use crate::operator::Misfit;
 use crate::plan::algorithms::parameters::ParameterProblem;
-use crate::plan::device::choice::DeviceChoice;
 use crate::text::{bytes, counted, either};
 
 /// Reason why settings do not go together, or do not suit the data.
@@ -13,10 +12,10 @@ use crate::text::{bytes, counted, either};
 pub enum SetupProblem {
     // Devices.
     /// Requested GPUs that are not usable.
-    #[error("{}", unusable(*device, reason, *names_the_cpu))]
+    #[error("{}", unusable(device.as_deref(), reason, *names_the_cpu))]
     Device {
-        /// The GPU; `None` = all that were asked for.
-        device: Option<DeviceChoice>,
+        /// The GPU, "CUDA device 0"; `None` = all that were asked for.
+        device: Option<String>,
         /// Why, as the driver's error puts it.
         reason: String,
         /// True if the reason already advises to use the CPU.
@@ -33,6 +32,9 @@ pub enum SetupProblem {
     /// Several GPUs for work that is not shared out.
     #[error("this works on one GPU only; name one (--device cuda:0)")]
     OneGpu,
+    /// Several processes on GPUs through wgpu.
+    #[error("gpu:N computes in one process; several processes use CUDA devices or the CPU (--device cuda or cpu)")]
+    OneProcess,
 
     // Image.
     /// An image with too many voxels along a side.
@@ -229,12 +231,8 @@ pub enum SetupProblem {
 coded!(SetupProblem);
 
 /// Returns the reason for which GPUs are not usable, with the remedy.
-fn unusable(device: Option<DeviceChoice>, reason: &str, names_the_cpu: bool) -> String {
-    let device = match device {
-        Some(DeviceChoice::WebGpu(number)) => format!("GPU {number} is not usable: "),
-        Some(DeviceChoice::Cuda(number)) => format!("CUDA device {number} is not usable: "),
-        _ => String::new(),
-    };
+fn unusable(device: Option<&str>, reason: &str, names_the_cpu: bool) -> String {
+    let device = device.map_or(String::new(), |device| format!("{device} is not usable: "));
     let way_out = if names_the_cpu { "" } else { "; use the CPU (--device cpu)" };
     format!("{device}{reason}{way_out}")
 }

@@ -22,14 +22,23 @@ pub(super) enum Adder {
 impl Adder {
     /// Returns the WGSL text that adds.
     fn source(self, gpu: &Gpu) -> &'static str {
+        let [words, long, atomic, non_atomic] = ADDERS.map(|(_, source)| source);
         match self {
-            Self::Fixed if gpu.info.has_long_atomics => include_str!("../../shaders/compute/adders/long.wgsl"),
-            Self::Fixed => include_str!("../../shaders/compute/adders/words.wgsl"),
-            Self::Atomic => include_str!("../../shaders/compute/adders/atomic.wgsl"),
-            Self::NonAtomic => include_str!("../../shaders/compute/adders/non_atomic.wgsl"),
+            Self::Fixed if gpu.info.has_long_atomics => long,
+            Self::Fixed => words,
+            Self::Atomic => atomic,
+            Self::NonAtomic => non_atomic,
         }
     }
 }
+
+/// The WGSL texts that add, by their names.
+pub(super) const ADDERS: [(&str, &str); 4] = [
+    ("words", include_str!("../../shaders/compute/adders/words.wgsl")),
+    ("long", include_str!("../../shaders/compute/adders/long.wgsl")),
+    ("atomic", include_str!("../../shaders/compute/adders/atomic.wgsl")),
+    ("non_atomic", include_str!("../../shaders/compute/adders/non_atomic.wgsl")),
+];
 
 /// Returns the accumulations that a GPU knows, the default first.
 pub(super) fn accumulations(gpu: &Gpu) -> &'static [Accumulation] {

@@ -14,6 +14,7 @@ use super::backend::WebGpuBackend;
 use super::error::WebGpuError;
 use super::kernel::{Commands, Kernel, THREADS};
 use super::projecting::{Direction, Launches, Projecting, ProjectingViews, Target};
+use super::unroll::unrolled;
 use crate::algebra::{Data, FieldOfView, Image, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
@@ -26,6 +27,9 @@ use crate::task::Task;
 /// Values of a class that a thread holds at most.
 const MAX_REGISTERS: usize = 8;
 
+/// LORs of a group of threads, the first that its shared memory has room for.
+const ROWS: [usize; 4] = [8, 4, 2, 1];
+
 /// Room for the numbers of doubtful bins, until there are more.
 const NUM_DOUBTFUL: usize = 1 << 16;
 
@@ -37,6 +41,8 @@ pub struct AxialRuns {
     views: Views,
     num_tangential_rays: usize,
     plan: AxialPlan,
+    /// LORs of a group of threads.
+    rows: usize,
     plan_words: wgpu::Buffer,
     records: wgpu::Buffer,
     /// By number and count of the subset.
@@ -58,12 +64,12 @@ pub struct AxialRuns {
 
 /// The sets of mirror images among the LORs of a subset on the device.
 struct Sets {
-    num_members: usize,
+    num_groups: usize,
     parts: Vec<Part>,
 }
 
 struct Part {
-    members: Range<usize>,
+    groups: Range<usize>,
     paths_at: u32,
     words: wgpu::Buffer,
     steps: wgpu::Buffer,
@@ -73,8 +79,8 @@ struct Part {
 #[repr(C)]
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 struct Parameters {
-    first_member: u32,
-    num_members: u32,
+    first_group: u32,
+    num_groups: u32,
     paths_at: u32,
     scale: f32,
     image_first: u32,
@@ -118,12 +124,13 @@ impl AxialRuns {
         let plan = AxialPlan::new(&geometry, &grid, &table, most, registers)?;
         let voxels = Voxels::in_columns(grid, fov, plan.columns());
         let gpu = Arc::clone(backend.gpu());
-        let tables = PlanTables::new(&plan, voxels.len() > gpu.segment_len);
-        if tables.shared_bytes > gpu.limits.max_compute_workgroup_storage_size {
-            return Err(Misfit::SharedMemory(tables.shared_bytes as usize).into());
-        }
-        let source = format!("{}\n{}", tables.constants, include_str!("../../shaders/compute/axial_runs.wgsl"));
-        let back = format!("{source}\n{}", include_str!("../../shaders/compute/axial_runs_back.wgsl"));
+        let (is_split, shared_bytes) = (voxels.len() > gpu.segment_len, gpu.limits.max_compute_workgroup_storage_size);
+        let of_rows = ROWS.map(|rows| (rows, PlanTables::new(&plan, is_split, rows)));
+        let needed = of_rows.last().map_or(0, |(_, tables)| tables.shared_bytes as usize);
+        let Some((rows, tables)) = of_rows.into_iter().find(|(_, tables)| tables.shared_bytes <= shared_bytes) else {
+            return Err(Misfit::SharedMemory(needed).into());
+        };
+        let [source, back] = sources(&tables);
         let checks = include_str!("../../shaders/compute/check_bins.wgsl");
         let plain = PlainBins::new(Arc::clone(&geometry), voxels.clone(), rays);
         Ok(Self {
@@ -140,6 +147,7 @@ impl AxialRuns {
             accumulations: accumulations(&gpu),
             sets: Mutex::default(),
             num_tangential_rays: rays[0].max(1),
+            rows,
             launches: Launches::default(),
             geometry,
             voxels,
@@ -156,15 +164,15 @@ impl AxialRuns {
             return Ok(Arc::clone(sets));
         }
         let (grid, fov, num_rays) = (self.voxels.grid(), self.voxels.fov(), self.num_tangential_rays);
-        let scan = Scan { geometry: &self.geometry, grid, fov, num_rays, plan: &self.plan };
+        let scan = Scan { geometry: &self.geometry, grid, fov, num_rays, plan: &self.plan, rows: self.rows };
         let views: Vec<usize> = self.views.of(subset).collect();
         let parts = scan.tables(&views, self.max_steps).into_iter().map(|table| {
-            let SetTables { members, words, paths_at, steps } = table;
-            Ok(Part { members, paths_at: paths_at as u32, words: backend.table(&words)?, steps: backend.table(&steps)? })
+            let SetTables { groups, words, paths_at, steps } = table;
+            Ok(Part { groups, paths_at: paths_at as u32, words: backend.table(&words)?, steps: backend.table(&steps)? })
         });
         let parts = parts.collect::<Result<Vec<Part>, WebGpuError>>()?;
-        let num_members = parts.last().map_or(0, |part| part.members.end);
-        let sets = Arc::new(Sets { num_members, parts });
+        let num_groups = parts.last().map_or(0, |part| part.groups.end);
+        let sets = Arc::new(Sets { num_groups, parts });
         known.insert(key, Arc::clone(&sets));
         Ok(sets)
     }
@@ -178,13 +186,13 @@ impl AxialRuns {
     /// Calls `record` for each part of the tables that has some of the LORs.
     fn with_parts(&self, subset: Subset, units: Range<usize>, mut record: impl FnMut(&Part, Parameters)) {
         for part in self.known_sets(subset).iter().flat_map(|sets| &sets.parts) {
-            let members = part.members.start.max(units.start)..part.members.end.min(units.end);
-            if !members.is_empty() {
+            let groups = part.groups.start.max(units.start)..part.groups.end.min(units.end);
+            if !groups.is_empty() {
                 record(
                     part,
                     Parameters {
-                        first_member: (members.start - part.members.start) as u32,
-                        num_members: members.len() as u32,
+                        first_group: (groups.start - part.groups.start) as u32,
+                        num_groups: groups.len() as u32,
                         paths_at: part.paths_at,
                         ..Parameters::default()
                     },
@@ -255,6 +263,13 @@ impl AxialRuns {
     }
 }
 
+/// Returns the WGSL texts of both directions.
+pub(super) fn sources(tables: &PlanTables) -> [String; 2] {
+    let forward = unrolled(include_str!("../../shaders/compute/axial_runs.wgsl"), &tables.counts);
+    let back = unrolled(include_str!("../../shaders/compute/axial_runs_back.wgsl"), &tables.counts);
+    [format!("{}\n{forward}", tables.constants), format!("{}\n{forward}\n{back}", tables.constants)]
+}
+
 impl Projecting for AxialRuns {
     fn launches(&self) -> &Launches {
         &self.launches
@@ -272,9 +287,9 @@ impl Projecting for AxialRuns {
         self.accumulations
     }
 
-    /// LORs.
+    /// Groups of threads.
     fn num_units(&self, subset: Subset, _: Direction) -> usize {
-        self.known_sets(subset).map_or(0, |sets| sets.num_members)
+        self.known_sets(subset).map_or(0, |sets| sets.num_groups)
     }
 
     /// The tables of the paths: a step for each of half the columns on the way, of every set of mirror images.
@@ -305,7 +320,7 @@ impl Projecting for AxialRuns {
                     let parameters = Parameters { replaces: u32::from(number == 0), ..parameters.between(&image, &bins) };
                     let [plan, records] = [&self.plan_words, &self.records];
                     let buffers = [plan, records, &part.words, &part.steps, image.buffer, bins.buffer, &self.bounds];
-                    commands.dispatch(&self.forward, parameters.num_members as usize, &parameters, &buffers);
+                    commands.dispatch(&self.forward, parameters.num_groups as usize, &parameters, &buffers);
                 }
             }
         });
@@ -327,7 +342,7 @@ impl Projecting for AxialRuns {
                     let parameters = Parameters { scale: to.scale, ..parameters.between(&image, &bins) };
                     let [plan, records] = [&self.plan_words, &self.records];
                     let buffers = [plan, records, &part.words, &part.steps, bins.buffer, image.buffer];
-                    commands.dispatch(&kernel, parameters.num_members as usize, &parameters, &buffers);
+                    commands.dispatch(&kernel, parameters.num_groups as usize, &parameters, &buffers);
                 }
             }
         });

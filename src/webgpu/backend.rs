@@ -92,7 +92,7 @@ impl WebGpuBackend {
     /// # Errors
     /// No such GPU, a software renderer that is not allowed, a refusal of the driver.
     pub fn open(number: usize) -> Result<Self, WebGpuError> {
-        Self::on(Gpu::open(number)?)
+        Self::open_with(number, DeviceOptions::all_of)
     }
 
     /// Opens GPU `number` as a smaller one, for tests.
@@ -100,7 +100,7 @@ impl WebGpuBackend {
     /// # Errors
     /// As for [`WebGpuBackend::open`].
     pub fn open_with(number: usize, options: impl FnOnce(&wgpu::Adapter) -> DeviceOptions) -> Result<Self, WebGpuError> {
-        Self::on(Gpu::open_with(number, options)?)
+        Self::on(Gpu::open(number, options)?)
     }
 
     fn on(gpu: Arc<Gpu>) -> Result<Self, WebGpuError> {

@@ -24,6 +24,8 @@ mod kernel;
 mod per_lor;
 mod planes;
 mod projecting;
+mod shaders;
+mod unroll;
 mod unseen;
 
 pub use array::WebGpuArray;
@@ -36,3 +38,4 @@ pub use error::WebGpuError;
 pub use events::EventLines;
 pub use per_lor::PerLor;
 pub use planes::Planes;
+pub use shaders::{Shader, shaders};

@@ -3,8 +3,5 @@
 @group(0) @binding(6) var<storage, read_write> sums: array<atomic<u64>>;
 
 fn add(place: u32, value: f32) {
-    let units = round(value * p.scale);
-    if units != 0.0 {
-        atomicAdd(&sums[place], bitcast<u64>(i64(units)));
-    }
+    atomicAdd(&sums[place], bitcast<u64>(i64(value * p.scale)));
 }

@@ -4,7 +4,7 @@
 @group(0) @binding(6) var<storage, read_write> sums: array<atomic<u32>>;
 
 fn add(place: u32, value: f32) {
-    let units = round(value * p.scale);
+    let units = trunc(value * p.scale);
     if units != 0.0 {
         // Both words of the magnitude are exact: they have its 24 bits.
         let magnitude = abs(units);

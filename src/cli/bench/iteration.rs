@@ -31,8 +31,8 @@ pub struct IterationOptions {
     #[arg(long, default_value = "256,256,47", value_name = "NX,NY,NZ", value_parser = options::triple::<usize, 3>)]
     pub image: [usize; 3],
 
-    /// Where to reconstruct: auto, cpu, cuda, cuda:N, or several GPUs together: cuda:N,M or cuda:all. Given more than once, one after
-    /// the other; times are compared with the first.
+    /// Where to reconstruct: auto, cpu, cuda, cuda:N, gpu, gpu:N, or several GPUs together: cuda:N,M or cuda:all. Given more
+    /// than once, one after the other; times are compared with the first.
     #[arg(long, default_value = "auto", value_parser = options::device)]
     pub device: Vec<DeviceChoice>,
 

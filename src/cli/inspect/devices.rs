@@ -11,9 +11,9 @@ use crate::text::{bytes, counted};
 /// Columns of a device: its name and description.
 const DEVICE: Columns<2> = Columns([Column::words("", 8), Column::words("", 0)]);
 
-/// Prints the processor and the CUDA devices, or the reason why there are none.
+/// Prints the processor, the CUDA devices and the GPUs through wgpu, or the reason why there are none.
 pub fn run() -> CliResult {
-    for (name, what) in std::iter::once(("cpu".to_owned(), processor())).chain(cuda_devices()) {
+    for (name, what) in std::iter::once(("cpu".to_owned(), processor())).chain(cuda_devices()).chain(gpus()) {
         out!("{}", DEVICE.line([name, what]));
     }
     Ok(())
@@ -89,6 +89,35 @@ fn cuda_devices() -> Vec<(String, String)> {
             "{name}: compute capability {major}.{minor}, {free} of {all} memory free, driver for CUDA {cuda}.{cuda_minor}"
         );
         (device, what)
+    };
+    devices.into_iter().map(line).collect()
+}
+
+/// Returns the GPUs through wgpu.
+fn gpus() -> Vec<(String, String)> {
+    let devices = crate::webgpu::devices();
+    if devices.is_empty() {
+        return vec![("gpu".to_owned(), format!("not available: {}", crate::webgpu::WebGpuError::NoAdapter))];
+    }
+    let line = |device: crate::webgpu::DeviceInfo| {
+        let name = format!("gpu:{}", device.number);
+        if let Some(reason) = device.why_not() {
+            return (name, format!("is not used: {reason}"));
+        }
+        let additions = match (device.has_long_atomics, device.has_float_atomics) {
+            (true, true) => "64-bit and f32 additions",
+            (true, false) => "64-bit additions",
+            (false, true) => "f32 additions",
+            (false, false) => "32-bit additions",
+        };
+        let what = format!(
+            "{}: {}, driver {}, {additions}, buffers of up to {}",
+            device.name,
+            device.interface,
+            device.driver,
+            bytes(device.max_binding_bytes)
+        );
+        (name, what)
     };
     devices.into_iter().map(line).collect()
 }

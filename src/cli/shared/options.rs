@@ -46,9 +46,10 @@ impl TalkOptions {
 /// Options of every command that projects.
 #[derive(Args, Clone, Debug)]
 pub struct ProjectorOptions {
-    /// Device: auto, cpu, cuda, cuda:N, or several GPUs: cuda:N,M or cuda:all.
+    /// Device: auto, cpu, cuda, cuda:N, gpu, gpu:N, or several GPUs: cuda:N,M or cuda:all.
     ///
-    /// Several GPUs reconstruct sinograms, list-mode data and EPRI acquisitions.
+    /// cuda is an NVIDIA GPU; gpu is one of any manufacturer, through Vulkan, Metal or Direct3D 12. Several GPUs reconstruct
+    /// sinograms, list-mode data and EPRI acquisitions.
     #[arg(long, default_value = "auto", value_parser = device)]
     pub device: DeviceChoice,
 

@@ -66,14 +66,15 @@ pub fn choose_device(choice: DeviceChoice) -> Result<(Opened, Vec<Notice>), Setu
         DeviceChoice::Cuda(number) => match open_cuda(number) {
             Ok(device) => Ok((device, Vec::new())),
             Err(DeviceUnavailable { text: reason, names_the_cpu, .. }) => {
-                Err(SetupProblem::Device { device: Some(choice), reason, names_the_cpu }.into())
+                Err(SetupProblem::Device { device: Some(format!("CUDA device {number}")), reason, names_the_cpu }.into())
             }
         },
+        DeviceChoice::WebGpu(_) if are_several() => Err(SetupProblem::OneProcess.into()),
         DeviceChoice::WebGpu(number) => match WebGpuBackend::open(number) {
             Ok(backend) => Ok((Box::new(WebGpuPlatform::new(backend)), Vec::new())),
             Err(error) => {
                 let (reason, names_the_cpu) = (error.to_string(), error.names_the_cpu());
-                Err(SetupProblem::Device { device: Some(choice), reason, names_the_cpu }.into())
+                Err(SetupProblem::Device { device: Some(format!("GPU {number}")), reason, names_the_cpu }.into())
             }
         },
         DeviceChoice::Auto => match open_cuda(0) {
@@ -142,7 +143,7 @@ fn open_gpus(set: GpuSet) -> Result<Members, SetupError> {
 #[cfg(feature = "cuda")]
 fn open_each(set: GpuSet) -> Result<Vec<CudaBackend>, SetupError> {
     let refuse = |number: Option<usize>, error: &CudaError| {
-        let device = number.map(DeviceChoice::Cuda);
+        let device = number.map(|number| format!("CUDA device {number}"));
         SetupProblem::Device { device, reason: error.to_string(), names_the_cpu: error.names_the_cpu() }.into()
     };
     let num_gpus = crate::cuda::devices().map_err(|error| refuse(None, &error))?.len();

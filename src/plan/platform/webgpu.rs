@@ -4,9 +4,13 @@ use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Backend as _, PeerGroup, Simd};
 use crate::data::Volume;
+use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError, OperatorLimit, ViewProjector};
+use crate::plan::algorithms::registry::FbpMethod;
+use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::SetupError;
+use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
 use crate::plan::projector::registry::ProjectorInputs;
 use crate::plan::projector::system::{System, view_system};
 use crate::recon::{Algorithm, ReconError};
@@ -56,9 +60,20 @@ impl Platform for WebGpuPlatform {
         let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
         match projector {
             "axial-runs" => Some(self.system(|backend| webgpu::AxialRuns::new(backend, geometry, grid, radius_mm, rays))),
+            "per-lor" => Some(self.system(|backend| webgpu::PerLor::new(backend, geometry, grid, radius_mm, rays))),
             _ => None,
         }
     }
+
+    fn plane_system(&mut self, program: &PlaneProgram, grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
+        if (program.stages, program.kernel) != (FbpMethod::Single, PlaneKernel::Fast) {
+            return None;
+        }
+        let Some(backend) = self.0.take() else { return Some(Err(OperatorLimit::NoGpu(0).into())) };
+        let planes = webgpu::Planes::new(grid);
+        Some(Ok(Box::new(ProgramOn { device: backend.name(), backend, planes, free_memory: FreeMemory::of_webgpu })))
+    }
+
     fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {
         let mut backend = self.0.take().ok_or(ReconError::NoDevice)?;
         let lines = lines(&mut backend, recipe.lines.clone())?;

@@ -78,7 +78,7 @@ fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice
         }
     }
     if stages == FbpMethod::Two {
-        if matches!(device, DeviceChoice::Cuda(_)) {
+        if matches!(device, DeviceChoice::Cuda(_) | DeviceChoice::WebGpu(_)) {
             return Err(SetupProblem::TwoStageGpu);
         }
         if !acquisition.is_over() {
@@ -138,7 +138,7 @@ fn systems(devices: Vec<Opened>, program: &PlaneProgram, grid: &Grid) -> Result<
     let slabs = if devices.len() == 1 { vec![grid.clone()] } else { slabs(grid, devices.len())? };
     let make = |(mut platform, slab): (Opened, Grid)| {
         check_image(&slab, &platform.free_memory())?;
-        let system = platform.plane_system(program, slab.clone()).ok_or(SetupProblem::TwoStageGpu)?;
+        let system = platform.plane_system(program, slab.clone()).ok_or_else(|| platform.lacks("kernel of this paper"))?;
         Ok((system?, slab))
     };
     devices.into_iter().zip(slabs).map(make).collect()

@@ -1,6 +1,6 @@
 //! A GPU that is ready to compute, with the kernels that it has compiled.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +12,10 @@ use crate::webgpu::kernel::Kernel;
 
 /// Groups of a dispatch along x: more lie along y.
 pub(in crate::webgpu) const GROUPS_ALONG_X: u32 = 1 << 14;
+
+/// What wgpu adds to kernels: neither a counter in each loop nor a test of each index.
+const CHECKS: wgpu::ShaderRuntimeChecks =
+    wgpu::ShaderRuntimeChecks { bounds_checks: false, force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
 
 /// Intended seconds of a submission.
 const AIM_SECS: f64 = 0.015;
@@ -26,7 +30,7 @@ const LONG_BYTES: u64 = 8;
 const MAX_SEGMENT_LEN: u64 = 1 << 28;
 
 /// What of an adapter is used; by default everything.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeviceOptions {
     /// Limits at most.
     pub limits: wgpu::Limits,
@@ -86,26 +90,13 @@ impl Fault {
     }
 }
 
-/// GPUs that this process has opened, by number. They stay, since opening and compiling take longer than many a reconstruction.
-static OPENED: Mutex<BTreeMap<usize, Arc<Gpu>>> = Mutex::new(BTreeMap::new());
+/// GPUs that this process has opened, by number and options. They stay, since opening and compiling take longer than many a
+/// reconstruction.
+static OPENED: Mutex<Vec<(usize, DeviceOptions, Arc<Gpu>)>> = Mutex::new(Vec::new());
 
 impl Gpu {
-    /// Opens GPU `number` with everything that it has; one that has failed is opened anew.
-    pub fn open(number: usize) -> Result<Arc<Self>, WebGpuError> {
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(gpu) = opened.get(&number) {
-            if gpu.fault.get().is_none() {
-                return Ok(Arc::clone(gpu));
-            }
-            opened.remove(&number);
-        }
-        let gpu = Self::open_with(number, DeviceOptions::all_of)?;
-        opened.insert(number, Arc::clone(&gpu));
-        Ok(gpu)
-    }
-
-    /// Opens GPU `number` with a part of what it has.
-    pub fn open_with(number: usize, options: impl FnOnce(&wgpu::Adapter) -> DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
+    /// Opens GPU `number` with a part of what it has; one that has failed is opened anew.
+    pub fn open(number: usize, options: impl FnOnce(&wgpu::Adapter) -> DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
         let devices = devices();
         let (adapter, info) = match (adapters().get(number), devices.get(number)) {
             (Some(adapter), Some(info)) => (adapter, info.clone()),
@@ -115,7 +106,19 @@ impl Gpu {
         if let Some(error) = info.why_not() {
             return Err(error);
         }
-        let DeviceOptions { limits, features, segment_bytes } = options(adapter);
+        let options = options(adapter);
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.retain(|(_, _, gpu)| gpu.fault.get().is_none());
+        if let Some((.., gpu)) = opened.iter().find(|(other, used, _)| (*other, used) == (number, &options)) {
+            return Ok(Arc::clone(gpu));
+        }
+        let gpu = Self::new(adapter, info, options.clone())?;
+        opened.push((number, options, Arc::clone(&gpu)));
+        Ok(gpu)
+    }
+
+    fn new(adapter: &wgpu::Adapter, info: DeviceInfo, options: DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
+        let DeviceOptions { limits, features, segment_bytes } = options;
         let wanted = LONG_ATOMICS | wgpu::Features::SHADER_FLOAT32_ATOMIC | wgpu::Features::TIMESTAMP_QUERY;
         let features = adapter.features() & features & wanted;
         let info = DeviceInfo {
@@ -206,7 +209,11 @@ impl Gpu {
         }
         let pipeline = self.guarded("compile a kernel", || {
             let source = wgpu::ShaderSource::Wgsl(source.into());
-            let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(entry), source });
+            let descriptor = wgpu::ShaderModuleDescriptor { label: Some(entry), source };
+            // SAFETY: no kernel has an endless loop: each ends at a bound of its tables or after a number of passes. Places come from
+            // tables that are made together with the arrays that they point into. The checks take a fifth of the time.
+            #[allow(unsafe_code)]
+            let module = unsafe { self.device.create_shader_module_trusted(descriptor, CHECKS) };
             self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(entry),
                 layout: None,
