@@ -1,14 +1,16 @@
 //! The WGSL texts of all kernels as a GPU's driver gets them, so that a test can validate and translate them without a GPU.
 
-use super::adding::ADDERS;
-use super::axial_runs;
-use super::axial_tables::PlanTables;
-use super::per_lor;
-use super::planes;
-use crate::algebra::FieldOfView;
-use crate::operator::{AxialPlan, AxialTable, Interpolation, OperatorError};
-use crate::scanner::find;
+use std::sync::Arc;
+
 use strum::VariantArray as _;
+
+use super::adding::ADDERS;
+use super::axial_tables::PlanTables;
+use super::{axial_runs, event_tables, events, per_lor, planes};
+use crate::algebra::{FieldOfView, Shard};
+use crate::data::Events;
+use crate::operator::{AxialPlan, AxialTable, EventOrder, EventRays, Interpolation, OperatorError};
+use crate::scanner::{Detectors, PairRays, find};
 
 /// The whole text of some kernels.
 #[derive(Clone, Debug)]
@@ -43,10 +45,28 @@ pub fn shaders() -> Result<Vec<Shader>, OperatorError> {
     let [forward, back] = per_lor::sources();
     all.push(shader("per_lor", &forward));
     all.extend(ADDERS.map(|(adder, text)| shader(&format!("per_lor, {adder}"), &format!("{text}\n{back}"))));
-    let planes =
+    let of_planes =
         |interpolation: &Interpolation| shader(&format!("planes, {interpolation}"), &planes::source(*interpolation, 4, 256));
-    all.extend(Interpolation::VARIANTS.iter().map(planes));
+    all.extend(Interpolation::VARIANTS.iter().map(of_planes));
+    if let Some([forward, back, beams]) = texts_of_events()? {
+        all.push(shader("events", &forward));
+        let adding = [("events", back), ("beams of events", beams)];
+        all.extend(adding.iter().flat_map(|(name, text)| {
+            ADDERS.map(|(adder, addition)| shader(&format!("{name}, {adder}"), &format!("{addition}\n{text}")))
+        }));
+    }
     Ok(all)
+}
+
+/// Returns the texts of the kernels of events of a small scanner.
+fn texts_of_events() -> Result<Option<[String; 3]>, OperatorError> {
+    let Some(scanner) = find("small") else { return Ok(None) };
+    let Ok(grid) = scanner.geometry.default_grid() else { return Ok(None) };
+    let Ok(detectors) = Detectors::of_cylinder(&scanner.geometry) else { return Ok(None) };
+    let events = Arc::new(Events::default());
+    let rays = EventRays::new(events, &detectors, None, &grid, PairRays::ONE, EventOrder::ByLine, Shard::WHOLE)?;
+    let fov = FieldOfView::new(&grid, grid.inscribed_radius_mm());
+    Ok(Some(events::sources(&event_tables::constants(&rays, &grid, &fov, None))))
 }
 
 fn tables_of_a_scan(is_split: bool) -> Result<Option<PlanTables>, OperatorError> {

@@ -91,10 +91,16 @@ fn compare(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: 
             );
             assert!(difference.iter().all(|part| *part <= 1e-5) && mismatch <= 1e-5);
             if accumulation == Accumulation::Deterministic {
-                // Integers add up to the same sum by one instruction, by two, and in buffers of any length.
+                // Integers add up to the same sum by one instruction and by two. (Where the bins of a LOR lie in two buffers, what it
+                // adds is rounded twice.)
                 let again = backprojected(&mut backend, &fast, subset, &q, accumulation);
                 assert_eq!(back.as_slice(), again.as_slice());
-                assert_eq!(bits.get_or_insert_with(|| back.as_slice().to_vec()), back.as_slice());
+                let first = bits.get_or_insert_with(|| back.as_slice().to_vec());
+                if name == "short buffers" {
+                    assert!(relative(back.as_slice(), first) < 1e-6);
+                } else {
+                    assert_eq!(first, back.as_slice());
+                }
             }
         }
     }
@@ -117,7 +123,7 @@ fn the_projector_is_the_plain_one_on_the_host() {
     compare(&tiny_span_3(), &Grid::centred([16, 16, 29], [5.0, 5.0, 1.5]).unwrap(), 37.5, [1, 2], Subset { index: 0, count: 2 });
     compare(&tiny(1), &Grid::centred([15, 15, 1], [5.0, 5.0, 6.0]).unwrap(), 37.5, [1, 1], Subset::ALL);
     // More places than threads of a group.
-    compare(&tiny(4), &Grid::centred([9, 9, 70], [8.0, 8.0, 0.6]).unwrap(), 37.5, [1, 1], Subset { index: 1, count: 4 });
+    compare(&tiny(4), &Grid::centred([9, 9, 150], [8.0, 8.0, 1.5]).unwrap(), 37.5, [1, 1], Subset { index: 1, count: 4 });
 }
 
 #[test]
@@ -147,7 +153,8 @@ fn bins_that_may_be_rounding_are_summed_again() {
         let worst = found.iter().zip(&plain).filter(|(_, exact)| **exact > 0.0).map(|(bin, exact)| (bin / exact - 1.0).abs());
         let worst = worst.fold(0.0, f32::max);
         println!("{name}: at worst {worst:.1e} of a bin");
-        assert!(worst < 1e-4 && found.iter().all(|bin| *bin >= 0.0));
+        // Without that the coldest bins would be rounding alone.
+        assert!(worst < 1e-3 && found.iter().all(|bin| *bin >= 0.0));
     }
 }
 
@@ -155,7 +162,10 @@ fn bins_that_may_be_rounding_are_summed_again() {
 fn a_gpu_that_is_lost_in_the_middle_ends_with_a_sentence() {
     let geometry = tiny(2);
     let grid = Grid::centred([9, 9, 3], [8.0, 8.0, 6.0]).unwrap();
-    for (_, mut backend) in backends().into_iter().skip(1) {
+    // A device of its own, which no other test uses.
+    for (_, backend) in backends().into_iter().take(1) {
+        let options = DeviceOptions { segment_bytes: 56 << 10, ..DeviceOptions::least() };
+        let mut backend = WebGpuBackend::open_with(backend.info().number, |_| options).unwrap();
         let fast = webgpu::AxialRuns::new(&mut backend, geometry.clone(), grid.clone(), 37.5, [1, 1]).unwrap();
         let x = upload(&mut backend, &fast.voxels().coefficients(&random_volume(&grid)));
         let views: &Views = ViewProjector::<WebGpuBackend>::views(&fast);

@@ -86,6 +86,7 @@ const UNSAFE: [&str; 9] = [
     "src/operator/tubes/mod.rs",
     "src/recon/em_kernels.rs",
     "src/cuda",
+    "src/webgpu/device/opened.rs",
 ];
 
 #[test]

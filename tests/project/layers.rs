@@ -213,7 +213,7 @@ mod the_checker {
     fn finds_libraries_away_from_home() {
         assert_eq!(check("render", 1, "let v = egui::vec2(0.0, 1.0);"), ["render uses egui, which only ui may"]);
         assert_eq!(check("ui", 1, "use cudarc;"), ["ui uses cudarc, which only cuda may"]);
-        assert_eq!(check("scanner", 1, "use wgpu::*;"), ["scanner uses wgpu, which only render, ui, webgpu may"]);
+        assert_eq!(check("scanner", 1, "use wgpu::*;"), ["scanner uses wgpu, which only render and ui and webgpu may"]);
     }
 
     #[test]
