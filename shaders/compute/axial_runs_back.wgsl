@@ -89,27 +89,35 @@ fn backproject(@builtin(local_invocation_index) thread_of_all: u32, @builtin(wor
                         }
                     }
                 }
-                let slot = slot_at(added[((CLASSES - 1u) / 2u + 1u) / 4u][((CLASSES - 1u) / 2u + 1u) % 4u], CLASSES - 1u, first_slot + thread - BASE_OFFSET) - 1u;
-                for (var r = 0u; r < REGISTERS; r++) { // unrolled
-                    // The thread before: of the first one the last of the register before.
-                    let own = added[(MASKS_AT + (CLASSES - 1u) * REGISTERS + r) / 4u][(MASKS_AT + (CLASSES - 1u) * REGISTERS + r) % 4u];
-                    var shifted = own << 1u;
-                    if r > 0u {
-                        shifted |= added[(MASKS_AT + (CLASSES - 1u) * REGISTERS + max(r, 1u) - 1u) / 4u][(MASKS_AT + (CLASSES - 1u) * REGISTERS + max(r, 1u) - 1u) % 4u] >> 31u;
-                    }
-                    if (shifted & bit) != 0u {
-                        let value = slots[slot + THREADS * r];
-                        below[r] = fma(fraction, value, below[r]);
-                        rows_below[r] += value;
+                if !KNOWS_NEIGHBOURS {
+                    let slot = slot_at(added[((CLASSES - 1u) / 2u + 1u) / 4u][((CLASSES - 1u) / 2u + 1u) % 4u], CLASSES - 1u, first_slot + thread - BASE_OFFSET) - 1u;
+                    for (var r = 0u; r < REGISTERS; r++) { // unrolled
+                        // The thread before: of the first one the last of the register before.
+                        let own = added[(MASKS_AT + (CLASSES - 1u) * REGISTERS + r) / 4u][(MASKS_AT + (CLASSES - 1u) * REGISTERS + r) % 4u];
+                        var shifted = own << 1u;
+                        if r > 0u {
+                            shifted |= added[(MASKS_AT + (CLASSES - 1u) * REGISTERS + max(r, 1u) - 1u) / 4u][(MASKS_AT + (CLASSES - 1u) * REGISTERS + max(r, 1u) - 1u) % 4u] >> 31u;
+                        }
+                        if (shifted & bit) != 0u {
+                            let value = slots[slot + THREADS * r];
+                            below[r] = fma(fraction, value, below[r]);
+                            rows_below[r] += value;
+                        }
                     }
                 }
             }
             let length = bitcast<f32>(step.y);
             let column = column_of(member, step);
+            var under: array<f32, REGISTERS>;
+            for (var r = 0u; r < REGISTERS; r++) { // unrolled
+                let value = sum[(CLASSES - 1u) * REGISTERS + r];
+                under[r] = of_thread_before(value, sum[(CLASSES - 1u) * REGISTERS + max(r, 1u) - 1u], thread, below[r]);
+            }
             if length > 0.0 && is_there {
                 for (var r = 0u; r < REGISTERS; r++) { // unrolled
                     let place = thread + THREADS * r;
-                    var before = select(below[r], 0.0, place == 0u);
+                    // Nothing lies below the first place.
+                    var before = select(under[r], 0.0, place == 0u);
                     for (var c = 0u; c < CLASSES; c++) { // unrolled
                         let k = c * REGISTERS + r;
                         let value = length * (at_end[k] + (sum[k] - before));

@@ -130,7 +130,7 @@ impl AxialRuns {
         let Some((rows, tables)) = of_rows.into_iter().find(|(_, tables)| tables.shared_bytes <= shared_bytes) else {
             return Err(Misfit::SharedMemory(needed).into());
         };
-        let [source, back] = sources(&tables);
+        let [source, back] = sources(&tables, gpu.info.has_wide_subgroups);
         let checks = include_str!("../../shaders/compute/check_bins.wgsl");
         let plain = PlainBins::new(Arc::clone(&geometry), voxels.clone(), rays);
         Ok(Self {
@@ -263,11 +263,16 @@ impl AxialRuns {
     }
 }
 
-/// Returns the WGSL texts of both directions.
-pub(super) fn sources(tables: &PlanTables) -> [String; 2] {
+/// Returns the WGSL texts of both directions; `knows_neighbours` = a row of threads lies in a subgroup.
+pub(super) fn sources(tables: &PlanTables, knows_neighbours: bool) -> [String; 2] {
+    let neighbours = if knows_neighbours {
+        include_str!("../../shaders/compute/neighbours/subgroups.wgsl")
+    } else {
+        include_str!("../../shaders/compute/neighbours/alone.wgsl")
+    };
     let forward = unrolled(include_str!("../../shaders/compute/axial_runs.wgsl"), &tables.counts);
     let back = unrolled(include_str!("../../shaders/compute/axial_runs_back.wgsl"), &tables.counts);
-    [format!("{}\n{forward}", tables.constants), format!("{}\n{forward}\n{back}", tables.constants)]
+    [format!("{}\n{forward}", tables.constants), format!("{}\n{neighbours}\n{forward}\n{back}", tables.constants)]
 }
 
 impl Projecting for AxialRuns {

@@ -26,6 +26,8 @@ pub struct Commands {
     gpu: Arc<Gpu>,
     encoder: Option<wgpu::CommandEncoder>,
     num_dispatches: usize,
+    /// Memory of the host for copies from the device; none after a failure.
+    staging: Option<wgpu::Buffer>,
     /// The last submission that nobody waits for.
     unawaited: Option<wgpu::SubmissionIndex>,
 }
@@ -33,7 +35,7 @@ pub struct Commands {
 impl Commands {
     /// None yet.
     pub fn new(gpu: Arc<Gpu>) -> Self {
-        Self { gpu, encoder: None, num_dispatches: 0, unawaited: None }
+        Self { gpu, encoder: None, num_dispatches: 0, staging: None, unawaited: None }
     }
 
     /// Returns the GPU.
@@ -120,7 +122,14 @@ impl Commands {
         const DOING: &str = "copy values from the device";
         /// Bytes of a piece.
         const PIECE: u64 = 64 << 20;
-        let staging = self.gpu.buffer(bytes.min(PIECE), wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST, DOING)?;
+        let wanted = bytes.min(PIECE);
+        let staging = match self.staging.take() {
+            Some(staging) if staging.size() >= wanted => staging,
+            _ => {
+                let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+                self.gpu.buffer(wanted.next_power_of_two(), usage, DOING)?
+            }
+        };
         for first in (0..bytes).step_by(PIECE as usize) {
             let num = PIECE.min(bytes - first);
             self.encoder().copy_buffer_to_buffer(buffer, first, &staging, 0, num);
@@ -132,6 +141,7 @@ impl Commands {
             to.extend_from_slice(&slice.get_mapped_range().map_err(failed)?);
             staging.unmap();
         }
+        self.staging = Some(staging);
         Ok(())
     }
 }

@@ -35,10 +35,13 @@ pub fn shaders() -> Result<Vec<Shader>, OperatorError> {
     ];
     let shader = |name: &str, source: &str| Shader { name: name.to_owned(), source: source.to_owned() };
     let mut all: Vec<Shader> = whole.iter().map(|(name, source)| shader(name, source)).collect();
-    for is_split in [false, true] {
+    for (name, is_split, knows_neighbours) in [
+        ("axial_runs", false, true),
+        ("axial_runs without subgroups", false, false),
+        ("axial_runs of several buffers", true, false),
+    ] {
         let Some(tables) = tables_of_a_scan(is_split)? else { continue };
-        let [forward, back] = axial_runs::sources(&tables);
-        let name = if is_split { "axial_runs of several buffers" } else { "axial_runs" };
+        let [forward, back] = axial_runs::sources(&tables, knows_neighbours);
         all.push(shader(name, &forward));
         all.extend(ADDERS.map(|(adder, text)| shader(&format!("{name}, {adder}"), &format!("{text}\n{back}"))));
     }

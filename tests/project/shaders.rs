@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use naga::back::{hlsl, msl, spv};
 use naga::front::wgsl::parse_str;
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use tomoscope::webgpu::shaders;
 
 use super::{files_below, in_repository};
@@ -16,8 +16,11 @@ fn validated(source: &str) -> Result<(naga::Module, ModuleInfo), String> {
     let capabilities = Capabilities::SHADER_INT64
         | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
         | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
-        | Capabilities::SHADER_FLOAT32_ATOMIC;
-    let outcome = Validator::new(ValidationFlags::all(), capabilities).validate(&module);
+        | Capabilities::SHADER_FLOAT32_ATOMIC
+        | Capabilities::SUBGROUP;
+    let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+    validator.subgroup_stages(ShaderStages::COMPUTE).subgroup_operations(SubgroupOperationSet::all());
+    let outcome = validator.validate(&module);
     outcome.map_err(|error| error.emit_to_string(source)).map(|info| (module, info))
 }
 
@@ -37,7 +40,8 @@ fn every_shader_is_valid() {
 
 /// Translates to SPIR-V, and has the reference validator look at it where that is installed.
 fn spirv(name: &str, module: &naga::Module, info: &ModuleInfo) -> bool {
-    let words = spv::write_vec(module, info, &spv::Options::default(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let options = spv::Options { lang_version: (1, 3), ..spv::Options::default() };
+    let words = spv::write_vec(module, info, &options, None).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     std::io::Write::write_all(&mut file, &bytes).unwrap();

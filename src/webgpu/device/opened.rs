@@ -119,11 +119,12 @@ impl Gpu {
 
     fn new(adapter: &wgpu::Adapter, info: DeviceInfo, options: DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
         let DeviceOptions { limits, features, segment_bytes } = options;
-        let wanted = LONG_ATOMICS | wgpu::Features::SHADER_FLOAT32_ATOMIC | wgpu::Features::TIMESTAMP_QUERY;
+        let wanted = LONG_ATOMICS | wgpu::Features::SHADER_FLOAT32_ATOMIC | wgpu::Features::SUBGROUP;
         let features = adapter.features() & features & wanted;
         let info = DeviceInfo {
             has_long_atomics: features.contains(LONG_ATOMICS),
             has_float_atomics: features.contains(wgpu::Features::SHADER_FLOAT32_ATOMIC),
+            has_wide_subgroups: info.has_wide_subgroups && features.contains(wgpu::Features::SUBGROUP),
             ..info
         };
         let descriptor = wgpu::DeviceDescriptor {

@@ -31,6 +31,8 @@ pub struct DeviceInfo {
     pub has_long_atomics: bool,
     /// True if f32 are added by one instruction.
     pub has_float_atomics: bool,
+    /// True if 32 threads or more exchange values among them.
+    pub has_wide_subgroups: bool,
     /// Largest binding, bytes.
     pub max_binding_bytes: u64,
     /// Shared memory of a workgroup, bytes.
@@ -49,6 +51,7 @@ impl DeviceInfo {
             driver: [info.driver.trim(), info.driver_info.trim()].join(" ").trim().to_owned(),
             has_long_atomics: features.contains(LONG_ATOMICS),
             has_float_atomics: features.contains(wgpu::Features::SHADER_FLOAT32_ATOMIC),
+            has_wide_subgroups: features.contains(wgpu::Features::SUBGROUP) && info.subgroup_min_size >= 32,
             max_binding_bytes: limits.max_storage_buffer_binding_size,
             shared_bytes: limits.max_compute_workgroup_storage_size,
         }
