@@ -40,7 +40,7 @@ pub(super) const ADDERS: [(&str, &str); 4] = [
     ("non_atomic", include_str!("../../shaders/compute/adders/non_atomic.wgsl")),
 ];
 
-/// Returns the accumulations that a GPU knows, the default first.
+/// Returns the accumulations of a GPU, the default first.
 pub(super) fn accumulations(gpu: &Gpu) -> &'static [Accumulation] {
     use Accumulation::{Atomic, Deterministic, NonAtomic};
     if gpu.info.has_float_atomics { &[Deterministic, Atomic, NonAtomic] } else { &[Deterministic, NonAtomic] }

@@ -15,8 +15,8 @@ use crate::scanner::ScanGeometry;
 /// Words of a LOR: its number, whether it is reversed, its first column, its strides, its paths from and up to, padding.
 const MEMBER_WORDS: usize = 8;
 
-/// What all LORs have in common. Each group of planes has a slot for each plane, and no room beside them, for which shared memory is
-/// too small on many a GPU: a crossing says which lanes have a plane of the group.
+/// Facts of all LORs. A group of planes has one slot for each plane, without room around them: shared memory is small. A crossing
+/// has a mask of the lanes with a plane of the group.
 pub(super) struct PlanTables {
     /// Ends, passes, groups, outputs and reversed planes.
     pub words: Vec<u32>,
@@ -139,7 +139,7 @@ impl PlanTables {
     }
 }
 
-/// Four-word vectors of a crossing: τ, whose sign bit says that threads wait, the slots of lane 0 of each class, 16 bits each, and
+/// Four-word vectors of a crossing: τ, with a sign bit if threads wait, the slots of lane 0 of each class, 16 bits each, and
 /// for each class and register the lanes that have a plane.
 fn record_vecs(plan: &AxialPlan) -> usize {
     (1 + plan.classes.div_ceil(2) + plan.classes * plan.registers).div_ceil(4)
@@ -201,7 +201,7 @@ fn ends(plan: &AxialPlan, groups: &[[usize; 2]]) -> Vec<u32> {
     words
 }
 
-/// Some sets of mirror images with their paths and steps, of which one binding holds all.
+/// Sets of mirror images with their paths and steps, as many as fit one binding.
 pub(super) struct SetTables {
     /// The groups of threads among all of the subset, in the order of the tables.
     pub groups: Range<usize>,
@@ -297,7 +297,7 @@ impl Scan<'_> {
             return None;
         }
         let (lor_mm, start_mm, length_mm) = (start.lor_mm as f32, start.start_mm as f32, start.length_mm as f32);
-        // The same tau, in the same order, wherever a crossing is looked at.
+        // All looks at a crossing use this.
         let at_mm = |tau: f32| tau.mul_add(lor_mm, -start_mm);
         let records = &self.plan.records;
         let mut event = records.partition_point(|record| at_mm(record.tau) <= 0.0);

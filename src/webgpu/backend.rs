@@ -200,7 +200,7 @@ impl WebGpuBackend {
     }
 
     /// Returns the bits of what N values of each group are after a reduction of `len` values; `dispatch` puts the groups of a
-    /// part of them, so many values, into a buffer.
+    /// part of them into a buffer.
     pub(super) fn reduce<const N: usize>(
         &mut self,
         lens: &[usize],

@@ -20,7 +20,7 @@ pub enum WebGpuError {
         /// Number of devices.
         found: usize,
     },
-    /// A software renderer, which nobody asked for.
+    /// A software renderer without permission.
     #[error(
         "{name} computes on the processor, slower than --device cpu; set {} to use it for tests",
         super::device::probe::ALLOW_SOFTWARE

@@ -28,7 +28,7 @@ pub struct Commands {
     num_dispatches: usize,
     /// Memory of the host for copies from the device; none after a failure.
     staging: Option<wgpu::Buffer>,
-    /// The last submission that nobody waits for.
+    /// The last submission without a waiting caller.
     unawaited: Option<wgpu::SubmissionIndex>,
 }
 

@@ -1,6 +1,7 @@
 //! Any GPU through wgpu: Vulkan, Metal or Direct3D 12.
 //!
-//! [`WebGpuBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector. Kernels are WGSL in
+//! [`WebGpuBackend`] holds arrays and the operations on them; [`AxialRuns`] is the fast projector, [`PerLor`] the one of single lines.
+//! [`EventLines`] projects onto events, [`Planes`] backprojects planes for EPRI. Kernels are WGSL in
 //! `shaders/compute`, put together with their constants when a projector is made ([`kernel`]). The CPU code of the same name is
 //! the definition of a kernel; the files here lay out its tables and dispatch it.
 //!

@@ -180,8 +180,7 @@ impl FreeMemory {
         Self { bytes: backend.free_memory_bytes(), gpu: Some(info.name.clone()), gpu_number: Some(info.number) }
     }
 
-    /// Returns the free memory of a GPU that shares the computer's, half of which it takes at most; wgpu does not report that of
-    /// others.
+    /// Returns half of the computer's free memory for a GPU that shares it. wgpu does not report the memory of other GPUs.
     pub fn of_webgpu(backend: &WebGpuBackend) -> Self {
         let info = backend.info();
         let bytes = if info.shares_memory { Self::of_the_computer().bytes.map(|bytes| bytes / 2) } else { None };

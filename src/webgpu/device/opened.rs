@@ -13,7 +13,7 @@ use crate::webgpu::kernel::Kernel;
 /// Groups of a dispatch along x: more lie along y.
 pub(in crate::webgpu) const GROUPS_ALONG_X: u32 = 1 << 14;
 
-/// What wgpu adds to kernels: neither a counter in each loop nor a test of each index.
+/// Checks that wgpu adds to kernels: no counter in each loop, no test of each index.
 const CHECKS: wgpu::ShaderRuntimeChecks =
     wgpu::ShaderRuntimeChecks { bounds_checks: false, force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
 
@@ -29,7 +29,7 @@ const LONG_BYTES: u64 = 8;
 /// Most values of a segment: indices of kernels have 31 bits.
 const MAX_SEGMENT_LEN: u64 = 1 << 28;
 
-/// What of an adapter is used; by default everything.
+/// Used limits and features of an adapter; by default all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceOptions {
     /// Limits at most.
@@ -95,7 +95,7 @@ impl Fault {
 static OPENED: Mutex<Vec<(usize, DeviceOptions, Arc<Gpu>)>> = Mutex::new(Vec::new());
 
 impl Gpu {
-    /// Opens GPU `number` with a part of what it has; one that has failed is opened anew.
+    /// Opens GPU `number` with a part of its limits and features. A failed one is opened anew.
     pub fn open(number: usize, options: impl FnOnce(&wgpu::Adapter) -> DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
         let devices = devices();
         let (adapter, info) = match (adapters().get(number), devices.get(number)) {

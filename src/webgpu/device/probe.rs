@@ -9,7 +9,7 @@ use crate::webgpu::error::WebGpuError;
 /// Environment variable that allows software renderers.
 pub const ALLOW_SOFTWARE: &str = "TOMOSCOPE_ALLOW_SOFTWARE_GPU";
 
-/// Interfaces through which a GPU computes here. OpenGL lacks what the kernels need.
+/// Interfaces through which a GPU computes here. OpenGL lacks features of the kernels.
 const INTERFACES: wgpu::Backends = wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
 
 /// A GPU, or a software renderer.
