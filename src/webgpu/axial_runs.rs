@@ -252,9 +252,10 @@ impl AxialRuns {
             self.plain.sum([views[lor / num_tangential], lor % num_tangential], plane, &image)
         };
         let sums: Vec<f32> = numbers.par_iter().map(sum).collect();
+        // (The smallest buffer has room for more.)
+        let num = numbers.len();
         let (numbers, sums) = (backend.table(numbers)?, backend.table(&sums)?);
         for Segment { buffer, places } in bins.all() {
-            let num = (numbers.size() / 4) as usize;
             let (first, len) = (places.start as u32, places.len() as u32);
             let scatter = Check { first, len, bins_at: num as u32, measured_at: 0, num_planes: 0, padding: [0; 3] };
             backend.commands.dispatch(&self.scatter, num.div_ceil(THREADS), &scatter, &[buffer, &numbers, &sums]);

@@ -163,7 +163,7 @@ fn bins_that_may_be_rounding_are_summed_again() {
 fn a_gpu_that_is_lost_in_the_middle_ends_with_a_sentence() {
     let geometry = tiny(2);
     let grid = Grid::centred([9, 9, 3], [8.0, 8.0, 6.0]).unwrap();
-    // A device of its own, which no other test uses.
+    // A separate device, unused by other tests.
     for (_, backend) in backends().into_iter().take(1) {
         let options = DeviceOptions { segment_bytes: 56 << 10, ..DeviceOptions::least() };
         let mut backend = WebGpuBackend::open_with(backend.info().number, |_| options).unwrap();
