@@ -6,7 +6,7 @@
 //! the definition of a kernel; the files here lay out its tables and dispatch it.
 //!
 //! Every GPU computes in f32 and integers alone. Sums are 64-bit integers ([`fixed_point`]), or short partial sums that the host
-//! adds in f64. Arrays longer than a binding of the device lie in several buffers ([`array`]).
+//! adds in f64. Arrays longer than a binding of the device lie in several buffers ([`mod@array`]).
 
 mod adding;
 mod array;
