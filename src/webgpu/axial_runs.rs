@@ -11,6 +11,7 @@ use super::adding::{Adder, AddingKernel, accumulations};
 use super::array::{Segment, Segments, WebGpuArray, in_both};
 use super::axial_tables::{PlanTables, Scan, SetTables};
 use super::backend::WebGpuBackend;
+use super::device::opened::Gpu;
 use super::error::WebGpuError;
 use super::kernel::{Commands, Kernel, THREADS};
 use super::projecting::{Direction, Launches, Projecting, ProjectingViews, Target};
@@ -18,8 +19,8 @@ use super::unroll::unrolled;
 use crate::algebra::{Data, FieldOfView, Image, Voxels};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, AxialPlan, AxialTable, BinOrder, InPlanePaths, MAX_MIRRORED, Measured, Misfit, OperatorError, OperatorLimit,
-    PlainBins, Subset, Views,
+    Accumulation, AxialPlan, AxialTable, BinOrder, InPlanePaths, MAX_MIRRORED, Measured, MirrorSets, Misfit, OperatorError,
+    OperatorLimit, PlainBins, Subset, Views,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -27,7 +28,7 @@ use crate::task::Task;
 /// Values of a class that a thread holds at most.
 const MAX_REGISTERS: usize = 8;
 
-/// LORs of a group of threads, the first that its shared memory has room for.
+/// LORs of a group of threads: the first that is not more than mirror images of each other, and that shared memory has room for.
 const ROWS: [usize; 4] = [8, 4, 2, 1];
 
 /// Room for the numbers of doubtful bins, until there are more.
@@ -41,16 +42,15 @@ pub struct AxialRuns {
     views: Views,
     num_tangential_rays: usize,
     plan: AxialPlan,
-    /// LORs of a group of threads.
-    rows: usize,
+    tables: PlanTables,
+    /// By the LORs of a group of threads.
+    programs: Mutex<HashMap<usize, Arc<Program>>>,
     plan_words: wgpu::Buffer,
     records: wgpu::Buffer,
     /// By number and count of the subset.
     sets: Mutex<HashMap<[usize; 2], Arc<Sets>>>,
     /// Steps of a table at most.
     max_steps: usize,
-    forward: Kernel,
-    back: AddingKernel,
     check: Kernel,
     scatter: Kernel,
     /// For each LOR of a subset the bound of the rounding of its bins.
@@ -64,8 +64,16 @@ pub struct AxialRuns {
 
 /// The sets of mirror images among the LORs of a subset on the device.
 struct Sets {
+    program: Arc<Program>,
     num_groups: usize,
     parts: Vec<Part>,
+}
+
+/// The kernels of both directions, for one number of LORs of a group of threads.
+struct Program {
+    rows: usize,
+    forward: Kernel,
+    back: AddingKernel,
 }
 
 struct Part {
@@ -125,17 +133,13 @@ impl AxialRuns {
         let voxels = Voxels::in_columns(grid, fov, plan.columns());
         let gpu = Arc::clone(backend.gpu());
         let (is_split, shared_bytes) = (voxels.len() > gpu.segment_len, gpu.limits.max_compute_workgroup_storage_size);
-        let of_rows = ROWS.map(|rows| (rows, PlanTables::new(&plan, is_split, rows)));
-        let needed = of_rows.last().map_or(0, |(_, tables)| tables.shared_bytes as usize);
-        let Some((rows, tables)) = of_rows.into_iter().find(|(_, tables)| tables.shared_bytes <= shared_bytes) else {
-            return Err(Misfit::SharedMemory(needed).into());
-        };
-        let [source, back] = sources(&tables, gpu.info.has_wide_subgroups);
+        let tables = PlanTables::new(&plan, is_split);
+        if tables.shared_bytes(1) > shared_bytes {
+            return Err(Misfit::SharedMemory(tables.shared_bytes(1) as usize).into());
+        }
         let checks = include_str!("../../shaders/compute/check_bins.wgsl");
         let plain = PlainBins::new(Arc::clone(&geometry), voxels.clone(), rays);
         Ok(Self {
-            forward: gpu.kernel("forward", &source)?,
-            back: AddingKernel::new("backproject", back),
             check: gpu.kernel("check_bins", checks)?,
             scatter: gpu.kernel("scatter", checks)?,
             bounds: backend.table(&vec![0.0f32; geometry.num_transaxial()])?,
@@ -147,7 +151,8 @@ impl AxialRuns {
             accumulations: accumulations(&gpu),
             sets: Mutex::default(),
             num_tangential_rays: rays[0].max(1),
-            rows,
+            programs: Mutex::default(),
+            tables,
             launches: Launches::default(),
             geometry,
             voxels,
@@ -164,17 +169,34 @@ impl AxialRuns {
             return Ok(Arc::clone(sets));
         }
         let (grid, fov, num_rays) = (self.voxels.grid(), self.voxels.fov(), self.num_tangential_rays);
-        let scan = Scan { geometry: &self.geometry, grid, fov, num_rays, plan: &self.plan, rows: self.rows };
         let views: Vec<usize> = self.views.of(subset).collect();
-        let parts = scan.tables(&views, self.max_steps).into_iter().map(|table| {
+        let mirrored = MirrorSets::new(&self.geometry, grid, fov, &views);
+        let program = self.program(backend.gpu(), mirrored.max_len())?;
+        let scan = Scan { geometry: &self.geometry, grid, fov, num_rays, plan: &self.plan, rows: program.rows };
+        let parts = scan.tables(&views, &mirrored, self.max_steps).into_iter().map(|table| {
             let SetTables { groups, words, paths_at, steps } = table;
             Ok(Part { groups, paths_at: paths_at as u32, words: backend.table(&words)?, steps: backend.table(&steps)? })
         });
         let parts = parts.collect::<Result<Vec<Part>, WebGpuError>>()?;
         let num_groups = parts.last().map_or(0, |part| part.groups.end);
-        let sets = Arc::new(Sets { num_groups, parts });
+        let sets = Arc::new(Sets { program, num_groups, parts });
         known.insert(key, Arc::clone(&sets));
         Ok(sets)
+    }
+
+    /// Returns the kernels for sets of up to `most` LORs, compiled on first use.
+    fn program(&self, gpu: &Gpu, most: usize) -> Result<Arc<Program>, WebGpuError> {
+        let fits = |rows: &usize| {
+            *rows <= most.next_power_of_two() && self.tables.shared_bytes(*rows) <= gpu.limits.max_compute_workgroup_storage_size
+        };
+        let rows = ROWS.into_iter().find(fits).unwrap_or(1);
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs.get(&rows) {
+            return Ok(Arc::clone(program));
+        }
+        let [forward, back] = sources(&self.tables, rows, gpu.info.has_wide_subgroups);
+        let program = Program { rows, forward: gpu.kernel("forward", &forward)?, back: AddingKernel::new("backproject", back) };
+        Ok(Arc::clone(programs.entry(rows).or_insert(Arc::new(program))))
     }
 
     /// Returns the sets of a subset that is prepared.
@@ -184,8 +206,8 @@ impl AxialRuns {
     }
 
     /// Calls `record` for each part of the tables that has some of the LORs.
-    fn with_parts(&self, subset: Subset, units: Range<usize>, mut record: impl FnMut(&Part, Parameters)) {
-        for part in self.known_sets(subset).iter().flat_map(|sets| &sets.parts) {
+    fn with_parts(&self, sets: &Sets, units: Range<usize>, mut record: impl FnMut(&Part, Parameters)) {
+        for part in &sets.parts {
             let groups = part.groups.start.max(units.start)..part.groups.end.min(units.end);
             if !groups.is_empty() {
                 record(
@@ -264,8 +286,9 @@ impl AxialRuns {
     }
 }
 
-/// Returns the WGSL texts of both directions; `knows_neighbours` = a row of threads lies in a subgroup.
-pub(super) fn sources(tables: &PlanTables, knows_neighbours: bool) -> [String; 2] {
+/// Returns the WGSL texts of both directions; `rows` = LORs of a group of threads,
+/// `knows_neighbours` = a row of threads lies in a subgroup.
+pub(super) fn sources(tables: &PlanTables, rows: usize, knows_neighbours: bool) -> [String; 2] {
     let neighbours = if knows_neighbours {
         include_str!("../../shaders/compute/neighbours/subgroups.wgsl")
     } else {
@@ -273,7 +296,8 @@ pub(super) fn sources(tables: &PlanTables, knows_neighbours: bool) -> [String; 2
     };
     let forward = unrolled(include_str!("../../shaders/compute/axial_runs.wgsl"), &tables.counts);
     let back = unrolled(include_str!("../../shaders/compute/axial_runs_back.wgsl"), &tables.counts);
-    [format!("{}\n{forward}", tables.constants), format!("{}\n{neighbours}\n{forward}\n{back}", tables.constants)]
+    let constants = format!("const ROWS: u32 = {rows}u;\n{}", tables.constants);
+    [format!("{constants}\n{forward}"), format!("{constants}\n{neighbours}\n{forward}\n{back}")]
 }
 
 impl Projecting for AxialRuns {
@@ -305,9 +329,9 @@ impl Projecting for AxialRuns {
     }
 
     fn prepare(&self, backend: &mut WebGpuBackend, subset: Subset, adder: Option<Adder>) -> Result<(), OperatorError> {
-        self.sets(backend, subset)?;
+        let sets = self.sets(backend, subset)?;
         if let Some(adder) = adder {
-            self.back.get(backend.gpu(), adder)?;
+            sets.program.back.get(backend.gpu(), adder)?;
         }
         Ok(())
     }
@@ -320,13 +344,14 @@ impl Projecting for AxialRuns {
         x: &Segments,
         out: &Segments,
     ) -> Result<(), WebGpuError> {
-        self.with_parts(subset, units, |part, parameters| {
+        let Some(sets) = self.known_sets(subset) else { return Ok(()) };
+        self.with_parts(&sets, units, |part, parameters| {
             for bins in out.of(0..self.data_len(subset)).map(|(segment, _)| segment) {
                 for (number, image) in x.all().enumerate() {
                     let parameters = Parameters { replaces: u32::from(number == 0), ..parameters.between(&image, &bins) };
                     let [plan, records] = [&self.plan_words, &self.records];
                     let buffers = [plan, records, &part.words, &part.steps, image.buffer, bins.buffer, &self.bounds];
-                    commands.dispatch(&self.forward, parameters.num_groups as usize, &parameters, &buffers);
+                    commands.dispatch(&sets.program.forward, parameters.num_groups as usize, &parameters, &buffers);
                 }
             }
         });
@@ -341,8 +366,9 @@ impl Projecting for AxialRuns {
         q: &Segments,
         to: &Target<'_>,
     ) -> Result<(), WebGpuError> {
-        let kernel = self.back.get(commands.gpu(), to.adder)?;
-        self.with_parts(subset, units, |part, parameters| {
+        let Some(sets) = self.known_sets(subset) else { return Ok(()) };
+        let kernel = sets.program.back.get(commands.gpu(), to.adder)?;
+        self.with_parts(&sets, units, |part, parameters| {
             for bins in q.of(0..self.data_len(subset)).map(|(segment, _)| segment) {
                 for image in to.sums.all() {
                     let parameters = Parameters { scale: to.scale, ..parameters.between(&image, &bins) };

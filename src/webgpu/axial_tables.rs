@@ -26,8 +26,8 @@ pub(super) struct PlanTables {
     pub constants: String,
     /// Numbers of passes of loops that are unrolled.
     pub counts: [(&'static str, usize); 5],
-    /// Shared memory of a group of threads, bytes.
-    pub shared_bytes: u32,
+    /// Words of shared memory: of each row of threads, and of a group of them besides.
+    shared_words: [usize; 2],
 }
 
 /// Planes of a group, as lanes find them in a row of its first plane.
@@ -73,8 +73,8 @@ impl Lanes {
 }
 
 impl PlanTables {
-    /// Lays out a plan; `is_split` = whether an image lies in several buffers, `rows` = LORs of a group of threads.
-    pub fn new(plan: &AxialPlan, is_split: bool, rows: usize) -> Self {
+    /// Lays out a plan; `is_split` = whether an image lies in several buffers.
+    pub fn new(plan: &AxialPlan, is_split: bool) -> Self {
         let (head, groups) = (&plan.head, slots_of_groups(plan));
         let mut words = ends(plan, &groups);
         let passes_at = words.len();
@@ -99,7 +99,6 @@ impl PlanTables {
         let records = records(plan, &groups);
         let record_vecs = record_vecs(plan);
         let unsigned = [
-            ("ROWS", rows),
             ("CLASSES", plan.classes),
             ("REGISTERS", plan.registers),
             ("LANES", head.lanes as usize),
@@ -127,7 +126,7 @@ impl PlanTables {
         let _ = writeln!(constants, "const FIRST_K: i32 = {};\nconst IS_SPLIT: bool = {is_split};", head.first_k);
         // Slots, ends and totals of each row; two words of each group; two batches of 16 steps with five words of each.
         let of_row = num_slots + head.lanes as usize * (plan.classes + 1);
-        let shared = rows * of_row + 2 * plan.groups.len() + 2 * 16 * 5;
+        let shared_words = [of_row, 2 * plan.groups.len() + 2 * 16 * 5];
         let counts = [
             ("CLASSES", plan.classes),
             ("REGISTERS", plan.registers),
@@ -135,7 +134,13 @@ impl PlanTables {
             ("RECORD_VECS", record_vecs),
             ("AHEAD", 8),
         ];
-        Self { words, records, constants, counts, shared_bytes: 4 * shared as u32 }
+        Self { words, records, constants, counts, shared_words }
+    }
+
+    /// Returns the shared memory of a group of threads, bytes; `rows` = its LORs.
+    pub fn shared_bytes(&self, rows: usize) -> u32 {
+        let [of_row, of_group] = self.shared_words;
+        4 * (rows * of_row + of_group) as u32
     }
 }
 
@@ -225,10 +230,9 @@ pub(super) struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// Returns the tables of some views, the longest paths first: the shortest then fill the gaps at the end. None of them has
+    /// Returns the tables of some views, whose LORs are in sets of mirror images, the longest paths first: the shortest then fill the gaps at the end. None of them has
     /// more than `max_steps` steps, unless a single set has.
-    pub fn tables(&self, views: &[usize], max_steps: usize) -> Vec<SetTables> {
-        let mirrored = MirrorSets::new(self.geometry, self.grid, self.fov, views);
+    pub fn tables(&self, views: &[usize], mirrored: &MirrorSets, max_steps: usize) -> Vec<SetTables> {
         let sets = mirrored.of_shard(Shard::WHOLE);
         let num_tangential = self.geometry.num_tangential;
         let first = |set: usize| {

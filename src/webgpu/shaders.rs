@@ -41,7 +41,7 @@ pub fn shaders() -> Result<Vec<Shader>, OperatorError> {
         ("axial_runs of several buffers", true, false),
     ] {
         let Some(tables) = tables_of_a_scan(is_split)? else { continue };
-        let [forward, back] = axial_runs::sources(&tables, knows_neighbours);
+        let [forward, back] = axial_runs::sources(&tables, 4, knows_neighbours);
         all.push(shader(name, &forward));
         all.extend(ADDERS.map(|(adder, text)| shader(&format!("{name}, {adder}"), &format!("{text}\n{back}"))));
     }
@@ -79,5 +79,5 @@ fn tables_of_a_scan(is_split: bool) -> Result<Option<PlanTables>, OperatorError>
     let reach = (FieldOfView::new(&grid, grid.inscribed_radius_mm()).path_radius_mm / geometry.radius_mm()).min(1.0);
     let table = AxialTable::new(geometry, &grid, 1, reach)?;
     let plan = AxialPlan::new(geometry, &grid, &table, grid.size[0] + grid.size[1], |_, registers| Some(registers))?;
-    Ok(Some(PlanTables::new(&plan, is_split, 4)))
+    Ok(Some(PlanTables::new(&plan, is_split)))
 }
