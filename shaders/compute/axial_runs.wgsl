@@ -214,28 +214,47 @@ fn value_at(place: u32) -> f32 {
 const AHEAD: u32 = 8u;
 const NUM_VALUES: u32 = AHEAD * COLUMN;
 
-// x_z - x_{z+1} times the length of each of some steps, class after class.
-fn load(member: Member, first: u32, thread: u32) -> array<f32, NUM_VALUES> {
-    var now: array<f32, NUM_VALUES>;
+// Columns of some steps, class after class; and the value above the last class's, unless a neighbour knows it.
+struct Columns {
+    values: array<f32, NUM_VALUES>,
+    above: array<f32, AHEAD * REGISTERS>,
+}
+
+fn load(member: Member, first: u32, thread: u32) -> Columns {
+    var columns: Columns;
     for (var k = 0u; k < AHEAD; k++) { // unrolled
-        let step = ahead[(first + k) % (2u * BATCH)];
-        let length = bitcast<f32>(step.y);
-        let column = column_of(member, step);
+        let column = column_of(member, ahead[(first + k) % (2u * BATCH)]);
         for (var r = 0u; r < REGISTERS; r++) { // unrolled
             // Threads without a place read the last one's values, which come to nothing.
             let place = min(thread + THREADS * r, LANES - 1u);
-            var above = 0.0;
-            if place + 1u < LANES {
-                above = value_at(column + place + 1u);
+            for (var c = 0u; c < CLASSES; c++) { // unrolled
+                columns.values[k * COLUMN + c * REGISTERS + r] = value_at(column + c * LANES + place);
             }
-            for (var down = 0u; down < CLASSES; down++) { // unrolled
-                let value = value_at(column + (CLASSES - 1u - down) * LANES + place);
-                now[k * COLUMN + (CLASSES - 1u - down) * REGISTERS + r] = length * (value - above);
-                above = value;
+            if !KNOWS_NEIGHBOURS && place + 1u < LANES {
+                columns.above[k * REGISTERS + r] = value_at(column + place + 1u);
             }
         }
     }
-    return now;
+    return columns;
+}
+
+// x_z - x_{z+1} times the length of each of the steps.
+fn differences(columns: Columns, first: u32, thread: u32) -> array<f32, NUM_VALUES> {
+    var all: array<f32, NUM_VALUES>;
+    for (var k = 0u; k < AHEAD; k++) { // unrolled
+        let length = bitcast<f32>(ahead[(first + k) % (2u * BATCH)].y);
+        for (var r = 0u; r < REGISTERS; r++) { // unrolled
+            let behind = columns.values[k * COLUMN + min(r + 1u, REGISTERS - 1u)];
+            let next = of_thread_behind(columns.values[k * COLUMN + r], behind, thread, columns.above[k * REGISTERS + r]);
+            var above = select(0.0, next, thread + THREADS * r + 1u < LANES);
+            for (var down = 0u; down < CLASSES; down++) { // unrolled
+                let at = k * COLUMN + (CLASSES - 1u - down) * REGISTERS + r;
+                all[at] = length * (columns.values[at] - above);
+                above = columns.values[at];
+            }
+        }
+    }
+    return all;
 }
 
 // bins = A x, or += A x; for each LOR the bound of the rounding of its bins.
@@ -279,7 +298,7 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
         var record = record_at(event);
         let bit = 1u << thread;
         var next_step = step_of(path, 2u, thread_of_all);
-        var now = load(member, 0u, thread);
+        var next = load(member, 0u, thread);
         for (var first = 0u; first < path.num_steps; first += AHEAD) {
             if first % BATCH == 0u && first > 0u {
                 workgroupBarrier();
@@ -287,8 +306,9 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
                 workgroupBarrier();
                 next_step = step_of(path, first / BATCH + 2u, thread_of_all);
             }
+            let now = differences(next, first, thread);
             // The next steps are on their way while the events of these are added.
-            let next = load(member, first + AHEAD, thread);
+            next = load(member, first + AHEAD, thread);
             for (var k = 0u; k < AHEAD; k++) { // unrolled
                 let step = ahead[(first + k) % (2u * BATCH)];
                 let end = ahead_events[(first + k + 1u) % (2u * BATCH)];
@@ -314,7 +334,6 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
                     g[c] += now[k * COLUMN + c];
                 }
             }
-            now = next;
         }
 
         // C_z at the path's end is the sum of G over z and all above.

@@ -71,6 +71,23 @@ pub trait Backend: Send {
     /// Device failure, also of an earlier call.
     fn finish(&mut self) -> Result<(), BackendError>;
 
+    /// Begins to measure how long kernels take by the clock of the device; false where that is not possible.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn time_kernels(&mut self) -> Result<bool, BackendError> {
+        Ok(false)
+    }
+
+    /// Returns the seconds of the measured kernels since the last call, without the time between them; `None` where they are not
+    /// measured, or were too many. Waits for them.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn take_kernel_secs(&mut self) -> Result<Option<f64>, BackendError> {
+        Ok(None)
+    }
+
     /// Makes an array of zeros.
     ///
     /// # Errors

@@ -1,12 +1,12 @@
 //! Backprojection of EPRI projections: on the CPU by the plain program, the fast one and the two-stage one, on CUDA by the
-//! paper's kernel and the fast one; all on the paper's object sizes in one run (Qiao et al. 2015, table 1: CS, CM and GS).
+//! paper's kernel and the fast one, on any GPU by the fast one; all on the paper's object sizes in one run (Qiao et al. 2015, table 1: CS, CM and GS).
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
 
-use super::BenchDevice;
+use super::{BenchDevice, BenchGpu};
 use crate::algebra::{Backend, Host, Simd};
 use crate::coded::Problem;
 #[cfg(feature = "cuda")]
@@ -21,8 +21,9 @@ use crate::phantom::epri::{self, SweepOptions};
 use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for};
 use crate::scanner::epri::Scheme;
 use crate::session::thread_pool;
-use crate::statistics::median_and_spread;
+use crate::statistics::{median, median_and_spread};
 use crate::task::Task;
+use crate::webgpu::{self, WebGpuBackend};
 
 /// Side of the object, mm.
 const EXTENT_MM: f64 = 40.0;
@@ -44,8 +45,8 @@ pub struct EpriBench {
     pub threads: Vec<usize>,
     /// Also measure the fast program with the other vector instructions of this processor.
     pub all_simd: bool,
-    /// The CUDA device to measure too.
-    pub cuda: Option<usize>,
+    /// GPUs to measure too.
+    pub gpus: Vec<BenchGpu>,
     /// Maximum duration of the measurements of a row, seconds; there is at least one.
     pub row_secs: f64,
 }
@@ -96,6 +97,8 @@ pub struct EpriRow {
     pub median_s: f64,
     /// Half of the interquartile range.
     pub spread_s: f64,
+    /// Seconds of the kernels alone by the clock of the GPU, median; where it has one and the image stays there.
+    pub kernel_s: Option<f64>,
     /// Number of measurements.
     pub num_runs: usize,
     /// Voxels times projections per second, also for two stages, which do fewer updates than that.
@@ -126,8 +129,11 @@ pub fn bench_epri(bench: &EpriBench, report: impl FnMut(&EpriRow) + Send) -> Res
         for (threads, pool) in &pools {
             pool.install(|| table.fast(&grid, *threads, plain.as_deref()))?;
         }
-        if let Some(number) = bench.cuda {
-            table.on_cuda(number, &grid, plain.as_deref())?;
+        for gpu in &bench.gpus {
+            match *gpu {
+                BenchGpu::Cuda(number) => table.on_cuda(number, &grid, plain.as_deref())?,
+                BenchGpu::WebGpu(number) => table.on_webgpu(number, &grid, plain.as_deref())?,
+            }
         }
     }
     Ok(table.rows)
@@ -164,11 +170,18 @@ struct Table<'a, F> {
 /// Measured program.
 #[derive(Clone)]
 struct Subject {
+    device: BenchDevice,
     kind: ProgramKind,
     /// Its name in the row.
     program: String,
     directions: Directions,
     threads: usize,
+}
+
+impl Subject {
+    fn on_gpu(device: BenchDevice, kind: ProgramKind, program: &str) -> Self {
+        Self { device, kind, program: program.into(), directions: Directions::Solid, threads: 0 }
+    }
 }
 
 impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
@@ -185,8 +198,14 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             image.fill(0.0);
             backproject_plain(grid, &data.solid, &mut image, &Task::new())
         })?;
-        let what = Subject { kind: ProgramKind::Plain, program: "plain".into(), directions: Directions::Solid, threads: 1 };
-        self.add(BenchDevice::Cpu, what, grid.size[0], None, secs);
+        let what = Subject {
+            device: BenchDevice::Cpu,
+            kind: ProgramKind::Plain,
+            program: "plain".into(),
+            directions: Directions::Solid,
+            threads: 1,
+        };
+        self.add(what, grid.size[0], None, secs, None);
         Ok(Some(image.iter().map(|&value| value as f32).collect()))
     }
 
@@ -194,7 +213,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         let levels = if self.bench.all_simd { Simd::available() } else { vec![Simd::detect()] };
         let single = |simd: Simd, directions| {
             let program = format!("single-stage ({})", simd.name());
-            Subject { kind: ProgramKind::SingleStage, program, directions, threads }
+            Subject { device: BenchDevice::Cpu, kind: ProgramKind::SingleStage, program, directions, threads }
         };
         for simd in levels {
             let fast = SingleStage::new(grid.clone()).with_simd(simd);
@@ -203,7 +222,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         let fast = SingleStage::new(grid.clone());
         let one_stage = self.measure(&mut Host, fast, single(Simd::detect(), Directions::Linear), None)?;
         let (kind, program) = (ProgramKind::MultiStage, "multi-stage".into());
-        let two_stages = Subject { kind, program, directions: Directions::Linear, threads };
+        let two_stages = Subject { device: BenchDevice::Cpu, kind, program, directions: Directions::Linear, threads };
         self.measure(&mut Host, MultiStage::new(grid.clone()), two_stages, Some(&one_stage))?;
         Ok(())
     }
@@ -213,7 +232,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
     fn on_cuda(&mut self, number: usize, grid: &Grid, plain: Option<&[f32]>) -> Result<(), Problem> {
         let fail = |error: crate::cuda::CudaError| Problem::from(error);
         let mut backend = CudaBackend::open(number).map_err(fail)?;
-        let of = |kind, name: &str| Subject { kind, program: name.into(), directions: Directions::Solid, threads: 0 };
+        let of = |kind, name: &str| Subject::on_gpu(BenchDevice::Cuda, kind, name);
         let paper = PaperPlanes::new(&backend, grid.clone())?;
         self.measure(&mut backend, paper, of(ProgramKind::PaperKernel, "the paper's kernel"), None)?;
         let fast = FastPlanes::new(&backend, grid.clone()).map_err(fail)?;
@@ -226,7 +245,14 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Err(super::without_cuda())
     }
 
-    /// Measures a program; returns its image. On CUDA twice: with the image left on the device, and with it brought to the host.
+    fn on_webgpu(&mut self, number: usize, grid: &Grid, plain: Option<&[f32]>) -> Result<(), Problem> {
+        let mut backend = WebGpuBackend::open(number).map_err(Problem::from)?;
+        let what = Subject::on_gpu(BenchDevice::Gpu, ProgramKind::SingleStage, "single-stage");
+        self.measure(&mut backend, webgpu::Planes::new(grid.clone()), what, plain)?;
+        Ok(())
+    }
+
+    /// Measures a program; returns its image. On a GPU twice: with the image left on the device, and with it brought to the host.
     fn measure<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -239,7 +265,6 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         let size = program.grid().size[0];
         let mut volume = Volume::filled(program.grid().clone(), 1.0);
         let directions = what.directions;
-        let device = if B::SHARES_MEMORY { BenchDevice::Cpu } else { BenchDevice::Cuda };
         if !B::SHARES_MEMORY {
             program.add(backend, self.data.of(directions), &mut image, &Task::new())?;
             let secs = self.times(|data| {
@@ -247,7 +272,9 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
                 Ok(backend.finish()?)
             })?;
             let computing = Subject { program: format!("{}, computing", what.program), ..what.clone() };
-            self.add(device, computing, size, None, secs);
+            let kernel_s =
+                self.kernel_secs(backend, |backend, data| program.add(backend, data.of(directions), &mut image, &Task::new()))?;
+            self.add(computing, size, None, secs, kernel_s);
         }
         // As for the window: a device has a fast way to bring an image to the screen.
         let mut display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
@@ -265,7 +292,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?;
         let image = volume.values.into_raw_vec_and_offset().0;
         let difference = reference.map(|reference| relative_difference(&image, reference));
-        self.add(device, what, size, difference, secs);
+        self.add(what, size, difference, secs, None);
         Ok(image)
     }
 
@@ -281,8 +308,25 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Ok(secs)
     }
 
-    fn add(&mut self, device: BenchDevice, what: Subject, size: usize, difference: Option<f64>, secs: Vec<f64>) {
-        let Subject { kind, program, directions, threads } = what;
+    /// Returns the median seconds of the kernels of a run, where the device measures them.
+    fn kernel_secs<B: Backend>(
+        &self,
+        backend: &mut B,
+        mut run: impl FnMut(&mut B, &Data) -> Result<(), OperatorError>,
+    ) -> Result<Option<f64>, OperatorError> {
+        if !backend.time_kernels()? {
+            return Ok(None);
+        }
+        let mut secs = Vec::new();
+        for _ in 0..MAX_RUNS {
+            run(backend, &self.data)?;
+            secs.extend(backend.take_kernel_secs()?);
+        }
+        Ok(median(secs))
+    }
+
+    fn add(&mut self, what: Subject, size: usize, difference: Option<f64>, secs: Vec<f64>, kernel_s: Option<f64>) {
+        let Subject { device, kind, program, directions, threads } = what;
         let num_projections = self.data.of(directions).len();
         let num_runs = secs.len();
         let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
@@ -305,6 +349,7 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             threads,
             median_s,
             spread_s,
+            kernel_s,
             num_runs,
             difference,
         };

@@ -7,7 +7,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{BenchDevice, timed};
+use super::{BenchDevice, BenchGpu, timed};
 use crate::algebra::{Backend, FieldOfView, Host, Voxels};
 use crate::coded::Problem;
 #[cfg(feature = "cuda")]
@@ -20,6 +20,7 @@ use crate::scanner::{Detectors, PairRays};
 use crate::session::thread_pool;
 use crate::statistics::median_and_spread;
 use crate::task::Task;
+use crate::webgpu::{self, WebGpuBackend};
 
 /// Events that are drawn from a stream of random numbers.
 const EVENTS_PER_STREAM: usize = 1 << 16;
@@ -41,8 +42,8 @@ pub struct ListModeBench {
     pub tof_ps: f64,
     /// Numbers of threads to try on the CPU; none = no CPU.
     pub threads: Vec<usize>,
-    /// The CUDA device to measure too.
-    pub cuda: Option<usize>,
+    /// GPUs to measure too.
+    pub gpus: Vec<BenchGpu>,
     /// Accumulations of the backprojection.
     pub accumulations: Vec<Accumulation>,
     /// Measure for about this long in all, seconds.
@@ -90,8 +91,11 @@ pub fn bench_list_mode(bench: &ListModeBench, report: impl FnMut(&ListModeRow) +
     for &threads in &bench.threads {
         thread_pool(Some(threads))?.install(|| table.on_cpu(threads))?;
     }
-    if let Some(number) = bench.cuda {
-        table.on_cuda(number)?;
+    for gpu in &bench.gpus {
+        match *gpu {
+            BenchGpu::Cuda(number) => table.on_cuda(number)?,
+            BenchGpu::WebGpu(number) => table.on_webgpu(number)?,
+        }
     }
     Ok(table.rows)
 }
@@ -224,6 +228,25 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
         Err(super::without_cuda())
     }
 
+    fn on_webgpu(&mut self, number: usize) -> Result<(), Problem> {
+        let bench = self.bench;
+        let mut device = WebGpuBackend::open(number).map_err(Problem::from)?;
+        let tof_facts = self.tof();
+        for (order, tof) in WAYS {
+            let facts = tof.then_some(&tof_facts);
+            let (events, start) = (Arc::clone(&self.events), Instant::now());
+            let (grid, radius_mm) = (bench.grid.clone(), bench.fov_radius_mm);
+            let backend = &mut device;
+            let operator =
+                webgpu::EventLines::new(backend, events, &bench.detectors, facts, grid, radius_mm, PairRays::ONE, order)?;
+            operator.space().order(1);
+            let setup_s = start.elapsed().as_secs_f64();
+            let what = Subject { device: BenchDevice::Gpu, code: "events", order, tof, threads: 0, setup_s };
+            self.measure(&mut device, &operator, operator.voxels(), operator.space(), what)?;
+        }
+        Ok(())
+    }
+
     fn measure<B: Backend>(
         &mut self,
         backend: &mut B,
@@ -233,7 +256,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
         what: Subject,
     ) -> Result<(), OperatorError> {
         let bench = self.bench;
-        let num_rows = bench.threads.len() * (2 + WAYS.len()) + usize::from(bench.cuda.is_some()) * WAYS.len();
+        let num_rows = bench.threads.len() * (2 + WAYS.len()) + bench.gpus.len() * WAYS.len();
         let row_secs = bench.budget_secs / (num_rows * (1 + bench.accumulations.len())).max(1) as f64;
         let (task, subset) = (Task::new(), Subset::ALL);
         let ones = voxels.coefficients(&Volume::filled(bench.grid.clone(), 1.0));
@@ -287,7 +310,7 @@ mod tests {
             num_events: 70_000,
             tof_ps: 200.0,
             threads: vec![2],
-            cuda: None,
+            gpus: Vec::new(),
             accumulations: vec![Accumulation::Deterministic],
             budget_secs: 0.0,
         };

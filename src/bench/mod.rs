@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::algebra::Backend;
 use crate::coded::Problem;
 use crate::operator::OperatorError;
+use crate::plan::DeviceChoice;
 use crate::recon::{Algorithm, Stage, StageTimes};
 use crate::statistics::{median, median_and_spread};
 use crate::task::Task;
@@ -85,6 +86,26 @@ pub enum BenchDevice {
     Cpu,
     /// A CUDA device.
     Cuda,
+    /// A GPU through wgpu.
+    Gpu,
+}
+
+/// A GPU to measure, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchGpu {
+    /// A CUDA device.
+    Cuda(usize),
+    /// A GPU through wgpu.
+    WebGpu(usize),
+}
+
+impl From<BenchGpu> for DeviceChoice {
+    fn from(gpu: BenchGpu) -> Self {
+        match gpu {
+            BenchGpu::Cuda(number) => Self::Cuda(number),
+            BenchGpu::WebGpu(number) => Self::WebGpu(number),
+        }
+    }
 }
 
 /// The result of a benchmark as JSON.

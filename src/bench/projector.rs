@@ -7,7 +7,7 @@ use serde::Serialize;
 #[cfg(feature = "cuda")]
 use strum::VariantArray as _;
 
-use super::{BenchDevice, timed};
+use super::{BenchDevice, BenchGpu, timed};
 use crate::algebra::{Backend, Host, Simd};
 use crate::coded::Problem;
 #[cfg(feature = "cuda")]
@@ -21,6 +21,7 @@ use crate::scanner::ScanGeometry;
 use crate::session::thread_pool;
 use crate::statistics::median_and_spread;
 use crate::task::Task;
+use crate::webgpu::{self, WebGpuBackend};
 
 /// The slow projector does one view in this many on the CPU; its times are scaled to all and marked.
 const PER_LOR_VIEW_STEP: usize = 28;
@@ -41,8 +42,8 @@ pub struct ProjectorBench {
     pub fov_radius_mm: f64,
     /// Numbers of threads to try on the CPU; none = no CPU.
     pub threads: Vec<usize>,
-    /// The CUDA device to measure too.
-    pub cuda: Option<usize>,
+    /// GPUs to measure too.
+    pub gpus: Vec<BenchGpu>,
     /// True to measure the projector per LOR, the baseline of the ratios.
     pub per_lor: bool,
     /// True to measure the fast projector.
@@ -102,7 +103,7 @@ pub struct ProjectorRow {
 impl ProjectorRow {
     fn is_baseline_of(&self, other: &ProjectorRow) -> bool {
         let (accumulation, threads) = match self.device {
-            BenchDevice::Cuda => (Accumulation::Atomic, true),
+            BenchDevice::Cuda | BenchDevice::Gpu => (Accumulation::Atomic, true),
             BenchDevice::Cpu => (Accumulation::Deterministic, self.threads == other.threads),
         };
         self.device == other.device
@@ -123,8 +124,11 @@ pub fn bench_projector(bench: &ProjectorBench, report: impl FnMut(&ProjectorRow)
     for &threads in &bench.threads {
         thread_pool(Some(threads))?.install(|| table.on_cpu(threads))?;
     }
-    if let Some(number) = bench.cuda {
-        table.on_cuda(number)?;
+    for gpu in &bench.gpus {
+        match *gpu {
+            BenchGpu::Cuda(number) => table.on_cuda(number)?,
+            BenchGpu::WebGpu(number) => table.on_webgpu(number)?,
+        }
     }
     Ok(table.rows)
 }
@@ -239,6 +243,23 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
         Err(super::without_cuda())
     }
 
+    fn on_webgpu(&mut self, number: usize) -> Result<(), Problem> {
+        let bench = self.bench;
+        let mut device = WebGpuBackend::open(number).map_err(Problem::from)?;
+        let ways = self.ways();
+        let of_gpu = |projector: &str| Subject { projector: projector.into(), ..Subject::new(BenchDevice::Gpu, 0, &ways) };
+        let (geometry, grid, radius_mm) = (|| Arc::clone(&bench.geometry), &bench.grid, bench.fov_radius_mm);
+        if bench.per_lor {
+            let plain = webgpu::PerLor::new(&mut device, geometry(), grid.clone(), radius_mm, [1, 1])?;
+            self.measure(&mut device, &plain, Subject { is_baseline: true, ..of_gpu("per-lor") })?;
+        }
+        if bench.axial_runs {
+            let fast = webgpu::AxialRuns::new(&mut device, geometry(), grid.clone(), radius_mm, [1, 1])?;
+            self.measure(&mut device, &fast, of_gpu("axial-runs"))?;
+        }
+        Ok(())
+    }
+
     /// Measures one projector in the requested directions.
     fn measure<B: Backend>(
         &mut self,
@@ -289,9 +310,10 @@ impl<F: FnMut(&ProjectorRow) + Send> Table<'_, F> {
     fn num_rows(&self) -> usize {
         let bench = self.bench;
         let on_cpu = bench.threads.len() * (usize::from(bench.per_lor) + if bench.axial_runs { bench.simd.len() } else { 0 });
-        let on_cuda = if bench.cuda.is_some() { 4 } else { 0 };
-        let blocks = if bench.cuda.is_some() && bench.per_lor { 30 } else { 0 };
-        ((on_cpu + on_cuda) * (1 + bench.accumulations.len()) + blocks).max(1)
+        let on_gpus = 4 * bench.gpus.len();
+        let has_cuda = bench.gpus.iter().any(|gpu| matches!(gpu, BenchGpu::Cuda(_)));
+        let blocks = if has_cuda && bench.per_lor { 30 } else { 0 };
+        ((on_cpu + on_gpus) * (1 + bench.accumulations.len()) + blocks).max(1)
     }
 
     fn add(&mut self, row: ProjectorRow) {

@@ -10,6 +10,7 @@ use super::device::driver::{self, copied, guarded};
 use super::device::nccl::Summed;
 use super::device::peers::Peers;
 use super::device::probe::{DeviceInfo, open};
+use super::device::timing::LaunchTimer;
 use super::display::CudaDisplay;
 use super::error::CudaError;
 use super::kernel::{BLOCK, one_each};
@@ -35,6 +36,8 @@ pub struct CudaBackend {
     /// Results of the blocks of a reduction.
     pub(super) partial: CudaSlice<f64>,
     pub(super) peers: Peers,
+    /// Measures the launches of projections, where that was asked for.
+    pub(super) timer: Option<LaunchTimer>,
 }
 
 /// The kernels that need no projector.
@@ -103,7 +106,7 @@ impl CudaBackend {
             reductions: reductions::Kernels::load(&context)?,
         };
         let partial = driver::zeros(&stream, MAX_SUMS * REDUCTION_BLOCKS as usize)?;
-        Ok(Self { info, context, stream, kernels, partial, peers: Peers::default() })
+        Ok(Self { info, context, stream, kernels, partial, peers: Peers::default(), timer: None })
     }
 
     /// Makes a group of several devices, and of those of other processes if this one is `among` some. Returns their places, and
@@ -192,6 +195,15 @@ impl Backend for CudaBackend {
 
     fn finish(&mut self) -> Result<(), BackendError> {
         Ok(guarded("finish its work", || self.stream.synchronize())?)
+    }
+
+    fn time_kernels(&mut self) -> Result<bool, BackendError> {
+        self.timer = Some(LaunchTimer::default());
+        Ok(true)
+    }
+
+    fn take_kernel_secs(&mut self) -> Result<Option<f64>, BackendError> {
+        Ok(self.timer.as_ref().map(LaunchTimer::take_secs).transpose()?)
     }
 
     fn zeros<K: Kind>(&mut self, len: usize) -> Result<CudaArray<K>, BackendError> {

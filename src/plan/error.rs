@@ -105,6 +105,7 @@ impl SetupError {
     pub(super) fn is_of_a_gpu(&self) -> bool {
         match self {
             SetupError::Memory { gpu, .. } => gpu.is_some(),
+            SetupError::Settings(problem) => matches!(problem, SetupProblem::Device { .. }),
             SetupError::Recon(ReconError::Operator(OperatorError::Backend(error))) => matches!(error, BackendError::Device(_)),
             _ => false,
         }

@@ -297,7 +297,9 @@ pub(super) fn sources(tables: &PlanTables, rows: usize, knows_neighbours: bool) 
     let forward = unrolled(include_str!("../../shaders/compute/axial_runs.wgsl"), &tables.counts);
     let back = unrolled(include_str!("../../shaders/compute/axial_runs_back.wgsl"), &tables.counts);
     let constants = format!("const ROWS: u32 = {rows}u;\n{}", tables.constants);
-    [format!("{constants}\n{forward}"), format!("{constants}\n{neighbours}\n{forward}\n{back}")]
+    let forward = format!("{constants}\n{neighbours}\n{forward}");
+    let back = format!("{forward}\n{back}");
+    [forward, back]
 }
 
 impl Projecting for AxialRuns {

@@ -139,7 +139,7 @@ impl WebGpuBackend {
                     continue;
                 }
                 let at = ((first - places.start) * size_of::<T>()) as u64;
-                self.gpu().queue.write_buffer(buffer, at, bytemuck::cast_slice(&values[first..end]));
+                self.commands.write(buffer, at, bytemuck::cast_slice(&values[first..end]));
                 if values.len() > piece_len {
                     // Frees the memory of the copy.
                     self.commands.finish("copy values to the device")?;
@@ -159,7 +159,7 @@ impl WebGpuBackend {
         }
         let buffer = self.gpu().buffer(needed, ARRAY, "reserve memory for a table")?;
         for (number, piece) in bytes.chunks(MAX_STAGED_BYTES).enumerate() {
-            self.gpu().queue.write_buffer(&buffer, (number * MAX_STAGED_BYTES) as u64, piece);
+            self.commands.write(&buffer, (number * MAX_STAGED_BYTES) as u64, piece);
         }
         Ok(buffer)
     }
@@ -284,6 +284,14 @@ impl Backend for WebGpuBackend {
 
     fn finish(&mut self) -> Result<(), BackendError> {
         Ok(self.commands.finish("finish its work")?)
+    }
+
+    fn time_kernels(&mut self) -> Result<bool, BackendError> {
+        Ok(self.commands.time_kernels()?)
+    }
+
+    fn take_kernel_secs(&mut self) -> Result<Option<f64>, BackendError> {
+        Ok(self.commands.take_kernel_secs()?)
     }
 
     fn zeros<K: Kind>(&mut self, len: usize) -> Result<WebGpuArray<K>, BackendError> {

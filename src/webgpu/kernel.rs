@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::device::opened::{GROUPS_ALONG_X, Gpu};
+use super::device::timing::KernelTimer;
 use super::error::WebGpuError;
 
 /// Threads of a group in kernels with one thread per value.
@@ -30,12 +31,16 @@ pub struct Commands {
     staging: Option<wgpu::Buffer>,
     /// The last submission without a waiting caller.
     unawaited: Option<wgpu::SubmissionIndex>,
+    /// True once all that was sent is done.
+    is_done: bool,
+    /// Measures kernels, where that was asked for.
+    timer: Option<KernelTimer>,
 }
 
 impl Commands {
     /// None yet.
     pub fn new(gpu: Arc<Gpu>) -> Self {
-        Self { gpu, encoder: None, num_dispatches: 0, staging: None, unawaited: None }
+        Self { gpu, encoder: None, num_dispatches: 0, staging: None, unawaited: None, is_done: true, timer: None }
     }
 
     /// Returns the GPU.
@@ -83,8 +88,10 @@ impl Commands {
             entries: &entries,
         });
         let along_x = num_groups.min(GROUPS_ALONG_X as usize);
-        let mut pass =
-            self.encoder().begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(kernel.name), ..Default::default() });
+        let encoder =
+            self.encoder.get_or_insert_with(|| device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default()));
+        let timestamp_writes = self.timer.as_mut().and_then(KernelTimer::next);
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(kernel.name), timestamp_writes });
         pass.set_pipeline(&kernel.pipeline);
         pass.set_bind_group(0, &group, &[]);
         pass.dispatch_workgroups(along_x as u32, num_groups.div_ceil(along_x) as u32, 1);
@@ -105,16 +112,44 @@ impl Commands {
         self.encoder.get_or_insert_with(|| device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default()))
     }
 
+    /// Writes bytes to a buffer, before all commands that are not yet submitted.
+    pub fn write(&mut self, buffer: &wgpu::Buffer, at: u64, bytes: &[u8]) {
+        self.is_done = false;
+        self.gpu.queue.write_buffer(buffer, at, bytes);
+    }
+
     /// Sends the commands to the GPU.
     pub fn submit(&mut self) -> wgpu::SubmissionIndex {
-        self.num_dispatches = 0;
+        (self.num_dispatches, self.is_done) = (0, false);
         self.gpu.queue.submit(self.encoder.take().map(wgpu::CommandEncoder::finish))
     }
 
     /// Sends the commands and waits until everything is done.
     pub fn finish(&mut self, doing: &'static str) -> Result<(), WebGpuError> {
+        if self.encoder.is_none() && self.is_done {
+            return self.gpu.check(doing);
+        }
         let submission = self.submit();
-        self.gpu.wait(submission, doing)
+        self.gpu.wait(submission, doing)?;
+        self.is_done = true;
+        Ok(())
+    }
+
+    /// Begins to measure kernels; false if the GPU has no clock.
+    pub fn time_kernels(&mut self) -> Result<bool, WebGpuError> {
+        self.timer = KernelTimer::new(&self.gpu)?;
+        Ok(self.timer.is_some())
+    }
+
+    /// Returns the seconds of all kernels since the last call, without the time between them; `None` if they are not measured, or were
+    /// too many.
+    pub fn take_kernel_secs(&mut self) -> Result<Option<f64>, WebGpuError> {
+        let Some(mut timer) = self.timer.take() else { return Ok(None) };
+        timer.resolve(self.encoder());
+        let submission = self.submit();
+        let secs = timer.take_secs(&self.gpu, submission);
+        self.timer = Some(timer);
+        secs
     }
 
     /// Copies bytes of a buffer to the host.
@@ -140,6 +175,7 @@ impl Commands {
             let failed = |error: wgpu::MapRangeError| WebGpuError::Driver { doing: DOING, message: error.to_string() };
             to.extend_from_slice(&slice.get_mapped_range().map_err(failed)?);
             staging.unmap();
+            self.is_done = true;
         }
         self.staging = Some(staging);
         Ok(())

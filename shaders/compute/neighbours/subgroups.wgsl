@@ -8,3 +8,10 @@ fn of_thread_before(value: f32, before: f32, thread: u32, tracked: f32) -> f32 {
     let last = subgroupShuffleDown(before, 31u);
     return select(same, last, thread == 0u);
 }
+
+// The value of the thread behind; of the last thread that of the first one in `behind`, the register behind.
+fn of_thread_behind(value: f32, behind: f32, thread: u32, tracked: f32) -> f32 {
+    let same = subgroupShuffleDown(value, 1u);
+    let first = subgroupShuffleUp(behind, 31u);
+    return select(same, first, thread == 31u);
+}

@@ -7,9 +7,9 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::algebra::Simd;
-use crate::bench::BenchReport;
+use crate::bench::{BenchGpu, BenchReport};
 use crate::cli::shared::error::{CliError, CliResult};
-use crate::cli::shared::known::known_scanner;
+use crate::cli::shared::known::{gpus_to_measure, known_scanner};
 use crate::cli::shared::options::{count, one_device};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::progress::with_bar;
@@ -46,14 +46,13 @@ pub fn nema_study(geometry: &ScanGeometry) -> CliResult<Study<Counts>> {
     Ok(with_bar("simulating", |task| phantom::simulate(&phantom, Arc::new(geometry.clone()), &options, task))??)
 }
 
-/// Returns the names of the CPU with these instructions and of a CUDA device, as in the rows of a benchmark.
-pub fn device_names(simd: Simd, cuda: Option<usize>) -> String {
+/// Returns the names of the CPU with these instructions and of the GPUs, as in the rows of a benchmark.
+pub fn device_names(simd: Simd, gpus: &[BenchGpu]) -> String {
     let cpu = format!("CPU, {}, {}", counted(num_cores(), "thread"), simd.name());
-    let of_number = |number| available_devices().into_iter().find(|device| device.choice == DeviceChoice::Cuda(number));
-    match cuda.and_then(of_number) {
-        Some(device) => format!("{cpu}; {}", device.name),
-        None => cpu,
-    }
+    let choices = gpus.iter().map(|gpu| DeviceChoice::from(*gpu));
+    let devices = if gpus.is_empty() { Vec::new() } else { available_devices() };
+    let names = choices.filter_map(|choice| devices.iter().find(|device| device.choice == choice));
+    names.fold(cpu, |names, device| format!("{names}; {}", device.name))
 }
 
 /// Returns the requested numbers of threads; by default one and all.
@@ -65,12 +64,13 @@ pub fn thread_counts(requested: &[u16]) -> Vec<usize> {
     }
 }
 
-/// Options of benchmarks that compare the CPU with a CUDA device.
+/// Options of benchmarks that compare the CPU with GPUs.
 #[derive(Args)]
 pub struct DeviceOptions {
-    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
+    /// Device: auto (the CPU and the first CUDA device), cpu, cuda, cuda:N, gpu or gpu:N. Given more than once, one after the
+    /// other.
     #[arg(long, default_value = "auto", value_parser = one_device)]
-    pub device: DeviceChoice,
+    device: Vec<DeviceChoice>,
 
     /// Numbers of threads, separated by commas (default: one and all).
     #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
@@ -78,9 +78,15 @@ pub struct DeviceOptions {
 }
 
 impl DeviceOptions {
-    /// Returns the numbers of threads to measure on the CPU; none if only a CUDA device is requested.
+    /// Returns the numbers of threads to measure on the CPU; none if only GPUs are requested.
     pub fn threads(&self) -> Vec<usize> {
-        if matches!(self.device, DeviceChoice::Cuda(_)) { Vec::new() } else { thread_counts(&self.threads) }
+        let has_cpu = self.device.iter().any(|choice| matches!(choice, DeviceChoice::Auto | DeviceChoice::Cpu));
+        if has_cpu { thread_counts(&self.threads) } else { Vec::new() }
+    }
+
+    /// Returns the GPUs to measure.
+    pub fn gpus(&self) -> Vec<BenchGpu> {
+        gpus_to_measure(&self.device)
     }
 }
 

@@ -2,19 +2,17 @@
 
 use clap::Args;
 
-use super::common::{device_names, thread_counts};
+use super::common::{DeviceOptions, device_names};
 use crate::algebra::Simd;
 use crate::bench::{EpriBench, EpriRow, bench_epri};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
-use crate::cli::shared::known::cuda_device;
-use crate::cli::shared::options;
 use crate::cli::shared::options::{count, positive};
-use crate::plan::DeviceChoice;
 use crate::report::{Column, Columns};
 
 /// Columns of the times of EPRI backprojections.
-const EPRI: Columns<12> = Columns([
+const EPRI: Columns<14> = Columns([
+    Column::words("device", 8),
     Column::words("program", 30),
     Column::words("equal", 10),
     Column::numbers("size", 6),
@@ -22,6 +20,7 @@ const EPRI: Columns<12> = Columns([
     Column::numbers("threads", 9),
     Column::numbers("median s", 12),
     Column::numbers("spread s", 11),
+    Column::numbers("kernels s", 11),
     Column::numbers("runs", 6),
     Column::numbers("Gupdates/s", 12),
     Column::numbers("to plain", 10),
@@ -39,13 +38,8 @@ pub struct EpriOptions {
     #[arg(long, default_value_t = 208, value_parser = count::<u16>)]
     pub projections: u16,
 
-    /// Numbers of threads, separated by commas (default: one and all).
-    #[arg(long, value_delimiter = ',', value_parser = count::<u16>)]
-    pub threads: Vec<u16>,
-
-    /// Device: auto (the CPU and the first CUDA device), cpu, cuda or cuda:N.
-    #[arg(long, default_value = "auto", value_parser = options::one_device)]
-    pub device: DeviceChoice,
+    #[command(flatten)]
+    devices: DeviceOptions,
 
     /// Also measure the fast program with the other vector instructions of this processor.
     #[arg(long)]
@@ -58,21 +52,23 @@ pub struct EpriOptions {
 
 pub fn run(options: EpriOptions) -> CliResult<(String, Vec<EpriRow>)> {
     out!("{}", EPRI.titles());
+    let gpus = options.devices.gpus();
     let bench = EpriBench {
         sizes: options.size.into_iter().map(usize::from).collect(),
         num_projections: usize::from(options.projections),
-        threads: thread_counts(&options.threads),
+        threads: options.devices.threads(),
         all_simd: options.all_simd,
-        cuda: cuda_device(options.device),
+        gpus: gpus.clone(),
         row_secs: options.row_secs,
     };
     let rows = bench_epri(&bench, print_row)?;
-    Ok((device_names(Simd::detect(), None), rows))
+    Ok((device_names(Simd::detect(), &gpus), rows))
 }
 
 fn print_row(row: &EpriRow) {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "–".into());
     let cells = [
+        row.device.to_string(),
         row.program.to_string(),
         row.directions.to_string(),
         row.size.to_string(),
@@ -80,6 +76,7 @@ fn print_row(row: &EpriRow) {
         row.threads.to_string(),
         format!("{:.5}", row.median_s),
         format!("{:.5}", row.spread_s),
+        or_dash(row.kernel_s.map(|secs| format!("{secs:.6}"))),
         row.num_runs.to_string(),
         format!("{:.3}", row.updates_per_s * 1e-9),
         or_dash(row.ratio_to_plain.map(|ratio| format!("{ratio:.1}"))),

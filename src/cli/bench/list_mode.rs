@@ -9,7 +9,6 @@ use crate::algebra::Simd;
 use crate::bench::{BenchDevice, ListModeBench, ListModeRow, bench_list_mode};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
-use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::options;
 use crate::operator::Accumulation;
 use crate::report::{Column, Columns};
@@ -67,7 +66,7 @@ fn resolution(text: &str) -> Result<f64, String> {
 pub fn run(options: ListModeOptions) -> CliResult<(String, Vec<ListModeRow>)> {
     let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
     let detectors = Arc::new(Detectors::of_cylinder(&scanner.geometry)?);
-    let cuda = cuda_device(options.devices.device);
+    let gpus = options.devices.gpus();
     let [nx, ny, nz] = options.image;
     out!(
         "{}: {} crystals, {} events, image {nx} × {ny} × {nz}, one line per event, field of view {fov_radius_mm} mm",
@@ -83,12 +82,12 @@ pub fn run(options: ListModeOptions) -> CliResult<(String, Vec<ListModeRow>)> {
         num_events: options.events as usize,
         tof_ps: options.tof_ps,
         threads: options.devices.threads(),
-        cuda,
+        gpus: gpus.clone(),
         accumulations: options.accumulation,
         budget_secs: options.budget_secs,
     };
     let rows = bench_list_mode(&bench, print_row)?;
-    Ok((device_names(Simd::fastest(), cuda), rows))
+    Ok((device_names(Simd::fastest(), &gpus), rows))
 }
 
 fn print_row(row: &ListModeRow) {

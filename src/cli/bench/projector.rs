@@ -9,7 +9,6 @@ use crate::algebra::Simd;
 use crate::bench::{ProjectorBench, ProjectorRow, bench_projector};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
-use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::options;
 use crate::cli::shared::options::positive;
 use crate::operator::Accumulation;
@@ -64,7 +63,7 @@ pub struct ProjectorOptions {
 pub fn run(options: ProjectorOptions) -> CliResult<(String, Vec<ProjectorRow>)> {
     let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
     let [nx, ny, nz] = options.image;
-    let cuda = cuda_device(options.devices.device);
+    let gpus = options.devices.gpus();
     out!(
         "{}: {} LORs, image {nx} × {ny} × {nz}, one line per bin, field of view {fov_radius_mm} mm",
         scanner.title,
@@ -76,7 +75,7 @@ pub fn run(options: ProjectorOptions) -> CliResult<(String, Vec<ProjectorRow>)> 
         grid,
         fov_radius_mm,
         threads: options.devices.threads(),
-        cuda,
+        gpus: gpus.clone(),
         per_lor: options.projector != ProjectorChoice::AXIAL_RUNS,
         axial_runs: options.projector != ProjectorChoice::PER_LOR,
         accumulations: options.accumulation,
@@ -84,7 +83,7 @@ pub fn run(options: ProjectorOptions) -> CliResult<(String, Vec<ProjectorRow>)> 
         budget_secs: options.budget_secs,
     };
     let rows = bench_projector(&bench, print_row)?;
-    Ok((device_names(Simd::detect(), cuda), rows))
+    Ok((device_names(Simd::detect(), &gpus), rows))
 }
 
 fn print_row(row: &ProjectorRow) {

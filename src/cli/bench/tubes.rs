@@ -8,7 +8,6 @@ use super::common::{DeviceOptions, scanner_of};
 use crate::bench::{TubesBench, TubesRow, bench_tubes};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
-use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::options::count;
 use crate::operator::Accumulation;
 use crate::plan::DeviceChoice;
@@ -51,8 +50,7 @@ pub struct TubesOptions {
 pub fn run(options: TubesOptions) -> CliResult<(String, Vec<TubesRow>)> {
     let scanner = scanner_of(&options.scanner)?;
     let on_cpu = options.devices.threads().into_iter().map(|threads| (DeviceChoice::Cpu, Some(threads)));
-    let devices: Vec<_> =
-        on_cpu.chain(cuda_device(options.devices.device).map(|number| (DeviceChoice::Cuda(number), None))).collect();
+    let devices: Vec<_> = on_cpu.chain(options.devices.gpus().into_iter().map(|gpu| (DeviceChoice::from(gpu), None))).collect();
     let geometry = Arc::new(scanner.geometry.clone());
     out!("{}: {} LORs, one count in each; ratio = time of the first row over a row's", scanner.title, geometry.num_bins());
     out!("{}", TUBES.titles());

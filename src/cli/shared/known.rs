@@ -1,5 +1,6 @@
 //! Scanners and devices by their names.
 
+use crate::bench::BenchGpu;
 use crate::plan::{Device, DeviceChoice, available_devices};
 use crate::scanner;
 use crate::scanner::{CrystalRing, Scanner, find_ring, rings};
@@ -27,4 +28,19 @@ pub fn cuda_device(choice: DeviceChoice) -> Option<usize> {
         return available_devices().iter().any(is_usable).then_some(0);
     }
     if let DeviceChoice::Cuda(number) = choice { Some(number) } else { None }
+}
+
+/// Returns the GPUs to measure, each once: the named ones, and for `auto` the first CUDA device, if it is usable.
+pub fn gpus_to_measure(choices: &[DeviceChoice]) -> Vec<BenchGpu> {
+    let gpu = |choice: &DeviceChoice| match *choice {
+        DeviceChoice::WebGpu(number) => Some(BenchGpu::WebGpu(number)),
+        choice => cuda_device(choice).map(BenchGpu::Cuda),
+    };
+    let mut gpus = Vec::new();
+    for gpu in choices.iter().filter_map(gpu) {
+        if !gpus.contains(&gpu) {
+            gpus.push(gpu);
+        }
+    }
+    gpus
 }

@@ -6,3 +6,4 @@ pub mod pacing;
 pub mod peers;
 pub mod probe;
 pub mod texture;
+pub mod timing;

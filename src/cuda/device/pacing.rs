@@ -43,6 +43,20 @@ impl Pace {
         backend: &CudaBackend,
         total: usize,
         task: &Task,
+        launch: impl FnMut(usize, usize) -> Result<(), CudaError>,
+    ) -> Result<(), OperatorError> {
+        match &backend.timer {
+            Some(timer) => timer.measure(&backend.stream, || self.run_pieces(backend, total, task, launch)),
+            None => self.run_pieces(backend, total, task, launch),
+        }
+    }
+
+    /// The same, without marks for the clock of the device.
+    fn run_pieces(
+        &mut self,
+        backend: &CudaBackend,
+        total: usize,
+        task: &Task,
         mut launch: impl FnMut(usize, usize) -> Result<(), CudaError>,
     ) -> Result<(), OperatorError> {
         task.check()?;

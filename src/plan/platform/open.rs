@@ -209,6 +209,11 @@ fn open_cuda(number: usize) -> Result<Opened, DeviceUnavailable> {
     })
 }
 
+/// Returns true if the first CUDA device is usable.
+pub(in crate::plan) fn has_cuda() -> bool {
+    open_cuda(0).is_ok()
+}
+
 #[cfg(not(feature = "cuda"))]
 fn open_cuda(_: usize) -> Result<Opened, DeviceUnavailable> {
     let text = "this program was built without its feature `cuda`".into();

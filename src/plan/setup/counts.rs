@@ -74,6 +74,15 @@ fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> 
     }))
 }
 
+/// Returns the seconds of an iteration on a device, from a trial of a part; `None` where even that takes long.
+pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<Option<f64>, SetupError> {
+    let mut chosen = choose_for(device, counts, settings)?;
+    needs_of(&chosen, counts, settings).check()?;
+    let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
+    let accumulation = settings.accumulation_on(&**system);
+    Ok(system.trial_secs(settings.num_subsets, accumulation)?)
+}
+
 /// Makes the algorithm on one device, from settings that were checked.
 pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task: &Task) -> Result<Prepared, SetupError> {
     let settings = &job.settings;

@@ -1,11 +1,12 @@
 //! Turns settings and list-mode data into list-mode MLEM or OSEM.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::prepared::{Prepared, check_start_image, of_group, race_warning};
 use crate::algebra::{PeerGroup, Shard, Simd};
 use crate::coded::PassedOn;
-use crate::data::{EventList, ListMetadata, Notice, TofMeasurement, Unit, Volume};
+use crate::data::{EventList, Events, ListMetadata, Notice, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
 use crate::operator::{Accumulation, EventOrder, EventSpace, OperatorError, TofKernel};
@@ -33,6 +34,9 @@ use crate::task::Task;
 
 /// Rays of a pair of crystals at most where nothing else is asked.
 const MAX_RAYS: usize = 16;
+
+/// Events of a trial, at most.
+const NUM_TRIED: usize = 100_000;
 
 /// Name of the projector of list-mode data, for records.
 pub const EVENTS_PROJECTOR: &str = "events";
@@ -151,6 +155,34 @@ pub(in crate::plan) fn forecast_on(
     let needs = needs_of(&members, list, settings, accumulation).with_given_back(given_back);
     needs.check()?;
     Ok(Forecast::of(&needs, text_of(&members)))
+}
+
+/// Returns the seconds of the backprojection of some events on a device; `None` without events.
+pub(super) fn trial_secs(
+    device: DeviceChoice,
+    list: &EventList,
+    settings: &RunSettings,
+    task: &Task,
+) -> Result<Option<f64>, SetupError> {
+    let num = list.prompts.len().min(NUM_TRIED);
+    if num == 0 {
+        return Ok(None);
+    }
+    let tof_mm = list.prompts.tof_mm.iter().take(num).copied().collect();
+    let events = Events { pairs: list.prompts.pairs[..num].to_vec(), tof_mm, ..Events::default() };
+    let (members, _) = members_of(device, &list.facts)?;
+    let (mut platform, _) = members.into_iter().next().ok_or(ReconError::NoDevice)?;
+    let recipe = EventRecipe {
+        events: Arc::new(events),
+        facts: &list.facts,
+        grid: &settings.grid,
+        fov_radius_mm: settings.fov_radius_mm,
+        rays: rays_of_a_pair(&list.facts, &settings.grid, settings.rays),
+        order: EventOrder::default(),
+    };
+    let start = Instant::now();
+    platform.backproject_events(recipe, vec![1.0; num], task)?;
+    Ok(Some(start.elapsed().as_secs_f64()))
 }
 
 /// Refuses settings of a list that is whole, or of one to which events are added.

@@ -2,6 +2,7 @@
 
 pub mod counts;
 pub mod events;
+mod gpu_trial;
 pub mod images;
 pub mod pairs;
 pub mod prepared;
@@ -13,6 +14,7 @@ use self::prepared::Prepared;
 use crate::operator::OperatorError;
 use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::plan::algorithms::traits::Traits;
+use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
 use crate::plan::error::SetupError;
 use crate::plan::job::data::Data;
@@ -68,22 +70,27 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
         }
         Data::Sweep(_) | Data::Events { .. } | Data::Images(_) => Vec::new(),
     };
+    let (automatic, notices_of_trial) = gpu_trial::device_of(cache, &job, task)?;
+    let tried = |device| if device == DeviceChoice::Auto { automatic } else { device };
     let (mut prepared, notice) = match job.data() {
-        Data::Counts(counts) => with_cpu_fallback(device, |device| counts::prepare_on(device, &job, counts, task))?,
+        Data::Counts(counts) => with_cpu_fallback(device, |device| counts::prepare_on(tried(device), &job, counts, task))?,
         Data::Pairs(pairs) => with_cpu_fallback(device, |device| pairs::prepare_on(device, &job, pairs, task))?,
-        Data::Sweep(acquisition) => with_cpu_fallback(device, |device| sweep::prepare_on(device, &job, acquisition, task))?,
+        Data::Sweep(acquisition) => {
+            with_cpu_fallback(device, |device| sweep::prepare_on(tried(device), &job, acquisition, task))?
+        }
         Data::Images(series) => (images::prepare(&job, series)?, None),
         Data::Events { list, growing } => {
             let frame = job.settings.frame_ms.clone().map(|frame_ms| list_in_frame(list, frame_ms, task)).transpose();
             let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
             let list = frame.as_ref().unwrap_or(list);
             let (mut prepared, notice) =
-                with_cpu_fallback(device, |device| events::prepare_on(cache, device, &job, list, growing.as_ref(), task))?;
+                with_cpu_fallback(device, |device| events::prepare_on(cache, tried(device), &job, list, growing.as_ref(), task))?;
             prepared.notices.extend(notices.unwrap_or_default());
             (prepared, notice)
         }
     };
     prepared.notices.extend(found);
+    prepared.notices.extend(notices_of_trial);
     prepared.notices.extend(notice);
     Ok(prepared)
 }
@@ -97,12 +104,14 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
     let given_back: &[DeviceMemory] = running.map_or(&[], |running| &running.memory);
     let job = job.checked()?;
     let settings = &job.settings;
+    let automatic = gpu_trial::known_device_of(&Cache::of_the_user(), &job);
+    let tried = |device| if device == DeviceChoice::Auto { automatic } else { device };
     let forecast = |device| match job.data() {
-        Data::Counts(counts) => counts::forecast_on(device, counts, settings, given_back),
-        Data::Sweep(acquisition) => sweep::forecast_on(device, acquisition, settings, given_back),
+        Data::Counts(counts) => counts::forecast_on(tried(device), counts, settings, given_back),
+        Data::Sweep(acquisition) => sweep::forecast_on(tried(device), acquisition, settings, given_back),
         Data::Pairs(pairs) => pairs::forecast_on(device, pairs, settings, given_back),
         Data::Images(series) => images::forecast(series, given_back),
-        Data::Events { list, growing } => events::forecast_on(device, list, settings, growing.as_ref(), given_back),
+        Data::Events { list, growing } => events::forecast_on(tried(device), list, settings, growing.as_ref(), given_back),
     };
     let (forecast, _) = with_cpu_fallback(settings.device, forecast)?;
     Ok(forecast)

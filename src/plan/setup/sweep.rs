@@ -1,5 +1,7 @@
 //! Settings and an EPRI sweep become a filtered backprojection on a device.
 
+use std::time::Instant;
+
 use super::prepared::Prepared;
 use crate::data::{Notice, Sweep};
 use crate::geometry::Grid;
@@ -15,7 +17,7 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::open::{Opened, choose_slabs, join_device_names};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
-use crate::recon::{Algorithm, FbpSettings, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
+use crate::recon::{Algorithm, FbpSettings, ReconError, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
 use crate::task::Task;
 
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
@@ -109,6 +111,29 @@ pub(in crate::plan) fn forecast_on(
     let needs = needs_of(&systems, &program, settings, sampling, num_projections).with_given_back(given_back);
     needs.check()?;
     Ok(Forecast::of(&needs, text_of(&systems)))
+}
+
+/// Returns the seconds of some projections on a device; `None` without any.
+pub(super) fn trial_secs(
+    device: DeviceChoice,
+    acquisition: &Acquisition,
+    settings: &RunSettings,
+    task: &Task,
+) -> Result<Option<f64>, SetupError> {
+    let program = check(acquisition, settings, device)?;
+    let mut sweep = acquisition.snapshot();
+    sweep.projections.truncate(block(&program, settings, sweep.num_complete()));
+    if program.stages == FbpMethod::Two || sweep.num_complete() == 0 {
+        return Ok(None);
+    }
+    let (members, _) = choose_slabs(device)?;
+    let systems = systems(members, &program, &settings.grid)?;
+    needs_of(&systems, &program, settings, sampling_of(&sweep), sweep.num_complete()).check()?;
+    let (system, _) = systems.into_iter().next().ok_or(ReconError::NoDevice)?;
+    let mut algorithm = system.fbp(&sweep, fbp_settings(&settings.parameters))?;
+    let start = Instant::now();
+    algorithm.step(task)?;
+    Ok(Some(start.elapsed().as_secs_f64()))
 }
 
 /// Returns the memory of each device's slab.

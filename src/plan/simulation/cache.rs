@@ -76,6 +76,12 @@ impl Cache {
         self.folder.as_deref()
     }
 
+    /// Returns the stored result, if there is one that can be read.
+    pub(in crate::plan) fn find<R: Recipe>(&self, recipe: &R) -> Option<R::Made> {
+        let path = self.folder.as_ref()?.join(recipe.file_name());
+        stored(&path, recipe).ok()
+    }
+
     /// Returns the stored result, or makes and stores it. Notices report which, and failures of reading or storing.
     pub(in crate::plan) fn find_or_make<R: Recipe>(
         &self,

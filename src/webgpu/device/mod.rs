@@ -1,5 +1,6 @@
-//! A GPU: its description, how it is opened, and how long its submissions last.
+//! A GPU: its description, how it is opened, and how long its submissions and kernels last.
 
 pub(super) mod opened;
 pub(super) mod pacing;
 pub(super) mod probe;
+pub(super) mod timing;

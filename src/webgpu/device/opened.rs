@@ -119,7 +119,8 @@ impl Gpu {
 
     fn new(adapter: &wgpu::Adapter, info: DeviceInfo, options: DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
         let DeviceOptions { limits, features, segment_bytes } = options;
-        let wanted = LONG_ATOMICS | wgpu::Features::SHADER_FLOAT32_ATOMIC | wgpu::Features::SUBGROUP;
+        let wanted =
+            LONG_ATOMICS | wgpu::Features::SHADER_FLOAT32_ATOMIC | wgpu::Features::SUBGROUP | wgpu::Features::TIMESTAMP_QUERY;
         let features = adapter.features() & features & wanted;
         let info = DeviceInfo {
             has_long_atomics: features.contains(LONG_ATOMICS),
@@ -238,6 +239,17 @@ impl Gpu {
 
     /// Waits for a submission.
     pub fn wait(&self, submission: wgpu::SubmissionIndex, doing: &'static str) -> Result<(), WebGpuError> {
+        if let Ok(us) = std::env::var("TS_SPIN") {
+            let spin = Duration::from_micros(us.parse().unwrap_or(0));
+            let start = std::time::Instant::now();
+            while start.elapsed() < spin {
+                let now = wgpu::PollType::Wait { submission_index: Some(submission.clone()), timeout: Some(Duration::ZERO) };
+                match self.device.poll(now) {
+                    Ok(_) => return self.check(doing),
+                    Err(_) => std::thread::yield_now(),
+                }
+            }
+        }
         let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
         let waited = self.device.poll(wait);
         self.check(doing)?;
