@@ -34,9 +34,6 @@ struct Parameters {
     bins_len: u32,
     // Whether the bins are replaced, not added to.
     replaces: u32,
-    padding_0: u32,
-    padding_1: u32,
-    padding_2: u32,
 }
 
 // Threads of a row.
@@ -318,7 +315,7 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
                     record = record_at(event);
                     // A plane that this event adds to may have been another thread's before.
                     if added[0].x >= 0x80000000u {
-                        workgroupBarrier();
+                        wait_for_row();
                     }
                     let fraction = fraction_of(step, added[0]);
                     for (var c = 0u; c < CLASSES; c++) { // unrolled
@@ -346,7 +343,7 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
                 totals[row * LANES + thread + THREADS * r] = total;
             }
         }
-        workgroupBarrier();
+        wait_for_row();
         for (var r = 0u; r < REGISTERS; r++) { // unrolled
             let place = thread + THREADS * r;
             if place < LANES {
@@ -360,7 +357,7 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
                 }
             }
         }
-        workgroupBarrier();
+        wait_for_row();
         if thread == 0u && is_there {
             var largest = 0.0;
             for (var k = 0u; k < CLASSES * LANES; k++) {

@@ -12,6 +12,8 @@ struct Check {
 }
 
 const THREADS: u32 = 256u;
+// Bins of a thread.
+const BINS: u32 = 16u;
 
 @group(0) @binding(0) var<uniform> check: Check;
 @group(0) @binding(1) var<storage, read_write> bins: array<f32>;
@@ -24,13 +26,14 @@ const THREADS: u32 = 256u;
 
 @compute @workgroup_size(THREADS)
 fn check_bins(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
-    let i = (group.x + group.y * groups.x) * THREADS + thread;
-    if i >= check.len {
-        return;
-    }
-    let bin = check.first + i;
-    let at_bin = check.bins_at + i;
-    if bins[at_bin] < bounds[bin / check.num_planes] {
+    let first = (group.x + group.y * groups.x) * BINS * THREADS + thread;
+    for (var k = 0u; k < BINS; k++) {
+        let i = first + k * THREADS;
+        let at_bin = check.bins_at + i;
+        let bin = check.first + i;
+        if i >= check.len || bins[at_bin] >= bounds[bin / check.num_planes] {
+            continue;
+        }
         if measured[check.measured_at + i] > 0.0 {
             let at = 1u + atomicAdd(&doubtful[0], 1u);
             if at < arrayLength(&doubtful) {

@@ -4,7 +4,6 @@ struct Pairs {
     num_columns: u32,
     first: u32,
     len: u32,
-    padding: u32,
 }
 
 const THREADS: u32 = 256u;

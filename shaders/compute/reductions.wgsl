@@ -23,10 +23,11 @@ const VALUES: u32 = 16u;
 
 var<workgroup> shared_sums: array<f32, THREADS>;
 var<workgroup> shared_bits: array<u32, THREADS>;
+var<workgroup> shared_terms: array<vec4f, THREADS>;
+var<workgroup> shared_others: array<vec2f, THREADS>;
 
 // The sum over a group.
 fn group_sum(thread: u32, value: f32) -> f32 {
-    workgroupBarrier();
     shared_sums[thread] = value;
     workgroupBarrier();
     for (var half = THREADS / 2u; half > 0u; half /= 2u) {
@@ -133,18 +134,21 @@ fn poisson_ratio(@builtin(local_invocation_index) thread: u32, @builtin(workgrou
         }
         estimate[span.y_at + i] = ratio;
     }
-    log_likelihood = group_sum(thread, log_likelihood);
-    counts = group_sum(thread, counts);
-    impossible = group_sum(thread, impossible);
-    limited = group_sum(thread, limited);
-    squares = group_sum(thread, squares);
-    sum_expected = group_sum(thread, sum_expected);
+    shared_terms[thread] = vec4f(log_likelihood, counts, impossible, limited);
+    shared_others[thread] = vec2f(squares, sum_expected);
+    workgroupBarrier();
+    for (var half = THREADS / 2u; half > 0u; half /= 2u) {
+        if thread < half {
+            shared_terms[thread] += shared_terms[thread + half];
+            shared_others[thread] += shared_others[thread + half];
+        }
+        workgroupBarrier();
+    }
     if thread == 0u && number * VALUES * THREADS < span.len {
-        partial[6u * number] = log_likelihood;
-        partial[6u * number + 1u] = counts;
-        partial[6u * number + 2u] = impossible;
-        partial[6u * number + 3u] = limited;
-        partial[6u * number + 4u] = squares;
-        partial[6u * number + 5u] = sum_expected;
+        for (var k = 0u; k < 4u; k++) {
+            partial[6u * number + k] = shared_terms[0][k];
+        }
+        partial[6u * number + 4u] = shared_others[0].x;
+        partial[6u * number + 5u] = shared_others[0].y;
     }
 }

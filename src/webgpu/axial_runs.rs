@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::adding::{Adder, AddingKernel, accumulations};
 use super::array::{Segment, Segments, WebGpuArray, in_both};
 use super::axial_tables::{PlanTables, Scan, SetTables};
-use super::backend::WebGpuBackend;
+use super::backend::{GROUP_LEN, WebGpuBackend};
 use super::device::opened::Gpu;
 use super::error::WebGpuError;
 use super::kernel::{Commands, Kernel, THREADS};
@@ -96,7 +96,6 @@ struct Parameters {
     bins_first: u32,
     bins_len: u32,
     replaces: u32,
-    padding: [u32; 3],
 }
 
 /// `Check` of check_bins.wgsl.
@@ -108,7 +107,6 @@ struct Check {
     bins_at: u32,
     measured_at: u32,
     num_planes: u32,
-    padding: [u32; 3],
 }
 
 impl AxialRuns {
@@ -194,7 +192,7 @@ impl AxialRuns {
         if let Some(program) = programs.get(&rows) {
             return Ok(Arc::clone(program));
         }
-        let [forward, back] = sources(&self.tables, rows, gpu.info.has_wide_subgroups);
+        let [forward, back] = sources(&self.tables, rows, gpu.info.has_wide_subgroups, gpu.has_subgroup_barrier);
         let program = Program { rows, forward: gpu.kernel("forward", &forward)?, back: AddingKernel::new("backproject", back) };
         Ok(Arc::clone(programs.entry(rows).or_insert(Arc::new(program))))
     }
@@ -242,11 +240,10 @@ impl AxialRuns {
                     bins_at: both.x_at as u32,
                     measured_at: both.y_at as u32,
                     num_planes: self.geometry.num_planes() as u32,
-                    padding: [0; 3],
                 };
                 first += both.len as u32;
                 let buffers = [both.x, both.y, &self.bounds, &doubtful];
-                backend.commands.dispatch(&self.check, both.len.div_ceil(THREADS), &check, &buffers);
+                backend.commands.dispatch(&self.check, both.len.div_ceil(GROUP_LEN), &check, &buffers);
             }
             let num = backend.read_table::<u32>(&doubtful, 1)?[0] as usize;
             if num < doubtful.size() as usize / 4 {
@@ -279,7 +276,7 @@ impl AxialRuns {
         let (numbers, sums) = (backend.table(numbers)?, backend.table(&sums)?);
         for Segment { buffer, places } in bins.all() {
             let (first, len) = (places.start as u32, places.len() as u32);
-            let scatter = Check { first, len, bins_at: num as u32, measured_at: 0, num_planes: 0, padding: [0; 3] };
+            let scatter = Check { first, len, bins_at: num as u32, measured_at: 0, num_planes: 0 };
             backend.commands.dispatch(&self.scatter, num.div_ceil(THREADS), &scatter, &[buffer, &numbers, &sums]);
         }
         Ok(())
@@ -288,7 +285,7 @@ impl AxialRuns {
 
 /// Returns the WGSL texts of both directions; `rows` = LORs of a group of threads,
 /// `knows_neighbours` = a row of threads lies in a subgroup.
-pub(super) fn sources(tables: &PlanTables, rows: usize, knows_neighbours: bool) -> [String; 2] {
+pub(super) fn sources(tables: &PlanTables, rows: usize, knows_neighbours: bool, waits_alone: bool) -> [String; 2] {
     let neighbours = if knows_neighbours {
         include_str!("../../shaders/compute/neighbours/subgroups.wgsl")
     } else {
@@ -297,7 +294,9 @@ pub(super) fn sources(tables: &PlanTables, rows: usize, knows_neighbours: bool) 
     let forward = unrolled(include_str!("../../shaders/compute/axial_runs.wgsl"), &tables.counts);
     let back = unrolled(include_str!("../../shaders/compute/axial_runs_back.wgsl"), &tables.counts);
     let constants = format!("const ROWS: u32 = {rows}u;\n{}", tables.constants);
-    let forward = format!("{constants}\n{neighbours}\n{forward}");
+    let barrier = if waits_alone { "subgroupBarrier" } else { "workgroupBarrier" };
+    let wait = format!("// Waits for the other threads of a row.\nfn wait_for_row() {{\n    {barrier}();\n}}\n");
+    let forward = format!("{constants}\n{neighbours}\n{wait}\n{forward}");
     let back = format!("{forward}\n{back}");
     [forward, back]
 }

@@ -22,7 +22,6 @@ struct ColumnsOf {
     least: f32,
     first_column: u32,
     num_columns: u32,
-    padding: u32,
 }
 
 /// `Pairs` of pairs.wgsl.
@@ -32,7 +31,6 @@ struct Pairs {
     num_columns: u32,
     first: u32,
     len: u32,
-    padding: u32,
 }
 
 impl WebGpuBackend {
@@ -99,7 +97,6 @@ impl EmKernels for WebGpuBackend {
                         least: MIN_SENSITIVITY,
                         first_column: largest.places.start as u32,
                         num_columns: largest.places.len() as u32,
-                        padding: 0,
                     };
                     self.commands.dispatch(&kernel, largest.places.len().div_ceil(THREADS), &columns, &[buffer, largest.buffer]);
                 }
@@ -130,7 +127,7 @@ impl EmKernels for WebGpuBackend {
         let kernel = self.kernels.pair_products.clone();
         for Segment { buffer, places } in out.all() {
             let (first, len) = (places.start as u32, places.len() as u32);
-            let pairs = Pairs { num_columns: columns.len().max(1) as u32, first, len, padding: 0 };
+            let pairs = Pairs { num_columns: columns.len().max(1) as u32, first, len };
             let buffers = [buffer, &table, &row_table, &column_table];
             self.commands.dispatch(&kernel, places.len().div_ceil(THREADS), &pairs, &buffers);
         }

@@ -29,7 +29,6 @@ struct Parameters {
     image_first: u32,
     image_len: u32,
     scale: f32,
-    padding: [u32; 2],
 }
 
 /// The beams of events in the order for a number of subsets.
@@ -88,7 +87,6 @@ impl Beams {
                             image_first: image.places.start as u32,
                             image_len: image.places.len() as u32,
                             scale: to.scale,
-                            padding: [0; 2],
                         };
                         let events = [(2, of_pairs.buffer), (3, pairs.buffer_of(of_pairs.places.end))];
                         let values = [(5, of_q.buffer), (7, q.buffer_of(of_q.places.end))];

@@ -54,7 +54,6 @@ struct Parameters {
     image_len: u32,
     scale: f32,
     replaces: u32,
-    padding: u32,
 }
 
 /// Projection onto events. Images are `[y][x][z]`, zero outside the field of view.
@@ -187,7 +186,6 @@ impl EventLines {
                     image_len: of_image.places.len() as u32,
                     scale,
                     replaces: u32::from(number == 0),
-                    padding: 0,
                 };
                 let [values, image] = [(values_binding, pairs.y), (image_binding, of_image.buffer)];
                 let buffers = [(1, &self.points), (2, pairs.x), (3, intervals.x), values, image];

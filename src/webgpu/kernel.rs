@@ -14,7 +14,19 @@ pub(super) const THREADS: usize = 256;
 /// Dispatches of a submission at most.
 const MAX_DISPATCHES: usize = 64;
 
-/// A kernel on a GPU. Its binding 0 holds the parameters, the others are buffers.
+/// Where texts of kernels declare their parameters: in a buffer of their own, or without one.
+const IN_A_BUFFER: &str = "@group(0) @binding(0) var<uniform>";
+const IN_IMMEDIATES: &str = "var<immediate>";
+
+/// Bytes of the parameters of a kernel at most.
+pub(super) const MAX_PARAMETER_BYTES: u32 = 128;
+
+/// Returns a text whose parameters are immediates: they travel with the commands, which is faster than a buffer for each dispatch.
+pub(super) fn with_immediates(source: &str) -> String {
+    source.replace(IN_A_BUFFER, IN_IMMEDIATES)
+}
+
+/// A kernel on a GPU. Its parameters are immediates, or in a buffer with binding 0. The others are buffers.
 #[derive(Clone)]
 pub struct Kernel {
     pub name: &'static str,
@@ -67,20 +79,12 @@ impl Commands {
         }
         let device = &self.gpu.device;
         let bytes = bytemuck::bytes_of(parameters);
-        let parameters = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(kernel.name),
-            size: bytes.len() as u64,
-            usage: wgpu::BufferUsages::UNIFORM,
-            mapped_at_creation: true,
-        });
-        // (A device that is lost maps nothing. The error shows when its work is waited for.)
-        if let Ok(mut mapped) = parameters.get_mapped_range_mut(..) {
-            mapped.copy_from_slice(bytes);
-        }
-        parameters.unmap();
-        let entries: Vec<wgpu::BindGroupEntry<'_>> = std::iter::once(&(0, &parameters))
-            .chain(buffers)
-            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding: *binding, resource: buffer.as_entire_binding() })
+        let in_buffer = (!self.gpu.has_immediates).then(|| buffer_of(device, kernel.name, bytes));
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = in_buffer
+            .iter()
+            .map(|buffer| (0, buffer))
+            .chain(buffers.iter().copied())
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
             .collect();
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(kernel.name),
@@ -94,6 +98,9 @@ impl Commands {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(kernel.name), timestamp_writes });
         pass.set_pipeline(&kernel.pipeline);
         pass.set_bind_group(0, &group, &[]);
+        if self.gpu.has_immediates {
+            pass.set_immediates(0, bytes);
+        }
         pass.dispatch_workgroups(along_x as u32, num_groups.div_ceil(along_x) as u32, 1);
         drop(pass);
         self.num_dispatches += 1;
@@ -180,4 +187,20 @@ impl Commands {
         self.staging = Some(staging);
         Ok(())
     }
+}
+
+/// Returns a buffer with parameters.
+fn buffer_of(device: &wgpu::Device, label: &str, bytes: &[u8]) -> wgpu::Buffer {
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: bytes.len() as u64,
+        usage: wgpu::BufferUsages::UNIFORM,
+        mapped_at_creation: true,
+    });
+    // (A device that is lost maps nothing. The error shows when its work is waited for.)
+    if let Ok(mut mapped) = buffer.get_mapped_range_mut(..) {
+        mapped.copy_from_slice(bytes);
+    }
+    buffer.unmap();
+    buffer
 }

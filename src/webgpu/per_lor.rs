@@ -54,7 +54,6 @@ struct Plan {
     image_first: u32,
     image_len: u32,
     adds: u32,
-    padding: u32,
 }
 
 /// The projector with one thread per bin. Images are `[z, y, x]`, zero outside the field of view; the data of a subset lie in the

@@ -6,6 +6,7 @@ use strum::VariantArray as _;
 
 use super::adding::ADDERS;
 use super::axial_tables::PlanTables;
+use super::kernel::with_immediates;
 use super::{axial_runs, event_tables, events, per_lor, planes};
 use crate::algebra::{FieldOfView, Shard};
 use crate::data::Events;
@@ -41,7 +42,7 @@ pub fn shaders() -> Result<Vec<Shader>, OperatorError> {
         ("axial_runs of several buffers", true, false),
     ] {
         let Some(tables) = tables_of_a_scan(is_split)? else { continue };
-        let [forward, back] = axial_runs::sources(&tables, 4, knows_neighbours);
+        let [forward, back] = axial_runs::sources(&tables, 4, knows_neighbours, knows_neighbours);
         all.push(shader(name, &forward));
         all.extend(ADDERS.map(|(adder, text)| shader(&format!("{name}, {adder}"), &format!("{text}\n{back}"))));
     }
@@ -58,6 +59,11 @@ pub fn shaders() -> Result<Vec<Shader>, OperatorError> {
             ADDERS.map(|(adder, addition)| shader(&format!("{name}, {adder}"), &format!("{addition}\n{text}")))
         }));
     }
+    let with_immediates = |shader: &Shader| Shader {
+        name: format!("{}, parameters without a buffer", shader.name),
+        source: with_immediates(&shader.source),
+    };
+    all.extend(all.iter().map(with_immediates).collect::<Vec<Shader>>());
     Ok(all)
 }
 

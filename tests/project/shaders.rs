@@ -17,7 +17,9 @@ fn validated(source: &str) -> Result<(naga::Module, ModuleInfo), String> {
         | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
         | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
         | Capabilities::SHADER_FLOAT32_ATOMIC
-        | Capabilities::SUBGROUP;
+        | Capabilities::SUBGROUP
+        | Capabilities::SUBGROUP_BARRIER
+        | Capabilities::IMMEDIATES;
     let mut validator = Validator::new(ValidationFlags::all(), capabilities);
     validator.subgroup_stages(ShaderStages::COMPUTE).subgroup_operations(SubgroupOperationSet::all());
     let outcome = validator.validate(&module);
@@ -69,7 +71,11 @@ fn every_kernel_is_valid_and_can_be_translated() {
                 .unwrap_or_else(|error| panic!("{name}, Metal: {error}"));
         }
         if !has_float {
-            let options = hlsl::Options { shader_model: hlsl::ShaderModel::V6_6, ..hlsl::Options::default() };
+            let options = hlsl::Options {
+                shader_model: hlsl::ShaderModel::V6_6,
+                immediates_target: Some(hlsl::BindTarget::default()),
+                ..hlsl::Options::default()
+            };
             let (mut text, pipeline) = (String::new(), hlsl::PipelineOptions::default());
             hlsl::Writer::new(&mut text, &options, &pipeline)
                 .write(&module, &info, None)

@@ -22,8 +22,6 @@ struct Parameters {
     image_len: u32,
     // Units of a fixed-point sum.
     scale: f32,
-    padding_0: u32,
-    padding_1: u32,
 }
 
 const THREADS: u32 = 32u;

@@ -20,7 +20,6 @@ struct Parameters {
     scale: f32,
     // Whether the values are replaced, not added to.
     replaces: u32,
-    padding: u32,
 }
 
 const THREADS: u32 = 64u;

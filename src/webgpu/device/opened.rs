@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pollster::block_on;
 
 use super::probe::{DeviceInfo, LONG_ATOMICS, adapters, devices};
 use crate::webgpu::error::WebGpuError;
-use crate::webgpu::kernel::Kernel;
+use crate::webgpu::kernel::{Kernel, MAX_PARAMETER_BYTES, with_immediates};
 
 /// Groups of a dispatch along x: more lie along y.
 pub(in crate::webgpu) const GROUPS_ALONG_X: u32 = 1 << 14;
@@ -19,6 +19,10 @@ const CHECKS: wgpu::ShaderRuntimeChecks =
 
 /// Intended seconds of a submission.
 const AIM_SECS: f64 = 0.015;
+
+/// A thread wakes up late from its sleep, some tenths of a millisecond: it first asks for as long as a submission may take. Not
+/// beside a GPU that shares its power with the processor.
+const EAGER: Duration = Duration::from_millis(20);
 
 /// Time within which a GPU that refuses a call reports that it is lost.
 const LOSS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,6 +66,12 @@ pub struct Gpu {
     pub segment_len: usize,
     /// Intended seconds of a submission.
     pub aim_secs: f64,
+    /// True if the parameters of kernels are immediates.
+    pub has_immediates: bool,
+    /// True if the threads of a subgroup wait for each other alone.
+    pub has_subgroup_barrier: bool,
+    /// For how long a thread that waits asks again and again, before it sleeps.
+    eager: Duration,
     fault: Arc<Fault>,
     kernels: Mutex<HashMap<(String, &'static str), Kernel>>,
 }
@@ -119,9 +129,15 @@ impl Gpu {
 
     fn new(adapter: &wgpu::Adapter, info: DeviceInfo, options: DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
         let DeviceOptions { limits, features, segment_bytes } = options;
-        let wanted =
-            LONG_ATOMICS | wgpu::Features::SHADER_FLOAT32_ATOMIC | wgpu::Features::SUBGROUP | wgpu::Features::TIMESTAMP_QUERY;
+        let wanted = LONG_ATOMICS
+            | wgpu::Features::SHADER_FLOAT32_ATOMIC
+            | wgpu::Features::SUBGROUP
+            | wgpu::Features::SUBGROUP_BARRIER
+            | wgpu::Features::IMMEDIATES
+            | wgpu::Features::TIMESTAMP_QUERY;
         let features = adapter.features() & features & wanted;
+        let has_subgroup_barrier =
+            info.has_wide_subgroups && features.contains(wgpu::Features::SUBGROUP | wgpu::Features::SUBGROUP_BARRIER);
         let info = DeviceInfo {
             has_long_atomics: features.contains(LONG_ATOMICS),
             has_float_atomics: features.contains(wgpu::Features::SHADER_FLOAT32_ATOMIC),
@@ -136,6 +152,8 @@ impl Gpu {
             ..Default::default()
         };
         let refused = |error: wgpu::RequestDeviceError| WebGpuError::NoStart { message: error.to_string() };
+        let is_discrete = adapter.get_info().device_type == wgpu::DeviceType::DiscreteGpu;
+        let has_immediates = features.contains(wgpu::Features::IMMEDIATES) && limits.max_immediate_size >= MAX_PARAMETER_BYTES;
         let (device, queue) = block_on(adapter.request_device(&descriptor)).map_err(refused)?;
         let fault = Arc::new(Fault::default());
         let lost = Arc::clone(&fault);
@@ -160,6 +178,9 @@ impl Gpu {
             // Whole blocks, which copies and 16-byte values need.
             segment_len: (segment_len as usize / 64 * 64).max(64),
             aim_secs: AIM_SECS,
+            has_immediates,
+            has_subgroup_barrier,
+            eager: if is_discrete { EAGER } else { Duration::ZERO },
             fault,
             kernels: Mutex::default(),
         }))
@@ -209,8 +230,9 @@ impl Gpu {
         if let Some(kernel) = kernels.get(&(source.to_owned(), entry)) {
             return Ok(kernel.clone());
         }
+        let whole = if self.has_immediates { with_immediates(source) } else { source.to_owned() };
         let pipeline = self.guarded("compile a kernel", || {
-            let source = wgpu::ShaderSource::Wgsl(source.into());
+            let source = wgpu::ShaderSource::Wgsl(whole.into());
             let descriptor = wgpu::ShaderModuleDescriptor { label: Some(entry), source };
             // SAFETY: no kernel has an endless loop: each ends at a bound of its tables or after a number of passes. Places come from
             // tables that are made together with the arrays that they point into. The checks take a fifth of the time.
@@ -239,15 +261,12 @@ impl Gpu {
 
     /// Waits for a submission.
     pub fn wait(&self, submission: wgpu::SubmissionIndex, doing: &'static str) -> Result<(), WebGpuError> {
-        if let Ok(us) = std::env::var("TS_SPIN") {
-            let spin = Duration::from_micros(us.parse().unwrap_or(0));
-            let start = std::time::Instant::now();
-            while start.elapsed() < spin {
-                let now = wgpu::PollType::Wait { submission_index: Some(submission.clone()), timeout: Some(Duration::ZERO) };
-                match self.device.poll(now) {
-                    Ok(_) => return self.check(doing),
-                    Err(_) => std::thread::yield_now(),
-                }
+        let start = Instant::now();
+        while start.elapsed() < self.eager {
+            let now = wgpu::PollType::Wait { submission_index: Some(submission.clone()), timeout: Some(Duration::ZERO) };
+            match self.device.poll(now) {
+                Err(wgpu::PollError::Timeout) => std::thread::yield_now(),
+                _ => break,
             }
         }
         let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };

@@ -21,7 +21,7 @@ pub(in crate::webgpu) struct Pace {
 
 impl Pace {
     /// Calls `record(commands, first, count)` for all of `total` units, and submits the pieces. While nothing is known of the speed
-    /// it waits for each; afterwards two at most are under way. The last ones may still be when this returns.
+    /// it waits for each; afterwards two at most are under way. The last one is only recorded when this returns.
     pub fn run(
         &mut self,
         commands: &mut Commands,
@@ -53,17 +53,23 @@ impl Pace {
                 piece *= 2;
             }
         }
-        let Some(secs_per_unit) = self.secs_per_unit else { return Ok(()) };
-        let piece = (aim_secs / secs_per_unit.max(f64::MIN_POSITIVE)).clamp(1.0, total.max(1) as f64) as usize;
-        let mut under_way = None;
+        let (mut under_way, begin, first) = (None, Instant::now(), done);
         while done < total {
             task.check()?;
+            let Some(secs_per_unit) = self.secs_per_unit else { break };
+            let piece = (aim_secs / secs_per_unit.max(f64::MIN_POSITIVE)).clamp(1.0, total as f64) as usize;
             let count = piece.min(total - done);
             record(commands, done, count)?;
             done += count;
-            let submission = commands.submit();
-            if let Some(before) = under_way.replace(submission) {
+            if done == total {
+                // What follows goes with the last piece.
+                break;
+            }
+            if let Some((before, behind)) = under_way.replace((commands.submit(), done)) {
                 commands.gpu().wait(before, DOING)?;
+                // Short pieces make the GPU look slower than it is: their start counts too.
+                let per_unit = begin.elapsed().as_secs_f64() / (behind - first) as f64;
+                self.secs_per_unit = Some(secs_per_unit.min(per_unit));
             }
         }
         Ok(commands.gpu().check(DOING)?)
