@@ -315,14 +315,25 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
                     record = record_at(event);
                     // A plane that this event adds to may have been another thread's before.
                     if added[0].x >= 0x80000000u {
-                        wait_for_row();
+                        workgroupBarrier();
                     }
                     let fraction = fraction_of(step, added[0]);
+                    // The slots of an event are apart: all are read before the first is written.
+                    var sums: array<f32, COLUMN>;
                     for (var c = 0u; c < CLASSES; c++) { // unrolled
                         let slot = slot_at(added[(1u + c / 2u) / 4u][(1u + c / 2u) % 4u], c, first_slot + thread - BASE_OFFSET);
                         for (var r = 0u; r < REGISTERS; r++) { // unrolled
                             if (added[(MASKS_AT + c * REGISTERS + r) / 4u][(MASKS_AT + c * REGISTERS + r) % 4u] & bit) != 0u {
-                                slots[slot + THREADS * r] += fma(fraction, now[k * COLUMN + c * REGISTERS + r], g[c * REGISTERS + r]);
+                                sums[c * REGISTERS + r] = slots[slot + THREADS * r]
+                                    + fma(fraction, now[k * COLUMN + c * REGISTERS + r], g[c * REGISTERS + r]);
+                            }
+                        }
+                    }
+                    for (var c = 0u; c < CLASSES; c++) { // unrolled
+                        let slot = slot_at(added[(1u + c / 2u) / 4u][(1u + c / 2u) % 4u], c, first_slot + thread - BASE_OFFSET);
+                        for (var r = 0u; r < REGISTERS; r++) { // unrolled
+                            if (added[(MASKS_AT + c * REGISTERS + r) / 4u][(MASKS_AT + c * REGISTERS + r) % 4u] & bit) != 0u {
+                                slots[slot + THREADS * r] = sums[c * REGISTERS + r];
                             }
                         }
                     }
@@ -343,7 +354,7 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
                 totals[row * LANES + thread + THREADS * r] = total;
             }
         }
-        wait_for_row();
+        workgroupBarrier();
         for (var r = 0u; r < REGISTERS; r++) { // unrolled
             let place = thread + THREADS * r;
             if place < LANES {
@@ -357,7 +368,7 @@ fn forward(@builtin(local_invocation_index) thread_of_all: u32, @builtin(workgro
                 }
             }
         }
-        wait_for_row();
+        workgroupBarrier();
         if thread == 0u && is_there {
             var largest = 0.0;
             for (var k = 0u; k < CLASSES * LANES; k++) {

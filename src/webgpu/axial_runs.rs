@@ -29,7 +29,7 @@ use crate::task::Task;
 const MAX_REGISTERS: usize = 8;
 
 /// LORs of a group of threads: the first that is not more than mirror images of each other, and that shared memory has room for.
-const ROWS: [usize; 4] = [8, 4, 2, 1];
+const ROWS: [usize; 3] = [4, 2, 1];
 
 /// Room for the numbers of doubtful bins, until there are more.
 const NUM_DOUBTFUL: usize = 1 << 16;
@@ -192,7 +192,7 @@ impl AxialRuns {
         if let Some(program) = programs.get(&rows) {
             return Ok(Arc::clone(program));
         }
-        let [forward, back] = sources(&self.tables, rows, gpu.info.has_wide_subgroups, gpu.has_subgroup_barrier);
+        let [forward, back] = sources(&self.tables, rows, gpu.info.has_wide_subgroups);
         let program = Program { rows, forward: gpu.kernel("forward", &forward)?, back: AddingKernel::new("backproject", back) };
         Ok(Arc::clone(programs.entry(rows).or_insert(Arc::new(program))))
     }
@@ -285,7 +285,7 @@ impl AxialRuns {
 
 /// Returns the WGSL texts of both directions; `rows` = LORs of a group of threads,
 /// `knows_neighbours` = a row of threads lies in a subgroup.
-pub(super) fn sources(tables: &PlanTables, rows: usize, knows_neighbours: bool, waits_alone: bool) -> [String; 2] {
+pub(super) fn sources(tables: &PlanTables, rows: usize, knows_neighbours: bool) -> [String; 2] {
     let neighbours = if knows_neighbours {
         include_str!("../../shaders/compute/neighbours/subgroups.wgsl")
     } else {
@@ -294,9 +294,7 @@ pub(super) fn sources(tables: &PlanTables, rows: usize, knows_neighbours: bool, 
     let forward = unrolled(include_str!("../../shaders/compute/axial_runs.wgsl"), &tables.counts);
     let back = unrolled(include_str!("../../shaders/compute/axial_runs_back.wgsl"), &tables.counts);
     let constants = format!("const ROWS: u32 = {rows}u;\n{}", tables.constants);
-    let barrier = if waits_alone { "subgroupBarrier" } else { "workgroupBarrier" };
-    let wait = format!("// Waits for the other threads of a row.\nfn wait_for_row() {{\n    {barrier}();\n}}\n");
-    let forward = format!("{constants}\n{neighbours}\n{wait}\n{forward}");
+    let forward = format!("{constants}\n{neighbours}\n{forward}");
     let back = format!("{forward}\n{back}");
     [forward, back]
 }

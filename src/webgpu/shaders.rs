@@ -42,7 +42,7 @@ pub fn shaders() -> Result<Vec<Shader>, OperatorError> {
         ("axial_runs of several buffers", true, false),
     ] {
         let Some(tables) = tables_of_a_scan(is_split)? else { continue };
-        let [forward, back] = axial_runs::sources(&tables, 4, knows_neighbours, knows_neighbours);
+        let [forward, back] = axial_runs::sources(&tables, 4, knows_neighbours);
         all.push(shader(name, &forward));
         all.extend(ADDERS.map(|(adder, text)| shader(&format!("{name}, {adder}"), &format!("{text}\n{back}"))));
     }

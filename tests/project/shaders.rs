@@ -18,7 +18,6 @@ fn validated(source: &str) -> Result<(naga::Module, ModuleInfo), String> {
         | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
         | Capabilities::SHADER_FLOAT32_ATOMIC
         | Capabilities::SUBGROUP
-        | Capabilities::SUBGROUP_BARRIER
         | Capabilities::IMMEDIATES;
     let mut validator = Validator::new(ValidationFlags::all(), capabilities);
     validator.subgroup_stages(ShaderStages::COMPUTE).subgroup_operations(SubgroupOperationSet::all());

@@ -68,8 +68,6 @@ pub struct Gpu {
     pub aim_secs: f64,
     /// True if the parameters of kernels are immediates.
     pub has_immediates: bool,
-    /// True if the threads of a subgroup wait for each other alone.
-    pub has_subgroup_barrier: bool,
     /// For how long a thread that waits asks again and again, before it sleeps.
     eager: Duration,
     fault: Arc<Fault>,
@@ -132,12 +130,9 @@ impl Gpu {
         let wanted = LONG_ATOMICS
             | wgpu::Features::SHADER_FLOAT32_ATOMIC
             | wgpu::Features::SUBGROUP
-            | wgpu::Features::SUBGROUP_BARRIER
             | wgpu::Features::IMMEDIATES
             | wgpu::Features::TIMESTAMP_QUERY;
         let features = adapter.features() & features & wanted;
-        let has_subgroup_barrier =
-            info.has_wide_subgroups && features.contains(wgpu::Features::SUBGROUP | wgpu::Features::SUBGROUP_BARRIER);
         let info = DeviceInfo {
             has_long_atomics: features.contains(LONG_ATOMICS),
             has_float_atomics: features.contains(wgpu::Features::SHADER_FLOAT32_ATOMIC),
@@ -179,7 +174,6 @@ impl Gpu {
             segment_len: (segment_len as usize / 64 * 64).max(64),
             aim_secs: AIM_SECS,
             has_immediates,
-            has_subgroup_barrier,
             eager: if is_discrete { EAGER } else { Duration::ZERO },
             fault,
             kernels: Mutex::default(),
