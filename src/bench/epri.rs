@@ -1,5 +1,6 @@
 //! Backprojection of EPRI projections: on the CPU by the plain program, the fast one and the two-stage one, on CUDA by the
-//! paper's kernel and the fast one, on any GPU by the fast one; all on the paper's object sizes in one run (Qiao et al. 2015, table 1: CS, CM and GS).
+//! paper's kernel and the fast one, on any GPU by the fast one; all on the paper's object sizes in one run (Qiao et al. 2015,
+//! table 1: CS, CM and GS).
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -230,8 +230,8 @@ pub(super) struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// Returns the tables of some views, whose LORs are in sets of mirror images, the longest paths first: the shortest then fill the gaps at the end. None of them has
-    /// more than `max_steps` steps, unless a single set has.
+    /// Returns the tables of some views, whose LORs are in sets of mirror images, the longest paths first: the shortest then fill
+    /// the gaps at the end. None of them has more than `max_steps` steps, unless a single set has.
     pub fn tables(&self, views: &[usize], mirrored: &MirrorSets, max_steps: usize) -> Vec<SetTables> {
         let sets = mirrored.of_shard(Shard::WHOLE);
         let num_tangential = self.geometry.num_tangential;

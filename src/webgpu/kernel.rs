@@ -14,7 +14,7 @@ pub(super) const THREADS: usize = 256;
 /// Dispatches of a submission at most.
 const MAX_DISPATCHES: usize = 64;
 
-/// Where texts of kernels declare their parameters: in a buffer of their own, or without one.
+/// Declarations of the parameters in the texts of kernels: in a separate buffer, and without a buffer.
 const IN_A_BUFFER: &str = "@group(0) @binding(0) var<uniform>";
 const IN_IMMEDIATES: &str = "var<immediate>";
 
@@ -148,8 +148,8 @@ impl Commands {
         Ok(self.timer.is_some())
     }
 
-    /// Returns the seconds of all kernels since the last call, without the time between them; `None` if they are not measured, or were
-    /// too many.
+    /// Returns the seconds of all kernels since the last call, without the time between them; `None` if they are not measured, or
+    /// were too many.
     pub fn take_kernel_secs(&mut self) -> Result<Option<f64>, WebGpuError> {
         let Some(mut timer) = self.timer.take() else { return Ok(None) };
         timer.resolve(self.encoder());

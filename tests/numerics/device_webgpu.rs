@@ -156,6 +156,73 @@ fn bins_that_may_be_rounding_are_summed_again() {
         println!("{name}: at worst {worst:.1e} of a bin");
         // Without that the coldest bins would be rounding alone.
         assert!(worst < 1e-3 && found.iter().all(|bin| *bin >= 0.0));
+        // Only a few have counts: those are summed again, and no other bin changes.
+        let mut coldest: Vec<usize> = (0..len).filter(|bin| plain[*bin] > 0.0).collect();
+        coldest.sort_by(|a, b| plain[*a].total_cmp(&plain[*b]));
+        for num in [1, 2, 3, 5] {
+            let mut few = vec![0.0; len];
+            coldest[..num].iter().for_each(|bin| few[*bin] = 1.0);
+            let few = upload::<Data>(&mut backend, &few);
+            let measured = Measured { values: &few, pieces: &[(0, 0..len)] };
+            fast.expect(&mut backend, subset, &x, &measured, &mut out, &Task::new()).unwrap();
+            let found = read(&mut backend, &out);
+            let is_right = |bin: &usize| (found[*bin] / plain[*bin] - 1.0).abs() < 1e-3;
+            assert!(coldest[..num].iter().all(is_right), "{name}: {num} bins");
+            assert!((0..len).filter(|bin| plain[*bin] > 1e3).all(|bin| is_right(&bin)), "{name}: bins beside {num}");
+        }
+    }
+}
+
+/// Projects with the fast projector and the plain one on a GPU with some limits; the bins of both.
+fn projected_within(number: usize, lower: impl Fn(&mut wgpu::Limits)) -> Result<Vec<f32>, String> {
+    let geometry = tiny(2);
+    let grid = Grid::centred([9, 9, 3], [8.0, 8.0, 6.0]).unwrap();
+    let volume = random_volume(&grid);
+    let options = |adapter: &wgpu::Adapter| {
+        let mut options = DeviceOptions::all_of(adapter);
+        lower(&mut options.limits);
+        options
+    };
+    let sentence = |error: &dyn std::fmt::Display| error.to_string();
+    let mut backend = WebGpuBackend::open_with(number, options).map_err(|error| sentence(&error))?;
+    let fast = webgpu::AxialRuns::new(&mut backend, geometry.clone(), grid.clone(), 37.5, [1, 1]);
+    let fast = fast.map_err(|error| sentence(&error))?;
+    let plain = webgpu::PerLor::new(&mut backend, geometry, grid, 37.5, [1, 1]).map_err(|error| sentence(&error))?;
+    let mut bins = projected(&mut backend, &fast, Subset::ALL, &volume);
+    bins.extend(projected(&mut backend, &plain, Subset::ALL, &volume));
+    Ok(bins)
+}
+
+#[test]
+fn each_limit_is_respected_or_refused_with_a_sentence() {
+    let Some((_, whole)) = backends().into_iter().next() else { return };
+    let number = whole.info().number;
+    let all = projected_within(number, |_| ()).unwrap();
+    type Lower = fn(&mut wgpu::Limits);
+    // Each alone as WebGPU guarantees it.
+    let guaranteed: [(&str, Lower); 7] = [
+        ("binding", |limits| limits.max_storage_buffer_binding_size = 128 << 20),
+        ("buffer", |limits| limits.max_buffer_size = 256 << 20),
+        ("buffers", |limits| limits.max_storage_buffers_per_shader_stage = 8),
+        ("shared memory", |limits| limits.max_compute_workgroup_storage_size = 16 << 10),
+        ("threads", |limits| limits.max_compute_invocations_per_workgroup = 256),
+        ("groups", |limits| limits.max_compute_workgroups_per_dimension = 65_535),
+        ("immediates", |limits| limits.max_immediate_size = 0),
+    ];
+    for (name, lower) in guaranteed {
+        assert_eq!(projected_within(number, lower).as_ref(), Ok(&all), "{name}");
+    }
+    // Less than that: a refusal that names the limit or the kernel.
+    let too_small: [(&str, Lower); 4] = [
+        ("maxStorageBufferBindingSize", |limits| limits.max_storage_buffer_binding_size = 1 << 10),
+        ("refuses the kernel", |limits| limits.max_storage_buffers_per_shader_stage = 3),
+        ("shared memory", |limits| limits.max_compute_workgroup_storage_size = 256),
+        ("refuses the kernel", |limits| limits.max_compute_invocations_per_workgroup = 64),
+    ];
+    for (expected, lower) in too_small {
+        let message = projected_within(number, lower).unwrap_err();
+        println!("{message}");
+        assert!(message.contains(expected), "{expected}: {message}");
     }
 }
 

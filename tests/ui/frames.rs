@@ -2,7 +2,8 @@
 //! window does: while the adapter draws one, the next is prepared.
 //!
 //! `TOMOSCOPE_FRAMES=SECS` draws for so long: one run, a region under the pointer, images being saved, two runs side by side. It
-//! prints the times on the solver and the adapter of the machine; with `TOMOSCOPE_FRAMES_TRACE=FILE` it writes the time line too.
+//! prints the times on the solver and the adapter of the machine; with `TOMOSCOPE_FRAMES_TRACE=FILE` it writes the time line too,
+//! with `TOMOSCOPE_FRAMES_GPU=N` it reconstructs on GPU N through wgpu.
 //! `TOMOSCOPE_FRAMES_STEPS=N` draws the small study at its start and after N steps. `TOMOSCOPE_FRAMES_FUSED=PET,CT` draws these two
 //! series over each other, and prints the time to open each and the memory. Without these it is a short look.
 
@@ -187,10 +188,13 @@ fn frames_are_drawn_while_the_solver_computes() {
         return;
     }
     let trace = std::env::var("TOMOSCOPE_FRAMES_TRACE").map_or(Trace::off(), |path| Trace::to_file(Path::new(&path)).unwrap());
+    let gpu = number("TOMOSCOPE_FRAMES_GPU").map(|number| DeviceChoice::WebGpu(number as usize));
+    let start = Instant::now();
     let mut harness = match secs {
-        Some(_) => window(Source::BuiltIn(BUILT_IN[0].clone()), DeviceChoice::Auto, trace),
+        Some(_) => window(Source::BuiltIn(BUILT_IN[0].clone()), gpu.unwrap_or(DeviceChoice::Auto), trace),
         None => window(small_study(), DeviceChoice::Cpu, trace),
     };
+    println!("first image after {:.2} s", start.elapsed().as_secs_f64());
     let time = Duration::from_secs_f64(secs.unwrap_or(0.5));
     let first = harness.state().live().progress().0;
     let frames = draw(&mut harness, time, |_, _| {});

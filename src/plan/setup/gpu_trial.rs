@@ -1,5 +1,5 @@
-//! Which device an automatic choice is where there is no CUDA: a GPU through wgpu if it beats the processor in a trial with the data
-//! of the run, else the processor.
+//! Which device an automatic choice is where there is no CUDA: a GPU through wgpu if it beats the processor in a trial with the
+//! data of the run, else the processor.
 
 use std::path::Path;
 
@@ -130,8 +130,8 @@ impl Recipe for GpuTrial<'_> {
     }
 }
 
-/// Returns the device of a job, in place of an automatic choice: the GPU that beat the processor in a trial, or the same choice. Notices
-/// tell of the trial.
+/// Returns the device of a job, in place of an automatic choice: the GPU that beat the processor in a trial, or the same choice.
+/// Notices report the trial.
 ///
 /// # Errors
 /// The processor cannot do the work.

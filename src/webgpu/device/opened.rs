@@ -17,11 +17,11 @@ pub(in crate::webgpu) const GROUPS_ALONG_X: u32 = 1 << 14;
 const CHECKS: wgpu::ShaderRuntimeChecks =
     wgpu::ShaderRuntimeChecks { bounds_checks: false, force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
 
-/// Intended seconds of a submission.
-const AIM_SECS: f64 = 0.015;
+/// Intended seconds of a submission: a window on the same GPU draws in between.
+const AIM_SECS: f64 = 0.005;
 
-/// A thread wakes up late from its sleep, some tenths of a millisecond: it first asks for as long as a submission may take. Not
-/// beside a GPU that shares its power with the processor.
+/// A thread wakes up late from its sleep, some tenths of a millisecond: it first asks for as long as a submission may take. A
+/// GPU that shares its power with the processor gets it instead.
 const EAGER: Duration = Duration::from_millis(20);
 
 /// Time within which a GPU that refuses a call reports that it is lost.

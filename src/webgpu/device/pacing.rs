@@ -62,7 +62,7 @@ impl Pace {
             record(commands, done, count)?;
             done += count;
             if done == total {
-                // What follows goes with the last piece.
+                // The last piece goes with the commands that follow.
                 break;
             }
             if let Some((before, behind)) = under_way.replace((commands.submit(), done)) {

@@ -52,7 +52,7 @@ impl KernelTimer {
         })
     }
 
-    /// Records the copy of all times; returns its bytes.
+    /// Records the copy of all times.
     pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         if self.num > 0 {
             encoder.resolve_query_set(&self.times, 0..2 * self.num, &self.resolved, 0);
@@ -60,8 +60,8 @@ impl KernelTimer {
         }
     }
 
-    /// Returns the seconds of all kernels since the last call, once their times are copied and `submission` is done; `None` if there was
-    /// no room for all of them.
+    /// Returns the seconds of all kernels since the last call, once `submission`, which copies their times, is done; `None` if there
+    /// was no room for all of them.
     pub fn take_secs(&mut self, gpu: &Gpu, submission: wgpu::SubmissionIndex) -> Result<Option<f64>, WebGpuError> {
         let bytes = self.bytes();
         let num_missed = std::mem::take(&mut self.num_missed);
@@ -73,7 +73,7 @@ impl KernelTimer {
         slice.map_async(wgpu::MapMode::Read, |_| {});
         gpu.wait(submission, DOING)?;
         let failed = |error: wgpu::MapRangeError| WebGpuError::Driver { doing: DOING, message: error.to_string() };
-        let times: Vec<u64> = pod_collect_to_vec(&*slice.get_mapped_range().map_err(failed)?);
+        let times: Vec<u64> = pod_collect_to_vec(&slice.get_mapped_range().map_err(failed)?);
         self.on_host.unmap();
         let ticks: u64 = times.as_chunks::<2>().0.iter().map(|[begin, end]| end.saturating_sub(*begin)).sum();
         Ok((num_missed == 0).then(|| ticks as f64 * 1e-9 * f64::from(gpu.queue.get_timestamp_period())))
