@@ -69,7 +69,7 @@ fn from_fixed(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_i
     }
 }
 
-// x[i] = y[places[i]] for the places of a buffer: x_at of them, from y_at on.
+// x[i] = value y[places[i]] for the places of a buffer: x_at of them, from y_at on.
 @compute @workgroup_size(THREADS)
 fn gather(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = index_of(thread, group, groups);
@@ -77,7 +77,7 @@ fn gather(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) g
         // (A place before the first wraps round to a large one.)
         let place = places[i] - span.y_at;
         if place < span.x_at {
-            x[i] = y[place];
+            x[i] = span.value * y[place];
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Arrays on a device and the algebra on them.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,9 +44,61 @@ pub enum BackendError {
 
 coded!(BackendError, Device);
 
-/// An image on its way from a device: fills the values of a `[z, y, x]` volume with the image as it was when this was
-/// made, and waits for the device where it must. It may be called on any thread.
-pub type PendingVolume = Box<dyn FnOnce(&mut [f32]) -> Result<(), BackendError> + Send>;
+/// Puts an image into the values of a `[z, y, x]` volume.
+type Fill = dyn FnOnce(&mut [f32]) -> Result<(), BackendError> + Send;
+
+/// An image on its way from a device, as it was when this was made.
+pub struct PendingVolume {
+    fill: Box<Fill>,
+    on_device: Option<DeviceImage>,
+}
+
+impl PendingVolume {
+    /// Returns an image that `fill` puts into the values of a `[z, y, x]` volume.
+    pub fn new(fill: impl FnOnce(&mut [f32]) -> Result<(), BackendError> + Send + 'static) -> Self {
+        Self { fill: Box::new(fill), on_device: None }
+    }
+
+    /// Returns the same with the image where a window can draw it.
+    pub fn with(self, on_device: Option<DeviceImage>) -> Self {
+        Self { on_device, ..self }
+    }
+
+    /// Takes the image that a window can draw out, where its device made one.
+    pub fn take_on_device(&mut self) -> Option<DeviceImage> {
+        self.on_device.take()
+    }
+
+    /// Fills the values of a volume, and waits for the device where it must. It may be called on any thread.
+    ///
+    /// # Errors
+    /// Device failure, another number of values.
+    pub fn fill(self, values: &mut [f32]) -> Result<(), BackendError> {
+        (self.fill)(values)
+    }
+}
+
+/// An image in the memory of the device that a window draws with. Only the back end that makes it and the renderer look into it.
+#[derive(Clone)]
+pub struct DeviceImage(Arc<dyn Any + Send + Sync>);
+
+impl DeviceImage {
+    /// Hides an image.
+    pub fn new<T: Any + Send + Sync>(image: Arc<T>) -> Self {
+        Self(image)
+    }
+
+    /// Returns the image, if it is of this type.
+    pub fn open<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl Debug for DeviceImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DeviceImage")
+    }
+}
 
 /// Arrays of f32 on a device. Operations of one algorithm alone are a trait of that algorithm. Results come as f64 on the host.
 /// Every call may fail.
@@ -161,12 +214,12 @@ pub trait Backend: Send {
     /// Device failure.
     fn roi_sums(&mut self, x: &Self::Array<Image>, masks: &Self::Masks) -> Result<Vec<RoiSums>, BackendError>;
 
-    /// Prepares copies of images of `num_voxels` to the host while the device continues; `index` as for [`Backend::masks`].
-    /// `None` where that gains nothing.
+    /// Prepares copies of images to the host while the device continues; `size` = their voxels along x, y and z, `index` as for
+    /// [`Backend::masks`]. `None` where that gains nothing.
     ///
     /// # Errors
     /// Not enough memory, device failure.
-    fn display(&mut self, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError>;
+    fn display(&mut self, size: [usize; 3], index: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError>;
 
     /// Begins to copy `scale` times an image to the host.
     ///

@@ -165,7 +165,7 @@ impl Backend for Host {
         Ok(masks.iter().map(|mask| mask.sums(x)).collect())
     }
 
-    fn display(&mut self, _: usize, _: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError> {
+    fn display(&mut self, _: [usize; 3], _: &dyn Fn(usize) -> usize) -> Result<Option<Self::Display>, BackendError> {
         Ok(None)
     }
 

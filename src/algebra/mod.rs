@@ -17,7 +17,7 @@ mod ring_basis;
 mod simd;
 mod voxels;
 
-pub use backend::{Backend, BackendError, Data, Image, Kind, PendingVolume};
+pub use backend::{Backend, BackendError, Data, DeviceImage, Image, Kind, PendingVolume};
 pub use blob::Blob;
 pub use collective::{Collective, Shard, Summand};
 pub use fov::FieldOfView;

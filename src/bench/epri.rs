@@ -278,11 +278,11 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
             self.add(computing, size, None, secs, kernel_s);
         }
         // As for the window: a device has a fast way to bring an image to the screen.
-        let mut display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
+        let mut display = backend.display(program.grid().size, &|voxel| voxel)?;
         let secs = self.times(|data| {
             program.add(backend, data.of(directions), &mut image, &Task::new())?;
             match &mut display {
-                Some(display) => backend.begin_copy(&image, 1.0, display)?(volume.as_mut_slice())?,
+                Some(display) => backend.begin_copy(&image, 1.0, display)?.fill(volume.as_mut_slice())?,
                 None => backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?,
             }
             Ok(())

@@ -101,7 +101,7 @@ fn viewed(algorithm: &mut dyn Algorithm, settings: &RunSettings, task: &Task) ->
         let viewer = scope.spawn(move || -> Result<(), Problem> {
             let mut volume = Volume::filled(grid.clone(), 0.0);
             for pending in taken {
-                pending(volume.as_mut_slice()).map_err(Problem::from)?;
+                pending.fill(volume.as_mut_slice()).map_err(Problem::from)?;
             }
             Ok(())
         });

@@ -291,7 +291,8 @@ impl Backend for CudaBackend {
         Ok(masks.num_voxels.iter().zip(values.as_chunks().0).map(sums).collect())
     }
 
-    fn display(&mut self, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Option<CudaDisplay>, BackendError> {
+    fn display(&mut self, size: [usize; 3], index: &dyn Fn(usize) -> usize) -> Result<Option<CudaDisplay>, BackendError> {
+        let num_voxels = size.into_iter().product();
         let places: Vec<u32> = (0..num_voxels).map(|voxel| index(voxel) as u32).collect();
         Ok(Some(CudaDisplay::new(&self.context, &self.stream, num_voxels, self.table(&places, 0)?)?))
     }

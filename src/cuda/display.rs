@@ -110,7 +110,7 @@ impl CudaDisplay {
             }
             Ok(())
         })?;
-        Ok(Box::new(move |volume| loan.fill(volume, scale)))
+        Ok(PendingVolume::new(move |volume| loan.fill(volume, scale)))
     }
 }
 

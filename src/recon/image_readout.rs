@@ -57,7 +57,7 @@ impl<B: Backend, S: ImageSpace<B>> ImageReadout<B, S> {
     ) -> Result<Option<PendingVolume>, BackendError> {
         let display = match &mut self.display {
             Some(display) => display,
-            none => none.insert(backend.display(self.space.grid().num_voxels(), &|voxel| self.space.place(voxel))?),
+            none => none.insert(backend.display(self.space.grid().size, &|voxel| self.space.place(voxel))?),
         };
         let Some(display) = display else { return Ok(None) };
         let voxels = voxels(&self.space, &mut self.evaluated, backend, x)?;

@@ -95,11 +95,11 @@ impl Algorithm for SlabAlgorithm {
             parts.push((slab.voxels.clone(), part));
         }
         let num_voxels = self.slabs.last().map_or(0, |slab| slab.voxels.end);
-        Ok(Some(Box::new(move |volume| {
+        Ok(Some(PendingVolume::new(move |volume| {
             if volume.len() != num_voxels {
                 return Err(BackendError::Length { expected: num_voxels, found: volume.len() });
             }
-            parts.into_iter().try_for_each(|(voxels, part)| part(&mut volume[voxels]))
+            parts.into_iter().try_for_each(|(voxels, part)| part.fill(&mut volume[voxels]))
         })))
     }
 

@@ -10,6 +10,8 @@ use super::pipeline::{TargetFormat, pipeline, texture_descriptor};
 use super::slice_view::SliceUniforms;
 use super::volume::{Volumes, VoxelValues};
 use super::{Combination, Content, Interpolation, NUM_COLOURS, Palette, RenderError, SliceView, VolumeSlot};
+use crate::algebra::DeviceImage;
+use crate::webgpu::WindowNumber;
 
 /// Maximum number of displayed slices. Each has its own part of the uniform buffer, because all are written before drawing.
 pub const NUM_VIEWS: usize = 16;
@@ -123,14 +125,37 @@ impl SliceRenderer {
             self.bind_groups.retain(|pair, _| !pair.contains(&slot));
         }
         if uploaded? {
-            let held: Vec<VolumeSlot> = self.volumes.held().collect();
-            for pair in held.into_iter().flat_map(|other| [[slot, other], [other, slot]]) {
-                if let Some(group) = self.bind_group(device, pair) {
-                    self.bind_groups.insert(pair, group);
-                }
-            }
+            self.bind(device, slot);
         }
         Ok(())
+    }
+
+    /// Draws an image that lies on this device, that of a window, from now on, without a copy; `size` is x, y, z. Returns false, and
+    /// changes nothing, if the image is of another window or size.
+    pub fn show(
+        &mut self,
+        device: &wgpu::Device,
+        window: WindowNumber,
+        slot: VolumeSlot,
+        size: [usize; 3],
+        image: &DeviceImage,
+    ) -> bool {
+        let is_shown = self.volumes.show(window, slot, size, image);
+        if is_shown {
+            self.bind_groups.retain(|pair, _| !pair.contains(&slot));
+            self.bind(device, slot);
+        }
+        is_shown
+    }
+
+    /// Binds a new texture alone and with each other one.
+    fn bind(&mut self, device: &wgpu::Device, slot: VolumeSlot) {
+        let held: Vec<VolumeSlot> = self.volumes.held().collect();
+        for pair in held.into_iter().flat_map(|other| [[slot, other], [other, slot]]) {
+            if let Some(group) = self.bind_group(device, pair) {
+                self.bind_groups.insert(pair, group);
+            }
+        }
     }
 
     /// Returns the bindings of a volume and a subtracted volume; `None` unless both exist with the same size.

@@ -9,7 +9,9 @@ use rayon::prelude::*;
 use strum::{EnumCount as _, VariantArray as _};
 
 use super::pipeline::texture_descriptor;
+use crate::algebra::DeviceImage;
 use crate::coded::coded;
+use crate::webgpu::{WindowImage, WindowNumber};
 
 /// Bytes that are copied to the adapter at once: the copies take memory until they are complete.
 const MAX_STAGED_BYTES: usize = 1 << 26;
@@ -128,6 +130,8 @@ coded!(RenderError);
 #[derive(Default)]
 pub(super) struct Volumes {
     textures: [Option<wgpu::Texture>; VolumeSlot::COUNT],
+    /// Images of the solver among them, which stay as they are while they are held here.
+    lent: [Option<DeviceImage>; VolumeSlot::COUNT],
     generations: [u64; VolumeSlot::COUNT],
 }
 
@@ -161,7 +165,10 @@ impl Volumes {
             return Err(RenderError::Length { expected, found: values.len() });
         }
         let (format, texel_bytes) = values.format();
-        let extent = wgpu::Extent3d { width: size[0] as u32, height: size[1] as u32, depth_or_array_layers: size[2] as u32 };
+        let extent = extent_of(size);
+        if self.lent[slot as usize].take().is_some() {
+            self.textures[slot as usize] = None;
+        }
         let stored = &mut self.textures[slot as usize];
         self.generations[slot as usize] += 1;
         let is_new = stored.as_ref().is_none_or(|texture| texture.size() != extent || texture.format() != format);
@@ -194,6 +201,24 @@ impl Volumes {
         }
         Ok(is_new)
     }
+}
+
+impl Volumes {
+    /// Takes an image of the solver over, without a copy; false if it is of another window or size.
+    pub(super) fn show(&mut self, window: WindowNumber, slot: VolumeSlot, size: [usize; 3], image: &DeviceImage) -> bool {
+        let Some(WindowImage { window: of, texture }) = image.open() else { return false };
+        if *of != window || texture.size() != extent_of(size) {
+            return false;
+        }
+        self.textures[slot as usize] = Some(texture.clone());
+        self.lent[slot as usize] = Some(image.clone());
+        self.generations[slot as usize] += 1;
+        true
+    }
+}
+
+fn extent_of([width, height, depth]: [usize; 3]) -> wgpu::Extent3d {
+    wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: depth as u32 }
 }
 
 /// Returns an empty texture for a volume.

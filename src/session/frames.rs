@@ -123,7 +123,7 @@ mod tests {
             seen.insert(volume.as_slice().as_ptr());
             let extremes = volume.extremes();
             let id = IterateId { run: 1, iteration: 0, subiteration };
-            sender.send(IterateUpdate { id, volume: Arc::new(volume), extremes, slices: None });
+            sender.send(IterateUpdate { id, volume: Arc::new(volume), on_device: None, extremes, slices: None });
             if subiteration % 3 == 0 {
                 let frame = receiver.take().unwrap();
                 assert_eq!(frame.id.subiteration, subiteration);

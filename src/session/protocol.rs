@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::StopRule;
+use crate::algebra::DeviceImage;
 use crate::coded::Problem;
 use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
 use crate::geometry::Point;
@@ -263,6 +264,8 @@ pub struct IterateUpdate {
     pub id: IterateId,
     /// Image, which the history may share.
     pub volume: Arc<Volume>,
+    /// The same where the window draws it, if the device that computes is that of the window.
+    pub on_device: Option<DeviceImage>,
     /// Smallest and largest value.
     pub extremes: Extremes,
     /// Voxel (x, y, z) whose slices have arrived from a server; the other values are of an earlier iterate, or 0. `None` = whole

@@ -126,13 +126,15 @@ impl<W: Fn()> Worker<W> {
     fn publish(&mut self, parcel: Parcel) {
         let Parcel { id, is_stored, image, slot } = parcel;
         let IterateId { run, iteration, subiteration } = id;
+        let mut on_device = None;
         let (volume, time) = match image {
             Image::Shared(volume) => (volume, Duration::ZERO),
             Image::Filled(volume, time) => (Arc::new(volume), time),
-            Image::Pending(pending, grid, unit) => {
+            Image::Pending(mut pending, grid, unit) => {
+                on_device = pending.take_on_device();
                 let start = Instant::now();
                 let mut volume = self.channels.frames.buffer(&grid, unit);
-                let copied = catch_unwind(AssertUnwindSafe(|| pending(volume.as_mut_slice())));
+                let copied = catch_unwind(AssertUnwindSafe(|| pending.fill(volume.as_mut_slice())));
                 let copied = copied.map_err(|panic| Problem::new("internal", panic_sentence(&*panic)));
                 if let Err(problem) = copied.and_then(|copied| Ok(copied?)) {
                     let _ = self.failed.send(problem);
@@ -158,10 +160,11 @@ impl<W: Fn()> Worker<W> {
             discarded.into_iter().for_each(|volume| frames.give_back(volume));
             let _ = self.measurer.send(measurer::Input::Stored);
         }
-        frames.send(IterateUpdate { id, volume, extremes, slices: None });
+        let is_on_device = f64::from(u8::from(on_device.is_some()));
+        frames.send(IterateUpdate { id, volume, on_device, extremes, slices: None });
         self.last_copy = Some((run, subiteration, time));
-        let figures = [("run", run as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
-        trace.record("iterate_published", &figures);
+        let step = [("run", run as f64), ("iteration", iteration as f64), ("subiteration", subiteration as f64)];
+        trace.record("iterate_published", &[&step[..], &[("on_device", is_on_device)]].concat());
         drop(slot);
     }
 

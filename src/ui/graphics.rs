@@ -5,6 +5,7 @@ use std::sync::Arc;
 use eframe::egui_wgpu::{WgpuSetup, WgpuSetupCreateNew};
 
 use crate::render::{AdapterSummary, device_descriptor};
+use crate::webgpu;
 
 /// Advice for a computer without a graphics driver: the package to install.
 pub const DRIVER_ADVICE: &str = if cfg!(target_os = "linux") {
@@ -19,7 +20,12 @@ pub fn wgpu_setup() -> WgpuSetup {
 }
 
 fn create_new() -> WgpuSetupCreateNew {
-    WgpuSetupCreateNew { device_descriptor: Arc::new(device_descriptor), ..WgpuSetupCreateNew::without_display_handle() }
+    let request = |adapter: &wgpu::Adapter| {
+        let mut request = device_descriptor(adapter);
+        webgpu::for_computing(adapter, &mut request);
+        request
+    };
+    WgpuSetupCreateNew { device_descriptor: Arc::new(request), ..WgpuSetupCreateNew::without_display_handle() }
 }
 
 /// Returns all graphics adapters, without a window. The adapter that the window would take has

@@ -240,13 +240,13 @@ impl WebGpuBackend {
         Ok(if len == 0 { none } else { f32::from_bits(bits) })
     }
 
-    /// Gathers values of an image: `to`\[i\] = x\[places\[i\]\].
-    pub(super) fn gather(&mut self, x: &Segments, places: &Segments, to: &Segments) {
+    /// Gathers values of an image: `to`\[i\] = `scale` x\[places\[i\]\]; a place beyond the image leaves a value as it is.
+    pub(super) fn gather(&mut self, scale: f32, x: &Segments, places: &Segments, to: &Segments) {
         let kernel = self.kernels.gather.clone();
         for (places, to) in places.all().zip(to.all()) {
             for from in x.all() {
                 let (first, len) = (from.places.start as u32, from.places.len() as u32);
-                let span = Span { x_at: len, y_at: first, len: to.places.len() as u32, value: 0.0 };
+                let span = Span { x_at: len, y_at: first, len: to.places.len() as u32, value: scale };
                 self.dispatch_each(&kernel, span, &[to.buffer, from.buffer, places.buffer]);
             }
         }
@@ -371,15 +371,13 @@ impl Backend for WebGpuBackend {
         if places.len == 0 {
             return Ok(masks.iter().map(|mask| mask.sums(&[])).collect());
         }
-        self.gather(&x.0, places, gathered);
+        self.gather(1.0, &x.0, places, gathered);
         let values = self.read_values(gathered, 0..places.len)?;
         Ok(masks.iter().map(|mask| mask.sums(&values)).collect())
     }
 
-    fn display(&mut self, num_voxels: usize, index: &dyn Fn(usize) -> usize) -> Result<Option<WebGpuDisplay>, BackendError> {
-        let places: Vec<u32> = (0..num_voxels).map(|voxel| index(voxel) as u32).collect();
-        let places = self.copied(&places)?;
-        Ok(Some(WebGpuDisplay::new(self, places)?))
+    fn display(&mut self, size: [usize; 3], index: &dyn Fn(usize) -> usize) -> Result<Option<WebGpuDisplay>, BackendError> {
+        Ok(Some(WebGpuDisplay::new(self, size, index)?))
     }
 
     fn begin_copy(

@@ -34,6 +34,8 @@ pub use axial_runs::AxialRuns;
 pub use backend::{WebGpuBackend, WebGpuMasks};
 pub use device::opened::DeviceOptions;
 pub use device::probe::{ALLOW_SOFTWARE, DeviceInfo, devices};
+pub use device::window::{WindowNumber, for_computing, share_window};
+pub use device::window_images::WindowImage;
 pub use display::WebGpuDisplay;
 pub use error::WebGpuError;
 pub use events::EventLines;

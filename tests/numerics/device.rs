@@ -141,7 +141,7 @@ fn regions_and_display_copies_are_those_of_the_host() {
     assert!(found[0].num_voxels > 100 && found[2].num_voxels == 0);
 
     // Pictures of two moments, fetched in the other order on other threads; the slots come back.
-    let mut display = device.display(grid.num_voxels(), &|voxel| fast.voxels().place(voxel)).unwrap().unwrap();
+    let mut display = device.display(grid.size, &|voxel| fast.voxels().place(voxel)).unwrap().unwrap();
     for _ in 0..3 {
         let mut other = upload(&mut device, &fast.voxels().coefficients(&volume));
         let first = device.begin_copy(&other, 1.0, &mut display).unwrap();
@@ -149,8 +149,8 @@ fn regions_and_display_copies_are_those_of_the_host() {
         let second = device.begin_copy(&other, 0.5, &mut display).unwrap();
         let (mut a, mut b) = (vec![0.0; grid.num_voxels()], vec![0.0; grid.num_voxels()]);
         std::thread::scope(|scope| {
-            scope.spawn(|| second(&mut b).unwrap());
-            scope.spawn(|| first(&mut a).unwrap());
+            scope.spawn(|| second.fill(&mut b).unwrap());
+            scope.spawn(|| first.fill(&mut a).unwrap());
         });
         assert_eq!(a, volume.as_slice());
         assert!(b.iter().all(|&v| v == 3.5));

@@ -123,7 +123,7 @@ impl Algorithm for Script {
         let Some(copy) = self.copy.clone() else { return Ok(None) };
         self.note("publish");
         let (steps, value) = (self.steps, self.value());
-        Ok(Some(Box::new(move |values: &mut [f32]| {
+        Ok(Some(PendingVolume::new(move |values: &mut [f32]| {
             copy(steps)?;
             values.fill(value);
             Ok(())

@@ -12,7 +12,7 @@ use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use eframe::egui_wgpu::{RenderState, RendererOptions, ScreenDescriptor};
+use eframe::egui_wgpu::{RenderState, RendererOptions, ScreenDescriptor, WgpuSetup};
 use egui::{Context, FullOutput, TexturesDelta, Theme};
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::wgpu::{create_render_state, default_wgpu_setup};
@@ -20,7 +20,8 @@ use egui_kittest::{Harness, HarnessBuilder, TestRenderer};
 use image::RgbaImage;
 use tomoscope::plan::DeviceChoice;
 use tomoscope::session::Trace;
-use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
+use tomoscope::ui::{App, AppOptions, BUILT_IN, Source, wgpu_setup};
+use tomoscope::webgpu;
 
 use super::files::type_image_path;
 use super::images::{add_second, series};
@@ -37,10 +38,19 @@ struct Offscreen {
     under_way: VecDeque<wgpu::SubmissionIndex>,
 }
 
+/// The test's choice of an adapter, with the window's request for its device.
+fn setup() -> WgpuSetup {
+    let mut setup = default_wgpu_setup();
+    if let (WgpuSetup::CreateNew(setup), WgpuSetup::CreateNew(of_window)) = (&mut setup, wgpu_setup()) {
+        setup.device_descriptor = of_window.device_descriptor;
+    }
+    setup
+}
+
 impl Offscreen {
     fn new(size: [f32; 2]) -> Self {
         let size = size.map(|side| side as u32);
-        let state = create_render_state(default_wgpu_setup(), RendererOptions::PREDICTABLE);
+        let state = create_render_state(setup(), RendererOptions::PREDICTABLE);
         let target = state.device.create_texture(&wgpu::TextureDescriptor {
             label: None,
             size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
@@ -212,6 +222,27 @@ fn frames_are_drawn_while_the_solver_computes() {
     let frames = draw(&mut harness, time, |_, _| {});
     report("two runs side by side", &frames, harness.state());
     assert_eq!(harness.state().kept_runs().count(), 1);
+}
+
+#[test]
+fn images_of_the_window_s_own_device_are_drawn_without_a_copy() {
+    let usable = webgpu::devices().into_iter().find(|gpu| gpu.why_not().is_none());
+    let (Some(gpu), Some(_)) = (usable, renderer()) else {
+        println!("skipped: no GPU that computes and draws");
+        return;
+    };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let trace = Trace::to_file(file.path()).unwrap();
+    let mut harness = window(small_study(), DeviceChoice::WebGpu(gpu.number), trace);
+    let first = harness.state().live().progress().0;
+    wait_for(&mut harness, "more steps", |app| app.live().progress().0 > first + 5);
+    draw(&mut harness, Duration::from_millis(500), |_, _| {});
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let shown: Vec<_> = lines.iter().filter(|line| line["what"] == "iterate_shown").collect();
+    let num_on_device = shown.iter().filter(|line| line["on_device"] == 1).count();
+    println!("{num_on_device} of {} images", shown.len());
+    assert!(shown.len() > 2 && num_on_device == shown.len(), "{text}");
 }
 
 #[test]

@@ -133,7 +133,7 @@ impl Client {
         let Some(frame) = self.images.receive(head, payload, &grid, &self.channels.frames)? else { return Ok(()) };
         self.wake_within(Duration::ZERO);
         self.record(if frame.slices.is_some() { "slices_arrived" } else { "image_arrived" }, &head.image);
-        let IterateUpdate { id, ref volume, extremes, slices } = frame;
+        let IterateUpdate { id, ref volume, extremes, slices, .. } = frame;
         let image = StoredIterate { id, volume: Arc::clone(volume), extremes };
         let mut state = self.shared.lock();
         if head.of == PieceOf::Stored {

@@ -28,7 +28,7 @@ struct Partial {
 
 /// Returns an image for the window.
 fn update(image: &ImageHead, volume: Volume, slices: Option<[usize; 3]>) -> IterateUpdate {
-    IterateUpdate { id: image.id, volume: Arc::new(volume), extremes: image.extremes, slices }
+    IterateUpdate { id: image.id, volume: Arc::new(volume), on_device: None, extremes: image.extremes, slices }
 }
 
 impl IncomingImages {
@@ -125,7 +125,7 @@ mod tests {
         volume.as_mut_slice().iter_mut().enumerate().for_each(|(i, value)| *value = noise((i + 7 * subiteration) as u32));
         let extremes = volume.extremes();
         let id = IterateId { run: 1, iteration: subiteration, subiteration };
-        IterateUpdate { id, volume: Arc::new(volume), extremes, slices: None }
+        IterateUpdate { id, volume: Arc::new(volume), on_device: None, extremes, slices: None }
     }
 
     /// Receives a piece. Returns what it completes, and its number of bytes.

@@ -59,7 +59,7 @@ fn fast<'a, B: Backend + 'a, P: PlaneBackprojector<B> + 'a>(
 ) -> Result<Ready<'a>, OperatorError> {
     let (device, mut image) = (backend.name(), backend.zeros(program.grid().num_voxels())?);
     let mut volume = Volume::filled(program.grid().clone(), 0.0);
-    let mut display = backend.display(program.grid().num_voxels(), &|voxel| voxel)?;
+    let mut display = backend.display(program.grid().size, &|voxel| voxel)?;
     let run = move |into: Option<&mut Vec<f64>>| {
         let begin = Instant::now();
         backend.fill(&mut image, 0.0)?;
@@ -67,7 +67,7 @@ fn fast<'a, B: Backend + 'a, P: PlaneBackprojector<B> + 'a>(
         backend.finish()?;
         let computing_s = begin.elapsed().as_secs_f64();
         match &mut display {
-            Some(display) => backend.begin_copy(&image, 1.0, display)?(volume.as_mut_slice())?,
+            Some(display) => backend.begin_copy(&image, 1.0, display)?.fill(volume.as_mut_slice())?,
             None => backend.read(&image, |image| volume.as_mut_slice().copy_from_slice(image))?,
         }
         let total_s = begin.elapsed().as_secs_f64();

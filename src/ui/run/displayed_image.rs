@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::algebra::DeviceImage;
 use crate::data::{Extremes, IterateId, Volume};
 use crate::render::Palette;
 use crate::session::{IterateUpdate, StoredIterate};
@@ -61,7 +62,9 @@ impl DisplayedImage {
 
     /// Hands everything over to the run after this one, and keeps the newest image for itself too.
     pub fn hand_over(&mut self) -> Self {
-        let mut own = Self { newest: self.newest.clone(), ..Self::default() };
+        // (The solver needs the images on the window's device for the next run.)
+        let newest = self.newest.clone().map(|newest| IterateUpdate { on_device: None, ..newest });
+        let mut own = Self { newest, ..Self::default() };
         own.changed();
         std::mem::replace(self, own)
     }
@@ -201,6 +204,12 @@ impl DisplayedImage {
         self.generation
     }
 
+    /// Returns the image to draw as it lies on the window's device, where it does.
+    pub fn on_device(&self, slices: Option<[usize; 3]>) -> Option<&DeviceImage> {
+        let is_newest = self.past.is_none() && self.filtered.is_none() && self.drawn_ahead(slices).is_none();
+        self.newest.as_ref().filter(|_| is_newest)?.on_device.as_ref()
+    }
+
     /// Returns the image to draw ([`DisplayedImage::drawn`]) and its iterate, if it has changed since the last call.
     pub fn take_for_upload(&mut self, slices: Option<[usize; 3]>) -> Option<(IterateId, &Volume)> {
         let ahead = self.ahead_id(slices).zip(slices);
@@ -295,6 +304,7 @@ mod tests {
             id: IterateId { run: 1, iteration: subiteration, subiteration },
             extremes: volume.extremes(),
             volume: Arc::new(volume),
+            on_device: None,
             slices: None,
         }
     }

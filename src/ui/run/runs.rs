@@ -447,7 +447,7 @@ mod tests {
             view.live = LiveRun::requested(run, 0, &[], false);
             let volume = Arc::new(Volume::filled(Grid::centred([4; 3], [1.0; 3]).unwrap(), value));
             let id = IterateId { run, iteration: 1, subiteration: 1 };
-            let frame = IterateUpdate { id, extremes: volume.extremes(), volume, slices: None };
+            let frame = IterateUpdate { id, extremes: volume.extremes(), volume, on_device: None, slices: None };
             view.receive_frame(frame, &session);
             view.derive(&mut RoiState::default());
         };

@@ -5,6 +5,7 @@ use egui::{Color32, Rect};
 
 use super::rotatable_view::{RotatableContent, TurnedGeometry, middle_of, num_samples_through, sample_distance_mm};
 use super::view::{SliceGeometry, ViewState};
+use crate::algebra::DeviceImage;
 use crate::data::Placement;
 use crate::geometry::{Grid, Point, dot};
 use crate::render::{
@@ -13,6 +14,7 @@ use crate::render::{
 };
 use crate::ui::layer::second_image::SecondImage;
 use crate::ui::widgets::colour_scale::ColourScale;
+use crate::webgpu::WindowNumber;
 
 /// Pixels of a projection that the processor draws, some tens of milliseconds for a usual image.
 const SOFTWARE_PIXELS: f32 = 12_000.0;
@@ -226,6 +228,13 @@ pub fn install(state: &RenderState) {
 /// Makes the renderer for a target of this format.
 pub fn install_in(renderer: &mut Renderer, state: &RenderState, target: TargetFormat) {
     renderer.callback_resources.insert(SliceRenderer::new(&state.device, &state.queue, target));
+}
+
+/// Draws an image of this size where it lies on the device of this window; false if it is of another one.
+pub fn show(state: &RenderState, window: WindowNumber, slot: VolumeSlot, size: [usize; 3], image: &DeviceImage) -> bool {
+    let mut renderer = state.renderer.write();
+    let slices = renderer.callback_resources.get_mut::<SliceRenderer>();
+    slices.is_some_and(|slices| slices.show(&state.device, window, slot, size, image))
 }
 
 /// Sends a volume to the adapter.

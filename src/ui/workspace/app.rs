@@ -55,6 +55,8 @@ use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::notices::Notices;
 use crate::ui::widgets::theme;
+use crate::webgpu;
+use crate::webgpu::WindowNumber;
 
 /// Options of the window at its start.
 #[derive(Clone, Debug)]
@@ -139,6 +141,8 @@ pub struct App {
     pub(super) adapter_kind: Option<Adapter>,
     /// Device and renderer of the window.
     pub(super) graphics: Option<RenderState>,
+    /// The window's number for a solver that may compute on its device.
+    window_number: Option<WindowNumber>,
     /// True if the list of keys is open.
     pub(super) is_help_open: bool,
     /// True if a widget received the keys at the end of the last frame.
@@ -171,9 +175,12 @@ impl App {
         theme::apply(&ctx);
         let preferences = Preferences::load(creation.storage);
         theme::reduce_motion(&ctx, preferences.is_motion_reduced || options.for_pictures);
-        let mut adapter = "no graphics adapter".to_owned();
+        let (mut adapter, mut window_number) = ("no graphics adapter".to_owned(), None);
         if let Some(state) = &creation.wgpu_render_state {
             slice_paint::install(state);
+            if remote.is_none() {
+                window_number = Some(webgpu::share_window(&state.adapter, &state.device, &state.queue));
+            }
             adapter = state.adapter.get_info().name;
         }
         options.trace.record("window", &[]);
@@ -221,6 +228,7 @@ impl App {
             adapter,
             adapter_kind,
             graphics: creation.wgpu_render_state.clone(),
+            window_number,
             is_help_open: false,
             were_keys_taken: false,
             title: String::new(),
@@ -396,11 +404,20 @@ impl App {
         });
         self.profile.update(input, patience, waker(ctx));
         let slices = run.grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
+        let on_device = run.shown.on_device(slices).cloned();
         if let Some(state) = frame.wgpu_render_state()
             && let Some((id, volume)) = run.shown.take_for_upload(slices)
         {
-            let uploaded = slice_paint::upload(state, VolumeSlot::First, volume.grid.size, volume.as_slice());
-            let figures = [("run", id.run as f64), ("iteration", id.iteration as f64), ("subiteration", id.subiteration as f64)];
+            let (slot, size) = (VolumeSlot::First, volume.grid.size);
+            let lent = self.window_number.zip(on_device);
+            let is_on_device = lent.is_some_and(|(window, image)| slice_paint::show(state, window, slot, size, &image));
+            let uploaded = if is_on_device { Ok(()) } else { slice_paint::upload(state, slot, size, volume.as_slice()) };
+            let figures = [
+                ("run", id.run as f64),
+                ("iteration", id.iteration as f64),
+                ("subiteration", id.subiteration as f64),
+                ("on_device", f64::from(u8::from(is_on_device))),
+            ];
             self.options.trace.record("iterate_shown", &figures);
             if let Err(error) = uploaded {
                 self.notify(ctx, Notice::error(error.to_string()));

@@ -4,3 +4,5 @@ pub(super) mod opened;
 pub(super) mod pacing;
 pub(super) mod probe;
 pub(super) mod timing;
+pub(super) mod window;
+pub(super) mod window_images;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use pollster::block_on;
 
-use super::probe::{DeviceInfo, LONG_ATOMICS, adapters, devices};
+use super::probe::{DeviceInfo, LONG_ATOMICS, adapters, devices, wanted_features};
+use super::window::{WindowDevice, WindowNumber, forget_window, of_window};
 use crate::webgpu::error::WebGpuError;
 use crate::webgpu::kernel::{Kernel, MAX_PARAMETER_BYTES, with_immediates};
 
@@ -68,6 +69,8 @@ pub struct Gpu {
     pub aim_secs: f64,
     /// True if the parameters of kernels are immediates.
     pub has_immediates: bool,
+    /// The window that draws with this device.
+    pub window: Option<WindowNumber>,
     /// For how long a thread that waits asks again and again, before it sleeps.
     eager: Duration,
     fault: Arc<Fault>,
@@ -116,23 +119,31 @@ impl Gpu {
         }
         let options = options(adapter);
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        opened.retain(|(_, _, gpu)| gpu.fault.get().is_none());
-        if let Some((.., gpu)) = opened.iter().find(|(other, used, _)| (*other, used) == (number, &options)) {
+        for (.., failed) in opened.extract_if(.., |(_, _, gpu)| gpu.fault.get().is_some()) {
+            if failed.window.is_some() {
+                forget_window();
+            }
+        }
+        let window = of_window(adapter, options.features & adapter.features() & wanted_features(), &options.limits);
+        let is_it = |(other, used, gpu): &(usize, DeviceOptions, Arc<Self>)| {
+            (*other, used) == (number, &options) && window.as_ref().is_none_or(|window| gpu.window == Some(window.number))
+        };
+        if let Some((.., gpu)) = opened.iter().find(|known| is_it(known)) {
             return Ok(Arc::clone(gpu));
         }
-        let gpu = Self::new(adapter, info, options.clone())?;
+        let gpu = Self::new(adapter, info, options.clone(), window)?;
         opened.push((number, options, Arc::clone(&gpu)));
         Ok(gpu)
     }
 
-    fn new(adapter: &wgpu::Adapter, info: DeviceInfo, options: DeviceOptions) -> Result<Arc<Self>, WebGpuError> {
+    fn new(
+        adapter: &wgpu::Adapter,
+        info: DeviceInfo,
+        options: DeviceOptions,
+        window: Option<WindowDevice>,
+    ) -> Result<Arc<Self>, WebGpuError> {
         let DeviceOptions { limits, features, segment_bytes } = options;
-        let wanted = LONG_ATOMICS
-            | wgpu::Features::SHADER_FLOAT32_ATOMIC
-            | wgpu::Features::SUBGROUP
-            | wgpu::Features::IMMEDIATES
-            | wgpu::Features::TIMESTAMP_QUERY;
-        let features = adapter.features() & features & wanted;
+        let features = adapter.features() & features & wanted_features();
         let info = DeviceInfo {
             has_long_atomics: features.contains(LONG_ATOMICS),
             has_float_atomics: features.contains(wgpu::Features::SHADER_FLOAT32_ATOMIC),
@@ -147,9 +158,13 @@ impl Gpu {
             ..Default::default()
         };
         let refused = |error: wgpu::RequestDeviceError| WebGpuError::NoStart { message: error.to_string() };
+        let window_number = window.as_ref().map(|window| window.number);
         let is_discrete = adapter.get_info().device_type == wgpu::DeviceType::DiscreteGpu;
         let has_immediates = features.contains(wgpu::Features::IMMEDIATES) && limits.max_immediate_size >= MAX_PARAMETER_BYTES;
-        let (device, queue) = block_on(adapter.request_device(&descriptor)).map_err(refused)?;
+        let (device, queue) = match window {
+            Some(window) => (window.device, window.queue),
+            None => block_on(adapter.request_device(&descriptor)).map_err(refused)?,
+        };
         let fault = Arc::new(Fault::default());
         let lost = Arc::clone(&fault);
         device.set_device_lost_callback(move |reason, message| {
@@ -174,6 +189,7 @@ impl Gpu {
             segment_len: (segment_len as usize / 64 * 64).max(64),
             aim_secs: AIM_SECS,
             has_immediates,
+            window: window_number,
             eager: if is_discrete { EAGER } else { Duration::ZERO },
             fault,
             kernels: Mutex::default(),
@@ -197,7 +213,7 @@ impl Gpu {
     }
 
     /// Does something whose errors are those of this call.
-    fn guarded<T>(&self, doing: &'static str, work: impl FnOnce() -> T) -> Result<T, WebGpuError> {
+    pub(super) fn guarded<T>(&self, doing: &'static str, work: impl FnOnce() -> T) -> Result<T, WebGpuError> {
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
         let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);

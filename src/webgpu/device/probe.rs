@@ -10,7 +10,7 @@ use crate::webgpu::error::WebGpuError;
 pub const ALLOW_SOFTWARE: &str = "TOMOSCOPE_ALLOW_SOFTWARE_GPU";
 
 /// Interfaces through which a GPU computes here. OpenGL lacks features of the kernels.
-const INTERFACES: wgpu::Backends = wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
+pub(super) const INTERFACES: wgpu::Backends = wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
 
 /// A GPU, or a software renderer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,15 @@ impl DeviceInfo {
 
 /// Features by which integers of 64 bits are added by one instruction.
 pub(super) const LONG_ATOMICS: wgpu::Features = wgpu::Features::SHADER_INT64.union(wgpu::Features::SHADER_INT64_ATOMIC_ALL_OPS);
+
+/// Returns all that kernels make use of.
+pub(super) fn wanted_features() -> wgpu::Features {
+    LONG_ATOMICS
+        | wgpu::Features::SHADER_FLOAT32_ATOMIC
+        | wgpu::Features::SUBGROUP
+        | wgpu::Features::IMMEDIATES
+        | wgpu::Features::TIMESTAMP_QUERY
+}
 
 fn is_software(adapter: &wgpu::Adapter) -> bool {
     adapter.get_info().device_type == wgpu::DeviceType::Cpu
