@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pollster::block_on;
 
@@ -20,10 +20,6 @@ const CHECKS: wgpu::ShaderRuntimeChecks =
 
 /// Intended seconds of a submission: a window on the same GPU draws in between.
 const AIM_SECS: f64 = 0.005;
-
-/// A thread wakes up late from its sleep, some tenths of a millisecond: it first asks for as long as a submission may take. A
-/// GPU that shares its power with the processor gets it instead.
-const EAGER: Duration = Duration::from_millis(20);
 
 /// Time within which a GPU that refuses a call reports that it is lost.
 const LOSS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -71,8 +67,6 @@ pub struct Gpu {
     pub has_immediates: bool,
     /// The window that draws with this device.
     pub window: Option<WindowNumber>,
-    /// For how long a thread that waits asks again and again, before it sleeps.
-    eager: Duration,
     fault: Arc<Fault>,
     kernels: Mutex<HashMap<(String, &'static str), Kernel>>,
 }
@@ -159,7 +153,6 @@ impl Gpu {
         };
         let refused = |error: wgpu::RequestDeviceError| WebGpuError::NoStart { message: error.to_string() };
         let window_number = window.as_ref().map(|window| window.number);
-        let is_discrete = adapter.get_info().device_type == wgpu::DeviceType::DiscreteGpu;
         let has_immediates = features.contains(wgpu::Features::IMMEDIATES) && limits.max_immediate_size >= MAX_PARAMETER_BYTES;
         let (device, queue) = match window {
             Some(window) => (window.device, window.queue),
@@ -190,7 +183,6 @@ impl Gpu {
             aim_secs: AIM_SECS,
             has_immediates,
             window: window_number,
-            eager: if is_discrete { EAGER } else { Duration::ZERO },
             fault,
             kernels: Mutex::default(),
         }))
@@ -271,14 +263,7 @@ impl Gpu {
 
     /// Waits for a submission.
     pub fn wait(&self, submission: wgpu::SubmissionIndex, doing: &'static str) -> Result<(), WebGpuError> {
-        let start = Instant::now();
-        while start.elapsed() < self.eager {
-            let now = wgpu::PollType::Wait { submission_index: Some(submission.clone()), timeout: Some(Duration::ZERO) };
-            match self.device.poll(now) {
-                Err(wgpu::PollError::Timeout) => std::thread::yield_now(),
-                _ => break,
-            }
-        }
+        // (Without a time limit: wgpu panics where one passes while another thread looks after the queue.)
         let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
         let waited = self.device.poll(wait);
         self.check(doing)?;
