@@ -34,7 +34,7 @@ fn wrong_arguments_end_with_two() {
         &["--voxel-mm", "1,1,1,1"],
         &["--rays", "0,1"],
         &["--rays", "1000000000000,1000000000000"],
-        &["--device", "gpu"],
+        &["--device", "graphics"],
         &["--device", "cuda:x"],
         &["--device", "cuda:0,0"],
         &["--device", "cuda:1,"],

@@ -117,7 +117,7 @@ fn what_has_no_heads_or_no_such_physics_is_refused() {
     assert!(refused(folder, 1, &["tubes", "-o", "a.tubes", "--scanner", "small"]).contains("has no rotating heads"));
     assert!(tubes(&["--scanner", "vrpet", "--isotope", "Fe-56"]).contains("F-18"));
     assert!(tubes(&["--scanner", "vrpet", "--events", "0"]).contains("--events"));
-    assert!(tubes(&["--scanner", "vrpet", "--device", "abacus"]).contains("auto, cpu, cuda or cuda:N"));
+    assert!(tubes(&["--scanner", "vrpet", "--device", "abacus"]).contains("auto, cpu, cuda, cuda:N, gpu or gpu:N"));
     let no_gpu = refused(folder, 1, &["tubes", "--scanner", "vrpet", "--device", "cuda:1000", "-o", "a.tubes"]);
     assert!(no_gpu.contains("CUDA device 1000 is not usable") && no_gpu.contains("--device cpu"), "{no_gpu}");
     assert!(refused(folder, 2, &["tubes", "--scanner", "vrpet", "-o", "a.hs"]).contains(".tubes"));

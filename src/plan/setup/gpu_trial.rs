@@ -156,10 +156,16 @@ pub(super) fn known_device_of(cache: &Cache, job: &Job) -> DeviceChoice {
 fn candidate(job: &Job) -> Option<DeviceInfo> {
     let is_open = job.settings.device == DeviceChoice::Auto && !are_several();
     let is_for_gpus = matches!(job.data(), Data::Counts(_) | Data::Events { .. } | Data::Sweep(_));
-    if !is_open || !is_for_gpus || has_cuda() {
+    if !is_open || !is_for_gpus || !may_have_a_gpu() || has_cuda() {
         return None;
     }
     webgpu::devices().into_iter().find(|gpu| !gpu.is_software)
+}
+
+/// Returns false on a computer without the device files of a GPU: to load its graphics drivers would take time for nothing, and they
+/// may print messages.
+fn may_have_a_gpu() -> bool {
+    !cfg!(target_os = "linux") || ["/dev/dri", "/dev/nvidia0", "/dev/dxg"].iter().any(|path| Path::new(path).exists())
 }
 
 fn tried(cache: &Cache, gpu: &DeviceInfo, job: &Job, task: &Task) -> Result<(DeviceChoice, Vec<Notice>), SetupError> {
