@@ -61,7 +61,7 @@ pub use list_mode::study::{EventAccumulator, ListSelection, list_study, study_of
 pub use platform::Platform;
 pub use platform::agreement::device_of_all;
 pub use platform::choose::{ChosenProjector, OpenedDevices, choose_projector, choose_team};
-pub use platform::open::{Device, available_devices, choose_device, host_devices, with_cpu_fallback};
+pub use platform::open::{Device, available_devices, choose_device, has_cuda, host_devices, with_cpu_fallback};
 pub use problem::SetupProblem;
 pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};
 pub use projector::ring_functions::RingFunctions;

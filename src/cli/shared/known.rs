@@ -1,7 +1,7 @@
 //! Scanners and devices by their names.
 
 use crate::bench::BenchGpu;
-use crate::plan::{Device, DeviceChoice, available_devices};
+use crate::plan::{DeviceChoice, has_cuda};
 use crate::scanner;
 use crate::scanner::{CrystalRing, Scanner, find_ring, rings};
 
@@ -24,8 +24,7 @@ fn unknown(kind: &str, name: &str, known: Vec<&str>) -> String {
 /// Returns the CUDA device to measure: the named one, or else the first one, if it is usable.
 pub fn cuda_device(choice: DeviceChoice) -> Option<usize> {
     if choice == DeviceChoice::Auto {
-        let is_usable = |device: &Device| device.choice == DeviceChoice::Cuda(0) && device.why_not.is_none();
-        return available_devices().iter().any(is_usable).then_some(0);
+        return has_cuda().then_some(0);
     }
     if let DeviceChoice::Cuda(number) = choice { Some(number) } else { None }
 }

@@ -210,7 +210,7 @@ fn open_cuda(number: usize) -> Result<Opened, DeviceUnavailable> {
 }
 
 /// Returns true if the first CUDA device is usable.
-pub(in crate::plan) fn has_cuda() -> bool {
+pub fn has_cuda() -> bool {
     open_cuda(0).is_ok()
 }
 
