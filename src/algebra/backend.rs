@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::VoxelMap;
 use crate::coded::{PassedOn, coded};
 use crate::data::{RoiMask, RoiSums};
 
@@ -112,6 +113,9 @@ pub trait Backend: Send {
     /// Regions of interest on the device.
     type Masks: Send;
 
+    /// A map between voxels on the device.
+    type VoxelMap: Send;
+
     /// State of copies of images to the host during the computation.
     type Display: Send;
 
@@ -201,6 +205,23 @@ pub trait Backend: Send {
         y: &Self::Array<K>,
         range: Range<usize>,
     ) -> Result<f64, BackendError>;
+
+    /// Brings the table of a map between voxels to the device.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn voxel_map(&mut self, map: VoxelMap) -> Result<Self::VoxelMap, BackendError>;
+
+    /// `out` = the map of x. Values of `out` that are no voxels stay.
+    ///
+    /// # Errors
+    /// Arrays of other lengths, device failure.
+    fn map_voxels(
+        &mut self,
+        map: &Self::VoxelMap,
+        x: &Self::Array<Image>,
+        out: &mut Self::Array<Image>,
+    ) -> Result<(), BackendError>;
 
     /// Brings regions to the device. `index` gives the place in an image array of a voxel of a `[z, y, x]` volume.
     ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Backend, BackendError, Image, Kind, PendingVolume};
+use super::{Backend, BackendError, Image, Kind, PendingVolume, VoxelMap};
 use crate::data::{RoiMask, RoiSums};
 use crate::text::counted;
 
@@ -83,6 +83,7 @@ impl Backend for Host {
 
     type Array<K: Kind> = HostArray<K>;
     type Masks = Vec<RoiMask>;
+    type VoxelMap = VoxelMap;
     type Display = std::convert::Infallible;
 
     fn name(&self) -> String {
@@ -154,6 +155,16 @@ impl Backend for Host {
             .map(|(x, y)| x.iter().zip(y).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum())
             .collect();
         Ok(partial.iter().sum())
+    }
+
+    fn voxel_map(&mut self, map: VoxelMap) -> Result<VoxelMap, BackendError> {
+        Ok(map)
+    }
+
+    fn map_voxels(&mut self, map: &VoxelMap, x: &HostArray<Image>, out: &mut HostArray<Image>) -> Result<(), BackendError> {
+        let x = x.piece(0..map.from().len)?;
+        map.apply(x, out.piece_mut(0..map.to().len)?);
+        Ok(())
     }
 
     fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<Self::Masks, BackendError> {

@@ -2,7 +2,7 @@
 //!
 //! A [`Backend`] holds arrays of two kinds, [`Image`] and [`Data`]; the kernels of one algorithm are a trait of that algorithm.
 //! An [`ImageSpace`] is the basis of an image and turns coefficients into voxels: [`Voxels`] are voxels in the order that suits
-//! an operator. A [`PeerGroup`] divides the data of one reconstruction among several back ends.
+//! an operator, and a [`VoxelMap`] is a sparse linear map between them. A [`PeerGroup`] divides the data of one reconstruction among several back ends.
 
 mod backend;
 mod blob;
@@ -15,6 +15,7 @@ mod peer_group;
 mod rendezvous;
 mod ring_basis;
 mod simd;
+mod voxel_map;
 mod voxels;
 
 pub use backend::{Backend, BackendError, Data, DeviceImage, Image, Kind, PendingVolume};
@@ -28,4 +29,5 @@ pub use peer_group::PeerGroup;
 pub use ring_basis::{RingBasis, RingGrid};
 pub use simd::Simd;
 pub(crate) use simd::prefetch;
+pub use voxel_map::{AlongAxis, Band, InPlane, Varies, VoxelMap, VoxelPlaces};
 pub use voxels::{Columns, Voxels};

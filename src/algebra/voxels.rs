@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::image_space::{ColumnLayout, ImageSpace};
-use super::{Backend, FieldOfView};
+use super::{Backend, FieldOfView, VoxelPlaces};
 use crate::data::Volume;
 use crate::geometry::Grid;
 
@@ -212,6 +212,26 @@ impl Voxels {
                 let (x, y) = (column % nx, column / nx);
                 (((y / 2) * nx.div_ceil(2) + x / 2) * nz + z) * 4 + (y % 2) * 2 + x % 2
             }
+        }
+    }
+
+    /// Returns the places of all voxels as sums of parts for x, y and z, and the field of view.
+    pub fn places(&self) -> VoxelPlaces {
+        let [nx, ny, nz] = self.grid.size;
+        let along = |num: usize, step: usize| (0..num).map(|at| self.place(at * step) as u32).collect::<Vec<u32>>();
+        // (Voxel 0 may lie behind padding: the part for z has its place, the others begin at 0.)
+        let from_first = |places: Vec<u32>| places.iter().map(|place| place - places[0]).collect();
+        let inside = |y: usize| [self.fov.row(y).start as u32, self.fov.row(y).end as u32];
+        VoxelPlaces {
+            size: self.grid.size,
+            along: [from_first(along(nx, 1)), from_first(along(ny, nx)), along(nz, nx * ny)],
+            len: self.len(),
+            fov_rows: (0..ny).map(inside).collect(),
+            order: match self.order {
+                Order::Volume => Some([2, 1, 0]),
+                Order::Columns(_) => Some([1, 0, 2]),
+                Order::Quads => None,
+            },
         }
     }
 

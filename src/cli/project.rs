@@ -127,6 +127,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
         let record = ProjectorRecord {
             name: name.to_owned(),
             rays_per_bin: rays_per_bin(study.measured.geometry(), &like.grid, settings.fov_radius_mm, settings.rays),
+            psf: None,
             fov_radius_mm: settings.fov_radius_mm,
             accumulation,
             accumulation_switched: Vec::new(),
@@ -190,6 +191,8 @@ fn with_projector<T: Send>(
                 device,
                 threads_per_block: options.threads_per_block,
                 tubes: tubes.clone(),
+                psf: None,
+                may_resample: true,
             };
             let ChosenProjector { entry, mut system, notices } = choose_projector(counts.geometry(), &settings)?;
             notices::print(&notices);

@@ -14,8 +14,9 @@ use super::device::timing::LaunchTimer;
 use super::display::CudaDisplay;
 use super::error::CudaError;
 use super::kernel::{BLOCK, one_each};
-use super::launches::{arrays, em_update, reductions};
-use crate::algebra::{Backend, BackendError, Image, Kind, PeerGroup, PendingVolume};
+use super::launches::{arrays, em_update, reductions, voxel_map};
+use super::voxel_map::CudaVoxelMap;
+use crate::algebra::{Backend, BackendError, Image, Kind, PeerGroup, PendingVolume, VoxelMap};
 use crate::data::{RoiMask, RoiSums};
 
 /// Blocks of a reduction: fixed, so that sums have the same bits on every run and every device.
@@ -45,6 +46,7 @@ pub(super) struct Kernels {
     pub arrays: arrays::Kernels,
     pub em: em_update::Kernels,
     pub reductions: reductions::Kernels,
+    pub voxel_map: voxel_map::Kernels,
 }
 
 /// f32 values in the memory of a CUDA device.
@@ -104,6 +106,7 @@ impl CudaBackend {
             arrays: arrays::Kernels::load(&context)?,
             em: em_update::Kernels::load(&context)?,
             reductions: reductions::Kernels::load(&context)?,
+            voxel_map: voxel_map::Kernels::load(&context)?,
         };
         let partial = driver::zeros(&stream, MAX_SUMS * REDUCTION_BLOCKS as usize)?;
         Ok(Self { info, context, stream, kernels, partial, peers: Peers::default(), timer: None })
@@ -187,6 +190,7 @@ impl Backend for CudaBackend {
 
     type Array<K: Kind> = CudaArray<K>;
     type Masks = CudaMasks;
+    type VoxelMap = CudaVoxelMap;
     type Display = CudaDisplay;
 
     fn name(&self) -> String {
@@ -253,6 +257,14 @@ impl Backend for CudaBackend {
         let (x, y) = (x.piece(at..at + range.len())?, y.piece(range)?);
         self.kernels.reductions.dot.launch(&self.stream, REDUCTION, &x, &y, &mut self.partial, count)?;
         Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
+    }
+
+    fn voxel_map(&mut self, map: VoxelMap) -> Result<CudaVoxelMap, BackendError> {
+        Ok(CudaVoxelMap::new(self, &map)?)
+    }
+
+    fn map_voxels(&mut self, map: &CudaVoxelMap, x: &CudaArray<Image>, out: &mut CudaArray<Image>) -> Result<(), BackendError> {
+        Ok(map.apply(self, x, out)?)
     }
 
     fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<CudaMasks, BackendError> {

@@ -29,6 +29,7 @@ mod response_montecarlo;
 mod ring_image;
 mod stored_matrix;
 mod tubes;
+mod voxel_map;
 
 pub use axial_runs::AxialRuns;
 pub use backend::{CudaArray, CudaBackend, CudaMasks};
@@ -44,3 +45,4 @@ pub use stored_matrix::StoredMatrix;
 pub use tubes::montecarlo::TubesMonteCarlo;
 pub use tubes::paper::PaperTubes;
 pub use tubes::projector::Tubes;
+pub use voxel_map::CudaVoxelMap;

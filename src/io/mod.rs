@@ -53,7 +53,7 @@ pub use images::film::FilmWriter;
 pub use images::png::{Picture, write_png};
 pub use images::{dicom, nifti, numpy_image};
 pub use own::{
-    calibration, crystals, measurements, provenance, rois, saved_matrix, saved_pairs, saved_sensitivity, saved_tubes,
+    calibration, crystals, measurements, provenance, psf, rois, saved_matrix, saved_pairs, saved_sensitivity, saved_tubes,
     session_text,
 };
 pub use study::{Correction, read_image_study, read_pair_study, read_study};

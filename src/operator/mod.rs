@@ -2,7 +2,8 @@
 //!
 //! [`LinearOperator`] is A and Aᵀ; a [`DataSpace`] is its data and their subsets. The CPU code is the definition of every
 //! operator: `siddon` is the plain one, a line at a time; `axial_runs` is the fast one, equal to it up to rounding. `tubes` has
-//! both for tubes of response, `events` for list-mode data; `stored_matrix` is a system matrix.
+//! both for tubes of response, `events` for list-mode data; `stored_matrix` is a system matrix. `image_model` is what becomes of an image before
+//! any of them projects it.
 
 mod accumulate;
 mod axial_runs;
@@ -13,6 +14,7 @@ mod event_path;
 mod event_space;
 mod events;
 mod group_sum;
+mod image_model;
 mod in_plane;
 mod linear;
 mod lors;
@@ -36,6 +38,7 @@ pub use event_beams::EventBeams;
 pub use event_path::END_MARGIN;
 pub use event_space::{EventOrder, EventSpace};
 pub use events::{EventLines, EventRays};
+pub use image_model::{Composed, ImageModel, effective_fwhm_mm, inner_grid, is_coarse, resampling_fwhm_mm};
 pub use in_plane::{InPlanePath, InPlanePaths, PlaneLine, Sides};
 pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};

@@ -80,7 +80,8 @@ impl AttenuationOfViews {
         let choose = |projector, device| {
             let (grid, radius_mm) = (map.per_mm.grid.clone(), map.per_mm.grid.farthest_from_axis_mm());
             let rays = Rays::Fixed { tangential: 1, axial: 1 };
-            let settings = ProjectorSettings { rays, ..ProjectorSettings::new(grid, radius_mm, projector, device) };
+            let settings =
+                ProjectorSettings { rays, may_resample: false, ..ProjectorSettings::new(grid, radius_mm, projector, device) };
             choose_projector(geometry, &settings)
         };
         // Line by line on the processor, where data are in the order of a michelogram.

@@ -141,6 +141,27 @@ pub enum SetupProblem {
     #[error("there is no projector for this device")]
     NoProjector,
 
+    // Resolution model.
+    /// A resolution model with tubes of response.
+    #[error("tubes of response contain the scanner's resolution already; leave the resolution model out (--psf-fwhm-mm, --psf)")]
+    PsfOfTubes,
+    /// A resolution model without a voxel grid to convolve.
+    #[error("the resolution model is for images of sinograms and list-mode data; leave it out here (--psf-fwhm-mm, --psf)")]
+    PsfWithoutVoxels,
+    /// A point spread function that is wider than the image.
+    #[error(
+        "the resolution model is {fwhm_mm} mm wide along {axis}, and the image is {extent_mm:.1} mm; give a smaller width, or a larger \
+         image"
+    )]
+    WidePsf {
+        /// Its width, mm.
+        fwhm_mm: f64,
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// Length of the image, mm.
+        extent_mm: f64,
+    },
+
     // EPRI sweeps.
     /// Two stages with the kernel of the paper.
     #[error("the paper's kernel backprojects in one stage; use --algorithm fbp with it")]

@@ -172,6 +172,7 @@ impl RunRecord {
             name: self.info.projector.clone(),
             rays_per_bin,
             fov_radius_mm: settings.fov_radius_mm,
+            psf: settings.psf.clone(),
             accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
             tubes: ProjectorRecord::tubes_of(&self.info.projector, settings.tubes.as_deref()),
             accumulation_switched: if spans.len() > 1 { spans } else { Vec::new() },

@@ -8,10 +8,11 @@ use bytemuck::{Pod, Zeroable};
 use super::array::{ARRAY, Segment, Segments, WebGpuArray, in_both};
 use super::device::opened::{DeviceOptions, Gpu};
 use super::device::probe::DeviceInfo;
-use super::display::WebGpuDisplay;
 use super::error::WebGpuError;
+use super::images::display::WebGpuDisplay;
+use super::images::voxel_map::WebGpuVoxelMap;
 use super::kernel::{Commands, Kernel, THREADS};
-use crate::algebra::{Backend, BackendError, Image, Kind, PendingVolume};
+use crate::algebra::{Backend, BackendError, Image, Kind, PendingVolume, VoxelMap};
 use crate::data::{RoiMask, RoiSums};
 
 /// Values of a group in reductions.
@@ -275,6 +276,7 @@ impl Backend for WebGpuBackend {
 
     type Array<K: Kind> = WebGpuArray<K>;
     type Masks = WebGpuMasks;
+    type VoxelMap = WebGpuVoxelMap;
     type Display = WebGpuDisplay;
 
     fn name(&self) -> String {
@@ -352,6 +354,19 @@ impl Backend for WebGpuBackend {
             commands.dispatch(&kernel, num_groups, &span, &[partial, both.x, both.y]);
         })?;
         Ok(sums.into_iter().map(|[sum]| f64::from(sum)).sum())
+    }
+
+    fn voxel_map(&mut self, map: VoxelMap) -> Result<WebGpuVoxelMap, BackendError> {
+        Ok(WebGpuVoxelMap::new(self, &map)?)
+    }
+
+    fn map_voxels(
+        &mut self,
+        map: &WebGpuVoxelMap,
+        x: &WebGpuArray<Image>,
+        out: &mut WebGpuArray<Image>,
+    ) -> Result<(), BackendError> {
+        Ok(map.apply(self, x, out)?)
     }
 
     fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<WebGpuMasks, BackendError> {

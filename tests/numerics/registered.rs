@@ -49,6 +49,8 @@ fn systems(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: 
             device,
             threads_per_block: None,
             tubes: Some(Arc::clone(&tubes)),
+            psf: None,
+            may_resample: true,
         };
         match choose_projector(geometry, &settings) {
             Ok(chosen) => Some((format!("{name} on {device:?}"), chosen.system)),

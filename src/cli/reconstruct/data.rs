@@ -59,7 +59,7 @@ pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
     (&["follow"], GROWING),
     (&["matrix"], PAIRS),
     (&["tubes", "projector", "threads_per_block", "multiplicative", "additive", "additive_inside", "no_corrections"], SCANS),
-    (&["subsets", "racy_sensitivity", "rays", "fov_radius_mm"], ALONG_LINES),
+    (&["subsets", "racy_sensitivity", "rays", "fov_radius_mm", "psf_fwhm_mm", "psf"], ALONG_LINES),
     (&["iterations", "stop_noise", "stop_recovery", "stop_plateau", "init", "save_every", "accumulation"], ITERATIVE),
 ];
 

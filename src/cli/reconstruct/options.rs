@@ -23,10 +23,11 @@ use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, co
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::{file_of, is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
-use crate::data::{CtSettings, Fingerprint, Frames, Unit, frame_ms};
+use crate::data::{CtSettings, Fingerprint, Frames, Psf, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
 use crate::io::list_mode::ListOptions;
+use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, read_pair_study, read_volume};
 use crate::plan::{
@@ -132,6 +133,17 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "IMAGE")]
     pub init: Option<PathBuf>,
 
+    /// Resolution model: FWHM of a Gaussian point spread function, mm, in one number or along x, y and z (4.5 or 4.5,4.5,6).
+    ///
+    /// It is a part of the projections, in both directions; --post-filter-mm only blurs the written images.
+    #[arg(long, value_name = "FWHM", conflicts_with = "psf")]
+    pub psf_fwhm_mm: Option<Psf>,
+
+    /// Resolution model that depends on the distance from the axis (TOML): radius_mm and, of the same length, radial_fwhm_mm,
+    /// tangential_fwhm_mm and axial_fwhm_mm.
+    #[arg(long, value_name = "FILE")]
+    pub psf: Option<PathBuf>,
+
     /// System matrix of the ring of crystals (.matrix).
     #[arg(long, value_name = "FILE")]
     pub matrix: Option<PathBuf>,
@@ -225,7 +237,16 @@ impl ReconstructOptions {
             Some(kind) if kind.is_scan() => self.scan().files,
             _ => ScanFiles::uncorrected(&self.input),
         };
-        let own = [&self.matrix, &self.rois, &self.init, &self.image.like, &self.reference_image, &self.attenuation, &self.ct.ct];
+        let own = [
+            &self.matrix,
+            &self.psf,
+            &self.rois,
+            &self.init,
+            &self.image.like,
+            &self.reference_image,
+            &self.attenuation,
+            &self.ct.ct,
+        ];
         let others = [&lists.crystals, &lists.normalization, &self.projector.tubes];
         let named = own.into_iter().chain(others).flatten().chain(&self.epri.reference).cloned();
         [self.input.clone()].into_iter().chain(multiplicative).chain(additive).chain(named)
@@ -358,6 +379,14 @@ impl ReconstructOptions {
         if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 
+    /// Returns the resolution model.
+    fn psf(&self) -> CliResult<Option<Psf>> {
+        Ok(match &self.psf {
+            Some(file) => Some(psf::read_file(file)?),
+            None => self.psf_fwhm_mm.clone(),
+        })
+    }
+
     /// Returns default settings with the requested changes; `grid` returns the requested grid, from the default one.
     pub(super) fn settings_from(
         &self,
@@ -387,6 +416,7 @@ impl ReconstructOptions {
             fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
             grid,
             rays: projector.rays,
+            psf: self.psf()?,
             projector: projector.choice(),
             device: projector.device,
             accumulation: projector.accumulation,

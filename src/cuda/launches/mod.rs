@@ -25,6 +25,7 @@ pub mod ring_basis;
 pub mod stored_matrix;
 pub mod tubes;
 pub mod tubes_montecarlo;
+pub mod voxel_map;
 
 use cudarc::driver::{LaunchArgs, LaunchConfig};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Excess, Mismatch};
-use crate::data::{MatrixError, PairCountsError, TubeSetError};
+use crate::data::{MatrixError, PairCountsError, PsfError, TubeSetError};
 
 /// A problem of such a file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
@@ -54,6 +54,21 @@ pub enum FormProblem {
     /// A factor that is not positive.
     #[error("bq_per_ml is {0}, which must be positive")]
     CalibrationFactor(f64),
+
+    // Point spread functions.
+    /// Widths that are no point spread function.
+    #[error(transparent)]
+    Psf(PsfError),
+    /// A list of another length than that of the distances.
+    #[error("{key} has {found} numbers where radius_mm has {expected}")]
+    PsfLen {
+        /// Its key.
+        key: &'static str,
+        /// Numbers of this list.
+        found: usize,
+        /// Numbers of `radius_mm`.
+        expected: usize,
+    },
 
     // Crystals.
     /// An angle out of range.

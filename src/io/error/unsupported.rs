@@ -25,6 +25,10 @@ pub enum Unsupported {
     #[error("it is no calibration that is understood ({0})")]
     Calibration(FormProblem),
 
+    /// A point spread function; the code is that of the problem.
+    #[error("it is no point spread function that is understood ({0})")]
+    Psf(FormProblem),
+
     // Images of any format.
     /// The number of voxels is not that of the grid.
     #[error("its voxels do not fill its grid")]
@@ -420,7 +424,7 @@ pub enum Unsupported {
 impl Coded for Unsupported {
     fn code(&self) -> &'static str {
         match self {
-            Self::OwnForm(_, problem) | Self::Calibration(problem) => problem.into(),
+            Self::OwnForm(_, problem) | Self::Calibration(problem) | Self::Psf(problem) => problem.into(),
             other => other.into(),
         }
     }

@@ -4,6 +4,7 @@ pub mod calibration;
 pub mod crystals;
 pub mod measurements;
 pub mod provenance;
+pub mod psf;
 pub mod roi_entry;
 pub mod rois;
 pub mod saved_matrix;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::subsets::{SubsetRule, default_num_iterations};
-use crate::data::{ResponseMatrix, TubeSet, Volume};
+use crate::data::{Psf, ResponseMatrix, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::algorithms::parameters::Parameters;
@@ -53,6 +53,9 @@ pub struct RunSettings {
     pub fov_radius_mm: f64,
     /// Lines per bin.
     pub rays: Rays,
+    /// Resolution model of the projections; `None` = points are seen as points.
+    #[serde(default)]
+    pub psf: Option<Psf>,
     /// Projector.
     pub projector: ProjectorChoice,
     /// Device.
@@ -94,6 +97,7 @@ impl RunSettings {
             fov_radius_mm: grid.inscribed_radius_mm(),
             grid,
             rays: Rays::Auto,
+            psf: None,
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,

@@ -123,7 +123,7 @@ fn of_planes(
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
     let rays = Rays::Fixed { tangential: 1, axial: settings.rays.axial };
     let axial_runs = ProjectorSettings::new(grid, fov_radius_mm, ProjectorChoice::AXIAL_RUNS, settings.device);
-    let projector = ProjectorSettings { rays, ..axial_runs };
+    let projector = ProjectorSettings { rays, may_resample: false, ..axial_runs };
     // The processor takes over when the device memory is too small.
     let on_host = ProjectorSettings { device: DeviceChoice::Cpu, ..projector.clone() };
     let chosen = choose_projector(&geometry, &projector).or_else(|_| choose_projector(&geometry, &on_host));

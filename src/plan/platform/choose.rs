@@ -7,11 +7,12 @@ use super::open::{Members, choose_device, choose_members, join_device_names};
 use crate::algebra::{FieldOfView, PeerGroup};
 use crate::data::Notice;
 use crate::geometry::Grid;
-use crate::operator::{MirrorSets, OperatorError};
+use crate::operator::{MirrorSets, Misfit, OperatorError, inner_grid, resampling_fwhm_mm};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{FreeMemory, check_image};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
+use crate::plan::projector::psf::check_psf;
 use crate::plan::projector::registry::{PROJECTORS, ProjectorEntry, ProjectorInputs, projector};
 use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings};
 use crate::plan::projector::system::System;
@@ -52,10 +53,13 @@ fn choose(
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
     let (platforms, mut notices) = open(settings.device)?;
-    let inputs = ProjectorInputs { geometry, settings };
+    let inputs = ProjectorInputs { geometry, settings, inner: None };
     let (mut members, mut chosen) = (Vec::new(), None);
+    if let Some(psf) = &settings.psf {
+        notices.extend(check_psf(psf, &settings.grid)?);
+    }
     for (mut platform, team) in platforms {
-        let (entry, system, notice) = first_suitable(&mut *platform, &inputs)?;
+        let First { entry, system, notice } = first_suitable(&mut *platform, &inputs)?;
         if chosen.is_none() {
             notices.extend(notice);
         }
@@ -96,7 +100,7 @@ fn unmatched(entry: &ProjectorEntry) -> Option<Notice> {
 }
 
 /// Returns a notice where no LOR is the mirror image of another, though the fast projector could share paths among them.
-fn unmirrored(entry: &ProjectorEntry, ProjectorInputs { geometry, settings }: &ProjectorInputs) -> Option<Notice> {
+fn unmirrored(entry: &ProjectorEntry, ProjectorInputs { geometry, settings, .. }: &ProjectorInputs) -> Option<Notice> {
     if ProjectorChoice::Named(entry.name) != ProjectorChoice::AXIAL_RUNS {
         return None;
     }
@@ -115,32 +119,70 @@ fn unmirrored(entry: &ProjectorEntry, ProjectorInputs { geometry, settings }: &P
     })
 }
 
-/// A projector that was made: its entry, its system, and a notice about the choice.
-type First = (&'static ProjectorEntry, Box<dyn System>, Option<Notice>);
+/// A projector that was made, and a notice about the choice.
+struct First {
+    entry: &'static ProjectorEntry,
+    system: Box<dyn System>,
+    notice: Option<Notice>,
+}
+
+/// Makes a projector; `None` if the platform lacks it. Where the height of the voxels does not suit it, images are resampled to slices
+/// that do, which a notice says.
+fn make(
+    platform: &mut dyn Platform,
+    entry: &'static ProjectorEntry,
+    inputs: &ProjectorInputs,
+) -> Option<Result<First, OperatorError>> {
+    let ProjectorInputs { geometry, settings, .. } = inputs;
+    let misfit = match platform.view_system(entry.name, inputs)? {
+        Ok(system) => return Some(Ok(First { entry, system, notice: None })),
+        Err(OperatorError::Unsuitable(misfit @ (Misfit::PlaneStep { .. } | Misfit::Classes { .. }))) => misfit,
+        Err(error) => return Some(Err(error)),
+    };
+    let has_room = |inner: &Grid| check_image(inner, &platform.free_memory()).is_ok();
+    let Some(inner) = inner_grid(geometry, &settings.grid).filter(|inner| settings.may_resample && has_room(inner)) else {
+        return Some(Err(misfit.into()));
+    };
+    let [outer_mm, inner_mm] = [settings.grid.voxel_mm[2], inner.voxel_mm[2]];
+    match platform.view_system(entry.name, &ProjectorInputs { geometry, settings, inner: Some(inner) })? {
+        Ok(system) => {
+            let text = format!(
+                "the projector {} resamples the image's slices of {outer_mm:.3} mm to {inner_mm:.3} mm, a height that divides the \
+                 distance of the planes: along the axis this blurs like a Gaussian of {:.2} mm (FWHM)",
+                entry.name,
+                resampling_fwhm_mm(inner_mm)
+            );
+            Some(Ok(First { entry, system, notice: Some(Notice::info(text)) }))
+        }
+        Err(OperatorError::Unsuitable(_)) => Some(Err(misfit.into())),
+        Err(error) => Some(Err(error)),
+    }
+}
 
 /// Makes the projector that is asked for, or where none is the first that the geometry allows, with a notice where that is not the first
 /// of all.
 fn first_suitable(platform: &mut dyn Platform, inputs: &ProjectorInputs) -> Result<First, SetupError> {
     check_image(&inputs.settings.grid, &platform.free_memory())?;
-    let mut make = |entry: &ProjectorEntry| platform.view_system(entry.name, inputs);
     if let ProjectorChoice::Named(name) = inputs.settings.projector {
-        let made = projector(name).and_then(|entry| Some((entry, make(entry)?)));
-        let Some((entry, made)) = made else {
-            return Err(SetupProblem::Projector(name).into());
-        };
-        return Ok((entry, made?, None));
+        if inputs.settings.psf.is_some() && inputs.settings.projector.uses_tubes() {
+            return Err(SetupProblem::PsfOfTubes.into());
+        }
+        let made = projector(name).and_then(|entry| make(platform, entry, inputs));
+        return Ok(made.ok_or(SetupProblem::Projector(name))??);
     }
     let mut first_misfit = None;
-    for entry in &PROJECTORS {
-        match make(entry) {
+    let with_tubes = |entry: &ProjectorEntry| ProjectorChoice::Named(entry.name).uses_tubes();
+    for entry in PROJECTORS.iter().filter(|entry| inputs.settings.psf.is_none() || !with_tubes(entry)) {
+        match make(platform, entry, inputs) {
             Some(Err(OperatorError::Unsuitable(misfit))) => {
                 let ProjectorEntry { name: projector, advice, .. } = *entry;
                 first_misfit.get_or_insert(SetupProblem::ProjectorMisfit { projector, misfit: Box::new(misfit), advice });
             }
             Some(Err(error)) => return Err(error.into()),
-            Some(Ok(made)) => {
+            Some(Ok(first)) => {
                 let text = |why| format!("the projector {} is used, which is many times slower: {why}", entry.name);
-                return Ok((entry, made, first_misfit.map(|why| Notice::warning(text(why)))));
+                let notice = first.notice.or(first_misfit.map(|why| Notice::warning(text(why))));
+                return Ok(First { notice, ..first });
             }
             None => {}
         }
@@ -175,14 +217,27 @@ mod tests {
         let choose = |dz: f64, projector| {
             let grid = Grid::centred([21, 21, 9], [3.0, 3.0, dz]).unwrap();
             let (rays, device) = (Rays::Fixed { tangential: 1, axial: 1 }, DeviceChoice::Cpu);
-            let settings =
-                ProjectorSettings { grid, fov_radius_mm: 30.0, rays, projector, device, threads_per_block: None, tubes: None };
+            let settings = ProjectorSettings {
+                grid,
+                fov_radius_mm: 30.0,
+                rays,
+                projector,
+                device,
+                threads_per_block: None,
+                tubes: None,
+                psf: None,
+                may_resample: true,
+            };
             choose_projector(&geometry, &settings).map(|chosen| (chosen.entry.name, chosen.notices.len()))
         };
         assert_eq!(choose(2.5, ProjectorChoice::Auto), Ok(("axial-runs", 0)));
         assert_eq!(choose(2.5, ProjectorChoice::PER_LOR), Ok(("per-lor", 0)));
-        assert_eq!(choose(2.3, ProjectorChoice::Auto), Ok(("per-lor", 1)));
-        let refusal = choose(2.3, ProjectorChoice::AXIAL_RUNS).unwrap_err();
+        // Slices of another height are resampled.
+        assert_eq!(choose(2.3, ProjectorChoice::Auto), Ok(("axial-runs", 1)));
+        assert_eq!(choose(2.3, ProjectorChoice::AXIAL_RUNS), Ok(("axial-runs", 1)));
+        // So thin that the planes would lie too many slices apart.
+        assert_eq!(choose(0.1, ProjectorChoice::Auto), Ok(("per-lor", 1)));
+        let refusal = choose(0.1, ProjectorChoice::AXIAL_RUNS).unwrap_err();
         assert_eq!(refusal.code(), "projector.unsuitable");
     }
 
@@ -210,6 +265,8 @@ mod tests {
                 device: DeviceChoice::Cpu,
                 threads_per_block: None,
                 tubes: None,
+                psf: None,
+                may_resample: true,
             };
             let notices = choose_projector(geometry, &settings).unwrap().notices;
             assert_eq!(notices.len(), usize::from(expected.is_some()), "{notices:?}");

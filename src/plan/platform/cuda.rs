@@ -41,6 +41,7 @@ impl CudaPlatform {
     /// Makes a system that takes the device. The device stays if the projector fails.
     fn system<P: ViewProjector<CudaBackend> + 'static>(
         &mut self,
+        inputs: &ProjectorInputs,
         make: impl FnOnce(&CudaBackend) -> Result<P, OperatorError>,
         more: impl FnOnce(&P) -> String,
     ) -> Result<Box<dyn System>, OperatorError> {
@@ -50,7 +51,7 @@ impl CudaPlatform {
         // The first accumulation of a projector is its fastest.
         let (accumulation, team) = (projector.accumulations()[0], backend.group());
         let device = format!("{}{}", backend.name(), more(&projector));
-        view_system(backend, projector, device, accumulation, FreeMemory::of_device, team)
+        view_system(inputs, backend, projector, device, accumulation, FreeMemory::of_device, team)
     }
 
     fn planes<P: PlaneBackprojector<CudaBackend> + 'static>(
@@ -80,18 +81,24 @@ impl Platform for CudaPlatform {
         let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
         let nothing = String::new;
         Some(match projector {
-            "axial-runs" => self.system(|backend| cuda::AxialRuns::new(backend, geometry, grid, radius_mm, rays), |_| nothing()),
+            "axial-runs" => {
+                self.system(inputs, |backend| cuda::AxialRuns::new(backend, geometry, grid, radius_mm, rays), |_| nothing())
+            }
             "per-lor" => {
                 let threads = inputs.settings.threads_per_block;
                 let make = |backend: &_| cuda::BinDriven::new(backend, geometry, grid, radius_mm, rays, threads);
-                self.system(make, |projector| format!(", {} threads per block", projector.threads_per_block()))
+                self.system(inputs, make, |projector| format!(", {} threads per block", projector.threads_per_block()))
             }
-            "tubes" => {
-                self.system(|backend| cuda::Tubes::new(backend, geometry, grid, radius_mm, inputs.tubes()?), |_| nothing())
-            }
-            "tubes-paper" => {
-                self.system(|backend| cuda::PaperTubes::new(backend, geometry, grid, radius_mm, inputs.tubes()?), |_| nothing())
-            }
+            "tubes" => self.system(
+                inputs,
+                |backend| cuda::Tubes::new(backend, geometry, grid, radius_mm, inputs.tubes()?),
+                |_| nothing(),
+            ),
+            "tubes-paper" => self.system(
+                inputs,
+                |backend| cuda::PaperTubes::new(backend, geometry, grid, radius_mm, inputs.tubes()?),
+                |_| nothing(),
+            ),
             _ => return None,
         })
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::algebra::{Backend, PeerGroup};
-use crate::data::{Events, ListMetadata, Volume};
+use crate::data::{Events, ListMetadata, Psf, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, EventOrder, EventProjector, OperatorError, Subset};
+use crate::operator::{Accumulation, AnyOperator, Composed, EventOrder, EventProjector, ImageModel, OperatorError, Subset};
 use crate::plan::error::SetupError;
 use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, EventTerms, ListModel};
 use crate::scanner::PairRays;
@@ -34,7 +34,9 @@ pub struct ListRecipe<'a> {
     pub lines: EventRecipe<'a>,
     /// Factors and background.
     pub terms: EventTerms<'a>,
-    /// Sensitivity image.
+    /// Resolution model.
+    pub psf: Option<&'a Psf>,
+    /// Sensitivity image, without a resolution model.
     pub sensitivity: &'a Volume,
     /// Subsets of an iteration.
     pub num_subsets: usize,
@@ -59,10 +61,30 @@ impl ListRecipe<'_> {
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
         let (operator, data) = Box::new(lines).for_group(&team)?;
-        let sensitivity = Arc::new(voxels.coefficients(self.sensitivity));
-        let model = ListModel::new(&mut backend, operator, data, space, self.terms, sensitivity, self.num_subsets)?;
+        let mut sensitivity = voxels.coefficients(self.sensitivity);
+        let operator = match ImageModel::new(&voxels, &voxels, self.psf) {
+            None => operator,
+            Some(model) => {
+                let composed = Composed::new(&mut backend, operator, model)?;
+                sensitivity = seen_through(&mut backend, &composed, sensitivity)?;
+                AnyOperator::any(composed)
+            }
+        };
+        let model = ListModel::new(&mut backend, operator, data, space, self.terms, Arc::new(sensitivity), self.num_subsets)?;
         Ok(recon::algorithm(self.spec, backend, voxels, model.of_group(team), self.additions, self.init)?)
     }
+}
+
+/// Returns Gᵀ s of a sensitivity s.
+fn seen_through<B: Backend, A>(
+    backend: &mut B,
+    composed: &Composed<B, A>,
+    sensitivity: Vec<f32>,
+) -> Result<Vec<f32>, OperatorError> {
+    let mut seen = backend.zeros(sensitivity.len())?;
+    let sensitivity = backend.upload(Arc::new(sensitivity))?;
+    composed.image_adjoint(backend, &sensitivity, &mut seen)?;
+    Ok(backend.read(&seen, <[f32]>::to_vec)?)
 }
 
 /// Returns Aᵀ q.

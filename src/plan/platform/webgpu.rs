@@ -29,13 +29,14 @@ impl WebGpuPlatform {
     /// Makes a system that takes the GPU. The GPU stays if the projector fails.
     fn system<P: ViewProjector<WebGpuBackend> + 'static>(
         &mut self,
+        inputs: &ProjectorInputs,
         make: impl FnOnce(&mut WebGpuBackend) -> Result<P, OperatorError>,
     ) -> Result<Box<dyn System>, OperatorError> {
         let Some(backend) = &mut self.0 else { return Err(OperatorLimit::NoGpu(0).into()) };
         let projector = make(backend)?;
         let Some(backend) = self.0.take() else { return Err(OperatorLimit::NoGpu(0).into()) };
         let device = backend.name();
-        view_system(backend, projector, device, Accumulation::Deterministic, FreeMemory::of_webgpu, PeerGroup::ALONE)
+        view_system(inputs, backend, projector, device, Accumulation::Deterministic, FreeMemory::of_webgpu, PeerGroup::ALONE)
     }
 }
 
@@ -59,8 +60,8 @@ impl Platform for WebGpuPlatform {
     fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
         let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
         match projector {
-            "axial-runs" => Some(self.system(|backend| webgpu::AxialRuns::new(backend, geometry, grid, radius_mm, rays))),
-            "per-lor" => Some(self.system(|backend| webgpu::PerLor::new(backend, geometry, grid, radius_mm, rays))),
+            "axial-runs" => Some(self.system(inputs, |backend| webgpu::AxialRuns::new(backend, geometry, grid, radius_mm, rays))),
+            "per-lor" => Some(self.system(inputs, |backend| webgpu::PerLor::new(backend, geometry, grid, radius_mm, rays))),
             _ => None,
         }
     }

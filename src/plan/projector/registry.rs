@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::settings::{ProjectorChoice, ProjectorSettings, rays_per_bin};
 use super::system::{System, host_threads, on_host};
+use crate::algebra::{Columns, FieldOfView, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::{AxialRuns, Misfit, OperatorError, PlainTubes, Siddon, Tubes};
+use crate::operator::{AxialRuns, ImageModel, Misfit, OperatorError, PlainTubes, Siddon, Tubes};
 use crate::scanner::ScanGeometry;
 use crate::text::either;
 
@@ -38,14 +39,14 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
     ProjectorEntry {
         name: "axial-runs",
         text: "all planes of a transaxial line at once",
-        advice: "A voxel height that divides the distance between the planes allows it",
+        advice: "Another voxel height allows it",
         walks_voxels: false,
         is_matched: true,
         is_research: false,
         on_host: |inputs| {
             let projector = AxialRuns::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.rays())?;
             let device = format!("{}, {}", host_threads(), projector.simd().name());
-            on_host(projector, device)
+            on_host(inputs, projector, device)
         },
     },
     ProjectorEntry {
@@ -57,7 +58,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         is_research: false,
         on_host: |inputs| {
             let projector = Siddon::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.rays());
-            on_host(projector, host_threads())
+            on_host(inputs, projector, host_threads())
         },
     },
     ProjectorEntry {
@@ -69,7 +70,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         is_research: false,
         on_host: |inputs| {
             let projector = Tubes::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.tubes()?)?;
-            on_host(projector, host_threads())
+            on_host(inputs, projector, host_threads())
         },
     },
     ProjectorEntry {
@@ -81,7 +82,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         is_research: true,
         on_host: |inputs| {
             let tubes = inputs.tubes()?.clone();
-            on_host(PlainTubes::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), tubes)?, host_threads())
+            on_host(inputs, PlainTubes::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), tubes)?, host_threads())
         },
     },
 ];
@@ -121,6 +122,8 @@ pub struct ProjectorInputs<'a> {
     pub geometry: &'a Arc<ScanGeometry>,
     /// Settings of the projector.
     pub settings: &'a ProjectorSettings,
+    /// Grid of the projector if it is not that of the image: the image is resampled to its slices.
+    pub inner: Option<Grid>,
 }
 
 impl ProjectorInputs<'_> {
@@ -129,7 +132,21 @@ impl ProjectorInputs<'_> {
     }
 
     pub(in crate::plan) fn grid(&self) -> Grid {
-        self.settings.grid.clone()
+        self.inner.as_ref().unwrap_or(&self.settings.grid).clone()
+    }
+
+    /// Returns the images of the reconstruction, and what becomes of them before the projector sees them.
+    pub(in crate::plan) fn image_model(&self, of_projector: &Voxels) -> (Voxels, Option<ImageModel>) {
+        let ProjectorSettings { grid, fov_radius_mm, psf, .. } = self.settings;
+        let image = match self.inner {
+            None => of_projector.clone(),
+            Some(_) => {
+                let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
+                Voxels::in_columns(grid.clone(), FieldOfView::new(grid, *fov_radius_mm), columns)
+            }
+        };
+        let model = ImageModel::new(&image, of_projector, psf.as_ref());
+        (image, model)
     }
 
     pub(in crate::plan) fn fov_radius_mm(&self) -> f64 {

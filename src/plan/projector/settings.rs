@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::data::TubeSet;
+use crate::data::{Psf, TubeSet};
 use crate::geometry::Grid;
 use crate::plan::device::choice::DeviceChoice;
 use crate::scanner::ScanGeometry;
@@ -39,12 +39,26 @@ pub struct ProjectorSettings {
     pub threads_per_block: Option<u32>,
     /// Tubes of response, for the projector tubes.
     pub tubes: Option<Arc<TubeSet>>,
+    /// Resolution model; `None` = points are seen as points.
+    pub psf: Option<Psf>,
+    /// True if the image may be resampled to slices that the fastest projector can have; else its own slices are projected.
+    pub may_resample: bool,
 }
 
 impl ProjectorSettings {
-    /// Returns settings without tubes of response, rays and threads chosen automatically.
+    /// Returns settings without tubes of response and resolution model, rays and threads chosen automatically.
     pub fn new(grid: Grid, fov_radius_mm: f64, projector: ProjectorChoice, device: DeviceChoice) -> Self {
-        Self { grid, fov_radius_mm, rays: Rays::Auto, projector, device, threads_per_block: None, tubes: None }
+        Self {
+            grid,
+            fov_radius_mm,
+            rays: Rays::Auto,
+            projector,
+            device,
+            threads_per_block: None,
+            tubes: None,
+            psf: None,
+            may_resample: true,
+        }
     }
 }
 

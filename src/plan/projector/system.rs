@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::registry::ProjectorInputs;
 use crate::algebra::{Host, ImageSpace, PeerGroup, Shard};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector};
+use crate::operator::{Accumulation, AnyOperator, Composed, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector};
 use crate::plan::device::memory;
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::device::processes::process_team;
@@ -113,24 +114,31 @@ pub(in crate::plan) struct OperatorSystem<B, A, S, D> {
     pub team: PeerGroup,
 }
 
-/// Combines a projector and a back end, for the shard of a member of a group.
+/// Combines a projector and a back end, for the shard of a member of a group, with the image model of the settings.
 ///
 /// # Errors
-/// The projector does not support shards.
+/// The projector does not support shards, too little memory on the device.
 pub(in crate::plan) fn view_system<B: EmKernels + 'static>(
-    backend: B,
+    inputs: &ProjectorInputs,
+    mut backend: B,
     projector: impl ViewProjector<B> + 'static,
     device: String,
     default_accumulation: Accumulation,
     free_memory: fn(&B) -> FreeMemory,
     team: PeerGroup,
 ) -> Result<Box<dyn System>, OperatorError> {
-    let image = projector.voxels().clone();
-    if team.shard() == Shard::WHOLE {
-        let (data, operator, team) = (projector.views().clone(), projector, PeerGroup::ALONE);
-        return Ok(Box::new(OperatorSystem { backend, operator, image, data, device, default_accumulation, free_memory, team }));
-    }
-    let (operator, data) = Box::new(projector).for_group(&team)?;
+    let (image, model) = inputs.image_model(projector.voxels());
+    let (operator, data, team): (AnyOperator<B>, Box<dyn DataSpace>, PeerGroup) = if team.shard() == Shard::WHOLE {
+        let data = Box::new(projector.views().clone());
+        (AnyOperator::any(projector), data, PeerGroup::ALONE)
+    } else {
+        let (operator, data) = Box::new(projector).for_group(&team)?;
+        (operator, data, team)
+    };
+    let operator = match model {
+        None => operator,
+        Some(model) => AnyOperator::any(Composed::new(&mut backend, operator, model)?),
+    };
     Ok(Box::new(OperatorSystem { backend, operator, image, data, device, default_accumulation, free_memory, team }))
 }
 
@@ -249,8 +257,9 @@ pub(in crate::plan) fn host_threads() -> String {
 /// # Errors
 /// The projector does not support shards.
 pub(in crate::plan) fn on_host(
+    inputs: &ProjectorInputs,
     projector: impl ViewProjector<Host> + 'static,
     device: String,
 ) -> Result<Box<dyn System>, OperatorError> {
-    view_system(Host, projector, device, Accumulation::Deterministic, |_| FreeMemory::of_the_computer(), process_team())
+    view_system(inputs, Host, projector, device, Accumulation::Deterministic, |_| FreeMemory::of_the_computer(), process_team())
 }

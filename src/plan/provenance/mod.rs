@@ -15,7 +15,7 @@ use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
 use crate::data::{
-    BasisSettings, MatrixMade, Notice, PetImage, PetValues, ResponseMatrix, TubeSet, TubesMade, Unit, ValueScale, Volume,
+    BasisSettings, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TubeSet, TubesMade, Unit, ValueScale, Volume,
 };
 use crate::io::dicom::{ANONYMOUS_START, SeriesContext};
 pub use crate::io::provenance::ImageRecord;
@@ -157,6 +157,9 @@ pub struct ProjectorRecord {
     pub rays_per_bin: [usize; 2],
     /// Voxels whose centre lies farther than this from the axis are zero, mm.
     pub fov_radius_mm: f64,
+    /// Resolution model; `None` = points are seen as points.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub psf: Option<Psf>,
     /// Accumulation of the last step's backprojection.
     pub accumulation: Accumulation,
     /// The same from each step on at which it was switched; empty where it never was.

@@ -56,6 +56,7 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
         rays: settings.rays,
         threads_per_block: settings.research.threads_per_block,
         tubes: settings.tubes.clone(),
+        psf: settings.psf.clone(),
         ..ProjectorSettings::new(settings.grid.clone(), settings.fov_radius_mm, settings.projector, device)
     };
     let chosen = choose_team(counts.geometry(), &projector_settings)?;

@@ -26,6 +26,7 @@ use crate::plan::platform::choose::check_field_of_view;
 use crate::plan::platform::open::{Opened, choose_members, join_device_names};
 use crate::plan::platform::recipes::{EventRecipe, ListRecipe};
 use crate::plan::problem::SetupProblem;
+use crate::plan::projector::psf::check_psf;
 use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
 use crate::recon::{Additions, Algorithm, ArrivingEvents, DataProblem, EventTerms, GrowingEm, MeasuredValues, ReconError};
@@ -82,6 +83,9 @@ pub(in crate::plan) fn prepare_on(
     notices.extend(found);
     notices.extend(unnormalised(list));
     notices.extend(coarse_for_tof(list, &settings.grid));
+    if let Some(psf) = &settings.psf {
+        notices.extend(check_psf(psf, &settings.grid)?);
+    }
     notices.extend(race_warning(accumulation));
     let names = text_of(&members);
     let racy_sensitivity = settings.research.racy_sensitivity;
@@ -248,6 +252,8 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
     let of_event = order_and_key + if platform.has_own_memory() { pair + interval } else { 0 };
     // A sensitivity of the whole, and private images or integers to add to.
     let scratch = 4 * image_len as u64 * if platform.has_own_memory() { 3 } else { 8 };
+    // Images between the steps of a resolution model, and the one that is projected.
+    let scratch = scratch + if settings.psf.is_some() { 4 * 3 * image_len as u64 } else { 0 };
     arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
 }
 
@@ -327,6 +333,7 @@ impl Parts<'_> {
                 additive: (!additive.is_empty()).then_some(additive),
                 total_additive: list.total_additive,
             },
+            psf: settings.psf.as_ref(),
             sensitivity,
             num_subsets: settings.num_subsets,
             spec: settings.spec()?,

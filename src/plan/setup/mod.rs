@@ -131,6 +131,9 @@ impl Job {
             return Err(SetupProblem::Algorithm { algorithm: algorithm.key(), suitable });
         }
         algorithm.check(&settings.parameters)?;
+        if settings.psf.is_some() && !matches!(self.data(), Data::Counts(_) | Data::Events { .. }) {
+            return Err(SetupProblem::PsfWithoutVoxels);
+        }
         if settings.num_iterations == 0 {
             return Err(SetupProblem::Iterations);
         }

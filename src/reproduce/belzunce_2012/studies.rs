@@ -111,6 +111,8 @@ fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelog
         device: DeviceChoice::Cpu,
         threads_per_block: None,
         tubes: None,
+        psf: None,
+        may_resample: false,
     };
     let mut system = choose_projector(geometry, &settings)?.system;
     let counts = system.project(Subset::ALL, truth, &Task::new())?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{Frames, SweepSpace};
+use crate::data::{Frames, Psf, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, grid_about_zero};
 use crate::plan::{
@@ -33,6 +33,8 @@ pub struct SettingsForm {
     pub fov_radius_mm: Option<f64>,
     /// Lines per bin.
     pub rays: Rays,
+    /// Resolution model.
+    pub psf: Option<Psf>,
     /// Projector.
     pub projector: ProjectorChoice,
     /// Device.
@@ -96,6 +98,7 @@ impl Default for SettingsForm {
             voxel_mm: [4.0, 4.0, 3.27],
             fov_radius_mm: None,
             rays: Rays::Auto,
+            psf: None,
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,
@@ -119,6 +122,11 @@ impl SettingsForm {
         }
     }
 
+    /// Returns true if the data are reconstructed along lines.
+    pub fn has_lines(&self) -> bool {
+        matches!(self.bounds.traits.kind, DataKind::Projections | DataKind::Events)
+    }
+
     /// Corrects values of a file that the fields of the window would not accept.
     pub fn sanitize(&mut self) {
         self.num_iterations = self.num_iterations.clamp(1, 100_000);
@@ -129,6 +137,7 @@ impl SettingsForm {
         if let Rays::Fixed { tangential, axial } = &mut self.rays {
             (*tangential, *axial) = ((*tangential).clamp(1, 16), (*axial).clamp(1, 16));
         }
+        self.psf = self.psf.take().and_then(|psf| psf.checked().ok());
         // Until version 0.1 the form of a sweep had its stages in place of an algorithm.
         if let Some(Value::Name(stages)) = self.parameters.take("stages") {
             self.algorithm = if stages == "two" { AlgorithmChoice::FBP_MULTISTAGE } else { AlgorithmChoice::FBP };
@@ -212,6 +221,7 @@ impl SettingsForm {
             subset_rule: self.subset_rule,
             fov_radius_mm: self.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
             rays: self.rays,
+            psf: self.psf.clone().filter(|_| self.has_lines()),
             projector: self.projector,
             device: self.device,
             accumulation: self.accumulation,

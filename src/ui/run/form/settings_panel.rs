@@ -5,6 +5,7 @@ use strum::VariantArray as _;
 
 use super::devices::{device_in_words, device_menu};
 use super::settings::{Bounds, SettingsForm};
+use crate::data::Psf;
 use crate::plan::{AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, Rays, Value, projector};
 use crate::text::counted;
 use crate::ui::widgets::fields::{menu, name};
@@ -76,6 +77,9 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
         let label = if traits.kind == DataKind::Events { "Lines per event" } else { "Lines per bin" };
         view.label(ui, label, &form.rays, |form| form.rays, rays_text);
         rays_ui(&mut form.rays, ui);
+        let text = |psf: &Option<Psf>| psf.as_ref().map_or_else(|| "none".to_owned(), Psf::to_string);
+        view.label(ui, "Resolution model", &form.psf, |form| form.psf.clone(), text);
+        psf_ui(&mut form.psf, ui);
     }
     if traits.kind == DataKind::Projections {
         view.label(ui, "Projector", &form.projector, |form| form.projector, |choice| choice.name().to_owned());
@@ -294,6 +298,44 @@ fn rays_text(rays: &Rays) -> String {
         Rays::Auto => "auto".into(),
         Rays::Fixed { tangential, axial } => format!("{tangential} × {axial}"),
     }
+}
+
+/// Tooltip of the resolution model.
+const PSF_HELP: &str = "Gaussian point spread function (FWHM) as part of the projections, in both directions. It sharpens the image and overshoots at edges: small hot spheres can come out too hot. The post-filter is something else: it blurs the finished image";
+
+/// Accessible names of its widths.
+const PSF_NAMES: [&str; 3] = ["Resolution model, x", "Resolution model, y", "Resolution model, z"];
+
+/// Width that a new model has along each axis, mm.
+const NEW_PSF_MM: f64 = 4.5;
+
+/// Draws the resolution model: whether there is one, and its widths along x, y and z.
+fn psf_ui(psf: &mut Option<Psf>, ui: &mut Ui) {
+    // One below the other: the fields are too long for a row.
+    ui.vertical(|ui| {
+        let mut is_modelled = psf.is_some();
+        if ui.checkbox(&mut is_modelled, "Gaussian (FWHM)").on_hover_text(PSF_HELP).changed() {
+            *psf = is_modelled.then_some(Psf::Everywhere([NEW_PSF_MM; 3]));
+        }
+        match psf {
+            None => {}
+            Some(Psf::Everywhere(fwhm_mm)) => {
+                let mut edited = *fwhm_mm;
+                ui.horizontal(|ui| {
+                    for (axis, width) in PSF_NAMES.into_iter().zip(&mut edited) {
+                        let field = DragValue::new(width).range(0.0..=50.0).speed(0.05).max_decimals(2).suffix(" mm");
+                        name(&ui.add(field).on_hover_text(PSF_HELP), axis);
+                    }
+                });
+                // (Without any width there would be no model: the last one stays.)
+                if let Ok(Psf::Everywhere(valid)) = Psf::Everywhere(edited).checked() {
+                    *fwhm_mm = valid;
+                }
+            }
+            Some(by_radius @ Psf::ByRadius(_)) => _ = ui.label(by_radius.to_string()),
+        }
+    });
+    ui.end_row();
 }
 
 fn rays_ui(rays: &mut Rays, ui: &mut Ui) {

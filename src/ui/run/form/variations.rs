@@ -1,6 +1,7 @@
 //! Variations of a run: settings that differ in one value, for a comparison.
 
 use super::forms::Forms;
+use crate::data::Psf;
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, Choice, DataKind, Device, FILTER, Kind, Parameter, ProjectorChoice, Value};
 use crate::ui::study::open::open_study::OpenStudy;
@@ -25,6 +26,7 @@ pub fn variations(
     let mut all = vec![accumulations(forms, supported)];
     if matches!(kind, DataKind::Projections | DataKind::Events) {
         all.push(subsets(forms));
+        all.push(resolution_models(forms));
     }
     if let Some(open) = study.counts() {
         all.push(projectors(forms, open.scanner_of_tubes().is_ok()));
@@ -46,6 +48,15 @@ fn accumulations(forms: &Forms, supported: &[Accumulation]) -> Variation {
         name: "Accumulation",
         choices: others.map(|accumulation| (accumulation.to_string(), with(accumulation))).collect(),
     }
+}
+
+/// Returns the other resolution models: none, or some widths.
+fn resolution_models(forms: &Forms) -> Variation {
+    let widths = [3.0, 4.5, 6.0].map(|fwhm_mm| Some(Psf::Everywhere([fwhm_mm; 3])));
+    let others = std::iter::once(None).chain(widths).filter(|psf| forms.settings.psf != *psf);
+    let text = |psf: &Option<Psf>| psf.as_ref().map_or_else(|| "none".to_owned(), Psf::to_string);
+    let with = |psf: Option<Psf>| (text(&psf), changed(forms, |forms| forms.settings.psf = psf));
+    Variation { name: "Resolution model", choices: others.map(with).collect() }
 }
 
 /// Returns half and twice the number of subsets, and one subset.

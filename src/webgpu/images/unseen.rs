@@ -1,14 +1,14 @@
 //! Voxels outside the field of view, which a path in f32 can touch by its rounding: their values become 0.
 
-use super::array::{Segment, WebGpuArray};
-use super::backend::{Span, WebGpuBackend};
-use super::error::WebGpuError;
-use super::kernel::Kernel;
 use crate::algebra::{FieldOfView, Image};
 use crate::geometry::Grid;
+use crate::webgpu::array::{Segment, WebGpuArray};
+use crate::webgpu::backend::{Span, WebGpuBackend};
+use crate::webgpu::error::WebGpuError;
+use crate::webgpu::kernel::Kernel;
 
 /// The places of images outside a field of view.
-pub(super) struct Unseen {
+pub(in crate::webgpu) struct Unseen {
     /// For each row y the places inside, from and up to.
     rows: wgpu::Buffer,
     /// Places of a row, and number of rows.
@@ -22,7 +22,7 @@ impl Unseen {
     pub fn new(backend: &mut WebGpuBackend, grid: &Grid, fov: &FieldOfView, x_step: usize) -> Result<Self, WebGpuError> {
         let [nx, ny, _] = grid.size;
         let rows: Vec<[u32; 2]> = (0..ny).map(|y| [fov.row(y).start, fov.row(y).end].map(|x| (x * x_step) as u32)).collect();
-        let kernel = backend.gpu().kernel("zero_unseen", include_str!("../../shaders/compute/arrays.wgsl"))?;
+        let kernel = backend.gpu().kernel("zero_unseen", include_str!("../../../shaders/compute/arrays.wgsl"))?;
         Ok(Self { rows: backend.table(&rows)?, size: [nx * x_step, ny], kernel })
     }
 

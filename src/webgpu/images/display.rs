@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use rayon::prelude::*;
 
-use super::array::{Segments, WebGpuArray};
-use super::backend::WebGpuBackend;
-use super::device::opened::Gpu;
-use super::device::window_images::WindowImages;
-use super::error::WebGpuError;
 use crate::algebra::{BackendError, CHUNK, DeviceImage, Image, PendingVolume};
+use crate::webgpu::array::{Segments, WebGpuArray};
+use crate::webgpu::backend::WebGpuBackend;
+use crate::webgpu::device::opened::Gpu;
+use crate::webgpu::device::window_images::WindowImages;
+use crate::webgpu::error::WebGpuError;
 
 const DOING: &str = "copy an image for the display";
 
@@ -49,7 +49,7 @@ struct Loan {
 
 impl WebGpuDisplay {
     /// Reserves memory for copies of images of this size; `index` = the place of a voxel in an image.
-    pub(super) fn new(
+    pub(in crate::webgpu) fn new(
         backend: &mut WebGpuBackend,
         size: [usize; 3],
         index: &dyn Fn(usize) -> usize,
@@ -76,7 +76,7 @@ impl WebGpuDisplay {
 
     /// Takes a picture of the image as it is once all that was asked of the device is done, and begins to copy it. Waits
     /// while two copies are under way.
-    pub(super) fn begin_copy(
+    pub(in crate::webgpu) fn begin_copy(
         &mut self,
         backend: &mut WebGpuBackend,
         x: &WebGpuArray<Image>,
