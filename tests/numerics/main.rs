@@ -32,6 +32,7 @@ mod device_webgpu_planes;
 mod events;
 mod fbp;
 mod fusillo;
+mod image_model;
 mod list_attenuation;
 mod lists;
 mod mirrors;

@@ -1,10 +1,11 @@
 //! Laws that hold for every projector of the registry, on every device that is here: a new one is tested by registering it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use tomoscope::coded::Coded as _;
-use tomoscope::data::{TubeSampling, TubeSet, Volume};
+use tomoscope::data::{Psf, PsfAtRadius, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Subset};
 use tomoscope::plan::{
@@ -31,7 +32,13 @@ fn some_tubes(geometry: &ScanGeometry) -> TubeSet {
 }
 
 /// Every projector of a matched pair between a scan and a grid, on every device. (How far the other is from one: `tubes`.)
-fn systems(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: [usize; 2]) -> Vec<(String, Box<dyn System>)> {
+fn systems(
+    geometry: &Arc<ScanGeometry>,
+    grid: &Grid,
+    fov_radius_mm: f64,
+    rays: [usize; 2],
+    psf: Option<&Psf>,
+) -> Vec<(String, Box<dyn System>)> {
     #[cfg(feature = "cuda")]
     let cuda = device().map(|_| DeviceChoice::Cuda(0));
     #[cfg(not(feature = "cuda"))]
@@ -49,12 +56,12 @@ fn systems(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: 
             device,
             threads_per_block: None,
             tubes: Some(Arc::clone(&tubes)),
-            psf: None,
+            psf: psf.cloned(),
             may_resample: true,
         };
         match choose_projector(geometry, &settings) {
             Ok(chosen) => Some((format!("{name} on {device:?}"), chosen.system)),
-            // Tubes want slices in the middles of the rings, and there are none of them for some devices.
+            // Tubes want slices in the middles of the rings and no further model, and there are none of them for some devices.
             Err(_) if name == "tubes" => None,
             Err(error) if error.code() == "setup.projector" => {
                 println!("{name} is not on {device:?}");
@@ -78,10 +85,27 @@ proptest! {
         radius_mm in 8.0..40.0f64,
         rays in (1usize..3, 1usize..3),
         num_subsets in 1usize..17,
+        // Slices that axial runs have, and some that are resampled.
+        dz in prop_oneof![Just(3.0), Just(2.3), Just(3.7)],
+        psf in 0usize..4,
     ) {
+        let row = |radius_mm: f64, fwhm_mm: f64| PsfAtRadius {
+            radius_mm,
+            radial_fwhm_mm: 1.5 * fwhm_mm,
+            tangential_fwhm_mm: fwhm_mm,
+            axial_fwhm_mm: 0.3 * fwhm_mm,
+        };
+        let psf = [
+            None,
+            Some(Psf::Everywhere([9.0, 7.0, 2.0])),
+            Some(Psf::Everywhere([0.0, 6.0, 0.0])),
+            Some(Psf::ByRadius(vec![row(0.0, 5.0), row(20.0, 8.0)])),
+        ][psf].clone();
         let geometry = if span_3 { tiny_span_3() } else { tiny(4) };
-        let grid = Grid::centred([nx, ny, nz], [5.5, 4.5, 3.0]).unwrap();
-        for (name, mut system) in systems(&geometry, &grid, radius_mm, [rays.0, rays.1]) {
+        let grid = Grid::centred([nx, ny, nz], [5.5, 4.5, dz]).unwrap();
+        // What the host, the first device, projects.
+        let mut of_host: HashMap<String, Vec<f32>> = HashMap::new();
+        for (name, mut system) in systems(&geometry, &grid, radius_mm, [rays.0, rays.1], psf.as_ref()) {
             let num_bins = geometry.num_bins();
             let numbers = Arc::new((0..num_bins).map(|bin| bin as f32).collect::<Vec<f32>>());
             // A permutation there and back.
@@ -120,6 +144,11 @@ proptest! {
                 .sum();
             let sum: f64 = all.iter().map(|&v| f64::from(v)).sum();
             prop_assert!((parts - sum).abs() <= 1e-6 * sum, "{name}: {parts} of {sum}");
+            let all = system.data().in_order(all);
+            let of_host = of_host.entry(name.split(' ').next().unwrap_or_default().to_owned()).or_insert_with(|| all.clone());
+            let most = of_host.iter().copied().fold(0.0, f32::max);
+            let differs = all.iter().zip(&*of_host).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            prop_assert!(differs <= 1e-5 * most, "{name}: {differs} of {most} from the host");
             let outside = |(voxel, value): (usize, &f32)| {
                 let [x, y, _] = grid.mm_from_voxel([(voxel % nx) as f64, (voxel / nx % ny) as f64, 0.0]);
                 x.hypot(y) > radius_mm && *value != 0.0

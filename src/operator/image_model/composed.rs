@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::ImageModel;
-use crate::algebra::{Backend, BackendError, Data, Image};
+use crate::algebra::{Backend, BackendError, Data, Image, VoxelMap};
 use crate::operator::{Accumulation, LinearOperator, Measured, OperatorError, Subset};
 use crate::task::Task;
 
@@ -30,7 +30,7 @@ impl<B: Backend, A> Composed<B, A> {
     ///
     /// # Errors
     /// Not enough memory, device failure.
-    pub fn new(backend: &mut B, operator: A, model: ImageModel) -> Result<Self, OperatorError> {
+    pub fn new(backend: &mut B, operator: A, model: &ImageModel) -> Result<Self, OperatorError> {
         let [from, to] = [&model.from, &model.to];
         let (num_between, has_padding) = (model.steps.len().saturating_sub(1).min(2), from.has_padding());
         let between_len = |number: usize| if number < num_between { from.len } else { 0 };
@@ -38,10 +38,11 @@ impl<B: Backend, A> Composed<B, A> {
             between: [backend.zeros(between_len(0))?, backend.zeros(between_len(1))?],
             projected: backend.zeros(to.len)?,
         };
-        let bytes = 4 * (num_between * from.len + to.len) as u64 + 2 * model.steps.iter().map(|step| step.bytes()).sum::<u64>();
-        let transposed = model.steps.iter().rev().map(|step| backend.voxel_map(step.transposed()));
-        let back = transposed.collect::<Result<_, BackendError>>()?;
-        let forward = model.steps.into_iter().map(|step| backend.voxel_map(step)).collect::<Result<_, BackendError>>()?;
+        let bytes = 4 * (num_between * from.len + to.len) as u64 + 2 * model.steps.iter().map(VoxelMap::bytes).sum::<u64>();
+        let mut on_device = |steps: Vec<VoxelMap>| steps.into_iter().map(|step| backend.voxel_map(step)).collect();
+        let forward: Result<_, BackendError> = on_device(model.forward());
+        let back: Result<_, BackendError> = on_device(model.back());
+        let (forward, back) = (forward?, back?);
         Ok(Self { operator, forward, back, has_padding, bytes, scratch: Mutex::new(scratch) })
     }
 

@@ -52,22 +52,19 @@ pub fn is_coarse(fwhm_mm: f64, voxel_mm: f64) -> bool {
 pub(super) fn steps(psf: &Psf, grid: &Grid, places: &Arc<VoxelPlaces>) -> Vec<VoxelMap> {
     match psf {
         Psf::Everywhere(fwhm_mm) => {
-            let wide: Vec<usize> = [2, 0, 1].into_iter().filter(|axis| fwhm_mm[*axis] > 0.0).collect();
-            let step = |(number, axis): (usize, &usize)| {
+            let step = |axis: usize| {
                 let weights: Vec<f32> =
-                    sampled(fwhm_mm[*axis] / grid.voxel_mm[*axis]).iter().map(|weight| *weight as f32).collect();
-                let is_last = number + 1 == wide.len();
-                // (A step along the axis leaves zero columns zero.)
-                along(*axis, places, Band::around(&weights, grid.size[*axis]), is_last || *axis == 2)
+                    sampled(fwhm_mm[axis] / grid.voxel_mm[axis]).iter().map(|weight| *weight as f32).collect();
+                along(axis, places, Band::around(&weights, grid.size[axis]))
             };
-            wide.iter().enumerate().map(step).collect()
+            [2, 0, 1].into_iter().filter(|axis| fwhm_mm[*axis] > 0.0).map(step).collect()
         }
         Psf::ByRadius(_) => vec![axial(psf, grid, places), in_plane(psf, grid, places)],
     }
 }
 
-fn along(axis: usize, places: &Arc<VoxelPlaces>, band: Band, is_masked: bool) -> VoxelMap {
-    VoxelMap::AlongAxis(AlongAxis { axis, from: Arc::clone(places), to: Arc::clone(places), band, is_masked })
+fn along(axis: usize, places: &Arc<VoxelPlaces>, band: Band) -> VoxelMap {
+    VoxelMap::AlongAxis(AlongAxis { axis, from: Arc::clone(places), to: Arc::clone(places), band, is_masked: false })
 }
 
 /// Returns the distance of a column from the axis, and the direction away from it.
@@ -91,7 +88,7 @@ fn axial(psf: &Psf, grid: &Grid, places: &Arc<VoxelPlaces>) -> VoxelMap {
     }
     let reach = (width / 2) as i32;
     let first = (0..nz as i32).map(|z| z - reach).collect();
-    along(2, places, Band { first, width, weights, varies: Varies::Across }, true)
+    along(2, places, Band { first, width, weights, varies: Varies::Across })
 }
 
 /// In the planes, from each column in the field of view to those about it.

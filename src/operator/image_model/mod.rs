@@ -24,6 +24,20 @@ pub struct ImageModel {
     steps: Vec<VoxelMap>,
 }
 
+/// Returns the steps with zeros outside the field of view after the last one that leaves a column, and after all that stay within
+/// columns: what they begin with is zero there.
+fn within_fov(mut steps: Vec<VoxelMap>) -> Vec<VoxelMap> {
+    let mut is_last = true;
+    for step in steps.iter_mut().rev() {
+        match step {
+            VoxelMap::AlongAxis(map) if map.axis == 2 => map.is_masked = true,
+            VoxelMap::AlongAxis(map) => map.is_masked = std::mem::take(&mut is_last),
+            VoxelMap::InPlane(_) => is_last = false,
+        }
+    }
+    steps
+}
+
 impl ImageModel {
     /// Makes the steps from the images of a reconstruction to those of a projector; `None` where there is none. Both have the same
     /// voxels but for their heights and order.
@@ -35,5 +49,15 @@ impl ImageModel {
             steps.push(resampling::step([from.grid(), to.grid()], [&places, &inner]));
         }
         (!steps.is_empty()).then_some(Self { from: places, to: inner, steps })
+    }
+
+    /// Returns the steps from the image to the one that is projected.
+    fn forward(&self) -> Vec<VoxelMap> {
+        within_fov(self.steps.clone())
+    }
+
+    /// Returns the transposed steps, from the last to the first.
+    fn back(&self) -> Vec<VoxelMap> {
+        within_fov(self.steps.iter().rev().map(VoxelMap::transposed).collect())
     }
 }

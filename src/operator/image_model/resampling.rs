@@ -7,8 +7,10 @@ use crate::algebra::{AlongAxis, Band, Varies, VoxelMap, VoxelPlaces};
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
 
-/// Returns the grid of the same extent whose height divides the distance of the planes and is not coarser than that of `grid`, with
-/// the fewest slices; `None` without planes.
+/// Returns the grid of the same extent whose height divides the distance of the planes and is neither coarser than that of `grid` nor
+/// than half a ring spacing, with the fewest slices; `None` without planes. (With whole ring spacings projections of the NEMA phantom
+/// are off by 2 %, with half ones by 0.6 %, with finer ones not by less: a line that stays in a plane meets one slice of the image or
+/// its neighbour.)
 pub fn inner_grid(geometry: &ScanGeometry, grid: &Grid) -> Option<Grid> {
     let steps =
         geometry.segments.iter().filter(|segment| segment.num_axial_pos > 1).map(|segment| geometry.axial_sampling_mm(segment));
@@ -18,7 +20,8 @@ pub fn inner_grid(geometry: &ScanGeometry, grid: &Grid) -> Option<Grid> {
         return None;
     }
     // (A quotient that is whole up to rounding must not cost slices.)
-    let inner_mm = planes_mm / (planes_mm / dz * (1.0 - 1e-9)).ceil().max(1.0);
+    let most_mm = dz.min(0.5 * geometry.ring_spacing_mm);
+    let inner_mm = planes_mm / (planes_mm / most_mm * (1.0 - 1e-9)).ceil().max(1.0);
     let num = (nz as f64 * dz / inner_mm * (1.0 - 1e-9)).ceil().max(1.0);
     let middle_mm = grid.origin_mm[2] + 0.5 * (nz as f64 - 1.0) * dz;
     let [x, y, _] = grid.origin_mm;
@@ -52,5 +55,5 @@ pub(super) fn step([from, to]: [&Grid; 2], [from_places, to_places]: [&Arc<Voxel
     weights.chunks_mut(width).zip(&rows).for_each(|(to, (_, row))| to[..row.len()].copy_from_slice(row));
     let band = Band { first: rows.iter().map(|(first, _)| *first).collect(), width, weights, varies: Varies::AlongIt };
     let [from, to] = [Arc::clone(from_places), Arc::clone(to_places)];
-    VoxelMap::AlongAxis(AlongAxis { axis: 2, from, to, band, is_masked: true })
+    VoxelMap::AlongAxis(AlongAxis { axis: 2, from, to, band, is_masked: false })
 }

@@ -65,7 +65,7 @@ impl ListRecipe<'_> {
         let operator = match ImageModel::new(&voxels, &voxels, self.psf) {
             None => operator,
             Some(model) => {
-                let composed = Composed::new(&mut backend, operator, model)?;
+                let composed = Composed::new(&mut backend, operator, &model)?;
                 sensitivity = seen_through(&mut backend, &composed, sensitivity)?;
                 AnyOperator::any(composed)
             }

@@ -137,7 +137,7 @@ pub(in crate::plan) fn view_system<B: EmKernels + 'static>(
     };
     let operator = match model {
         None => operator,
-        Some(model) => AnyOperator::any(Composed::new(&mut backend, operator, model)?),
+        Some(model) => AnyOperator::any(Composed::new(&mut backend, operator, &model)?),
     };
     Ok(Box::new(OperatorSystem { backend, operator, image, data, device, default_accumulation, free_memory, team }))
 }
