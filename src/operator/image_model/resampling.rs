@@ -8,9 +8,9 @@ use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
 
 /// Returns the grid of the same extent whose height divides the distance of the planes and is neither coarser than that of `grid` nor
-/// than half a ring spacing, with the fewest slices; `None` without planes. (With whole ring spacings projections of the NEMA phantom
-/// are off by 2 %, with half ones by 0.6 %, with finer ones not by less: a line that stays in a plane meets one slice of the image or
-/// its neighbour.)
+/// than half that distance, with the fewest slices; `None` without planes. (With the whole distance projections of the NEMA phantom are
+/// off by 2 %, with half of it by 0.6 to 1.2 %, with less of it by hardly less: a line that stays in a plane meets one slice of the image
+/// or its neighbour.)
 pub fn inner_grid(geometry: &ScanGeometry, grid: &Grid) -> Option<Grid> {
     let steps =
         geometry.segments.iter().filter(|segment| segment.num_axial_pos > 1).map(|segment| geometry.axial_sampling_mm(segment));
@@ -20,7 +20,7 @@ pub fn inner_grid(geometry: &ScanGeometry, grid: &Grid) -> Option<Grid> {
         return None;
     }
     // (A quotient that is whole up to rounding must not cost slices.)
-    let most_mm = dz.min(0.5 * geometry.ring_spacing_mm);
+    let most_mm = dz.min(0.5 * planes_mm);
     let inner_mm = planes_mm / (planes_mm / most_mm * (1.0 - 1e-9)).ceil().max(1.0);
     let num = (nz as f64 * dz / inner_mm * (1.0 - 1e-9)).ceil().max(1.0);
     let middle_mm = grid.origin_mm[2] + 0.5 * (nz as f64 - 1.0) * dz;
