@@ -101,6 +101,32 @@ impl Debug for DeviceImage {
     }
 }
 
+/// Rows of an array that stand for several rows of another one each, one after the other: what does not depend on the time of flight
+/// and belongs to each of its bins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Values of a row.
+    pub len: usize,
+    /// Rows of the other array for each.
+    pub repeats: usize,
+}
+
+impl Rows {
+    /// Returns the rows of the smaller array for whole rows of the larger one.
+    pub fn in_lines(self, range: Range<usize>) -> Range<usize> {
+        range.start / self.repeats..range.end / self.repeats
+    }
+
+    /// Returns the place in the larger array, from `at` on, and the range in the smaller one of each row of the larger.
+    fn of(self, at: usize, range: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let num_rows = range.len() / self.len.max(1);
+        (0..num_rows * self.repeats).map(move |row| {
+            let start = range.start + row / self.repeats * self.len;
+            (at + row * self.len, start..start + self.len)
+        })
+    }
+}
+
 /// Arrays of f32 on a device. Operations of one algorithm alone are a trait of that algorithm. Results come as f64 on the host.
 /// Every call may fail.
 pub trait Backend: Send {
@@ -205,6 +231,51 @@ pub trait Backend: Send {
         y: &Self::Array<K>,
         range: Range<usize>,
     ) -> Result<f64, BackendError>;
+
+    /// x\[at..\] *= y\[range\], where each row of y stands for several of x.
+    ///
+    /// # Errors
+    /// Ranges outside the arrays, device failure.
+    fn multiply_rows<K: Kind>(
+        &mut self,
+        x: &mut Self::Array<K>,
+        at: usize,
+        y: &Self::Array<K>,
+        range: Range<usize>,
+        rows: Rows,
+    ) -> Result<(), BackendError> {
+        rows.of(at, range).try_for_each(|(at, row)| self.multiply(x, at, y, row))
+    }
+
+    /// x\[at..\] += y\[range\], where each row of y stands for several of x.
+    ///
+    /// # Errors
+    /// Ranges outside the arrays, device failure.
+    fn add_rows<K: Kind>(
+        &mut self,
+        x: &mut Self::Array<K>,
+        at: usize,
+        y: &Self::Array<K>,
+        range: Range<usize>,
+        rows: Rows,
+    ) -> Result<(), BackendError> {
+        rows.of(at, range).try_for_each(|(at, row)| self.add_scaled(x, at, 1.0, y, row))
+    }
+
+    /// Σ x\[at..\] y\[range\] in f64, where each row of y stands for several of x.
+    ///
+    /// # Errors
+    /// Ranges outside the arrays, device failure.
+    fn dot_rows<K: Kind>(
+        &mut self,
+        x: &Self::Array<K>,
+        at: usize,
+        y: &Self::Array<K>,
+        range: Range<usize>,
+        rows: Rows,
+    ) -> Result<f64, BackendError> {
+        rows.of(at, range).map(|(at, row)| self.dot(x, at, y, row)).sum()
+    }
 
     /// Brings the table of a map between voxels to the device.
     ///

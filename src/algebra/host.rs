@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Backend, BackendError, Image, Kind, PendingVolume, VoxelMap};
+use super::{Backend, BackendError, Image, Kind, PendingVolume, Rows, VoxelMap};
 use crate::data::{RoiMask, RoiSums};
 use crate::text::counted;
 
@@ -49,6 +49,17 @@ impl<K> HostArray<K> {
     pub fn piece_mut(&mut self, range: Range<usize>) -> Result<&mut [f32], BackendError> {
         let found = self.len();
         self.values_mut().get_mut(range.clone()).ok_or(BackendError::Length { expected: range.end, found })
+    }
+}
+
+impl Rows {
+    /// Does something with each value of x and the value of y that stands for it.
+    fn zip(self, x: &mut [f32], y: &[f32], work: impl Fn(&mut f32, f32) + Sync) {
+        x.par_chunks_mut(self.repeats * self.len).zip(y.par_chunks(self.len)).for_each(|(x, y)| {
+            for x in x.chunks_mut(self.len) {
+                x.iter_mut().zip(y).for_each(|(x, y)| work(x, *y));
+            }
+        });
     }
 }
 
@@ -154,6 +165,51 @@ impl Backend for Host {
             .zip(y.par_chunks(CHUNK))
             .map(|(x, y)| x.iter().zip(y).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum())
             .collect();
+        Ok(partial.iter().sum())
+    }
+
+    fn multiply_rows<K: Kind>(
+        &mut self,
+        x: &mut HostArray<K>,
+        at: usize,
+        y: &HostArray<K>,
+        range: Range<usize>,
+        rows: Rows,
+    ) -> Result<(), BackendError> {
+        let y = y.piece(range)?;
+        let x = x.piece_mut(at..at + rows.repeats * y.len())?;
+        rows.zip(x, y, |x, y| *x *= y);
+        Ok(())
+    }
+
+    fn add_rows<K: Kind>(
+        &mut self,
+        x: &mut HostArray<K>,
+        at: usize,
+        y: &HostArray<K>,
+        range: Range<usize>,
+        rows: Rows,
+    ) -> Result<(), BackendError> {
+        let y = y.piece(range)?;
+        let x = x.piece_mut(at..at + rows.repeats * y.len())?;
+        rows.zip(x, y, |x, y| *x += y);
+        Ok(())
+    }
+
+    fn dot_rows<K: Kind>(
+        &mut self,
+        x: &HostArray<K>,
+        at: usize,
+        y: &HostArray<K>,
+        range: Range<usize>,
+        rows: Rows,
+    ) -> Result<f64, BackendError> {
+        let y = y.piece(range)?;
+        let x = x.piece(at..at + rows.repeats * y.len())?;
+        let of_row = |(x, y): (&[f32], &[f32])| -> f64 {
+            x.chunks(rows.len).flat_map(|x| x.iter().zip(y)).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum()
+        };
+        let partial: Vec<f64> = x.par_chunks(rows.repeats * rows.len).zip(y.par_chunks(rows.len)).map(of_row).collect();
         Ok(partial.iter().sum())
     }
 

@@ -18,7 +18,7 @@ mod simd;
 mod voxel_map;
 mod voxels;
 
-pub use backend::{Backend, BackendError, Data, DeviceImage, Image, Kind, PendingVolume};
+pub use backend::{Backend, BackendError, Data, DeviceImage, Image, Kind, PendingVolume, Rows};
 pub use blob::Blob;
 pub use collective::{Collective, Shard, Summand};
 pub use fov::FieldOfView;

@@ -16,7 +16,7 @@ use crate::data::{Counts, Michelogram, Study, Unit};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
 use crate::io::{check_image_unit, read_study, read_volume, write_projections};
-use crate::operator::{Accumulation, Subset};
+use crate::operator::{Accumulation, Subset, TofKernel};
 use crate::plan::{
     ChosenProjector, CorrectionRecord, DataRecord, DeviceRecord, ImageKind, ImageRecord, ProjectorRecord, ProjectorSettings,
     Provenance, SetupError, Start, System, choose_projector, rays_per_bin, with_cpu_fallback,
@@ -80,8 +80,12 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
         out!("projected in {:.2} s", start.elapsed().as_secs_f64());
         Ok(system.data().in_order(projected))
     })?;
+    let geometry = Arc::clone(study.measured.geometry());
+    let projected = match study.measured.tof_bins() {
+        Some(bins) => Michelogram::with_tof(geometry, bins, projected)?,
+        None => Michelogram::new(geometry, projected)?,
+    };
     let projected = with_corrections(projected, &study.measured);
-    let projected = Michelogram::new(Arc::clone(study.measured.geometry()), projected)?;
     write_projections(&options.output, &projected)?;
     out!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
     let not_finite = projected.counts.iter().filter(|value| !value.is_finite()).count();
@@ -89,14 +93,14 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
 }
 
 /// Returns m ⊙ p + a.
-fn with_corrections(mut data: Vec<f32>, counts: &Counts) -> Vec<f32> {
+fn with_corrections(mut data: Michelogram, counts: &Counts) -> Michelogram {
     if let Some(factors) = &counts.multiplicative {
-        data.iter_mut().zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
+        data.scale_bins(&factors.counts);
     }
-    if let Some(background) = &counts.additive {
-        data.iter_mut().zip(background.counts.iter()).for_each(|(value, background)| *value += background);
+    match &counts.additive {
+        Some(background) => data.plus(background),
+        None => data,
     }
-    data
 }
 
 /// Backprojects data and writes the image: Aᵀ (m ⊙ q).
@@ -111,11 +115,8 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
     let start = Start::now();
     let like = notices::printed(read_volume(&options.like)?);
     let study = read(&options.input, &options.projector)?;
-    let counts = &study.measured.prompts.counts;
-    let data = match study.measured.multiplicative {
-        Some(_) => Arc::new(with_corrections(counts.to_vec(), &study.measured)),
-        None => Arc::clone(counts),
-    };
+    let data = with_corrections(study.measured.prompts.clone(), &study.measured);
+    let data = data.tof.map_or(data.counts, |tof| tof.values);
     let accumulation = options.projector.accumulation;
     let work = |name: &str, system: &mut dyn System, settings: &ProjectorSettings, accumulation| {
         out!("accumulation  {accumulation}");
@@ -192,6 +193,7 @@ fn with_projector<T: Send>(
                 threads_per_block: options.threads_per_block,
                 tubes: tubes.clone(),
                 psf: None,
+                tof: counts.tof_bins().map(|bins| (bins, TofKernel::new(bins.fwhm_mm))),
                 may_resample: true,
             };
             let ChosenProjector { entry, mut system, notices } = choose_projector(counts.geometry(), &settings)?;

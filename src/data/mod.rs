@@ -1,12 +1,10 @@
 //! Measured data and reconstructed images: volumes, michelograms, EPRI sweeps, tubes of response, regions of interest, studies.
 
 mod attenuation;
-mod counts;
 mod events;
 mod fingerprint;
 mod image_series;
 mod iterate;
-mod michelogram;
 pub mod nema;
 pub mod nema_nu4;
 mod notice;
@@ -16,6 +14,7 @@ mod pet;
 mod psf;
 mod response_matrix;
 mod rois;
+mod sinogram;
 mod study;
 mod super_lors;
 mod sweep;
@@ -24,7 +23,6 @@ mod tubes;
 mod volume;
 
 pub use attenuation::{Attenuation, AttenuationMap, CtConversion, CtSettings};
-pub use counts::{Counts, CountsError};
 pub use events::chunk::{
     EventChunk, Events, LIGHT_MM_PER_PS, ListMetadata, ListSampling, PairEfficiency, TofException, TofMeasurement, tof_mm,
 };
@@ -36,7 +34,6 @@ pub use events::scan_time::{FrameTime, ScanTime, middle_ms, moved_limits};
 pub use fingerprint::Fingerprint;
 pub use image_series::{FoundSeries, ImageChoice, ImageSeries, ImageSpace, Modality, Placement, SeriesImage, SeriesNames};
 pub use iterate::{IterateId, RunId};
-pub use michelogram::{Michelogram, MichelogramError};
 pub use notice::{Notice, Severity};
 pub use origin::Origin;
 pub use pair_counts::{PairCounts, PairCountsError};
@@ -54,6 +51,9 @@ pub use rois::outline::CutLine;
 pub use rois::roi::{ActivityRatioError, Roi, RoiRole, validate_activity_ratio};
 pub use rois::shape::{RoiPlane, RoiShape};
 pub use rois::voxels::Voxels;
+pub use sinogram::counts::{Counts, CountsError};
+pub use sinogram::michelogram::{Michelogram, MichelogramError};
+pub use sinogram::tof::{TofBins, TofBinsError, TofValues};
 pub use study::Study;
 pub use super_lors::{SharingDeviation, SuperLorError, SuperLors};
 pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace};

@@ -1,7 +1,6 @@
 //! A study out of its files: measured data, factors, background.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, PairCounts, Study};
 use crate::io::by_content::{read_images, read_measured, read_projections};
@@ -67,8 +66,7 @@ pub fn read_study(
     let title = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut counts = Counts { facts, ..Counts::new(prompts) }.with_corrections(multiplicative, additive)?;
     if let (true, Some(factors), Some(additive)) = (additive_inside, &counts.multiplicative, &mut counts.additive) {
-        let values = Arc::make_mut(&mut additive.counts).iter_mut();
-        values.zip(factors.counts.iter()).for_each(|(value, factor)| *value *= factor);
+        additive.scale_bins(&factors.counts);
     }
     Ok(Study { origin, notices, ..Study::new(title, counts) })
 }

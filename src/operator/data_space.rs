@@ -125,6 +125,11 @@ impl Views {
         Self { num_views, num_tangential, num_planes: geometry.num_planes(), order, by_subset: true }
     }
 
+    /// The same with so many time-of-flight bins, each with all planes.
+    pub fn with_tof(self, num_tof: usize) -> Self {
+        Self { num_planes: self.num_planes * num_tof, ..self }
+    }
+
     /// The same in another order.
     pub fn with_order(self, order: BinOrder) -> Self {
         Self { order, ..self }
@@ -140,7 +145,7 @@ impl Views {
         self.num_tangential
     }
 
-    /// Planes of a transaxial LOR.
+    /// Planes of a transaxial LOR, of all its time-of-flight bins.
     pub fn num_planes(&self) -> usize {
         self.num_planes
     }
@@ -195,7 +200,9 @@ impl DataSpace for Views {
             if !self.by_subset || num_subsets <= 1 {
                 return Arc::clone(values);
             }
-            let view = |view: usize| &values[view * self.view_len()..(view + 1) * self.view_len()];
+            // (Values that all time-of-flight bins share are fewer.)
+            let view_len = values.len() / self.num_views.max(1);
+            let view = |view: usize| &values[view * view_len..(view + 1) * view_len];
             return Arc::new(subsets.flat_map(|subset| self.of(subset)).flat_map(view).copied().collect());
         }
         let mut arranged = vec![0.0; values.len()];

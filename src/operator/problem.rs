@@ -82,6 +82,10 @@ pub enum Misfit {
         slices_mm: f64,
     },
 
+    /// Data with time of flight.
+    #[error("it does not project time-of-flight bins")]
+    Tof,
+
     // Projectors by axial runs.
     /// Planes that are not a whole number of voxels apart.
     #[error(

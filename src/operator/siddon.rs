@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use super::accumulate::ImageSink;
 use super::lors::{LorProjector, ProjectorCache};
-use super::{MirrorSets, Mirrored, Views};
+use super::{MirrorSets, Mirrored, TofKernel, Views};
 use crate::algebra::{FieldOfView, Voxels};
+use crate::data::TofBins;
 use crate::geometry::{Grid, Line, perpendicular_rows};
 use crate::scanner::{Plane, ScanGeometry};
 
@@ -22,6 +23,7 @@ pub struct Siddon {
     /// For each axial ray of a bin, all planes.
     planes: Vec<Vec<Plane>>,
     num_tangential_rays: usize,
+    tof: Option<(TofBins, TofKernel)>,
     cache: ProjectorCache,
 }
 
@@ -31,7 +33,23 @@ impl Siddon {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let (voxels, views) = (Voxels::new(grid, fov), Views::in_place(&geometry));
         let planes = (0..rays[1].max(1)).map(|ray| geometry.ray_planes(ray, rays[1].max(1))).collect();
-        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), cache: ProjectorCache::default() }
+        Self { geometry, voxels, views, planes, num_tangential_rays: rays[0].max(1), tof: None, cache: ProjectorCache::default() }
+    }
+
+    /// The same with bins of the time of flight, `[view][tangential_pos][tof][plane]`: each piece of a path has the weights of its
+    /// middle.
+    pub fn with_tof(self, bins: TofBins, kernel: TofKernel) -> Self {
+        Self { views: self.views.with_tof(bins.num), tof: Some((bins, kernel)), ..self }
+    }
+
+    /// Calls `visit(voxel index, time-of-flight bin, length in mm times the weight of the bin)` along a line.
+    fn walk_tof(&self, line: &Line, (bins, kernel): &(TofBins, TofKernel), mut visit: impl FnMut(usize, usize, f64)) {
+        let length_mm = line.length_mm();
+        walk_parts(&self.voxels, line, |voxel, [from, to], share| {
+            let middle_mm = (0.5 * (from + to) - 0.5) * length_mm;
+            let inside_mm = share * length_mm * (to - from);
+            kernel.for_each_bin(bins, middle_mm, |bin, weight| visit(voxel, bin, weight * inside_mm));
+        });
     }
 
     /// Calls `visit(voxel index, length in mm)` for each voxel that a line crosses.
@@ -204,6 +222,19 @@ impl LorProjector for Siddon {
     fn scratch(&self) {}
 
     fn project_set(&self, [view, tangential_pos]: [usize; 2], _: &[Mirrored], x: &[f32], bins: &mut [&mut [f32]], _: &mut ()) {
+        if let Some(tof) = &self.tof {
+            let num_planes = self.geometry.num_planes();
+            for bins in bins.iter_mut() {
+                for plane in 0..num_planes {
+                    let mut sums = vec![0.0f64; tof.0.num];
+                    for (line, weight) in self.rays(view, tangential_pos, plane) {
+                        self.walk_tof(&line, tof, |voxel, bin, length| sums[bin] += weight * length * f64::from(x[voxel]));
+                    }
+                    sums.iter().enumerate().for_each(|(bin, sum)| bins[bin * num_planes + plane] = *sum as f32);
+                }
+            }
+            return;
+        }
         for (plane, bin) in bins.iter_mut().flat_map(|bins| bins.iter_mut().enumerate()) {
             let mut sum = 0.0f64;
             for (line, weight) in self.rays(view, tangential_pos, plane) {
@@ -216,8 +247,20 @@ impl LorProjector for Siddon {
     }
 
     fn add_set<S: ImageSink>(&self, [view, tangential_pos]: [usize; 2], set: &[Mirrored], q: &[f32], image: &mut S, _: &mut ()) {
-        let num_planes = self.geometry.num_planes();
-        for bins in set.iter().map(|member| &q[member.lor * num_planes..][..num_planes]) {
+        let (num_planes, num_bins) = (self.geometry.num_planes(), self.views.num_planes());
+        for bins in set.iter().map(|member| &q[member.lor * num_bins..][..num_bins]) {
+            if let Some(tof) = &self.tof {
+                for plane in 0..num_planes {
+                    if bins.iter().skip(plane).step_by(num_planes).all(|value| *value == 0.0) {
+                        continue;
+                    }
+                    for (line, weight) in self.rays(view, tangential_pos, plane) {
+                        let value = |bin: usize| weight * f64::from(bins[bin * num_planes + plane]);
+                        self.walk_tof(&line, tof, |voxel, bin, length| image.add(voxel, (value(bin) * length) as f32));
+                    }
+                }
+                continue;
+            }
             for (plane, &value) in bins.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                 for (line, weight) in self.rays(view, tangential_pos, plane) {
                     let value = f64::from(value) * weight;

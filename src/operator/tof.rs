@@ -7,6 +7,8 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
+use crate::data::TofBins;
+
 /// Where the kernel ends, σ.
 pub const REACH_SIGMAS: f64 = 3.0;
 
@@ -57,6 +59,23 @@ impl TofKernel {
         } else {
             let t = t(low);
             if t.abs() <= self.reach { self.density(t) / self.sigma_mm } else { 0.0 }
+        }
+    }
+
+    /// Calls `visit(bin, weight)` for the bins that an event from the point `l` can be in, with the part of its counts there.
+    pub fn for_each_bin(&self, bins: &TofBins, l: f64, mut visit: impl FnMut(usize, f64)) {
+        let [low, high] = self.reach_mm([l, l]);
+        let (first, last) = (bins.bin_of(low).max(0.0), bins.bin_of(high).min(bins.num as f64 - 1.0));
+        if first > last {
+            return;
+        }
+        let up_to = |edge: f64| self.cumulative(((edge - l) / self.sigma_mm).clamp(-self.reach, self.reach));
+        let (first, last) = (first as usize, last as usize);
+        let mut before = up_to(bins.edges_mm(first)[0]);
+        for bin in first..=last {
+            let behind = up_to(bins.edges_mm(bin)[1]);
+            visit(bin, behind - before);
+            before = behind;
         }
     }
 

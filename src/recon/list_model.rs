@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::em_kernels::{DataResidual, EmKernels, PoissonTerms};
-use super::model::{CountTotals, ForwardModel, MeasuredValues, ProjectionModel, Step};
+use super::model::{CountTotals, Factors, ForwardModel, MeasuredValues, ProjectionModel, Step};
 use crate::algebra::{Backend, Data, Image, PeerGroup};
 use crate::operator::{Accumulation, DataSpace, EventSpace, LinearOperator, OperatorError, Subset};
 
@@ -60,8 +60,8 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
         };
         let counts = MeasuredValues {
             prompts: Arc::new(vec![1.0; space.len(Subset::ALL)]),
-            multiplicative: multiplicative.map(arranged).transpose()?,
-            additive: additive.map(arranged).transpose()?,
+            multiplicative: multiplicative.map(arranged).transpose()?.map(Factors::PerDatum),
+            additive: additive.map(arranged).transpose()?.map(Factors::PerDatum),
         };
         let model = ProjectionModel::of_arranged(backend, operator, data, counts, num_subsets)?;
         let image_len = sensitivity.len();

@@ -256,6 +256,10 @@ pub fn check_poisson_data(counts: &Counts) -> Result<(), ReconError> {
         if let Some((index, value)) = data.first_unusable_bin() {
             return Err(DataProblem::Bin { name, value, bin: data.bin_of_index(index) }.into());
         }
+        // (Sums of a line can hide a negative one.)
+        if let Some((index, value)) = data.first_unusable_tof_bin() {
+            return Err(DataProblem::Bin { name, value, bin: data.bin_of_index(index) }.into());
+        }
     }
     if counts.prompts.counts.iter().all(|&v| v == 0.0) {
         return Err(DataProblem::NoCounts.into());

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::{EmKernels, PoissonTerms};
-use crate::algebra::{Backend, CHUNK, Data, Image, PeerGroup};
-use crate::data::{Counts, Michelogram, PairCounts};
+use crate::algebra::{Backend, BackendError, CHUNK, Data, Image, PeerGroup, Rows};
+use crate::data::{Counts, Michelogram, PairCounts, TofValues};
 use crate::operator::{Accumulation, DataSpace, LinearOperator, Measured, OperatorError, Subset};
 use crate::task::Task;
 
@@ -114,26 +114,90 @@ pub struct MeasuredValues {
     /// Counts.
     pub prompts: Arc<Vec<f32>>,
     /// m; `None` = 1.
-    pub multiplicative: Option<Arc<Vec<f32>>>,
+    pub multiplicative: Option<Factors>,
     /// a; `None` = 0.
-    pub additive: Option<Arc<Vec<f32>>>,
+    pub additive: Option<Factors>,
+}
+
+/// Values of a correction.
+#[derive(Clone, Debug)]
+pub enum Factors {
+    /// One for each datum.
+    PerDatum(Arc<Vec<f32>>),
+    /// One for each line, which its time-of-flight bins share.
+    PerLine(Arc<Vec<f32>>, Rows),
+}
+
+impl Factors {
+    fn arranged(self, arranged: impl Fn(Arc<Vec<f32>>) -> Arc<Vec<f32>>) -> Self {
+        match self {
+            Factors::PerDatum(values) => Factors::PerDatum(arranged(values)),
+            Factors::PerLine(values, rows) => Factors::PerLine(arranged(values), rows),
+        }
+    }
+
+    /// Returns the part of the data's number that they are.
+    fn share(&self) -> f64 {
+        match self {
+            Factors::PerDatum(_) => 1.0,
+            Factors::PerLine(_, rows) => 1.0 / rows.repeats as f64,
+        }
+    }
+
+    /// Returns the sum over the data in this range.
+    fn sum(&self, range: Range<usize>) -> f64 {
+        match self {
+            Factors::PerDatum(values) => sum(&values[range]),
+            Factors::PerLine(values, rows) => rows.repeats as f64 * sum(&values[rows.in_lines(range)]),
+        }
+    }
 }
 
 impl MeasuredValues {
-    /// Returns the number of corrections.
-    pub fn num_corrections(&self) -> usize {
-        [&self.multiplicative, &self.additive].into_iter().flatten().count()
+    /// Returns the values of all corrections in parts of the number of data.
+    pub fn corrections_per_datum(&self) -> f64 {
+        [&self.multiplicative, &self.additive].into_iter().flatten().map(Factors::share).sum()
+    }
+}
+
+/// Values of a correction on a back end.
+struct Corrections<B: Backend> {
+    values: B::Array<Data>,
+    rows: Option<Rows>,
+}
+
+impl<B: Backend> Corrections<B> {
+    fn upload(backend: &mut B, factors: Factors) -> Result<Self, BackendError> {
+        let (values, rows) = match factors {
+            Factors::PerDatum(values) => (values, None),
+            Factors::PerLine(values, rows) => (values, Some(rows)),
+        };
+        Ok(Self { values: backend.upload(values)?, rows })
     }
 }
 
 impl From<&Counts> for MeasuredValues {
     fn from(counts: &Counts) -> Self {
-        let [multiplicative, additive] = [&counts.multiplicative, &counts.additive];
+        let Counts { prompts, multiplicative, additive, .. } = counts;
         let values = |data: &Michelogram| Arc::clone(&data.counts);
+        let Some(TofValues { bins, values: by_tof }) = &prompts.tof else {
+            let factors = |data: &Michelogram| Factors::PerDatum(values(data));
+            let [multiplicative, additive] = [multiplicative, additive].map(|data| data.as_ref().map(factors));
+            return Self { prompts: values(prompts), multiplicative, additive };
+        };
+        let rows = Rows { len: prompts.geometry.num_planes(), repeats: bins.num };
+        let background = |data: &Michelogram| match &data.tof {
+            Some(by_tof) => Factors::PerDatum(Arc::clone(&by_tof.values)),
+            // Of all bins together, in equal parts.
+            None => {
+                let share = 1.0 / bins.num as f32;
+                Factors::PerLine(Arc::new(data.counts.par_iter().map(|value| share * value).collect()), rows)
+            }
+        };
         Self {
-            prompts: values(&counts.prompts),
-            multiplicative: multiplicative.as_ref().map(values),
-            additive: additive.as_ref().map(values),
+            prompts: Arc::clone(by_tof),
+            multiplicative: multiplicative.as_ref().map(|data| Factors::PerLine(values(data), rows)),
+            additive: additive.as_ref().map(background),
         }
     }
 }
@@ -152,8 +216,8 @@ pub struct ProjectionModel<B: Backend, A, D> {
     /// Members that divide the data.
     group: PeerGroup,
     measured: B::Array<Data>,
-    multiplicative: Option<B::Array<Data>>,
-    additive: Option<B::Array<Data>>,
+    multiplicative: Option<Corrections<B>>,
+    additive: Option<Corrections<B>>,
     /// Σ y and Σ a of this member's data.
     own_totals: [f64; 2],
 }
@@ -174,8 +238,8 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         let arranged = |data: Arc<Vec<f32>>| space.arranged(&data, num_subsets);
         let counts = MeasuredValues {
             prompts: arranged(prompts),
-            multiplicative: multiplicative.map(arranged),
-            additive: additive.map(arranged),
+            multiplicative: multiplicative.map(|factors| factors.arranged(arranged)),
+            additive: additive.map(|factors| factors.arranged(arranged)),
         };
         Self::of_arranged(backend, operator, space, counts, num_subsets)
     }
@@ -191,15 +255,15 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         counts: MeasuredValues,
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
-        let own = |values: &[f32]| -> f64 {
+        let own = |sum: &dyn Fn(Range<usize>) -> f64| -> f64 {
             let pieces = Subset::all(num_subsets).flat_map(|subset| space.pieces(subset));
-            pieces.map(|(_, range)| sum(&values[range])).sum()
+            pieces.map(|(_, range)| sum(range)).sum()
         };
-        let additive = counts.additive.as_deref().map_or(0.0, |values| own(values));
-        let own_totals = [own(&counts.prompts), additive];
+        let additive = counts.additive.as_ref().map_or(0.0, |factors| own(&|range| factors.sum(range)));
+        let own_totals = [own(&|range| sum(&counts.prompts[range])), additive];
         let measured = backend.upload(counts.prompts)?;
-        let multiplicative = counts.multiplicative.map(|values| backend.upload(values)).transpose()?;
-        let additive = counts.additive.map(|values| backend.upload(values)).transpose()?;
+        let multiplicative = counts.multiplicative.map(|factors| Corrections::upload(backend, factors)).transpose()?;
+        let additive = counts.additive.map(|factors| Corrections::upload(backend, factors)).transpose()?;
         Ok(Self { operator, space, num_subsets, group: PeerGroup::ALONE, measured, multiplicative, additive, own_totals })
     }
 
@@ -219,9 +283,12 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
 
     /// `data` = m ⊙ data, of a subset.
     fn multiply(&self, backend: &mut B, subset: usize, data: &mut B::Array<Data>) -> Result<(), OperatorError> {
-        if let Some(multiplicative) = &self.multiplicative {
+        if let Some(Corrections { values, rows }) = &self.multiplicative {
             for (at, range) in self.pieces(subset) {
-                backend.multiply(data, at, multiplicative, range)?;
+                match rows {
+                    None => backend.multiply(data, at, values, range)?,
+                    Some(rows) => backend.multiply_rows(data, at, values, rows.in_lines(range), *rows)?,
+                }
             }
         }
         Ok(())
@@ -254,9 +321,12 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         let measured = Measured { values: &self.measured, pieces: &pieces };
         self.operator.expect(backend, self.subset(*subset), x, &measured, out, task)?;
         self.multiply(backend, *subset, out)?;
-        if let Some(additive) = &self.additive {
+        if let Some(Corrections { values, rows }) = &self.additive {
             for (at, range) in pieces {
-                backend.add_scaled(out, at, 1.0, additive, range)?;
+                match rows {
+                    None => backend.add_scaled(out, at, 1.0, values, range)?,
+                    Some(rows) => backend.add_rows(out, at, values, rows.in_lines(range), *rows)?,
+                }
             }
         }
         Ok(())
@@ -281,9 +351,12 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
 
     fn additive_counts(&mut self, step: &mut Step<'_, B>, ratio: &B::Array<Data>) -> Result<f64, OperatorError> {
         let mut sum = 0.0;
-        if let Some(additive) = &self.additive {
+        if let Some(Corrections { values, rows }) = &self.additive {
             for (at, range) in self.pieces(step.subset) {
-                sum += step.backend.dot(ratio, at, additive, range)?;
+                sum += match rows {
+                    None => step.backend.dot(ratio, at, values, range)?,
+                    Some(rows) => step.backend.dot_rows(ratio, at, values, rows.in_lines(range), *rows)?,
+                };
             }
         }
         let [sum] = self.group.sums([sum])?;

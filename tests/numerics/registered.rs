@@ -57,6 +57,7 @@ fn systems(
             threads_per_block: None,
             tubes: Some(Arc::clone(&tubes)),
             psf: psf.cloned(),
+            tof: None,
             may_resample: true,
         };
         match choose_projector(geometry, &settings) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::chunk::Events;
-use crate::data::michelogram::Michelogram;
+use crate::data::sinogram::michelogram::Michelogram;
 use crate::scanner::{Cylinder, CylinderBin, ScanGeometry};
 
 /// Counts of the bins of [`Cylinder::geometry`].
@@ -83,7 +83,7 @@ impl EventHistogram {
 
     /// Returns the counts as projection data.
     pub fn into_michelogram(self) -> Michelogram {
-        Michelogram { geometry: self.geometry, counts: Arc::new(self.counts) }
+        Michelogram { geometry: self.geometry, counts: Arc::new(self.counts), tof: None }
     }
 }
 

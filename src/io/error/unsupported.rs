@@ -279,11 +279,6 @@ pub enum Unsupported {
     #[error("'number of dimensions' is 3: that is an image, where projection data has 4")]
     #[strum(serialize = "image")]
     ImageDimensions,
-    /// Sinograms with time of flight.
-    #[error(
-        "it holds time-of-flight data ('number of dimensions' is 5), which is not reconstructed yet; add its time bins up to one file of 4 dimensions"
-    )]
-    TimeOfFlight,
     /// Siemens data with several bins of time of flight.
     #[error("it holds time-of-flight data ('%number of tof time bins' is {0}), which is not read; add its time bins up")]
     #[strum(serialize = "time-of-flight")]

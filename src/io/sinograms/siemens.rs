@@ -113,7 +113,8 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     let (span, max_ring_difference) = compression(&header)?;
     let segments = segments(&header, span, max_ring_difference)?;
     check_sizes(&header, &segments)?;
-    let layout = Layout { order: AxisOrder::Sinograms, num_views: NUM_VIEWS, num_tangential: NUM_TANGENTIAL, segments };
+    let layout =
+        Layout { order: AxisOrder::Sinograms, num_views: NUM_VIEWS, num_tangential: NUM_TANGENTIAL, segments, tof: None };
     let (Sampling { segments, .. }, sorted_index) = layout.sorted();
     let geometry = Arc::new(geometry(&header, in_plane(&header)?, segments)?);
     let mut source = DataSource {
@@ -130,7 +131,7 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     let mut read = |offset: u64| {
         source.offset = offset;
         let counts = read_counts(&source, AxisOrder::Sinograms, &in_file, &geometry)?;
-        let data = Michelogram { geometry: geometry.clone(), counts: Arc::new(counts) };
+        let data = Michelogram { geometry: geometry.clone(), counts: Arc::new(counts), tof: None };
         if let Some((index, value)) = data.first_unusable_bin() {
             notices.push(header.warning(unusable_bin(&data, index, value)));
         }

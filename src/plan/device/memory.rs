@@ -65,8 +65,8 @@ impl Arrays<'_> {
     pub fn bytes(&self, num_subsets: usize, accumulation: Accumulation, scratch_bytes: u64) -> u64 {
         let subset = Subset { index: 0, count: num_subsets };
         let bins = self.data.len(Subset::ALL) as u64;
-        let corrections = self.counts.num_corrections() as u64;
-        let copied = if self.are_copied { (1 + corrections) * bins } else { 0 };
+        let arrays = 1.0 + self.counts.corrections_per_datum();
+        let copied = if self.are_copied { (arrays * bins as f64) as u64 } else { 0 };
         let races = accumulation.has_race();
         let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
         let sensitivities = num_subsets as u64 + u64::from(num_subsets > 1);

@@ -69,7 +69,7 @@ pub fn histogram(
                 if outside > 0 { format!("; {outside} lie outside the bins") } else { String::new() }
             )));
             let randoms = randoms_of_bins(&facts, &delayeds, &prompts, task)?;
-            Some(Michelogram { geometry: Arc::clone(&geometry), counts: Arc::new(randoms) })
+            Some(Michelogram { geometry: Arc::clone(&geometry), counts: Arc::new(randoms), tof: None })
         }
         None => None,
     };
@@ -130,5 +130,5 @@ fn factors(facts: &ListMetadata, prompts: &EventHistogram, span: usize) -> Resul
             factors[bin] += facts.efficiency.as_ref().map_or(1.0, |efficiency| efficiency.of([first, second]));
         }
     });
-    Ok(Some(Michelogram { geometry: Arc::clone(geometry), counts: Arc::new(factors) }))
+    Ok(Some(Michelogram { geometry: Arc::clone(geometry), counts: Arc::new(factors), tof: None }))
 }

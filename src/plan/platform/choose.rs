@@ -226,6 +226,7 @@ mod tests {
                 threads_per_block: None,
                 tubes: None,
                 psf: None,
+                tof: None,
                 may_resample: true,
             };
             choose_projector(&geometry, &settings).map(|chosen| (chosen.entry.name, chosen.notices.len()))
@@ -266,6 +267,7 @@ mod tests {
                 threads_per_block: None,
                 tubes: None,
                 psf: None,
+                tof: None,
                 may_resample: true,
             };
             let notices = choose_projector(geometry, &settings).unwrap().notices;

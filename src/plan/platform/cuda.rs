@@ -79,6 +79,9 @@ impl Platform for CudaPlatform {
 
     fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
         let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
+        if let Err(refusal) = inputs.without_tof() {
+            return Some(Err(refusal));
+        }
         let nothing = String::new;
         Some(match projector {
             "axial-runs" => {

@@ -44,6 +44,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         is_matched: true,
         is_research: false,
         on_host: |inputs| {
+            inputs.without_tof()?;
             let projector = AxialRuns::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.rays())?;
             let device = format!("{}, {}", host_threads(), projector.simd().name());
             on_host(inputs, projector, device)
@@ -58,6 +59,10 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         is_research: false,
         on_host: |inputs| {
             let projector = Siddon::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.rays());
+            let projector = match inputs.settings.tof {
+                Some((bins, kernel)) => projector.with_tof(bins, kernel),
+                None => projector,
+            };
             on_host(inputs, projector, host_threads())
         },
     },
@@ -153,7 +158,13 @@ impl ProjectorInputs<'_> {
         self.settings.fov_radius_mm
     }
 
+    /// Refuses data with time of flight.
+    pub(in crate::plan) fn without_tof(&self) -> Result<(), OperatorError> {
+        if self.settings.tof.is_some() { Err(Misfit::Tof.into()) } else { Ok(()) }
+    }
+
     pub(in crate::plan) fn tubes(&self) -> Result<&TubeSet, OperatorError> {
+        self.without_tof()?;
         self.settings.tubes.as_deref().ok_or(OperatorError::Unsuitable(Misfit::NoTubes))
     }
 

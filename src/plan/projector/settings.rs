@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::data::{Psf, TubeSet};
+use crate::data::{Psf, TofBins, TubeSet};
 use crate::geometry::Grid;
+use crate::operator::TofKernel;
 use crate::plan::device::choice::DeviceChoice;
 use crate::scanner::ScanGeometry;
 
@@ -41,6 +42,8 @@ pub struct ProjectorSettings {
     pub tubes: Option<Arc<TubeSet>>,
     /// Resolution model; `None` = points are seen as points.
     pub psf: Option<Psf>,
+    /// Bins of the time of flight and their kernel; `None` = the data have none.
+    pub tof: Option<(TofBins, TofKernel)>,
     /// True if the image may be resampled to slices that the fastest projector can have; else its own slices are projected.
     pub may_resample: bool,
 }
@@ -57,6 +60,7 @@ impl ProjectorSettings {
             threads_per_block: None,
             tubes: None,
             psf: None,
+            tof: None,
             may_resample: true,
         }
     }

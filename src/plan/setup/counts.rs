@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, of_group, race_warning};
 use crate::data::Counts;
-use crate::operator::{Accumulation, OperatorError};
+use crate::operator::{Accumulation, OperatorError, TofKernel};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds};
 use crate::plan::error::SetupError;
@@ -57,6 +57,7 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
         threads_per_block: settings.research.threads_per_block,
         tubes: settings.tubes.clone(),
         psf: settings.psf.clone(),
+        tof: counts.tof_bins().map(|bins| (bins, TofKernel::new(bins.fwhm_mm))),
         ..ProjectorSettings::new(settings.grid.clone(), settings.fov_radius_mm, settings.projector, device)
     };
     let chosen = choose_team(counts.geometry(), &projector_settings)?;

@@ -29,7 +29,9 @@ use crate::plan::problem::SetupProblem;
 use crate::plan::projector::psf::check_psf;
 use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
-use crate::recon::{Additions, Algorithm, ArrivingEvents, DataProblem, EventTerms, GrowingEm, MeasuredValues, ReconError};
+use crate::recon::{
+    Additions, Algorithm, ArrivingEvents, DataProblem, EventTerms, Factors, GrowingEm, MeasuredValues, ReconError,
+};
 use crate::scanner::PairRays;
 use crate::task::Task;
 
@@ -239,7 +241,7 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
     let num = list.prompts.len().div_ceil(if platform.has_own_memory() { share.count } else { 1 });
     let space = EventSpace::of(num);
     let (num, image_len) = (num as u64, settings.grid.num_voxels());
-    let terms = |is_there: bool| is_there.then(Arc::default);
+    let terms = |is_there: bool| is_there.then(|| Factors::PerDatum(Arc::default()));
     let counts = MeasuredValues {
         prompts: Arc::default(),
         multiplicative: terms(list.has_factors()),

@@ -112,6 +112,7 @@ fn projected_truth(study: &Study<Counts>, fov_radius_mm: f64) -> Result<Michelog
         threads_per_block: None,
         tubes: None,
         psf: None,
+        tof: None,
         may_resample: false,
     };
     let mut system = choose_projector(geometry, &settings)?.system;

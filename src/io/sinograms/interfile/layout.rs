@@ -2,6 +2,8 @@
 
 use super::header::Header;
 use super::scanner::Sampling;
+use super::tof;
+use crate::data::TofBins;
 use crate::io::error::{IoError, Unsupported};
 use crate::scanner::Segment;
 
@@ -21,6 +23,8 @@ pub struct Layout {
     pub num_tangential: usize,
     /// Segments in the file's order.
     pub segments: Vec<Segment>,
+    /// Bins of the time of flight, if there are any.
+    pub tof: Option<TofBins>,
 }
 
 impl Layout {
@@ -42,6 +46,7 @@ impl Layout {
             num_views: header.count_at("matrix size", view_axis)?,
             num_tangential: header.count_at("matrix size", 1)?,
             segments: segments(header, axial_axis)?,
+            tof: (header.count("number of dimensions")? == Some(5)).then(|| tof::bins(header)).transpose()?,
         })
     }
 
@@ -68,10 +73,9 @@ fn check_dimensions(header: &Header) -> Result<(), IoError> {
     }
     const KEY: &str = "number of dimensions";
     match header.count(KEY)? {
-        Some(4) => Ok(()),
-        Some(5) => Err(header.unsupported(Unsupported::TimeOfFlight)),
+        Some(4 | 5) => Ok(()),
         Some(3) => Err(header.unsupported(Unsupported::ImageDimensions)),
-        Some(other) => Err(header.invalid(KEY, &other.to_string(), "4")),
+        Some(other) => Err(header.invalid(KEY, &other.to_string(), "4, or 5 with time of flight")),
         None => Err(header.missing(KEY, "projection data has 4: tangential, axial, view, segment")),
     }
 }

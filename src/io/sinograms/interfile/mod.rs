@@ -6,7 +6,8 @@
 //! * keys ignore case, a leading `!`, and the number of spaces or underscores; `;` starts a comment line; values
 //!   may be lists `{a,b}`; `key[i]` is element i of a vector;
 //! * projection data are `[segment][view][axial][tangential]` (viewgrams) or `[segment][axial][view][tangential]`
-//!   (sinograms), tangential fastest, segments in the order of the header's ring differences;
+//!   (sinograms), tangential fastest, segments in the order of the header's ring differences; with time of flight one such
+//!   set after the other for each of its bins;
 //! * images are `[z][y][x]`, x fastest. The first pixel offset is the centre of voxel 0 in x and y, by default
 //!   −⌊n/2⌋ voxels; in z it is the shift of the middle plane, (nz − 1)/2, from the scanner's centre, by default 0.
 //!
@@ -21,6 +22,7 @@ pub(super) mod layout;
 pub(super) mod projections;
 pub(super) mod scan_facts;
 pub(super) mod scanner;
+mod tof;
 
 pub use image::{read_image, write_image};
 pub use projections::{read_projections, write_projections};

@@ -10,7 +10,8 @@ use super::header::{CHECKSUM, DataSource, Header};
 use super::layout::{AxisOrder, Layout};
 use super::scan_facts::scan_facts;
 use super::scanner;
-use crate::data::{Michelogram, Notice, ScanFacts};
+use super::tof;
+use crate::data::{Michelogram, Notice, ScanFacts, TofValues};
 use crate::io::bytes::{BlockReader, Checksum, PendingPair, write_f32_le, zeroed};
 use crate::io::error::IoError;
 use crate::scanner::{InPlane, ScanGeometry, Segment};
@@ -34,8 +35,7 @@ pub struct FileSegment {
 /// Reads the projection data of an Interfile header, the facts of their scan, and their notices.
 ///
 /// # Errors
-/// An invalid header, one that lacks a key or describes unsupported data (time of flight, generic geometry, even numbers of
-/// segments); figures that make no scanner; a data file that is missing or too short.
+/// An invalid header, one that lacks a key or describes unsupported data (generic geometry, even numbers of segments); figures that make no scanner; a data file that is missing or too short.
 pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
     let mut notices = Vec::new();
@@ -44,19 +44,31 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Noti
     let source = header.data_source(&mut notices)?;
     let (sampling, sorted_index) = layout.sorted();
     let geometry = scanner::geometry(&header, sampling, &mut notices)?;
+    let num_tof = layout.tof.map_or(1, |bins| bins.num);
     let what = format!(
-        "{} views × {} tangential positions × {} planes of {} bytes",
+        "{}{} views × {} tangential positions × {} planes of {} bytes",
+        layout.tof.map_or_else(String::new, |bins| format!("{} time-of-flight bins × ", bins.num)),
         geometry.num_views,
         geometry.num_tangential,
         geometry.num_planes(),
         source.format.number_type.num_bytes()
     );
-    source.check(&header, geometry.num_bins(), &what, &mut notices)?;
+    source.check(&header, geometry.num_bins() * num_tof, &what, &mut notices)?;
     header.patient_position(&mut notices);
     let facts = scan_facts(&header, &mut notices);
     let segments = file_segments(&layout, &geometry, &sorted_index);
-    let counts = read_counts(&source, layout.order, &segments, &geometry)?;
-    let data = Michelogram { geometry: Arc::new(geometry), counts: Arc::new(counts) };
+    let data = match layout.tof {
+        None => {
+            let counts = read_counts(&source, layout.order, &segments, &geometry)?;
+            Michelogram { geometry: Arc::new(geometry), counts: Arc::new(counts), tof: None }
+        }
+        Some(bins) => {
+            let values = Arc::new(read_tof(&source, bins.num, layout.order, &segments, &geometry)?);
+            let tof = TofValues { bins, values };
+            let counts = Arc::new(tof.sums(geometry.num_planes(), bins.num));
+            Michelogram { geometry: Arc::new(geometry), counts, tof: Some(tof) }
+        }
+    };
     if let Some((index, value)) = data.first_unusable_bin() {
         notices.push(header.warning(unusable_bin(&data, index, value)));
     }
@@ -92,6 +104,26 @@ pub fn file_segments(layout: &Layout, geometry: &ScanGeometry, sorted_index: &[u
             this
         })
         .collect()
+}
+
+/// Reads all bins of each time-of-flight bin, one of these at a time.
+fn read_tof(
+    source: &DataSource,
+    num_tof: usize,
+    order: AxisOrder,
+    segments: &[FileSegment],
+    geometry: &ScanGeometry,
+) -> Result<Vec<f32>, IoError> {
+    let num_planes = geometry.num_planes();
+    let mut values = zeroed(&source.path, num_tof * geometry.num_bins())?;
+    for tof in 0..num_tof {
+        let bytes = (tof * geometry.num_bins() * source.format.number_type.num_bytes()) as u64;
+        let of_bin = DataSource { path: source.path.clone(), offset: source.offset + bytes, format: source.format };
+        let counts = read_counts(&of_bin, order, segments, geometry)?;
+        let rows = values.par_chunks_mut(num_tof * num_planes).zip(counts.par_chunks(num_planes));
+        rows.for_each(|(of_lor, counts)| of_lor[tof * num_planes..(tof + 1) * num_planes].copy_from_slice(counts));
+    }
+    Ok(values)
 }
 
 /// Reads all bins, in the michelogram's order. Each task has a block of views, and reads its part of every segment.
@@ -179,21 +211,31 @@ pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError>
     let data_name = super::data_file_name(path, &data_path)?;
     PendingPair::write(
         [path, &data_path],
-        |writer| write_counts(writer, data),
-        |writer, checksum| write_header(writer, &data.geometry, &data_name, checksum),
+        |writer| match &data.tof {
+            None => write_counts(writer, &data.geometry, &data.counts),
+            Some(TofValues { bins, values }) => {
+                (0..bins.num).try_for_each(|tof| write_counts(writer, &data.geometry, &of_bin(data, values, [tof, bins.num])))
+            }
+        },
+        |writer, checksum| write_header(writer, data, &data_name, checksum),
     )?
     .commit()
 }
 
-fn write_counts(writer: &mut dyn Write, data: &Michelogram) -> io::Result<()> {
-    let geometry = &data.geometry;
+/// Returns the values of one time-of-flight bin in a michelogram's order.
+fn of_bin(data: &Michelogram, values: &[f32], [tof, num_tof]: [usize; 2]) -> Vec<f32> {
+    let num_planes = data.geometry.num_planes();
+    values.chunks(num_tof * num_planes).flat_map(|of_lor| &of_lor[tof * num_planes..(tof + 1) * num_planes]).copied().collect()
+}
+
+fn write_counts(writer: &mut dyn Write, geometry: &ScanGeometry, counts: &[f32]) -> io::Result<()> {
     let (num_tangential, num_planes) = (geometry.num_tangential, geometry.num_planes());
     let per_view = num_tangential * num_planes;
     let mut viewgrams = Vec::new();
     let mut first_plane = 0;
     for segment in &geometry.segments {
         let num_axial_pos = segment.num_axial_pos;
-        for views in data.counts.chunks(per_view * VIEWS_PER_WRITE) {
+        for views in counts.chunks(per_view * VIEWS_PER_WRITE) {
             viewgrams.resize(views.len() / per_view * num_axial_pos * num_tangential, 0.0);
             let pairs = viewgrams.par_chunks_exact_mut(num_axial_pos * num_tangential).zip(views.par_chunks_exact(per_view));
             pairs.for_each(|(viewgram, bins)| {
@@ -210,7 +252,9 @@ fn write_counts(writer: &mut dyn Write, data: &Michelogram) -> io::Result<()> {
     Ok(())
 }
 
-fn write_header(w: &mut dyn Write, geometry: &ScanGeometry, data_name: &str, checksum: Checksum) -> io::Result<()> {
+fn write_header(w: &mut dyn Write, data: &Michelogram, data_name: &str, checksum: Checksum) -> io::Result<()> {
+    let geometry = &data.geometry;
+    let [tof_axis, tof_of_scanner] = data.tof.as_ref().map_or_else(Default::default, |tof| tof::header_lines(&tof.bins));
     // (A backslash at the end of a line would draw the next one to it.)
     let scanner: String = geometry.scanner.chars().map(|c| if c.is_control() || c == '\\' { ' ' } else { c }).collect();
     let segments = &geometry.segments;
@@ -225,7 +269,12 @@ fn write_header(w: &mut dyn Write, geometry: &ScanGeometry, data_name: &str, che
     writeln!(w, "patient orientation := head_in\npatient rotation := supine\nimagedata byte order := LITTLEENDIAN")?;
     writeln!(w, "number of radionuclides := 1\n!PET STUDY (General) :=")?;
     writeln!(w, "!PET data type := Emission\napplied corrections := {corrections}")?;
-    writeln!(w, "!number format := float\n!number of bytes per pixel := 4\nnumber of dimensions := 4")?;
+    writeln!(
+        w,
+        "!number format := float\n!number of bytes per pixel := 4\nnumber of dimensions := {}",
+        if data.tof.is_some() { 5 } else { 4 }
+    )?;
+    write!(w, "{tof_axis}")?;
     writeln!(w, "matrix axis label [4] := segment\n!matrix size [4] := {}", segments.len())?;
     writeln!(w, "matrix axis label [3] := view\n!matrix size [3] := {}", geometry.num_views)?;
     writeln!(w, "matrix axis label [2] := axial coordinate")?;
@@ -244,6 +293,7 @@ fn write_header(w: &mut dyn Write, geometry: &ScanGeometry, data_name: &str, che
     writeln!(w, "  Maximum number of non-arc-corrected bins := {}", geometry.num_tangential)?;
     writeln!(w, "  Default number of arc-corrected bins     := {}", geometry.num_tangential)?;
     writeln!(w, "  Number of detector layers                := 1")?;
+    write!(w, "{tof_of_scanner}")?;
     writeln!(w, "  Scanner geometry (BlocksOnCylindrical/Cylindrical/Generic)  := Cylindrical\nEnd scanner parameters:=")?;
     writeln!(w, "effective central bin size (cm) := {}", bin_mm / 10.0)?;
     writeln!(w, "number of time frames := 1\nstart vertical bed position (mm) := 0\nstart horizontal bed position (mm) := 0")?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::tof::TofValues;
 use crate::coded::coded;
 use crate::scanner::ScanGeometry;
 
@@ -31,6 +32,8 @@ pub struct Michelogram {
     pub geometry: Arc<ScanGeometry>,
     /// The values, `geometry.num_bins()` of them; none if they are on a remote host ([`Michelogram::elsewhere`]).
     pub counts: Arc<Vec<f32>>,
+    /// The same by time of flight, whose sums `counts` are; `None` where there is none.
+    pub tof: Option<TofValues>,
 }
 
 /// Reason why data is not a michelogram.
@@ -49,6 +52,16 @@ pub enum MichelogramError {
 
 coded!(MichelogramError);
 
+/// Returns the first value that is negative or not a finite number, and its index.
+fn first_unusable(values: &[f32]) -> Option<(usize, f32)> {
+    let is_usable = |v: f32| v.is_finite() & (v >= 0.0);
+    // There may be tens of millions: a chunk is looked through without a branch for each value.
+    let chunks = values.par_chunks(CHUNK).position_first(|chunk| !chunk.iter().fold(true, |all, &v| all & is_usable(v)));
+    let first = chunks? * CHUNK;
+    let index = first + values[first..].iter().position(|&v| !is_usable(v))?;
+    Some((index, values[index]))
+}
+
 impl Michelogram {
     /// Returns projection data of values in storage order.
     ///
@@ -59,12 +72,12 @@ impl Michelogram {
         if counts.len() != expected {
             return Err(MichelogramError::Length { expected, found: counts.len() });
         }
-        Ok(Self { geometry, counts: Arc::new(counts) })
+        Ok(Self { geometry, counts: Arc::new(counts), tof: None })
     }
 
     /// Returns projection data with values on a remote host, which reconstructs them: nothing local can use the values.
     pub fn elsewhere(geometry: Arc<ScanGeometry>) -> Self {
-        Self { geometry, counts: Arc::default() }
+        Self { geometry, counts: Arc::default(), tof: None }
     }
 
     /// Returns true if the values are on a remote host.
@@ -80,12 +93,15 @@ impl Michelogram {
 
     /// Returns the storage index and value of the first bin that is negative or not a finite number.
     pub fn first_unusable_bin(&self) -> Option<(usize, f32)> {
-        let is_usable = |v: f32| v.is_finite() & (v >= 0.0);
-        // There may be tens of millions: a chunk is looked through without a branch for each value.
-        let chunks = self.counts.par_chunks(CHUNK).position_first(|chunk| !chunk.iter().fold(true, |all, &v| all & is_usable(v)));
-        let first = chunks? * CHUNK;
-        let index = first + self.counts[first..].iter().position(|&v| !is_usable(v))?;
-        Some((index, self.counts[index]))
+        first_unusable(&self.counts)
+    }
+
+    /// Returns the same of the first bin with such a value in a time-of-flight bin.
+    pub fn first_unusable_tof_bin(&self) -> Option<(usize, f32)> {
+        let TofValues { bins, values } = self.tof.as_ref()?;
+        let (index, value) = first_unusable(values)?;
+        let num_planes = self.geometry.num_planes();
+        Some((index / (num_planes * bins.num) * num_planes + index % num_planes, value))
     }
 
     /// Returns the view, tangential position and plane of a storage index.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::michelogram::Michelogram;
+use super::tof::{TofBins, TofBinsError};
 use crate::coded::coded;
-use crate::data::michelogram::Michelogram;
 use crate::data::pet::exam::ScanFacts;
 use crate::scanner::ScanGeometry;
 
@@ -47,6 +48,27 @@ pub enum CountsError {
         /// Sampling of the correction.
         found: String,
     },
+    /// Factors by time of flight.
+    #[error("the multiplicative sinogram has time-of-flight bins; factors are for whole lines: give a sinogram without them")]
+    TofFactors,
+    /// A correction with other time-of-flight bins than the data.
+    #[error(
+        "the additive sinogram has {} and the measured data has {}; both must have the same, or the additive one none",
+        tof_text(found.as_ref()), tof_text(expected.as_ref())
+    )]
+    TofBins {
+        /// Bins of the data.
+        expected: Option<TofBins>,
+        /// Bins of the correction.
+        found: Option<TofBins>,
+    },
+}
+
+fn tof_text(bins: Option<&TofBins>) -> String {
+    match bins {
+        Some(TofBins { num, width_mm, .. }) => format!("{num} time-of-flight bins of {width_mm:.3} mm"),
+        None => "no time-of-flight bins".to_owned(),
+    }
 }
 
 coded!(CountsError);
@@ -86,11 +108,42 @@ impl Counts {
                 return Err(CountsError::Sampling { which, expected, found });
             }
         }
+        if multiplicative.as_ref().is_some_and(|factors| factors.tof.is_some()) {
+            return Err(CountsError::TofFactors);
+        }
+        let bins = |data: &Michelogram| data.tof.as_ref().map(|tof| tof.bins);
+        if let Some(found) = additive.as_ref().and_then(bins) {
+            let expected = bins(&self.prompts);
+            let is_alike = expected
+                .is_some_and(|expected| expected.num == found.num && (expected.width_mm / found.width_mm - 1.0).abs() < 1e-4);
+            if !is_alike {
+                return Err(CountsError::TofBins { expected, found: Some(found) });
+            }
+        }
         Ok(Self { multiplicative, additive, ..self })
     }
 
     /// Returns the LOR of each bin.
     pub fn geometry(&self) -> &Arc<ScanGeometry> {
         &self.prompts.geometry
+    }
+
+    /// Returns the time-of-flight bins, if the data have any.
+    pub fn tof_bins(&self) -> Option<TofBins> {
+        self.prompts.tof.as_ref().map(|tof| tof.bins)
+    }
+
+    /// Returns the same without time of flight.
+    pub fn without_tof(self) -> Self {
+        Self { prompts: self.prompts.without_tof(), additive: self.additive.map(Michelogram::without_tof), ..self }
+    }
+
+    /// Adds up `mash` neighbouring time-of-flight bins.
+    ///
+    /// # Errors
+    /// Another number than a divisor of that of the bins.
+    pub fn tof_mashed(self, mash: usize) -> Result<Self, TofBinsError> {
+        let additive = self.additive.map(|additive| additive.tof_mashed(mash)).transpose()?;
+        Ok(Self { prompts: self.prompts.tof_mashed(mash)?, additive, ..self })
     }
 }

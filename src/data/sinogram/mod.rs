@@ -1,0 +1,5 @@
+//! Sinograms of a scanner: counts of bins, also by time of flight, and their corrections.
+
+pub mod counts;
+pub mod michelogram;
+pub mod tof;

@@ -1,0 +1,202 @@
+//! Time of flight in sinograms: the bins of d, and counts by them.
+//!
+//! The time-of-flight bin b of T has the d from (b − T/2) w to (b − T/2 + 1) w, mm from the middle of the LOR towards its end; a
+//! point at l on the line has ½ [erf((high − l)/√2σ) − erf((low − l)/√2σ)] of its counts there.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::michelogram::{Michelogram, MichelogramError};
+use crate::scanner::ScanGeometry;
+
+/// Bins of the time of flight: as many on either side of the middle of a LOR.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TofBins {
+    /// Their number.
+    pub num: usize,
+    /// Width of each, mm of d.
+    pub width_mm: f64,
+    /// Resolution (FWHM), mm of d.
+    pub fwhm_mm: f64,
+}
+
+/// Reason why bins of the time of flight cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TofBinsError {
+    /// No bins.
+    #[error("there is no time-of-flight bin")]
+    None,
+    /// A length, by its name, that is not positive.
+    #[error("the {0} of the time of flight is {1} mm; it must be a positive length")]
+    Length(&'static str, f64),
+    /// A number of bins that the others are not a multiple of.
+    #[error("{num} time-of-flight bins cannot be added up {mash} at a time; {}", divisors(*.num))]
+    Mash {
+        /// Bins that there are.
+        num: usize,
+        /// Bins to add up.
+        mash: usize,
+    },
+}
+
+/// Returns the numbers of bins that can be added up.
+fn divisors(num: usize) -> String {
+    let all: Vec<String> = (1..=num).filter(|mash| num.is_multiple_of(*mash)).map(|mash| mash.to_string()).collect();
+    format!("use {}", all.join(", "))
+}
+
+impl TofBins {
+    /// Returns the bins if they can be used.
+    ///
+    /// # Errors
+    /// No bin, lengths that are not positive.
+    pub fn checked(self) -> Result<Self, TofBinsError> {
+        if self.num == 0 {
+            return Err(TofBinsError::None);
+        }
+        for (name, mm) in [("bin width", self.width_mm), ("resolution", self.fwhm_mm)] {
+            if !(mm.is_finite() && mm > 0.0) {
+                return Err(TofBinsError::Length(name, mm));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Returns the d between which a bin lies, mm.
+    pub fn edges_mm(&self, bin: usize) -> [f64; 2] {
+        let first = bin as f64 - 0.5 * self.num as f64;
+        [first * self.width_mm, (first + 1.0) * self.width_mm]
+    }
+
+    /// Returns the number of the bin that holds some d, which may be none of the bins.
+    pub fn bin_of(&self, d_mm: f64) -> f64 {
+        (d_mm / self.width_mm + 0.5 * self.num as f64).floor()
+    }
+
+    /// Returns the bins that `mash` neighbours make together.
+    ///
+    /// # Errors
+    /// Another number than a divisor.
+    pub fn mashed(&self, mash: usize) -> Result<Self, TofBinsError> {
+        if mash == 0 || !self.num.is_multiple_of(mash) {
+            return Err(TofBinsError::Mash { num: self.num, mash });
+        }
+        Ok(Self { num: self.num / mash, width_mm: self.width_mm * mash as f64, ..*self })
+    }
+}
+
+/// Values by time-of-flight bin, `[view][tangential_pos][tof][plane]`, planes contiguous.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TofValues {
+    /// The bins.
+    pub bins: TofBins,
+    /// The values.
+    pub values: Arc<Vec<f32>>,
+}
+
+impl TofValues {
+    /// Returns the sums over each `num` neighbouring bins.
+    pub fn sums(&self, num_planes: usize, num: usize) -> Vec<f32> {
+        let mut sums = vec![0.0; self.values.len() / num];
+        sums.par_chunks_mut(num_planes).zip(self.values.par_chunks(num_planes * num)).for_each(|(sums, of_bins)| {
+            for values in of_bins.chunks(num_planes) {
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        });
+        sums
+    }
+}
+
+impl Michelogram {
+    /// Returns projection data of values by time-of-flight bin. The counts are the sums over those.
+    ///
+    /// # Errors
+    /// The number of values is not the number of bins.
+    pub fn with_tof(geometry: Arc<ScanGeometry>, bins: TofBins, values: Vec<f32>) -> Result<Self, MichelogramError> {
+        let expected = geometry.num_bins() * bins.num;
+        if values.len() != expected {
+            return Err(MichelogramError::Length { expected, found: values.len() });
+        }
+        let tof = TofValues { bins, values: Arc::new(values) };
+        Ok(Self { counts: Arc::new(tof.sums(geometry.num_planes(), bins.num)), geometry, tof: Some(tof) })
+    }
+
+    /// Returns the same without time of flight.
+    pub fn without_tof(self) -> Self {
+        Self { tof: None, ..self }
+    }
+
+    /// Adds up `mash` neighbouring time-of-flight bins. Data without time of flight stay.
+    ///
+    /// # Errors
+    /// Another number than a divisor of that of the bins.
+    pub fn tof_mashed(self, mash: usize) -> Result<Self, TofBinsError> {
+        let Some(tof) = &self.tof else { return Ok(self) };
+        let mashed = tof.bins.mashed(mash)?;
+        let values = Arc::new(tof.sums(self.geometry.num_planes(), mash));
+        Ok(Self { tof: Some(TofValues { bins: mashed, values }), ..self })
+    }
+
+    /// Adds other data; what has no time of flight is divided among the bins of data that have, in equal parts.
+    #[must_use]
+    pub fn plus(mut self, other: &Michelogram) -> Self {
+        let add = |to: &mut [f32], from: &[f32]| to.par_iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        if let Some(TofValues { bins, values }) = &mut self.tof {
+            let values = Arc::make_mut(values);
+            match &other.tof {
+                Some(tof) => add(values, &tof.values),
+                None => {
+                    let (num_planes, share) = (self.geometry.num_planes(), 1.0 / bins.num as f32);
+                    let rows = values.par_chunks_mut(num_planes * bins.num).zip(other.counts.par_chunks(num_planes));
+                    rows.for_each(|(of_lor, other)| {
+                        let of_bins = of_lor.chunks_mut(num_planes);
+                        of_bins.for_each(|to| to.iter_mut().zip(other).for_each(|(to, from)| *to += share * from));
+                    });
+                }
+            }
+        }
+        let counts: &mut Vec<f32> = Arc::make_mut(&mut self.counts);
+        add(counts, &other.counts);
+        self
+    }
+
+    /// Multiplies each bin by a factor, by time of flight too.
+    pub fn scale_bins(&mut self, factors: &[f32]) {
+        let counts = Arc::make_mut(&mut self.counts);
+        counts.par_iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+        let Some(TofValues { bins, values }) = &mut self.tof else { return };
+        let num_planes = self.geometry.num_planes();
+        let rows = Arc::make_mut(values).par_chunks_mut(num_planes * bins.num).zip(factors.par_chunks(num_planes));
+        rows.for_each(|(of_lor, factors)| {
+            for values in of_lor.chunks_mut(num_planes) {
+                values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_lie_about_the_middle_and_add_up() {
+        let bins = TofBins { num: 7, width_mm: 42.0, fwhm_mm: 60.0 };
+        assert_eq!((bins.edges_mm(3), bins.edges_mm(0), bins.bin_of(-21.5)), ([-21.0, 21.0], [-147.0, -105.0], 2.0));
+        let even = TofBins { num: 4, ..bins };
+        assert_eq!((even.edges_mm(2), even.mashed(2).unwrap().edges_mm(1)), ([0.0, 42.0], [0.0, 84.0]));
+        let error = even.mashed(3).unwrap_err().to_string();
+        assert_eq!(error, "4 time-of-flight bins cannot be added up 3 at a time; use 1, 2, 4");
+        assert!(TofBins { fwhm_mm: 0.0, ..bins }.checked().is_err() && TofBins { num: 0, ..bins }.checked().is_err());
+        let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+        let values: Vec<f32> = (0..4 * geometry.num_bins()).map(|bin| (bin % 11) as f32).collect();
+        let data = Michelogram::with_tof(Arc::clone(&geometry), even, values.clone()).unwrap();
+        let num_planes = geometry.num_planes();
+        let sum = (0..4).map(|tof| values[(5 * 4 + tof) * num_planes + 2]).sum::<f32>();
+        assert_eq!(data.counts[5 * num_planes + 2], sum);
+        let mashed = data.clone().tof_mashed(4).unwrap();
+        assert_eq!(mashed.tof.unwrap().values, data.counts);
+        assert!(Michelogram::with_tof(geometry, even, vec![0.0; 5]).is_err());
+    }
+}
