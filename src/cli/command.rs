@@ -95,8 +95,10 @@ fn of_reconstruct(option: &str) -> Option<&'static str> {
     Some(match option {
         "algorithm" | "iterations" | "subsets" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
         "reference" | "phase" | "kernel" => "EPRI acquisitions",
-        "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks"
-        | "no_tof" => "List-mode data",
+        "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks" => {
+            "List-mode data"
+        }
+        "psf_fwhm_mm" | "psf" | "no_tof" | "tof_mash" | "tof_sigmas" => "Resolution and time of flight",
         "attenuation" | "ct" | "kvp" | "ct_fwhm_mm" | "ct_shift_mm" => "Corrections",
         "stop_noise" | "stop_recovery" | "stop_plateau" => "Stopping rules",
         "image" | "voxel_mm" | "like" | "fov_radius_mm" => "Image grid",

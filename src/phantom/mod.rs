@@ -24,6 +24,7 @@ mod poisson;
 pub mod ring;
 mod simulate;
 mod solid;
+mod tof;
 mod trace;
 
 pub use catalogue::{PhantomError, by_name, catalogue, find};

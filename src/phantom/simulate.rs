@@ -7,9 +7,10 @@ use rayon::prelude::*;
 use super::background::Background;
 use super::object::{LineIntegrals, Part, Phantom};
 use super::poisson::poisson;
+use super::tof::{self, TofScan};
 use super::trace::{Scratch, Tracer};
 use crate::coded::coded;
-use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study};
+use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study, TofBins};
 use crate::geometry::{Grid, GridError};
 use crate::random;
 use crate::scanner::{DetectorsError, ScanGeometry, ScanGeometryError};
@@ -60,11 +61,21 @@ pub struct SimulationOptions {
     pub background_fraction: f64,
     /// Grid of the true image; `None` = the scanner's default grid.
     pub truth_grid: Option<Grid>,
+    /// Bins of the time of flight; `None` = counts of whole lines.
+    pub tof: Option<TofBins>,
 }
 
 impl Default for SimulationOptions {
     fn default() -> Self {
-        Self { counts: 1e8, noise: Noise::Poisson, seed: 1, attenuation: false, background_fraction: 0.0, truth_grid: None }
+        Self {
+            counts: 1e8,
+            noise: Noise::Poisson,
+            seed: 1,
+            attenuation: false,
+            background_fraction: 0.0,
+            truth_grid: None,
+            tof: None,
+        }
     }
 }
 
@@ -137,11 +148,22 @@ pub fn simulate(
         let counts = options.counts * options.background_fraction / (1.0 - options.background_fraction);
         Background::new(&geometry, &expected.per_transaxial, counts)
     });
-    let additive = measure(&mut expected, &geometry, scale, background.as_ref(), options, task)?;
-    let truth = phantom.truth(&grid, scale, task)?;
     let michelogram = |values: Vec<f32>| Michelogram::new(geometry.clone(), values);
-    let counts = Counts::new(michelogram(expected.bins)?)
-        .with_corrections(expected.factors.map(michelogram).transpose()?, additive.map(michelogram).transpose()?)?;
+    let (prompts, additive) = match &options.tof {
+        None => {
+            let additive = measure(&mut expected, &geometry, scale, background.as_ref(), options, task)?;
+            (michelogram(expected.bins)?, additive.map(michelogram).transpose()?)
+        }
+        Some(bins) => {
+            let seed = (options.noise == Noise::Poisson).then_some(options.seed);
+            let scan = TofScan { phantom, geometry: &geometry, bins, scale, background: background.as_ref(), seed };
+            let (values, additive) = tof::measured(&scan, &expected.bins, task)?;
+            let by_tof = |values| Michelogram::with_tof(geometry.clone(), *bins, values);
+            (by_tof(values)?, additive.map(by_tof).transpose()?)
+        }
+    };
+    let truth = phantom.truth(&grid, scale, task)?;
+    let counts = Counts::new(prompts).with_corrections(expected.factors.map(michelogram).transpose()?, additive)?;
     Ok(Study {
         truth: Some(Arc::new(truth)),
         rois: phantom.rois.clone(),

@@ -51,7 +51,7 @@ pub use job::defaults::{
     covering_grid, default_list_settings, default_pair_settings, default_settings, default_settings_of, default_sweep_settings,
     grid_of_voxels, sweep_grid,
 };
-pub use job::settings::{RunSettings, rays_in_use};
+pub use job::settings::{RunSettings, TofSettings, rays_in_use};
 pub use job::subsets::{SubsetRecord, SubsetRule, default_num_iterations};
 pub use job::{Job, StartInfo};
 pub use list_mode::histogram::histogram;
@@ -70,7 +70,7 @@ pub use projector::system::System;
 pub use provenance::algorithm::{AlgorithmRecord, EmRecord, FbpRecord};
 pub use provenance::{
     AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, FrameRecord, ImageKind, ImageRecord,
-    MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times,
+    MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times, TofRecord,
 };
 pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
 pub use setup::prepared::Prepared;

@@ -1,6 +1,7 @@
 //! Reason why settings do not go together, or do not suit the data: one variant for each reason.
 
 use crate::coded::coded;
+use crate::data::TofBinsError;
 use crate::geometry::Grid;
 use crate::operator::Misfit;
 use crate::plan::algorithms::parameters::ParameterProblem;
@@ -140,6 +141,14 @@ pub enum SetupProblem {
     /// The device has no projector.
     #[error("there is no projector for this device")]
     NoProjector,
+
+    // Time of flight.
+    /// Time-of-flight bins that cannot be used.
+    #[error(transparent)]
+    TofBins(#[from] TofBinsError),
+    /// A kernel that ends too early, σ.
+    #[error("a time-of-flight kernel of {0} standard deviations is too short; use 1 or more (--tof-sigmas)")]
+    TofSigmas(f64),
 
     // Resolution model.
     /// A resolution model with tubes of response.

@@ -9,8 +9,8 @@ use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
     AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageKind,
-    ImageRecord, MatrixRecord, Progress, ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, rays_in_use,
-    rays_of_a_pair,
+    ImageRecord, MatrixRecord, Progress, ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, TofRecord,
+    rays_in_use, rays_of_a_pair,
 };
 use crate::recon::{Explained, RaceReport};
 
@@ -173,6 +173,7 @@ impl RunRecord {
             rays_per_bin,
             fov_radius_mm: settings.fov_radius_mm,
             psf: settings.psf.clone(),
+            tof: TofRecord::of(self.info.job.data(), &settings.tof),
             accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
             tubes: ProjectorRecord::tubes_of(&self.info.projector, settings.tubes.as_deref()),
             accumulation_switched: if spans.len() > 1 { spans } else { Vec::new() },

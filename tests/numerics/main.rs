@@ -52,5 +52,6 @@ mod slice;
 mod stir;
 mod support;
 mod teams;
+mod tof_sinograms;
 mod tubes;
 mod two_types;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tomoscope::coded::Coded as _;
-use tomoscope::data::{Psf, PsfAtRadius, TubeSampling, TubeSet, Volume};
+use tomoscope::data::{Psf, PsfAtRadius, TofBins, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, Subset};
+use tomoscope::operator::{Accumulation, Subset, TofKernel};
 use tomoscope::plan::{
     DeviceChoice, PROJECTORS, ProjectorChoice, ProjectorSettings, Rays, System, available_devices, choose_projector,
 };
@@ -38,6 +38,7 @@ fn systems(
     fov_radius_mm: f64,
     rays: [usize; 2],
     psf: Option<&Psf>,
+    tof: Option<TofBins>,
 ) -> Vec<(String, Box<dyn System>)> {
     #[cfg(feature = "cuda")]
     let cuda = device().map(|_| DeviceChoice::Cuda(0));
@@ -57,13 +58,17 @@ fn systems(
             threads_per_block: None,
             tubes: Some(Arc::clone(&tubes)),
             psf: psf.cloned(),
-            tof: None,
+            tof: tof.map(|bins| (bins, TofKernel::new(bins.fwhm_mm))),
             may_resample: true,
         };
         match choose_projector(geometry, &settings) {
             Ok(chosen) => Some((format!("{name} on {device:?}"), chosen.system)),
             // Tubes want slices in the middles of the rings and no further model, and there are none of them for some devices.
             Err(_) if name == "tubes" => None,
+            Err(error) if tof.is_some() && error.code() == "projector.unsuitable" => {
+                println!("{name} on {device:?} has no time of flight");
+                None
+            }
             Err(error) if error.code() == "setup.projector" => {
                 println!("{name} is not on {device:?}");
                 None
@@ -89,7 +94,9 @@ proptest! {
         // Slices that axial runs have, and some that are resampled.
         dz in prop_oneof![Just(3.0), Just(2.3), Just(3.7)],
         psf in 0usize..4,
+        has_tof in any::<bool>(),
     ) {
+        let tof = has_tof.then_some(TofBins { num: 5, width_mm: 14.0, fwhm_mm: 21.0 });
         let row = |radius_mm: f64, fwhm_mm: f64| PsfAtRadius {
             radius_mm,
             radial_fwhm_mm: 1.5 * fwhm_mm,
@@ -106,8 +113,8 @@ proptest! {
         let grid = Grid::centred([nx, ny, nz], [5.5, 4.5, dz]).unwrap();
         // What the host, the first device, projects.
         let mut of_host: HashMap<String, Vec<f32>> = HashMap::new();
-        for (name, mut system) in systems(&geometry, &grid, radius_mm, [rays.0, rays.1], psf.as_ref()) {
-            let num_bins = geometry.num_bins();
+        for (name, mut system) in systems(&geometry, &grid, radius_mm, [rays.0, rays.1], psf.as_ref(), tof) {
+            let num_bins = system.data().len(Subset::ALL);
             let numbers = Arc::new((0..num_bins).map(|bin| bin as f32).collect::<Vec<f32>>());
             // A permutation there and back.
             prop_assert_eq!(&system.data().in_order(system.data().arranged(&numbers, 1).to_vec()), &*numbers, "{}", name);

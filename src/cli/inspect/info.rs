@@ -183,6 +183,7 @@ fn projection_lines(counts: &Counts) -> Lines {
         ("field of view", format!("radius {:.1} mm", g.fov_radius_mm)),
         ("total", decimal(data.total())),
     ];
+    lines.extend(counts.tof_bins().map(|bins| ("time of flight", bins.text())));
     lines.push(("smallest, largest", range_text(data.counts.iter())));
     if let Ok(grid) = g.default_grid() {
         lines.push(("default image", grid_text(&grid)));

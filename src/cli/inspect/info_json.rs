@@ -33,6 +33,7 @@ pub fn projections(counts: &Counts) -> Value {
         "is_arc_corrected": g.in_plane.bin_mm().is_some(),
         "num_bins": g.num_bins(),
         "fov_radius_mm": g.fov_radius_mm,
+        "tof_bins": counts.tof_bins(),
         "total": data.total(),
         "range": range(data.counts.iter()),
         "default_image": g.default_grid().ok().as_ref().map(grid),

@@ -52,7 +52,9 @@ const ITERATIVE: &[DataKind] = &[Projections, Events, Pairs];
 pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
     (&["reference", "phase", "kernel"], SWEEPS),
     (&["crystals", "normalization", "yrt_tof_ps", "yrt_tof_range", "yrt_randoms"], LISTS),
-    (&["frame", "frames", "split_blocks", "no_tof"], LISTS),
+    (&["frame", "frames", "split_blocks"], LISTS),
+    (&["no_tof"], ALONG_LINES),
+    (&["tof_mash", "tof_sigmas"], SCANS),
     (&["attenuation", "ct", "kvp", "ct_fwhm_mm", "ct_shift_mm"], ALONG_LINES),
     (&["suv", "dose_mbq", "injected", "scan_start", "duration_secs", "half_life"], ALONG_LINES),
     (&["weight_kg", "height_cm", "sex", "multiplicative_includes", "additive_includes"], ALONG_LINES),

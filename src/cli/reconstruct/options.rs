@@ -31,8 +31,8 @@ use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, read_pair_study, read_volume};
 use crate::plan::{
-    AlgorithmChoice, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule, check_basis,
-    default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
+    AlgorithmChoice, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule, TofSettings,
+    check_basis, default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
 };
 
 /// Options of `tomoscope reconstruct`.
@@ -123,6 +123,14 @@ pub struct ReconstructOptions {
     /// Ignore time-of-flight information.
     #[arg(long)]
     pub no_tof: bool,
+
+    /// Add up N neighbouring time-of-flight bins of a sinogram; N divides their number.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u16>, conflicts_with = "no_tof")]
+    pub tof_mash: u16,
+
+    /// Standard deviations after which the time-of-flight kernel of a sinogram ends.
+    #[arg(long, value_name = "SIGMAS", default_value_t = 3.0, value_parser = positive, conflicts_with = "no_tof")]
+    pub tof_sigmas: f64,
 
     #[command(flatten)]
     pub image: ImageOptions,
@@ -305,6 +313,11 @@ impl ReconstructOptions {
                 self.input.display()
             )));
         }
+        if study.measured.tof_bins().is_none()
+            && let Some(option) = self.given.first_of(["no_tof", "tof_mash", "tof_sigmas"])
+        {
+            return Err(CliError::arguments(format!("{option}: {} has no time-of-flight bins", self.input.display())));
+        }
         let settings = self.settings_from(default_settings(&study.measured)?, |image, _| image.grid(geometry))?;
         Ok(Job::of(&study, RunSettings { tubes: self.projector.tubes(geometry)?, ..settings }))
     }
@@ -417,6 +430,7 @@ impl ReconstructOptions {
             grid,
             rays: projector.rays,
             psf: self.psf()?,
+            tof: TofSettings { is_used: !self.no_tof, mash: self.tof_mash.into(), sigmas: self.tof_sigmas },
             projector: projector.choice(),
             device: projector.device,
             accumulation: projector.accumulation,

@@ -18,7 +18,9 @@ pub struct ListArguments {
     pub duration_secs: Option<f64>,
 
     /// Simulate time of flight with this resolution (FWHM), ps.
-    #[arg(long, value_name = "FWHM", requires = "list_mode", value_parser = positive)]
+    ///
+    /// A sinogram gets time-of-flight bins of 0.9 of it, as many as cover the field of view.
+    #[arg(long, value_name = "FWHM", conflicts_with = "epri", value_parser = positive)]
     pub tof_ps: Option<f64>,
 }
 

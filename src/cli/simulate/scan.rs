@@ -9,15 +9,28 @@ use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
 use crate::cli::shared::printed::write_counts;
 use crate::cli::shared::progress::with_bar;
+use crate::data::{TofBins, tof_mm};
 use crate::io::{Correction, FileKind};
 use crate::phantom;
 use crate::phantom::SimulationOptions;
 use crate::plan::Start;
-use crate::scanner::Scanner;
+use crate::scanner::{ScanGeometry, Scanner};
+
+/// Returns time-of-flight bins of this resolution that cover the field of view of a scanner.
+fn tof_bins(resolution_ps: f64, geometry: &ScanGeometry) -> CliResult<TofBins> {
+    let grid = geometry.default_grid()?;
+    let [width_mm, height_mm] = [0, 1].map(|a| grid.size[a] as f64 * grid.voxel_mm[a]);
+    Ok(TofBins::covering(tof_mm(resolution_ps), width_mm.max(height_mm)))
+}
 
 pub fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     if FileKind::of(&options.output) != Some(FileKind::InterfileProjections) {
         return Err(CliError::arguments(format!("{} must end in .hs, as scans do", options.output.display())));
+    }
+    if options.model == Model::MonteCarlo && options.list.tof_ps.is_some() {
+        return Err(CliError::arguments(
+            "--tof-ps goes with --model analytic: the photons of rotating heads have no time of flight",
+        ));
     }
     if options.model == Model::MonteCarlo {
         return photons::run(options, scanner);
@@ -32,6 +45,7 @@ pub fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
         attenuation: options.attenuation,
         background_fraction: options.background,
         truth_grid: Some(options.truth_grid(&geometry)?),
+        tof: options.list.tof_ps.map(|ps| tof_bins(ps, &geometry)).transpose()?,
     };
     let study = with_bar("simulating", |task| phantom::simulate(&phantom, geometry, &simulation, task))??;
     notices::print(&study.notices);

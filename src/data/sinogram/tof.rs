@@ -8,7 +8,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::michelogram::{Michelogram, MichelogramError};
+use crate::data::events::chunk::tof_mm;
 use crate::scanner::ScanGeometry;
+use crate::text::counted;
 
 /// Bins of the time of flight: as many on either side of the middle of a LOR.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -20,6 +22,9 @@ pub struct TofBins {
     /// Resolution (FWHM), mm of d.
     pub fwhm_mm: f64,
 }
+
+/// Width of a bin that loses little, in resolutions.
+const WIDTH_OF_FWHM: f64 = 0.9;
 
 /// Reason why bins of the time of flight cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -63,10 +68,24 @@ impl TofBins {
         Ok(self)
     }
 
+    /// Returns an odd number of bins that are a little narrower than the resolution and cover an object of this extent.
+    pub fn covering(fwhm_mm: f64, extent_mm: f64) -> Self {
+        let width_mm = WIDTH_OF_FWHM * fwhm_mm;
+        let num = (extent_mm / width_mm).ceil().max(1.0) as usize;
+        Self { num: num + usize::from(num.is_multiple_of(2)), width_mm, fwhm_mm }
+    }
+
     /// Returns the d between which a bin lies, mm.
     pub fn edges_mm(&self, bin: usize) -> [f64; 2] {
         let first = bin as f64 - 0.5 * self.num as f64;
         [first * self.width_mm, (first + 1.0) * self.width_mm]
+    }
+
+    /// Returns the bins in words: "7 bins of 42.72 mm, resolution 62.96 mm (420 ps)".
+    pub fn text(&self) -> String {
+        let Self { num, width_mm, fwhm_mm } = self;
+        let resolution_ps = fwhm_mm / tof_mm(1.0);
+        format!("{} of {width_mm:.2} mm, resolution {fwhm_mm:.2} mm ({resolution_ps:.0} ps)", counted(*num, "bin"))
     }
 
     /// Returns the number of the bin that holds some d, which may be none of the bins.

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::subsets::{SubsetRule, default_num_iterations};
-use crate::data::{Psf, ResponseMatrix, TubeSet, Volume};
+use crate::data::{Counts, Psf, ResponseMatrix, TofBins, TubeSet, Volume};
 use crate::geometry::Grid;
-use crate::operator::Accumulation;
+use crate::operator::{Accumulation, REACH_SIGMAS, TofKernel};
 use crate::plan::algorithms::parameters::Parameters;
 use crate::plan::algorithms::registry::{AlgorithmChoice, Method};
 use crate::plan::algorithms::research::ResearchSettings;
@@ -56,6 +56,9 @@ pub struct RunSettings {
     /// Resolution model of the projections; `None` = points are seen as points.
     #[serde(default)]
     pub psf: Option<Psf>,
+    /// Time of flight of sinograms.
+    #[serde(default)]
+    pub tof: TofSettings,
     /// Projector.
     pub projector: ProjectorChoice,
     /// Device.
@@ -79,6 +82,53 @@ pub struct RunSettings {
     pub frame_ms: Option<Range<u32>>,
 }
 
+/// Use of the time of flight of sinograms.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TofSettings {
+    /// False if it is ignored.
+    pub is_used: bool,
+    /// Neighbouring time-of-flight bins that are added up.
+    pub mash: usize,
+    /// Where the kernel ends, standard deviations.
+    pub sigmas: f64,
+}
+
+impl Default for TofSettings {
+    fn default() -> Self {
+        Self { is_used: true, mash: 1, sigmas: REACH_SIGMAS }
+    }
+}
+
+impl TofSettings {
+    /// Refuses settings that do not suit data.
+    ///
+    /// # Errors
+    /// A number of bins to add up that does not divide theirs, a kernel that ends too early.
+    pub(in crate::plan) fn check(&self, counts: &Counts) -> Result<(), SetupProblem> {
+        let Some(bins) = counts.tof_bins().filter(|_| self.is_used) else { return Ok(()) };
+        bins.mashed(self.mash)?;
+        let is_long = self.sigmas.is_finite() && self.sigmas >= 1.0;
+        if is_long { Ok(()) } else { Err(SetupProblem::TofSigmas(self.sigmas)) }
+    }
+
+    /// Returns counts with the time of flight that is used.
+    ///
+    /// # Errors
+    /// A number of bins to add up that does not divide theirs.
+    pub(in crate::plan) fn of(&self, counts: &Counts) -> Result<Counts, SetupProblem> {
+        let counts = counts.clone();
+        if counts.tof_bins().is_none() || !self.is_used {
+            return Ok(counts.without_tof());
+        }
+        if self.mash == 1 { Ok(counts) } else { Ok(counts.tof_mashed(self.mash)?) }
+    }
+
+    /// Returns the bins and their kernel.
+    pub(in crate::plan) fn kernel(&self, counts: &Counts) -> Option<(TofBins, TofKernel)> {
+        counts.tof_bins().map(|bins| (bins, TofKernel::new(bins.fwhm_mm).with_reach(self.sigmas)))
+    }
+}
+
 /// Returns the rays per LOR of a run with this projector; `None` if it traces none.
 pub fn rays_in_use(geometry: &ScanGeometry, settings: &RunSettings, name: &str) -> Option<[usize; 2]> {
     let uses_tubes = ProjectorChoice::all().any(|choice| choice.name() == name && choice.uses_tubes());
@@ -98,6 +148,7 @@ impl RunSettings {
             grid,
             rays: Rays::Auto,
             psf: None,
+            tof: TofSettings::default(),
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,

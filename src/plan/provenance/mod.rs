@@ -15,12 +15,15 @@ use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
 use crate::data::{
-    BasisSettings, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TubeSet, TubesMade, Unit, ValueScale, Volume,
+    BasisSettings, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade, Unit, ValueScale,
+    Volume,
 };
 use crate::io::dicom::{ANONYMOUS_START, SeriesContext};
 pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, ImageDescription, IoError};
 use crate::operator::Accumulation;
+use crate::plan::job::data::Data;
+use crate::plan::job::settings::TofSettings;
 use crate::plan::projector::settings::ProjectorChoice;
 use crate::text::counted;
 
@@ -160,6 +163,9 @@ pub struct ProjectorRecord {
     /// Resolution model; `None` = points are seen as points.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub psf: Option<Psf>,
+    /// Time-of-flight bins that were used; `None` = none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tof: Option<TofRecord>,
     /// Accumulation of the last step's backprojection.
     pub accumulation: Accumulation,
     /// The same from each step on at which it was switched; empty where it never was.
@@ -168,6 +174,24 @@ pub struct ProjectorRecord {
     /// Simulation of the tubes of response, for a projector with tubes and if known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tubes: Option<TubesMade>,
+}
+
+/// Use of the time of flight of a sinogram.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TofRecord {
+    /// The bins, after neighbours were added up.
+    #[serde(flatten)]
+    pub bins: TofBins,
+    /// Where the kernel ends, standard deviations.
+    pub sigmas: f64,
+}
+
+impl TofRecord {
+    /// Returns the record of a run with these data; `None` where no time of flight is used.
+    pub fn of(data: &Data, settings: &TofSettings) -> Option<Self> {
+        let bins = data.counts()?.tof_bins().filter(|_| settings.is_used)?;
+        Some(Self { bins: bins.mashed(settings.mash).ok()?, sigmas: settings.sigmas })
+    }
 }
 
 impl ProjectorRecord {

@@ -13,6 +13,7 @@ impl Provenance {
         if let Some(projector) = &self.projector {
             let [tangential, axial] = projector.rays_per_bin;
             rows.extend(projector.psf.as_ref().map(|psf| ("Resolution model", psf.to_string())));
+            rows.extend(projector.tof.map(|tof| ("Time of flight", tof.bins.text())));
             rows.extend([
                 ("Projector", projector.name.clone()),
                 ("Lines per bin", format!("{tangential} × {axial}")),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, of_group, race_warning};
 use crate::data::Counts;
-use crate::operator::{Accumulation, OperatorError, TofKernel};
+use crate::operator::{Accumulation, OperatorError};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds};
 use crate::plan::error::SetupError;
@@ -41,7 +41,7 @@ pub(super) fn forecast_on(
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
     check_settings(counts, settings)?;
-    let mut settings = settings.clone();
+    let (counts, mut settings) = (&settings.tof.of(counts)?, settings.clone());
     if settings.lacks_tubes() {
         settings.tubes = Some(Arc::new(placeholder(counts.geometry())?));
     }
@@ -52,12 +52,14 @@ pub(super) fn forecast_on(
 }
 
 fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<OpenedDevices, SetupError> {
+    // Only the processor projects time-of-flight bins.
+    let device = if device == DeviceChoice::Auto && counts.tof_bins().is_some() { DeviceChoice::Cpu } else { device };
     let projector_settings = ProjectorSettings {
         rays: settings.rays,
         threads_per_block: settings.research.threads_per_block,
         tubes: settings.tubes.clone(),
         psf: settings.psf.clone(),
-        tof: counts.tof_bins().map(|bins| (bins, TofKernel::new(bins.fwhm_mm))),
+        tof: settings.tof.kernel(counts),
         ..ProjectorSettings::new(settings.grid.clone(), settings.fov_radius_mm, settings.projector, device)
     };
     let chosen = choose_team(counts.geometry(), &projector_settings)?;
@@ -78,6 +80,7 @@ fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> 
 
 /// Returns the seconds of an iteration on a device, from a trial of a part; `None` where even that takes long.
 pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<Option<f64>, SetupError> {
+    let counts = &settings.tof.of(counts)?;
     let mut chosen = choose_for(device, counts, settings)?;
     needs_of(&chosen, counts, settings).check()?;
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
@@ -88,6 +91,7 @@ pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSe
 /// Makes the algorithm on one device, from settings that were checked.
 pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task: &Task) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
+    let counts = &settings.tof.of(counts)?;
     let mut chosen = choose_for(device, counts, settings)?;
     let needs = needs_of(&chosen, counts, settings);
     needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
@@ -131,5 +135,6 @@ fn check_settings(counts: &Counts, settings: &RunSettings) -> Result<(), SetupEr
     if num_subsets == 0 || num_subsets > num_views {
         return Err(SetupProblem::Subsets { num_subsets, max: num_views, of: "view" }.into());
     }
+    settings.tof.check(counts)?;
     check_start_image(settings.init.as_deref(), &settings.grid)
 }

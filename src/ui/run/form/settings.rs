@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use crate::data::{Frames, Psf, SweepSpace};
+use crate::data::{Counts, Frames, Psf, SweepSpace, TofBins};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, grid_about_zero};
 use crate::plan::{
     self, AlgorithmChoice, Data, DataKind, DeviceChoice, Parameters, ProjectorChoice, Rays, ResearchSettings, RunSettings,
-    SetupError, SubsetRule, Traits, Value,
+    SetupError, SubsetRule, TofSettings, Traits, Value,
 };
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::fields::held_within;
@@ -35,6 +35,8 @@ pub struct SettingsForm {
     pub rays: Rays,
     /// Resolution model.
     pub psf: Option<Psf>,
+    /// Time of flight of sinograms.
+    pub tof: TofSettings,
     /// Projector.
     pub projector: ProjectorChoice,
     /// Device.
@@ -61,6 +63,8 @@ pub struct Bounds {
     pub traits: Traits,
     /// Space of the image of a sweep.
     pub space: SweepSpace,
+    /// Time-of-flight bins of a sinogram.
+    pub tof: Option<TofBins>,
     /// Extent of the samples of a sweep, mm.
     pub samples_mm: f64,
     /// Side of the image that a sweep was planned for, mm.
@@ -69,7 +73,8 @@ pub struct Bounds {
 
 impl Bounds {
     fn of(data: &Data) -> Self {
-        let of_traits = Self { traits: data.traits(), ..Self::default() };
+        let tof = data.counts().and_then(Counts::tof_bins);
+        let of_traits = Self { traits: data.traits(), tof, ..Self::default() };
         data.sweep().map_or(of_traits, |acquisition| {
             acquisition.look(|sweep| Self {
                 space: sweep.space,
@@ -99,6 +104,7 @@ impl Default for SettingsForm {
             fov_radius_mm: None,
             rays: Rays::Auto,
             psf: None,
+            tof: TofSettings::default(),
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,
@@ -137,6 +143,7 @@ impl SettingsForm {
         if let Rays::Fixed { tangential, axial } = &mut self.rays {
             (*tangential, *axial) = ((*tangential).clamp(1, 16), (*axial).clamp(1, 16));
         }
+        self.tof.mash = self.tof.mash.max(1);
         self.psf = self.psf.take().and_then(|psf| psf.checked().ok());
         // Until version 0.1 the form of a sweep had its stages in place of an algorithm.
         if let Some(Value::Name(stages)) = self.parameters.take("stages") {
@@ -222,6 +229,7 @@ impl SettingsForm {
             fov_radius_mm: self.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
             rays: self.rays,
             psf: self.psf.clone().filter(|_| self.has_lines()),
+            tof: self.tof,
             projector: self.projector,
             device: self.device,
             accumulation: self.accumulation,
@@ -236,7 +244,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::data::{Counts, Michelogram, Study};
+    use crate::data::{Michelogram, Study};
 
     #[test]
     fn a_form_makes_settings_or_says_why_not() {

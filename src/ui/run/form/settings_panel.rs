@@ -5,8 +5,10 @@ use strum::VariantArray as _;
 
 use super::devices::{device_in_words, device_menu};
 use super::settings::{Bounds, SettingsForm};
-use crate::data::Psf;
-use crate::plan::{AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, Rays, Value, projector};
+use crate::data::{Psf, TofBins};
+use crate::plan::{
+    AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, Rays, TofSettings, Value, projector,
+};
 use crate::text::counted;
 use crate::ui::widgets::fields::{menu, name};
 use crate::ui::widgets::image_axes::ImageAxes;
@@ -80,6 +82,10 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
         let text = |psf: &Option<Psf>| psf.as_ref().map_or_else(|| "none".to_owned(), Psf::to_string);
         view.label(ui, "Resolution model", &form.psf, |form| form.psf.clone(), text);
         psf_ui(&mut form.psf, ui);
+        if let Some(bins) = form.bounds.tof {
+            view.label(ui, "Time of flight", &form.tof, |form| form.tof, |tof| tof_text(tof, &bins));
+            tof_ui(&mut form.tof, &bins, ui);
+        }
     }
     if traits.kind == DataKind::Projections {
         view.label(ui, "Projector", &form.projector, |form| form.projector, |choice| choice.name().to_owned());
@@ -298,6 +304,34 @@ fn rays_text(rays: &Rays) -> String {
         Rays::Auto => "auto".into(),
         Rays::Fixed { tangential, axial } => format!("{tangential} × {axial}"),
     }
+}
+
+fn tof_text(tof: &TofSettings, bins: &TofBins) -> String {
+    match bins.mashed(tof.mash) {
+        Ok(mashed) if tof.is_used => mashed.text(),
+        _ => "not used".to_owned(),
+    }
+}
+
+/// Draws the use of the time of flight: whether, and how many neighbouring bins are added up.
+fn tof_ui(tof: &mut TofSettings, bins: &TofBins, ui: &mut Ui) {
+    // (Of another study before: what does not divide the bins of this one.)
+    if bins.mashed(tof.mash).is_err() {
+        tof.mash = 1;
+    }
+    ui.vertical(|ui| {
+        ui.checkbox(&mut tof.is_used, "used").on_hover_text("Each count lies about its place on the line; else anywhere on it");
+        let mashes = (1..=bins.num).filter(|mash| bins.num.is_multiple_of(*mash));
+        ui.add_enabled_ui(tof.is_used, |ui| {
+            menu(ui, "Time-of-flight bins", &tof_text(tof, bins), |ui| {
+                for mash in mashes {
+                    let choice = TofSettings { mash, ..*tof };
+                    ui.selectable_value(tof, choice, tof_text(&choice, bins));
+                }
+            });
+        });
+    });
+    ui.end_row();
 }
 
 /// Tooltip of the resolution model.

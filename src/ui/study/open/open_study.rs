@@ -265,13 +265,15 @@ fn counts_facts(open: &OpenCounts) -> Vec<(&'static str, String)> {
     };
     let (views, tangential, planes) = (geometry.num_views, geometry.num_tangential, geometry.num_planes());
     let files = open.files.as_ref();
-    vec![
+    let tof = open.counts.tof_bins().map(|bins| ("Time of flight", bins.text()));
+    let facts = vec![
         ("Scanner", known.map_or_else(|| geometry.scanner.clone(), |scanner| scanner.title.clone())),
         ("Counts", format::count(open.total)),
         ("Bins", format::count(geometry.num_bins() as f64)),
         ("Sampling", format!("{views} views × {tangential} × {planes} planes in {} segments, {bins}", geometry.segments.len())),
         ("Corrections", files.map_or_else(|| corrections(&open.counts), |files| files.corrections(&open.counts))),
-    ]
+    ];
+    facts.into_iter().chain(tof).collect()
 }
 
 fn corrections(counts: &Counts) -> String {

@@ -1,0 +1,226 @@
+//! Sinograms with time of flight: conservation, places of points, and STIR 6.5, an independent program.
+
+use std::sync::Arc;
+
+use tomoscope::data::{Counts, Michelogram, Study, TofBins, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::io::{read_projections, read_volume};
+use tomoscope::operator::{Siddon, Subset, TofKernel};
+use tomoscope::plan::{AlgorithmChoice, Cache, DeviceChoice, Job, Parameters, Rays, RunSettings, SUBSET_ORDER, prepare_with};
+use tomoscope::recon::SubsetOrder;
+use tomoscope::scanner::ScanGeometry;
+use tomoscope::task::Task;
+
+use super::data::data_file;
+use super::support::{forward, largest_difference, random_volume, relative, tiny, tiny_span_3};
+
+/// A file of STIR's folder.
+fn measured(name: &str) -> Option<Michelogram> {
+    Some(read_projections(&data_file(&format!("stir-oracles/model/{name}"))?).unwrap().0)
+}
+
+fn image(name: &str) -> Option<Volume> {
+    Some(read_volume(&data_file(&format!("stir-oracles/model/{name}"))?).unwrap().0)
+}
+
+/// The same times a factor: STIR counts lengths in voxels of x.
+fn scaled(mut volume: Volume, factor: f64) -> Volume {
+    volume.as_mut_slice().iter_mut().for_each(|value| *value = (f64::from(*value) * factor) as f32);
+    volume
+}
+
+#[test]
+fn bins_that_cover_the_lines_add_up_to_the_projection_without_time_of_flight() {
+    for geometry in [tiny(4), tiny_span_3()] {
+        let grid = Grid::centred([11, 9, 7], [5.5, 4.5, 3.0]).unwrap();
+        let volume = random_volume(&grid);
+        let siddon = || Siddon::new(Arc::clone(&geometry), grid.clone(), 30.0, [1, 2]);
+        let whole = forward(&siddon(), Subset::ALL, &volume);
+        for bins in [TofBins { num: 9, width_mm: 20.0, fwhm_mm: 30.0 }, TofBins { num: 40, width_mm: 5.0, fwhm_mm: 20.0 }] {
+            let operator = siddon().with_tof(bins, TofKernel::new(bins.fwhm_mm));
+            let by_tof = forward(&operator, Subset::ALL, &volume);
+            let data = Michelogram::with_tof(Arc::clone(&geometry), bins, by_tof).unwrap();
+            assert!(largest_difference(&data.counts, &whole) <= 1e-6, "{bins:?}");
+        }
+        // Bins that end within the image lose counts.
+        let few = TofBins { num: 1, width_mm: 20.0, fwhm_mm: 30.0 };
+        let operator = siddon().with_tof(few, TofKernel::new(few.fwhm_mm));
+        let sum = |data: &[f32]| data.iter().map(|value| f64::from(*value)).sum::<f64>();
+        assert!(sum(&forward(&operator, Subset::ALL, &volume)) < 0.9 * sum(&whole));
+    }
+}
+
+#[test]
+fn a_point_is_seen_where_it_is_along_every_line() {
+    let Some(prompts) = measured("prompts_tof.hs") else { return };
+    let geometry = Arc::clone(&prompts.geometry);
+    let bins = TofBins { num: 41, width_mm: 10.0, fwhm_mm: 63.0 };
+    let grid = Grid::centred([81, 81, 31], [2.0, 2.0, 1.0]).unwrap();
+    let mut point = Volume::filled(grid.clone(), 0.0);
+    let (place, [x_mm, y_mm, z_mm]) = ([21, 56, 71], [62.0, 32.0, 6.0]);
+    point.values[place] = 1.0;
+    let operator = Siddon::new(Arc::clone(&geometry), grid, 100.0, [1, 1]).with_tof(bins, TofKernel::new(bins.fwhm_mm));
+    let data = forward(&operator, Subset::ALL, &point);
+    let (planes, num_planes) = (geometry.planes(), geometry.num_planes());
+    let mut num_seen = 0;
+    for (lor, of_lor) in data.chunks(num_planes * bins.num).enumerate() {
+        let transaxial = geometry.transaxial_lor(lor / geometry.num_tangential, lor % geometry.num_tangential, 0, 1);
+        for (plane, ends) in planes.iter().enumerate() {
+            let value = |bin: usize| f64::from(of_lor[bin * num_planes + plane]);
+            let sum: f64 = (0..bins.num).map(value).sum();
+            let line = geometry.lor(transaxial, *ends);
+            let [along, to_point]: [[f64; 3]; 2] = [
+                std::array::from_fn(|a| (line.end[a] - line.start[a]) / line.length_mm()),
+                std::array::from_fn(|a| [x_mm, y_mm, z_mm][a] - 0.5 * (line.start[a] + line.end[a])),
+            ];
+            let expected: f64 = along.iter().zip(to_point).map(|(along, to)| along * to).sum();
+            // Lines that pass near its middle: others cross a corner, whose middle is elsewhere.
+            if sum < 1.9 {
+                continue;
+            }
+            let middle = |bin: usize| bins.edges_mm(bin).iter().sum::<f64>() / 2.0;
+            let centroid = (0..bins.num).map(|bin| middle(bin) * value(bin)).sum::<f64>() / sum;
+            // (A voxel's chord is nowhere farther than its half diagonal from the foot of its middle.)
+            assert!((centroid - expected).abs() <= 0.1, "LOR {lor}, plane {plane}: {centroid} and {expected} mm");
+            num_seen += 1;
+        }
+    }
+    assert!(num_seen > 20, "{num_seen}");
+}
+
+/// Elements of A with the kernel at the middle of each voxel, as STIR takes it: (datum, voxel, element). Its tails end at 4 √2 σ.
+fn elements_at_voxels(geometry: &Arc<ScanGeometry>, grid: &Grid, bins: &TofBins) -> Vec<(usize, usize, f64)> {
+    let kernel = TofKernel::new(bins.fwhm_mm).with_reach(4.0 * 2f64.sqrt());
+    let siddon = Siddon::new(Arc::clone(geometry), grid.clone(), f64::INFINITY, [1, 1]);
+    let (num_planes, [nx, ny, _]) = (geometry.num_planes(), grid.size);
+    // STIR's rule: two rays along the axis where a plane is thicker than a slice.
+    let rays: Vec<_> = (0..2).map(|ray| geometry.ray_planes(ray, 2)).collect();
+    let rays =
+        if geometry.axial_sampling_mm(&geometry.segments[0]) > grid.voxel_mm[2] * 1.001 { rays } else { vec![geometry.planes()] };
+    let mut elements = Vec::new();
+    for lor in 0..geometry.num_transaxial() {
+        let transaxial = geometry.transaxial_lor(lor / geometry.num_tangential, lor % geometry.num_tangential, 0, 1);
+        for plane in 0..num_planes {
+            for planes in &rays {
+                let line = geometry.lor(transaxial, planes[plane]);
+                siddon.walk(&line, |voxel, inside_mm| {
+                    let middle = grid.mm_from_voxel([(voxel % nx) as f64, (voxel / nx % ny) as f64, (voxel / nx / ny) as f64]);
+                    let l: f64 = (0..3)
+                        .map(|a| {
+                            (middle[a] - 0.5 * (line.start[a] + line.end[a])) * (line.end[a] - line.start[a]) / line.length_mm()
+                        })
+                        .sum();
+                    kernel.for_each_bin(bins, l, |bin, weight| {
+                        elements.push((
+                            (lor * bins.num + bin) * num_planes + plane,
+                            voxel,
+                            weight * inside_mm / rays.len() as f64,
+                        ));
+                    });
+                });
+            }
+        }
+    }
+    elements
+}
+
+#[test]
+fn projections_are_those_of_stir_up_to_the_place_at_which_it_takes_the_kernel() {
+    let (Some(theirs), Some(activity)) = (measured("fwd_tof.hs"), image("activity.hv")) else { return };
+    let (dx, tof) = (activity.grid.voxel_mm[0], theirs.tof.clone().unwrap());
+    let of_stir: Vec<f32> = tof.values.iter().map(|value| (f64::from(*value) * dx) as f32).collect();
+    let fov_mm = activity.grid.inscribed_radius_mm();
+    let operator = Siddon::new(Arc::clone(&theirs.geometry), activity.grid.clone(), fov_mm, [1, 1])
+        .with_tof(tof.bins, TofKernel::new(tof.bins.fwhm_mm));
+    let ours = forward(&operator, Subset::ALL, &activity);
+    let difference = relative(&ours, &of_stir);
+    println!("pieces of a line: {difference:.2e} (norms), {:.2e} of the largest", largest_difference(&ours, &of_stir));
+    assert!(difference <= 5e-3, "{difference}");
+    let mut at_voxels = vec![0.0f64; of_stir.len()];
+    for (datum, voxel, element) in elements_at_voxels(&theirs.geometry, &activity.grid, &tof.bins) {
+        at_voxels[datum] += element * f64::from(activity.as_slice()[voxel]);
+    }
+    let at_voxels: Vec<f32> = at_voxels.into_iter().map(|value| value as f32).collect();
+    let difference = largest_difference(&at_voxels, &of_stir);
+    println!("middles of voxels: {difference:.2e} of the largest");
+    assert!(difference <= 1e-4, "{difference}");
+}
+
+/// STIR's scan with its factors and its background, which is already corrected.
+fn counts_of_stir() -> Option<Counts> {
+    let (prompts, factors, mut additive) = (measured("prompts_tof.hs")?, measured("af.hs")?, measured("additive_tof.hs")?);
+    additive.scale_bins(&factors.counts);
+    Some(Counts::new(prompts).with_corrections(Some(factors), Some(additive)).unwrap())
+}
+
+#[test]
+fn reconstructions_are_those_of_stir() {
+    let (Some(counts), Some(start)) = (counts_of_stir(), image("start.hv")) else { return };
+    let dx = start.grid.voxel_mm[0];
+    for (algorithm, num_subsets, num_iterations, name) in [
+        (AlgorithmChoice::MLEM, 1, 10, "mlem_tof_10.hv"),
+        (AlgorithmChoice::OSEM, 4, 1, "osem_tof_4.hv"),
+        (AlgorithmChoice::OSEM, 4, 2, "osem_tof_8.hv"),
+    ] {
+        let in_order = Parameters::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
+        let settings = RunSettings {
+            parameters: if num_subsets > 1 { in_order } else { Parameters::default() },
+            num_iterations,
+            num_subsets,
+            rays: Rays::Fixed { tangential: 1, axial: 1 },
+            device: DeviceChoice::Cpu,
+            init: Some(Arc::new(scaled(start.clone(), 1.0 / dx))),
+            ..RunSettings::new(algorithm, start.grid.clone())
+        };
+        let job = Job::of(&Study::new("STIR", counts.clone()), settings);
+        let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
+        for _ in 0..num_iterations {
+            prepared.algorithm.iterate(&Task::new()).unwrap();
+        }
+        let mut ours = Volume::filled(start.grid.clone(), 0.0);
+        prepared.algorithm.volume_into(&mut ours).unwrap();
+        let (ours, theirs) = (scaled(ours, dx), image(name).unwrap());
+        let difference = largest_difference(ours.as_slice(), theirs.as_slice());
+        println!("{name}: {difference:.2e} of the maximum");
+        assert!(difference <= 5e-3, "{name}: {difference}");
+    }
+}
+
+#[test]
+fn mlem_with_the_kernel_at_the_middles_of_voxels_is_that_of_stir() {
+    let (Some(counts), Some(start)) = (counts_of_stir(), image("start.hv")) else { return };
+    let (geometry, tof) = (Arc::clone(counts.geometry()), counts.prompts.tof.clone().unwrap());
+    let (num_planes, num_tof) = (geometry.num_planes(), tof.bins.num);
+    let factors = counts.multiplicative.as_ref().unwrap();
+    let factor = |datum: usize| f64::from(factors.counts[datum / (num_planes * num_tof) * num_planes + datum % num_planes]);
+    let additive = counts.additive.as_ref().unwrap().tof.clone().unwrap();
+    let elements = elements_at_voxels(&geometry, &start.grid, &tof.bins);
+    // STIR's sensitivity is that without time of flight: bins that reach on for ever.
+    let endless = TofBins { num: 1, width_mm: 1e5, fwhm_mm: 1.0 };
+    let mut sensitivity = vec![0.0; start.grid.num_voxels()];
+    for (datum, voxel, element) in elements_at_voxels(&geometry, &start.grid, &endless) {
+        sensitivity[voxel] += element * f64::from(factors.counts[datum]);
+    }
+    let dx = start.grid.voxel_mm[0];
+    let mut x: Vec<f64> = start.as_slice().iter().map(|value| f64::from(*value) / dx).collect();
+    for iteration in 1..=10 {
+        let mut mean = vec![0.0; tof.values.len()];
+        elements.iter().for_each(|(datum, voxel, element)| mean[*datum] += element * x[*voxel]);
+        let ratio = |datum: usize| {
+            let expected = factor(datum) * mean[datum] + f64::from(additive.values[datum]);
+            if expected > 0.0 { f64::from(tof.values[datum]) / expected } else { 0.0 }
+        };
+        let ratios: Vec<f64> = (0..mean.len()).map(|datum| factor(datum) * ratio(datum)).collect();
+        let mut back = vec![0.0; x.len()];
+        elements.iter().for_each(|(datum, voxel, element)| back[*voxel] += element * ratios[*datum]);
+        for (x, (back, sensitivity)) in x.iter_mut().zip(back.iter().zip(&sensitivity)) {
+            *x *= if *sensitivity > 0.0 { back / sensitivity } else { 0.0 };
+        }
+        let name = format!("mlem_tof_{iteration}.hv");
+        let Some(theirs) = [1, 5, 10].contains(&iteration).then(|| image(&name).unwrap()) else { continue };
+        let ours: Vec<f32> = x.iter().map(|value| (value * dx) as f32).collect();
+        let difference = largest_difference(&ours, theirs.as_slice());
+        println!("{name}: {difference:.2e} of the maximum");
+        assert!(difference <= 1e-4, "{name}: {difference}");
+    }
+}
