@@ -9,7 +9,7 @@ use strum::VariantArray as _;
 
 use super::TimedIterations;
 use crate::coded::Problem;
-use crate::data::{Counts, Study, Volume};
+use crate::data::{Counts, Psf, Study, Volume};
 use crate::plan::{Job, Prepared, RunSettings, prepare};
 use crate::recon::{Algorithm, Stage};
 use crate::statistics::median_and_spread;
@@ -24,6 +24,8 @@ pub struct IterationRow {
     pub projector: String,
     /// Accumulation.
     pub accumulation: String,
+    /// Resolution model.
+    pub psf: Option<Psf>,
     /// Seconds of a whole iteration: median.
     pub median_s: f64,
     /// Half of the interquartile range.
@@ -79,6 +81,7 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
         device: info.device,
         projector: info.projector,
         accumulation: info.accumulation.name().into(),
+        psf: settings.psf.clone(),
         median_s: timed.median_s,
         spread_s: timed.spread_s,
         stages_s: stages.map(|stage| (stage.name(), timed.median_of(stage))).collect(),

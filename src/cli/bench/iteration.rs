@@ -10,6 +10,7 @@ use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::options;
 use crate::cli::shared::options::count;
+use crate::data::Psf;
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, DeviceChoice, ProjectorChoice, Rays, RunSettings, default_settings};
 use crate::report::{Column, Columns};
@@ -44,6 +45,10 @@ pub struct IterationOptions {
     #[arg(long, value_delimiter = ',', default_value = "atomic,deterministic,non-atomic")]
     pub accumulation: Vec<Accumulation>,
 
+    /// Also measure with a resolution model: FWHM, mm, in one number or along x, y and z.
+    #[arg(long, value_name = "FWHM")]
+    pub psf_fwhm_mm: Option<Psf>,
+
     /// Subsets; 1 is MLEM.
     #[arg(long, default_value_t = 1, value_parser = count::<usize>)]
     pub subsets: usize,
@@ -58,8 +63,9 @@ pub fn run(options: IterationOptions) -> CliResult<(String, Vec<IterationRow>)> 
     let study = Arc::new(nema_study(&scanner.geometry)?);
     let mut rows: Vec<IterationRow> = Vec::new();
     let ways = options.projector.iter().flat_map(|&projector| options.accumulation.iter().map(move |&way| (projector, way)));
+    let psfs: Vec<Option<Psf>> = std::iter::once(None).chain(options.psf_fwhm_mm.map(Some)).collect();
     for (projector, accumulation) in ways {
-        for &device in &options.device {
+        for (&device, psf) in options.device.iter().flat_map(|device| psfs.iter().map(move |psf| (device, psf))) {
             let settings = RunSettings {
                 algorithm: if options.subsets > 1 { AlgorithmChoice::OSEM } else { AlgorithmChoice::MLEM },
                 num_iterations: options.iterations,
@@ -67,6 +73,7 @@ pub fn run(options: IterationOptions) -> CliResult<(String, Vec<IterationRow>)> 
                 grid: grid.clone(),
                 fov_radius_mm,
                 rays: Rays::Fixed { tangential: 1, axial: 1 },
+                psf: psf.clone(),
                 projector,
                 device,
                 accumulation: Some(accumulation),
@@ -81,7 +88,8 @@ pub fn run(options: IterationOptions) -> CliResult<(String, Vec<IterationRow>)> 
 }
 
 fn print_row(row: &IterationRow, first: Option<&IterationRow>) {
-    out!("{}, {}, {}", row.device, row.projector, row.accumulation);
+    let psf = row.psf.as_ref().map_or(String::new(), |psf| format!(", resolution model {psf}"));
+    out!("{}, {}, {}{psf}", row.device, row.projector, row.accumulation);
     let fact = |name: &str, secs: f64, digits: usize, what: String| {
         out!("  {}", ITERATION.line([name.to_owned(), format!("{:.digits$}", 1e3 * secs), what]));
     };
