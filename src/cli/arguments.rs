@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::cli::attenuation;
 use crate::cli::bench;
 use crate::cli::connect;
 use crate::cli::convert;
@@ -71,6 +72,8 @@ pub enum CliCommand {
     Histogram(histogram::HistogramOptions),
     /// Converts an image to another format.
     Convert(convert::ConvertOptions),
+    /// Projects attenuation maps into the factors of a sinogram.
+    Attenuation(attenuation::AttenuationOptions),
     /// Converts CT into an attenuation map at 511 keV.
     MuMap(mu_map::MuMapOptions),
     /// Measures regions of interest on an image.

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! row 1: shared
-//! row 2: bench convert histogram inspect manual mu_map project reconstruct reproduce send serve simulate
+//! row 2: attenuation bench convert histogram inspect manual mu_map project reconstruct reproduce send serve simulate
 //! row 3: connect
 //! row 4: window
 //! row 5: arguments
@@ -15,6 +15,7 @@
 //! ```
 
 mod arguments;
+mod attenuation;
 mod bench;
 mod command;
 mod connect;
@@ -86,6 +87,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Simulate(options)) => simulate::run::run(&options).map(Done::from),
         Some(CliCommand::Histogram(options)) => histogram::run(&options).map(Done::from),
         Some(CliCommand::Convert(options)) => convert::run(&options),
+        Some(CliCommand::Attenuation(options)) => attenuation::run(&options),
         Some(CliCommand::MuMap(options)) => mu_map::run(&options),
         Some(CliCommand::Measure(options)) => inspect::measure::run(&options).map(Done::from),
         Some(CliCommand::Lesions(options)) => inspect::lesions::run(&options).map(Done::from),

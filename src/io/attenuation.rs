@@ -1,14 +1,19 @@
-//! Maps of attenuation: images of µ at 511 keV in 1/cm, as CASToR, STIR and others take them.
+//! Maps of attenuation: images of µ at 511 keV, in 1/cm as CASToR, STIR and others take them, or in 1/mm.
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{AttenuationMap, Notice, Unit};
+use crate::data::{AttenuationMap, MuUnit, Notice, Unit};
 use crate::io::by_content::read_volume;
 use crate::io::error::{IoError, MAX_PER_CM, Unsupported};
 use crate::io::notice;
+use crate::text::counted;
 
-/// A map whose largest value is smaller than this is rather in 1/mm, 1/cm: water has 0.096, and an inflated lung 0.03.
-const USUAL_PER_CM: f32 = 0.02;
+/// Without a unit, a map whose largest value is above this is in 1/cm: water has 0.096.
+const LEAST_PER_CM: f32 = 0.06;
+/// Below this it is in 1/mm: water has 0.0096, and bone hardly twice as much.
+const MOST_PER_MM: f32 = 0.02;
+/// Values below 0 that an interpolation leaves; they count as 0.
+const LEAST: f32 = -0.01;
 const MM_PER_CM: f32 = 10.0;
 
 /// Returns the path of the map of a simulated list: `OUT_mu.nii.gz` in the folder of `OUT.petsird`.
@@ -17,11 +22,12 @@ pub fn map_beside(list: &Path) -> PathBuf {
     list.with_file_name(format!("{stem}_mu.nii.gz"))
 }
 
-/// Reads a map, an image of µ in 1/cm in any format of images.
+/// Reads a map, an image of µ in any format of images. Its unit is the one that is given, else that of the file, else 1/cm or 1/mm by
+/// its largest value; a notice says so.
 ///
 /// # Errors
-/// It is no image, an image of something else, or holds what no attenuation is.
-pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), IoError> {
+/// It is no image, an image of something else, holds what no attenuation is, or could be in either unit.
+pub fn read_attenuation(path: &Path, unit: Option<MuUnit>) -> Result<(AttenuationMap, Vec<Notice>), IoError> {
     let (mut volume, mut notices) = read_volume(path)?;
     let refuse = |problem: Unsupported| Err(IoError::unsupported(path, problem));
     if !matches!(volume.unit, Unit::PerCm | Unit::Unknown) {
@@ -31,17 +37,30 @@ pub fn read_attenuation(path: &Path) -> Result<(AttenuationMap, Vec<Notice>), Io
         return refuse(Unsupported::AttenuationNotFinite(values));
     }
     let (low, high) = volume.range();
-    if low < 0.0 || high > MAX_PER_CM {
+    if low < LEAST || high > MAX_PER_CM {
         return refuse(Unsupported::AttenuationRange([low, high]));
     }
+    let of_file = (volume.unit == Unit::PerCm).then_some(MuUnit::PerCm);
+    let unit = match unit.or(of_file) {
+        Some(unit) => unit,
+        None if high > LEAST_PER_CM || high == 0.0 => MuUnit::PerCm,
+        None if high < MOST_PER_MM => {
+            let text = format!("its largest value is {high}: taken as 1/mm (water has 0.0096 there)");
+            notices.push(notice::info(path, text));
+            MuUnit::PerMm
+        }
+        None => return refuse(Unsupported::AttenuationAmbiguous(high)),
+    };
     if high == 0.0 {
         notices.push(notice::info(path, "all its values are 0: nothing attenuates"));
-    } else if high < USUAL_PER_CM {
-        let text =
-            format!("its largest value is {high} per cm, but water has 0.096: if its values are per mm, multiply them by 10");
-        notices.push(notice::warning(path, text));
     }
-    volume.as_mut_slice().iter_mut().for_each(|value| *value /= MM_PER_CM);
+    let num_negative = volume.as_slice().iter().filter(|value| **value < 0.0).count();
+    if num_negative > 0 {
+        let text = format!("{} below 0 (down to {low}) count as 0", counted(num_negative, "value"));
+        notices.push(notice::info(path, text));
+    }
+    let factor = if unit == MuUnit::PerCm { MM_PER_CM } else { 1.0 };
+    volume.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0) / factor);
     volume.unit = Unit::Unknown;
     Ok((AttenuationMap { file: path.to_owned(), per_mm: volume, ct: None }, notices))
 }
@@ -61,14 +80,29 @@ mod tests {
             let mut volume = Volume { unit, ..Volume::filled(Grid::centred([3, 4, 5], [2.0, 2.0, 3.0]).unwrap(), 0.0) };
             volume.as_mut_slice()[7] = value;
             write_volume(&path, &volume).unwrap();
-            read_attenuation(&path)
+            read_attenuation(&path, None)
         };
         for unit in [Unit::PerCm, Unit::Unknown] {
             let (map, notices) = read(unit, 0.096).unwrap();
             assert!((map.per_mm.as_slice()[7] - 0.0096).abs() < 1e-9 && notices.is_empty(), "{notices:?}");
         }
         assert!(read(Unit::PerCm, 0.0).unwrap().1[0].text.contains("nothing attenuates"));
-        assert!(read(Unit::PerCm, 0.0096).unwrap().1[0].text.contains("multiply them by 10"));
+        // Without a unit the largest value decides, and between the two nothing does.
+        let (map, notices) = read(Unit::Unknown, 0.0096).unwrap();
+        assert!((map.per_mm.as_slice()[7] - 0.0096).abs() < 1e-9 && notices[0].text.contains("1/mm"), "{notices:?}");
+        let (map, notices) = read(Unit::PerCm, 0.0096).unwrap();
+        assert!((map.per_mm.as_slice()[7] - 0.00096).abs() < 1e-9 && notices.is_empty(), "{notices:?}");
+        assert!(matches!(
+            read(Unit::Unknown, 0.04).unwrap_err(),
+            IoError::Unsupported(_, Unsupported::AttenuationAmbiguous(0.04))
+        ));
+        let given = read_attenuation(&path, Some(MuUnit::PerMm)).unwrap().0;
+        assert!((given.per_mm.as_slice()[7] - 0.04).abs() < 1e-9);
+        let (map, notices) = read(Unit::Unknown, -0.005).unwrap();
+        assert!(
+            map.per_mm.as_slice()[7] == 0.0 && notices.iter().any(|notice| notice.text.contains("1 value below 0")),
+            "{notices:?}"
+        );
         for (unit, value, expected) in [
             (Unit::BqPerMl, 0.096, Unsupported::AttenuationUnit("Bq/mL")),
             (Unit::Unknown, 1000.0, Unsupported::AttenuationRange([0.0, 1000.0])),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::data::{AttenuationMap, Counts, CtSettings, ImageChoice, Michelogram, Notice};
+use crate::data::{AttenuationMap, Counts, CtSettings, ImageChoice, Michelogram, MuUnit, Notice};
 use crate::geometry::Grid;
 use crate::io::dicom::is_dicom;
 use crate::io::{read_attenuation, read_images};
@@ -27,12 +27,13 @@ use crate::task::Task;
 pub fn read_object_attenuation(
     file: &Path,
     ct: Option<&CtSettings>,
+    unit: Option<MuUnit>,
     field: &Grid,
 ) -> Result<(AttenuationMap, Vec<Notice>), AttenuationError> {
     let settings = match ct {
         Some(settings) => *settings,
         None if is_dicom(file) => CtSettings::default(),
-        None => return Ok(read_attenuation(file)?),
+        None => return Ok(read_attenuation(file, unit)?),
     };
     let refuse = |problem| CtError { file: file.to_owned(), problem };
     let (series, mut notices) = read_images(file, ImageChoice::Only)?;
@@ -50,15 +51,33 @@ pub fn read_object_attenuation(
 /// # Errors
 /// Stopped, too little memory.
 pub fn attenuated(counts: Counts, map: &Arc<AttenuationMap>, task: &Task) -> Result<Counts, AttenuationError> {
-    let geometry = Arc::clone(counts.geometry());
-    let mut views = AttenuationOfViews::new(map, &geometry, DeviceChoice::Cpu)?;
-    let integrals = views.system.project(Subset::ALL, &map.per_mm, task).map_err(SetupError::from)?;
-    let mut factors = views.system.data().in_order(integrals);
-    factors.par_iter_mut().for_each(|factor| *factor = (-*factor).exp());
+    let mut factors = attenuation_factors(counts.geometry(), &[Arc::clone(map)], Rays::Auto, task)?;
     if let Some(known) = &counts.multiplicative {
-        factors.par_iter_mut().zip(known.counts.par_iter()).for_each(|(factor, known)| *factor *= known);
+        factors.scale_bins(&known.counts);
     }
-    Ok(Counts { multiplicative: Some(Michelogram::new(geometry, factors)?), ..counts })
+    Ok(Counts { multiplicative: Some(factors), ..counts })
+}
+
+/// Returns the part of the photon pairs of each bin that passes some maps together, as an object and its bed: exp(−∫ µ), with the mean
+/// integral over the rays of the bin.
+///
+/// # Errors
+/// Stopped, too little memory.
+pub fn attenuation_factors(
+    geometry: &Arc<ScanGeometry>,
+    maps: &[Arc<AttenuationMap>],
+    rays: Rays,
+    task: &Task,
+) -> Result<Michelogram, AttenuationError> {
+    let mut sum = vec![0.0f32; geometry.num_bins()];
+    for map in maps {
+        let mut views = AttenuationOfViews::with_rays(map, geometry, DeviceChoice::Cpu, rays)?;
+        let integrals = views.system.project(Subset::ALL, &map.per_mm, task).map_err(SetupError::from)?;
+        let integrals = views.system.data().in_order(integrals);
+        sum.par_iter_mut().zip(integrals).for_each(|(sum, integral)| *sum += integral);
+    }
+    sum.par_iter_mut().for_each(|integral| *integral = (-*integral).exp());
+    Ok(Michelogram::new(Arc::clone(geometry), sum)?)
 }
 
 /// The part of the photon pairs that passes, of all planes of a cylinder's views.
@@ -77,9 +96,18 @@ impl AttenuationOfViews {
         geometry: &Arc<ScanGeometry>,
         device: DeviceChoice,
     ) -> Result<Self, SetupError> {
+        Self::with_rays(map, geometry, device, Rays::Fixed { tangential: 1, axial: 1 })
+    }
+
+    /// The same with these rays of a bin.
+    fn with_rays(
+        map: &Arc<AttenuationMap>,
+        geometry: &Arc<ScanGeometry>,
+        device: DeviceChoice,
+        rays: Rays,
+    ) -> Result<Self, SetupError> {
         let choose = |projector, device| {
             let (grid, radius_mm) = (map.per_mm.grid.clone(), map.per_mm.grid.farthest_from_axis_mm());
-            let rays = Rays::Fixed { tangential: 1, axial: 1 };
             let settings =
                 ProjectorSettings { rays, may_resample: false, ..ProjectorSettings::new(grid, radius_mm, projector, device) };
             choose_projector(geometry, &settings)

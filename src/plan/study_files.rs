@@ -7,7 +7,7 @@ use std::sync::Arc;
 use strum::VariantArray as _;
 
 use crate::coded::coded;
-use crate::data::{Counts, CtSettings, EventList, Notice, Study, Sweep};
+use crate::data::{Counts, CtSettings, EventList, MuUnit, Notice, Study, Sweep};
 use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction, FileKind, IoError, read_image_study, read_pair_study, read_sweep_at_phase};
@@ -147,13 +147,24 @@ pub struct ScanFiles {
     /// Conversion of CT.
     #[serde(default)]
     pub ct: Option<CtSettings>,
+    /// Unit of the map of µ; `None` = that of the file, or by its values.
+    #[serde(default)]
+    pub mu_unit: Option<MuUnit>,
 }
 
 impl ScanFiles {
     /// Returns data without corrections.
     pub fn uncorrected(measured: &Path) -> Self {
         let measured = measured.to_owned();
-        Self { measured, multiplicative: None, additive: None, additive_inside: false, attenuation: None, ct: None }
+        Self {
+            measured,
+            multiplicative: None,
+            additive: None,
+            additive_inside: false,
+            attenuation: None,
+            ct: None,
+            mu_unit: None,
+        }
     }
 
     /// Returns the same files with the corrections of the same folder under their usual names; a named correction stays.
@@ -227,7 +238,7 @@ impl ScanFiles {
         let Some(file) = &self.attenuation else { return Ok(study) };
         let Study { measured, mut notices, mut origin, .. } = study;
         let field = measured.geometry().default_grid().map_err(|error| AttenuationError::from(SetupError::from(error)))?;
-        let (map, found) = read_object_attenuation(file, self.ct.as_ref(), &field)?;
+        let (map, found) = read_object_attenuation(file, self.ct.as_ref(), self.mu_unit, &field)?;
         notices.extend(found);
         if let Some(factors) = &self.multiplicative {
             let [factors, attenuation] = [factors, file].map(file_name);
@@ -314,6 +325,9 @@ pub struct ListFiles {
     /// Conversion of CT.
     #[serde(default)]
     pub ct: Option<CtSettings>,
+    /// Unit of the map of µ; `None` = that of the file, or by its values.
+    #[serde(default)]
+    pub mu_unit: Option<MuUnit>,
     /// The table of the scanner's crystals.
     #[serde(default)]
     pub crystals: Option<PathBuf>,
@@ -332,7 +346,7 @@ impl ListFiles {
     /// Returns a list-mode file that needs no further information.
     pub fn of(list: &Path) -> Self {
         let (list, yrt) = (list.to_owned(), YrtFields::default());
-        Self { list, attenuation: None, ct: None, crystals: None, normalization: None, yrt, is_followed: false }
+        Self { list, attenuation: None, ct: None, mu_unit: None, crystals: None, normalization: None, yrt, is_followed: false }
     }
 
     /// Returns the information that the list-mode file lacks.
@@ -342,6 +356,7 @@ impl ListFiles {
             normalization: self.normalization.clone(),
             attenuation: self.attenuation.clone(),
             ct: self.ct,
+            mu_unit: self.mu_unit,
             yrt: self.yrt,
         }
     }

@@ -32,7 +32,7 @@ fn ct_of_a_cylinder_attenuates_as_its_exact_line_integrals() {
     let path = folder.path().join("ct.nii.gz");
     write_volume(&path, &ct).unwrap();
     let settings = CtSettings { kvp: Some(120.0), fwhm_mm: 4.0, shift_mm };
-    let (map, notices) = read_object_attenuation(&path, Some(&settings), &field).unwrap();
+    let (map, notices) = read_object_attenuation(&path, Some(&settings), None, &field).unwrap();
     assert!(notices.iter().any(|notice| notice.text.contains("120 kV, 4 mm, shifted by (13, -8, 5) mm")), "{notices:?}");
     let integrals = |map: AttenuationMap| -> Vec<f64> {
         let counts = Counts::new(study.measured.prompts.clone());

@@ -23,7 +23,7 @@ use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, co
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::{file_of, is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
-use crate::data::{CtSettings, Fingerprint, Frames, Psf, Unit, frame_ms};
+use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Psf, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
 use crate::io::list_mode::ListOptions;
@@ -111,11 +111,17 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
     pub split_blocks: Option<u64>,
 
-    /// Attenuation map: linear attenuation coefficients at 511 keV, 1/cm ({read images}), on any grid.
+    /// Attenuation map: linear attenuation coefficients at 511 keV ({read images}), on any grid.
     ///
     /// Factors of sinograms are multiplied by the attenuation factors of the map.
     #[arg(long, value_name = "FILE")]
     pub attenuation: Option<PathBuf>,
+
+    /// Unit of the attenuation map: per-cm or per-mm.
+    ///
+    /// Default: that of the file, else per-cm if its largest value is above 0.06, and per-mm if it is below 0.02.
+    #[arg(long, value_name = "UNIT", requires = "attenuation")]
+    pub mu_unit: Option<MuUnit>,
 
     #[command(flatten)]
     pub ct: CtArguments,
@@ -351,7 +357,7 @@ impl ReconstructOptions {
         }
         let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof, split_seed: self.split_blocks };
         let (attenuation, ct) = self.attenuation_and_conversion();
-        let options = ListOptions { attenuation, ct, ..self.list_arguments.list_options() };
+        let options = ListOptions { attenuation, ct, mu_unit: self.mu_unit, ..self.list_arguments.list_options() };
         let study = match self.follow {
             true => follow_list(&self.input, &options, selection)?,
             false => with_bar("reading", |task| list_study(&self.input, &options, &selection, task))??,
@@ -388,7 +394,7 @@ impl ReconstructOptions {
         let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
         let (attenuation, ct) = self.attenuation_and_conversion();
         let measured = self.input.clone();
-        let named = ScanFiles { measured, multiplicative, additive, additive_inside, attenuation, ct };
+        let named = ScanFiles { measured, multiplicative, additive, additive_inside, attenuation, ct, mu_unit: self.mu_unit };
         if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 

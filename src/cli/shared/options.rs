@@ -150,7 +150,7 @@ fn threads_of_a_block(text: &str) -> Result<u32, String> {
     count(text).ok().filter(|number| *number <= 1024).ok_or_else(|| "expected a whole number from 1 to 1024".to_owned())
 }
 
-fn rays(text: &str) -> Result<Rays, String> {
+pub fn rays(text: &str) -> Result<Rays, String> {
     if text == "auto" {
         return Ok(Rays::Auto);
     }

@@ -8,7 +8,7 @@ use crate::coded::Coded;
 use crate::data::NotFinite;
 
 /// Largest coefficient of attenuation that is read, 1/cm: lead has 1.8.
-pub const MAX_PER_CM: f32 = 2.0;
+pub const MAX_PER_CM: f32 = 5.0;
 
 /// Largest counts of a bin of a CASToR histogram: 32-bit floats hold all whole numbers up to here.
 pub const MAX_COUNTS: f32 = 16_777_216.0;
@@ -45,9 +45,14 @@ pub enum Unsupported {
     /// A map of attenuation, by its smallest and largest values, that attenuation does not have.
     #[error(
         "its values go from {} to {}; a map of attenuation holds linear attenuation coefficients at 511 keV, from 0 to \
-         {MAX_PER_CM} per cm (water has 0.096): convert Hounsfield units first", .0[0], .0[1]
+         {MAX_PER_CM} per cm (water has 0.096): Hounsfield units are converted by tomoscope mu-map, or by --ct", .0[0], .0[1]
     )]
     AttenuationRange([f32; 2]),
+    /// A map whose largest value suits 1/cm and 1/mm.
+    #[error(
+        "its largest value is {0}, which can be per cm or per mm (water has 0.096 or 0.0096); give its unit (--mu-unit per-cm or per-mm)"
+    )]
+    AttenuationAmbiguous(f32),
 
     // NIfTI.
     /// A NIfTI-2 file.

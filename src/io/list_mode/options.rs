@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::data::CtSettings;
+use crate::data::{CtSettings, MuUnit};
 
 /// Facts that the files of list-mode data lack.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +15,8 @@ pub struct ListOptions {
     pub attenuation: Option<PathBuf>,
     /// Conversion of this file, if it is CT instead of a map.
     pub ct: Option<CtSettings>,
+    /// Unit of the map; `None` = that of the file, or by its values.
+    pub mu_unit: Option<MuUnit>,
     /// YRT-PET: fields of an event in addition to its time and crystals, and the resolution of time of flight.
     pub yrt: YrtFields,
 }

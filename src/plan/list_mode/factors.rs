@@ -31,7 +31,7 @@ pub(in crate::plan) fn with_attenuation(
         return Err(ListError::AttenuatedTwice { map: file.clone() });
     }
     let field = list_grid(facts).map_err(AttenuationError::from)?;
-    let (map, found) = read_object_attenuation(file, options.ct.as_ref(), &field)?;
+    let (map, found) = read_object_attenuation(file, options.ct.as_ref(), options.mu_unit, &field)?;
     notices.extend(found);
     Ok(Arc::new(ListMetadata { attenuation: Attenuation::Map(Arc::new(map)), ..(**facts).clone() }))
 }
