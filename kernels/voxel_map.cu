@@ -21,6 +21,25 @@ struct AlongShape {
     unsigned is_masked;
 };
 
+// Weights of a uniform map at most.
+#define MAX_WIDTH 17
+
+// A map along an axis with the same weights everywhere, between arrays of one order whose neighbours along each axis lie a fixed
+// distance apart.
+struct UniformShape {
+    // Values along the axis, in groups of OUTPUTS, and along the others.
+    unsigned num, num_groups, num_others, num_thirds;
+    // Places between neighbours along the axis and along the others.
+    unsigned stride, other_stride, third_stride;
+    unsigned width;
+    // 1 if neighbours along the axis lie next to each other, 0 if those along the other do.
+    unsigned groups_are_first;
+    // Which of the axis (0), the other (1) and the third (2) are x and y; 1 if outputs outside the field of view are 0.
+    unsigned x_is, y_is, is_masked;
+    // Zero behind the last one.
+    float weights[MAX_WIDTH];
+};
+
 // A map in every transaxial plane.
 struct InPlaneShape {
     unsigned nx, ny, nz;
@@ -113,6 +132,50 @@ extern "C" __global__ void along_axis(float *out, const float *x, const unsigned
         const uint2 inside = fov_rows[at_y];
         const bool is_seen = !map.is_masked || (at_x >= inside.x && at_x < inside.y);
         out[to_place + to_axis[output + other]] = is_seen ? sums[other] : 0.0f;
+    }
+}
+
+// The same sums as along_axis, with all numbers of the map among the parameters; one thread for OUTPUTS of them
+extern "C" __global__ void along_axis_uniform(float *out, const float *x, const uint2 *fov_rows, UniformShape map)
+{
+    const unsigned per_third = map.num_groups * map.num_others;
+    if (INDEX >= per_third)
+        return;
+    const unsigned group = map.groups_are_first ? INDEX % map.num_groups : INDEX / map.num_others;
+    const unsigned other = map.groups_are_first ? INDEX / map.num_groups : INDEX % map.num_others;
+    const unsigned third = blockIdx.y;
+    const unsigned place = other * map.other_stride + third * map.third_stride, output = group * OUTPUTS;
+    const int start = (int)output - (int)(map.width / 2);
+    float sums[OUTPUTS];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; k++)
+        sums[k] = 0.0f;
+#pragma unroll
+    for (int k = 0; k < MAX_WIDTH + OUTPUTS - 1; k++) {
+        if (k < (int)map.width + OUTPUTS - 1) {
+            const int input = start + k;
+            const bool is_there = input >= 0 && input < (int)map.num;
+            const float value = is_there ? x[place + (unsigned)input * map.stride] : 0.0f;
+#pragma unroll
+            for (int other_output = 0; other_output < OUTPUTS; other_output++) {
+                const int weight = k - other_output;
+                if (weight >= 0 && weight < MAX_WIDTH)
+                    sums[other_output] += map.weights[weight] * value;
+            }
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; k++) {
+        if (output + k >= map.num)
+            continue;
+        bool is_seen = true;
+        if (map.is_masked) {
+            const unsigned at_x = map.x_is == 0 ? output + k : map.x_is == 1 ? other : third;
+            const unsigned at_y = map.y_is == 0 ? output + k : map.y_is == 1 ? other : third;
+            const uint2 inside = fov_rows[at_y];
+            is_seen = at_x >= inside.x && at_x < inside.y;
+        }
+        out[place + (output + k) * map.stride] = is_seen ? sums[k] : 0.0f;
     }
 }
 

@@ -1,15 +1,18 @@
 //! Sparse linear maps between voxels on a CUDA device (`kernels/voxel_map.cu`; the definition is [`VoxelMap`]).
 
-use cudarc::driver::CudaSlice;
+use cudarc::driver::{CudaSlice, LaunchConfig};
 
 use super::backend::{CudaArray, CudaBackend};
 use super::error::CudaError;
-use super::kernel::one_each;
-use super::launches::voxel_map::{AlongShape, InPlaneShape};
-use crate::algebra::{Image, VoxelMap, VoxelPlaces};
+use super::kernel::{BLOCK, blocks, one_each};
+use super::launches::voxel_map::{AlongShape, InPlaneShape, UniformShape};
+use crate::algebra::{AlongAxis, Image, Varies, VoxelMap, VoxelPlaces};
 
 /// Outputs of a thread along an axis, as in the kernel.
 const OUTPUTS: usize = 4;
+
+/// Weights of a uniform map at most, as in the kernel.
+const MAX_WIDTH: usize = 17;
 
 /// A map with its tables on a device.
 pub struct CudaVoxelMap {
@@ -19,6 +22,10 @@ pub struct CudaVoxelMap {
 }
 
 enum Table {
+    Uniform {
+        shape: UniformShape,
+        fov_rows: CudaSlice<[u32; 2]>,
+    },
     AlongAxis {
         shape: AlongShape,
         num_threads: usize,
@@ -37,6 +44,48 @@ enum Table {
     },
 }
 
+/// Returns the numbers of a map with the same weights everywhere, within arrays of one order; `None` if it is none, or is too wide.
+fn uniform(map: &AlongAxis) -> Option<UniformShape> {
+    let AlongAxis { axis, from, to, band, is_masked } = map;
+    let [nx, ny, nz] = to.size.map(|num| num as u32);
+    if band.varies != Varies::Nowhere || band.width > MAX_WIDTH || from != to || nx < 2 || ny < 2 {
+        return None;
+    }
+    let stride = |axis: usize| to.along[axis].get(1).map_or(1, |second| second - to.along[axis][0]);
+    // (Values within a column have any order: but along the axis itself it does not matter.)
+    let is_even = |axis: usize| to.along[axis].windows(2).all(|pair| pair[1] - pair[0] == stride(axis));
+    // The axes with their numbers and strides: the one of the map, the one whose neighbours lie next to each other or next to that, the
+    // third; and which of them are x and y.
+    let [across, row] = [stride(0), stride(1)];
+    let ([num, num_others, num_thirds], [step, other_step, third_step], [x_is, y_is], groups_are_first) = match (to.order?, axis)
+    {
+        ([1, 0, 2], 0) => ([nx, across, ny], [across, 1, row], [0, 2], 0),
+        ([1, 0, 2], 1) => ([ny, across, nx], [row, 1, across], [2, 0], 0),
+        ([1, 0, 2], 2) if is_even(2) && to.along[2][0] == 0 => ([nz, nx, ny], [stride(2), across, row], [1, 2], 1),
+        ([2, 1, 0], 0) => ([nx, ny, nz], [1, nx, nx * ny], [0, 1], 1),
+        ([2, 1, 0], 1) => ([ny, nx, nz], [nx, 1, nx * ny], [1, 0], 0),
+        ([2, 1, 0], 2) => ([nz, nx, ny], [nx * ny, 1, nx], [1, 2], 0),
+        _ => return None,
+    };
+    let mut weights = [0.0; MAX_WIDTH];
+    weights[..band.width].copy_from_slice(&band.weights);
+    Some(UniformShape {
+        num,
+        num_groups: num.div_ceil(OUTPUTS as u32),
+        num_others,
+        num_thirds,
+        stride: step,
+        other_stride: other_step,
+        third_stride: third_step,
+        width: band.width as u32,
+        groups_are_first,
+        x_is,
+        y_is,
+        is_masked: u32::from(*is_masked),
+        weights,
+    })
+}
+
 fn parts(places: &VoxelPlaces) -> Vec<u32> {
     places.along.concat()
 }
@@ -46,8 +95,10 @@ impl CudaVoxelMap {
         let lens = [map.from().len, map.to().len];
         let [nx, ny, nz] = map.to().size.map(|num| num as u32);
         let z_is_fastest = u32::from(map.to().z_is_fastest());
-        let table = match map {
-            VoxelMap::AlongAxis(map) => {
+        let uniform = if let VoxelMap::AlongAxis(map) = map { uniform(map) } else { None };
+        let table = match (map, uniform) {
+            (_, Some(shape)) => Table::Uniform { shape, fov_rows: backend.table(&map.to().fov_rows, [0, 0])? },
+            (VoxelMap::AlongAxis(map), None) => {
                 let [row_step, column_step] = map.band.row_steps();
                 let mut threads = map.to.size;
                 threads[map.axis] = threads[map.axis].div_ceil(OUTPUTS);
@@ -72,7 +123,7 @@ impl CudaVoxelMap {
                     weights: backend.table(&map.band.weights, 0.0)?,
                 }
             }
-            VoxelMap::InPlane(map) => Table::InPlane {
+            (VoxelMap::InPlane(map), None) => Table::InPlane {
                 shape: InPlaneShape { nx, ny, nz, z_is_fastest },
                 places: backend.table(&parts(&map.places), 0)?,
                 first: backend.table(&map.first, 0)?,
@@ -89,6 +140,14 @@ impl CudaVoxelMap {
         out.expect_len(to_len)?;
         let (kernels, stream) = (&backend.kernels.voxel_map, &backend.stream);
         match &self.table {
+            Table::Uniform { shape, fov_rows } => {
+                let shape_of_launch = LaunchConfig {
+                    grid_dim: (blocks((shape.num_groups * shape.num_others) as usize, BLOCK), shape.num_thirds, 1),
+                    block_dim: (BLOCK, 1, 1),
+                    shared_mem_bytes: 0,
+                };
+                kernels.along_axis_uniform.launch(stream, shape_of_launch, &mut out.0, &x.0, fov_rows, shape)
+            }
             Table::AlongAxis { shape, num_threads, from, to, fov_rows, first, weights } => kernels.along_axis.launch(
                 stream,
                 one_each(*num_threads),
