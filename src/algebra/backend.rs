@@ -101,8 +101,7 @@ impl Debug for DeviceImage {
     }
 }
 
-/// Rows of an array that stand for several rows of another one each, one after the other: what does not depend on the time of flight
-/// and belongs to each of its bins.
+/// Rows of an array, each for several consecutive rows of another one: values that all time-of-flight bins of a line share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows {
     /// Values of a row.
@@ -232,7 +231,7 @@ pub trait Backend: Send {
         range: Range<usize>,
     ) -> Result<f64, BackendError>;
 
-    /// x\[at..\] *= y\[range\], where each row of y stands for several of x.
+    /// x\[at..\] *= y\[range\], with each row of y for several rows of x.
     ///
     /// # Errors
     /// Ranges outside the arrays, device failure.
@@ -247,7 +246,7 @@ pub trait Backend: Send {
         rows.of(at, range).try_for_each(|(at, row)| self.multiply(x, at, y, row))
     }
 
-    /// x\[at..\] += y\[range\], where each row of y stands for several of x.
+    /// x\[at..\] += y\[range\], with each row of y for several rows of x.
     ///
     /// # Errors
     /// Ranges outside the arrays, device failure.
@@ -262,7 +261,7 @@ pub trait Backend: Send {
         rows.of(at, range).try_for_each(|(at, row)| self.add_scaled(x, at, 1.0, y, row))
     }
 
-    /// Σ x\[at..\] y\[range\] in f64, where each row of y stands for several of x.
+    /// Σ x\[at..\] y\[range\] in f64, with each row of y for several rows of x.
     ///
     /// # Errors
     /// Ranges outside the arrays, device failure.

@@ -53,7 +53,7 @@ impl<K> HostArray<K> {
 }
 
 impl Rows {
-    /// Does something with each value of x and the value of y that stands for it.
+    /// Calls `work` with each value of x and its value of y.
     fn zip(self, x: &mut [f32], y: &[f32], work: impl Fn(&mut f32, f32) + Sync) {
         x.par_chunks_mut(self.repeats * self.len).zip(y.par_chunks(self.len)).for_each(|(x, y)| {
             for x in x.chunks_mut(self.len) {

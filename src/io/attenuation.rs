@@ -23,7 +23,7 @@ pub fn map_beside(list: &Path) -> PathBuf {
 }
 
 /// Reads a map, an image of µ in any format of images. Its unit is the one that is given, else that of the file, else 1/cm or 1/mm by
-/// its largest value; a notice says so.
+/// its largest value, with a notice.
 ///
 /// # Errors
 /// It is no image, an image of something else, holds what no attenuation is, or could be in either unit.

@@ -125,7 +125,7 @@ impl Views {
         Self { num_views, num_tangential, num_planes: geometry.num_planes(), order, by_subset: true }
     }
 
-    /// The same with so many time-of-flight bins, each with all planes.
+    /// The same with `num_tof` time-of-flight bins, each with all planes.
     pub fn with_tof(self, num_tof: usize) -> Self {
         Self { num_planes: self.num_planes * num_tof, ..self }
     }

@@ -143,7 +143,7 @@ pub enum SetupProblem {
     NoProjector,
 
     // Time of flight.
-    /// Time-of-flight bins that cannot be used.
+    /// Refused time-of-flight bins.
     #[error(transparent)]
     TofBins(#[from] TofBinsError),
     /// A kernel that ends too early, σ.

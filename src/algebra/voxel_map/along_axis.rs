@@ -42,7 +42,7 @@ impl AlongAxis {
         }
     }
 
-    /// The same for each voxel by itself.
+    /// The same, one voxel after the other.
     fn apply_one_by_one(&self, x: &[f32], out: &mut [f32]) {
         let Self { axis, from, to, band, .. } = self;
         let (num, along) = (from.size[*axis], &from.along[*axis]);

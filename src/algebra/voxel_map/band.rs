@@ -1,6 +1,6 @@
 //! The weights of a map along one axis.
 
-/// What the weights of a band depend on.
+/// Dependence of the weights of a band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varies {
     /// On nothing; then `first` rises by one from output to output.
@@ -20,7 +20,7 @@ pub struct Band {
     pub width: usize,
     /// The weights of a row together: of the only one, of each output, or of each column y · nx + x.
     pub weights: Vec<f32>,
-    /// What the weights depend on.
+    /// Dependence of the weights.
     pub varies: Varies,
 }
 

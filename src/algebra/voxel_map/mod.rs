@@ -1,4 +1,4 @@
-//! Sparse linear maps between the voxels of two spaces: the steps of which resolution modelling and resampling are made.
+//! Sparse linear maps between the voxels of two spaces: the steps of resolution modelling and resampling.
 //!
 //! A [`VoxelMap`] is a table. A [`Backend`](super::Backend) brings it to its device and applies it. Each output is gathered, so
 //! that no additions meet; the transpose is another table. The code here is the definition, and the CPU's.

@@ -26,7 +26,7 @@ pub struct TofBins {
 /// Width of a bin that loses little, in resolutions.
 const WIDTH_OF_FWHM: f64 = 0.9;
 
-/// Reason why bins of the time of flight cannot be used.
+/// Reason for the refusal of time-of-flight bins.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TofBinsError {
     /// No bins.
@@ -36,7 +36,7 @@ pub enum TofBinsError {
     #[error("the {0} of the time of flight is {1} mm; it must be a positive length")]
     Length(&'static str, f64),
     /// A number of bins that the others are not a multiple of.
-    #[error("{num} time-of-flight bins cannot be added up {mash} at a time; {}", divisors(*.num))]
+    #[error("{mash} at a time do not divide {num} time-of-flight bins; {}", divisors(*.num))]
     Mash {
         /// Bins that there are.
         num: usize,
@@ -157,7 +157,7 @@ impl Michelogram {
         Ok(Self { tof: Some(TofValues { bins: mashed, values }), ..self })
     }
 
-    /// Adds other data; what has no time of flight is divided among the bins of data that have, in equal parts.
+    /// Adds other data. Data without time of flight are divided among the bins in equal parts.
     #[must_use]
     pub fn plus(mut self, other: &Michelogram) -> Self {
         let add = |to: &mut [f32], from: &[f32]| to.par_iter_mut().zip(from).for_each(|(to, from)| *to += from);
@@ -206,7 +206,7 @@ mod tests {
         let even = TofBins { num: 4, ..bins };
         assert_eq!((even.edges_mm(2), even.mashed(2).unwrap().edges_mm(1)), ([0.0, 42.0], [0.0, 84.0]));
         let error = even.mashed(3).unwrap_err().to_string();
-        assert_eq!(error, "4 time-of-flight bins cannot be added up 3 at a time; use 1, 2, 4");
+        assert_eq!(error, "3 at a time do not divide 4 time-of-flight bins; use 1, 2, 4");
         assert!(TofBins { fwhm_mm: 0.0, ..bins }.checked().is_err() && TofBins { num: 0, ..bins }.checked().is_err());
         let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
         let values: Vec<f32> = (0..4 * geometry.num_bins()).map(|bin| (bin % 11) as f32).collect();

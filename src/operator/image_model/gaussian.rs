@@ -1,12 +1,12 @@
 //! Resolution model: a Gaussian point spread function in the image (Reader et al. 2003, IEEE Trans Nucl Sci 50:1392).
 //!
-//! Of the same width everywhere it is separable: along each axis g_k ∝ exp(−(k d)² / 2σ²), sampled at the middles of voxels of side
+//! A Gaussian of one width is separable: along each axis g_k ∝ exp(−(k d)² / 2σ²), sampled at the middles of voxels of side
 //! d, σ = FWHM / (2 √(2 ln 2)), to 4 σ, with Σ g_k = 1. The image is zero outside the field of view, without a renormalisation at
 //! its border, so that G is symmetric. Sampled so, the width is that asked for to 1 % from 1.5 voxels on; below, the weights tend
 //! to a single one.
 //!
-//! Of a width that depends on the distance from the axis it belongs to the voxel that *emits*: an ellipse along the direction away
-//! from the axis and across it, the same in all planes, times a Gaussian along the axis. Each column of G sums to 1, but for what
+//! A Gaussian whose width depends on the distance from the axis belongs to the voxel that *emits*: an ellipse along the direction
+//! away from the axis and across it, the same in all planes, times a Gaussian along the axis. Each column of G sums to 1, but for what
 //! leaves the field of view; its transpose gathers with the same weights.
 
 use std::sync::Arc;

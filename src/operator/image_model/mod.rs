@@ -1,4 +1,4 @@
-//! What becomes of an image before it is projected: the resolution model G, and a resampling R to the slices of the projector.
+//! The steps from an image to the one that is projected: the resolution model G, and a resampling R to the slices of the projector.
 //!
 //! The operator of a reconstruction is A R M G, its adjoint Gᵀ M Rᵀ Aᵀ, with M the field of view. Sensitivities are those of the
 //! whole, or the pair does not match.
@@ -25,7 +25,7 @@ pub struct ImageModel {
 }
 
 /// Returns the steps with zeros outside the field of view after the last one that leaves a column, and after all that stay within
-/// columns: what they begin with is zero there.
+/// columns: their input is zero there.
 fn within_fov(mut steps: Vec<VoxelMap>) -> Vec<VoxelMap> {
     let mut is_last = true;
     for step in steps.iter_mut().rev() {

@@ -127,7 +127,7 @@ struct First {
 }
 
 /// Makes a projector; `None` if the platform lacks it. Where the height of the voxels does not suit it, images are resampled to slices
-/// that do, which a notice says.
+/// that do, with a notice.
 fn make(
     platform: &mut dyn Platform,
     entry: &'static ProjectorEntry,

@@ -1,4 +1,4 @@
-//! Whether a resolution model suits an image.
+//! Check of a resolution model against an image.
 
 use crate::data::{Notice, Psf};
 use crate::geometry::Grid;
