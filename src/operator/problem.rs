@@ -83,7 +83,7 @@ pub enum Misfit {
     },
 
     /// Data with time of flight.
-    #[error("it does not project time-of-flight bins")]
+    #[error("time-of-flight bins are projected by per-lor on the CPU only (--device cpu; --no-tof ignores them)")]
     Tof,
 
     // Projectors by axial runs.

@@ -22,6 +22,7 @@ mod lists;
 mod matrix;
 #[cfg(target_os = "linux")] // `ulimit -v`
 mod memory;
+mod model;
 mod mu_map;
 mod nema;
 #[path = "../support/node.rs"]

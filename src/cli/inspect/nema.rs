@@ -147,7 +147,9 @@ fn present<A: Serialize>(
         let all = json!({ "image": title, "unit": volume.unit.label(), key: analysis, "provenance": provenance });
         out!("{}", serde_json::to_string_pretty(&all)?);
     } else {
-        out!("{}", table(&title, analysis).to_string().trim_end());
+        let mut table = table(&title, analysis);
+        table.remarks.extend(provenance.as_ref().and_then(Provenance::remark_on_edges));
+        out!("{}", table.to_string().trim_end());
     }
     if let Some(path) = &options.csv {
         let iteration = match provenance.as_ref().and_then(|provenance| provenance.progress) {

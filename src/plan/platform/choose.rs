@@ -173,10 +173,12 @@ fn first_suitable(platform: &mut dyn Platform, inputs: &ProjectorInputs) -> Resu
         let made = projector(name).and_then(|entry| make(platform, entry, inputs));
         return Ok(made.ok_or(SetupProblem::Projector(name))??);
     }
-    let mut first_misfit = None;
+    let (mut first_misfit, mut tof_misfit) = (None, None);
     let with_tubes = |entry: &ProjectorEntry| ProjectorChoice::Named(entry.name).uses_tubes();
     for entry in PROJECTORS.iter().filter(|entry| inputs.settings.psf.is_none() || !with_tubes(entry)) {
         match make(platform, entry, inputs) {
+            // (Data with time of flight have no faster one.)
+            Some(Err(OperatorError::Unsuitable(Misfit::Tof))) => tof_misfit = Some(OperatorError::from(Misfit::Tof)),
             Some(Err(OperatorError::Unsuitable(misfit))) => {
                 let ProjectorEntry { name: projector, advice, .. } = *entry;
                 first_misfit.get_or_insert(SetupProblem::ProjectorMisfit { projector, misfit: Box::new(misfit), advice });
@@ -189,6 +191,9 @@ fn first_suitable(platform: &mut dyn Platform, inputs: &ProjectorInputs) -> Resu
             }
             None => {}
         }
+    }
+    if let Some(misfit) = tof_misfit {
+        return Err(misfit.into());
     }
     Err(first_misfit.unwrap_or(SetupProblem::NoProjector).into())
 }

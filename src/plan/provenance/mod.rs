@@ -331,6 +331,12 @@ impl Provenance {
         }
     }
 
+    /// Returns the remark on recoveries of an image with a resolution model.
+    pub fn remark_on_edges(&self) -> Option<String> {
+        let psf = self.projector.as_ref()?.psf.as_ref()?;
+        Some(format!("Resolution model ({psf}): edges overshoot (Gibbs), and small hot spheres can come out too hot."))
+    }
+
     /// Returns the record of the image in another unit.
     pub fn converted(mut self, scale: ValueScale) -> Self {
         if scale.unit == Unit::BqPerMl {

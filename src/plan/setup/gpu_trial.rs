@@ -155,7 +155,10 @@ pub(super) fn known_device_of(cache: &Cache, job: &Job) -> DeviceChoice {
 /// Returns the GPU to compare with the processor, where the choice is open and there is no CUDA.
 fn candidate(job: &Job) -> Option<DeviceInfo> {
     let is_open = job.settings.device == DeviceChoice::Auto && !are_several();
-    let is_for_gpus = matches!(job.data(), Data::Counts(_) | Data::Events { .. } | Data::Sweep(_));
+    let is_for_gpus = match job.data() {
+        Data::Counts(counts) => counts.tof_bins().is_none() || !job.settings.tof.is_used,
+        data => matches!(data, Data::Events { .. } | Data::Sweep(_)),
+    };
     if !is_open || !is_for_gpus || !may_have_a_gpu() || has_cuda() {
         return None;
     }
