@@ -38,7 +38,7 @@ pub use event_beams::EventBeams;
 pub use event_path::END_MARGIN;
 pub use event_space::{EventOrder, EventSpace};
 pub use events::{EventLines, EventRays};
-pub use image_model::{Composed, ImageModel, effective_fwhm_mm, inner_grids, is_coarse, resampling_fwhm_mm};
+pub use image_model::{Composed, ImageModel, effective_fwhm_mm, inner_grid, is_coarse, resampling_fwhm_mm};
 pub use in_plane::{InPlanePath, InPlanePaths, PlaneLine, Sides};
 pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};

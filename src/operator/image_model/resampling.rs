@@ -7,31 +7,25 @@ use crate::algebra::{AlongAxis, Band, Varies, VoxelMap, VoxelPlaces};
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
 
-/// Grids to try: GPUs have kernels for some distances of the planes only.
-const NUM_TRIED: usize = 4;
-
-/// Returns the grids of the same extent whose height divides the distance of the planes and is neither coarser than that of `grid` nor
-/// than half that distance, some with the fewest slices; none without planes. (With the whole distance projections of the NEMA phantom
-/// are off by 2 %, with half of it by 0.6 to 1.2 %, with less of it by hardly less: a line that stays in a plane meets one slice of the
-/// image or its neighbour.)
-pub fn inner_grids(geometry: &ScanGeometry, grid: &Grid) -> Vec<Grid> {
+/// Returns the grid of the same extent whose height divides the distance of the planes by a power of two, for which GPUs have kernels,
+/// and is neither coarser than that of `grid` nor than half that distance, with the fewest slices; `None` without planes. (With the whole
+/// distance projections of the NEMA phantom are off by 2 %, with half of it by 0.6 to 1.2 %, with less of it by hardly less: a line that
+/// stays in a plane meets one slice of the image or its neighbour.)
+pub fn inner_grid(geometry: &ScanGeometry, grid: &Grid) -> Option<Grid> {
     let steps =
         geometry.segments.iter().filter(|segment| segment.num_axial_pos > 1).map(|segment| geometry.axial_sampling_mm(segment));
     let planes_mm = steps.fold(f64::INFINITY, f64::min);
     let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
     if !planes_mm.is_finite() {
-        return Vec::new();
+        return None;
     }
     // (A quotient that is whole up to rounding must not cost slices.)
-    let least = (planes_mm / dz.min(0.5 * planes_mm) * (1.0 - 1e-9)).ceil().max(1.0);
+    let least = (planes_mm / dz.min(0.5 * planes_mm) * (1.0 - 1e-9)).ceil();
+    let inner_mm = planes_mm / f64::exp2(least.log2().ceil());
+    let num = (nz as f64 * dz / inner_mm * (1.0 - 1e-9)).ceil().max(1.0);
     let middle_mm = grid.origin_mm[2] + 0.5 * (nz as f64 - 1.0) * dz;
     let [x, y, _] = grid.origin_mm;
-    let of_slices_per_plane = |more: usize| {
-        let inner_mm = planes_mm / (least + more as f64);
-        let num = (nz as f64 * dz / inner_mm * (1.0 - 1e-9)).ceil().max(1.0);
-        Grid::new([nx, ny, num as usize], [dx, dy, inner_mm], [x, y, middle_mm - 0.5 * (num - 1.0) * inner_mm]).ok()
-    };
-    (0..NUM_TRIED).filter_map(of_slices_per_plane).collect()
+    Grid::new([nx, ny, num as usize], [dx, dy, inner_mm], [x, y, middle_mm - 0.5 * (num - 1.0) * inner_mm]).ok()
 }
 
 /// Returns the width of a Gaussian that blurs as much along the axis as slices of this height do.

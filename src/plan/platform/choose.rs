@@ -7,7 +7,7 @@ use super::open::{Members, choose_device, choose_members, join_device_names};
 use crate::algebra::{FieldOfView, PeerGroup};
 use crate::data::Notice;
 use crate::geometry::Grid;
-use crate::operator::{MirrorSets, Misfit, OperatorError, inner_grids, resampling_fwhm_mm};
+use crate::operator::{MirrorSets, Misfit, OperatorError, inner_grid, resampling_fwhm_mm};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{FreeMemory, check_image};
 use crate::plan::error::SetupError;
@@ -139,27 +139,24 @@ fn make(
         Err(OperatorError::Unsuitable(misfit @ (Misfit::PlaneStep { .. } | Misfit::Classes { .. }))) => misfit,
         Err(error) => return Some(Err(error)),
     };
-    let inner = if settings.may_resample { inner_grids(geometry, &settings.grid) } else { Vec::new() };
-    for inner in inner {
-        if check_image(&inner, &platform.free_memory()).is_err() {
-            break;
+    let has_room = |inner: &Grid| check_image(inner, &platform.free_memory()).is_ok();
+    let Some(inner) = inner_grid(geometry, &settings.grid).filter(|inner| settings.may_resample && has_room(inner)) else {
+        return Some(Err(misfit.into()));
+    };
+    let [outer_mm, inner_mm] = [settings.grid.voxel_mm[2], inner.voxel_mm[2]];
+    match platform.view_system(entry.name, &ProjectorInputs { geometry, settings, inner: Some(inner) })? {
+        Ok(system) => {
+            let text = format!(
+                "the projector {} resamples the image's slices of {outer_mm:.3} mm to {inner_mm:.3} mm, a height that divides the \
+                 distance of the planes: along the axis this blurs like a Gaussian of {:.2} mm (FWHM)",
+                entry.name,
+                resampling_fwhm_mm(inner_mm)
+            );
+            Some(Ok(First { entry, system, notice: Some(Notice::info(text)) }))
         }
-        let [outer_mm, inner_mm] = [settings.grid.voxel_mm[2], inner.voxel_mm[2]];
-        match platform.view_system(entry.name, &ProjectorInputs { geometry, settings, inner: Some(inner) })? {
-            Ok(system) => {
-                let text = format!(
-                    "the projector {} resamples the image's slices of {outer_mm:.3} mm to {inner_mm:.3} mm, a height that divides \
-                     the distance of the planes: along the axis this blurs like a Gaussian of {:.2} mm (FWHM)",
-                    entry.name,
-                    resampling_fwhm_mm(inner_mm)
-                );
-                return Some(Ok(First { entry, system, notice: Some(Notice::info(text)) }));
-            }
-            Err(OperatorError::Unsuitable(_)) => {}
-            Err(error) => return Some(Err(error)),
-        }
+        Err(OperatorError::Unsuitable(_)) => Some(Err(misfit.into())),
+        Err(error) => Some(Err(error)),
     }
-    Some(Err(misfit.into()))
 }
 
 /// Makes the projector that is asked for, or where none is the first that the geometry allows, with a notice where that is not the first
