@@ -147,8 +147,7 @@ impl CudaBackend {
 
     /// Returns a table on the device.
     pub(super) fn table<T: DeviceRepr + Clone>(&self, values: &[T], if_empty: T) -> Result<CudaSlice<T>, CudaError> {
-        let values = if values.is_empty() { std::slice::from_ref(&if_empty) } else { values };
-        guarded("copy a table to the device", || self.stream.clone_htod(values))
+        driver::table(&self.stream, values, if_empty)
     }
 
     /// Sets an array to zero.
@@ -260,11 +259,13 @@ impl Backend for CudaBackend {
     }
 
     fn voxel_map(&mut self, map: VoxelMap) -> Result<CudaVoxelMap, BackendError> {
-        Ok(CudaVoxelMap::new(self, &map)?)
+        Ok(CudaVoxelMap::new(&self.stream, &map)?)
     }
 
     fn map_voxels(&mut self, map: &CudaVoxelMap, x: &CudaArray<Image>, out: &mut CudaArray<Image>) -> Result<(), BackendError> {
-        Ok(map.apply(self, x, out)?)
+        x.expect_len(map.lens()[0])?;
+        out.expect_len(map.lens()[1])?;
+        Ok(map.apply(&self.stream, &self.kernels.voxel_map, &x.0, &mut out.0)?)
     }
 
     fn masks(&mut self, masks: &[RoiMask], index: &dyn Fn(usize) -> usize) -> Result<CudaMasks, BackendError> {

@@ -1,12 +1,14 @@
 //! Sparse linear maps between voxels on a CUDA device (`kernels/voxel_map.cu`; the definition is [`VoxelMap`]).
 
-use cudarc::driver::{CudaSlice, LaunchConfig};
+use std::sync::Arc;
 
-use super::backend::{CudaArray, CudaBackend};
+use cudarc::driver::{CudaSlice, CudaStream, LaunchConfig};
+
+use super::device::driver::table;
 use super::error::CudaError;
 use super::kernel::{BLOCK, blocks, one_each};
-use super::launches::voxel_map::{AlongShape, InPlaneShape, UniformShape};
-use crate::algebra::{AlongAxis, Image, Varies, VoxelMap, VoxelPlaces};
+use super::launches::voxel_map::{AlongShape, InPlaneShape, Kernels, UniformShape};
+use crate::algebra::{AlongAxis, Varies, VoxelMap, VoxelPlaces};
 
 /// Outputs of a thread along an axis, as in the kernel.
 const OUTPUTS: usize = 4;
@@ -91,13 +93,13 @@ fn parts(places: &VoxelPlaces) -> Vec<u32> {
 }
 
 impl CudaVoxelMap {
-    pub(super) fn new(backend: &CudaBackend, map: &VoxelMap) -> Result<Self, CudaError> {
+    pub(super) fn new(stream: &Arc<CudaStream>, map: &VoxelMap) -> Result<Self, CudaError> {
         let lens = [map.from().len, map.to().len];
         let [nx, ny, nz] = map.to().size.map(|num| num as u32);
         let z_is_fastest = u32::from(map.to().z_is_fastest());
         let uniform = if let VoxelMap::AlongAxis(map) = map { uniform(map) } else { None };
-        let table = match (map, uniform) {
-            (_, Some(shape)) => Table::Uniform { shape, fov_rows: backend.table(&map.to().fov_rows, [0, 0])? },
+        let tables = match (map, uniform) {
+            (_, Some(shape)) => Table::Uniform { shape, fov_rows: table(stream, &map.to().fov_rows, [0, 0])? },
             (VoxelMap::AlongAxis(map), None) => {
                 let [row_step, column_step] = map.band.row_steps();
                 let mut threads = map.to.size;
@@ -116,29 +118,37 @@ impl CudaVoxelMap {
                         is_masked: u32::from(map.is_masked),
                     },
                     num_threads: threads.iter().product(),
-                    from: backend.table(&parts(&map.from), 0)?,
-                    to: backend.table(&parts(&map.to), 0)?,
-                    fov_rows: backend.table(&map.to.fov_rows, [0, 0])?,
-                    first: backend.table(&map.band.first, 0)?,
-                    weights: backend.table(&map.band.weights, 0.0)?,
+                    from: table(stream, &parts(&map.from), 0)?,
+                    to: table(stream, &parts(&map.to), 0)?,
+                    fov_rows: table(stream, &map.to.fov_rows, [0, 0])?,
+                    first: table(stream, &map.band.first, 0)?,
+                    weights: table(stream, &map.band.weights, 0.0)?,
                 }
             }
             (VoxelMap::InPlane(map), None) => Table::InPlane {
                 shape: InPlaneShape { nx, ny, nz, z_is_fastest },
-                places: backend.table(&parts(&map.places), 0)?,
-                first: backend.table(&map.first, 0)?,
-                columns: backend.table(&map.columns, 0)?,
-                weights: backend.table(&map.weights, 0.0)?,
+                places: table(stream, &parts(&map.places), 0)?,
+                first: table(stream, &map.first, 0)?,
+                columns: table(stream, &map.columns, 0)?,
+                weights: table(stream, &map.weights, 0.0)?,
             },
         };
-        Ok(Self { lens, table })
+        Ok(Self { lens, table: tables })
     }
 
-    pub(super) fn apply(&self, backend: &CudaBackend, x: &CudaArray<Image>, out: &mut CudaArray<Image>) -> Result<(), CudaError> {
-        let [from_len, to_len] = self.lens;
-        x.expect_len(from_len)?;
-        out.expect_len(to_len)?;
-        let (kernels, stream) = (&backend.kernels.voxel_map, &backend.stream);
+    /// Returns the numbers of values of input and output.
+    pub(super) fn lens(&self) -> [usize; 2] {
+        self.lens
+    }
+
+    /// `out` = the map of x, arrays of these lengths.
+    pub(super) fn apply(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        x: &CudaSlice<f32>,
+        out: &mut CudaSlice<f32>,
+    ) -> Result<(), CudaError> {
         match &self.table {
             Table::Uniform { shape, fov_rows } => {
                 let shape_of_launch = LaunchConfig {
@@ -146,13 +156,13 @@ impl CudaVoxelMap {
                     block_dim: (BLOCK, 1, 1),
                     shared_mem_bytes: 0,
                 };
-                kernels.along_axis_uniform.launch(stream, shape_of_launch, &mut out.0, &x.0, fov_rows, shape)
+                kernels.along_axis_uniform.launch(stream, shape_of_launch, out, x, fov_rows, shape)
             }
             Table::AlongAxis { shape, num_threads, from, to, fov_rows, first, weights } => kernels.along_axis.launch(
                 stream,
                 one_each(*num_threads),
-                &mut out.0,
-                &x.0,
+                out,
+                x,
                 from,
                 to,
                 fov_rows,
@@ -163,18 +173,7 @@ impl CudaVoxelMap {
             ),
             Table::InPlane { shape, places, first, columns, weights } => {
                 let num = (shape.nx * shape.ny * shape.nz) as usize;
-                kernels.in_plane.launch(
-                    stream,
-                    one_each(num),
-                    &mut out.0,
-                    &x.0,
-                    places,
-                    first,
-                    columns,
-                    weights,
-                    shape,
-                    num as u32,
-                )
+                kernels.in_plane.launch(stream, one_each(num), out, x, places, first, columns, weights, shape, num as u32)
             }
         }
     }

@@ -41,6 +41,16 @@ pub(in crate::cuda) fn zeros<T: DeviceRepr + ValidAsZeroBits>(
     guarded("reserve memory", || stream.alloc_zeros(len))
 }
 
+/// Returns a table on the device; of an empty one a value takes the place.
+pub(in crate::cuda) fn table<T: DeviceRepr + Clone>(
+    stream: &Arc<CudaStream>,
+    values: &[T],
+    if_empty: T,
+) -> Result<CudaSlice<T>, CudaError> {
+    let values = if values.is_empty() { std::slice::from_ref(&if_empty) } else { values };
+    guarded("copy a table to the device", || stream.clone_htod(values))
+}
+
 /// Sets an array to zero.
 pub(in crate::cuda) fn clear<T: DeviceRepr + ValidAsZeroBits>(
     stream: &Arc<CudaStream>,

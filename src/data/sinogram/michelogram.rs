@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::tof::TofValues;
+use super::tof::{TofBins, TofBinsError, TofValues};
 use crate::coded::coded;
 use crate::scanner::ScanGeometry;
 
@@ -109,5 +109,93 @@ impl Michelogram {
         let planes = self.geometry.num_planes();
         let transaxial = index / planes;
         (transaxial / self.geometry.num_tangential, transaxial % self.geometry.num_tangential, index % planes)
+    }
+}
+
+/// By time of flight.
+impl Michelogram {
+    /// Returns projection data of values by time-of-flight bin. The counts are the sums over those.
+    ///
+    /// # Errors
+    /// The number of values is not the number of bins.
+    pub fn with_tof(geometry: Arc<ScanGeometry>, bins: TofBins, values: Vec<f32>) -> Result<Self, MichelogramError> {
+        let expected = geometry.num_bins() * bins.num;
+        if values.len() != expected {
+            return Err(MichelogramError::Length { expected, found: values.len() });
+        }
+        let tof = TofValues { bins, values: Arc::new(values) };
+        Ok(Self { counts: Arc::new(tof.sums(geometry.num_planes(), bins.num)), geometry, tof: Some(tof) })
+    }
+
+    /// Returns the same without time of flight.
+    pub fn without_tof(self) -> Self {
+        Self { tof: None, ..self }
+    }
+
+    /// Adds up `mash` neighbouring time-of-flight bins. Data without time of flight stay.
+    ///
+    /// # Errors
+    /// Another number than a divisor of that of the bins.
+    pub fn tof_mashed(self, mash: usize) -> Result<Self, TofBinsError> {
+        let Some(tof) = &self.tof else { return Ok(self) };
+        let mashed = tof.bins.mashed(mash)?;
+        let values = Arc::new(tof.sums(self.geometry.num_planes(), mash));
+        Ok(Self { tof: Some(TofValues { bins: mashed, values }), ..self })
+    }
+
+    /// Adds other data. Data without time of flight are divided among the bins in equal parts.
+    #[must_use]
+    pub fn plus(mut self, other: &Michelogram) -> Self {
+        let add = |to: &mut [f32], from: &[f32]| to.par_iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        if let Some(TofValues { bins, values }) = &mut self.tof {
+            let values = Arc::make_mut(values);
+            match &other.tof {
+                Some(tof) => add(values, &tof.values),
+                None => {
+                    let (num_planes, share) = (self.geometry.num_planes(), 1.0 / bins.num as f32);
+                    let rows = values.par_chunks_mut(num_planes * bins.num).zip(other.counts.par_chunks(num_planes));
+                    rows.for_each(|(of_lor, other)| {
+                        let of_bins = of_lor.chunks_mut(num_planes);
+                        of_bins.for_each(|to| to.iter_mut().zip(other).for_each(|(to, from)| *to += share * from));
+                    });
+                }
+            }
+        }
+        let counts: &mut Vec<f32> = Arc::make_mut(&mut self.counts);
+        add(counts, &other.counts);
+        self
+    }
+
+    /// Multiplies each bin by a factor, by time of flight too.
+    pub fn scale_bins(&mut self, factors: &[f32]) {
+        let counts = Arc::make_mut(&mut self.counts);
+        counts.par_iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+        let Some(TofValues { bins, values }) = &mut self.tof else { return };
+        let num_planes = self.geometry.num_planes();
+        let rows = Arc::make_mut(values).par_chunks_mut(num_planes * bins.num).zip(factors.par_chunks(num_planes));
+        rows.for_each(|(of_lor, factors)| {
+            for values in of_lor.chunks_mut(num_planes) {
+                values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_of_flight_bins_add_up() {
+        let even = TofBins { num: 4, width_mm: 42.0, fwhm_mm: 60.0 };
+        let geometry = Arc::new(crate::scanner::find("small").unwrap().geometry.clone());
+        let values: Vec<f32> = (0..4 * geometry.num_bins()).map(|bin| (bin % 11) as f32).collect();
+        let data = Michelogram::with_tof(Arc::clone(&geometry), even, values.clone()).unwrap();
+        let num_planes = geometry.num_planes();
+        let sum = (0..4).map(|tof| values[(5 * 4 + tof) * num_planes + 2]).sum::<f32>();
+        assert_eq!(data.counts[5 * num_planes + 2], sum);
+        let mashed = data.clone().tof_mashed(4).unwrap();
+        assert_eq!(mashed.tof.unwrap().values, data.counts);
+        assert!(Michelogram::with_tof(geometry, even, vec![0.0; 5]).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::registry::ProjectorInputs;
+use super::inputs::ProjectorInputs;
 use crate::algebra::{Host, ImageSpace, PeerGroup, Shard};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
