@@ -1,4 +1,4 @@
-//! Inputs of a projector, whichever it is.
+//! Inputs of all projectors.
 
 use std::sync::Arc;
 
