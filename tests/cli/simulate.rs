@@ -73,7 +73,7 @@ fn answers_wrong_arguments_with_a_sentence() {
         ("simulate cylinder --scanner small -o scan.hs --counts 1e30", 2, "at most 1e15"),
         ("simulate cylinder --scanner small -o scan.hs --counts -5", 2, "above 0"),
         ("simulate cylinder --scanner small -o scan.hs --seed -1", 2, "at least 0"),
-        ("simulate cylinder --scanner small -o scan.hs --tof-ps 300", 2, "--list-mode"),
+        ("simulate cylinder --scanner vrpet --model montecarlo -o scan.hs --tof-ps 300", 2, "--model analytic"),
         ("simulate cylinder --scanner small -o scan.hs --duration-secs 5", 2, "--list-mode"),
         ("simulate cylinder --scanner small -o scan.hs --image 3,3,3", 2, "--truth"),
         ("simulate cylinder --scanner small --list-mode -o a.petsird --noise none", 2, "--list-mode"),

@@ -280,7 +280,7 @@ fn what_is_not_read_is_refused() {
     let folder = folder();
     let plain = header(&PLAIN);
     let cases: [(&str, &str, &str); 17] = [
-        ("number of dimensions := 4", "number of dimensions := 5", "io.unsupported.time-of-flight scan.hs"),
+        ("number of dimensions := 4", "number of dimensions := 5", "io.invalid-value scan.hs matrix axis label [5]="),
         ("number of dimensions := 4", "number of dimensions := 3", "io.unsupported.image scan.hs"),
         ("number of dimensions := 4", "PET data type := Image", "io.unsupported.image scan.hs"),
         (
