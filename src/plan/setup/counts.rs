@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::prepared::{Prepared, check_start_image, of_group, race_warning};
+use super::prepared::{Prepared, check_start_image, coarse_for_tof, of_group, race_warning};
 use crate::data::Counts;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::device::choice::DeviceChoice;
@@ -99,6 +99,7 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
     let accumulation = settings.accumulation_on(&**system);
     chosen.notices.extend(race_warning(accumulation));
+    chosen.notices.extend(counts.tof_bins().and_then(|bins| coarse_for_tof(bins.fwhm_mm, &settings.grid)));
     let is_deterministic = accumulation == Accumulation::Deterministic;
     let additions = Additions {
         accumulation,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::prepared::{Prepared, check_start_image, of_group, race_warning};
+use super::prepared::{Prepared, check_start_image, coarse_for_tof, of_group, race_warning};
 use crate::algebra::{PeerGroup, Shard, Simd};
 use crate::coded::PassedOn;
 use crate::data::{EventList, Events, ListMetadata, Notice, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
-use crate::operator::{Accumulation, EventOrder, EventSpace, OperatorError, TofKernel};
+use crate::operator::{Accumulation, EventOrder, EventSpace, OperatorError};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
@@ -84,7 +84,7 @@ pub(in crate::plan) fn prepare_on(
     let (SavedSensitivity { volume: sensitivity, .. }, found) = cache.list_sensitivity(&list.facts, &wanted, task)?;
     notices.extend(found);
     notices.extend(unnormalised(list));
-    notices.extend(coarse_for_tof(list, &settings.grid));
+    notices.extend(coarse_for_list(list, &settings.grid));
     if let Some(psf) = &settings.psf {
         notices.extend(check_psf(psf, &settings.grid)?);
     }
@@ -281,20 +281,10 @@ fn unnormalised(list: &EventList) -> Option<Notice> {
     })
 }
 
-/// Warns of voxels so large that the weight at the middle of a piece of a line is not its mean weight: with σ of half a voxel it is off by
-/// 5 %.
-fn coarse_for_tof(list: &EventList, grid: &Grid) -> Option<Notice> {
+/// Returns a warning of voxels that are too large for the time of flight of a list.
+fn coarse_for_list(list: &EventList, grid: &Grid) -> Option<Notice> {
     let tof = list.facts.tof.as_ref().filter(|_| !list.prompts.tof_mm.is_empty())?;
-    let fwhm_mm = tof.resolutions().map(|(fwhm_mm, _)| fwhm_mm).fold(f64::INFINITY, f64::min);
-    let sigma_mm = TofKernel::new(fwhm_mm).sigma_mm();
-    let largest_mm = grid.voxel_mm.into_iter().fold(0.0, f64::max);
-    (sigma_mm < 0.5 * largest_mm).then(|| {
-        Notice::warning(format!(
-            "the time-of-flight resolution (FWHM {fwhm_mm:.1} mm, σ {sigma_mm:.1} mm) is finer than half a voxel ({largest_mm:.1} mm): weights along a \
-             line are off by more than 5 %; choose voxels up to {:.1} mm",
-            2.0 * sigma_mm
-        ))
-    })
+    coarse_for_tof(tof.resolutions().map(|(fwhm_mm, _)| fwhm_mm).fold(f64::INFINITY, f64::min), grid)
 }
 
 /// Parts of an algorithm.

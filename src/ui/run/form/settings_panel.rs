@@ -308,7 +308,7 @@ fn rays_text(rays: &Rays) -> String {
 
 fn tof_text(tof: &TofSettings, bins: &TofBins) -> String {
     match bins.mashed(tof.mash) {
-        Ok(mashed) if tof.is_used => mashed.text(),
+        Ok(TofBins { num, width_mm, .. }) if tof.is_used => format!("{num} × {width_mm:.0} mm"),
         _ => "not used".to_owned(),
     }
 }
