@@ -16,10 +16,10 @@ use crate::data::{Counts, Michelogram, Study, Unit};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
 use crate::io::{check_image_unit, read_study, read_volume, write_projections};
-use crate::operator::{Accumulation, REACH_SIGMAS, Subset, TofKernel};
+use crate::operator::{Accumulation, Subset};
 use crate::plan::{
     ChosenProjector, CorrectionRecord, DataRecord, DeviceRecord, ImageKind, ImageRecord, ProjectorRecord, ProjectorSettings,
-    Provenance, SetupError, Start, System, TofRecord, choose_projector, rays_per_bin, with_cpu_fallback,
+    Provenance, SetupError, Start, System, TofRecord, TofSettings, choose_projector, rays_per_bin, with_cpu_fallback,
 };
 use crate::session::thread_pool;
 use crate::task::Task;
@@ -129,7 +129,7 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
             name: name.to_owned(),
             rays_per_bin: rays_per_bin(study.measured.geometry(), &like.grid, settings.fov_radius_mm, settings.rays),
             psf: None,
-            tof: settings.tof.map(|(bins, _)| TofRecord { bins, sigmas: REACH_SIGMAS }),
+            tof: TofRecord::of(&study.measured, &TofSettings::default()),
             fov_radius_mm: settings.fov_radius_mm,
             accumulation,
             accumulation_switched: Vec::new(),
@@ -194,7 +194,7 @@ fn with_projector<T: Send>(
                 threads_per_block: options.threads_per_block,
                 tubes: tubes.clone(),
                 psf: None,
-                tof: counts.tof_bins().map(|bins| (bins, TofKernel::new(bins.fwhm_mm))),
+                tof: TofSettings::default().kernel(counts),
                 may_resample: true,
             };
             let ChosenProjector { entry, mut system, notices } = choose_projector(counts.geometry(), &settings)?;

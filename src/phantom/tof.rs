@@ -13,10 +13,8 @@ use super::poisson::poisson;
 use crate::data::TofBins;
 use crate::random;
 use crate::scanner::ScanGeometry;
+use crate::statistics::FWHM_PER_SIGMA;
 use crate::task::{Stopped, Task};
-
-/// σ of a full width at half maximum.
-const SIGMA_PER_FWHM: f64 = 0.424_660_900_144_009_5;
 
 /// ∫ Φ from −∞.
 fn integral(t: f64) -> f64 {
@@ -26,7 +24,7 @@ fn integral(t: f64) -> f64 {
 
 /// Adds the parts that a stretch of a line gives each bin, mm.
 fn add_parts(parts: &mut [f64], bins: &TofBins, [from_mm, to_mm]: [f64; 2], activity: f64) {
-    let sigma_mm = SIGMA_PER_FWHM * bins.fwhm_mm;
+    let sigma_mm = bins.fwhm_mm / FWHM_PER_SIGMA;
     let below = |edge: f64| sigma_mm * (integral((edge - from_mm) / sigma_mm) - integral((edge - to_mm) / sigma_mm));
     let mut before = below(bins.edges_mm(0)[0]);
     for (bin, part) in parts.iter_mut().enumerate() {

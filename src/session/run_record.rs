@@ -173,7 +173,7 @@ impl RunRecord {
             rays_per_bin,
             fov_radius_mm: settings.fov_radius_mm,
             psf: settings.psf.clone(),
-            tof: TofRecord::of(self.info.job.data(), &settings.tof),
+            tof: self.info.job.data().counts().and_then(|counts| TofRecord::of(counts, &settings.tof)),
             accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
             tubes: ProjectorRecord::tubes_of(&self.info.projector, settings.tubes.as_deref()),
             accumulation_switched: if spans.len() > 1 { spans } else { Vec::new() },

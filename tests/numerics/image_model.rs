@@ -14,13 +14,11 @@ use tomoscope::plan::{
     choose_projector, prepare_with,
 };
 use tomoscope::recon::SubsetOrder;
+use tomoscope::statistics::FWHM_PER_SIGMA;
 use tomoscope::task::Task;
 
 use super::data::data_file;
 use super::support::{geometry, largest_difference, relative, tiny};
-
-/// FWHM of a Gaussian in standard deviations.
-const FWHM_SIGMAS: f64 = 2.354_820_045;
 
 /// Gᵀ of an image, that many times.
 fn transposed(psf: &Psf, volume: &Volume, times: usize) -> Volume {
@@ -49,7 +47,7 @@ fn point(psf: &Psf, grid: &Grid, [x, y, z]: [usize; 3], times: usize) -> (f64, [
         }
         f64::from(transposed(psf, &f, times).values[[z, y, x]])
     };
-    let width = |axis| FWHM_SIGMAS * (moment(axis, 2) - moment(axis, 1).powi(2)).sqrt() * grid.voxel_mm[axis];
+    let width = |axis| FWHM_PER_SIGMA * (moment(axis, 2) - moment(axis, 1).powi(2)).sqrt() * grid.voxel_mm[axis];
     (moment(0, 0), [width(0), width(1), width(2)])
 }
 

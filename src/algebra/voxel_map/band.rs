@@ -36,19 +36,14 @@ impl Band {
         }
     }
 
-    /// Returns the weights of an output, with its inputs or what would be one beyond the first or the last.
-    pub(super) fn all_of(&self, output: usize, column: usize) -> (i32, &[f32]) {
+    /// Returns the inputs of an output among `num`, and their weights.
+    pub(super) fn within(&self, output: usize, column: usize, num: usize) -> (usize, &[f32]) {
         let row = match self.varies {
             Varies::Nowhere => 0,
             Varies::AlongIt => output,
             Varies::Across => column,
         };
-        (self.first[output], &self.weights[row * self.width..(row + 1) * self.width])
-    }
-
-    /// Returns the inputs of an output among `num`, and their weights.
-    pub(super) fn within(&self, output: usize, column: usize, num: usize) -> (usize, &[f32]) {
-        let (first, weights) = self.all_of(output, column);
+        let (first, weights) = (self.first[output], &self.weights[row * self.width..(row + 1) * self.width]);
         let before = (-first).clamp(0, self.width as i32) as usize;
         let start = first.max(0) as usize;
         let behind = (start + self.width - before).saturating_sub(num).min(self.width - before);

@@ -14,19 +14,17 @@ use std::sync::Arc;
 use crate::algebra::{AlongAxis, Band, InPlane, Varies, VoxelMap, VoxelPlaces};
 use crate::data::Psf;
 use crate::geometry::Grid;
+use crate::statistics::FWHM_PER_SIGMA;
 
 /// Reach of the kernel in standard deviations.
 const REACH_SIGMAS: f64 = 4.0;
-
-/// FWHM of a Gaussian in standard deviations.
-pub(super) const FWHM_SIGMAS: f64 = 2.354_820_045_030_949_3;
 
 /// Narrowest width that is modelled to 1 %, voxels.
 const LEAST_VOXELS: f64 = 1.5;
 
 /// Returns the weights of a Gaussian of this width, voxels, about the middle one.
 fn sampled(fwhm: f64) -> Vec<f64> {
-    let sigma = fwhm / FWHM_SIGMAS;
+    let sigma = fwhm / FWHM_PER_SIGMA;
     let reach = (REACH_SIGMAS * sigma).ceil() as i32;
     // (Of a width of 0 the only weight.)
     let weights: Vec<f64> =
@@ -40,7 +38,7 @@ pub fn effective_fwhm_mm(fwhm_mm: f64, voxel_mm: f64) -> f64 {
     let weights = sampled(fwhm_mm / voxel_mm);
     let middle = (weights.len() / 2) as f64;
     let variance: f64 = weights.iter().enumerate().map(|(k, weight)| weight * (k as f64 - middle).powi(2)).sum();
-    FWHM_SIGMAS * variance.sqrt() * voxel_mm
+    FWHM_PER_SIGMA * variance.sqrt() * voxel_mm
 }
 
 /// Returns true if a width is not modelled to 1 % with such voxels.
@@ -102,7 +100,7 @@ fn in_plane(psf: &Psf, grid: &Grid, places: &Arc<VoxelPlaces>) -> VoxelMap {
             continue;
         }
         let (radius_mm, [cos, sin]) = polar(grid, [x, y]);
-        let [radial_mm, tangential_mm, _] = psf.at(radius_mm).map(|fwhm_mm| fwhm_mm / FWHM_SIGMAS);
+        let [radial_mm, tangential_mm, _] = psf.at(radius_mm).map(|fwhm_mm| fwhm_mm / FWHM_PER_SIGMA);
         let reach_mm = REACH_SIGMAS * radial_mm.max(tangential_mm);
         let [reach_x, reach_y] = [dx, dy].map(|side_mm| (reach_mm / side_mm).ceil() as isize);
         // (Across a width of 0 lies nothing but the middle.)

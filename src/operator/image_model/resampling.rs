@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::algebra::{AlongAxis, Band, Varies, VoxelMap, VoxelPlaces};
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
+use crate::statistics::FWHM_PER_SIGMA;
 
 /// Returns the grid of the same extent whose height divides the distance of the planes by a power of two, for which GPUs have kernels,
 /// and is neither coarser than that of `grid` nor than half that distance, with the fewest slices; `None` without planes. (With the whole
@@ -31,7 +32,7 @@ pub fn inner_grid(geometry: &ScanGeometry, grid: &Grid) -> Option<Grid> {
 /// Returns the width of a Gaussian that blurs as much along the axis as slices of this height do.
 pub fn resampling_fwhm_mm(inner_mm: f64) -> f64 {
     // The variance of a box.
-    super::gaussian::FWHM_SIGMAS * inner_mm / 12f64.sqrt()
+    FWHM_PER_SIGMA * inner_mm / 12f64.sqrt()
 }
 
 /// Returns the step from one grid to the other.

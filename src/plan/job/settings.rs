@@ -124,7 +124,7 @@ impl TofSettings {
     }
 
     /// Returns the bins and their kernel.
-    pub(in crate::plan) fn kernel(&self, counts: &Counts) -> Option<(TofBins, TofKernel)> {
+    pub fn kernel(&self, counts: &Counts) -> Option<(TofBins, TofKernel)> {
         counts.tof_bins().map(|bins| (bins, TofKernel::new(bins.fwhm_mm).with_reach(self.sigmas)))
     }
 }

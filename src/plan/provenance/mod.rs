@@ -15,14 +15,13 @@ use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
 use crate::data::{
-    BasisSettings, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade, Unit, ValueScale,
-    Volume,
+    BasisSettings, Counts, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade, Unit,
+    ValueScale, Volume,
 };
 use crate::io::dicom::{ANONYMOUS_START, SeriesContext};
 pub use crate::io::provenance::ImageRecord;
 use crate::io::{self, ImageDescription, IoError};
 use crate::operator::Accumulation;
-use crate::plan::job::data::Data;
 use crate::plan::job::settings::TofSettings;
 use crate::plan::projector::settings::ProjectorChoice;
 use crate::text::counted;
@@ -188,8 +187,8 @@ pub struct TofRecord {
 
 impl TofRecord {
     /// Returns the record of a run with these data; `None` where no time of flight is used.
-    pub fn of(data: &Data, settings: &TofSettings) -> Option<Self> {
-        let bins = data.counts()?.tof_bins().filter(|_| settings.is_used)?;
+    pub fn of(counts: &Counts, settings: &TofSettings) -> Option<Self> {
+        let bins = counts.tof_bins().filter(|_| settings.is_used)?;
         Some(Self { bins: bins.mashed(settings.mash).ok()?, sigmas: settings.sigmas })
     }
 }

@@ -14,7 +14,7 @@ use super::live::{LiveRun, RunState};
 use crate::data::Roi;
 use crate::io::formats::{Access, Content, names};
 use crate::operator::Accumulation;
-use crate::plan::{DataKind, Device, Forecast, IterationScheme, rays_in_use};
+use crate::plan::{Device, Forecast, IterationScheme, rays_in_use};
 use crate::recon::RaceReport;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
@@ -196,9 +196,8 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
     let form = &view.forms.settings;
     let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(form.size[a] as f64 * form.voxel_mm[a]));
     let mut words = format!("image {x} × {y} × {z} mm");
-    let is_along_lines = matches!(form.bounds.traits.kind, DataKind::Projections | DataKind::Events);
     if let Ok(settings) = form.run_settings()
-        && is_along_lines
+        && form.has_lines()
     {
         words += &format!(", field of view {} mm across", format::short_number(2.0 * settings.fov_radius_mm));
     }

@@ -116,6 +116,11 @@ impl Default for SettingsForm {
     }
 }
 
+/// Returns a resolution model in words.
+pub fn psf_text(psf: &Option<Psf>) -> String {
+    psf.as_ref().map_or_else(|| "none".to_owned(), Psf::to_string)
+}
+
 impl SettingsForm {
     /// Returns the time frames of list-mode data, ms; none for all events in one image.
     ///

@@ -4,7 +4,7 @@ use egui::{DragValue, RichText, Ui};
 use strum::VariantArray as _;
 
 use super::devices::{device_in_words, device_menu};
-use super::settings::{Bounds, SettingsForm};
+use super::settings::{Bounds, SettingsForm, psf_text};
 use crate::data::{Psf, TofBins};
 use crate::plan::{
     AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, Rays, TofSettings, Value, projector,
@@ -64,7 +64,7 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
         name(&ui.add(DragValue::new(&mut form.num_iterations).range(1..=10_000)), "Iterations");
         ui.end_row();
     }
-    if matches!(traits.kind, DataKind::Projections | DataKind::Events) {
+    if form.has_lines() {
         subsets_ui(form, view, ui);
     }
     for parameter in entry.parameters.iter().filter(|parameter| (parameter.is_for)(&traits)) {
@@ -75,12 +75,11 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     if form.bounds.is_sweep() {
         extent_ui(form, ui);
     }
-    if matches!(traits.kind, DataKind::Projections | DataKind::Events) {
+    if form.has_lines() {
         let label = if traits.kind == DataKind::Events { "Lines per event" } else { "Lines per bin" };
         view.label(ui, label, &form.rays, |form| form.rays, rays_text);
         rays_ui(&mut form.rays, ui);
-        let text = |psf: &Option<Psf>| psf.as_ref().map_or_else(|| "none".to_owned(), Psf::to_string);
-        view.label(ui, "Resolution model", &form.psf, |form| form.psf.clone(), text);
+        view.label(ui, "Resolution model", &form.psf, |form| form.psf.clone(), psf_text);
         psf_ui(&mut form.psf, ui);
         if let Some(bins) = form.bounds.tof {
             view.label(ui, "Time of flight", &form.tof, |form| form.tof, |tof| tof_text(tof, &bins));
@@ -252,8 +251,9 @@ fn projector_menu(chosen: &mut ProjectorChoice, view: &SettingsView, ui: &mut Ui
 
 /// Settings of the papers.
 fn research_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    let has_lines = form.has_lines();
     let research = &mut form.research;
-    if matches!(form.bounds.traits.kind, DataKind::Projections | DataKind::Events) {
+    if has_lines {
         let text = |racy: &bool| (if *racy { "non-atomic, too" } else { "atomic" }).to_owned();
         view.label(ui, "Sensitivity", &research.racy_sensitivity, |form| form.research.racy_sensitivity, text);
         ui.checkbox(&mut research.racy_sensitivity, "non-atomic, too").on_hover_text(

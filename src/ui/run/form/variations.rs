@@ -1,6 +1,7 @@
 //! Variations of a run: settings that differ in one value, for a comparison.
 
 use super::forms::Forms;
+use super::settings::psf_text;
 use crate::data::Psf;
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, Choice, DataKind, Device, FILTER, Kind, Parameter, ProjectorChoice, Value};
@@ -54,8 +55,7 @@ fn accumulations(forms: &Forms, supported: &[Accumulation]) -> Variation {
 fn resolution_models(forms: &Forms) -> Variation {
     let widths = [3.0, 4.5, 6.0].map(|fwhm_mm| Some(Psf::Everywhere([fwhm_mm; 3])));
     let others = std::iter::once(None).chain(widths).filter(|psf| forms.settings.psf != *psf);
-    let text = |psf: &Option<Psf>| psf.as_ref().map_or_else(|| "none".to_owned(), Psf::to_string);
-    let with = |psf: Option<Psf>| (text(&psf), changed(forms, |forms| forms.settings.psf = psf));
+    let with = |psf: Option<Psf>| (psf_text(&psf), changed(forms, |forms| forms.settings.psf = psf));
     Variation { name: "Resolution model", choices: others.map(with).collect() }
 }
 
