@@ -59,3 +59,23 @@ extern "C" __global__ void pair_products(float *out, const float *table, const u
     const uint2 row = rows[INDEX / num_columns], column = columns[INDEX % num_columns];
     out[INDEX] = table[row.x + column.x] * table[row.y + column.y];
 }
+
+// The value of y for value i of x: each row of y, `row` values long, is for `repeats` consecutive rows of x.
+__device__ __forceinline__ float of_row(const float *y, unsigned long long i, unsigned row, unsigned repeats)
+{
+    return y[i / row / repeats * row + i % row];
+}
+
+// x *= y, each row of y for several of x
+extern "C" __global__ void multiply_rows(float *x, const float *y, unsigned row, unsigned repeats, unsigned long long len)
+{
+    if (INDEX < len)
+        x[INDEX] *= of_row(y, INDEX, row, repeats);
+}
+
+// x += y, each row of y for several of x
+extern "C" __global__ void add_rows(float *x, const float *y, unsigned row, unsigned repeats, unsigned long long len)
+{
+    if (INDEX < len)
+        x[INDEX] += of_row(y, INDEX, row, repeats);
+}

@@ -114,7 +114,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         nvrtc = download_nvrtc(Path(folder))
         built = build(nvrtc)
-    committed = {path: path.read_text() for path in sorted([*PTX.glob("*.ptx"), *LAUNCHES.glob("*.rs")])}
+    committed = {path: path.read_text() for path in sorted([*PTX.glob("*.ptx"), *LAUNCHES.rglob("*.rs")])}
     if check_only:
         wrong = sorted(path for path in built.keys() | committed.keys() if built.get(path) != committed.get(path))
         if wrong:
@@ -122,7 +122,7 @@ def main():
             sys.exit(f"out of date: {names}. Run kernels/build.py and commit what it writes")
         print(f"{len(built)} files: PTX and launches are what the kernels' sources give")
         return
-    for folder in [PTX, LAUNCHES]:
+    for folder in [PTX, LAUNCHES, LAUNCHES / "shared"]:
         folder.mkdir(exist_ok=True)
     for path in committed.keys() - built.keys():
         path.unlink()

@@ -51,6 +51,18 @@ extern "C" __global__ void dot(const float *x, const float *y, double *partial, 
         partial[blockIdx.x] = sum;
 }
 
+// partial[block] = sum of x y, each row of y, `row` values long, for `repeats` consecutive rows of x
+extern "C" __global__ void dot_rows(const float *x, const float *y, double *partial, unsigned row, unsigned repeats,
+                                    unsigned long long len)
+{
+    double sum = 0.0;
+    EACH_VALUE(i, len)
+    sum += (double)x[i] * (double)y[i / row / repeats * row + i % row];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0)
+        partial[blockIdx.x] = sum;
+}
+
 // partial[block] = largest x
 extern "C" __global__ void largest(const float *x, double *partial, unsigned long long len)
 {

@@ -9,6 +9,10 @@
 // Steps whose image columns are loaded ahead.
 #define AHEAD 4
 #define NO_ENTRY 0xffffffffu
+// Values of a slot: bins of time of flight that are walked at once.
+#ifndef SLOT_VALUES
+#define SLOT_VALUES 1
+#endif
 // Threads of a block, at most, and blocks of so many that should be resident: as many as the shared memory of a usual scan
 // allows on the largest GPUs.
 #define BOUNDS __launch_bounds__(256, CLASSES * REGISTERS <= 2 ? 4 : 2)
@@ -103,11 +107,20 @@ struct __align__(16) Step {
     unsigned first_event;
 };
 
-// A crossing on the path: how far through its step, and for each class the address of lane 0 in the slots, in bytes.
+// A crossing on the path: how far through its step, and for each class the address of lane 0 in the slots, in bytes. With time
+// of flight what its lines have of the steepest one's weights, too.
+#if SLOT_VALUES == 1
 struct __align__(CLASSES == 1 ? 8 : CLASSES == 2 ? 16 : 4) Event {
     float fraction;
     unsigned bases[CLASSES];
 };
+#else
+struct __align__(CLASSES == 2 ? 16 : 4) Event {
+    float fraction;
+    float steepness;
+    unsigned bases[CLASSES];
+};
+#endif
 
 // One of two addresses in 16 bits each.
 __device__ __forceinline__ unsigned unpacked(const unsigned *bases, int c)
@@ -155,7 +168,7 @@ struct Scratch {
         passed = (unsigned short *)(last + 2);
         from = (float *)(memory + plan.block_bytes);
         slots = (float *)(memory + plan.block_bytes + (size_t)warp * plan.warp_bytes);
-        ends = slots + plan.num_slots;
+        ends = slots + SLOT_VALUES * plan.num_slots;
     }
 
     // Where an event is in memory.
@@ -355,7 +368,7 @@ __device__ __forceinline__ void find_events(const Plan &plan, const Locator &loc
         event.fraction = fminf(fmaxf(through, 0.0f), 1.0f);
 #pragma unroll
         for (int c = 0; c < CLASSES; c++)
-            event.bases[c] = unpacked(record.bases, c);
+            event.bases[c] = SLOT_VALUES * unpacked(record.bases, c);
         scratch.events[r] = event;
         const float before_mm = r > 0 ? locator.at_mm(records[r - 1].tau) : -1.0f;
         const int step_before = before_mm > 0.0f ? locator.step(before_mm) : -1;
@@ -403,8 +416,73 @@ __device__ __forceinline__ int set_up(const Plan &plan, const Path &path, const 
     __syncthreads();
     close_steps(num_steps, scratch, thread);
 #pragma unroll 1
-    for (int slot = thread.lane; slot < plan.num_slots; slot += WARP)
-        scratch.slots[slot] = 0.0f;
+    for (int value = thread.lane; value < SLOT_VALUES * plan.num_slots; value += WARP)
+        scratch.slots[value] = 0.0f;
     __syncthreads();
     return num_steps;
+}
+
+// A lane's values of all classes, as d has them.
+template <int N> struct Classes;
+template <> struct Classes<1> { typedef float Type; };
+template <> struct Classes<2> { typedef float2 Type; };
+template <> struct Classes<4> { typedef float4 Type; };
+
+// Where the column of a step begins, from the first column of the LOR.
+__device__ __forceinline__ int column_of(const Member &member, const Step &step)
+{
+    return step.x * member.strides[0] + step.y * member.strides[1];
+}
+
+// The bin of a plane of the set's first LOR in another one.
+__device__ __forceinline__ int plane_of(const Member &member, const unsigned *reversed, int plane)
+{
+    return member.is_reversed ? (int)reversed[plane] : plane;
+}
+
+#define TABLES                                                                                                         \
+    const Plan plan, const Path *paths, const uint2 *set_paths, const Member *members, const int2 *fov_rows,           \
+        const Pass *passes, const Group *groups, const Record *records, const End *pass_ends, const unsigned *outputs, \
+        const unsigned *reversed
+
+// Whether the sign bit is set, as it is of a bin that is to be added up again (-inf before its first path).
+__device__ __forceinline__ bool is_marked(float bin) { return __float_as_int(bin) < 0; }
+
+// Where a step begins and ends on its path.
+__device__ __forceinline__ double2 ends_of(const Path &path, const Step &step)
+{
+    const int i = abs(step.x - path.column[0]), j = abs(step.y - path.column[1]);
+    double begin = 0.0, end = path.length_mm;
+    if (i > 0)
+        begin = crossing(path, 0, i - 1);
+    if (j > 0)
+        begin = fmax(begin, crossing(path, 1, j - 1));
+    if (path.pitch[0] > 0.0)
+        end = fmin(end, crossing(path, 0, i));
+    if (path.pitch[1] > 0.0)
+        end = fmin(end, crossing(path, 1, j));
+    return make_double2(begin, end);
+}
+
+// The image at row z of a column, 0 above and below the grid.
+__device__ __forceinline__ float value_at(const Plan &plan, const float *column, int z)
+{
+    return z >= 0 && z < plan.nz ? column[z % CLASSES * plan.lanes + z / CLASSES - plan.first_k] : 0.0f;
+}
+
+// d_z = x_z - x_{z+1} for every column, x beyond the last z and below the first being zero. The classes of a place lie side by
+// side: a lane reads them at once.
+extern "C" __global__ void difference(const float *x, float *d, int lanes, unsigned long long len)
+{
+    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= len)
+        return;
+    const int place = (int)(i % lanes);
+    const int c = (int)(i / lanes % CLASSES);
+    float above = 0.0f;
+    if (c + 1 < CLASSES)
+        above = x[i + lanes];
+    else if (place + 1 < lanes)
+        above = x[i - (unsigned long long)(CLASSES - 1) * lanes + 1];
+    d[i - c * lanes - place + CLASSES * place + c] = x[i] - above;
 }

@@ -13,35 +13,6 @@
 // The bins of all planes lie in shared memory, each group of planes with room on both sides ("slots"), so that an event
 // is one address for all lanes: lanes whose z no plane of the group has touch the room between the groups.
 
-// A lane's values of all classes, as d has them.
-template <int N> struct Classes;
-template <> struct Classes<1> { typedef float Type; };
-template <> struct Classes<2> { typedef float2 Type; };
-template <> struct Classes<4> { typedef float4 Type; };
-
-// d_z = x_z - x_{z+1} for every column, x beyond the last z and below the first being zero. The classes of a place lie side by
-// side: a lane reads them at once.
-extern "C" __global__ void difference(const float *x, float *d, int lanes, unsigned long long len)
-{
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= len)
-        return;
-    const int place = (int)(i % lanes);
-    const int c = (int)(i / lanes % CLASSES);
-    float above = 0.0f;
-    if (c + 1 < CLASSES)
-        above = x[i + lanes];
-    else if (place + 1 < lanes)
-        above = x[i - (unsigned long long)(CLASSES - 1) * lanes + 1];
-    d[i - c * lanes - place + CLASSES * place + c] = x[i] - above;
-}
-
-// Where the column of a step begins, from the first column of the LOR.
-__device__ __forceinline__ int column_of(const Member &member, const Step &step)
-{
-    return step.x * member.strides[0] + step.y * member.strides[1];
-}
-
 // Some steps ahead: a lane's values of their columns, their lengths and their first events.
 struct Ahead {
     float values[AHEAD][CLASSES][REGISTERS];
@@ -71,20 +42,6 @@ struct Ahead {
         }
     }
 };
-
-// The bin of a plane of the set's first LOR in another one.
-__device__ __forceinline__ int plane_of(const Member &member, const unsigned *reversed, int plane)
-{
-    return member.is_reversed ? (int)reversed[plane] : plane;
-}
-
-#define TABLES                                                                                                         \
-    const Plan plan, const Path *paths, const uint2 *set_paths, const Member *members, const int2 *fov_rows,           \
-        const Pass *passes, const Group *groups, const Record *records, const End *pass_ends, const unsigned *outputs, \
-        const unsigned *reversed
-
-// Whether the sign bit is set, as it is of a bin that is to be added up again (-inf before its first path).
-__device__ __forceinline__ bool is_marked(float bin) { return __float_as_int(bin) < 0; }
 
 // bins = A x for the LORs of sets first_set ...; d is the difference of x along z. CHECKED, of an image without negative values:
 // no bin is below 0; where counts were measured and the bin may be rounding alone, it and its set are marked.
@@ -251,28 +208,6 @@ extern "C" __global__ void BOUNDS checked(TABLES, const float *d, const float *m
                                           unsigned *is_marked_set, unsigned first_set)
 {
     project<true>(PLAN, d, measured, bins, is_marked_set, first_set);
-}
-
-// Where a step begins and ends on its path.
-__device__ __forceinline__ double2 ends_of(const Path &path, const Step &step)
-{
-    const int i = abs(step.x - path.column[0]), j = abs(step.y - path.column[1]);
-    double begin = 0.0, end = path.length_mm;
-    if (i > 0)
-        begin = crossing(path, 0, i - 1);
-    if (j > 0)
-        begin = fmax(begin, crossing(path, 1, j - 1));
-    if (path.pitch[0] > 0.0)
-        end = fmin(end, crossing(path, 0, i));
-    if (path.pitch[1] > 0.0)
-        end = fmin(end, crossing(path, 1, j));
-    return make_double2(begin, end);
-}
-
-// The image at row z of a column, 0 above and below the grid.
-__device__ __forceinline__ float value_at(const Plan &plan, const float *column, int z)
-{
-    return z >= 0 && z < plan.nz ? column[z % CLASSES * plan.lanes + z / CLASSES - plan.first_k] : 0.0f;
 }
 
 // A lane's part of the sum of length x value over the voxels that plane k of a group meets: every 32nd step of the path. In f64: a

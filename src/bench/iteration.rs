@@ -9,7 +9,7 @@ use strum::VariantArray as _;
 
 use super::TimedIterations;
 use crate::coded::Problem;
-use crate::data::{Counts, Psf, Study, Volume};
+use crate::data::{Counts, Psf, Study, TofBins, Volume};
 use crate::plan::{Job, Prepared, RunSettings, prepare};
 use crate::recon::{Algorithm, Stage};
 use crate::statistics::median_and_spread;
@@ -26,6 +26,8 @@ pub struct IterationRow {
     pub accumulation: String,
     /// Resolution model.
     pub psf: Option<Psf>,
+    /// Bins of the time of flight.
+    pub tof: Option<TofBins>,
     /// Seconds of a whole iteration: median.
     pub median_s: f64,
     /// Half of the interquartile range.
@@ -82,6 +84,7 @@ pub fn bench_iteration(study: &Arc<Study<Counts>>, settings: &RunSettings) -> Re
         projector: info.projector,
         accumulation: info.accumulation.name().into(),
         psf: settings.psf.clone(),
+        tof: study.measured.tof_bins(),
         median_s: timed.median_s,
         spread_s: timed.spread_s,
         stages_s: stages.map(|stage| (stage.name(), timed.median_of(stage))).collect(),

@@ -1,11 +1,16 @@
 //! The plan of axial runs ([`AxialPlan`]) as the kernels read it (`kernels/axial_runs/axial_path.cuh`): rows in their layout, the
 //! kernel that fits, and the shared memory of a block.
 
-pub(super) use super::launches::axial_path::{End, Group, Member, Pass, Path, Plan, Record};
-use crate::operator::{AxialPlan, EndRow, GroupRow, InPlanePath, MemberRow, PassRow, PlanHead, RecordRow};
+use std::f64::consts::FRAC_1_SQRT_2;
+
+pub(super) use super::launches::axial_tof::Tof;
+pub(super) use super::launches::shared::axial_path::{End, Group, Member, Pass, Path, Plan, Record};
+use crate::operator::{AxialPlan, EndRow, GroupRow, InPlanePath, MemberRow, PassRow, PlanHead, RecordRow, TofRuns};
 
 /// Steps that the kernels load ahead.
 const AHEAD: usize = 4;
+/// Bins of time of flight that are open at once (`SLOT_VALUES`).
+const OPEN_BINS: usize = 4;
 /// (classes, registers) that kernels exist for.
 const VARIANTS: [(usize, usize); 5] = [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)];
 
@@ -41,6 +46,32 @@ impl Plan {
         };
         [head.block_bytes, head.warp_bytes] = shared_bytes(&head, plan.classes).map(|bytes| bytes as i32);
         head
+    }
+
+    /// Makes room for time of flight. Returns what the kernels need to know of it.
+    pub fn with_tof(&mut self, plan: &AxialPlan, tof: &TofRuns) -> Tof {
+        let [groups, passes] = [plan.groups.len(), plan.passes.len()];
+        let steps = self.max_steps as usize + 2 * AHEAD;
+        let (slots, places) = (self.num_slots as usize, plan.classes * self.lanes as usize);
+        // Slots and ends of all open bins; then, for this alone, the groups' ends and the bins' bounds.
+        let warp_bytes = (4 * (OPEN_BINS * slots + 2 * places)).next_multiple_of(16);
+        let more = 4 * (groups + tof.bins.num);
+        let block_bytes = self.block_bytes as usize;
+        self.block_bytes = (block_bytes + (16 + 16 + 4) * steps + 4 * (groups + passes)).next_multiple_of(16) as i32;
+        self.warp_bytes = (warp_bytes + more).next_multiple_of(16) as i32;
+        let reach = tof.kernel.reach_mm([0.0; 2])[1] / tof.kernel.sigma_mm();
+        Tof {
+            per_sigma: (1.0 / tof.kernel.sigma_mm()) as f32,
+            reach: reach as f32,
+            half_inverse: (0.5 / libm::erf(reach * FRAC_1_SQRT_2)) as f32,
+            width_mm: tof.bins.width_mm as f32,
+            max_rise_mm: tof.max_rise_mm() as f32,
+            num_bins: tof.bins.num as i32,
+            interleave: tof.interleave(OPEN_BINS) as i32,
+            has_steepness: i32::from(tof.num_nodes() > 1),
+            block_bytes: block_bytes as i32,
+            warp_bytes: warp_bytes as i32,
+        }
     }
 
     /// Returns the shared memory of a block of `num_warps` warps.

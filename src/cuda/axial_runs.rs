@@ -8,20 +8,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::{CudaSlice, LaunchConfig};
 use rayon::prelude::*;
 
+use super::axial_kernels::AxialKernels;
 use super::axial_plan::{End, Group, Member, Pass, Path, Plan, Record, registers, rows};
 use super::backend::{CudaArray, CudaBackend};
 use super::device::pacing::Pace;
 use super::error::CudaError;
 use super::fixed_point::Sum;
 use super::in_plane::fov_rows;
-use super::kernel::{Kernel, one_each};
-use super::launches::axial_runs::{Kernels, Tables};
-use super::projecting::{Adder, Direction, Launches, Piece, Projecting, ProjectingViews, launch_adding};
+use super::launches::shared::axial_path::Tables;
+use super::projecting::{Adder, Direction, Launches, Piece, Projecting, ProjectingViews};
 use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Shard, Voxels};
+use crate::data::TofBins;
 use crate::geometry::Grid;
 use crate::operator::{
     AxialPlan, AxialTable, BinOrder, InPlanePaths, LorRuns, Measured, MemberRow, MirrorSets, Mirrored, Misfit, OperatorError,
-    OperatorLimit, ShardOperator, Subset, Views, shard_of_ranges,
+    OperatorLimit, ShardOperator, Subset, TofKernel, TofRuns, Views, shard_of_ranges,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -50,7 +51,7 @@ pub struct AxialRuns {
     /// For each set whether it has bins that may be rounding alone; none between two projections.
     is_marked_set: Mutex<CudaSlice<u32>>,
     checked_pace: Mutex<Pace>,
-    kernels: Kernels,
+    kernels: AxialKernels,
     /// Blocks that there is room for: warps, and how many warps a multiprocessor then holds.
     blocks: Vec<[u32; 2]>,
     /// x_z − x_{z+1}.
@@ -102,13 +103,44 @@ impl AxialRuns {
         fov_radius_mm: f64,
         rays: [usize; 2],
     ) -> Result<Self, OperatorError> {
+        Self::make(backend, geometry, grid, fov_radius_mm, rays, None)
+    }
+
+    /// Does the same with bins of the time of flight: a LOR has all planes for each bin, `[tof][plane]`.
+    ///
+    /// # Errors
+    /// Lines that are too steep for the kernels; else as [`AxialRuns::new`].
+    pub fn with_tof(
+        backend: &CudaBackend,
+        geometry: Arc<ScanGeometry>,
+        grid: Grid,
+        fov_radius_mm: f64,
+        rays: [usize; 2],
+        tof: (TofBins, TofKernel),
+    ) -> Result<Self, OperatorError> {
+        Self::make(backend, geometry, grid, fov_radius_mm, rays, Some(tof))
+    }
+
+    fn make(
+        backend: &CudaBackend,
+        geometry: Arc<ScanGeometry>,
+        grid: Grid,
+        fov_radius_mm: f64,
+        rays: [usize; 2],
+        tof: Option<(TofBins, TofKernel)>,
+    ) -> Result<Self, OperatorError> {
         let fov = FieldOfView::new(&grid, fov_radius_mm);
         let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
         let max_steps = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1)).max_steps();
         let plan = AxialPlan::new(&geometry, &grid, &table, max_steps, registers)?;
-        let head = Plan::new(&plan);
-        let kernels = kernels(backend, &plan)?;
+        let tof =
+            tof.map(|(bins, kernel)| TofRuns::new(bins, kernel, table.max_rise_mm(), geometry.radius_mm(), fov.path_radius_mm));
+        if tof.as_ref().is_some_and(|tof| tof.num_nodes() > 2) {
+            return Err(Misfit::SteepTof.into());
+        }
+        let mut head = Plan::new(&plan);
+        let kernels = AxialKernels::load(backend, &plan, tof.as_ref(), &mut head)?;
         let blocks = possible_blocks(&kernels, &head)?;
         let tables = PlanTables {
             fov_rows: fov_rows(backend, &grid, &fov)?,
@@ -124,7 +156,7 @@ impl AxialRuns {
             difference: Mutex::new(backend.table(&vec![0.0; voxels.len()], 0.0)?),
             is_marked_set: Mutex::new(backend.table(&vec![0; geometry.num_views * geometry.num_tangential], 0)?),
             checked_pace: Mutex::default(),
-            views: Views::by_subset(&geometry, BinOrder::Plane),
+            views: Views::by_subset(&geometry, BinOrder::Plane).with_tof(tof.map_or(1, |tof| tof.bins.num)),
             geometry,
             voxels,
             num_tangential_rays: rays[0].max(1),
@@ -232,8 +264,7 @@ impl AxialRuns {
         x: &CudaArray<Image>,
         difference: &mut CudaSlice<f32>,
     ) -> Result<(), CudaError> {
-        let (len, lanes) = (self.voxels.len(), self.head.lanes);
-        self.kernels.difference.launch(&backend.stream, one_each(len), &x.0, difference, lanes, len as u64)
+        self.kernels.take_difference(backend, &x.0, difference, self.head.lanes)
     }
 
     fn tables<'a>(&'a self, sets: &'a Sets) -> Tables<'a> {
@@ -254,26 +285,17 @@ impl AxialRuns {
     }
 
     fn shape(&self, num_blocks: u32, warps: u32) -> LaunchConfig {
-        LaunchConfig { grid_dim: (num_blocks, 1, 1), block_dim: (32, warps, 1), shared_mem_bytes: self.head.shared_bytes(warps) }
-    }
-}
-
-/// Returns the kernels for a plan.
-fn kernels(backend: &CudaBackend, plan: &AxialPlan) -> Result<Kernels, CudaError> {
-    let context = &backend.context;
-    match (plan.classes, plan.registers) {
-        (1, 1) => Kernels::load_1_1(context),
-        (1, _) => Kernels::load_1_2(context),
-        (2, 1) => Kernels::load_2_1(context),
-        (2, _) => Kernels::load_2_2(context),
-        _ => Kernels::load_4_1(context),
+        LaunchConfig {
+            grid_dim: (num_blocks, self.kernels.num_courses(), 1),
+            block_dim: (32, warps, 1),
+            shared_mem_bytes: self.head.shared_bytes(warps),
+        }
     }
 }
 
 /// The blocks that the GPU has room for, after every kernel has been allowed the shared memory that the largest needs.
-fn possible_blocks(kernels: &Kernels, head: &Plan) -> Result<Vec<[u32; 2]>, OperatorError> {
-    let Kernels { forward, checked, plain, atomic, non_atomic, fixed, .. } = kernels;
-    let all: [&Kernel; 6] = [forward, checked, plain, atomic, non_atomic, fixed];
+fn possible_blocks(kernels: &AxialKernels, head: &Plan) -> Result<Vec<[u32; 2]>, OperatorError> {
+    let all = kernels.walking();
     let mut blocks = Vec::new();
     for warps in WARPS_PER_BLOCK {
         let bytes = head.shared_bytes(warps);
@@ -282,7 +304,7 @@ fn possible_blocks(kernels: &Kernels, head: &Plan) -> Result<Vec<[u32; 2]>, Oper
         if !is_allowed && all.iter().any(|kernel| kernel.allow_shared_bytes(bytes).is_err()) {
             continue;
         }
-        let resident = warps * forward.resident_blocks(32 * warps, bytes)?;
+        let resident = warps * all[0].resident_blocks(32 * warps, bytes)?;
         if resident > 0 {
             blocks.push([warps, resident]);
         }
@@ -305,7 +327,7 @@ impl Projecting for AxialRuns {
     fn data_len(&self, subset: Subset) -> usize {
         match self.shard {
             Shard::WHOLE => self.views.len(subset),
-            _ => self.local_lors(subset).lors.num_lors() * self.geometry.num_planes(),
+            _ => self.local_lors(subset).lors.num_lors() * self.views.num_planes(),
         }
     }
 
@@ -318,14 +340,14 @@ impl Projecting for AxialRuns {
         let Piece { backend, subset, ref units } = *piece;
         let sets = self.sets(backend, subset)?;
         let shape = self.shape(units.len() as u32, sets.warps_per_block);
-        self.kernels.forward.launch(&backend.stream, shape, &self.tables(&sets), x, out, units.start as u32)
+        self.kernels.forward(backend, shape, &self.tables(&sets), x, out, units.start as u32)
     }
 
     fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, adder: Adder, to: Sum<'_>) -> Result<(), CudaError> {
         let Piece { backend, subset, ref units } = *piece;
         let sets = self.sets(backend, subset)?;
         let (tables, shape) = (self.tables(&sets), self.shape(units.len() as u32, sets.warps_per_block));
-        launch_adding!(self.kernels, adder, to, [&backend.stream, shape, &tables, q], [units.start as u32])
+        self.kernels.add(backend, shape, &tables, q, adder, to, units.start as u32)
     }
 
     fn forward(
@@ -361,14 +383,12 @@ impl Projecting for AxialRuns {
         let sets = self.sets(backend, subset)?;
         let resident_blocks = self.resident_blocks(backend, sets.warps_per_block);
         pace.run(backend, sets.num_blocks, task, |first, count| {
-            let (stream, tables, is_marked_set) = (&backend.stream, self.tables(&sets), &mut *is_marked_set);
-            let (first, count) = (first as u32, count as u32);
+            let (tables, is_marked_set, (first, count)) = (self.tables(&sets), &mut *is_marked_set, (first as u32, count as u32));
             let shape = self.shape(count, sets.warps_per_block);
-            let checked = &self.kernels.checked;
-            checked.launch(stream, shape, &tables, &*difference, &measured, &mut out.0, is_marked_set, first)?;
+            self.kernels.checked(backend, shape, &tables, &difference, &measured, &mut out.0, is_marked_set, first)?;
             // Mostly none is marked: no more blocks than the device runs at once.
             let shape = self.shape(resident_blocks.min(count), sets.warps_per_block);
-            self.kernels.plain.launch(stream, shape, &tables, &x.0, &mut out.0, is_marked_set, first, count)
+            self.kernels.plain(backend, shape, &tables, &x.0, &mut out.0, is_marked_set, [first, count])
         })
     }
 }
@@ -381,7 +401,7 @@ impl ProjectingViews for AxialRuns {
     /// Whole sets of mirror images: their data, and with integers the sum, have the same bits for any number of members.
     fn for_shard(self, group: &PeerGroup) -> ShardOperator<CudaBackend> {
         let (all, projector) = (self.views.clone(), Self { shard: group.shard(), ..self });
-        let bins = |own: &Self, subset| own.local_lors(subset).lors.bins(own.geometry.num_planes());
+        let bins = |own: &Self, subset| own.local_lors(subset).lors.bins(own.views.num_planes());
         shard_of_ranges(projector, all, bins, true)
     }
 }

@@ -16,7 +16,7 @@ use super::error::CudaError;
 use super::kernel::{BLOCK, one_each};
 use super::launches::{arrays, em_update, reductions, voxel_map};
 use super::voxel_map::CudaVoxelMap;
-use crate::algebra::{Backend, BackendError, Image, Kind, PeerGroup, PendingVolume, VoxelMap};
+use crate::algebra::{Backend, BackendError, Image, Kind, PeerGroup, PendingVolume, Rows, VoxelMap};
 use crate::data::{RoiMask, RoiSums};
 
 /// Blocks of a reduction: fixed, so that sums have the same bits on every run and every device.
@@ -255,6 +255,49 @@ impl Backend for CudaBackend {
         let count = range.len() as u64;
         let (x, y) = (x.piece(at..at + range.len())?, y.piece(range)?);
         self.kernels.reductions.dot.launch(&self.stream, REDUCTION, &x, &y, &mut self.partial, count)?;
+        Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
+    }
+
+    fn multiply_rows<K: Kind>(
+        &mut self,
+        x: &mut CudaArray<K>,
+        at: usize,
+        y: &CudaArray<K>,
+        range: Range<usize>,
+        Rows { len, repeats }: Rows,
+    ) -> Result<(), BackendError> {
+        let (y, count) = (y.piece(range.clone())?, repeats * range.len());
+        let mut x = x.piece_mut(at..at + count)?;
+        let (kernel, rows) = (&self.kernels.arrays.multiply_rows, [len, repeats].map(|n| n as u32));
+        Ok(kernel.launch(&self.stream, one_each(count), &mut x, &y, rows[0], rows[1], count as u64)?)
+    }
+
+    fn add_rows<K: Kind>(
+        &mut self,
+        x: &mut CudaArray<K>,
+        at: usize,
+        y: &CudaArray<K>,
+        range: Range<usize>,
+        Rows { len, repeats }: Rows,
+    ) -> Result<(), BackendError> {
+        let (y, count) = (y.piece(range.clone())?, repeats * range.len());
+        let mut x = x.piece_mut(at..at + count)?;
+        let (kernel, rows) = (&self.kernels.arrays.add_rows, [len, repeats].map(|n| n as u32));
+        Ok(kernel.launch(&self.stream, one_each(count), &mut x, &y, rows[0], rows[1], count as u64)?)
+    }
+
+    fn dot_rows<K: Kind>(
+        &mut self,
+        x: &CudaArray<K>,
+        at: usize,
+        y: &CudaArray<K>,
+        range: Range<usize>,
+        Rows { len, repeats }: Rows,
+    ) -> Result<f64, BackendError> {
+        let count = repeats * range.len();
+        let (x, y) = (x.piece(at..at + count)?, y.piece(range)?);
+        let (kernel, rows) = (&self.kernels.reductions.dot_rows, [len, repeats].map(|n| n as u32));
+        kernel.launch(&self.stream, REDUCTION, &x, &y, &mut self.partial, rows[0], rows[1], count as u64)?;
         Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
     }
 

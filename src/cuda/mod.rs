@@ -9,6 +9,7 @@
 //! that is embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
 //! a kernel; the files here lay out its tables and launch it.
 
+mod axial_kernels;
 mod axial_plan;
 mod axial_runs;
 mod backend;

@@ -83,8 +83,14 @@ pub enum Misfit {
     },
 
     /// Data with time of flight.
-    #[error("time-of-flight bins are projected by per-lor on the CPU only (--device cpu; --no-tof ignores them)")]
+    #[error(
+        "it has no time-of-flight bins on this device: axial-runs has them on the CPU and on CUDA devices, per-lor on the CPU \
+         (--device cpu; --no-tof ignores the bins)"
+    )]
     Tof,
+    /// Time of flight on lines that rise so much that two sets of weights do not do for all of them.
+    #[error("its lines are too steep for time of flight on a GPU: use --device cpu")]
+    SteepTof,
 
     // Projectors by axial runs.
     /// Planes that are not a whole number of voxels apart.

@@ -268,7 +268,7 @@ impl AxialRuns {
         let image: Vec<f32> = backend.read_values(&x.0, 0..x.len())?;
         let sum = |&bin: &u32| {
             let (lor, plane) = (bin as usize / num_planes, bin as usize % num_planes);
-            self.plain.sum([views[lor / num_tangential], lor % num_tangential], plane, &image)
+            self.plain.sum([views[lor / num_tangential], lor % num_tangential], plane, 0, &image)
         };
         let sums: Vec<f32> = numbers.par_iter().map(sum).collect();
         // (The smallest buffer has room for more.)

@@ -13,6 +13,7 @@ use crate::cli::shared::known::{gpus_to_measure, known_scanner};
 use crate::cli::shared::options::{count, one_device};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::progress::with_bar;
+use crate::data::TofBins;
 use crate::data::{Counts, Study};
 use crate::geometry::Grid;
 use crate::io::IoError;
@@ -40,9 +41,9 @@ pub fn scan(name: &str, size: [usize; 3]) -> CliResult<(&'static Scanner, Grid, 
 }
 
 /// Simulates the image-quality phantom, without noise.
-pub fn nema_study(geometry: &ScanGeometry) -> CliResult<Study<Counts>> {
+pub fn nema_study(geometry: &ScanGeometry, tof: Option<TofBins>) -> CliResult<Study<Counts>> {
     let phantom = phantom::by_name("nema-iq-2001", geometry)?;
-    let options = SimulationOptions { noise: Noise::None, ..SimulationOptions::default() };
+    let options = SimulationOptions { noise: Noise::None, tof, ..SimulationOptions::default() };
     Ok(with_bar("simulating", |task| phantom::simulate(&phantom, Arc::new(geometry.clone()), &options, task))??)
 }
 

@@ -10,7 +10,7 @@ use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::options;
 use crate::cli::shared::options::count;
-use crate::data::Psf;
+use crate::data::{Psf, TofBins, tof_mm};
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, DeviceChoice, ProjectorChoice, Rays, RunSettings, default_settings};
 use crate::report::{Column, Columns};
@@ -49,6 +49,10 @@ pub struct IterationOptions {
     #[arg(long, value_name = "FWHM")]
     pub psf_fwhm_mm: Option<Psf>,
 
+    /// Also measure with time-of-flight bins that cover the image, a little narrower than this resolution (FWHM), ps.
+    #[arg(long, value_name = "PS", value_parser = options::positive)]
+    pub tof_ps: Option<f64>,
+
     /// Subsets; 1 is MLEM.
     #[arg(long, default_value_t = 1, value_parser = count::<usize>)]
     pub subsets: usize,
@@ -60,28 +64,33 @@ pub struct IterationOptions {
 
 pub fn run(options: IterationOptions) -> CliResult<(String, Vec<IterationRow>)> {
     let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
-    let study = Arc::new(nema_study(&scanner.geometry)?);
+    let geometry = &scanner.geometry;
+    let bins = options.tof_ps.map(|ps| TofBins::covering(tof_mm(ps), 2.0 * fov_radius_mm));
     let mut rows: Vec<IterationRow> = Vec::new();
-    let ways = options.projector.iter().flat_map(|&projector| options.accumulation.iter().map(move |&way| (projector, way)));
+    let ways: Vec<(ProjectorChoice, Accumulation)> =
+        options.projector.iter().flat_map(|&projector| options.accumulation.iter().map(move |&way| (projector, way))).collect();
     let psfs: Vec<Option<Psf>> = std::iter::once(None).chain(options.psf_fwhm_mm.map(Some)).collect();
-    for (projector, accumulation) in ways {
-        for (&device, psf) in options.device.iter().flat_map(|device| psfs.iter().map(move |psf| (device, psf))) {
-            let settings = RunSettings {
-                algorithm: if options.subsets > 1 { AlgorithmChoice::OSEM } else { AlgorithmChoice::MLEM },
-                num_iterations: options.iterations,
-                num_subsets: options.subsets,
-                grid: grid.clone(),
-                fov_radius_mm,
-                rays: Rays::Fixed { tangential: 1, axial: 1 },
-                psf: psf.clone(),
-                projector,
-                device,
-                accumulation: Some(accumulation),
-                ..default_settings(&study.measured)?
-            };
-            let row = bench_iteration(&study, &settings)?;
-            print_row(&row, rows.first());
-            rows.push(row);
+    for tof in std::iter::once(None).chain(bins.map(Some)) {
+        let study = Arc::new(nema_study(geometry, tof)?);
+        for (&(projector, accumulation), &device) in ways.iter().flat_map(|way| options.device.iter().map(move |d| (way, d))) {
+            for psf in &psfs {
+                let settings = RunSettings {
+                    algorithm: if options.subsets > 1 { AlgorithmChoice::OSEM } else { AlgorithmChoice::MLEM },
+                    num_iterations: options.iterations,
+                    num_subsets: options.subsets,
+                    grid: grid.clone(),
+                    fov_radius_mm,
+                    rays: Rays::Fixed { tangential: 1, axial: 1 },
+                    psf: psf.clone(),
+                    projector,
+                    device,
+                    accumulation: Some(accumulation),
+                    ..default_settings(&study.measured)?
+                };
+                let row = bench_iteration(&study, &settings)?;
+                print_row(&row, rows.first());
+                rows.push(row);
+            }
         }
     }
     Ok((rows.first().map(|row| row.device.clone()).unwrap_or_default(), rows))
@@ -89,7 +98,8 @@ pub fn run(options: IterationOptions) -> CliResult<(String, Vec<IterationRow>)> 
 
 fn print_row(row: &IterationRow, first: Option<&IterationRow>) {
     let psf = row.psf.as_ref().map_or(String::new(), |psf| format!(", resolution model {psf}"));
-    out!("{}, {}, {}{psf}", row.device, row.projector, row.accumulation);
+    let tof = row.tof.as_ref().map_or(String::new(), |bins| format!(", time of flight in {}", bins.text()));
+    out!("{}, {}, {}{psf}{tof}", row.device, row.projector, row.accumulation);
     let fact = |name: &str, secs: f64, digits: usize, what: String| {
         out!("  {}", ITERATION.line([name.to_owned(), format!("{:.digits$}", 1e3 * secs), what]));
     };

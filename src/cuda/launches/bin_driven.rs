@@ -105,7 +105,8 @@ pub struct Tables<'a> {
 }
 
 impl Tables<'_> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+    /// Appends them to the arguments of a launch.
+    pub fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
         launch.arg(self.plan);
         launch.arg(&self.paths);
         launch.arg(&self.lor_paths);

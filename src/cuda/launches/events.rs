@@ -75,7 +75,8 @@ pub struct Events<'a> {
 }
 
 impl Events<'_> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+    /// Appends them to the arguments of a launch.
+    pub fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
         launch.arg(self.plan);
         launch.arg(&self.starts);
         launch.arg(&self.ends);

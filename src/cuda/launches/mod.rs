@@ -8,20 +8,18 @@
 #![allow(unsafe_code)]
 
 pub mod arrays;
-pub mod axial_path;
 pub mod axial_runs;
+pub mod axial_tof;
 pub mod bin_driven;
 pub mod em_update;
 pub mod event_beams;
 pub mod events;
-pub mod montecarlo_crystals;
-pub mod montecarlo_start;
-pub mod montecarlo_track;
 pub mod paper_tubes;
 pub mod planes;
 pub mod reductions;
 pub mod response_montecarlo;
 pub mod ring_basis;
+pub mod shared;
 pub mod stored_matrix;
 pub mod tubes;
 pub mod tubes_montecarlo;

@@ -138,7 +138,8 @@ pub struct Lors<'a> {
 }
 
 impl Lors<'_> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+    /// Appends them to the arguments of a launch.
+    pub fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
         launch.arg(self.plan);
         launch.arg(&self.in_planes);
         launch.arg(&self.groups);

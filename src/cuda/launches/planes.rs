@@ -58,7 +58,8 @@ pub struct Planes<'a> {
 }
 
 impl Planes<'_> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+    /// Appends them to the arguments of a launch.
+    pub fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
         launch.arg(self.plan);
         launch.arg(&self.projections);
         launch.arg(&self.planes);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg as _};
 
-use super::montecarlo_crystals::Crystals;
-use super::montecarlo_track::MaterialTables;
+use super::shared::montecarlo_crystals::Crystals;
+use super::shared::montecarlo_track::MaterialTables;
 use super::start;
 use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};

@@ -43,7 +43,8 @@ pub struct OfLines<'a> {
 }
 
 impl OfLines<'_> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+    /// Appends them to the arguments of a launch.
+    pub fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
         launch.arg(&self.lors);
         launch.arg(&self.firsts);
         launch.arg(&self.products);

@@ -136,7 +136,8 @@ pub struct Views<'a> {
 }
 
 impl Views<'_> {
-    fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+    /// Appends them to the arguments of a launch.
+    pub fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
         launch.arg(self.plan);
         launch.arg(&self.lines);
         launch.arg(&self.first_view);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg as _};
 
-use super::montecarlo_crystals::Crystals;
-use super::montecarlo_start::{HeadPair, Pose, Source};
-use super::montecarlo_track::{MaterialTables, Readout};
+use super::shared::montecarlo_crystals::Crystals;
+use super::shared::montecarlo_start::{HeadPair, Pose, Source};
+use super::shared::montecarlo_track::{MaterialTables, Readout};
 use super::start;
 use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};

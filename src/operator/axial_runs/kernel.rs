@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use super::path::TracedPath;
 use super::table::{AxialTable, Family, Group, Layout};
+use super::tof::TofRuns;
 use crate::algebra::prefetch;
 use crate::operator::accumulate::ImageSink;
 use crate::operator::chunk::{Chunk, LANES, add, add_multiple, load, store};
@@ -48,6 +49,8 @@ pub struct Scratch {
     on_path: Vec<Range<usize>>,
     /// For each group, family by family, what its sums count for in a bin.
     scales: Vec<f32>,
+    /// What is summed along the path, one part after the other.
+    pub(super) parts: PathParts,
     /// For each step the image column of the LOR in hand.
     columns: Vec<u32>,
     /// G (forward) or its adjoint (back) at the beginning of each step and at the path's end.
@@ -59,28 +62,86 @@ pub struct Scratch {
     bins_per_lor: usize,
     /// Bound of the rounding of a bin on the path, for a largest row integral of 1.
     rounding: f32,
-    /// Bound of the rounding of the bins of each LOR of a set: (steps + crossings) 2⁻²⁴ · its largest row integral.
-    pub(super) bounds: [f32; MAX_MIRRORED],
+    /// Bound of the rounding of the bins of each LOR of a set, by time-of-flight bin: (steps + crossings) 2⁻²⁴ · the largest row
+    /// integral.
+    bounds: Vec<f32>,
+}
+
+/// Parts of a path, for each bin of time of flight: steps with a weight each. Without time of flight one part, the path.
+#[derive(Debug, Default)]
+pub(super) struct PathParts {
+    /// The parts.
+    parts: Vec<PathPart>,
+    /// How many of them are in use.
+    num: usize,
+    /// For each part the weighted lengths of its steps.
+    lengths: Vec<f32>,
+}
+
+/// Successive steps of a path that count for one bin of time of flight.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PathPart {
+    /// The steps.
+    pub steps: Range<usize>,
+    /// Where their lengths begin.
+    first_length: usize,
+    /// For each family which of its crossings lie in them.
+    on_part: Vec<Range<usize>>,
+    /// For each group, family by family, what its sums count for in a bin.
+    scales: Vec<f32>,
+    /// The time-of-flight bin.
+    pub tof: usize,
+}
+
+impl PathParts {
+    fn parts(&self) -> &[PathPart] {
+        &self.parts[..self.num]
+    }
+
+    /// Returns the weighted lengths of a part's steps.
+    fn lengths(&self, part: &PathPart) -> &[f32] {
+        &self.lengths[part.first_length..][..part.steps.len()]
+    }
+
+    fn clear(&mut self) {
+        self.num = 0;
+        self.lengths.clear();
+    }
+
+    /// Adds steps for a bin, whose lengths come next.
+    fn push(&mut self, steps: Range<usize>, tof: usize, lengths: impl Iterator<Item = f32>) -> &mut PathPart {
+        if self.num == self.parts.len() {
+            self.parts.push(PathPart::default());
+        }
+        let part = &mut self.parts[self.num];
+        self.num += 1;
+        part.on_part.clear();
+        part.scales.clear();
+        (part.steps, part.tof, part.first_length) = (steps, tof, self.lengths.len());
+        self.lengths.extend(lengths);
+        part
+    }
 }
 
 impl Scratch {
-    /// Memory for any path of `path`'s capacity.
-    pub fn new(path: TracedPath, table: &AxialTable, num_planes: usize) -> Self {
+    /// Memory for any path of `path`'s capacity, and for so many bins of time of flight.
+    pub fn new(path: TracedPath, table: &AxialTable, num_planes: usize, num_tof: usize) -> Self {
         let row_len = table.layout.row_len();
         let padding = MAX_CHUNKS * LANES;
-        let bins_per_lor = num_planes + LANES;
+        let bins_per_lor = num_tof * num_planes + LANES;
         Self {
             crossings: vec![Crossing::default(); table.taus.len()],
             steps: vec![0; table.taus.len()],
             on_path: vec![0..0; table.families.len()],
             scales: Vec::with_capacity(table.families.iter().map(|family| family.groups.len()).sum()),
+            parts: PathParts::default(),
             columns: vec![0; path.max_steps()],
             rows: vec![0.0; (path.max_steps() + 1) * row_len + padding],
             end: vec![0.0; row_len + padding],
             bins: vec![0.0; MAX_MIRRORED * bins_per_lor],
             bins_per_lor,
             rounding: 0.0,
-            bounds: [0.0; MAX_MIRRORED],
+            bounds: vec![0.0; MAX_MIRRORED * num_tof],
             path,
         }
     }
@@ -91,9 +152,44 @@ impl Scratch {
         &mut self.bins[member * self.bins_per_lor..][..self.bins_per_lor]
     }
 
+    /// Bounds of the rounding of the bins of LOR number `member`, by time-of-flight bin.
+    #[inline(always)]
+    pub fn bounds(&mut self, member: usize) -> &mut [f32] {
+        let num_tof = self.bounds.len() / MAX_MIRRORED;
+        &mut self.bounds[member * num_tof..][..num_tof]
+    }
+
     /// Computes, after the path was traced, all that does not depend on its columns; `share` = weight of the path in a bin.
     #[inline(always)]
-    pub fn prepare(&mut self, table: &AxialTable, share: f32) {
+    pub fn prepare(&mut self, table: &AxialTable, tof: Option<&TofRuns>, share: f32) {
+        self.prepare_crossings(table, share);
+        self.parts.clear();
+        let Some(tof) = tof else {
+            let part = self.parts.push(0..self.path.num_steps, 0, self.path.lengths[..self.path.num_steps].iter().copied());
+            part.on_part.extend_from_slice(&self.on_path);
+            part.scales.extend_from_slice(&self.scales);
+            return;
+        };
+        let row_len = table.layout.row_len();
+        for node in 0..tof.num_nodes() {
+            for (bin, steps, lengths) in tof.weighted_lengths(&self.path, node) {
+                let part = self.parts.push(steps.clone(), bin, lengths);
+                let [first, end] = [steps.start, steps.end].map(|step| (step * row_len) as u32);
+                for (family, on_path) in table.families.iter().zip(&self.on_path) {
+                    let crossings = &self.crossings[family.first_crossing..][on_path.clone()];
+                    let before = |row: u32| on_path.start + crossings.partition_point(|crossing| crossing.row < row);
+                    part.on_part.push(before(first)..before(end));
+                }
+                let groups = table.families.iter().flat_map(|family| &family.groups);
+                let share = |(group, scale): (&Group, &f32)| scale * tof.share(node, group.rise_mm, self.path.lor_mm);
+                part.scales.extend(groups.zip(&self.scales).map(share));
+            }
+        }
+    }
+
+    /// Finds the crossings on the path, and what each group counts for.
+    #[inline(always)]
+    fn prepare_crossings(&mut self, table: &AxialTable, share: f32) {
         let (lor_mm, start_mm) = (self.path.lor_mm as f32, self.path.start_mm as f32);
         let row_len = table.layout.row_len() as u32;
         self.scales.clear();
@@ -165,40 +261,49 @@ pub fn forward<const FUSED: bool>(
     x: &[f32],
     columns: &MirroredColumns,
     member: usize,
+    num_planes: usize,
     scratch: &mut Scratch,
 ) {
-    scratch.path.mirrored(columns, &mut scratch.columns);
-    integrate::<FUSED>(table, x, scratch);
-    let largest = scratch.end.iter().fold(0.0f32, |largest, value| if *value > largest { *value } else { largest });
-    scratch.bounds[member] += scratch.rounding * largest;
+    let Scratch { path, parts, columns: of_path, rows, end, bins, bins_per_lor, crossings, rounding, bounds, .. } = scratch;
+    path.mirrored(columns, of_path);
     let row_len = table.layout.row_len();
-    let bins = &mut scratch.bins[member * scratch.bins_per_lor..][..scratch.bins_per_lor];
-    let mut scales = scratch.scales.iter();
-    for (family, on_path) in table.families.iter().zip(&scratch.on_path) {
-        let crossings = &scratch.crossings[family.first_crossing..][on_path.clone()];
-        for (group, &scale) in family.groups.iter().zip(&mut scales) {
-            let end_row = &scratch.end[group.row_offsets[on_path.end] as usize..];
-            let offsets = &group.offsets[on_path.clone()];
-            for done in (0..group.num_planes).step_by(MAX_CHUNKS * LANES) {
-                let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
-                let (rows, end) = (&scratch.rows[done..], &end_row[done..]);
-                let mut sums = [[0.0f32; LANES]; MAX_CHUNKS];
-                match left.div_ceil(LANES) {
-                    1 => gather::<1, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
-                    2 => gather::<2, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
-                    3 => gather::<3, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
-                    _ => gather::<4, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
+    let num_tof = bounds.len() / MAX_MIRRORED;
+    for part in parts.parts() {
+        let first_row = part.steps.start * row_len;
+        integrate::<FUSED>(table, x, &of_path[part.steps.clone()], parts.lengths(part), &mut rows[first_row..], end);
+        let largest = end.iter().fold(0.0f32, |largest, value| if *value > largest { *value } else { largest });
+        bounds[member * num_tof + part.tof] += *rounding * largest;
+        let bins = &mut bins[member * *bins_per_lor + part.tof * num_planes..][..num_planes + LANES];
+        let mut scales = part.scales.iter();
+        for (family, on_part) in table.families.iter().zip(&part.on_part) {
+            let crossings = &crossings[family.first_crossing..][on_part.clone()];
+            for (group, &scale) in family.groups.iter().zip(&mut scales) {
+                if scale == 0.0 {
+                    continue;
                 }
-                let at = group.first_plane + done * group.plane_step;
-                if group.plane_step == 1 {
-                    for (c, sum) in sums.iter().enumerate().take(left.div_ceil(LANES)) {
-                        let (at, sum) = (at + c * LANES, first_lanes(*sum, left - c * LANES));
-                        let sum = add_multiple::<FUSED>(scale, sum, load(bins, at));
-                        store(bins, at, sum);
+                let end_row = &end[group.row_offsets[on_part.end] as usize..];
+                let offsets = &group.offsets[on_part.clone()];
+                for done in (0..group.num_planes).step_by(MAX_CHUNKS * LANES) {
+                    let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
+                    let (rows, end) = (&rows[done..], &end_row[done..]);
+                    let mut sums = [[0.0f32; LANES]; MAX_CHUNKS];
+                    match left.div_ceil(LANES) {
+                        1 => gather::<1, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
+                        2 => gather::<2, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
+                        3 => gather::<3, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
+                        _ => gather::<4, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &mut sums),
                     }
-                } else {
-                    for (k, sum) in sums.as_flattened().iter().enumerate().take(left) {
-                        bins[at + k * group.plane_step] += scale * sum;
+                    let at = group.first_plane + done * group.plane_step;
+                    if group.plane_step == 1 {
+                        for (c, sum) in sums.iter().enumerate().take(left.div_ceil(LANES)) {
+                            let (at, sum) = (at + c * LANES, first_lanes(*sum, left - c * LANES));
+                            let sum = add_multiple::<FUSED>(scale, sum, load(bins, at));
+                            store(bins, at, sum);
+                        }
+                    } else {
+                        for (k, sum) in sums.as_flattened().iter().enumerate().take(left) {
+                            bins[at + k * group.plane_step] += scale * sum;
+                        }
                     }
                 }
             }
@@ -234,21 +339,27 @@ fn gather<const C: usize, const FUSED: bool>(
     }
 }
 
-/// Fills the rows with G along the path, and `end` with C at its end.
+/// Fills `rows` with G along successive steps of a path, from its beginning on, and `end` with C behind the last.
 #[inline(always)]
-fn integrate<const FUSED: bool>(table: &AxialTable, x: &[f32], scratch: &mut Scratch) {
+fn integrate<const FUSED: bool>(
+    table: &AxialTable,
+    x: &[f32],
+    columns: &[u32],
+    lengths: &[f32],
+    all_rows: &mut [f32],
+    end: &mut [f32],
+) {
     let layout = &table.layout;
     let (row_len, column_len, lanes, classes) = (layout.row_len(), layout.column_len(), layout.lanes, layout.num_classes);
     let below = layout.row_class(classes - 1) - 1;
-    let (columns, lengths) = (&scratch.columns[..scratch.path.num_steps], &scratch.path.lengths[..scratch.path.num_steps]);
-    scratch.rows[..row_len].fill(0.0);
-    scratch.end.fill(0.0);
+    all_rows[..row_len].fill(0.0);
+    end.fill(0.0);
     let blocks = columns.chunks(STEPS_PER_BLOCK).zip(lengths.chunks(STEPS_PER_BLOCK));
     for (block, (block_columns, lengths)) in blocks.enumerate() {
         for &ahead in columns.iter().skip(block * STEPS_PER_BLOCK + PREFETCH_STEPS).take(STEPS_PER_BLOCK) {
             prefetch(&x[ahead as usize * column_len..][..column_len]);
         }
-        let rows = &mut scratch.rows[block * STEPS_PER_BLOCK * row_len..];
+        let rows = &mut all_rows[block * STEPS_PER_BLOCK * row_len..];
         for class in 0..classes {
             for lane in (0..lanes).step_by(MAX_CHUNKS * LANES) {
                 let left = (lanes - lane).min(MAX_CHUNKS * LANES);
@@ -259,7 +370,7 @@ fn integrate<const FUSED: bool>(table: &AxialTable, x: &[f32], scratch: &mut Scr
                 // The last lane lies above the grid, where the lane on would be another class's.
                 let is_top = class + 1 == classes && lane + left == lanes;
                 let steps = Steps { columns: block_columns, lengths, column_len, row_len };
-                let (rows, end) = (&mut rows[at..], &mut scratch.end[at..]);
+                let (rows, end) = (&mut rows[at..], &mut end[at..]);
                 match left / LANES {
                     1 => steps.integrate::<1, FUSED>(x, value_at, above_at, rows, end, is_top),
                     2 => steps.integrate::<2, FUSED>(x, value_at, above_at, rows, end, is_top),
@@ -364,35 +475,44 @@ pub fn backward<const FUSED: bool, S: ImageSink>(
     table: &AxialTable,
     columns: &MirroredColumns,
     member: usize,
+    num_planes: usize,
     scratch: &mut Scratch,
     image: &mut S,
 ) {
-    scratch.path.mirrored(columns, &mut scratch.columns);
+    let Scratch { path, parts, columns: of_path, rows, end, bins, bins_per_lor, crossings, .. } = scratch;
+    path.mirrored(columns, of_path);
     let row_len = table.layout.row_len();
-    let used = (scratch.path.num_steps + 1) * row_len + MAX_CHUNKS * LANES;
-    scratch.rows[..used].fill(0.0);
-    scratch.end.fill(0.0);
-    let bins = &scratch.bins[member * scratch.bins_per_lor..][..scratch.bins_per_lor];
-    let mut scales = scratch.scales.iter();
-    for (family, on_path) in table.families.iter().zip(&scratch.on_path) {
-        let crossings = &scratch.crossings[family.first_crossing..][on_path.clone()];
-        for (group, &scale) in family.groups.iter().zip(&mut scales) {
-            let offsets = &group.offsets[on_path.clone()];
-            for done in (0..group.num_planes).step_by(MAX_CHUNKS * LANES) {
-                let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
-                let values = group_values(group, bins, done, left, scale);
-                let rows = &mut scratch.rows[done..];
-                let end = &mut scratch.end[group.row_offsets[on_path.end] as usize + done..];
-                match left.div_ceil(LANES) {
-                    1 => scatter::<1, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
-                    2 => scatter::<2, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
-                    3 => scatter::<3, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
-                    _ => scatter::<4, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+    for part in parts.parts() {
+        let first_row = part.steps.start * row_len;
+        let used = (part.steps.len() + 1) * row_len + MAX_CHUNKS * LANES;
+        rows[first_row..][..used].fill(0.0);
+        end.fill(0.0);
+        let bins = &bins[member * *bins_per_lor + part.tof * num_planes..][..num_planes + LANES];
+        let mut scales = part.scales.iter();
+        for (family, on_part) in table.families.iter().zip(&part.on_part) {
+            let crossings = &crossings[family.first_crossing..][on_part.clone()];
+            for (group, &scale) in family.groups.iter().zip(&mut scales) {
+                if scale == 0.0 {
+                    continue;
+                }
+                let offsets = &group.offsets[on_part.clone()];
+                for done in (0..group.num_planes).step_by(MAX_CHUNKS * LANES) {
+                    let left = (group.num_planes - done).min(MAX_CHUNKS * LANES);
+                    let values = group_values(group, bins, done, left, scale);
+                    let rows = &mut rows[done..];
+                    let end = &mut end[group.row_offsets[on_part.end] as usize + done..];
+                    match left.div_ceil(LANES) {
+                        1 => scatter::<1, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+                        2 => scatter::<2, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+                        3 => scatter::<3, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+                        _ => scatter::<4, FUSED>(rows, row_len, crossings, offsets, group.sign, end, &values),
+                    }
                 }
             }
         }
+        let (columns, lengths) = (&of_path[part.steps.clone()], parts.lengths(part));
+        spread::<FUSED, S>(&table.layout, columns, lengths, &rows[first_row..], end, image);
     }
-    spread::<FUSED, S>(&table.layout, scratch, image);
 }
 
 /// Returns the scaled bins of `count` planes of a group from plane `done` on, zero behind the last.
@@ -444,16 +564,22 @@ fn scatter<const C: usize, const FUSED: bool>(
 
 /// Adjoint of [`integrate`]: what arrives at the end of a step goes to its column and to all steps before it.
 #[inline(always)]
-fn spread<const FUSED: bool, S: ImageSink>(layout: &Layout, scratch: &mut Scratch, image: &mut S) {
+fn spread<const FUSED: bool, S: ImageSink>(
+    layout: &Layout,
+    columns: &[u32],
+    lengths: &[f32],
+    all_rows: &[f32],
+    end: &mut [f32],
+    image: &mut S,
+) {
     let (row_len, column_len, lanes, classes) = (layout.row_len(), layout.column_len(), layout.lanes, layout.num_classes);
-    let (columns, lengths) = (&scratch.columns[..scratch.path.num_steps], &scratch.path.lengths[..scratch.path.num_steps]);
     let blocks = columns.chunks(STEPS_PER_BLOCK).zip(lengths.chunks(STEPS_PER_BLOCK));
     for (block, (block_columns, lengths)) in blocks.enumerate().rev() {
         let before = (block * STEPS_PER_BLOCK).saturating_sub(PREFETCH_STEPS);
         for &ahead in columns[before..].iter().take(STEPS_PER_BLOCK).rev() {
             image.prefetch_row(ahead as usize * column_len, column_len);
         }
-        let rows = &scratch.rows[block * STEPS_PER_BLOCK * row_len..];
+        let rows = &all_rows[block * STEPS_PER_BLOCK * row_len..];
         for class in 0..classes {
             // The row below z: the class before, or the last class one lane back.
             let below_at = if class > 0 { layout.row_class(class - 1) } else { layout.row_class(classes - 1) - 1 };
@@ -461,7 +587,7 @@ fn spread<const FUSED: bool, S: ImageSink>(layout: &Layout, scratch: &mut Scratc
                 let left = (lanes - lane).min(MAX_CHUNKS * LANES);
                 let (at, value_at) = (layout.row_class(class) + lane, class * lanes + lane);
                 let steps = Steps { columns: block_columns, lengths, column_len, row_len };
-                let (here, below, sums) = (&rows[at..], &rows[below_at + lane..], &mut scratch.end[at..]);
+                let (here, below, sums) = (&rows[at..], &rows[below_at + lane..], &mut end[at..]);
                 match left / LANES {
                     1 => steps.spread::<1, FUSED, S>(image, value_at, here, below, sums),
                     2 => steps.spread::<2, FUSED, S>(image, value_at, here, below, sums),

@@ -12,6 +12,7 @@ mod path;
 mod plain;
 mod plan;
 mod table;
+mod tof;
 
 use std::sync::Arc;
 
@@ -20,10 +21,12 @@ pub use self::path::{PathStep, TracedPath};
 pub use self::plain::PlainBins;
 pub use self::plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PlanHead, RecordRow};
 pub use self::table::{AxialTable, Family, Group, Layout};
+pub use self::tof::TofRuns;
 use super::accumulate::ImageSink;
 use super::lors::{LorProjector, MeasuredLor, ProjectorCache};
-use super::{MirrorSets, Mirrored, OperatorError, Sides, Views, reversed_planes};
+use super::{MirrorSets, Mirrored, OperatorError, Sides, TofKernel, Views, reversed_planes};
 use crate::algebra::{FieldOfView, Simd, Voxels};
+use crate::data::TofBins;
 use crate::geometry::Grid;
 use crate::scanner::ScanGeometry;
 
@@ -36,6 +39,7 @@ pub struct AxialRuns {
     table: AxialTable,
     num_tangential_rays: usize,
     plain: PlainBins,
+    tof: Option<TofRuns>,
     /// For each plane the one that runs the other way.
     reversed: Vec<u32>,
     /// True if LORs that are mirror images of each other are taken together.
@@ -65,9 +69,24 @@ impl AxialRuns {
             table,
             num_tangential_rays: rays[0].max(1),
             plain,
+            tof: None,
             simd: Simd::fastest(),
             cache: ProjectorCache::default(),
         })
+    }
+
+    /// The same with bins of the time of flight, `[view][tangential_pos][tof][plane]`.
+    pub fn with_tof(self, bins: TofBins, kernel: TofKernel) -> Self {
+        let max_rise_mm = self.table.max_rise_mm();
+        let (radius_mm, fov_radius_mm) = (self.geometry.radius_mm(), self.voxels.fov().path_radius_mm);
+        let tof = TofRuns::new(bins, kernel, max_rise_mm, radius_mm, fov_radius_mm);
+        let plain = self.plain.with_tof(tof.clone());
+        Self { views: self.views.with_tof(bins.num), tof: Some(tof), plain, cache: ProjectorCache::default(), ..self }
+    }
+
+    /// Returns the number of bins of time of flight, 1 without.
+    fn num_tof(&self) -> usize {
+        self.tof.as_ref().map_or(1, |tof| tof.bins.num)
     }
 
     /// The same projector with other vector instructions (those that the processor lacks are not taken).
@@ -98,10 +117,10 @@ impl AxialRuns {
         bins: &mut [&mut [f32]],
         scratch: &mut Scratch,
     ) {
-        let (grid, num_rays) = (self.voxels.grid(), self.num_tangential_rays);
+        let (grid, num_rays, num_planes) = (self.voxels.grid(), self.num_tangential_rays, self.geometry.num_planes());
         for member in 0..set.len() {
             scratch.bins(member).fill(0.0);
-            scratch.bounds[member] = 0.0;
+            scratch.bounds(member).fill(0.0);
         }
         for ray in 0..num_rays {
             let lor = self.geometry.transaxial_lor(first[0], first[1], ray, num_rays);
@@ -109,10 +128,10 @@ impl AxialRuns {
             let share = 1.0 / (num_rays * sides.num_paths()) as f32;
             for path in 0..sides.num_paths() {
                 if scratch.path.trace(grid, self.voxels.fov(), &lor, &sides, path) {
-                    scratch.prepare(&self.table, share);
+                    scratch.prepare(&self.table, self.tof.as_ref(), share);
                     for (member, mirrored) in set.iter().enumerate() {
                         let columns = mirrored.mirror.columns([grid.size[0], grid.size[1]]);
-                        kernel::forward::<FUSED>(&self.table, x, &columns, member, scratch);
+                        kernel::forward::<FUSED>(&self.table, x, &columns, member, num_planes, scratch);
                     }
                 }
             }
@@ -120,8 +139,10 @@ impl AxialRuns {
         for (member, (mirrored, bins)) in set.iter().zip(bins).enumerate() {
             let walked = scratch.bins(member);
             if mirrored.is_reversed {
-                for (bin, &plane) in bins.iter_mut().zip(&self.reversed) {
-                    *bin = walked[plane as usize];
+                // The other way the last bin of time of flight comes first.
+                let of_tof = bins.chunks_exact_mut(num_planes).rev().zip(walked.chunks_exact(num_planes));
+                for (bins, walked) in of_tof {
+                    bins.iter_mut().zip(&self.reversed).for_each(|(bin, &plane)| *bin = walked[plane as usize]);
                 }
             } else {
                 bins.copy_from_slice(&walked[..bins.len()]);
@@ -140,12 +161,14 @@ impl AxialRuns {
         scratch: &mut Scratch,
     ) {
         let (grid, num_rays, num_planes) = (self.voxels.grid(), self.num_tangential_rays, self.geometry.num_planes());
+        let num_bins = self.views.num_planes();
         for (member, mirrored) in set.iter().enumerate() {
-            let bins = &q[mirrored.lor * num_planes..][..num_planes];
-            let walked = &mut scratch.bins(member)[..num_planes];
+            let bins = &q[mirrored.lor * num_bins..][..num_bins];
+            let walked = &mut scratch.bins(member)[..num_bins];
             if mirrored.is_reversed {
-                for (value, &plane) in walked.iter_mut().zip(&self.reversed) {
-                    *value = bins[plane as usize];
+                let of_tof = bins.chunks_exact(num_planes).rev().zip(walked.chunks_exact_mut(num_planes));
+                for (bins, walked) in of_tof {
+                    walked.iter_mut().zip(&self.reversed).for_each(|(value, &plane)| *value = bins[plane as usize]);
                 }
             } else {
                 walked.copy_from_slice(bins);
@@ -157,10 +180,10 @@ impl AxialRuns {
             let share = 1.0 / (num_rays * sides.num_paths()) as f32;
             for path in 0..sides.num_paths() {
                 if scratch.path.trace(grid, self.voxels.fov(), &lor, &sides, path) {
-                    scratch.prepare(&self.table, share);
+                    scratch.prepare(&self.table, self.tof.as_ref(), share);
                     for (member, mirrored) in set.iter().enumerate() {
                         let columns = mirrored.mirror.columns([grid.size[0], grid.size[1]]);
-                        kernel::backward::<FUSED, S>(&self.table, &columns, member, scratch, image);
+                        kernel::backward::<FUSED, S>(&self.table, &columns, member, num_planes, scratch, image);
                     }
                 }
             }
@@ -222,7 +245,7 @@ impl LorProjector for AxialRuns {
     }
 
     fn scratch(&self) -> Scratch {
-        Scratch::new(TracedPath::new(self.voxels.grid()), &self.table, self.geometry.num_planes())
+        Scratch::new(TracedPath::new(self.voxels.grid()), &self.table, self.geometry.num_planes(), self.num_tof())
     }
 
     #[allow(unsafe_code)]
@@ -248,18 +271,22 @@ impl LorProjector for AxialRuns {
         scratch: &mut Scratch,
     ) {
         self.project_set(first, set, x, bins, scratch);
-        let bounds = scratch.bounds;
-        for ((bins, measured), bound) in bins.iter_mut().zip(measured).zip(bounds) {
-            // Few LORs have such a plane: those of the others are looked at in one go.
-            let least = bins.iter().fold(f32::INFINITY, |least, bin| if *bin < least { *bin } else { least });
-            if least >= bound {
-                continue;
-            }
-            for (plane, bin) in bins.iter_mut().enumerate() {
-                let is_doubtful = *bin < bound && measured.counts[plane] > 0.0;
-                *bin = if *bin < 0.0 { 0.0 } else { *bin };
-                if is_doubtful {
-                    *bin = self.plain.sum(measured.lor, plane, x);
+        let num_planes = self.geometry.num_planes();
+        for (member, ((bins, measured), mirrored)) in bins.iter_mut().zip(measured).zip(set).enumerate() {
+            let bounds = scratch.bounds(member);
+            for (tof, bins) in bins.chunks_exact_mut(num_planes).enumerate() {
+                let bound = bounds[if mirrored.is_reversed { bounds.len() - 1 - tof } else { tof }];
+                // Few LORs have such a plane: those of the others are looked at in one go.
+                let least = bins.iter().fold(f32::INFINITY, |least, bin| if *bin < least { *bin } else { least });
+                if least >= bound {
+                    continue;
+                }
+                for (plane, bin) in bins.iter_mut().enumerate() {
+                    let is_doubtful = *bin < bound && measured.counts[tof * num_planes + plane] > 0.0;
+                    *bin = if *bin < 0.0 { 0.0 } else { *bin };
+                    if is_doubtful {
+                        *bin = self.plain.sum(measured.lor, plane, tof, x);
+                    }
                 }
             }
         }

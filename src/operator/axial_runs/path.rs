@@ -129,6 +129,13 @@ impl TracedPath {
         })
     }
 
+    /// Returns where the middles of the steps lie, mm in the plane from the middle of the LOR towards its end.
+    pub fn middles_mm(&self) -> impl Iterator<Item = f64> + '_ {
+        let first_mm = self.start_mm - 0.5 * self.lor_mm;
+        let steps = self.knots.iter().zip(&self.lengths).take(self.num_steps);
+        steps.map(move |([from_mm, _], length_mm)| first_mm + f64::from(*from_mm) + 0.5 * f64::from(*length_mm))
+    }
+
     /// The columns of the path's steps under a mirror, at the front of `columns`.
     #[inline(always)]
     pub fn mirrored(&self, mirrored: &MirroredColumns, columns: &mut [u32]) {

@@ -131,6 +131,8 @@ pub struct AxialPlan {
     pub passes: Vec<PassRow>,
     /// The crossings of all passes by τ, the order in which every LOR meets them.
     pub records: Vec<RecordRow>,
+    /// For each record its pass.
+    pub record_passes: Vec<u32>,
     /// The ends of all passes.
     pub ends: Vec<EndRow>,
     /// The groups, family by family.
@@ -181,7 +183,7 @@ impl AxialPlan {
         let registers = registers.ok_or(Misfit::NoKernel { slices: nz, step: classes })?;
         let mut placed = in_passes(table, classes);
         let num_slots = place(&mut placed, classes, lanes, first_k, registers * Self::WARP).next_multiple_of(SLOT_STEP);
-        let Crossings { passes, records, ends } = crossings(&placed, classes, first_k);
+        let Crossings { passes, records, record_passes, ends } = crossings(&placed, classes, first_k);
         let groups: Vec<GroupRow> = placed.iter().map(group_row).collect();
         let (outputs, num_layers) = outputs(&placed, geometry.num_planes());
         let head = PlanHead {
@@ -205,7 +207,26 @@ impl AxialPlan {
         }
         let max_rise_mm = f64::from(groups.iter().fold(0.0f32, |max, group| group.rise_mm.abs().max(max)));
         let reversed = reversed_planes(geometry).unwrap_or_else(|| vec![0; geometry.num_planes()]);
-        Ok(Self { head, classes, registers, passes, records, ends, groups, max_rise_mm, outputs, reversed })
+        Ok(Self { head, classes, registers, passes, records, record_passes, ends, groups, max_rise_mm, outputs, reversed })
+    }
+
+    /// Returns, for each record and behind the last, how many records of each pass come before: `[record][pass]`.
+    pub fn ranks(&self) -> Vec<u16> {
+        let mut ranks = Vec::with_capacity((self.records.len() + 1) * self.passes.len());
+        let mut passed = vec![0u16; self.passes.len()];
+        for &pass in &self.record_passes {
+            ranks.extend_from_slice(&passed);
+            passed[pass as usize] += 1;
+        }
+        ranks.extend_from_slice(&passed);
+        ranks
+    }
+
+    /// Returns, for each record, by how much its lines rise or fall, mm.
+    pub fn record_rises_mm(&self) -> Vec<f32> {
+        let mut of_passes = vec![0.0; self.passes.len()];
+        self.groups.iter().for_each(|group| of_passes[group.pass as usize] = group.rise_mm.abs());
+        self.record_passes.iter().map(|&pass| of_passes[pass as usize]).collect()
     }
 
     /// Returns a LOR as the kernels find it, as the image of the one that is prepared.
@@ -282,13 +303,15 @@ fn place(placed: &mut [Placed<'_>], classes: usize, lanes: usize, first_k: isize
 struct Crossings {
     passes: Vec<PassRow>,
     records: Vec<RecordRow>,
+    record_passes: Vec<u32>,
     ends: Vec<EndRow>,
 }
 
 /// For each crossing, and for each number of crossings passed, the slots that lane 0 of each class touches.
 fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> Crossings {
     let num_passes = placed.iter().map(|p| p.pass + 1).max().unwrap_or(0);
-    let mut all = Crossings { passes: Vec::new(), records: Vec::new(), ends: Vec::new() };
+    let mut all = Crossings { passes: Vec::new(), records: Vec::new(), record_passes: Vec::new(), ends: Vec::new() };
+    let mut records: Vec<(RecordRow, u32)> = Vec::new();
     // The class of a row, and the address of lane 0 in it: that of the group's first plane less its lane.
     let address = |p: &Placed<'_>, row: isize| {
         let class = row.rem_euclid(classes as isize) as usize;
@@ -309,7 +332,7 @@ fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> Crossings
             let mut bases = [0; 2];
             members().for_each(|p| put(&mut bases, address(p, row(p.group.first_crossing_row, p.group, i))));
             let tau = (family.first_tau + i as f64 * family.tau_step) as f32;
-            all.records.push(RecordRow { tau, bases });
+            records.push((RecordRow { tau, bases }, pass as u32));
         }
         for i in 0..=family.num_crossings {
             let mut end = EndRow::default();
@@ -322,7 +345,8 @@ fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> Crossings
         }
     }
     // The order in which every LOR meets them.
-    all.records.sort_by(|a, b| a.tau.total_cmp(&b.tau));
+    records.sort_by(|(a, _), (b, _)| a.tau.total_cmp(&b.tau));
+    (all.records, all.record_passes) = records.into_iter().unzip();
     all
 }
 

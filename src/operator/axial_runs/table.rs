@@ -180,6 +180,12 @@ impl AxialTable {
         Ok(Self::from_drafts(drafts, num_classes, grid.size[2]))
     }
 
+    /// Returns the rise of the steepest line, mm.
+    pub fn max_rise_mm(&self) -> f64 {
+        let groups = self.families.iter().flat_map(|family| &family.groups);
+        groups.map(|group| group.rise_mm.abs()).fold(0.0, f64::max)
+    }
+
     /// Lays the rows out and gathers groups into families.
     fn from_drafts(drafts: Vec<Draft>, num_classes: usize, nz: usize) -> Self {
         let classes = num_classes as isize;

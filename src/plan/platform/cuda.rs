@@ -79,13 +79,19 @@ impl Platform for CudaPlatform {
 
     fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
         let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
-        if let Err(refusal) = inputs.without_tof() {
+        if projector != "axial-runs"
+            && let Err(refusal) = inputs.without_tof()
+        {
             return Some(Err(refusal));
         }
-        let nothing = String::new;
+        let (nothing, tof) = (String::new, inputs.settings.tof);
         Some(match projector {
             "axial-runs" => {
-                self.system(inputs, |backend| cuda::AxialRuns::new(backend, geometry, grid, radius_mm, rays), |_| nothing())
+                let make = |backend: &_| match tof {
+                    Some(tof) => cuda::AxialRuns::with_tof(backend, geometry, grid, radius_mm, rays, tof),
+                    None => cuda::AxialRuns::new(backend, geometry, grid, radius_mm, rays),
+                };
+                self.system(inputs, make, |_| nothing())
             }
             "per-lor" => {
                 let threads = inputs.settings.threads_per_block;

@@ -40,8 +40,11 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         is_matched: true,
         is_research: false,
         on_host: |inputs| {
-            inputs.without_tof()?;
             let projector = AxialRuns::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.rays())?;
+            let projector = match inputs.settings.tof {
+                Some((bins, kernel)) => projector.with_tof(bins, kernel),
+                None => projector,
+            };
             let device = format!("{}, {}", host_threads(), projector.simd().name());
             on_host(inputs, projector, device)
         },

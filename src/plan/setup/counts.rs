@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_image, coarse_for_tof, of_group, race_warning};
+use crate::coded::Coded as _;
 use crate::data::Counts;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::device::choice::DeviceChoice;
@@ -52,8 +53,6 @@ pub(super) fn forecast_on(
 }
 
 fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<OpenedDevices, SetupError> {
-    // Only the processor projects time-of-flight bins.
-    let device = if device == DeviceChoice::Auto && counts.tof_bins().is_some() { DeviceChoice::Cpu } else { device };
     let projector_settings = ProjectorSettings {
         rays: settings.rays,
         threads_per_block: settings.research.threads_per_block,
@@ -62,7 +61,13 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
         tof: settings.tof.kernel(counts),
         ..ProjectorSettings::new(settings.grid.clone(), settings.fov_radius_mm, settings.projector, device)
     };
-    let chosen = choose_team(counts.geometry(), &projector_settings)?;
+    let chosen = match choose_team(counts.geometry(), &projector_settings) {
+        // The processor has all that there is for time-of-flight bins.
+        Err(error) if device == DeviceChoice::Auto && counts.tof_bins().is_some() && error.code() == "projector.unsuitable" => {
+            choose_team(counts.geometry(), &ProjectorSettings { device: DeviceChoice::Cpu, ..projector_settings })?
+        }
+        chosen => chosen?,
+    };
     let (max, num_devices) = (chosen.members.iter().map(|(system, _)| system.data().max_subsets()).min(), chosen.members.len());
     match max.filter(|max| *max < settings.num_subsets) {
         None => Ok(chosen),

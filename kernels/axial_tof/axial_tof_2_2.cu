@@ -1,0 +1,7 @@
+// Axial runs with time of flight for neighbouring planes two slices apart, images of up to about 128 slices.
+#define CLASSES 2
+#define REGISTERS 2
+#define SLOT_VALUES 4
+#include "adders.cuh"
+#include "axial_path.cuh"
+#include "axial_tof.cuh"
