@@ -12,7 +12,6 @@ use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::choose::{OpenedDevices, choose_team};
 use crate::plan::problem::SetupProblem;
-use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
 use crate::plan::simulation::tubes::placeholder;
 use crate::recon::{Additions, ReconError, check_poisson_data};
@@ -54,15 +53,7 @@ pub(super) fn forecast_on(
 fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<OpenedDevices, SetupError> {
     // Only the processor projects time-of-flight bins.
     let device = if device == DeviceChoice::Auto && counts.tof_bins().is_some() { DeviceChoice::Cpu } else { device };
-    let projector_settings = ProjectorSettings {
-        rays: settings.rays,
-        threads_per_block: settings.research.threads_per_block,
-        tubes: settings.tubes.clone(),
-        psf: settings.psf.clone(),
-        tof: settings.tof.kernel(counts),
-        ..ProjectorSettings::new(settings.grid.clone(), settings.fov_radius_mm, settings.projector, device)
-    };
-    let chosen = choose_team(counts.geometry(), &projector_settings)?;
+    let chosen = choose_team(counts.geometry(), &settings.of_projector(device, counts))?;
     let (max, num_devices) = (chosen.members.iter().map(|(system, _)| system.data().max_subsets()).min(), chosen.members.len());
     match max.filter(|max| *max < settings.num_subsets) {
         None => Ok(chosen),
