@@ -185,7 +185,12 @@ impl DisplayedImage {
     }
 
     /// Returns the displayed image without the filter.
-    pub fn unfiltered(&self) -> Option<&Arc<Volume>> {
+    pub fn unfiltered(&self) -> Option<&Volume> {
+        self.unfiltered_image().map(|volume| &**volume)
+    }
+
+    /// Returns the displayed image without the filter for shared use.
+    pub fn unfiltered_image(&self) -> Option<&Arc<Volume>> {
         self.filtered.as_ref().map(|filtered| &filtered.unfiltered).or_else(|| Some(self.chosen()?.1))
     }
 
@@ -378,7 +383,7 @@ mod tests {
         let value = |volume: Option<&Volume>| volume.map(|volume| volume.as_slice()[0]);
         let on_screen = |shown: &DisplayedImage| (shown.filter_mm(), shown.id().map(|id| id.subiteration));
         assert_eq!(on_screen(&shown), (Some(4.0), Some(1)), "the second is not filtered yet");
-        assert_eq!((value(shown.volume()), value(shown.unfiltered().map(|volume| &**volume))), (Some(0.5), Some(1.0)));
+        assert_eq!((value(shown.volume()), value(shown.unfiltered())), (Some(0.5), Some(1.0)));
         assert_eq!(shown.chosen().map(|(id, _)| id.subiteration), Some(2));
         shown.set_filtered(filtered(1, 2, 6.0));
         assert_eq!(on_screen(&shown), (Some(6.0), Some(2)));

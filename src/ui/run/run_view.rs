@@ -475,7 +475,7 @@ impl RunView {
             colouring.window = series.as_mut().filter(|_| is_frame).map_or(window, |series| series.window(key, window));
         }
         let unfiltered = rois.measure_unfiltered;
-        match if unfiltered { self.shown.unfiltered().map(|volume| &**volume) } else { self.shown.volume() } {
+        match if unfiltered { self.shown.unfiltered() } else { self.shown.volume() } {
             Some(volume) => self.table.update(rois.masked(), volume, (self.shown.generation(), unfiltered)),
             None => self.table = TableCache::default(),
         }

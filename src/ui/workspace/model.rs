@@ -29,7 +29,7 @@ impl App {
     fn model_input(&self) -> Option<ModelInput<'_>> {
         let run = self.run();
         let (id, live) = run.shown_of()?;
-        let (info, volume) = (live.info.as_ref()?, run.shown.unfiltered()?);
+        let (info, volume) = (live.info.as_ref()?, run.shown.unfiltered_image()?);
         let has_rows = NoModelRows::of_run(&info.job, &info.projector).is_none() && volume.grid.same_as(info.job.grid());
         let counts = info.job.data().counts().filter(|_| has_rows)?;
         let z_mm = self.slices.view.crosshair_mm[2];

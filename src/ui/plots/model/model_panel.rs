@@ -133,7 +133,7 @@ fn points(row: &ModelRow, values: &[f32]) -> Vec<[f64; 2]> {
     row.s_mm.iter().zip(values).map(|(s_mm, value)| [*s_mm, f64::from(*value)]).collect()
 }
 
-/// Draws something in a part of the height, with ids of its own.
+/// Draws contents in a part of the height, with separate ids.
 fn part_ui(id: &str, height: f32, ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     ui.push_id(id, |ui| {
         let size = egui::vec2(ui.available_width(), height);
