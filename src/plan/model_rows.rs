@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::error::SetupError;
 use super::job::Job;
 use super::job::data::Data;
 use super::job::settings::RunSettings;
-use super::problem::SetupProblem;
 use super::projector::inputs::ProjectorInputs;
 use super::projector::settings::{ProjectorChoice, rays_per_bin};
 use crate::algebra::{Backend as _, Host, Voxels};
@@ -96,7 +96,7 @@ impl ModelRows {
     ///
     /// # Errors
     /// Time-of-flight bins that do not suit, too little memory.
-    pub fn new(job: &Job, projector: &str) -> Result<Option<Self>, RowError> {
+    pub fn new(job: &Job, projector: &str) -> Result<Option<Self>, SetupError> {
         let settings = &job.settings;
         let has_rows = NoModelRows::of_run(job, projector).is_none();
         let Some(counts) = job.data().counts().filter(|_| has_rows) else { return Ok(None) };
@@ -144,17 +144,6 @@ impl ModelRows {
             additive,
         }
     }
-}
-
-/// Failure of a row.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RowError {
-    /// Settings that do not suit the data.
-    #[error(transparent)]
-    Setup(#[from] SetupProblem),
-    /// The image model failed.
-    #[error(transparent)]
-    Operator(#[from] OperatorError),
 }
 
 /// Returns the grid to which a run resamples its images, if it does: that of the projector axial-runs for other slices than its own.

@@ -8,10 +8,12 @@ use tomoscope::plan::ModelRow;
 use tomoscope::ui::{App, BUILT_IN, Measured, Source};
 
 use super::corrections::write_scan;
+use super::leaving::type_path;
 use super::lists::list;
 use super::pairs::rods;
 use super::panes::double_click;
-use super::{click, renderer, wait_for, window_on};
+use super::picture::menu;
+use super::{click, renderer, wait_for, wait_for_files, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 const COUNTS: &str = "Plot: counts of the sinogram row";
@@ -71,6 +73,16 @@ fn the_row_under_the_crosshair_has_its_model_with_each_iterate() {
         harness.get_by_label(label);
     }
     harness.check_accessibility();
+    // Its curves are saved as a table.
+    let table = folder.path().join("row.csv");
+    menu(&mut harness, COUNTS);
+    click(&mut harness, "Save plot…");
+    type_path(&mut harness, &table);
+    wait_for_files(&mut harness);
+    let table = std::fs::read_to_string(table).unwrap();
+    for name in ["measured", "expected", "randoms + scatter"] {
+        assert_eq!(table.lines().filter(|line| line.contains(name)).count(), last.s_mm.len(), "{name}: {table}");
+    }
 
     // Another view, and another plane under the crosshair.
     harness.get_by_role_and_label(Role::SpinButton, "Sinogram view").set_value_accesskit(7.0);

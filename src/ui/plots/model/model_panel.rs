@@ -15,8 +15,8 @@ use crate::ui::widgets::plot::{Axes, curve, key_ui, plot_of, short_axis, styled_
 use crate::ui::widgets::theme;
 
 /// Width of the tab from which on the table is to the left of the plots, and width of the table, points.
-const TABLE_LEFT_WIDTH: f32 = 640.0;
-const TABLE_WIDTH: f32 = 330.0;
+const TABLE_LEFT_WIDTH: f32 = 680.0;
+const TABLE_WIDTH: f32 = 370.0;
 
 /// Share of the height for the counts where the factors have a plot below them.
 const COUNTS_SHARE: f32 = 0.6;
@@ -82,10 +82,18 @@ pub fn model_ui(view: &ModelView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     });
 }
 
+/// Widths of the tab from which on the names of the curves are in the row of the view, and below it, points. In a narrower one they
+/// appear under the pointer.
+const KEY_BESIDE_WIDTH: f32 = 600.0;
+const KEY_WIDTH: f32 = 300.0;
+
 /// Draws the choice of the view, the plane, and the names of the curves.
 fn head_ui(options: &PlotOptions, content: &ModelContent, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let ModelContent { row, geometry, iterate, .. } = content;
-    ui.horizontal_wrapped(|ui| {
+    let width = ui.available_width();
+    let curves = curves(content, ui);
+    let key = curves.iter().map(|curve| (curve.name, curve.colour, curve.style)).collect::<Vec<_>>();
+    ui.horizontal(|ui| {
         let last = geometry.num_views.saturating_sub(1);
         let mut wanted = options.sinogram_view.min(last);
         ui.label(RichText::new("View").small());
@@ -95,14 +103,17 @@ fn head_ui(options: &PlotOptions, content: &ModelContent, ui: &mut Ui, actions: 
         if wanted != options.sinogram_view.min(last) {
             actions.push(PlotAction::Edit(Box::new(PlotOptions { sinogram_view: wanted, ..options.clone() })));
         }
+        if width >= KEY_BESIDE_WIDTH {
+            key_ui(ui, &key);
+        }
         let angle_deg = geometry.phi_rad(row.row.view).to_degrees();
         let z_mm = row.row.z_mm(geometry);
-        let text = format!("{angle_deg:.1}°, plane {} at z = {z_mm:.1} mm · {iterate}", row.row.plane);
-        ui.label(RichText::new(text).small().weak());
-        ui.spacing_mut().item_spacing.x = 6.0;
-        let curves = curves(content, ui);
-        key_ui(ui, &curves.iter().map(|curve| (curve.name, curve.colour, curve.style)).collect::<Vec<_>>());
+        let text = format!("{angle_deg:.1}° · plane {}, z = {z_mm:.1} mm · {iterate}", row.row.plane);
+        ui.add(egui::Label::new(RichText::new(text).small().weak()).truncate());
     });
+    if (KEY_WIDTH..KEY_BESIDE_WIDTH).contains(&width) {
+        ui.horizontal(|ui| key_ui(ui, &key));
+    }
 }
 
 /// Curve of the counts.
@@ -210,9 +221,9 @@ fn row_plot_ui<'a>(
 fn table_ui(content: &ModelContent, ui: &mut Ui) {
     let small = |text: &str| RichText::new(text).small();
     egui::Grid::new("model factors").num_columns(3).spacing([8.0, 1.0]).striped(true).show(ui, |ui| {
-        for title in ["factor", "mean", "source"] {
-            ui.label(small(title).weak());
-        }
+        ui.label(small("factor").weak());
+        ui.label(small("mean").weak()).on_hover_text("Mean along the row: counts of a bin; m has no unit");
+        ui.label(small("source").weak());
         ui.end_row();
         for factor in factors(content.row, &content.provenance, &content.iterate) {
             ui.label(small(factor.name)).on_hover_text(factor.help);
