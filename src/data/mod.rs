@@ -53,6 +53,7 @@ pub use rois::shape::{RoiPlane, RoiShape};
 pub use rois::voxels::Voxels;
 pub use sinogram::counts::{Counts, CountsError};
 pub use sinogram::michelogram::{Michelogram, MichelogramError};
+pub use sinogram::row::SinogramRow;
 pub use sinogram::tof::{TofBins, TofBinsError, TofValues};
 pub use study::Study;
 pub use super_lors::{SharingDeviation, SuperLorError, SuperLors};

@@ -58,6 +58,20 @@ impl Siddon {
         walk_parts(&self.voxels, line, |voxel, [from, to], share| visit(voxel, share * length_mm * (to - from)));
     }
 
+    /// Returns the bin (view, tangential position), plane of A x, over all its time-of-flight bins. `x` is `[z, y, x]`.
+    pub fn bin_sum(&self, [view, tangential_pos]: [usize; 2], plane: usize, x: &[f32]) -> f64 {
+        let mut sum = 0.0;
+        for (line, weight) in self.rays(view, tangential_pos, plane) {
+            let mut integral = 0.0;
+            match &self.tof {
+                Some(tof) => self.walk_tof(&line, tof, |voxel, _, length| integral += length * f64::from(x[voxel])),
+                None => self.walk(&line, |voxel, length| integral += length * f64::from(x[voxel])),
+            }
+            sum += weight * integral;
+        }
+        sum
+    }
+
     /// Returns all lines of a bin with their weight.
     fn rays(&self, view: usize, tangential_pos: usize, plane: usize) -> impl Iterator<Item = (Line, f64)> + '_ {
         let weight = 1.0 / (self.num_tangential_rays * self.planes.len()) as f64;
@@ -236,13 +250,7 @@ impl LorProjector for Siddon {
             return;
         }
         for (plane, bin) in bins.iter_mut().flat_map(|bins| bins.iter_mut().enumerate()) {
-            let mut sum = 0.0f64;
-            for (line, weight) in self.rays(view, tangential_pos, plane) {
-                let mut integral = 0.0f64;
-                self.walk(&line, |voxel, length| integral += length * f64::from(x[voxel]));
-                sum += weight * integral;
-            }
-            *bin = sum as f32;
+            *bin = self.bin_sum([view, tangential_pos], plane, x) as f32;
         }
     }
 

@@ -14,7 +14,7 @@
 //! row 7: attenuation simulation
 //! row 8: list_mode
 //! row 9: job
-//! row 10: setup provenance study_files
+//! row 10: model_rows setup provenance study_files
 //! ```
 
 mod algorithms;
@@ -24,6 +24,7 @@ mod error;
 mod iteration_scheme;
 mod job;
 mod list_mode;
+mod model_rows;
 mod platform;
 mod problem;
 mod projector;
@@ -58,6 +59,7 @@ pub use list_mode::histogram::histogram;
 pub use list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
 pub use list_mode::sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
 pub use list_mode::study::{EventAccumulator, ListSelection, list_study, study_of};
+pub use model_rows::{ModelRow, ModelRows, NoModelRows};
 pub use platform::Platform;
 pub use platform::agreement::device_of_all;
 pub use platform::choose::{ChosenProjector, OpenedDevices, choose_projector, choose_team};

@@ -24,6 +24,7 @@ mod leaving;
 mod lesions;
 mod list_frames;
 mod lists;
+mod model;
 mod nema;
 mod next_start;
 #[path = "../support/node.rs"]

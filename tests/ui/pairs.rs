@@ -30,7 +30,7 @@ fn reduced() -> &'static CrystalRing {
 }
 
 /// The built-in study with fewer counts.
-fn rods() -> Source {
+pub fn rods() -> Source {
     let study = BUILT_IN.into_iter().find(|study| study.title == TITLE).unwrap();
     assert!(matches!(study.measured, Measured::Pairs { ring: "madpet2-reduced", .. }));
     Source::BuiltIn(BuiltIn { measured: Measured::Pairs { ring: "madpet2-reduced", counts: 20_000 }, ..study })

@@ -13,7 +13,7 @@ fn has(harness: &Harness<'_, App>, label: &str) -> bool {
     harness.query_by_label(label).is_some()
 }
 
-fn double_click(harness: &mut Harness<'_, App>, label: &str) {
+pub fn double_click(harness: &mut Harness<'_, App>, label: &str) {
     let at = harness.get_by_label(label).rect().center();
     harness.hover_at(at);
     harness.run_steps(3);

@@ -86,6 +86,10 @@ fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
     // Something is computed there from an image that is here.
     click(&mut harness, "Add sphere");
     wait_for(&mut harness, "the region's curve", |app| num_measured(app, 0) >= 3);
+    // The bins of its sinogram are not here.
+    click(&mut harness, "Model");
+    harness.get_by_label_contains("projection data are on the remote host");
+    assert!(harness.state().model_row().is_none());
     // What is not there is not opened from here.
     click(&mut harness, "Built-in");
     click(&mut harness, "Small cylinder, small ring");

@@ -2,4 +2,5 @@
 
 pub mod counts;
 pub mod michelogram;
+pub mod row;
 pub mod tof;

@@ -46,6 +46,15 @@ impl<B: Backend, A> Composed<B, A> {
         Ok(Self { operator, forward, back, has_padding, bytes, scratch: Mutex::new(scratch) })
     }
 
+    /// Returns G x for the coefficients of an image.
+    ///
+    /// # Errors
+    /// Device failure.
+    pub fn image(&self, backend: &mut B, x: &B::Array<Image>, out: &mut B::Array<Image>) -> Result<(), OperatorError> {
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(chain(backend, &self.forward, x, &mut scratch.between, out)?)
+    }
+
     /// Returns Gᵀ x for the coefficients of an image.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::plan::algorithms::registry::{AlgorithmChoice, Method};
 use crate::plan::algorithms::research::ResearchSettings;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::problem::SetupProblem;
-use crate::plan::projector::settings::{ProjectorChoice, Rays, rays_per_bin};
+use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 use crate::recon::AlgorithmSpec;
 use crate::scanner::ScanGeometry;
 
@@ -158,6 +158,18 @@ impl RunSettings {
             num_threads: None,
             init: None,
             frame_ms: None,
+        }
+    }
+
+    /// Returns the settings of the projector of these data on a device.
+    pub(in crate::plan) fn of_projector(&self, device: DeviceChoice, counts: &Counts) -> ProjectorSettings {
+        ProjectorSettings {
+            rays: self.rays,
+            threads_per_block: self.research.threads_per_block,
+            tubes: self.tubes.clone(),
+            psf: self.psf.clone(),
+            tof: self.tof.kernel(counts),
+            ..ProjectorSettings::new(self.grid.clone(), self.fov_radius_mm, self.projector, device)
         }
     }
 

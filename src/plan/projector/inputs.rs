@@ -6,7 +6,7 @@ use super::settings::{ProjectorSettings, rays_per_bin};
 use crate::algebra::{Columns, FieldOfView, Voxels};
 use crate::data::TubeSet;
 use crate::geometry::Grid;
-use crate::operator::{ImageModel, Misfit, OperatorError};
+use crate::operator::{ImageModel, Misfit, OperatorError, Siddon};
 use crate::scanner::ScanGeometry;
 
 /// Inputs of a projector.
@@ -40,6 +40,15 @@ impl ProjectorInputs<'_> {
         };
         let model = ImageModel::new(&image, of_projector, psf.as_ref());
         (image, model)
+    }
+
+    /// Returns the projector per LOR.
+    pub(in crate::plan) fn siddon(&self) -> Siddon {
+        let projector = Siddon::new(self.geometry(), self.grid(), self.fov_radius_mm(), self.rays());
+        match self.settings.tof {
+            Some((bins, kernel)) => projector.with_tof(bins, kernel),
+            None => projector,
+        }
     }
 
     pub(in crate::plan) fn fov_radius_mm(&self) -> f64 {

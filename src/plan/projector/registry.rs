@@ -5,7 +5,7 @@ use std::str::FromStr;
 use super::inputs::ProjectorInputs;
 use super::settings::ProjectorChoice;
 use super::system::{System, host_threads, on_host};
-use crate::operator::{AxialRuns, OperatorError, PlainTubes, Siddon, Tubes};
+use crate::operator::{AxialRuns, OperatorError, PlainTubes, Tubes};
 use crate::text::either;
 
 /// A projector by its name.
@@ -56,14 +56,7 @@ pub static PROJECTORS: [ProjectorEntry; 4] = [
         walks_voxels: true,
         is_matched: true,
         is_research: false,
-        on_host: |inputs| {
-            let projector = Siddon::new(inputs.geometry(), inputs.grid(), inputs.fov_radius_mm(), inputs.rays());
-            let projector = match inputs.settings.tof {
-                Some((bins, kernel)) => projector.with_tof(bins, kernel),
-                None => projector,
-            };
-            on_host(inputs, projector, host_threads())
-        },
+        on_host: |inputs| on_host(inputs, inputs.siddon(), host_threads()),
     },
     ProjectorEntry {
         name: "tubes",

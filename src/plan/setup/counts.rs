@@ -53,14 +53,7 @@ pub(super) fn forecast_on(
 }
 
 fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<OpenedDevices, SetupError> {
-    let projector_settings = ProjectorSettings {
-        rays: settings.rays,
-        threads_per_block: settings.research.threads_per_block,
-        tubes: settings.tubes.clone(),
-        psf: settings.psf.clone(),
-        tof: settings.tof.kernel(counts),
-        ..ProjectorSettings::new(settings.grid.clone(), settings.fov_radius_mm, settings.projector, device)
-    };
+    let projector_settings = settings.of_projector(device, counts);
     let chosen = match choose_team(counts.geometry(), &projector_settings) {
         // The processor has all that there is for time-of-flight bins.
         Err(error) if device == DeviceChoice::Auto && counts.tof_bins().is_some() && error.code() == "projector.unsuitable" => {

@@ -5,6 +5,7 @@ pub mod activity_plot;
 pub mod compare_panel;
 pub mod curve_plot;
 pub mod lesions;
+pub mod model;
 pub mod plot_area;
 pub mod plot_options;
 pub mod plots_view;
@@ -43,6 +44,8 @@ pub enum BottomTab {
     Race,
     /// Similarity of the images to those of a reference run.
     Compare,
+    /// Model of the sinogram row under the crosshair.
+    Model,
     /// Count rates of list-mode data.
     Rates,
     /// Means of the regions over the frames of a list.
@@ -67,6 +70,9 @@ impl BottomTab {
             BottomTab::Time => "Where the time of an iteration goes, stage by stage",
             BottomTab::Race => "Losses of non-atomic accumulation",
             BottomTab::Compare => "Similarity of the images to those of a reference run",
+            BottomTab::Model => {
+                "Measured and expected counts of the sinogram row under the crosshair, with the factors of the model"
+            }
             BottomTab::Rates => "Coincidences per second",
             BottomTab::Activity => "Time–activity curves: the mean of each region in each frame",
             BottomTab::Tube => "Sensitivity of one bin: a tube of response",
@@ -94,7 +100,7 @@ impl TabsOf {
         match tab {
             BottomTab::Rois | BottomTab::Compare => true,
             BottomTab::Lesions => !self.is_sweep,
-            BottomTab::Time => !self.is_image,
+            BottomTab::Time | BottomTab::Model => !self.is_image,
             // A sweep has no race, counts have no sweep.
             BottomTab::Race => !(self.is_sweep || self.is_image),
             BottomTab::Sweep => self.is_sweep,

@@ -113,6 +113,8 @@ pub struct PlotOptions {
     /// Distance from the profile's start of the peak that was chosen, mm.
     #[serde(skip)]
     pub peak_mm: Option<f64>,
+    /// View of the sinogram row.
+    pub sinogram_view: usize,
     /// Scale of the iterations on the horizontal axis.
     pub iterations: Scale,
 }

@@ -1,15 +1,14 @@
 //! Line profile of the displayed image.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::data::{ValueScale, Volume};
 use crate::geometry::{Grid, Point};
 use crate::measure::{self, NoPeakWidth, PeakWidth, ProfileInterpolation, ProfilePoint};
 use crate::session::{PeakLine, RunId};
-use crate::task::BackgroundTask;
 use crate::ui::slices::view::{ProfileLine, ViewState};
+use crate::ui::widgets::background_value::BackgroundValue;
 
 /// Largest number of points of a profile.
 const MAX_POINTS: usize = 2000;
@@ -76,16 +75,7 @@ struct ProfileKey {
 /// Profile of an image, computed in the background after a change of its input.
 #[derive(Default)]
 pub struct ProfileCache {
-    profile: Option<(ProfileKey, Option<Profile>)>,
-    work: Option<Work>,
-}
-
-/// Computation of a profile.
-struct Work {
-    key: ProfileKey,
-    task: BackgroundTask<Profile>,
-    /// True once the window no longer waits for the profile and has to be woken.
-    is_late: Arc<AtomicBool>,
+    profile: BackgroundValue<ProfileKey, Profile>,
 }
 
 impl ProfileCache {
@@ -98,39 +88,14 @@ impl ProfileCache {
         };
         let (line, crosshair_mm, width_mm) = (view.profile, view.crosshair_mm, view.profile_width_mm);
         let key = ProfileKey { image, line, crosshair_mm, width_mm, scale };
-        if let Some(work) = self.work.take() {
-            self.receive(work, Duration::ZERO);
-        }
-        if self.work.is_none() && self.profile.as_ref().is_none_or(|(known, _)| *known != key) {
-            let (view, volume, truth) = (view.clone(), Arc::clone(volume), truth.cloned());
-            let profile = move |_: &_| Profile::of(&view, &volume, truth.as_deref(), scale);
-            let is_late = Arc::new(AtomicBool::new(false));
-            let late = Arc::clone(&is_late);
-            let wake = move || {
-                if late.load(Ordering::SeqCst) {
-                    wake();
-                }
-            };
-            self.receive(Work { key, task: BackgroundTask::start("profile", wake, profile), is_late }, patience);
-        }
-    }
-
-    /// Receives a profile, or keeps its computation if it is not ready within `patience`.
-    fn receive(&mut self, work: Work, patience: Duration) {
-        let outcome = work.task.poll_for(patience).or_else(|| {
-            work.is_late.store(true, Ordering::SeqCst);
-            // The task may have ended before the store.
-            work.task.poll()
-        });
-        match outcome {
-            None => self.work = Some(work),
-            Some(outcome) => self.profile = Some((work.key, outcome.ok())),
-        }
+        let (view, volume, truth) = (view.clone(), Arc::clone(volume), truth.cloned());
+        let profile = move || Profile::of(&view, &volume, truth.as_deref(), scale);
+        self.profile.update("profile", key, patience, wake, profile);
     }
 
     /// Returns the profile, if there is an image.
     pub fn profile(&self) -> Option<&Profile> {
-        self.profile.as_ref()?.1.as_ref()
+        self.profile.newest().map(|(_, profile)| profile)
     }
 }
 

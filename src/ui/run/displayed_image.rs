@@ -186,7 +186,12 @@ impl DisplayedImage {
 
     /// Returns the displayed image without the filter.
     pub fn unfiltered(&self) -> Option<&Volume> {
-        self.filtered.as_ref().map(|filtered| &*filtered.unfiltered).or_else(|| Some(&**self.chosen()?.1))
+        self.unfiltered_image().map(|volume| &**volume)
+    }
+
+    /// Returns the displayed image without the filter for shared use.
+    pub fn unfiltered_image(&self) -> Option<&Arc<Volume>> {
+        self.filtered.as_ref().map(|filtered| &filtered.unfiltered).or_else(|| Some(self.chosen()?.1))
     }
 
     /// Returns the FWHM of the filter of the displayed image, mm.

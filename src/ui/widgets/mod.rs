@@ -1,5 +1,6 @@
 //! Shared parts of the window: colours and sizes, texts of numbers and axes, modal windows, notices.
 
+pub mod background_value;
 pub mod colour_scale;
 pub mod elided;
 pub mod fields;

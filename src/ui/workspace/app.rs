@@ -29,6 +29,7 @@ use crate::ui::layer::second_image::{SavedLayer, SecondImage};
 use crate::ui::layer::state::LayerState;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::lesions::state::LesionState;
+use crate::ui::plots::model::state::ModelState;
 use crate::ui::plots::plot_options::{PlotKind, PlotOptions, ProfileCurves};
 use crate::ui::plots::profile::{ProfileCache, ProfileInput, peak_line};
 use crate::ui::rois::document::Document;
@@ -103,6 +104,8 @@ pub struct App {
     pub(super) profile: ProfileCache,
     /// Line profile of the reference image.
     pub(super) reference_profile: ProfileCache,
+    /// Row of the sinogram under the crosshair.
+    pub(super) model: ModelState,
     /// Numbers of the regions in the displayed difference from the reference image.
     pub(super) difference: DifferenceTable,
     /// Panes.
@@ -204,6 +207,7 @@ impl App {
             series_chooser: None,
             profile: ProfileCache::default(),
             reference_profile: ProfileCache::default(),
+            model: ModelState::default(),
             difference: DifferenceTable::default(),
             panes: preferences.panes.clone(),
             arrangement_name: String::new(),
@@ -428,6 +432,7 @@ impl App {
         self.upload_layer(frame, ctx);
         self.measure_layer();
         self.derive_lesions(ctx);
+        self.derive_model(ctx);
     }
 
     /// Updates earlier runs, the reference image and its profile.
@@ -475,7 +480,7 @@ impl App {
     }
 
     /// Returns the longest wait for a profile. Pictures for comparison always contain it.
-    fn profile_patience(&self) -> Duration {
+    pub(super) fn profile_patience(&self) -> Duration {
         if self.options.for_pictures { Duration::from_secs(60) } else { PROFILE_PATIENCE }
     }
 

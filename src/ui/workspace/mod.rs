@@ -11,6 +11,7 @@ mod layering;
 pub mod layout;
 mod lesions;
 pub mod list_mode;
+mod model;
 mod opening;
 pub mod panes;
 pub mod persistence;

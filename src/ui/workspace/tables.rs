@@ -9,6 +9,7 @@ use crate::ui::layer::layer_panel::layer_ui;
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::plots::lesions::lesion_panel::lesions_ui;
+use crate::ui::plots::model::model_panel::model_ui;
 use crate::ui::plots::plot_area::plot_ui;
 use crate::ui::plots::plot_options::PlotKind;
 use crate::ui::plots::plots_view::{KeptCurves, PlotsView};
@@ -149,6 +150,7 @@ impl App {
                 let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts, bq_per_ml };
                 summed(actions, Action::Plot, |actions| activity_ui(&view, ui, actions));
             }
+            BottomTab::Model => summed(actions, Action::Plot, |actions| model_ui(&self.model_view(), ui, actions)),
             BottomTab::Compare => {
                 summed(actions, compared, |actions| compare_panel_ui(&self.runs, &self.plots_view(), ui, actions));
             }
