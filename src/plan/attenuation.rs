@@ -55,7 +55,7 @@ pub fn attenuated(counts: Counts, map: &Arc<AttenuationMap>, task: &Task) -> Res
     if let Some(known) = &counts.multiplicative {
         factors.scale_bins(&known.counts);
     }
-    Ok(Counts { multiplicative: Some(factors), ..counts })
+    Ok(Counts { multiplicative: Some(factors), attenuation: vec![Arc::clone(map)], ..counts })
 }
 
 /// Returns the part of the photon pairs of each bin that passes some maps together, as an object and its bed: exp(−∫ µ), with the mean

@@ -20,7 +20,7 @@ const SIZE: [f32; 2] = [1400.0, 900.0];
 const INSIDE: &str = "additive inside the factors (STIR)";
 
 /// A small scan with both corrections, as `scan.hs`, `scan_mult.hs` and `scan_add.hs`.
-fn write_scan(folder: &Path) -> Study<Counts> {
+pub fn write_scan(folder: &Path) -> Study<Counts> {
     let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
     let phantom = phantom::by_name("cylinder", &geometry).unwrap();
     let options = SimulationOptions { counts: 1e5, attenuation: true, background_fraction: 0.2, ..SimulationOptions::default() };

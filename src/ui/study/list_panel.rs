@@ -72,15 +72,20 @@ pub fn join_corrections<const N: usize>(names: [Option<String>; N]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join("; ") }
 }
 
+/// Returns the tooltip of the choice of an attenuation map.
+pub fn attenuation_help() -> String {
+    format!(
+        "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid ({})",
+        endings(Content::Image, Access::Read)
+    )
+}
+
 /// Draws the choice of the attenuation map.
 pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let attenuation = &open.list.facts.attenuation;
     ui.horizontal(|ui| {
         let choose = ui.add_enabled(*attenuation != Attenuation::InFactors, Button::new("Attenuation…"));
-        let help = format!(
-            "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid ({})",
-            endings(Content::Image, Access::Read)
-        );
+        let help = attenuation_help();
         let disabled_help = "The factors of the list's own files have the attenuation in them";
         let choose = choose.on_hover_text(help).on_disabled_hover_text(disabled_help);
         push_if_clicked(choose, actions, StudyAction::Ask(FileTask::Attenuation));
