@@ -37,8 +37,8 @@ mod sweep;
 
 pub use attenuation::{map_beside, read_attenuation};
 pub use by_content::{
-    check_image_unit, open_list_mode, read_images, read_projections, read_regions, read_volume, write_described_volume,
-    write_projections, write_volume,
+    check_image_unit, open_list_mode, read_geometry, read_images, read_projections, read_regions, read_volume,
+    write_described_volume, write_projections, write_volume,
 };
 pub use bytes::content_of;
 pub use bytes::{discard_unfinished, write_whole};

@@ -158,3 +158,23 @@ fn maps_become_the_factors_of_a_sinogram_alone_and_together() {
     write_projections(&at.join("copy.hs"), &ours).unwrap();
     assert_eq!(factors("copy.hs").counts, ours.counts);
 }
+
+#[test]
+fn the_header_of_a_scan_alone_is_enough_for_factors() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --counts 1e3 -o scan.hs");
+    run(at, "simulate cylinder --scanner small --counts 1e3 --attenuation --list-mode -o events.petsird");
+    run(at, "attenuation events_mu.nii.gz --like scan.hs -o with.hs");
+    std::fs::remove_file(at.join("scan.s")).unwrap();
+    run(at, "attenuation events_mu.nii.gz --like scan.hs -o without.hs");
+    let factors = |name: &str| read_projections(&at.join(name)).unwrap().0;
+    assert_eq!(factors("with.hs").counts, factors("without.hs").counts);
+    // A header that is none, and one that is missing.
+    let header = std::fs::read_to_string(at.join("scan.hs")).unwrap();
+    std::fs::write(at.join("cut.hs"), header.replace("!matrix size [3]", "!size [3]")).unwrap();
+    let text = refuse(at, 1, "attenuation events_mu.nii.gz --like cut.hs -o no.hs");
+    assert!(text.contains("cut.hs") && text.contains("matrix size [3]"), "{text}");
+    refuse(at, 1, "attenuation events_mu.nii.gz --like missing.hs -o no.hs");
+    assert!(!at.join("no.hs").exists());
+}
