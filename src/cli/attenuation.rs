@@ -15,7 +15,7 @@ use super::shared::paths::file_of;
 use crate::data::MuUnit;
 use crate::io::formats::Content;
 use crate::io::{read_geometry, write_projections};
-use crate::plan::{Rays, attenuation_factors, read_object_attenuation};
+use crate::plan::{Rays, attenuation_factors, read_maps};
 use crate::task::Task;
 
 /// Options of `tomoscope attenuation`.
@@ -56,12 +56,7 @@ pub fn run(options: &AttenuationOptions) -> CliResult<Done> {
     Files::new().read([&options.mu, &options.like]).read(&options.add).write("-o", [&options.output]).check()?;
     let geometry = Arc::new(notices::printed(read_geometry(&options.like)?));
     let field = geometry.default_grid()?;
-    let mut maps = Vec::new();
-    for file in [&options.mu].into_iter().chain(&options.add) {
-        let (map, found) = read_object_attenuation(file, None, options.mu_unit, &field)?;
-        notices::print(&found);
-        maps.push(Arc::new(map));
-    }
+    let maps = notices::printed(read_maps(&options.mu, None, &options.add, options.mu_unit, &field)?);
     let start = Instant::now();
     let factors = attenuation_factors(&geometry, &maps, options.rays, &Task::new())?;
     out!("projected in {:.2} s", start.elapsed().as_secs_f64());

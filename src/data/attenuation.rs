@@ -163,21 +163,17 @@ pub enum Attenuation {
     Untold,
     /// The factors of the list's files include it.
     InFactors,
-    /// A map: the line between the middles of two crystals keeps exp(−∫ µ dl) of its photon pairs.
-    Map(Arc<AttenuationMap>),
+    /// Maps of the object and of others, as its bed: the line between the middles of two crystals keeps exp(−∫ µ dl) of its photon
+    /// pairs, µ being their sum.
+    Maps(Vec<Arc<AttenuationMap>>),
 }
 
 impl Attenuation {
-    /// Returns the maps.
+    /// Returns the maps, that of the object first.
     pub fn maps(&self) -> &[Arc<AttenuationMap>] {
-        self.map().map_or(&[], std::slice::from_ref)
-    }
-
-    /// Returns the map, where there is one.
-    pub fn map(&self) -> Option<&Arc<AttenuationMap>> {
         match self {
-            Attenuation::Map(map) => Some(map),
-            _ => None,
+            Attenuation::Maps(maps) => maps,
+            _ => &[],
         }
     }
 }

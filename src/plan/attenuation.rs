@@ -1,6 +1,6 @@
 //! Attenuation of the object: maps out of files of µ or CT, and the part of the photon pairs that passes on the lines of a cylinder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -46,16 +46,37 @@ pub fn read_object_attenuation(
     Ok((AttenuationMap { file: file.to_owned(), per_mm, ct: Some(conversion) }, notices))
 }
 
-/// Returns counts whose factors include the attenuation of a map.
+/// Reads the attenuation of an object, as [`read_object_attenuation`] does, and further maps of µ, as of a bed; all maps of µ have
+/// this unit. Returns that of the object first.
+///
+/// # Errors
+/// As [`read_object_attenuation`].
+pub fn read_maps(
+    object: &Path,
+    ct: Option<&CtSettings>,
+    added: &[PathBuf],
+    unit: Option<MuUnit>,
+    field: &Grid,
+) -> Result<(Vec<Arc<AttenuationMap>>, Vec<Notice>), AttenuationError> {
+    let (mut maps, mut notices) = (Vec::new(), Vec::new());
+    for (file, ct) in [(object, ct)].into_iter().chain(added.iter().map(|file| (file.as_path(), None))) {
+        let (map, found) = read_object_attenuation(file, ct, unit, field)?;
+        maps.push(Arc::new(map));
+        notices.extend(found);
+    }
+    Ok((maps, notices))
+}
+
+/// Returns counts whose factors include the attenuation of maps.
 ///
 /// # Errors
 /// Stopped, too little memory.
-pub fn attenuated(counts: Counts, map: &Arc<AttenuationMap>, task: &Task) -> Result<Counts, AttenuationError> {
-    let mut factors = attenuation_factors(counts.geometry(), &[Arc::clone(map)], Rays::Auto, task)?;
+pub fn attenuated(counts: Counts, maps: Vec<Arc<AttenuationMap>>, task: &Task) -> Result<Counts, AttenuationError> {
+    let mut factors = attenuation_factors(counts.geometry(), &maps, Rays::Auto, task)?;
     if let Some(known) = &counts.multiplicative {
         factors.scale_bins(&known.counts);
     }
-    Ok(Counts { multiplicative: Some(factors), attenuation: vec![Arc::clone(map)], ..counts })
+    Ok(Counts { multiplicative: Some(factors), attenuation: maps, ..counts })
 }
 
 /// Returns the part of the photon pairs of each bin that passes some maps together, as an object and its bed: exp(−∫ µ), with the mean

@@ -39,7 +39,7 @@ pub use algorithms::registry::{
 };
 pub use algorithms::research::{PlaneKernel, ResearchSettings};
 pub use algorithms::traits::{DataKind, Traits};
-pub use attenuation::{attenuated, attenuation_factors, read_object_attenuation};
+pub use attenuation::{attenuated, attenuation_factors, read_maps, read_object_attenuation};
 pub use device::choice::{DeviceChoice, GpuSet};
 pub use device::memory::{DeviceMemory, Forecast, FreeMemory};
 pub use device::processes::share_with_processes;

@@ -2,7 +2,6 @@
 //! reference spectrum. The user chooses them, or they are found in the same folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use strum::VariantArray as _;
 
@@ -12,7 +11,7 @@ use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction, FileKind, IoError, read_image_study, read_pair_study, read_sweep_at_phase};
 use crate::plan::algorithms::traits::DataKind;
-use crate::plan::attenuation::{attenuated, read_object_attenuation};
+use crate::plan::attenuation::{attenuated, read_maps};
 use crate::plan::error::{AttenuationError, ListError, SetupError};
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::data::Data;
@@ -144,10 +143,13 @@ pub struct ScanFiles {
     /// Attenuation of the object, by which the factors are multiplied: a map of µ or, with `ct`, CT.
     #[serde(default)]
     pub attenuation: Option<PathBuf>,
+    /// Further maps of µ, as of a bed.
+    #[serde(default)]
+    pub added_attenuation: Vec<PathBuf>,
     /// Conversion of CT.
     #[serde(default)]
     pub ct: Option<CtSettings>,
-    /// Unit of the map of µ; `None` = that of the file, or by its values.
+    /// Unit of the maps of µ; `None` = that of each file, or by its values.
     #[serde(default)]
     pub mu_unit: Option<MuUnit>,
 }
@@ -162,6 +164,7 @@ impl ScanFiles {
             additive: None,
             additive_inside: false,
             attenuation: None,
+            added_attenuation: Vec::new(),
             ct: None,
             mu_unit: None,
         }
@@ -215,6 +218,10 @@ impl ScanFiles {
         let included = || counts.additive.as_ref().map(|_| "additive: the scan's own randoms".to_owned());
         let background = self.additive.as_ref().map(|path| named(path, "additive") + inside).or_else(included);
         let attenuation = self.attenuation.as_ref().map(|path| named(path, "attenuation"));
+        let attenuation = attenuation.map(|text| {
+            let added = self.added_attenuation.iter().map(file_name);
+            std::iter::once(text).chain(added).collect::<Vec<_>>().join(" and ")
+        });
         let parts: Vec<String> = [factors, background, attenuation].into_iter().flatten().collect();
         if parts.is_empty() { "none".into() } else { parts.join("; ") }
     }
@@ -238,7 +245,7 @@ impl ScanFiles {
         let Some(file) = &self.attenuation else { return Ok(study) };
         let Study { measured, mut notices, mut origin, .. } = study;
         let field = measured.geometry().default_grid().map_err(|error| AttenuationError::from(SetupError::from(error)))?;
-        let (map, found) = read_object_attenuation(file, self.ct.as_ref(), self.mu_unit, &field)?;
+        let (maps, found) = read_maps(file, self.ct.as_ref(), &self.added_attenuation, self.mu_unit, &field)?;
         notices.extend(found);
         if let Some(factors) = &self.multiplicative {
             let [factors, attenuation] = [factors, file].map(file_name);
@@ -246,8 +253,9 @@ impl ScanFiles {
                 "the factors of {factors} are multiplied by the attenuation of {attenuation}: they must not include it"
             )));
         }
-        (origin.attenuation, origin.ct) = (Some(file.clone()), map.ct);
-        let measured = attenuated(measured, &Arc::new(map), &Task::new())?;
+        (origin.attenuation, origin.added_attenuation) = (Some(file.clone()), self.added_attenuation.clone());
+        origin.ct = maps.first().and_then(|map| map.ct);
+        let measured = attenuated(measured, maps, &Task::new())?;
         Ok(Study { measured, notices, origin, ..study })
     }
 }
@@ -322,10 +330,13 @@ pub struct ListFiles {
     pub list: PathBuf,
     /// Attenuation of its object: a map of µ or, with `ct`, CT.
     pub attenuation: Option<PathBuf>,
+    /// Further maps of µ, as of a bed.
+    #[serde(default)]
+    pub added_attenuation: Vec<PathBuf>,
     /// Conversion of CT.
     #[serde(default)]
     pub ct: Option<CtSettings>,
-    /// Unit of the map of µ; `None` = that of the file, or by its values.
+    /// Unit of the maps of µ; `None` = that of each file, or by its values.
     #[serde(default)]
     pub mu_unit: Option<MuUnit>,
     /// The table of the scanner's crystals.
@@ -346,7 +357,9 @@ impl ListFiles {
     /// Returns a list-mode file that needs no further information.
     pub fn of(list: &Path) -> Self {
         let (list, yrt) = (list.to_owned(), YrtFields::default());
-        Self { list, attenuation: None, ct: None, mu_unit: None, crystals: None, normalization: None, yrt, is_followed: false }
+        let (attenuation, added_attenuation, ct, mu_unit) = (None, Vec::new(), None, None);
+        let (crystals, normalization, is_followed) = (None, None, false);
+        Self { list, attenuation, added_attenuation, ct, mu_unit, crystals, normalization, yrt, is_followed }
     }
 
     /// Returns the information that the list-mode file lacks.
@@ -355,6 +368,7 @@ impl ListFiles {
             scanner: self.crystals.clone(),
             normalization: self.normalization.clone(),
             attenuation: self.attenuation.clone(),
+            added_attenuation: self.added_attenuation.clone(),
             ct: self.ct,
             mu_unit: self.mu_unit,
             yrt: self.yrt,

@@ -142,7 +142,7 @@ fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<StudyAction>
             ui.end_row();
         }
         button(ui, "Attenuation…", &attenuation_help(), actions, StudyAction::Ask(FileTask::Attenuation));
-        let without = ScanFiles { attenuation: None, ct: None, mu_unit: None, ..files.clone() };
+        let without = ScanFiles { attenuation: None, added_attenuation: Vec::new(), ct: None, mu_unit: None, ..files.clone() };
         remove_button(ui, files.attenuation.is_some(), "attenuation", actions, StudyAction::Open(without.into()));
         ui.end_row();
     });
