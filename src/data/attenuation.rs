@@ -79,7 +79,7 @@ impl AttenuationMap {
             let [low, high] = image.extent_mm(axis);
             let [low, high] = [low.max(-reach), high.min(reach)];
             let [from, to] = self.per_mm.grid.extent_mm(axis);
-            // (A map beside the field of view misses all of it.)
+            // (A map outside of the field of view misses all of it.)
             let without = [from.min(high) - low, high - to.max(low)];
             for (end, mm) in without.into_iter().enumerate().filter(|(_, mm)| *mm > 0.5 * image.voxel_mm[axis]) {
                 missing.push(MissingSide { name: SIDES[axis][end], mm, max_per_mm: self.largest_on_face(axis, end == 1) });
@@ -96,8 +96,8 @@ impl AttenuationMap {
         face.iter().copied().fold(0.0, f32::max)
     }
 
-    /// Returns a notice if the map ends inside the field of view: a warning if the object continues there, else information. CT has
-    /// notices of its own.
+    /// Returns a notice if the map ends inside the field of view: a warning if the object continues there, else information; none for
+    /// CT, whose reader reports the part of the field of view without CT.
     pub fn cover_notice(&self, image: &Grid, radius_mm: f64) -> Option<Notice> {
         let missing = self.missing_sides(image, radius_mm);
         if missing.is_empty() || self.ct.is_some() {

@@ -11,11 +11,13 @@ use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction, FileKind, IoError, read_image_study, read_pair_study, read_sweep_at_phase};
 use crate::plan::algorithms::traits::DataKind;
-use crate::plan::attenuation::{attenuated, read_maps};
+use crate::plan::attenuation::factors_cache::attenuated;
+use crate::plan::attenuation::maps::read_maps;
 use crate::plan::error::{AttenuationError, ListError, SetupError};
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::data::Data;
 use crate::plan::list_mode::study::{ListSelection, list_study};
+use crate::plan::simulation::cache::Cache;
 use crate::task::Task;
 
 /// The files of a study of any kind that a window can reconstruct on another machine too.
@@ -72,23 +74,23 @@ pub fn data_kind_of(path: &Path) -> Option<DataKind> {
 
 impl StudyFiles {
     /// Reads them, and returns the study with the files that it was read from. (A file that is still being written is read as it
-    /// is.)
+    /// is.) The cache stores attenuation factors.
     ///
     /// # Errors
     /// A file is not readable, or the files do not match.
-    pub fn read(&self, task: &Task) -> Result<(Study<Data>, StudyFiles), StudyError> {
+    pub fn read(&self, cache: &Cache, task: &Task) -> Result<(Study<Data>, StudyFiles), StudyError> {
         let study = match self {
             Self::File(path) => match data_kind_of(path) {
-                Some(DataKind::Events) => return Self::Events(ListFiles::of(path)).read(task),
-                Some(DataKind::Sweep) => return Self::Sweep(SweepFiles::of(path)).read(task),
+                Some(DataKind::Events) => return Self::Events(ListFiles::of(path)).read(cache, task),
+                Some(DataKind::Sweep) => return Self::Sweep(SweepFiles::of(path)).read(cache, task),
                 Some(DataKind::Pairs) => read_pair_study(path)?.map(Data::from),
                 Some(DataKind::Images) => read_image_study(path)?.map(Data::from),
                 Some(DataKind::Projections) | None => {
                     let scan = ScanFiles::uncorrected(path).with_neighbours();
-                    return Ok((scan.read()?.map(Data::from), Self::Counts(scan.files)));
+                    return Ok((scan.read(cache, task)?.map(Data::from), Self::Counts(scan.files)));
                 }
             },
-            Self::Counts(files) => files.read()?.map(Data::from),
+            Self::Counts(files) => files.read(cache, task)?.map(Data::from),
             Self::Events(files) => files.read(task)?.map(Data::from),
             Self::Sweep(files) => files.read()?.map(|sweep| Data::Sweep(Acquisition::complete(sweep))),
         };
@@ -230,8 +232,8 @@ impl ScanFiles {
     ///
     /// # Errors
     /// A file is not readable, a correction is sampled differently from the data, or the attenuation is not usable.
-    pub fn read(&self) -> Result<Study<Counts>, StudyError> {
-        self.attenuated(self.corrected()?)
+    pub fn read(&self, cache: &Cache, task: &Task) -> Result<Study<Counts>, StudyError> {
+        self.attenuated(self.corrected()?, cache, task)
     }
 
     /// Reads the data with their factors and their background.
@@ -241,7 +243,7 @@ impl ScanFiles {
     }
 
     /// Returns the study whose factors include the attenuation.
-    fn attenuated(&self, study: Study<Counts>) -> Result<Study<Counts>, StudyError> {
+    fn attenuated(&self, study: Study<Counts>, cache: &Cache, task: &Task) -> Result<Study<Counts>, StudyError> {
         let Some(file) = &self.attenuation else { return Ok(study) };
         let Study { measured, mut notices, mut origin, .. } = study;
         let field = measured.geometry().default_grid().map_err(|error| AttenuationError::from(SetupError::from(error)))?;
@@ -255,7 +257,8 @@ impl ScanFiles {
         }
         (origin.attenuation, origin.added_attenuation) = (Some(file.clone()), self.added_attenuation.clone());
         origin.ct = maps.first().and_then(|map| map.ct);
-        let measured = attenuated(measured, maps, &Task::new())?;
+        let (measured, found) = attenuated(cache, measured, maps, task)?;
+        notices.extend(found);
         Ok(Study { measured, notices, origin, ..study })
     }
 }
@@ -274,10 +277,10 @@ impl ScanWithNeighbours {
     ///
     /// # Errors
     /// As [`ScanFiles::read`]; for a correction found in the folder, with the remedy.
-    pub fn read(&self) -> Result<Study<Counts>, StudyError> {
+    pub fn read(&self, cache: &Cache, task: &Task) -> Result<Study<Counts>, StudyError> {
         let read = self.files.corrected();
         if self.found.is_empty() {
-            return self.files.attenuated(read?);
+            return self.files.attenuated(read?, cache, task);
         }
         let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
         let mut study = match read {
@@ -289,7 +292,7 @@ impl ScanWithNeighbours {
             }
         };
         study.notices.push(Notice::info(format!("{scan}: corrections of the same folder used, {found}")));
-        self.files.attenuated(study)
+        self.files.attenuated(study, cache, task)
     }
 }
 

@@ -31,8 +31,8 @@ use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, read_pair_study, read_volume};
 use crate::plan::{
-    AlgorithmChoice, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule, TofSettings,
-    check_basis, default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
+    AlgorithmChoice, Cache, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule,
+    TofSettings, check_basis, default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
 };
 
 /// Options of `tomoscope reconstruct`.
@@ -313,7 +313,7 @@ impl ReconstructOptions {
 
     /// Returns the job of projection data.
     pub fn counts(&self) -> CliResult<Job> {
-        let study = self.scan().read()?;
+        let study = with_bar("reading", |task| self.scan().read(&Cache::of_the_user(), task))??;
         notices::print(&study.notices);
         let geometry = study.measured.geometry();
         let num_views = geometry.num_views;

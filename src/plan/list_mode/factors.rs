@@ -11,7 +11,7 @@ use crate::algebra::{Backend as _, Host};
 use crate::data::{Attenuation, AttenuationMap, EventList, Events, ListMetadata, Notice};
 use crate::io::list_mode::ListOptions;
 use crate::operator::{EventLines, EventOrder, EventProjector, LinearOperator as _, OperatorError, Subset};
-use crate::plan::attenuation::read_maps;
+use crate::plan::attenuation::maps::read_maps;
 use crate::plan::error::{AttenuationError, ListError};
 use crate::plan::list_mode::sampling::list_grid;
 use crate::scanner::{Detectors, PairRays};
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::data::Volume;
     use crate::geometry::{Grid, Line};
-    use crate::plan::attenuation::AttenuationOfViews;
+    use crate::plan::attenuation::factors::AttenuationOfViews;
     use crate::plan::device::choice::DeviceChoice;
     use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
     use crate::scanner::{Segment, find};

@@ -14,7 +14,7 @@ use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::data::{Events, ListMetadata, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventOrder, REACH_SIGMAS, Subset, TofKernel};
-use crate::plan::attenuation::AttenuationOfViews;
+use crate::plan::attenuation::factors::AttenuationOfViews;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::platform::Platform;
