@@ -152,9 +152,10 @@ fn fragment(corner: Corner) -> @location(0) vec4f {
     let t = clamp((value - slice.low) / (slice.high - slice.low), 0.0, 1.0);
     let num_colours = f32(textureDimensions(palettes).x);
     let index = vec2i(i32(min(t * num_colours, num_colours - 1.0)), i32(slice.palette));
-    let colour = select(slice.outside.rgb, textureLoad(palettes, index, 0).rgb, found.num_inside > 0u);
+    let entry = textureLoad(palettes, index, 0);
+    let colour = select(slice.outside.rgb, entry.rgb, found.num_inside > 0u);
     // Outside the volume, what was drawn before stays. (The target multiplies it with 1 - alpha.)
-    let alpha = select(1.0, select(0.0, slice.opacity, found.num_inside > 0u), IS_OVER);
+    let alpha = select(1.0, select(0.0, slice.opacity * entry.a, found.num_inside > 0u), IS_OVER);
     if (SRGB_TARGET) {
         return vec4f(linear_from_srgb(colour) * alpha, alpha);
     }

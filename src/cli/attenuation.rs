@@ -14,8 +14,8 @@ use super::shared::outputs::Files;
 use super::shared::paths::file_of;
 use crate::data::MuUnit;
 use crate::io::formats::Content;
-use crate::io::{read_projections, write_projections};
-use crate::plan::{Rays, attenuation_factors, read_object_attenuation};
+use crate::io::{read_geometry, write_projections};
+use crate::plan::{Rays, attenuation_factors, read_maps};
 use crate::task::Task;
 
 /// Options of `tomoscope attenuation`.
@@ -24,7 +24,7 @@ pub struct AttenuationOptions {
     /// Attenuation map: linear attenuation coefficients at 511 keV ({read images}), on any grid; or CT, a DICOM series.
     mu: PathBuf,
 
-    /// Projection data whose sampling to use ({read projections}).
+    /// Projection data whose sampling to use ({read projections}); the header alone is enough.
     #[arg(long, value_name = "PROJDATA")]
     like: PathBuf,
 
@@ -54,16 +54,11 @@ pub struct AttenuationOptions {
 pub fn run(options: &AttenuationOptions) -> CliResult<Done> {
     options.talk.apply();
     Files::new().read([&options.mu, &options.like]).read(&options.add).write("-o", [&options.output]).check()?;
-    let like = notices::printed(read_projections(&options.like)?);
-    let field = like.geometry.default_grid()?;
-    let mut maps = Vec::new();
-    for file in [&options.mu].into_iter().chain(&options.add) {
-        let (map, found) = read_object_attenuation(file, None, options.mu_unit, &field)?;
-        notices::print(&found);
-        maps.push(Arc::new(map));
-    }
+    let geometry = Arc::new(notices::printed(read_geometry(&options.like)?));
+    let field = geometry.default_grid()?;
+    let maps = notices::printed(read_maps(&options.mu, None, &options.add, options.mu_unit, &field)?);
     let start = Instant::now();
-    let factors = attenuation_factors(&like.geometry, &maps, options.rays, &Task::new())?;
+    let factors = attenuation_factors(&geometry, &maps, options.rays, &Task::new())?;
     out!("projected in {:.2} s", start.elapsed().as_secs_f64());
     write_projections(&options.output, &factors)?;
     let least = factors.counts.iter().copied().fold(1.0, f32::min);

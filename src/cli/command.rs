@@ -99,7 +99,7 @@ fn of_reconstruct(option: &str) -> Option<&'static str> {
             "List-mode data"
         }
         "psf_fwhm_mm" | "psf" | "no_tof" | "tof_mash" | "tof_sigmas" => "Resolution and time of flight",
-        "attenuation" | "mu_unit" | "ct" | "kvp" | "ct_fwhm_mm" | "ct_shift_mm" => "Corrections",
+        "attenuation" | "add_attenuation" | "mu_unit" | "ct" | "kvp" | "ct_fwhm_mm" | "ct_shift_mm" => "Corrections",
         "stop_noise" | "stop_recovery" | "stop_plateau" => "Stopping rules",
         "image" | "voxel_mm" | "like" | "fov_radius_mm" => "Image grid",
         "rois" | "csv" | "reference_image" => "Measurements",

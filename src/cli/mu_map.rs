@@ -12,14 +12,12 @@ use super::shared::notices;
 use super::shared::options::{TalkOptions, not_negative, positive};
 use super::shared::outputs::Files;
 use super::shared::paths::file_of;
-use crate::data::{ImageChoice, Notice, Origin, Unit, ValueScale};
+use crate::data::{ImageChoice, MU_PER_CM, Notice, Origin, Unit};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
 use crate::io::{check_image_unit, read_images};
 use crate::plan::{CorrectionRecord, CtError, DataRecord, DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::recon::PlacedCt;
-
-const PER_CM: ValueScale = ValueScale { unit: Unit::PerCm, factor: 10.0 };
 
 /// Options of `tomoscope mu-map`.
 #[derive(Args, Clone, Debug)]
@@ -72,7 +70,7 @@ pub fn run(options: &MuMapOptions) -> CliResult<Done> {
     let cover = ct.cover(&grid, None).map_err(refuse)?;
     let remarks = ct.remarks().into_iter().chain(cover.text());
     notices::print(&remarks.map(|text| Notice::warning(format!("{}: {text}", options.ct.display()))).collect::<Vec<_>>());
-    let (map, conversion) = (ct.attenuation(&grid).converted(PER_CM), ct.conversion());
+    let (map, conversion) = (ct.attenuation(&grid).converted(MU_PER_CM), ct.conversion());
     let origin = Origin {
         measured: Some(options.ct.clone()),
         attenuation: Some(options.ct.clone()),

@@ -8,7 +8,7 @@ use crate::cli::shared::error::CliResult;
 use crate::cli::shared::signals;
 use crate::data::Study;
 use crate::io::FileKind;
-use crate::plan::{Data, StudyFiles};
+use crate::plan::{Cache, Data, StudyFiles};
 use crate::remote::{Connection, ServeOptions, serve};
 use crate::session::{Session, SessionOptions};
 use crate::task::Task;
@@ -41,5 +41,5 @@ fn open(files: &StudyFiles, task: &Task) -> Result<(Study<Data>, StudyFiles), St
         let path = path.display();
         return Err(format!("{path}: remote windows open sinograms (.hs), list-mode data and EPRI acquisitions only"));
     }
-    files.read(task).map_err(|error| error.to_string())
+    files.read(&Cache::of_the_user(), task).map_err(|error| error.to_string())
 }

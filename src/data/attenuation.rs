@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::data::volume::Volume;
-use crate::geometry::Point;
+use crate::data::notice::Notice;
+use crate::data::volume::{Unit, ValueScale, Volume};
+use crate::geometry::{Grid, Point};
 
 /// Usual resolution (FWHM) of PET, mm, to which an attenuation map is smoothed.
 const USUAL_FWHM_MM: f64 = 6.0;
@@ -44,6 +45,76 @@ pub struct AttenuationMap {
     pub per_mm: Volume,
     /// Conversion, if the file contains CT.
     pub ct: Option<CtConversion>,
+}
+
+/// Scale of µ in 1/mm, shown in 1/cm.
+pub const MU_PER_CM: ValueScale = ValueScale { unit: Unit::PerCm, factor: 10.0 };
+
+/// Names of the sides of an image: low and high along x, y and z.
+const SIDES: [[&str; 2]; 3] = [["−x", "+x"], ["−y", "+y"], ["−z", "+z"]];
+
+/// Side of a field of view that an attenuation map does not reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MissingSide {
+    /// Name of the side: "+z".
+    pub name: &'static str,
+    /// Length along the axis without map, mm.
+    pub mm: f64,
+    /// Largest µ on that face of the map, 1/mm; above 0 the object probably continues.
+    pub max_per_mm: f32,
+}
+
+impl AttenuationMap {
+    /// Returns the map in 1/cm.
+    pub fn per_cm(&self) -> Volume {
+        self.per_mm.converted(MU_PER_CM)
+    }
+
+    /// Returns the sides on which the map ends before the centres of the outer voxels of an image within a distance from the axis,
+    /// mm.
+    pub fn missing_sides(&self, image: &Grid, radius_mm: f64) -> Vec<MissingSide> {
+        let mut missing = Vec::new();
+        for axis in 0..3 {
+            let reach = if axis < 2 { radius_mm } else { f64::INFINITY };
+            let [low, high] = image.extent_mm(axis);
+            let [low, high] = [low.max(-reach), high.min(reach)];
+            let [from, to] = self.per_mm.grid.extent_mm(axis);
+            // (A map outside of the field of view misses all of it.)
+            let without = [from.min(high) - low, high - to.max(low)];
+            for (end, mm) in without.into_iter().enumerate().filter(|(_, mm)| *mm > 0.5 * image.voxel_mm[axis]) {
+                missing.push(MissingSide { name: SIDES[axis][end], mm, max_per_mm: self.largest_on_face(axis, end == 1) });
+            }
+        }
+        missing
+    }
+
+    /// Returns the largest µ in the outer voxels on a side, 1/mm.
+    fn largest_on_face(&self, axis: usize, is_high: bool) -> f32 {
+        let along = ndarray::Axis(2 - axis);
+        let last = self.per_mm.grid.size[axis] - 1;
+        let face = self.per_mm.values.index_axis(along, if is_high { last } else { 0 });
+        face.iter().copied().fold(0.0, f32::max)
+    }
+
+    /// Returns a notice if the map ends inside the field of view: a warning if the object continues there, else information; none for
+    /// CT, whose reader reports the part of the field of view without CT.
+    pub fn cover_notice(&self, image: &Grid, radius_mm: f64) -> Option<Notice> {
+        let missing = self.missing_sides(image, radius_mm);
+        if missing.is_empty() || self.ct.is_some() {
+            return None;
+        }
+        let texts =
+            |sides: &[MissingSide], text: &dyn Fn(&MissingSide) -> String| sides.iter().map(text).collect::<Vec<_>>().join(", ");
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let lengths = texts(&missing, &|side| format!("{:.1} mm at {}", side.mm, side.name));
+        let text = format!("attenuation map {name} ends inside the field of view: {lengths} without map count as air");
+        let cut: Vec<MissingSide> = missing.into_iter().filter(|side| side.max_per_mm > 0.0).collect();
+        if cut.is_empty() {
+            return Some(Notice::info(text));
+        }
+        let values = texts(&cut, &|side| format!("{:.3} /cm at {}", 10.0 * side.max_per_mm, side.name));
+        Some(Notice::warning(format!("{text}; the map attenuates up to its end ({values}): use a map of the whole object")))
+    }
 }
 
 /// Settings of the conversion of CT into an attenuation map.
@@ -92,16 +163,64 @@ pub enum Attenuation {
     Untold,
     /// The factors of the list's files include it.
     InFactors,
-    /// A map: the line between the middles of two crystals keeps exp(−∫ µ dl) of its photon pairs.
-    Map(Arc<AttenuationMap>),
+    /// Maps of the object and of others, as its bed: the line between the middles of two crystals keeps exp(−∫ µ dl) of its photon
+    /// pairs, µ being their sum.
+    Maps(Vec<Arc<AttenuationMap>>),
 }
 
 impl Attenuation {
-    /// Returns the map, where there is one.
-    pub fn map(&self) -> Option<&Arc<AttenuationMap>> {
+    /// Returns the maps, that of the object first.
+    pub fn maps(&self) -> &[Arc<AttenuationMap>] {
         match self {
-            Attenuation::Map(map) => Some(map),
-            _ => None,
+            Attenuation::Maps(maps) => maps,
+            _ => &[],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::notice::Severity;
+
+    /// A map of these faces along z, with water up to its lower end along z.
+    fn map(z_mm: [f64; 2]) -> AttenuationMap {
+        let grid =
+            Grid::new([20, 20, 10], [5.0, 5.0, (z_mm[1] - z_mm[0]) / 10.0], [-47.5, -47.5, z_mm[0] + (z_mm[1] - z_mm[0]) / 20.0]);
+        let mut per_mm = Volume { unit: Unit::Unknown, ..Volume::filled(grid.unwrap(), 0.0) };
+        per_mm.values.slice_mut(ndarray::s![..5, 8..12, 8..12]).fill(0.0096);
+        AttenuationMap { file: "folder/mu.nii".into(), per_mm, ct: None }
+    }
+
+    #[test]
+    fn the_sides_that_a_map_does_not_reach_are_named() {
+        let image = Grid::centred([25, 25, 20], [4.0, 4.0, 4.0]).unwrap();
+        let names = |z_mm: [f64; 2], radius_mm: f64| {
+            let sides = map(z_mm).missing_sides(&image, radius_mm);
+            sides.iter().map(|side| (side.name, side.mm.round(), side.max_per_mm > 0.0)).collect::<Vec<_>>()
+        };
+        // The image ends at ±50 and ±40 mm. Less than half a voxel is no gap.
+        assert_eq!(names([-40.0, 40.0], 50.0), []);
+        assert_eq!(names([-38.1, 38.1], 50.0), []);
+        assert_eq!(names([-30.0, 28.0], 50.0), [("−z", 10.0, true), ("+z", 12.0, false)]);
+        // A map beside the field of view leaves all of it out.
+        assert_eq!(names([60.0, 90.0], 50.0), [("−z", 80.0, true)]);
+        // Across the axis the radius counts.
+        let wide = Grid::centred([35, 35, 20], [4.0, 4.0, 4.0]).unwrap();
+        let sides = |radius_mm: f64| map([-40.0, 40.0]).missing_sides(&wide, radius_mm).len();
+        assert_eq!([sides(50.0), sides(70.0)], [0, 4]);
+    }
+
+    #[test]
+    fn a_map_that_cuts_the_object_is_a_warning() {
+        let image = Grid::centred([25, 25, 20], [4.0, 4.0, 4.0]).unwrap();
+        assert_eq!(map([-40.0, 40.0]).cover_notice(&image, 50.0), None);
+        let notice = map([-40.0, 28.0]).cover_notice(&image, 50.0).unwrap();
+        assert_eq!(
+            (notice.severity, notice.text.contains("mu.nii ends inside the field of view: 12.0 mm at +z")),
+            (Severity::Info, true)
+        );
+        let notice = map([-30.0, 40.0]).cover_notice(&image, 50.0).unwrap();
+        assert_eq!((notice.severity, notice.text.contains("0.096 /cm at −z")), (Severity::Warning, true), "{}", notice.text);
     }
 }

@@ -22,7 +22,7 @@ mod tube_sharing;
 mod tubes;
 mod volume;
 
-pub use attenuation::{Attenuation, AttenuationMap, CtConversion, CtSettings, MuUnit};
+pub use attenuation::{Attenuation, AttenuationMap, CtConversion, CtSettings, MU_PER_CM, MissingSide, MuUnit};
 pub use events::chunk::{
     EventChunk, Events, LIGHT_MM_PER_PS, ListMetadata, ListSampling, PairEfficiency, TofException, TofMeasurement, tof_mm,
 };

@@ -18,6 +18,9 @@ pub struct Origin {
     /// Attenuation of the object, in the factors of each bin.
     #[serde(default)]
     pub attenuation: Option<PathBuf>,
+    /// Further maps of attenuation in these factors, as of a bed.
+    #[serde(default)]
+    pub added_attenuation: Vec<PathBuf>,
     /// Conversion of the attenuation, if its file is CT.
     #[serde(default)]
     pub ct: Option<CtConversion>,

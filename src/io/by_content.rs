@@ -10,7 +10,8 @@ use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::own::rois;
-use crate::io::sinograms::interfile;
+use crate::io::sinograms::{interfile, siemens};
+use crate::scanner::ScanGeometry;
 
 /// Reads projection data and their notices; from Siemens' sinograms the prompts.
 ///
@@ -18,6 +19,18 @@ use crate::io::sinograms::interfile;
 /// Another ending; the format's reader fails.
 pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoError> {
     read_measured(path).map(|measured| (measured.prompts, measured.notices))
+}
+
+/// Reads the sampling of projection data from their header alone, with notices; the data file may be missing.
+///
+/// # Errors
+/// Another ending; the format's reader of headers fails.
+pub fn read_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError> {
+    match FileKind::of(path) {
+        Some(FileKind::InterfileProjections) => interfile::read_geometry(path),
+        Some(FileKind::SiemensSinograms) => Ok((siemens::read_siemens_geometry(path)?, Vec::new())),
+        _ => Err(unsupported_format(path, Content::Projections, Access::Read)),
+    }
 }
 
 /// Reads projection data, the randoms of the same file, and the facts of the scan, if it has any.

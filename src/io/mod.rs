@@ -37,8 +37,8 @@ mod sweep;
 
 pub use attenuation::{map_beside, read_attenuation};
 pub use by_content::{
-    check_image_unit, open_list_mode, read_images, read_projections, read_regions, read_volume, write_described_volume,
-    write_projections, write_volume,
+    check_image_unit, open_list_mode, read_geometry, read_images, read_projections, read_regions, read_volume,
+    write_described_volume, write_projections, write_volume,
 };
 pub use bytes::content_of;
 pub use bytes::{discard_unfinished, write_whole};
@@ -53,8 +53,8 @@ pub use images::film::FilmWriter;
 pub use images::png::{Picture, write_png};
 pub use images::{dicom, nifti, numpy_image};
 pub use own::{
-    calibration, crystals, measurements, provenance, psf, rois, saved_matrix, saved_pairs, saved_sensitivity, saved_tubes,
-    session_text,
+    calibration, crystals, measurements, provenance, psf, rois, saved_factors, saved_matrix, saved_pairs, saved_sensitivity,
+    saved_tubes, session_text,
 };
 pub use study::{Correction, read_image_study, read_pair_study, read_study};
 pub use sweep::{follow_sweep, read_reference, read_sweep, read_sweep_at_phase, write_sweep};

@@ -11,10 +11,11 @@
 //! row 4: device
 //! row 5: projector
 //! row 6: platform
-//! row 7: attenuation simulation
-//! row 8: list_mode
-//! row 9: job
-//! row 10: model_rows setup provenance study_files
+//! row 7: simulation
+//! row 8: attenuation
+//! row 9: list_mode
+//! row 10: job
+//! row 11: model_rows setup provenance study_files
 //! ```
 
 mod algorithms;
@@ -40,7 +41,9 @@ pub use algorithms::registry::{
 };
 pub use algorithms::research::{PlaneKernel, ResearchSettings};
 pub use algorithms::traits::{DataKind, Traits};
-pub use attenuation::{attenuated, attenuation_factors, read_object_attenuation};
+pub use attenuation::factors::attenuation_factors;
+pub use attenuation::factors_cache::attenuated;
+pub use attenuation::maps::{read_maps, read_object_attenuation};
 pub use device::choice::{DeviceChoice, GpuSet};
 pub use device::memory::{DeviceMemory, Forecast, FreeMemory};
 pub use device::processes::share_with_processes;

@@ -2,7 +2,6 @@
 //! reference spectrum. The user chooses them, or they are found in the same folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use strum::VariantArray as _;
 
@@ -12,11 +11,13 @@ use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{self, Correction, FileKind, IoError, read_image_study, read_pair_study, read_sweep_at_phase};
 use crate::plan::algorithms::traits::DataKind;
-use crate::plan::attenuation::{attenuated, read_object_attenuation};
+use crate::plan::attenuation::factors_cache::attenuated;
+use crate::plan::attenuation::maps::read_maps;
 use crate::plan::error::{AttenuationError, ListError, SetupError};
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::data::Data;
 use crate::plan::list_mode::study::{ListSelection, list_study};
+use crate::plan::simulation::cache::Cache;
 use crate::task::Task;
 
 /// The files of a study of any kind that a window can reconstruct on another machine too.
@@ -73,23 +74,23 @@ pub fn data_kind_of(path: &Path) -> Option<DataKind> {
 
 impl StudyFiles {
     /// Reads them, and returns the study with the files that it was read from. (A file that is still being written is read as it
-    /// is.)
+    /// is.) The cache stores attenuation factors.
     ///
     /// # Errors
     /// A file is not readable, or the files do not match.
-    pub fn read(&self, task: &Task) -> Result<(Study<Data>, StudyFiles), StudyError> {
+    pub fn read(&self, cache: &Cache, task: &Task) -> Result<(Study<Data>, StudyFiles), StudyError> {
         let study = match self {
             Self::File(path) => match data_kind_of(path) {
-                Some(DataKind::Events) => return Self::Events(ListFiles::of(path)).read(task),
-                Some(DataKind::Sweep) => return Self::Sweep(SweepFiles::of(path)).read(task),
+                Some(DataKind::Events) => return Self::Events(ListFiles::of(path)).read(cache, task),
+                Some(DataKind::Sweep) => return Self::Sweep(SweepFiles::of(path)).read(cache, task),
                 Some(DataKind::Pairs) => read_pair_study(path)?.map(Data::from),
                 Some(DataKind::Images) => read_image_study(path)?.map(Data::from),
                 Some(DataKind::Projections) | None => {
                     let scan = ScanFiles::uncorrected(path).with_neighbours();
-                    return Ok((scan.read()?.map(Data::from), Self::Counts(scan.files)));
+                    return Ok((scan.read(cache, task)?.map(Data::from), Self::Counts(scan.files)));
                 }
             },
-            Self::Counts(files) => files.read()?.map(Data::from),
+            Self::Counts(files) => files.read(cache, task)?.map(Data::from),
             Self::Events(files) => files.read(task)?.map(Data::from),
             Self::Sweep(files) => files.read()?.map(|sweep| Data::Sweep(Acquisition::complete(sweep))),
         };
@@ -144,10 +145,13 @@ pub struct ScanFiles {
     /// Attenuation of the object, by which the factors are multiplied: a map of µ or, with `ct`, CT.
     #[serde(default)]
     pub attenuation: Option<PathBuf>,
+    /// Further maps of µ, as of a bed.
+    #[serde(default)]
+    pub added_attenuation: Vec<PathBuf>,
     /// Conversion of CT.
     #[serde(default)]
     pub ct: Option<CtSettings>,
-    /// Unit of the map of µ; `None` = that of the file, or by its values.
+    /// Unit of the maps of µ; `None` = that of each file, or by its values.
     #[serde(default)]
     pub mu_unit: Option<MuUnit>,
 }
@@ -162,6 +166,7 @@ impl ScanFiles {
             additive: None,
             additive_inside: false,
             attenuation: None,
+            added_attenuation: Vec::new(),
             ct: None,
             mu_unit: None,
         }
@@ -215,6 +220,10 @@ impl ScanFiles {
         let included = || counts.additive.as_ref().map(|_| "additive: the scan's own randoms".to_owned());
         let background = self.additive.as_ref().map(|path| named(path, "additive") + inside).or_else(included);
         let attenuation = self.attenuation.as_ref().map(|path| named(path, "attenuation"));
+        let attenuation = attenuation.map(|text| {
+            let added = self.added_attenuation.iter().map(file_name);
+            std::iter::once(text).chain(added).collect::<Vec<_>>().join(" and ")
+        });
         let parts: Vec<String> = [factors, background, attenuation].into_iter().flatten().collect();
         if parts.is_empty() { "none".into() } else { parts.join("; ") }
     }
@@ -223,8 +232,8 @@ impl ScanFiles {
     ///
     /// # Errors
     /// A file is not readable, a correction is sampled differently from the data, or the attenuation is not usable.
-    pub fn read(&self) -> Result<Study<Counts>, StudyError> {
-        self.attenuated(self.corrected()?)
+    pub fn read(&self, cache: &Cache, task: &Task) -> Result<Study<Counts>, StudyError> {
+        self.attenuated(self.corrected()?, cache, task)
     }
 
     /// Reads the data with their factors and their background.
@@ -234,11 +243,11 @@ impl ScanFiles {
     }
 
     /// Returns the study whose factors include the attenuation.
-    fn attenuated(&self, study: Study<Counts>) -> Result<Study<Counts>, StudyError> {
+    fn attenuated(&self, study: Study<Counts>, cache: &Cache, task: &Task) -> Result<Study<Counts>, StudyError> {
         let Some(file) = &self.attenuation else { return Ok(study) };
         let Study { measured, mut notices, mut origin, .. } = study;
         let field = measured.geometry().default_grid().map_err(|error| AttenuationError::from(SetupError::from(error)))?;
-        let (map, found) = read_object_attenuation(file, self.ct.as_ref(), self.mu_unit, &field)?;
+        let (maps, found) = read_maps(file, self.ct.as_ref(), &self.added_attenuation, self.mu_unit, &field)?;
         notices.extend(found);
         if let Some(factors) = &self.multiplicative {
             let [factors, attenuation] = [factors, file].map(file_name);
@@ -246,8 +255,10 @@ impl ScanFiles {
                 "the factors of {factors} are multiplied by the attenuation of {attenuation}: they must not include it"
             )));
         }
-        (origin.attenuation, origin.ct) = (Some(file.clone()), map.ct);
-        let measured = attenuated(measured, &Arc::new(map), &Task::new())?;
+        (origin.attenuation, origin.added_attenuation) = (Some(file.clone()), self.added_attenuation.clone());
+        origin.ct = maps.first().and_then(|map| map.ct);
+        let (measured, found) = attenuated(cache, measured, maps, task)?;
+        notices.extend(found);
         Ok(Study { measured, notices, origin, ..study })
     }
 }
@@ -266,10 +277,10 @@ impl ScanWithNeighbours {
     ///
     /// # Errors
     /// As [`ScanFiles::read`]; for a correction found in the folder, with the remedy.
-    pub fn read(&self) -> Result<Study<Counts>, StudyError> {
+    pub fn read(&self, cache: &Cache, task: &Task) -> Result<Study<Counts>, StudyError> {
         let read = self.files.corrected();
         if self.found.is_empty() {
-            return self.files.attenuated(read?);
+            return self.files.attenuated(read?, cache, task);
         }
         let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
         let mut study = match read {
@@ -281,7 +292,7 @@ impl ScanWithNeighbours {
             }
         };
         study.notices.push(Notice::info(format!("{scan}: corrections of the same folder used, {found}")));
-        self.files.attenuated(study)
+        self.files.attenuated(study, cache, task)
     }
 }
 
@@ -322,10 +333,13 @@ pub struct ListFiles {
     pub list: PathBuf,
     /// Attenuation of its object: a map of µ or, with `ct`, CT.
     pub attenuation: Option<PathBuf>,
+    /// Further maps of µ, as of a bed.
+    #[serde(default)]
+    pub added_attenuation: Vec<PathBuf>,
     /// Conversion of CT.
     #[serde(default)]
     pub ct: Option<CtSettings>,
-    /// Unit of the map of µ; `None` = that of the file, or by its values.
+    /// Unit of the maps of µ; `None` = that of each file, or by its values.
     #[serde(default)]
     pub mu_unit: Option<MuUnit>,
     /// The table of the scanner's crystals.
@@ -346,7 +360,9 @@ impl ListFiles {
     /// Returns a list-mode file that needs no further information.
     pub fn of(list: &Path) -> Self {
         let (list, yrt) = (list.to_owned(), YrtFields::default());
-        Self { list, attenuation: None, ct: None, mu_unit: None, crystals: None, normalization: None, yrt, is_followed: false }
+        let (attenuation, added_attenuation, ct, mu_unit) = (None, Vec::new(), None, None);
+        let (crystals, normalization, is_followed) = (None, None, false);
+        Self { list, attenuation, added_attenuation, ct, mu_unit, crystals, normalization, yrt, is_followed }
     }
 
     /// Returns the information that the list-mode file lacks.
@@ -355,6 +371,7 @@ impl ListFiles {
             scanner: self.crystals.clone(),
             normalization: self.normalization.clone(),
             attenuation: self.attenuation.clone(),
+            added_attenuation: self.added_attenuation.clone(),
             ct: self.ct,
             mu_unit: self.mu_unit,
             yrt: self.yrt,

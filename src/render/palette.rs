@@ -47,6 +47,8 @@ pub enum Palette {
     Viridis,
     /// Perceptually uniform, black over purple and orange to pale yellow.
     Inferno,
+    /// One hue, white at the bottom: for an overlay, in which the bottom is transparent.
+    Blue,
     /// Blue below the middle, white there, red above: for values of both signs, with a window symmetric about 0.
     #[strum(serialize = "Signed (blue, red)")]
     Signed,
@@ -76,16 +78,17 @@ impl Palette {
             Palette::Nih => ramp(&NIH, t),
             Palette::Viridis => colorous::VIRIDIS.eval_continuous(t).into_array(),
             Palette::Inferno => colorous::INFERNO.eval_continuous(t).into_array(),
+            Palette::Blue => ramp(&[(0.0, [255; 3]), (1.0, BLUE)], t),
             Palette::Signed => ramp(&SIGNED, t),
         }
     }
 
-    /// Returns the colours of equal steps, as RGBA.
+    /// Returns the colours of equal steps, as RGBA. A scales the opacity of an image over another one.
     pub fn table(self) -> Vec<[u8; 4]> {
         (0..NUM_COLOURS)
             .map(|i| {
                 let [r, g, b] = self.colour(i as f64 / (NUM_COLOURS - 1) as f64);
-                [r, g, b, 255]
+                [r, g, b, if self == Palette::Blue { i as u8 } else { 255 }]
             })
             .collect()
     }
@@ -107,6 +110,9 @@ const NIH: [(f64, [u8; 3]); 13] = [
     (217.0 / 255.0, [255, 0, 0]),
     (1.0, [172, 0, 0]),
 ];
+
+/// Top of the palette of one hue.
+const BLUE: [u8; 3] = [0, 90, 200];
 
 const SIGNED: [(f64, [u8; 3]); 5] =
     [(0.0, [8, 32, 110]), (0.25, [70, 140, 215]), (0.5, [250, 250, 250]), (0.75, [225, 100, 70]), (1.0, [105, 0, 25])];

@@ -212,7 +212,8 @@ fn provenance<A>(report: &ImageReport<A>) -> Vec<(&'static str, String)> {
             of("additive", &corrections.additive),
             of("attenuation", &corrections.attenuation),
         ];
-        let words: Vec<String> = all.into_iter().flatten().collect();
+        let added = corrections.added_attenuation.iter().map(|file| format!("attenuation: {file}"));
+        let words: Vec<String> = all.into_iter().flatten().chain(added).collect();
         lines.push(("corrections", if words.is_empty() { "none".into() } else { words.join("; ") }));
     }
     if let Some(projector) = &made.projector {

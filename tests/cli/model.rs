@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use serde_json::Value;
-use tomoscope::data::Volume;
-use tomoscope::io::{read_projections, read_volume, write_projections};
+use tomoscope::data::{Unit, Volume};
+use tomoscope::geometry::Grid;
+use tomoscope::io::{read_projections, read_volume, write_projections, write_volume};
 
 use super::{done, refused, tomoscope};
 
@@ -157,4 +158,95 @@ fn maps_become_the_factors_of_a_sinogram_alone_and_together() {
     assert_eq!(by_factors.as_slice(), by_map.as_slice());
     write_projections(&at.join("copy.hs"), &ours).unwrap();
     assert_eq!(factors("copy.hs").counts, ours.counts);
+}
+
+#[test]
+fn the_header_of_a_scan_alone_is_enough_for_factors() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --counts 1e3 -o scan.hs");
+    run(at, "simulate cylinder --scanner small --counts 1e3 --attenuation --list-mode -o events.petsird");
+    run(at, "attenuation events_mu.nii.gz --like scan.hs -o with.hs");
+    std::fs::remove_file(at.join("scan.s")).unwrap();
+    run(at, "attenuation events_mu.nii.gz --like scan.hs -o without.hs");
+    let factors = |name: &str| read_projections(&at.join(name)).unwrap().0;
+    assert_eq!(factors("with.hs").counts, factors("without.hs").counts);
+    // A header that is none, and one that is missing.
+    let header = std::fs::read_to_string(at.join("scan.hs")).unwrap();
+    std::fs::write(at.join("cut.hs"), header.replace("!matrix size [3]", "!size [3]")).unwrap();
+    let text = refuse(at, 1, "attenuation events_mu.nii.gz --like cut.hs -o no.hs");
+    assert!(text.contains("cut.hs") && text.contains("matrix size [3]"), "{text}");
+    refuse(at, 1, "attenuation events_mu.nii.gz --like missing.hs -o no.hs");
+    assert!(!at.join("no.hs").exists());
+}
+
+#[test]
+fn the_map_of_a_bed_is_added_to_that_of_the_object() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --counts 1e5 --seed 2 --attenuation -o scan.hs");
+    run(at, "simulate cylinder --scanner small --counts 3e4 --seed 2 --attenuation --list-mode -o events.petsird");
+    // A slab of 20 mm under the phantom, on a grid of its own, and the object with twice its µ.
+    let object = image(at, "events_mu.nii.gz");
+    let bed = Volume {
+        unit: object.unit,
+        ..Volume::filled(Grid::new([10, 2, 3], [8.0, 10.0, 40.0], [-36.0, 40.0, -40.0]).unwrap(), 0.05)
+    };
+    write_volume(&at.join("bed.nii.gz"), &bed).unwrap();
+    let mut double = object.clone();
+    double.as_mut_slice().iter_mut().for_each(|value| *value *= 2.0);
+    write_volume(&at.join("double.nii.gz"), &double).unwrap();
+    for scan in ["scan.hs --no-corrections", "events.petsird"] {
+        let usual = "--iterations 2 --subsets 1 --image 21,21,7 --voxel-mm 7,7,6 --device cpu";
+        let reconstructed = |maps: &str| {
+            let text = notices(at, &format!("reconstruct {scan} --attenuation {maps} {usual} -o image.nii.gz"));
+            (image(at, "image.nii.gz"), text)
+        };
+        // Twice the same map is one of twice the µ.
+        let (twice, _) = reconstructed("events_mu.nii.gz --add-attenuation events_mu.nii.gz");
+        let (double, _) = reconstructed("double.nii.gz");
+        let differs = twice.as_slice().iter().zip(double.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(differs < 1e-4 * largest(&double), "{scan}: {differs} of {}", largest(&double));
+        assert_eq!(record(at, "image.nii.gz.json")["corrections"].get("added_attenuation"), None);
+        let (alone, _) = reconstructed("events_mu.nii.gz");
+        let (with_bed, _) = reconstructed("events_mu.nii.gz --add-attenuation bed.nii.gz --mu-unit per-cm");
+        assert!(with_bed.sum() > 1.02 * alone.sum(), "{scan}: {} {}", with_bed.sum(), alone.sum());
+        let corrections = &record(at, "image.nii.gz.json")["corrections"];
+        assert_eq!(corrections["attenuation"], "events_mu.nii.gz");
+        assert_eq!(corrections["added_attenuation"], serde_json::json!(["bed.nii.gz"]));
+        // The sensitivity of the list and the factors of the sinogram are stored.
+        let (again, text) = reconstructed("events_mu.nii.gz --add-attenuation bed.nii.gz --mu-unit per-cm");
+        assert!(again.as_slice() == with_bed.as_slice() && text.contains("read from the cache"), "{text}");
+    }
+    // As the factors of both.
+    run(at, "attenuation events_mu.nii.gz --add bed.nii.gz --mu-unit per-cm --like scan.hs -o factors.hs");
+    let usual = "--no-corrections --iterations 2 --subsets 1 --device cpu";
+    run(at, &format!("reconstruct scan.hs {usual} --multiplicative factors.hs -o by_factors.nii.gz"));
+    let maps = "--attenuation events_mu.nii.gz --add-attenuation bed.nii.gz --mu-unit per-cm";
+    run(at, &format!("reconstruct scan.hs {usual} {maps} -o by_maps.nii.gz"));
+    assert!(image(at, "by_factors.nii.gz").as_slice() == image(at, "by_maps.nii.gz").as_slice());
+    // Names of files are personal.
+    run(at, &format!("reconstruct scan.hs {usual} {maps} --anonymise -o anonymous.nii.gz"));
+    assert!(!record(at, "anonymous.nii.gz.json").to_string().contains("bed.nii.gz"));
+    let text = refuse(at, 2, "reconstruct scan.hs --add-attenuation bed.nii.gz -o no.nii.gz");
+    assert!(text.contains("--attenuation"), "{text}");
+}
+
+#[test]
+fn a_map_that_ends_inside_the_field_of_view_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --counts 1e5 --attenuation -o scan.hs");
+    let usual = "--no-corrections --iterations 1 --subsets 4 --image 23,23,8 --voxel-mm 6,6,5 --device cpu";
+    let map = |half_mm: f64| {
+        let grid = Grid::centred([40, 40, 10], [5.0, 5.0, 0.2 * half_mm]).unwrap();
+        write_volume(&at.join("mu.nii.gz"), &Volume { unit: Unit::PerCm, ..Volume::filled(grid, 0.096) }).unwrap();
+        notices(at, &format!("reconstruct scan.hs --attenuation mu.nii.gz {usual} -o image.nii.gz"))
+    };
+    // The image ends at ±20 mm.
+    let text = map(20.0);
+    assert!(!text.contains("ends inside the field of view"), "{text}");
+    let text = map(12.0);
+    let expected = "attenuation map mu.nii.gz ends inside the field of view: 8.0 mm at −z, 8.0 mm at +z without map count as air";
+    assert!(text.contains(expected) && text.contains("0.096 /cm at −z"), "{text}");
 }

@@ -6,7 +6,7 @@ use tomoscope::data::{AttenuationMap, Counts, CtSettings, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::write_volume;
 use tomoscope::phantom::{Noise, SimulationOptions, by_name, simulate};
-use tomoscope::plan::{attenuated, read_object_attenuation};
+use tomoscope::plan::{Cache, attenuated, read_object_attenuation};
 use tomoscope::scanner::find;
 use tomoscope::task::Task;
 
@@ -36,7 +36,7 @@ fn ct_of_a_cylinder_attenuates_as_its_exact_line_integrals() {
     assert!(notices.iter().any(|notice| notice.text.contains("120 kV, 4 mm, shifted by (13, -8, 5) mm")), "{notices:?}");
     let integrals = |map: AttenuationMap| -> Vec<f64> {
         let counts = Counts::new(study.measured.prompts.clone());
-        let factors = attenuated(counts, &Arc::new(map), &Task::new()).unwrap().multiplicative.unwrap();
+        let factors = attenuated(&Cache::nowhere(), counts, vec![Arc::new(map)], &Task::new()).unwrap().0.multiplicative.unwrap();
         factors.counts.iter().map(|factor| -f64::from(*factor).ln()).collect()
     };
     // The phantom's own map in voxels of 1 mm has the same error of the voxels.

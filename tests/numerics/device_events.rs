@@ -256,7 +256,7 @@ fn the_sensitivity_of_all_planes_has_the_same_bits_in_each_run() {
     let detectors = Arc::new(Detectors::of_cylinder(geometry).unwrap());
     let grid = Grid::centred([64, 64, 15], [2.0, 2.0, 2.5]).unwrap();
     let map = AttenuationMap { file: "map.nii".into(), per_mm: Volume::filled(grid.clone(), 0.0096), ct: None };
-    for attenuation in [Attenuation::Untold, Attenuation::Map(Arc::new(map))] {
+    for attenuation in [Attenuation::Untold, Attenuation::Maps(vec![Arc::new(map)])] {
         let facts = ListMetadata { attenuation, ..ListMetadata::new("test", Arc::clone(&detectors)) };
         let run = || {
             let (rays, device) = (PairRays::ONE, DeviceChoice::Cuda(0));

@@ -54,7 +54,7 @@ fn a_cylinder_of_water_is_flat_with_the_map_of_its_attenuation_alone() {
     let prompts = Arc::new(simulated.events.prompts);
     let mut per_mm = phantom.attenuation(&truth.grid, &Task::new()).unwrap();
     per_mm.as_mut_slice().iter_mut().for_each(|value| *value *= 0.1);
-    let map = Attenuation::Map(Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None }));
+    let map = Attenuation::Maps(vec![Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None })]);
     let image = |attenuation: Attenuation, rays: Rays| {
         let facts = Arc::new(ListMetadata { attenuation, ..(*simulated.facts).clone() });
         let (prompts, rates) = (Arc::clone(&prompts), CountRates::default());

@@ -6,6 +6,7 @@
 mod absurd;
 mod adjoint;
 mod analytic;
+mod attenuation;
 mod coincidences;
 mod ct_attenuation;
 #[path = "../support/data.rs"]

@@ -64,7 +64,7 @@ fn a_list_is_dropped_reconstructed_and_left() {
     // The map of attenuation beside the list comes and goes; a file that is none leaves the study as it was.
     click(&mut harness, "Attenuation…");
     type_path(&mut harness, &folder.path().join("events_mu.nii.gz"));
-    let has_map = |app: &App| app.list().is_some_and(|list| list.facts.attenuation.map().is_some());
+    let has_map = |app: &App| app.list().is_some_and(|list| !list.facts.attenuation.maps().is_empty());
     wait_for(&mut harness, "the map", has_map);
     harness.get_by_label("efficiencies; randoms; attenuation: events_mu.nii.gz");
     let session = folder.path().join("work.session");

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
 mod anonymise;
+mod attenuation;
 mod calibration;
 mod colours;
 mod compare;

@@ -356,6 +356,30 @@ fn a_projection_over_another_is_mixed_by_its_opacity_where_its_volume_is() {
 }
 
 #[test]
+fn the_palette_of_one_hue_is_transparent_at_its_bottom_over_an_image() {
+    let (opacity, window) = (0.6, [0.0, 40.0]);
+    let part = |x: usize| x as f32 / (SIZE[0] - 1) as f32;
+    let volumes = [(SIZE, volume(SIZE, value)), (SIZE, volume(SIZE, |x, _, _| part(x)))];
+    let lower = slice([-0.5, -0.5, 0.0], [4.0, 0.0, 0.0], [0.0, 3.0, 0.0], window);
+    let content = Content::Volume(VolumeSlot::Second);
+    let upper = SliceView { content, over: Some(opacity), window: [0.0, 1.0], palette: Palette::Blue, ..lower };
+    let (width, height) = (4 * SCALE, 3 * SCALE);
+    let Some(pixels) = draw_all(&volumes, &[lower, upper], width, height) else { return };
+    for (at, pixel) in pixels.iter().enumerate() {
+        let (x, y) = (at % width / SCALE, at / width / SCALE);
+        let below = colour(value(x, y, 0), window);
+        let entry = Palette::Blue.table()[((part(x) * NUM_COLOURS as f32) as usize).min(NUM_COLOURS - 1)];
+        let alpha = opacity * f32::from(entry[3]) / 255.0;
+        for k in 0..3 {
+            let expected = (1.0 - alpha) * f32::from(below[k]) + alpha * f32::from(entry[k]);
+            assert!((f32::from(pixel[k]) - expected).abs() <= 1.5, "{x}, {y}: {pixel:?}, not {expected} in {k}");
+        }
+        // Nothing at the bottom changes the lower image.
+        assert!(x > 0 || *pixel == below, "{y}: {pixel:?}, not {below:?}");
+    }
+}
+
+#[test]
 fn a_difference_is_a_multiple_of_one_volume_less_the_other() {
     let window = [-40.0, 40.0];
     let volumes = [(SIZE, volume(SIZE, value)), (SIZE, volume(SIZE, |x, y, _| (20 * x + y) as f32))];

@@ -55,7 +55,7 @@ pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
     (&["frame", "frames", "split_blocks"], LISTS),
     (&["no_tof"], ALONG_LINES),
     (&["tof_mash", "tof_sigmas"], SCANS),
-    (&["attenuation", "mu_unit", "ct", "kvp", "ct_fwhm_mm", "ct_shift_mm"], ALONG_LINES),
+    (&["attenuation", "add_attenuation", "mu_unit", "ct", "kvp", "ct_fwhm_mm", "ct_shift_mm"], ALONG_LINES),
     (&["suv", "dose_mbq", "injected", "scan_start", "duration_secs", "half_life"], ALONG_LINES),
     (&["weight_kg", "height_cm", "sex", "multiplicative_includes", "additive_includes"], ALONG_LINES),
     (&["follow"], GROWING),

@@ -31,8 +31,8 @@ use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{FileKind, read_pair_study, read_volume};
 use crate::plan::{
-    AlgorithmChoice, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule, TofSettings,
-    check_basis, default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
+    AlgorithmChoice, Cache, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule,
+    TofSettings, check_basis, default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
 };
 
 /// Options of `tomoscope reconstruct`.
@@ -114,12 +114,16 @@ pub struct ReconstructOptions {
     /// Attenuation map: linear attenuation coefficients at 511 keV ({read images}), on any grid.
     ///
     /// Factors of sinograms are multiplied by the attenuation factors of the map.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "object_attenuation")]
     pub attenuation: Option<PathBuf>,
 
-    /// Unit of the attenuation map: per-cm or per-mm.
+    /// Further attenuation map to add, as of a bed or a holder, on any grid; also more than once.
+    #[arg(long, value_name = "FILE", requires = "object_attenuation")]
+    pub add_attenuation: Vec<PathBuf>,
+
+    /// Unit of the attenuation maps: per-cm or per-mm.
     ///
-    /// Default: that of the file, else per-cm if its largest value is above 0.06, and per-mm if it is below 0.02.
+    /// Default: that of each file, else per-cm if its largest value is above 0.06, and per-mm if it is below 0.02.
     #[arg(long, value_name = "UNIT", requires = "attenuation")]
     pub mu_unit: Option<MuUnit>,
 
@@ -262,7 +266,7 @@ impl ReconstructOptions {
             &self.ct.ct,
         ];
         let others = [&lists.crystals, &lists.normalization, &self.projector.tubes];
-        let named = own.into_iter().chain(others).flatten().chain(&self.epri.reference).cloned();
+        let named = own.into_iter().chain(others).flatten().chain(&self.add_attenuation).chain(&self.epri.reference).cloned();
         [self.input.clone()].into_iter().chain(multiplicative).chain(additive).chain(named)
     }
 
@@ -309,7 +313,7 @@ impl ReconstructOptions {
 
     /// Returns the job of projection data.
     pub fn counts(&self) -> CliResult<Job> {
-        let study = self.scan().read()?;
+        let study = with_bar("reading", |task| self.scan().read(&Cache::of_the_user(), task))??;
         notices::print(&study.notices);
         let geometry = study.measured.geometry();
         let num_views = geometry.num_views;
@@ -357,7 +361,8 @@ impl ReconstructOptions {
         }
         let selection = ListSelection { frame_ms: self.frame.clone(), without_tof: self.no_tof, split_seed: self.split_blocks };
         let (attenuation, ct) = self.attenuation_and_conversion();
-        let options = ListOptions { attenuation, ct, mu_unit: self.mu_unit, ..self.list_arguments.list_options() };
+        let (added_attenuation, mu_unit) = (self.add_attenuation.clone(), self.mu_unit);
+        let options = ListOptions { attenuation, added_attenuation, ct, mu_unit, ..self.list_arguments.list_options() };
         let study = match self.follow {
             true => follow_list(&self.input, &options, selection)?,
             false => with_bar("reading", |task| list_study(&self.input, &options, &selection, task))??,
@@ -393,8 +398,9 @@ impl ReconstructOptions {
     pub fn scan(&self) -> ScanWithNeighbours {
         let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
         let (attenuation, ct) = self.attenuation_and_conversion();
-        let measured = self.input.clone();
-        let named = ScanFiles { measured, multiplicative, additive, additive_inside, attenuation, ct, mu_unit: self.mu_unit };
+        let (measured, added_attenuation, mu_unit) = (self.input.clone(), self.add_attenuation.clone(), self.mu_unit);
+        let named =
+            ScanFiles { measured, multiplicative, additive, additive_inside, attenuation, added_attenuation, ct, mu_unit };
         if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 

@@ -14,7 +14,7 @@ pub struct CtArguments {
     ///
     /// Its values become linear attenuation coefficients at 511 keV by the tube voltage (Carney 2006). Its world is that of the
     /// scanner: 0 on the axis, at the axial middle.
-    #[arg(long, value_name = "SERIES", conflicts_with = "attenuation")]
+    #[arg(long, value_name = "SERIES", group = "object_attenuation")]
     pub ct: Option<PathBuf>,
 
     /// Tube voltage of the CT, kV.

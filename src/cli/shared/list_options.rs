@@ -53,10 +53,8 @@ impl ListArguments {
         ListOptions {
             scanner: self.crystals.clone(),
             normalization: self.normalization.clone(),
-            attenuation: None,
-            ct: None,
-            mu_unit: None,
             yrt: YrtFields { tof_ps: self.yrt_tof_ps, tof_range_ps: self.yrt_tof_range, has_randoms: self.yrt_randoms },
+            ..ListOptions::default()
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct EventList {
 impl EventList {
     /// Returns true if events differ in their factors, as far as known.
     pub fn has_factors(&self) -> bool {
-        self.facts.attenuation.map().is_some() || self.numbers().has_factors
+        !self.facts.attenuation.maps().is_empty() || self.numbers().has_factors
     }
 
     /// Returns the numbers of its events, local or remote.

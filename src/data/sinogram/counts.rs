@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::michelogram::Michelogram;
 use super::tof::{TofBins, TofBinsError};
 use crate::coded::coded;
+use crate::data::attenuation::AttenuationMap;
 use crate::data::pet::exam::ScanFacts;
 use crate::scanner::ScanGeometry;
 
@@ -30,6 +31,8 @@ pub struct Counts {
     pub multiplicative: Option<Michelogram>,
     /// Expected randoms + scatter of each bin; `None` = 0.
     pub additive: Option<Michelogram>,
+    /// Maps of the object's attenuation that the factors include, for display; none if the factors come from a file alone.
+    pub attenuation: Vec<Arc<AttenuationMap>>,
     /// Facts of the scan in the header of the counts.
     pub facts: ScanFacts,
 }
@@ -76,7 +79,7 @@ coded!(CountsError);
 impl Counts {
     /// Returns counts without corrections.
     pub fn new(prompts: Michelogram) -> Self {
-        Self { prompts, multiplicative: None, additive: None, facts: ScanFacts::default() }
+        Self { prompts, multiplicative: None, additive: None, attenuation: Vec::new(), facts: ScanFacts::default() }
     }
 
     /// Adds corrections, which must be sampled as the data is.

@@ -106,6 +106,9 @@ pub enum FormProblem {
     /// A sensitivity that is negative or not finite.
     #[error("{} contains negative or non-finite values", .0.display())]
     SensitivityValues(PathBuf),
+    /// Attenuation factors outside of 0 … 1.
+    #[error("{} contains values that are not from 0 to 1", .0.display())]
+    FactorValues(PathBuf),
     /// Another number of voxels than the grid has.
     #[error("its voxels do not fill its grid")]
     Voxels,

@@ -13,9 +13,11 @@ pub struct ListOptions {
     pub normalization: Option<PathBuf>,
     /// The object's map of attenuation. (It concerns no reader, but who makes a study of a list.)
     pub attenuation: Option<PathBuf>,
-    /// Conversion of this file, if it is CT instead of a map.
+    /// Further maps, as of a bed.
+    pub added_attenuation: Vec<PathBuf>,
+    /// Conversion of the object's file, if it is CT instead of a map.
     pub ct: Option<CtSettings>,
-    /// Unit of the map; `None` = that of the file, or by its values.
+    /// Unit of the maps; `None` = that of the file, or by its values.
     pub mu_unit: Option<MuUnit>,
     /// YRT-PET: fields of an event in addition to its time and crystals, and the resolution of time of flight.
     pub yrt: YrtFields,

@@ -7,6 +7,7 @@ pub mod provenance;
 pub mod psf;
 pub mod roi_entry;
 pub mod rois;
+pub mod saved_factors;
 pub mod saved_matrix;
 pub mod saved_pairs;
 pub mod saved_sensitivity;

@@ -104,19 +104,9 @@ pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
 /// were subtracted); a data file that is missing or too short.
 pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
-    check_scanner(&header)?;
-    refuse_tof(&header)?;
-    if header.word("%compression").is_some_and(|word| word != "off") {
-        return Err(header.unsupported(Unsupported::Compressed));
-    }
     let mut notices = Vec::new();
-    let (span, max_ring_difference) = compression(&header)?;
-    let segments = segments(&header, span, max_ring_difference)?;
-    check_sizes(&header, &segments)?;
-    let layout =
-        Layout { order: AxisOrder::Sinograms, num_views: NUM_VIEWS, num_tangential: NUM_TANGENTIAL, segments, tof: None };
-    let (Sampling { segments, .. }, sorted_index) = layout.sorted();
-    let geometry = Arc::new(geometry(&header, in_plane(&header)?, segments)?);
+    let (layout, sorted_index, geometry) = sampling_of(&header)?;
+    let geometry = Arc::new(geometry);
     let mut source = DataSource {
         path: header.data_file().ok_or_else(|| header.missing("name of data file", "add the data file's name"))?,
         offset: 0,
@@ -141,6 +131,31 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     let sinograms =
         SiemensSinograms { prompts: read(prompts.unwrap_or_default())?, randoms: randoms.map(read).transpose()?, facts };
     Ok((sinograms, notices))
+}
+
+/// Reads the sampling of sinograms from their header alone.
+///
+/// # Errors
+/// As [`read_siemens_sinograms`], but for the data file, which may be missing.
+pub fn read_siemens_geometry(path: &Path) -> Result<ScanGeometry, IoError> {
+    Ok(sampling_of(&Header::read(path)?)?.2)
+}
+
+/// Returns the layout of the file, the index of each of its segments in the geometry, and the geometry.
+fn sampling_of(header: &Header) -> Result<(Layout, Vec<usize>, ScanGeometry), IoError> {
+    check_scanner(header)?;
+    refuse_tof(header)?;
+    if header.word("%compression").is_some_and(|word| word != "off") {
+        return Err(header.unsupported(Unsupported::Compressed));
+    }
+    let (span, max_ring_difference) = compression(header)?;
+    let segments = segments(header, span, max_ring_difference)?;
+    check_sizes(header, &segments)?;
+    let layout =
+        Layout { order: AxisOrder::Sinograms, num_views: NUM_VIEWS, num_tangential: NUM_TANGENTIAL, segments, tof: None };
+    let (Sampling { segments, .. }, sorted_index) = layout.sorted();
+    let geometry = geometry(header, in_plane(header)?, segments)?;
+    Ok((layout, sorted_index, geometry))
 }
 
 /// Refuses figures that are not the mMR's.

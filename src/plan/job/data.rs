@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::acquisition::{Acquisition, ListAcquisition};
-use crate::data::{Counts, EventList, ImageSeries, PairCounts};
+use crate::data::{AttenuationMap, Counts, EventList, ImageSeries, PairCounts};
 use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::iteration_scheme::IterationScheme;
 
@@ -72,6 +72,15 @@ impl Data {
             Data::Pairs(pairs) => ("pairs", pairs.counts.len() as f64),
             Data::Sweep(acquisition) => ("projections", acquisition.num_complete() as f64),
             Data::Images(series) => ("images", series.images.len() as f64),
+        }
+    }
+
+    /// Returns the maps of the object's attenuation; none of data on a remote host.
+    pub fn attenuation_maps(&self) -> &[Arc<AttenuationMap>] {
+        match self {
+            Data::Counts(counts) => &counts.attenuation,
+            Data::Events { list, .. } if list.elsewhere.is_none() => list.facts.attenuation.maps(),
+            _ => &[],
         }
     }
 

@@ -11,7 +11,7 @@ use crate::algebra::{Backend as _, Host};
 use crate::data::{Attenuation, AttenuationMap, EventList, Events, ListMetadata, Notice};
 use crate::io::list_mode::ListOptions;
 use crate::operator::{EventLines, EventOrder, EventProjector, LinearOperator as _, OperatorError, Subset};
-use crate::plan::attenuation::read_object_attenuation;
+use crate::plan::attenuation::maps::read_maps;
 use crate::plan::error::{AttenuationError, ListError};
 use crate::plan::list_mode::sampling::list_grid;
 use crate::scanner::{Detectors, PairRays};
@@ -31,9 +31,9 @@ pub(in crate::plan) fn with_attenuation(
         return Err(ListError::AttenuatedTwice { map: file.clone() });
     }
     let field = list_grid(facts).map_err(AttenuationError::from)?;
-    let (map, found) = read_object_attenuation(file, options.ct.as_ref(), options.mu_unit, &field)?;
+    let (maps, found) = read_maps(file, options.ct.as_ref(), &options.added_attenuation, options.mu_unit, &field)?;
     notices.extend(found);
-    Ok(Arc::new(ListMetadata { attenuation: Attenuation::Map(Arc::new(map)), ..(**facts).clone() }))
+    Ok(Arc::new(ListMetadata { attenuation: Attenuation::Maps(maps), ..(**facts).clone() }))
 }
 
 /// Returns m of each event, in the order of the list; `None` = 1.
@@ -42,17 +42,19 @@ pub(in crate::plan) fn with_attenuation(
 /// Stopped.
 pub(in crate::plan) fn factors_of_events<'a>(list: &'a EventList, task: &Task) -> Result<Option<Cow<'a, [f32]>>, OperatorError> {
     let EventList { facts, prompts, .. } = list;
-    let known = match (prompts.multiplicative.as_slice(), &facts.efficiency) {
+    let mut factors = match (prompts.multiplicative.as_slice(), &facts.efficiency) {
         ([], None) => None,
         ([], Some(efficiency)) => Some(Cow::Owned(prompts.pairs.par_iter().map(|&pair| efficiency.of(pair)).collect())),
         (known, _) => Some(Cow::Borrowed(known)),
     };
-    let Some(map) = facts.attenuation.map() else { return Ok(known) };
-    let mut factors = attenuation_factors(map, &facts.detectors, prompts, task)?;
-    if let Some(known) = known {
-        factors.par_iter_mut().zip(known.par_iter()).for_each(|(factor, known)| *factor *= known);
+    for map in facts.attenuation.maps() {
+        let mut survival = attenuation_factors(map, &facts.detectors, prompts, task)?;
+        if let Some(known) = factors {
+            survival.par_iter_mut().zip(known.par_iter()).for_each(|(factor, known)| *factor *= known);
+        }
+        factors = Some(Cow::Owned(survival));
     }
-    Ok(Some(Cow::Owned(factors)))
+    Ok(factors)
 }
 
 /// Returns the part of the photon pairs that passes, of the pairs of events in their order.
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
     use crate::data::Volume;
     use crate::geometry::{Grid, Line};
-    use crate::plan::attenuation::AttenuationOfViews;
+    use crate::plan::attenuation::factors::AttenuationOfViews;
     use crate::plan::device::choice::DeviceChoice;
     use crate::plan::list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
     use crate::scanner::{Segment, find};
@@ -93,7 +95,8 @@ mod tests {
         let grid = Grid::new(count, voxel_mm, origin).unwrap();
         let map = Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm: Volume::filled(grid, WATER_PER_MM), ct: None });
         let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
-        let facts = ListMetadata { attenuation: Attenuation::Map(Arc::clone(&map)), ..ListMetadata::new("test", detectors) };
+        let facts =
+            ListMetadata { attenuation: Attenuation::Maps(vec![Arc::clone(&map)]), ..ListMetadata::new("test", detectors) };
         (map, Arc::new(facts))
     }
 

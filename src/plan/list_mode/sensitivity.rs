@@ -14,7 +14,7 @@ use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use crate::data::{Events, ListMetadata, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, EventOrder, REACH_SIGMAS, Subset, TofKernel};
-use crate::plan::attenuation::AttenuationOfViews;
+use crate::plan::attenuation::factors::AttenuationOfViews;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::platform::Platform;
@@ -128,10 +128,10 @@ fn of_planes(
     let on_host = ProjectorSettings { device: DeviceChoice::Cpu, ..projector.clone() };
     let chosen = choose_projector(&geometry, &projector).or_else(|_| choose_projector(&geometry, &on_host));
     let Ok(ChosenProjector { mut system, .. }) = chosen else { return Ok(None) };
-    let map = facts.attenuation.map();
+    let maps = facts.attenuation.maps();
     let num_views = geometry.num_views;
     let count = geometry.num_bins().div_ceil(BINS_AT_ONCE).clamp(1, num_views);
-    if map.is_none()
+    if maps.is_empty()
         && let Some(is_there) = crystals_of_places(facts, &cylinder)
     {
         let rows = |subset| detectors_of_views(&cylinder, &geometry, subset);
@@ -141,15 +141,16 @@ fn of_planes(
         let (volume, num_pairs) = system.backproject_pairs(&Pairs { is_there, rows: &rows, columns }, count, task)?;
         return Ok(Some(Sensitivity { volume, num_pairs, is_of_planes: true }));
     }
-    let mut attenuation = map.map(|map| AttenuationOfViews::new(map, &geometry, settings.device)).transpose()?;
+    let of_map = |map| AttenuationOfViews::new(map, &geometry, settings.device);
+    let mut attenuation = maps.iter().map(of_map).collect::<Result<Vec<_>, _>>()?;
     task.begin(num_views as u64);
     let mut volume = Volume { unit: Unit::Mm, ..Volume::filled(settings.grid.clone(), 0.0) };
     let mut num_pairs = 0;
     for subset in Subset::all(count) {
         let mut factors = factors_of_views(facts, &cylinder, &geometry, subset);
         num_pairs += factors.iter().filter(|factor| **factor > 0.0).count() as u64;
-        if let Some(attenuation) = &mut attenuation {
-            attenuation.multiply(subset, &mut factors, task)?;
+        for of_map in &mut attenuation {
+            of_map.multiply(subset, &mut factors, task)?;
         }
         // The same bits on every run, as a deterministic reconstruction promises.
         let part = system.backproject(subset, Arc::new(factors), Accumulation::Deterministic, task)?;
@@ -272,7 +273,7 @@ fn of_some_pairs(
     task: &Task,
 ) -> Result<Volume, SetupError> {
     let events = Arc::new(events);
-    if let Some(map) = facts.attenuation.map() {
+    for map in facts.attenuation.maps() {
         let survival = attenuation_factors(map, &facts.detectors, &events, task)?;
         factors.iter_mut().zip(survival).for_each(|(factor, survival)| *factor *= survival);
     }
@@ -311,7 +312,7 @@ mod tests {
         let sampling = ListSampling { num_tangential: 14, max_ring_difference: 2 };
         for (rays, sampling) in [(PairRays::ONE, None), (several, None), (several, Some(sampling))] {
             let [without, with] =
-                [Attenuation::Untold, Attenuation::Map(Arc::new(map.clone()))].map(|map| sum((map, rays, sampling)));
+                [Attenuation::Untold, Attenuation::Maps(vec![Arc::new(map.clone())])].map(|map| sum((map, rays, sampling)));
             assert!(with < 0.8 * without && with > 0.3 * without, "{with} {without}");
         }
     }

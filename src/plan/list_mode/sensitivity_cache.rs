@@ -93,7 +93,7 @@ fn fingerprint(facts: &ListMetadata, settings: &SensitivitySettings) -> Fingerpr
     }
     match attenuation {
         Attenuation::Untold | Attenuation::InFactors => of.text("no map"),
-        Attenuation::Map(map) => of.volume(&map.per_mm),
+        Attenuation::Maps(maps) => maps.iter().for_each(|map| of.volume(&map.per_mm)),
     }
     let sampling = sampling.map_or([0, u64::MAX], |s| [s.num_tangential as u64, s.max_ring_difference as u64]);
     sampling.into_iter().for_each(|value| of.whole(value));
@@ -174,7 +174,7 @@ mod tests {
         };
         let map = |value: f32| {
             let per_mm = Volume::filled(settings().grid, value);
-            Attenuation::Map(Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None }))
+            Attenuation::Maps(vec![Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None })])
         };
         // So does a window that ends near the image, and one far away does not.
         let tof =

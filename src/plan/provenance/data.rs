@@ -143,7 +143,10 @@ pub struct CorrectionRecord {
     /// File of the attenuation of the object.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub attenuation: Option<String>,
-    /// Conversion of this file, if it is CT.
+    /// Files of further maps of attenuation, as of a bed.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub added_attenuation: Vec<String>,
+    /// Conversion of the object's file, if it is CT.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ct: Option<CtConversion>,
 }
@@ -161,22 +164,25 @@ impl CorrectionRecord {
         let named = |is_there: bool, how: &str| is_there.then(|| how.to_owned());
         let randoms = if numbers.num_delayeds > 0 { "delayed coincidences" } else { OF_THE_LIST };
         let multiplicative = named(numbers.has_factors, OF_THE_LIST);
-        let map = list.facts.attenuation.map();
-        let (attenuation, ct) = (map.map(|map| file_name(&map.file)), map.and_then(|map| map.ct));
+        let maps = list.facts.attenuation.maps();
+        let mut names = maps.iter().map(|map| file_name(&map.file));
+        let (attenuation, added_attenuation) = (names.next(), names.collect());
+        let ct = maps.first().and_then(|map| map.ct);
         let additive = named(numbers.has_background, randoms);
-        Self { multiplicative, additive, additive_inside: false, attenuation, ct }
+        Self { multiplicative, additive, additive_inside: false, attenuation, added_attenuation, ct }
     }
 
     /// Returns the record of an attenuation map of CT.
     pub fn of_ct(origin: &Origin) -> Self {
         let attenuation = origin.attenuation.as_deref().map(file_name);
-        Self { multiplicative: None, additive: None, additive_inside: false, attenuation, ct: origin.ct }
+        let (multiplicative, additive, added_attenuation) = (None, None, Vec::new());
+        Self { multiplicative, additive, additive_inside: false, attenuation, added_attenuation, ct: origin.ct }
     }
 
     /// Returns the corrections of projection data, from these files.
     pub fn new(origin: &Origin, counts: &Counts) -> Self {
         let Counts { multiplicative: factors, additive: background, .. } = counts;
-        let Origin { multiplicative, additive, additive_inside, attenuation, ct, .. } = origin;
+        let Origin { multiplicative, additive, additive_inside, attenuation, added_attenuation, ct, .. } = origin;
         // Factors without a file are those of the attenuation.
         let has_factors = factors.is_some() && (multiplicative.is_some() || attenuation.is_none());
         let name =
@@ -186,6 +192,7 @@ impl CorrectionRecord {
             additive: name(background.is_some(), additive),
             additive_inside: *additive_inside && background.is_some(),
             attenuation: attenuation.as_deref().map(file_name),
+            added_attenuation: added_attenuation.iter().map(|file| file_name(file)).collect(),
             ct: *ct,
         }
     }

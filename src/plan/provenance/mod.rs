@@ -360,7 +360,8 @@ impl Provenance {
         self.data = DataRecord { title: anonymous(), file: None, reference: None, ..self.data };
         if let Some(corrections) = &mut self.corrections {
             let names = [&mut corrections.multiplicative, &mut corrections.additive, &mut corrections.attenuation];
-            names.into_iter().flatten().for_each(|name| *name = anonymous());
+            let names = names.into_iter().flatten().chain(&mut corrections.added_attenuation);
+            names.for_each(|name| *name = anonymous());
         }
         if let Some(em) = self.algorithm.as_mut().and_then(|algorithm| algorithm.em.as_mut())
             && em.start_image != "uniform"

@@ -28,7 +28,9 @@ impl Provenance {
             let file_text = |file: &Option<String>| file.clone().unwrap_or_else(|| "none".to_owned());
             rows.push(("Multiplicative", file_text(&corrections.multiplicative)));
             rows.push(("Additive", file_text(&corrections.additive)));
-            rows.extend(corrections.attenuation.clone().map(|file| ("Attenuation", file)));
+            rows.extend(
+                corrections.attenuation.iter().chain(&corrections.added_attenuation).map(|file| ("Attenuation", file.clone())),
+            );
             rows.extend(corrections.ct.map(|ct| ("CT", ct.text())));
         }
         let ([x, y, z], [dx, dy, dz]) = (self.image.size, self.image.voxel_mm);

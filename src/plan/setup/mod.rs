@@ -89,6 +89,8 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
             (prepared, notice)
         }
     };
+    let (maps, settings) = (job.data().attenuation_maps(), &job.settings);
+    prepared.notices.extend(maps.first().and_then(|map| map.cover_notice(&settings.grid, settings.fov_radius_mm)));
     prepared.notices.extend(found);
     prepared.notices.extend(notices_of_trial);
     prepared.notices.extend(notice);

@@ -164,8 +164,8 @@ enum DataMetadata {
 enum AttenuationMetadata {
     Untold,
     InFactors,
-    /// File of the map, and its conversion if it is CT.
-    Map(PathBuf, Option<CtConversion>),
+    /// File of each map, and its conversion if it is CT.
+    Maps(Vec<(PathBuf, Option<CtConversion>)>),
 }
 
 /// Metadata of list-mode data.
@@ -264,7 +264,7 @@ impl ListModeMetadata {
             attenuation: match attenuation {
                 Attenuation::Untold => AttenuationMetadata::Untold,
                 Attenuation::InFactors => AttenuationMetadata::InFactors,
-                Attenuation::Map(map) => AttenuationMetadata::Map(map.file.clone(), map.ct),
+                Attenuation::Maps(maps) => AttenuationMetadata::Maps(maps.iter().map(|map| (map.file.clone(), map.ct)).collect()),
             },
             tof: tof.clone(),
             sampling: *sampling,
@@ -297,10 +297,11 @@ impl ListModeMetadata {
         let attenuation = match self.attenuation {
             AttenuationMetadata::Untold => Attenuation::Untold,
             AttenuationMetadata::InFactors => Attenuation::InFactors,
-            AttenuationMetadata::Map(file, ct) => {
-                // Its voxels are on the server.
+            AttenuationMetadata::Maps(maps) => {
+                // Their voxels are on the server.
                 let grid = Grid::centred([1; 3], [1.0; 3]).map_err(|error| error.to_string())?;
-                Attenuation::Map(Arc::new(AttenuationMap { file, per_mm: Volume::filled(grid, 0.0), ct }))
+                let map = |(file, ct)| AttenuationMap { file, per_mm: Volume::filled(grid.clone(), 0.0), ct };
+                Attenuation::Maps(maps.into_iter().map(map).map(Arc::new).collect())
             }
         };
         let facts = ListMetadata {

@@ -8,6 +8,8 @@ use crate::ui::widgets::file_task::FileTask;
 pub enum LayerAction {
     /// Asks for its file.
     Ask(FileTask),
+    /// Takes the attenuation map of the study.
+    ShowAttenuation,
     /// Gives up reading it.
     CancelLoading,
     /// Removes it.

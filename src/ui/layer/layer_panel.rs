@@ -12,13 +12,17 @@ use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::theme;
 use crate::ui::widgets::window_presets::window_presets;
 
-/// Draws the panel.
-pub fn layer_ui(state: &LayerState, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+/// Draws the panel; `has_attenuation`: true if the study has an attenuation map.
+pub fn layer_ui(state: &LayerState, has_attenuation: bool, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     ui.separator();
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Second image").strong());
         let help = "CT, MR or PET over or under the displayed image: a DICOM series, NIfTI, Interfile or NumPy";
         button(ui, "Add image…", help, actions, LayerAction::Ask(FileTask::OpenLayer));
+        if has_attenuation && state.shown_attenuation().is_none() {
+            let help = "Draws the attenuation map of the study over the displayed image, with adjustable opacity";
+            button(ui, "Show attenuation map", help, actions, LayerAction::ShowAttenuation);
+        }
         if state.image.is_some() {
             button(ui, "Remove", "Removes the second image", actions, LayerAction::Remove);
         }

@@ -1,10 +1,13 @@
 //! Second image: its position relative to the displayed image, and its display.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nalgebra::{Rotation3, Vector3};
 
-use crate::data::{CompactValues, CompactVolume, ImageSeries, Modality, Placement, RoiMask, SeriesNames};
+use crate::data::{
+    AttenuationMap, CompactValues, CompactVolume, ImageSeries, Modality, Placement, RoiMask, SeriesImage, SeriesNames,
+};
 use crate::geometry::{Grid, Point};
 use crate::render::{Palette, VoxelValues};
 use crate::ui::widgets::colour_scale::ColourScale;
@@ -69,6 +72,9 @@ pub struct Display {
 pub struct SavedLayer {
     /// Its file or folder.
     pub path: PathBuf,
+    /// True if it is the attenuation map of the study.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_attenuation: bool,
     /// Confirmed difference between both images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<String>,
@@ -100,6 +106,8 @@ pub struct SecondImage {
     pub path: PathBuf,
     /// Name of its file.
     pub title: String,
+    /// True if it is the attenuation map of the study.
+    pub is_attenuation: bool,
     /// Kind, names and position, without the image.
     pub series: ImageSeries,
     /// The image.
@@ -128,7 +136,20 @@ impl SecondImage {
         let display = Display { order, opacity: 0.5, colouring };
         let (registration, undo) = (Registration::default(), Vec::new());
         let (path, title) = (path.to_owned(), file_name(path));
-        Self { path, title, series, volume, display, registration, undo, difference, is_confirmed: false }
+        let [is_attenuation, is_confirmed] = [false; 2];
+        Self { path, title, is_attenuation, series, volume, display, registration, undo, difference, is_confirmed }
+    }
+
+    /// Returns the attenuation map of a study, in 1/cm, one hue over the displayed image.
+    pub fn of_attenuation(map: &AttenuationMap) -> Self {
+        let modality = Modality::Other("µ".to_owned());
+        let image = SeriesImage::new(map.per_cm(), 0.0, 0.0);
+        let volume = CompactVolume::new(Arc::clone(&image.volume));
+        let series = ImageSeries { modality, ..ImageSeries::unnamed(Vec::new(), 1) };
+        let mut of_map = Self { is_attenuation: true, ..Self::new(&map.file, series, volume, None) };
+        let [low, high] = of_map.volume.range;
+        (of_map.display.colouring.palette, of_map.display.colouring.window) = (Palette::Blue, [0.0, high.max(low + 1e-3)]);
+        of_map
     }
 
     /// Returns its values for the graphics adapter.
@@ -141,9 +162,14 @@ impl SecondImage {
 
     /// Returns its state for a session.
     pub fn saved(&self) -> SavedLayer {
-        let Self { path, display, registration, .. } = self;
-        let confirmed = self.difference.clone().filter(|_| self.is_confirmed);
-        SavedLayer { path: path.clone(), confirmed, registration: *registration, display: display.clone() }
+        let Self { path, is_attenuation, display, registration, .. } = self.clone();
+        SavedLayer {
+            path,
+            is_attenuation,
+            confirmed: self.difference.clone().filter(|_| self.is_confirmed),
+            registration,
+            display,
+        }
     }
 
     /// Restores its state of a session. A confirmation holds for the same difference only.

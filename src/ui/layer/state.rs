@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::second_image::{Registration, SavedLayer, SecondImage, file_name};
-use crate::data::{CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, SeriesNames};
+use crate::data::{AttenuationMap, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, SeriesNames};
 use crate::geometry::Grid;
 use crate::io::read_images;
 use crate::task::BackgroundTask;
@@ -46,6 +46,19 @@ impl LayerState {
         };
         let task = BackgroundTask::start("second image", wake, read);
         self.loading = Some(Loading { path: path.to_owned(), saved: None, task });
+    }
+
+    /// Takes the attenuation map of a study, as it was drawn in a session or before.
+    pub fn show_attenuation(&mut self, map: &AttenuationMap, saved: Option<SavedLayer>) {
+        self.clear();
+        let image = self.image.insert(SecondImage::of_attenuation(map));
+        saved.into_iter().for_each(|saved| image.restore(saved));
+        self.generation += 1;
+    }
+
+    /// Returns the display of the attenuation map, if it is the second image.
+    pub fn shown_attenuation(&self) -> Option<SavedLayer> {
+        self.image.as_ref().filter(|image| image.is_attenuation).map(SecondImage::saved)
     }
 
     /// Starts reading the second image of a session.

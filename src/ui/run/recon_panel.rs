@@ -326,7 +326,8 @@ fn form_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         shows_research: view.shows_research,
     };
     let mut form = view.forms.settings.clone();
-    egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| settings_ui(&mut form, &settings, ui));
+    let grid = egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]);
+    actions.extend(grid.show(ui, |ui| settings_ui(&mut form, &settings, ui)).inner.map(RunAction::Ask));
     if form != view.forms.settings {
         actions.push(RunAction::EditForm(Box::new(form)));
     }

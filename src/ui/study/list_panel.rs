@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use egui::{Button, RichText, Ui};
 use egui_plot::{LineStyle, VLine};
@@ -9,7 +10,7 @@ use egui_plot::{LineStyle, VLine};
 use super::action::{StudyAction, StudyEdit};
 use super::list_form::has_form;
 use super::open::open_list::OpenList;
-use crate::data::Attenuation;
+use crate::data::{Attenuation, AttenuationMap};
 use crate::io::formats::{Access, Content, endings};
 use crate::plan::ListFiles;
 use crate::text::counted;
@@ -60,7 +61,10 @@ fn corrections(open: &OpenList) -> String {
     let attenuation = match &list.facts.attenuation {
         Attenuation::Untold => None,
         Attenuation::InFactors => Some("attenuation: the list's own".to_owned()),
-        Attenuation::Map(map) => Some(format!("attenuation: {}", map.file.file_name().unwrap_or_default().to_string_lossy())),
+        Attenuation::Maps(maps) => {
+            let name = |map: &Arc<AttenuationMap>| map.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Some(format!("attenuation: {}", maps.iter().map(name).collect::<Vec<_>>().join(" and ")))
+        }
     };
     let named = |exists: bool, name: &str| exists.then(|| name.to_owned());
     join_corrections([named(numbers.has_factors, "efficiencies"), named(numbers.has_background, "randoms"), attenuation])
@@ -72,20 +76,26 @@ pub fn join_corrections<const N: usize>(names: [Option<String>; N]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join("; ") }
 }
 
+/// Returns the tooltip of the choice of an attenuation map.
+pub fn attenuation_help() -> String {
+    format!(
+        "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid ({})",
+        endings(Content::Image, Access::Read)
+    )
+}
+
 /// Draws the choice of the attenuation map.
 pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let attenuation = &open.list.facts.attenuation;
     ui.horizontal(|ui| {
         let choose = ui.add_enabled(*attenuation != Attenuation::InFactors, Button::new("Attenuation…"));
-        let help = format!(
-            "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid ({})",
-            endings(Content::Image, Access::Read)
-        );
+        let help = attenuation_help();
         let disabled_help = "The factors of the list's own files have the attenuation in them";
         let choose = choose.on_hover_text(help).on_disabled_hover_text(disabled_help);
         push_if_clicked(choose, actions, StudyAction::Ask(FileTask::Attenuation));
-        let without = ListFiles { attenuation: None, ct: None, ..open.files.clone() };
-        remove_button(ui, attenuation.map().is_some(), "attenuation", actions, StudyAction::Open(without.into()));
+        let without =
+            ListFiles { attenuation: None, added_attenuation: Vec::new(), ct: None, mu_unit: None, ..open.files.clone() };
+        remove_button(ui, !attenuation.maps().is_empty(), "attenuation", actions, StudyAction::Open(without.into()));
         let help = "Opens the file again with other tables of crystals or detection efficiencies";
         if has_form(&open.files.list) {
             button(ui, "Tables…", help, actions, StudyAction::Edit(StudyEdit::OpenListForm));

@@ -9,7 +9,9 @@ use crate::io::list_mode::ListFollower;
 use crate::io::{self, DicomProblem, IoError, SweepFollower, open_list_mode};
 use crate::operator::grid_about_zero;
 use crate::phantom::{self, Noise, SimulationOptions, epri};
-use crate::plan::{self, Acquisition, Data, EventAccumulator, ListFiles, ListSelection, StudyError, StudyFiles, SweepFiles};
+use crate::plan::{
+    self, Acquisition, Cache, Data, EventAccumulator, ListFiles, ListSelection, StudyError, StudyFiles, SweepFiles,
+};
 use crate::remote::Remote;
 use crate::scanner::epri::Order;
 use crate::scanner::{self, Scanner};
@@ -88,10 +90,11 @@ pub struct Loading {
 }
 
 impl Loading {
-    /// Starts loading in the background and calls `wake` at its end. `remote` is the server of a remote session.
-    pub fn start(source: Source, remote: Option<Remote>, wake: impl FnOnce() + Send + 'static) -> Self {
+    /// Starts loading in the background and calls `wake` at its end. `remote` is the server of a remote session; `cache` stores
+    /// attenuation factors.
+    pub fn start(source: Source, remote: Option<Remote>, cache: Cache, wake: impl FnOnce() + Send + 'static) -> Self {
         let of = source.clone();
-        let work = BackgroundTask::start("study", wake, move |task| load(&of, remote.as_ref(), task));
+        let work = BackgroundTask::start("study", wake, move |task| load(&of, remote.as_ref(), &cache, task));
         Self { source, work }
     }
 
@@ -107,7 +110,7 @@ impl Loading {
     }
 }
 
-fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded, LoadFailure> {
+fn load(source: &Source, remote: Option<&Remote>, cache: &Cache, task: &Task) -> Result<Loaded, LoadFailure> {
     match source {
         Source::Elsewhere(files) => {
             Ok(load_remote(files, remote.ok_or("the session is on this machine, not on the remote host")?, task)?)
@@ -115,7 +118,7 @@ fn load(source: &Source, remote: Option<&Remote>, task: &Task) -> Result<Loaded,
         Source::Files(StudyFiles::Events(files)) if files.is_followed => Ok(follow_list(files)?),
         Source::Files(StudyFiles::Sweep(files)) if files.is_followed => Ok(follow_sweep(files)?),
         Source::Files(files) => {
-            let (study, files) = files.read(task)?;
+            let (study, files) = files.read(cache, task)?;
             Ok(OpenStudy::new(study, Some(files)).into())
         }
         Source::BuiltIn(BuiltIn { phantom, measured, .. }) => {

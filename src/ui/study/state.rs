@@ -166,8 +166,14 @@ impl StudyState {
         Some(files.into())
     }
 
-    /// Returns the open list-mode data with another attenuation map, or with CT (DICOM).
+    /// Returns the open sinograms or list-mode data with another attenuation map, or with CT (DICOM).
     pub fn attenuated(&self, attenuation: PathBuf) -> Option<Source> {
+        let of_scan = |files: &mut ScanFiles| {
+            (files.attenuation, files.ct, files.mu_unit) = (Some(attenuation.clone()), None, None);
+        };
+        if let Some(source) = self.corrected(of_scan) {
+            return Some(source);
+        }
         Some(ListFiles { attenuation: Some(attenuation), ct: None, ..self.list()?.files.clone() }.into())
     }
 

@@ -8,7 +8,7 @@ use super::action::{StudyAction, StudyEdit};
 use super::calibration::calibration_ui;
 use super::file_check::studies;
 use super::image_panel::image_ui;
-use super::list_panel::{attenuation_ui, list_feed_ui};
+use super::list_panel::{attenuation_help, attenuation_ui, list_feed_ui};
 use super::loader::Loading;
 use super::open::open_study::{OpenData, OpenStudy};
 use super::pair_panel::matrix_ui;
@@ -16,12 +16,14 @@ use super::source::{BUILT_IN, Source};
 use super::state::StudyState;
 use super::sweep_facts::sweep_feed_ui;
 use super::tubes_panel::tubes_ui;
+use crate::data::{Notice, Severity};
 use crate::io::Correction;
 use crate::io::formats::{Access, Content, described};
 use crate::plan::ScanFiles;
 use crate::ui::widgets::fields::{button, item, push_if_clicked, remove_button};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::icons::{self, IconButton};
+use crate::ui::widgets::theme;
 
 /// Content of the panel.
 pub struct StudyView<'a> {
@@ -33,6 +35,8 @@ pub struct StudyView<'a> {
     pub selected_roi: Option<&'a str>,
     /// True if times are shown.
     pub show_timings: bool,
+    /// Notice on an attenuation map that ends inside the image of the next run.
+    pub map_cover: Option<Notice>,
 }
 
 /// Draws the study panel.
@@ -68,6 +72,11 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         Some(OpenData::Sweep(open)) => sweep_feed_ui(open, ui, actions),
         Some(OpenData::Images(open)) => image_ui(open, ui, actions),
         Some(OpenData::Pairs(_)) | None => {}
+    }
+    if let Some(Notice { severity, text }) = &view.map_cover {
+        let colours = theme::colours(ui.visuals());
+        let colour = if *severity == Severity::Info { ui.visuals().weak_text_color() } else { colours.warning };
+        ui.add(egui::Label::new(RichText::new(text).color(colour)).wrap());
     }
     if let Some(OpenData::Counts(_) | OpenData::Events(_)) = open.as_ref().map(|open| &open.data) {
         calibration_ui(view.state.calibration, view.selected_roi, ui, actions);
@@ -132,6 +141,10 @@ fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<StudyAction>
             remove_button(ui, files.correction(which).is_some(), name, actions, StudyAction::Open(without.into()));
             ui.end_row();
         }
+        button(ui, "Attenuation…", &attenuation_help(), actions, StudyAction::Ask(FileTask::Attenuation));
+        let without = ScanFiles { attenuation: None, added_attenuation: Vec::new(), ct: None, mu_unit: None, ..files.clone() };
+        remove_button(ui, files.attenuation.is_some(), "attenuation", actions, StudyAction::Open(without.into()));
+        ui.end_row();
     });
     let mut inside = files.additive_inside;
     let check = egui::Checkbox::new(&mut inside, "additive inside the factors (STIR)");

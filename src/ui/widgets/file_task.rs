@@ -22,7 +22,9 @@ pub enum FileTask {
     Correct(Correction),
     /// Sets a table for reading list-mode data.
     ListTable(ListTable),
-    /// Sets the attenuation map of the open list-mode data.
+    /// Sets the resolution model of the next run, by the distance from the axis.
+    Psf,
+    /// Sets the attenuation map of the open sinograms or list-mode data.
     Attenuation,
     /// Saves the displayed image.
     SaveImage,

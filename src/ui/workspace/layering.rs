@@ -7,7 +7,7 @@ use super::series_chooser::SeriesUse;
 use crate::data::{ImageSpace, Modality, Notice, Placement, SeriesNames};
 use crate::render::{Palette, VolumeSlot};
 use crate::ui::layer::action::LayerAction;
-use crate::ui::layer::second_image::SecondImage;
+use crate::ui::layer::second_image::{SavedLayer, SecondImage};
 use crate::ui::slices::slice_paint;
 use crate::ui::widgets::format;
 
@@ -16,6 +16,7 @@ impl App {
     pub(super) fn apply_layer(&mut self, ctx: &Context, action: LayerAction) {
         match action {
             LayerAction::Ask(task) => _ = self.ask(ctx, task),
+            LayerAction::ShowAttenuation => self.show_attenuation(None),
             LayerAction::CancelLoading => self.layer.cancel(),
             LayerAction::Remove => {
                 self.layer.clear();
@@ -27,6 +28,16 @@ impl App {
             LayerAction::UndoRegistration => {
                 self.with_layer(|image| image.registration = image.undo.pop().unwrap_or(image.registration));
             }
+        }
+    }
+
+    /// Draws the attenuation map of the open study as the second image, as it was in a session or before. Without a map a second
+    /// image of this kind is removed.
+    pub(super) fn show_attenuation(&mut self, saved: Option<SavedLayer>) {
+        let maps = self.study.open.as_ref().map_or(&[][..], |open| open.study.measured.attenuation_maps());
+        match maps.first() {
+            Some(map) => self.layer.show_attenuation(map, saved),
+            None => self.layer.clear(),
         }
     }
 

@@ -126,6 +126,10 @@ impl App {
             self.layer.clear();
             self.reset_for_study(ctx);
         }
+        // Another map of the same study.
+        if let Some(display) = self.layer.shown_attenuation() {
+            self.show_attenuation(Some(display));
+        }
         let calibration = self.study.read_calibration();
         self.notify_all(ctx, notices.into_iter().chain(calibration));
         (self.study.source, self.study.starts_when_made) = (Some(source.clone()), false);

@@ -5,6 +5,7 @@ use egui::{ScrollArea, Ui};
 use super::actions::{Action, summed};
 use super::app::App;
 use super::persistence::restore::offer_ui;
+use crate::data::Notice;
 use crate::ui::layer::layer_panel::layer_ui;
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
@@ -42,6 +43,7 @@ impl App {
             recent: &self.preferences.recent,
             selected_roi: selected.map(|roi| roi.name.as_str()),
             show_timings: !self.options.for_pictures,
+            map_cover: self.map_cover(),
         };
         if let Some(offered) = &self.offered {
             offer_ui(offered, ui, actions);
@@ -67,8 +69,16 @@ impl App {
         };
         summed(actions, Action::Run, |actions| recon_ui(&recon, ui, actions));
         if self.study.open.is_some() && self.remote.is_none() {
-            summed(actions, Action::Layer, |actions| layer_ui(&self.layer, ui, actions));
+            let has_map = self.study.open.as_ref().is_some_and(|open| !open.study.measured.attenuation_maps().is_empty());
+            summed(actions, Action::Layer, |actions| layer_ui(&self.layer, has_map, ui, actions));
         }
+    }
+
+    /// Returns the notice on an attenuation map that ends inside the image of the next run.
+    fn map_cover(&self) -> Option<Notice> {
+        let map = self.study.open.as_ref()?.study.measured.attenuation_maps().first()?;
+        let settings = self.run().forms.settings.run_settings().ok()?;
+        map.cover_notice(&settings.grid, settings.fov_radius_mm)
     }
 
     /// Returns the properties of the study that determine the tabs.

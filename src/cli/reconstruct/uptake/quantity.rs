@@ -195,8 +195,8 @@ fn corrections(options: &ReconstructOptions, job: &Job) -> CliResult<Vec<String>
         (has_factors, has_background) = (numbers.has_factors, numbers.has_background || numbers.num_delayeds > 0);
         match &list.facts.attenuation {
             Attenuation::Untold => {}
-            Attenuation::Map(_) if includes_attenuation => return Err(attenuated_twice()),
-            Attenuation::Map(_) | Attenuation::InFactors => codes.push("ATTN"),
+            Attenuation::Maps(_) if includes_attenuation => return Err(attenuated_twice()),
+            Attenuation::Maps(_) | Attenuation::InFactors => codes.push("ATTN"),
         }
         if list.facts.efficiency.as_ref().is_some_and(|efficiency| efficiency.is_normalization()) {
             codes.push("NORM");

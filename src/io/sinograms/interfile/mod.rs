@@ -25,7 +25,7 @@ pub(super) mod scanner;
 mod tof;
 
 pub use image::{read_image, write_image};
-pub use projections::{read_projections, write_projections};
+pub use projections::{read_geometry, read_projections, write_projections};
 
 use std::path::{Path, PathBuf};
 

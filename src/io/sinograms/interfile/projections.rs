@@ -39,8 +39,7 @@ pub struct FileSegment {
 pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
     let mut notices = Vec::new();
-    let layout = Layout::from_header(&header)?;
-    header.refuse_several()?;
+    let layout = layout_of(&header)?;
     let source = header.data_source(&mut notices)?;
     let (sampling, sorted_index) = layout.sorted();
     let geometry = scanner::geometry(&header, sampling, &mut notices)?;
@@ -73,6 +72,23 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Noti
         notices.push(header.warning(unusable_bin(&data, index, value)));
     }
     Ok((data, facts, notices))
+}
+
+/// Reads the sampling of projection data from its header alone, with notices.
+///
+/// # Errors
+/// As [`read_projections`], but for the data file, which may be missing.
+pub fn read_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError> {
+    let header = Header::read(path)?;
+    let mut notices = Vec::new();
+    let (sampling, _) = layout_of(&header)?.sorted();
+    Ok((scanner::geometry(&header, sampling, &mut notices)?, notices))
+}
+
+fn layout_of(header: &Header) -> Result<Layout, IoError> {
+    let layout = Layout::from_header(header)?;
+    header.refuse_several()?;
+    Ok(layout)
 }
 
 /// Returns the reason why a bin's value is no count.

@@ -11,6 +11,7 @@ use crate::plan::{
 };
 use crate::text::counted;
 use crate::ui::widgets::fields::{menu, name};
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::{format, theme};
 
@@ -50,8 +51,9 @@ impl SettingsView<'_> {
     }
 }
 
-/// Draws the rows of the form.
-pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+/// Draws the rows of the form. Returns the file that the user wants to choose.
+pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) -> Option<FileTask> {
+    let mut asked = None;
     let Bounds { traits, space, .. } = form.bounds;
     let entry = form.algorithm.entry();
     let axes = ImageAxes::of(space);
@@ -80,7 +82,7 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
         view.label(ui, label, &form.rays, |form| form.rays, rays_text);
         rays_ui(&mut form.rays, ui);
         view.label(ui, "Resolution model", &form.psf, |form| form.psf.clone(), psf_text);
-        psf_ui(&mut form.psf, ui);
+        asked = psf_ui(&mut form.psf, ui);
         if let Some(bins) = form.bounds.tof {
             view.label(ui, "Time of flight", &form.tof, |form| form.tof, |tof| tof_text(tof, &bins));
             tof_ui(&mut form.tof, &bins, ui);
@@ -95,6 +97,7 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     if view.shows_research {
         research_ui(form, view, ui);
     }
+    asked
 }
 
 fn algorithm_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
@@ -343,8 +346,13 @@ const PSF_NAMES: [&str; 3] = ["Resolution model, x", "Resolution model, y", "Res
 /// Width that a new model has along each axis, mm.
 const NEW_PSF_MM: f64 = 4.5;
 
-/// Draws the resolution model: whether there is one, and its widths along x, y and z.
-fn psf_ui(psf: &mut Option<Psf>, ui: &mut Ui) {
+/// Tooltip of the file of a resolution model.
+const PSF_FILE_HELP: &str =
+    "Reads widths by the distance from the axis (TOML): radius_mm, radial_fwhm_mm, tangential_fwhm_mm, axial_fwhm_mm";
+
+/// Draws the resolution model: whether there is one, and its widths along x, y and z. Returns the request for its file.
+fn psf_ui(psf: &mut Option<Psf>, ui: &mut Ui) -> Option<FileTask> {
+    let mut asked = None;
     // One below the other: the fields are too long for a row.
     ui.vertical(|ui| {
         let mut is_modelled = psf.is_some();
@@ -366,10 +374,14 @@ fn psf_ui(psf: &mut Option<Psf>, ui: &mut Ui) {
                     *fwhm_mm = valid;
                 }
             }
-            Some(by_radius @ Psf::ByRadius(_)) => _ = ui.label(by_radius.to_string()),
+            Some(by_radius @ Psf::ByRadius(_)) => _ = ui.add(egui::Label::new(by_radius.to_string()).wrap()),
+        }
+        if ui.button("Resolution file…").on_hover_text(PSF_FILE_HELP).clicked() {
+            asked = Some(FileTask::Psf);
         }
     });
     ui.end_row();
+    asked
 }
 
 fn rays_ui(rays: &mut Rays, ui: &mut Ui) {

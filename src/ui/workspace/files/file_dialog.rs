@@ -92,6 +92,11 @@ impl FileDialog {
                 let formats = format!("an image of linear attenuation coefficients, 1/cm ({endings})");
                 Self { formats, ..read_content("Map of attenuation", Content::Image) }
             }
+            FileTask::Psf => read(
+                "Resolution model",
+                "widths by the distance from the axis (.toml)",
+                vec![filter("Resolution model", &["toml"]), all_files()],
+            ),
             FileTask::OpenLayer => {
                 let dialog = read_content("Second image", Content::Image);
                 let formats = format!("an image ({}), or a folder with a DICOM series", endings(Content::Image, Access::Read));

@@ -140,7 +140,10 @@ impl App {
         (run.post_filter_mm, run.colouring) = (next.post_filter_mm, colouring);
         self.slices.restore(view);
         images.into_iter().for_each(|changes| self.study.restore_images(changes));
-        layer.into_iter().for_each(|saved| self.layer.restore(saved, waker(ctx)));
+        match layer {
+            Some(saved) if saved.is_attenuation => self.show_attenuation(Some(saved)),
+            layer => layer.into_iter().for_each(|saved| self.layer.restore(saved, waker(ctx))),
+        }
         if let Err(error) = self.lesions.restore(lesions) {
             self.notify(ctx, Notice::error(format!("not restored from the session: {error}")));
         }

@@ -221,11 +221,13 @@ impl SavedSource {
     fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
         match self {
             SavedSource::File(path) => vec![path],
-            SavedSource::Counts(ScanFiles { measured, multiplicative, additive, attenuation, .. }) => {
-                std::iter::once(measured).chain(multiplicative).chain(additive).chain(attenuation).collect()
+            SavedSource::Counts(ScanFiles { measured, multiplicative, additive, attenuation, added_attenuation, .. }) => {
+                let corrections = multiplicative.iter_mut().chain(additive).chain(attenuation);
+                std::iter::once(measured).chain(corrections).chain(added_attenuation).collect()
             }
-            SavedSource::List(ListFiles { list, attenuation, crystals, normalization, .. }) => {
-                std::iter::once(list).chain(attenuation).chain(crystals).chain(normalization).collect()
+            SavedSource::List(ListFiles { list, attenuation, added_attenuation, crystals, normalization, .. }) => {
+                let tables = crystals.iter_mut().chain(normalization);
+                std::iter::once(list).chain(attenuation).chain(added_attenuation).chain(tables).collect()
             }
             SavedSource::Sweep(SweepFiles { projections, reference, .. }) => {
                 std::iter::once(projections).chain(reference).collect()

@@ -83,7 +83,8 @@ impl App {
             }
             PendingAction::Open(source) => {
                 let wake = ctx.clone();
-                self.study.loading = Some(Loading::start(source, self.remote.clone(), move || wake.request_repaint()));
+                let (remote, cache) = (self.remote.clone(), self.options.cache.clone());
+                self.study.loading = Some(Loading::start(source, remote, cache, move || wake.request_repaint()));
             }
             PendingAction::Show(loaded, source) => self.show_study(ctx, *loaded, source),
         }

@@ -1,62 +1,18 @@
-//! Attenuation of the object: maps out of files of µ or CT, and the part of the photon pairs that passes on the lines of a cylinder.
+//! The part of the photon pairs that passes maps of attenuation on the lines of a cylinder.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::data::{AttenuationMap, Counts, CtSettings, ImageChoice, Michelogram, MuUnit, Notice};
-use crate::geometry::Grid;
-use crate::io::dicom::is_dicom;
-use crate::io::{read_attenuation, read_images};
+use crate::data::{AttenuationMap, Michelogram};
 use crate::operator::{OperatorError, Subset};
 use crate::plan::device::choice::DeviceChoice;
-use crate::plan::error::{AttenuationError, CtError, SetupError};
+use crate::plan::error::{AttenuationError, SetupError};
 use crate::plan::platform::choose::{ChosenProjector, choose_projector};
 use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings, Rays};
 use crate::plan::projector::system::System;
-use crate::recon::PlacedCt;
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
-
-/// Reads the attenuation of an object in this field of view: a map of µ, or CT with the settings of its conversion. DICOM is CT,
-/// with the usual settings by default. Notices name the conversion and the part of the field of view without CT.
-///
-/// # Errors
-/// An unreadable file, no map of attenuation, no CT, CT outside the field of view.
-pub fn read_object_attenuation(
-    file: &Path,
-    ct: Option<&CtSettings>,
-    unit: Option<MuUnit>,
-    field: &Grid,
-) -> Result<(AttenuationMap, Vec<Notice>), AttenuationError> {
-    let settings = match ct {
-        Some(settings) => *settings,
-        None if is_dicom(file) => CtSettings::default(),
-        None => return Ok(read_attenuation(file, unit)?),
-    };
-    let refuse = |problem| CtError { file: file.to_owned(), problem };
-    let (series, mut notices) = read_images(file, ImageChoice::Only)?;
-    let ct = PlacedCt::new(&series, &settings).map_err(refuse)?;
-    let cover = ct.cover(field, Some(field.inscribed_radius_mm())).map_err(refuse)?;
-    let (per_mm, conversion) = (ct.attenuation(&ct.grid(Some(field)).map_err(refuse)?), ct.conversion());
-    let name = file.display();
-    notices.push(Notice::info(format!("{name}: attenuation by CT, {}", conversion.text())));
-    notices.extend(ct.remarks().into_iter().chain(cover.text()).map(|text| Notice::warning(format!("{name}: {text}"))));
-    Ok((AttenuationMap { file: file.to_owned(), per_mm, ct: Some(conversion) }, notices))
-}
-
-/// Returns counts whose factors include the attenuation of a map.
-///
-/// # Errors
-/// Stopped, too little memory.
-pub fn attenuated(counts: Counts, map: &Arc<AttenuationMap>, task: &Task) -> Result<Counts, AttenuationError> {
-    let mut factors = attenuation_factors(counts.geometry(), &[Arc::clone(map)], Rays::Auto, task)?;
-    if let Some(known) = &counts.multiplicative {
-        factors.scale_bins(&known.counts);
-    }
-    Ok(Counts { multiplicative: Some(factors), ..counts })
-}
 
 /// Returns the part of the photon pairs of each bin that passes some maps together, as an object and its bed: exp(−∫ µ), with the mean
 /// integral over the rays of the bin.
@@ -69,15 +25,28 @@ pub fn attenuation_factors(
     rays: Rays,
     task: &Task,
 ) -> Result<Michelogram, AttenuationError> {
+    Ok(Michelogram::new(Arc::clone(geometry), survival(geometry, maps, rays, task)?)?)
+}
+
+/// Returns the same as values in the order of a michelogram.
+///
+/// # Errors
+/// Stopped, too little memory.
+pub(super) fn survival(
+    geometry: &Arc<ScanGeometry>,
+    maps: &[Arc<AttenuationMap>],
+    rays: Rays,
+    task: &Task,
+) -> Result<Vec<f32>, SetupError> {
     let mut sum = vec![0.0f32; geometry.num_bins()];
     for map in maps {
         let mut views = AttenuationOfViews::with_rays(map, geometry, DeviceChoice::Cpu, rays)?;
-        let integrals = views.system.project(Subset::ALL, &map.per_mm, task).map_err(SetupError::from)?;
+        let integrals = views.system.project(Subset::ALL, &map.per_mm, task)?;
         let integrals = views.system.data().in_order(integrals);
         sum.par_iter_mut().zip(integrals).for_each(|(sum, integral)| *sum += integral);
     }
     sum.par_iter_mut().for_each(|integral| *integral = (-*integral).exp());
-    Ok(Michelogram::new(Arc::clone(geometry), sum)?)
+    Ok(sum)
 }
 
 /// The part of the photon pairs that passes, of all planes of a cylinder's views.
