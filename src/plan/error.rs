@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::problem::SetupProblem;
 use crate::algebra::BackendError;
 use crate::coded::{Coded, coded};
-use crate::data::{MatrixError, MichelogramError};
+use crate::data::{MatrixError, MichelogramError, TofBinsError};
 use crate::geometry::GridError;
 use crate::io::IoError;
 use crate::montecarlo::{DetectorError, HistoryError, TubesError};
@@ -179,10 +179,16 @@ pub enum ListError {
     #[error(transparent)]
     Geometry(#[from] ScanGeometryError),
     /// There is not enough memory for the bins.
-    #[error("{num_bins} bins take {} of memory and {} are free; take a larger --span, fewer tangential positions or a smaller ring difference", bytes(*needed), bytes(*free))]
+    #[error(
+        "{num_bins} bins{} take {} of memory and {} are free; take a larger --span, fewer tangential positions or a smaller ring difference{}",
+        if *num_tof > 0 { format!(" with {num_tof} time-of-flight bins each") } else { String::new() },
+        bytes(*needed), bytes(*free), if *num_tof > 0 { ", or wider time-of-flight bins (--tof-bin-mm)" } else { "" }
+    )]
     Memory {
         /// Number of bins.
         num_bins: usize,
+        /// Time-of-flight bins of each; 0 without time of flight.
+        num_tof: usize,
         /// Bytes that they take.
         needed: u64,
         /// Bytes that are free.
@@ -209,6 +215,20 @@ pub enum ListError {
         "the list has time of flight and randoms, and the range over which the randoms are spread is not known; give its width in ps (--yrt-tof-range), or leave the time of flight out (--no-tof)"
     )]
     TofRange,
+    /// Time-of-flight bins of events without time of flight.
+    #[error("the list has no time of flight; leave --tof out")]
+    NoTof,
+    /// Pairs of crystals with different time of flight.
+    #[error(
+        "the time of flight of the list differs between types of crystal pairs, and a sinogram has one resolution; reconstruct the list itself (tomoscope reconstruct)"
+    )]
+    TofDiffers,
+    /// Invalid time-of-flight bins.
+    #[error(transparent)]
+    TofBins(#[from] TofBinsError),
+    /// No image that time-of-flight bins could cover.
+    #[error(transparent)]
+    Grid(#[from] GridError),
     /// The attenuation of the object is not usable.
     #[error(transparent)]
     Attenuation(#[from] AttenuationError),
@@ -217,4 +237,4 @@ pub enum ListError {
     Stopped(#[from] Stopped),
 }
 
-coded!(ListError, Io, Geometry, Attenuation, Stopped);
+coded!(ListError, Io, Geometry, Grid, Attenuation, Stopped);
