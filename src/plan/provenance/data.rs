@@ -140,6 +140,9 @@ pub struct CorrectionRecord {
     pub additive: Option<String>,
     /// True if the background was divided by the factors in its file.
     pub additive_inside: bool,
+    /// Meaning of a background without time of flight for data with it: "sum of the bins".
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub additive_tof: Option<String>,
     /// File of the attenuation of the object.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub attenuation: Option<String>,
@@ -164,13 +167,13 @@ impl CorrectionRecord {
         let map = list.facts.attenuation.map();
         let (attenuation, ct) = (map.map(|map| file_name(&map.file)), map.and_then(|map| map.ct));
         let additive = named(numbers.has_background, randoms);
-        Self { multiplicative, additive, additive_inside: false, attenuation, ct }
+        Self { multiplicative, additive, additive_inside: false, additive_tof: None, attenuation, ct }
     }
 
     /// Returns the record of an attenuation map of CT.
     pub fn of_ct(origin: &Origin) -> Self {
         let attenuation = origin.attenuation.as_deref().map(file_name);
-        Self { multiplicative: None, additive: None, additive_inside: false, attenuation, ct: origin.ct }
+        Self { multiplicative: None, additive: None, additive_inside: false, additive_tof: None, attenuation, ct: origin.ct }
     }
 
     /// Returns the corrections of projection data, from these files.
@@ -185,6 +188,7 @@ impl CorrectionRecord {
             multiplicative: name(has_factors, multiplicative),
             additive: name(background.is_some(), additive),
             additive_inside: *additive_inside && background.is_some(),
+            additive_tof: counts.tof_background().map(|background| background.to_string()),
             attenuation: attenuation.as_deref().map(file_name),
             ct: *ct,
         }
