@@ -43,7 +43,8 @@ pub enum SetupError {
     /// More memory is needed than there is.
     #[error(
         "about {} of memory are needed{} and {} are free; {}",
-        bytes(*needed_bytes), place(gpu.as_deref()), bytes(*free_bytes), way_out(gpu.is_some(), *has_subsets)
+        bytes(*needed_bytes), place(gpu.as_deref()), bytes(*free_bytes),
+        way_out(gpu.is_some(), *has_subsets, *tof_mash)
     )]
     Memory {
         /// Memory needed, bytes.
@@ -54,6 +55,8 @@ pub enum SetupError {
         gpu: Option<String>,
         /// True if fewer subsets need less memory.
         has_subsets: bool,
+        /// Smallest number of time-of-flight bins to add up with which the run fits.
+        tof_mash: Option<usize>,
     },
 }
 
@@ -101,6 +104,14 @@ impl SetupError {
         self
     }
 
+    /// Returns the error with the number of time-of-flight bins to add up with which the run fits.
+    pub(in crate::plan) fn with_tof_mash(mut self, num: Option<usize>) -> Self {
+        if let SetupError::Memory { tof_mash, .. } = &mut self {
+            *tof_mash = num;
+        }
+        self
+    }
+
     /// Returns true if the error is the GPU's, so that the processor may succeed.
     pub(super) fn is_of_a_gpu(&self) -> bool {
         match self {
@@ -116,13 +127,15 @@ fn place(gpu: Option<&str>) -> String {
     gpu.map_or(String::new(), |name| format!(" on {name}"))
 }
 
-fn way_out(on_gpu: bool, has_subsets: bool) -> &'static str {
-    match (on_gpu, has_subsets) {
+fn way_out(on_gpu: bool, has_subsets: bool, tof_mash: Option<usize>) -> String {
+    let mash = tof_mash.map_or_else(String::new, |num| format!("add up {num} time-of-flight bins (--tof-mash {num}), or "));
+    let otherwise = match (on_gpu, has_subsets) {
         (true, true) => "choose fewer or larger voxels, fewer subsets, or the CPU (--device cpu)",
         (true, false) => "choose fewer or larger voxels, or the CPU (--device cpu)",
         (false, true) => "choose fewer or larger voxels, or fewer subsets",
         (false, false) => "choose fewer or larger voxels",
-    }
+    };
+    mash + otherwise
 }
 
 /// Problem of a file with CT.
