@@ -52,6 +52,7 @@ mod slice;
 mod stir;
 mod support;
 mod teams;
+mod tof_lists;
 mod tof_sinograms;
 mod tubes;
 mod two_types;
