@@ -47,7 +47,7 @@ pub(super) fn forecast_on(
     }
     let chosen = choose_for(device, counts, &settings)?;
     let needs = needs_of(&chosen, counts, &settings).with_given_back(given_back);
-    check_needs(&needs, device, counts, &settings)?;
+    check_needs(&needs, device, counts, &settings, given_back)?;
     Ok(Forecast::of(&needs, [chosen.device(), chosen.entry.name.to_owned()]))
 }
 
@@ -82,14 +82,21 @@ fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> 
 }
 
 /// Refuses a run that does not fit, with the smallest number of time-of-flight bins to add up with which it would.
-fn check_needs(needs: &MemoryNeeds, device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<(), SetupError> {
+fn check_needs(
+    needs: &MemoryNeeds,
+    device: DeviceChoice,
+    counts: &Counts,
+    settings: &RunSettings,
+    given_back: &[DeviceMemory],
+) -> Result<(), SetupError> {
     let Err(error) = needs.check() else { return Ok(()) };
     let num_tof = counts.tof_bins().filter(|_| settings.tof.is_used).map_or(1, |bins| bins.num);
     let fits = |mash: &usize| {
         let tof = TofSettings { mash: *mash, ..settings.tof };
         let settings = RunSettings { tof, ..settings.clone() };
         // (Not every number divides that of the bins.)
-        choose_for(device, counts, &settings).and_then(|chosen| needs_of(&chosen, counts, &settings).check()).is_ok()
+        let chosen = choose_for(device, counts, &settings);
+        chosen.and_then(|chosen| needs_of(&chosen, counts, &settings).with_given_back(given_back).check()).is_ok()
     };
     let mash = (settings.tof.mash + 1..=num_tof).find(fits);
     Err(error.of_subsets(settings.num_subsets).with_tof_mash(mash))
@@ -109,7 +116,7 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     let settings = &job.settings;
     let mut chosen = choose_for(device, counts, settings)?;
     let needs = needs_of(&chosen, counts, settings);
-    check_needs(&needs, device, counts, settings)?;
+    check_needs(&needs, device, counts, settings, &[])?;
     let counts = &settings.tof.of(counts)?;
     let (entry, device) = (chosen.entry, chosen.device());
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
