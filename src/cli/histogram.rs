@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
-use crate::cli::shared::options::{TalkOptions, count};
+use crate::cli::shared::options::{TalkOptions, count, positive};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::{file_of, of_frame};
 use crate::cli::shared::printed::write_counts;
@@ -16,7 +16,7 @@ use crate::cli::shared::progress::with_bar;
 use crate::data::Frames;
 use crate::io::Correction;
 use crate::io::formats::Content;
-use crate::plan::{HistogramSettings, histogram};
+use crate::plan::{HistogramSettings, TofRequest, histogram};
 
 /// Options of `tomoscope histogram`.
 #[derive(Args)]
@@ -61,6 +61,22 @@ pub struct HistogramOptions {
     #[arg(long, value_name = "N")]
     max_ring_difference: Option<u32>,
 
+    /// Sort the events by their time of flight.
+    ///
+    /// The bins are a little narrower than the resolution and cover the image, within the coincidence window.
+    #[arg(long)]
+    tof: bool,
+
+    /// Number of time-of-flight bins. Default: as many as cover the image.
+    #[arg(long, value_name = "N", requires = "tof", value_parser = count::<u16>)]
+    tof_bins: Option<u16>,
+
+    /// Width of a time-of-flight bin, mm along the line.
+    ///
+    /// Default: 0.9 of the resolution, or less in whole bins of the file.
+    #[arg(long, value_name = "MM", requires = "tof", value_parser = positive)]
+    tof_bin_mm: Option<f64>,
+
     #[command(flatten)]
     list_arguments: ListArguments,
 
@@ -93,6 +109,7 @@ pub fn run(options: &HistogramOptions) -> CliResult {
             span: options.span,
             frame_ms,
             split_seed: options.split_blocks,
+            tof: options.tof.then_some(TofRequest { num: options.tof_bins.map(usize::from), width_mm: options.tof_bin_mm }),
         };
         let study = with_bar("counting", |task| histogram(&options.list, &list, &settings, task))??;
         notices::print(&study.notices);

@@ -194,7 +194,7 @@ fn with_projector<T: Send>(
                 threads_per_block: options.threads_per_block,
                 tubes: tubes.clone(),
                 psf: None,
-                tof: TofSettings::default().kernel(counts),
+                tof: counts.tof_bins().map(|bins| TofSettings::default().kernel(bins)),
                 may_resample: true,
             };
             let ChosenProjector { entry, mut system, notices } = choose_projector(counts.geometry(), &settings)?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, PairCounts, Study};
+use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, PairCounts, Study, TofBackground};
 use crate::io::by_content::{read_images, read_measured, read_projections};
 use crate::io::error::IoError;
 use crate::io::formats::Measured;
@@ -67,6 +67,14 @@ pub fn read_study(
     let mut counts = Counts { facts, ..Counts::new(prompts) }.with_corrections(multiplicative, additive)?;
     if let (true, Some(factors), Some(additive)) = (additive_inside, &counts.multiplicative, &mut counts.additive) {
         additive.scale_bins(&factors.counts);
+    }
+    if let Some(background) = counts.tof_background() {
+        let part = match background {
+            TofBackground::SumOfBins => format!("they share it in equal parts ({background})"),
+            TofBackground::Window(_) => format!("they contain {background}, and that part of it"),
+        };
+        notices.push(notice::info(path, format!("the background has no time-of-flight bins: {part}")));
+        counts = counts.with_background_of_bins();
     }
     Ok(Study { origin, notices, ..Study::new(title, counts) })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::problem::SetupProblem;
 use crate::algebra::BackendError;
 use crate::coded::{Coded, coded};
-use crate::data::{MatrixError, MichelogramError};
+use crate::data::{MatrixError, MichelogramError, TofBinsError};
 use crate::geometry::GridError;
 use crate::io::IoError;
 use crate::montecarlo::{DetectorError, HistoryError, TubesError};
@@ -43,7 +43,8 @@ pub enum SetupError {
     /// More memory is needed than there is.
     #[error(
         "about {} of memory are needed{} and {} are free; {}",
-        bytes(*needed_bytes), place(gpu.as_deref()), bytes(*free_bytes), way_out(gpu.is_some(), *has_subsets)
+        bytes(*needed_bytes), place(gpu.as_deref()), bytes(*free_bytes),
+        way_out(gpu.is_some(), *has_subsets, *tof_mash)
     )]
     Memory {
         /// Memory needed, bytes.
@@ -54,6 +55,8 @@ pub enum SetupError {
         gpu: Option<String>,
         /// True if fewer subsets need less memory.
         has_subsets: bool,
+        /// Smallest number of time-of-flight bins to add up with which the run fits.
+        tof_mash: Option<usize>,
     },
 }
 
@@ -101,6 +104,14 @@ impl SetupError {
         self
     }
 
+    /// Returns the error with the number of time-of-flight bins to add up with which the run fits.
+    pub(in crate::plan) fn with_tof_mash(mut self, num: Option<usize>) -> Self {
+        if let SetupError::Memory { tof_mash, .. } = &mut self {
+            *tof_mash = num;
+        }
+        self
+    }
+
     /// Returns true if the error is the GPU's, so that the processor may succeed.
     pub(super) fn is_of_a_gpu(&self) -> bool {
         match self {
@@ -116,13 +127,15 @@ fn place(gpu: Option<&str>) -> String {
     gpu.map_or(String::new(), |name| format!(" on {name}"))
 }
 
-fn way_out(on_gpu: bool, has_subsets: bool) -> &'static str {
-    match (on_gpu, has_subsets) {
+fn way_out(on_gpu: bool, has_subsets: bool, tof_mash: Option<usize>) -> String {
+    let mash = tof_mash.map_or_else(String::new, |num| format!("add up {num} time-of-flight bins (--tof-mash {num}), or "));
+    let otherwise = match (on_gpu, has_subsets) {
         (true, true) => "choose fewer or larger voxels, fewer subsets, or the CPU (--device cpu)",
         (true, false) => "choose fewer or larger voxels, or the CPU (--device cpu)",
         (false, true) => "choose fewer or larger voxels, or fewer subsets",
         (false, false) => "choose fewer or larger voxels",
-    }
+    };
+    mash + otherwise
 }
 
 /// Problem of a file with CT.
@@ -179,10 +192,16 @@ pub enum ListError {
     #[error(transparent)]
     Geometry(#[from] ScanGeometryError),
     /// There is not enough memory for the bins.
-    #[error("{num_bins} bins take {} of memory and {} are free; take a larger --span, fewer tangential positions or a smaller ring difference", bytes(*needed), bytes(*free))]
+    #[error(
+        "{num_bins} bins{} take {} of memory and {} are free; take a larger --span, fewer tangential positions or a smaller ring difference{}",
+        if *num_tof > 0 { format!(" with {num_tof} time-of-flight bins each") } else { String::new() },
+        bytes(*needed), bytes(*free), if *num_tof > 0 { ", or wider time-of-flight bins (--tof-bin-mm)" } else { "" }
+    )]
     Memory {
         /// Number of bins.
         num_bins: usize,
+        /// Time-of-flight bins of each; 0 without time of flight.
+        num_tof: usize,
         /// Bytes that they take.
         needed: u64,
         /// Bytes that are free.
@@ -209,6 +228,20 @@ pub enum ListError {
         "the list has time of flight and randoms, and the range over which the randoms are spread is not known; give its width in ps (--yrt-tof-range), or leave the time of flight out (--no-tof)"
     )]
     TofRange,
+    /// Time-of-flight bins of events without time of flight.
+    #[error("the list has no time of flight; leave --tof out")]
+    NoTof,
+    /// Pairs of crystals with different time of flight.
+    #[error(
+        "the time of flight of the list differs between types of crystal pairs, and a sinogram has one resolution; reconstruct the list itself (tomoscope reconstruct)"
+    )]
+    TofDiffers,
+    /// Invalid time-of-flight bins.
+    #[error(transparent)]
+    TofBins(#[from] TofBinsError),
+    /// No image that time-of-flight bins could cover.
+    #[error(transparent)]
+    Grid(#[from] GridError),
     /// The attenuation of the object is not usable.
     #[error(transparent)]
     Attenuation(#[from] AttenuationError),
@@ -217,4 +250,4 @@ pub enum ListError {
     Stopped(#[from] Stopped),
 }
 
-coded!(ListError, Io, Geometry, Attenuation, Stopped);
+coded!(ListError, Io, Geometry, Grid, Attenuation, Stopped);

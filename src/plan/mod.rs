@@ -63,6 +63,7 @@ pub use list_mode::sampling::{HistogramSettings, cylinder_of, sampling_of};
 pub use list_mode::sensitivity::{Sensitivity, SensitivitySettings, list_sensitivity};
 pub use list_mode::study::{EventAccumulator, ListSelection, list_study, study_of};
 pub use model_rows::{ModelRow, ModelRows, NoModelRows};
+pub use list_mode::tof::TofRequest;
 pub use platform::Platform;
 pub use platform::agreement::device_of_all;
 pub use platform::choose::{ChosenProjector, OpenedDevices, choose_projector, choose_team};

@@ -101,7 +101,7 @@ impl ModelRows {
         let has_rows = NoModelRows::of_run(job, projector).is_none();
         let Some(counts) = job.data().counts().filter(|_| has_rows) else { return Ok(None) };
         let counts = settings.tof.of(counts)?;
-        let of_projector = settings.of_projector(settings.device, &counts);
+        let of_projector = settings.of_projector(settings.device, counts.tof_bins());
         let inner = resampled_grid(counts.geometry(), settings, projector);
         let inputs = ProjectorInputs { geometry: counts.geometry(), settings: &of_projector, inner };
         let projector = inputs.siddon();
@@ -197,7 +197,7 @@ mod tests {
         let settings = &job.settings;
         let counts = settings.tof.of(job.data().counts().unwrap()).unwrap();
         let geometry = Arc::clone(counts.geometry());
-        let mut chosen = choose_projector(&geometry, &settings.of_projector(DeviceChoice::Cpu, &counts)).unwrap();
+        let mut chosen = choose_projector(&geometry, &settings.of_projector(DeviceChoice::Cpu, counts.tof_bins())).unwrap();
         assert_eq!(chosen.entry.name, projector);
         let whole = chosen.system.project(Subset::ALL, image, &Task::new()).unwrap();
         let whole = chosen.system.data().in_order(whole);

@@ -202,6 +202,14 @@ impl From<&Counts> for MeasuredValues {
     }
 }
 
+/// Returns the values of all corrections of counts that are used with this number of time-of-flight bins, in parts of the number
+/// of data: [`MeasuredValues::corrections_per_datum`] from lengths alone.
+pub fn corrections_per_datum(counts: &Counts, num_tof: usize) -> f64 {
+    let per_line = 1.0 / num_tof.max(1) as f64;
+    let additive = counts.additive.as_ref().map(|additive| if additive.tof.is_some() { 1.0 } else { per_line });
+    counts.multiplicative.as_ref().map_or(0.0, |_| per_line) + additive.unwrap_or(0.0)
+}
+
 impl From<&PairCounts> for MeasuredValues {
     fn from(pairs: &PairCounts) -> Self {
         Self { prompts: Arc::clone(&pairs.counts), multiplicative: None, additive: None }

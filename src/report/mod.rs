@@ -17,7 +17,7 @@ mod value;
 pub use columns::{Column, Columns};
 pub use image_page::ImageReport;
 pub use lesions::{LesionsShown, lesion_pdf};
-pub use nema::{nema_measurements, nema_pdf, nema_table};
+pub use nema::{nema_contrasts, nema_measurements, nema_pdf, nema_table};
 pub use nema_nu4::{nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table};
 pub use page::PdfError;
 pub use plot::{Axes, Plot, Series};

@@ -94,6 +94,29 @@ pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
     }
 }
 
+/// Returns the table of the contrasts of several images, by their titles, all measured at the same places.
+pub fn nema_contrasts(images: &[(String, NemaAnalysis)]) -> TextTable {
+    let Some((_, first)) = images.first() else { return TextTable::default() };
+    let row = |index: usize, sphere: &SphereFigures| {
+        let contrasts = images.iter().map(|(_, analysis)| percent(analysis.spheres[index].contrast));
+        [kind(sphere).to_owned(), sphere.diameter_mm.to_string()].into_iter().chain(contrasts).collect()
+    };
+    TextTable {
+        title: "Contrast of the spheres, %".into(),
+        words: vec!["sphere".into()],
+        groups: vec![(
+            String::new(),
+            [vec!["diameter, mm".into()], images.iter().map(|(title, _)| title.clone()).collect()].concat(),
+        )],
+        rows: first.spheres.iter().enumerate().map(|(index, sphere)| row(index, sphere)).collect(),
+        remarks: vec![
+            DEFINITIONS[0].into(),
+            format!("Places: those of the first image; {}.", placement_text(first)),
+            format!("Given: {}.", ratio_text(first)),
+        ],
+    }
+}
+
 /// Returns the values as rows of measured numbers of an iterate.
 pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) -> Vec<Measurement> {
     let row = |roi: &str, quantity: &str, value: f64, unit: &str| measurement(iteration, roi, quantity, value, unit);

@@ -5,6 +5,7 @@ use std::fmt;
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
 /// Table.
+#[derive(Default)]
 pub struct TextTable {
     /// Title above the table.
     pub title: String,

@@ -40,6 +40,7 @@ mod simulate;
 mod small_scanner;
 mod stir;
 mod stop_rules;
+mod tof_lists;
 mod tubes;
 mod uptake;
 

@@ -33,6 +33,31 @@ fn write_image(path: &Path) {
 }
 
 #[test]
+fn contrasts_of_several_images_are_one_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_image(&at.join("iq.nii.gz"));
+    let truth = tomoscope::io::read_volume(&at.join("iq.nii.gz")).unwrap().0;
+    write_volume(&at.join("wide.nii.gz"), &gaussian_filter(&truth, 8.0)).unwrap();
+    let text = done(at, &["nema", "iq.nii.gz", "--ratio", "4", "--compare", "wide.nii.gz", "--compare", "iq.nii.gz"]);
+    let (_, table) = text.split_once("Contrast of the spheres, %").unwrap();
+    assert!(
+        table.lines().any(|line| line.split_whitespace().eq("sphere diameter, mm iq.nii.gz wide.nii.gz iq.nii.gz".split(' '))),
+        "{text}"
+    );
+    let rows: Vec<Vec<f64>> = table
+        .lines()
+        .filter(|line| line.trim_start().starts_with("hot") || line.trim_start().starts_with("cold"))
+        .map(|line| line.split_whitespace().skip(1).map(|cell| cell.parse().unwrap()).collect())
+        .collect();
+    assert_eq!(rows.len(), 6, "{table}");
+    // The wider image recovers less of every sphere, the small ones most of all.
+    assert!(rows.iter().all(|row| row[1] == row[3] && row[2] < row[1]), "{rows:?}");
+    assert!(rows[0][1] - rows[0][2] > 5.0, "{rows:?}");
+    assert!(refused(at, 2, &["nema", "iq.nii.gz", "--compare", "wide.nii.gz", "--json"]).contains("--compare"));
+}
+
+#[test]
 fn an_image_is_measured_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{CountsError, Michelogram};
+use tomoscope::data::{CountsError, Michelogram, TofBins, tof_mm};
 use tomoscope::io::{IoError, Unsupported, read_projections, read_study, write_projections};
+use tomoscope::plan::CorrectionRecord;
 use tomoscope::scanner::{InPlane, ScanGeometry, find};
 
 use super::{NUMBERS, assert_brief, assert_unsupported, bytes_of, folder, number_lines, warns_of};
@@ -333,6 +334,37 @@ fn missing_and_short_data_name_the_files_and_sizes() {
     assert_brief(&read_projections(&folder.path().join("none.hs")).unwrap_err(), "io.not-found none.hs");
     let error = read_projections(folder.path()).unwrap_err();
     assert!(matches!(error, IoError::Extension { .. }), "{error:?}");
+}
+
+#[test]
+fn a_background_without_time_of_flight_is_the_sum_of_the_bins_or_that_of_the_window() {
+    let folder = folder();
+    let geometry = Arc::new(find("small").unwrap().geometry.clone());
+    let [scan, add] = ["scan.hs", "add.hs"].map(|name| folder.path().join(name));
+    // 4 bins of 200 ps.
+    let bins = TofBins { num: 4, width_mm: tof_mm(200.0), fwhm_mm: tof_mm(300.0) };
+    let prompts = Michelogram::with_tof(geometry.clone(), bins, vec![1.0; 4 * geometry.num_bins()]).unwrap();
+    write_projections(&scan, &prompts).unwrap();
+    write_projections(&add, &Michelogram::new(geometry.clone(), vec![3.0; geometry.num_bins()]).unwrap()).unwrap();
+    let read = || {
+        let study = read_study(&scan, None, Some(&add), false).unwrap();
+        let record = CorrectionRecord::new(&study.origin, &study.measured).additive_tof;
+        let text: Vec<String> = study.notices.iter().map(|notice| notice.text.clone()).collect();
+        (study.measured.additive.unwrap().counts[17], record.unwrap(), text.join(""))
+    };
+    let (value, record, text) = read();
+    assert_eq!((value, record.as_str()), (3.0, "sum of the bins"));
+    assert!(text.contains("in equal parts (sum of the bins)"), "{text}");
+    // 800 of 4000 ps.
+    let header = fs::read_to_string(&scan).unwrap();
+    let with_window = header.replace("!END OF INTERFILE", "%coincidence window width (ns) := 4\n!END OF INTERFILE");
+    fs::write(&scan, with_window).unwrap();
+    let (value, record, text) = read();
+    assert!((value - 0.6).abs() < 1e-6 && record == "20.0 % of the coincidence window", "{value}, {record}");
+    assert!(text.contains("they contain 20.0 % of the coincidence window"), "{text}");
+    // A background by time of flight, and one without where there is nothing to divide, stay as they are.
+    write_projections(&add, &prompts).unwrap();
+    assert_eq!(read_study(&scan, None, Some(&add), false).unwrap().measured.additive.unwrap().counts[17], 4.0);
 }
 
 #[test]

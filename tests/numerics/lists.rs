@@ -22,13 +22,18 @@ use tomoscope::task::Task;
 use super::data::data_file;
 use super::support::{geometry, relative};
 
-/// The study in a format, or `None` where there is no data folder.
-fn ring(file: &str, selection: &ListSelection) -> Option<Study<EventList>> {
+/// A file of the study and the options that it needs, or `None` where there is no data folder.
+pub fn ring_file(file: &str) -> Option<(PathBuf, ListOptions)> {
     let path = data_file(&format!("listmode/{file}"))?;
     let step_ps = 400.276_914_237_782_5;
     let yrt = YrtFields { tof_ps: Some([step_ps, step_ps]), ..YrtFields::default() };
     let scanner = file.ends_with("lmDat").then(|| path.with_file_name("TEST_RING_8x96.lut"));
-    let options = ListOptions { scanner, yrt, ..ListOptions::default() };
+    Some((path, ListOptions { scanner, yrt, ..ListOptions::default() }))
+}
+
+/// The study in a format, or `None` where there is no data folder.
+fn ring(file: &str, selection: &ListSelection) -> Option<Study<EventList>> {
+    let (path, options) = ring_file(file)?;
     Some(list_study(&path, &options, selection, &Task::new()).unwrap())
 }
 

@@ -53,6 +53,7 @@ mod slice;
 mod stir;
 mod support;
 mod teams;
+mod tof_lists;
 mod tof_sinograms;
 mod tubes;
 mod two_types;

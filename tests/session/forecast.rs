@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tomoscope::data::{Counts, Michelogram, Study};
+use tomoscope::data::{Counts, Michelogram, Study, TofBins, TofValues};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::{
     Acquisition, AlgorithmChoice, BLOCK, DeviceChoice, DeviceMemory, Forecast, FreeMemory, Job, PlaneKernel, ProjectorChoice,
-    ResearchSettings, RunSettings, SetupError, StartInfo, default_settings, default_sweep_settings, forecast, prepare,
+    ResearchSettings, RunSettings, SetupError, StartInfo, TofSettings, default_settings, default_sweep_settings, forecast,
+    prepare,
 };
 use tomoscope::scanner;
 use tomoscope::task::Task;
@@ -96,4 +97,30 @@ fn a_run_gives_its_memory_back_to_the_next() {
         }
     }
     panic!("memory was never still");
+}
+
+#[test]
+fn a_run_with_too_many_time_of_flight_bins_names_how_many_to_add_up() {
+    let settings = RunSettings {
+        device: DeviceChoice::Cpu,
+        algorithm: AlgorithmChoice::MLEM,
+        num_subsets: 1,
+        ..default_settings(&study().measured).unwrap()
+    };
+    let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
+    let free_bytes = FreeMemory::of_the_computer().bytes.unwrap();
+    let num = 8 * (free_bytes / (4 * geometry.num_bins() as u64)).next_power_of_two() as usize;
+    // A forecast has the lengths of data, not their values.
+    let tof = Some(TofValues { bins: TofBins { num, width_mm: 1e-3, fwhm_mm: 60.0 }, values: Arc::default() });
+    let counts = Counts::new(Michelogram { geometry, counts: Arc::default(), tof });
+    let forecast_with = |mash: usize| {
+        let tof = TofSettings { mash, ..TofSettings::default() };
+        forecast(&Job::of(&Study::new("lengths", counts.clone()), RunSettings { tof, ..settings.clone() }), None)
+    };
+    let error = forecast_with(1).unwrap_err();
+    let SetupError::Memory { needed_bytes, tof_mash: Some(mash), .. } = error else { panic!("{error}") };
+    println!("{num} bins: {error}");
+    assert!(needed_bytes > free_bytes && mash >= 4 && error.to_string().contains(&format!("(--tof-mash {mash})")));
+    // (Other programs use memory meanwhile.)
+    assert!(forecast_with(2 * mash).is_ok() && forecast_with(mash / 4).is_err());
 }

@@ -37,9 +37,10 @@ pub fn exam_lines(exam: &Exam, isotope: Option<&str>, half_life_secs: Option<f64
 
 /// Describes the facts of a scan, as far as they are known.
 pub fn fact_lines(facts: &ScanFacts) -> Lines {
-    let ScanFacts { exam, start_secs, duration_secs, isotope, half_life_secs } = facts;
+    let ScanFacts { exam, start_secs, duration_secs, isotope, half_life_secs, coincidence_window_ps } = facts;
     let mut lines = exam_lines(exam, isotope.as_deref(), *half_life_secs);
     lines.extend(start_secs.map(|secs| ("data begin", format!("{secs} s after the start of the scan"))));
     lines.extend(duration_secs.map(|secs| ("duration", format!("{secs} s"))));
+    lines.extend(coincidence_window_ps.map(|ps| ("coincidence window", format!("{} ns", decimal(1e-3 * ps)))));
     lines
 }

@@ -22,8 +22,8 @@ use crate::measure::nema::{NemaKnown, analyse, find};
 use crate::measure::nema_nu4;
 use crate::plan::{Progress, Provenance};
 use crate::report::{
-    ImageReport, PdfError, TextTable, nema_measurements, nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table, nema_pdf,
-    nema_table,
+    ImageReport, PdfError, TextTable, nema_contrasts, nema_measurements, nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table,
+    nema_pdf, nema_table,
 };
 
 /// Options of `tomoscope nema`.
@@ -44,6 +44,12 @@ pub struct NemaOptions {
     /// Without it hot spheres have no contrast recovery.
     #[arg(long, value_parser = ratio)]
     ratio: Option<f64>,
+
+    /// Print the contrasts of other images, too, measured at the places of the first image; repeatable.
+    ///
+    /// For example the images without and with a resolution model, and the true image.
+    #[arg(long, value_name = "IMAGE", value_parser = file_of(Content::Image), conflicts_with_all = ["small_animal", "json"])]
+    compare: Vec<PathBuf>,
 
     /// Write a report (.pdf).
     #[arg(long, value_name = "OUT.pdf", value_parser = report_file)]
@@ -110,7 +116,11 @@ fn order(text: &str) -> Result<Six, String> {
 
 /// Finds the phantom, measures it, and presents the figures.
 pub fn run(options: &NemaOptions) -> CliResult {
-    let files = Files::new().read([&options.image]).write("--report", &options.report).write("--rois", &options.rois);
+    let files = Files::new()
+        .read([&options.image])
+        .read(&options.compare)
+        .write("--report", &options.report)
+        .write("--rois", &options.rois);
     files.write_lines("--csv", &options.csv).check()?;
     let volume = notices::printed(read_volume(&options.image)?);
     if options.small_animal {
@@ -123,7 +133,21 @@ pub fn run(options: &NemaOptions) -> CliResult {
     let placement = find(&volume, &NemaKnown { centre_mm: options.centre_mm, ring_turn_rad, order_mm: options.order })?;
     let analysis = analyse(&volume, &placement, options.ratio)?;
     let forms: Forms<_> = (nema_table, nema_measurements, nema_pdf);
-    present(options, &volume, ("nema_nu_2", &analysis), &placement.rois(options.ratio), forms)
+    present(options, &volume, ("nema_nu_2", &analysis), &placement.rois(options.ratio), forms)?;
+    if options.compare.is_empty() {
+        return Ok(());
+    }
+    let title = |number: usize, path: &PathBuf| match options.anonymise {
+        true => format!("image {number}"),
+        false => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    let mut images = vec![(title(1, &options.image), analysis)];
+    for (number, path) in (2..).zip(&options.compare) {
+        let volume = notices::printed(read_volume(path)?);
+        images.push((title(number, path), analyse(&volume, &placement, options.ratio)?));
+    }
+    out!("\n{}", nema_contrasts(&images).to_string().trim_end());
+    Ok(())
 }
 
 /// Functions that make the text, the measured numbers and the report of an analysis.

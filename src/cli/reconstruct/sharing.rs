@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn too_little_memory_is_waited_for_only_where_some_will_be_given_back() {
-        let refusal = SetupError::Memory { needed_bytes: 90, free_bytes: 80, gpu: None, has_subsets: false };
+        let refusal = SetupError::Memory { needed_bytes: 90, free_bytes: 80, gpu: None, has_subsets: false, tof_mash: None };
         let other = Held { device: "CPU".into(), bytes: 10, free_bytes: 100 };
         assert_eq!(reserve(Err(&refusal), std::slice::from_ref(&other)), Err(90));
         assert_eq!(reserve(Err(&refusal), &[]), Ok(None));

@@ -14,14 +14,7 @@ use crate::io::{Correction, FileKind};
 use crate::phantom;
 use crate::phantom::SimulationOptions;
 use crate::plan::Start;
-use crate::scanner::{ScanGeometry, Scanner};
-
-/// Returns time-of-flight bins of this resolution that cover the field of view of a scanner.
-fn tof_bins(resolution_ps: f64, geometry: &ScanGeometry) -> CliResult<TofBins> {
-    let grid = geometry.default_grid()?;
-    let [width_mm, height_mm] = [0, 1].map(|a| grid.size[a] as f64 * grid.voxel_mm[a]);
-    Ok(TofBins::covering(tof_mm(resolution_ps), width_mm.max(height_mm)))
-}
+use crate::scanner::Scanner;
 
 pub fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     if FileKind::of(&options.output) != Some(FileKind::InterfileProjections) {
@@ -38,6 +31,7 @@ pub fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     let start = Start::now();
     let geometry = Arc::new(scanner.geometry.clone());
     let phantom = phantom::by_name(&options.phantom, &geometry).map_err(|error| CliError::arguments(error.to_string()))?;
+    let fwhm_mm = options.list.tof_ps.map(tof_mm);
     let simulation = SimulationOptions {
         counts: options.counts,
         noise: options.noise,
@@ -45,7 +39,7 @@ pub fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
         attenuation: options.attenuation,
         background_fraction: options.background,
         truth_grid: Some(options.truth_grid(&geometry)?),
-        tof: options.list.tof_ps.map(|ps| tof_bins(ps, &geometry)).transpose()?,
+        tof: fwhm_mm.map(|fwhm_mm| TofBins::covering(TofBins::suitable_width_mm(fwhm_mm), fwhm_mm, &geometry)).transpose()?,
     };
     let study = with_bar("simulating", |task| phantom::simulate(&phantom, geometry, &simulation, task))??;
     notices::print(&study.notices);

@@ -1,9 +1,10 @@
-//! Events counted in the bins of a cylinder's michelogram.
+//! Events counted in the bins of a cylinder's michelogram, also by their time of flight.
 
 use std::sync::Arc;
 
 use super::chunk::Events;
 use crate::data::sinogram::michelogram::Michelogram;
+use crate::data::sinogram::tof::{TofBins, TofValues};
 use crate::scanner::{Cylinder, CylinderBin, ScanGeometry};
 
 /// Counts of the bins of [`Cylinder::geometry`].
@@ -17,10 +18,39 @@ pub struct EventHistogram {
     planes: Vec<Option<u32>>,
     /// Counts of the bins.
     pub counts: Vec<f32>,
+    /// The same by time of flight.
+    by_tof: Option<TofCounts>,
     /// Events in the bins that each place took part in, `[ring][detector]`.
     pub counts_of_places: Vec<f64>,
     num_counted: u64,
     num_outside: u64,
+}
+
+/// Counts by time of flight.
+#[derive(Clone, Debug)]
+struct TofCounts {
+    bins: TofBins,
+    /// `[view][tangential_pos][tof][plane]`.
+    counts: Vec<f32>,
+    num_outside: u64,
+    num_across: u64,
+}
+
+/// Part of a bin's width by which an interval of d can exceed the bin and still be in it: of rounding.
+const EDGE_TOLERANCE: f64 = 1e-3;
+
+impl TofCounts {
+    /// Returns the time-of-flight bin that holds the middle of an interval of d, mm towards the end of a line. Counts it as
+    /// outside if there is none, and as across if it reaches into another bin.
+    fn bin(&mut self, [from_mm, to_mm]: [f64; 2]) -> Option<usize> {
+        let Some(bin) = self.bins.index_of(0.5 * (from_mm + to_mm)) else {
+            self.num_outside += 1;
+            return None;
+        };
+        let ([low, high], tolerance) = (self.bins.edges_mm(bin), EDGE_TOLERANCE * self.bins.width_mm);
+        self.num_across += u64::from(from_mm < low - tolerance || to_mm > high + tolerance);
+        Some(bin)
+    }
 }
 
 impl EventHistogram {
@@ -28,7 +58,14 @@ impl EventHistogram {
     pub fn new(cylinder: Arc<Cylinder>, geometry: Arc<ScanGeometry>) -> Self {
         let (planes, counts) = (planes_of_rings(&geometry), vec![0.0; geometry.num_bins()]);
         let counts_of_places = vec![0.0; cylinder.num_rings * cylinder.num_detectors];
-        Self { cylinder, geometry, planes, counts, counts_of_places, num_counted: 0, num_outside: 0 }
+        Self { cylinder, geometry, planes, counts, by_tof: None, counts_of_places, num_counted: 0, num_outside: 0 }
+    }
+
+    /// Counts events by their time of flight, too. Events outside of these bins are not counted.
+    #[must_use]
+    pub fn with_tof(self, bins: TofBins) -> Self {
+        let counts = vec![0.0; self.counts.len() * bins.num];
+        Self { by_tof: Some(TofCounts { bins, counts, num_outside: 0, num_across: 0 }), ..self }
     }
 
     /// Returns the bin of a pair of crystals; `None` where the sampling has none for it. (Numbers must be those of crystals.)
@@ -46,16 +83,24 @@ impl EventHistogram {
 
     /// Counts events.
     pub fn add(&mut self, events: &Events) {
-        for &pair in &events.pairs {
-            match self.bin(pair) {
-                Some(bin) => {
-                    self.counts[bin] += 1.0;
-                    self.num_counted += 1;
-                    for crystal in pair {
-                        self.counts_of_places[self.cylinder.place(crystal)] += 1.0;
-                    }
-                }
-                None => self.num_outside += 1,
+        let num_planes = self.geometry.num_planes();
+        for (event, &pair) in events.pairs.iter().enumerate() {
+            let line = self.cylinder.bin(pair);
+            let Some(bin) = self.index(line) else {
+                self.num_outside += 1;
+                continue;
+            };
+            if let Some(by_tof) = &mut self.by_tof {
+                // An event's d is towards its second crystal. Without d the event may be from anywhere on the line.
+                let [from, to] = events.tof_mm.get(event).map_or([f64::NEG_INFINITY, f64::INFINITY], |d| d.map(f64::from));
+                let Some(tof) = by_tof.bin(if line.is_swapped { [from, to] } else { [-to, -from] }) else { continue };
+                let (transaxial, plane) = (bin / num_planes, bin % num_planes);
+                by_tof.counts[(transaxial * by_tof.bins.num + tof) * num_planes + plane] += 1.0;
+            }
+            self.counts[bin] += 1.0;
+            self.num_counted += 1;
+            for crystal in pair {
+                self.counts_of_places[self.cylinder.place(crystal)] += 1.0;
             }
         }
     }
@@ -76,14 +121,21 @@ impl EventHistogram {
         }
     }
 
-    /// Events in the bins, and those for which there is none.
+    /// Events in the bins, and those whose line has none.
     pub fn num_events(&self) -> [u64; 2] {
         [self.num_counted, self.num_outside]
     }
 
+    /// Returns the time-of-flight bins, and the numbers of events outside of these and of events whose interval of d reaches into
+    /// two of them.
+    pub fn tof(&self) -> Option<(TofBins, [u64; 2])> {
+        self.by_tof.as_ref().map(|tof| (tof.bins, [tof.num_outside, tof.num_across]))
+    }
+
     /// Returns the counts as projection data.
     pub fn into_michelogram(self) -> Michelogram {
-        Michelogram { geometry: self.geometry, counts: Arc::new(self.counts), tof: None }
+        let tof = self.by_tof.map(|TofCounts { bins, counts, .. }| TofValues { bins, values: Arc::new(counts) });
+        Michelogram { geometry: self.geometry, counts: Arc::new(self.counts), tof }
     }
 }
 
@@ -111,6 +163,7 @@ fn planes_of_rings(geometry: &ScanGeometry) -> Vec<Option<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::Line;
     use crate::scanner::{Detectors, find};
 
     #[test]
@@ -147,5 +200,67 @@ mod tests {
             assert!(histogram.counts == num_pairs && num_pairs.iter().all(|num| *num > 0.0));
             assert_eq!(histogram.counts_of_places.iter().sum::<f64>(), 2.0 * inside as f64);
         }
+    }
+
+    #[test]
+    fn events_of_a_point_are_in_the_time_of_flight_bins_of_its_place_on_their_lines() {
+        let scanner = &find("small").unwrap().geometry;
+        let detectors = Detectors::of_cylinder(scanner).unwrap();
+        let cylinder = Arc::new(Cylinder::recognise(&detectors).unwrap());
+        let geometry = Arc::new(cylinder.geometry("small", 61, 7, 1, 60.0).unwrap());
+        let bins = TofBins { num: 9, width_mm: 6.0, fwhm_mm: 10.0 };
+        let point = [21.0, -9.0, 4.0];
+        // Where a point is from the middle of a line, towards its end.
+        let along = |line: &Line| {
+            let towards = |a: usize| (line.end[a] - line.start[a]) / line.length_mm();
+            (0..3).map(|a| (point[a] - 0.5 * (line.start[a] + line.end[a])) * towards(a)).sum::<f64>()
+        };
+        let (planes, num_planes) = (geometry.planes(), geometry.num_planes());
+        let [mut num_seen, mut num_outside] = [0, 0];
+        for pair in (0..768u32).step_by(5).flat_map(|a| (0..768).step_by(7).map(move |b| [a, b])) {
+            let d = along(&detectors.line(pair)) as f32;
+            let mut histogram = EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry)).with_tof(bins);
+            let Some(bin) = histogram.bin(pair).filter(|_| pair[0] % 96 != pair[1] % 96) else { continue };
+            histogram.add(&Events { pairs: vec![pair], tof_mm: vec![[d; 2]], ..Events::default() });
+            let (transaxial, plane) = (bin / num_planes, bin % num_planes);
+            let in_plane = geometry.transaxial_lor(transaxial / 61, transaxial % 61, 0, 1);
+            let of_line = along(&geometry.lor(in_plane, planes[plane]));
+            // (Rounding decides at an edge.)
+            let edge = (of_line / bins.width_mm + 0.5).rem_euclid(1.0);
+            if edge.min(1.0 - edge) < 1e-3 {
+                continue;
+            }
+            let (_, [outside, across]) = histogram.tof().unwrap();
+            let data = histogram.into_michelogram();
+            let values = &data.tof.as_ref().unwrap().values;
+            match bins.index_of(of_line) {
+                Some(tof) => {
+                    assert_eq!(values[(transaxial * bins.num + tof) * num_planes + plane], 1.0, "{pair:?}: {d} and {of_line}");
+                    assert_eq!((data.counts[bin], data.total(), outside, across), (1.0, 1.0, 0, 0));
+                    num_seen += 1;
+                }
+                None => {
+                    assert_eq!((data.total(), values.iter().sum::<f32>(), outside), (0.0, 0.0, 1));
+                    num_outside += 1;
+                }
+            }
+        }
+        assert!(num_seen > 1000 && num_outside > 10, "{num_seen} {num_outside}");
+    }
+
+    #[test]
+    fn intervals_across_bins_and_events_without_time_of_flight_are_counted() {
+        let scanner = &find("small").unwrap().geometry;
+        let cylinder = Arc::new(Cylinder::of(scanner));
+        let geometry = Arc::new(cylinder.geometry("small", 61, 7, 1, 60.0).unwrap());
+        let mut histogram = EventHistogram::new(cylinder, geometry).with_tof(TofBins { num: 3, width_mm: 6.0, fwhm_mm: 10.0 });
+        let add = |histogram: &mut EventHistogram, tof_mm: Vec<[f32; 2]>| {
+            histogram.add(&Events { pairs: vec![[0, 48]], tof_mm, ..Events::default() });
+            let (_, numbers) = histogram.tof().unwrap();
+            (histogram.num_events(), numbers)
+        };
+        assert_eq!(add(&mut histogram, vec![[3.0, 9.0]]), ([1, 0], [0, 0]));
+        assert_eq!(add(&mut histogram, vec![[2.0, 5.0]]), ([2, 0], [0, 1]));
+        assert_eq!(add(&mut histogram, Vec::new()), ([2, 0], [1, 1]));
     }
 }

@@ -39,4 +39,7 @@ pub struct ScanFacts {
     pub isotope: Option<String>,
     /// Half-life of the radionuclide, s.
     pub half_life_secs: Option<f64>,
+    /// Width of the coincidence window: the range of t₁ − t₂, ps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coincidence_window_ps: Option<f64>,
 }

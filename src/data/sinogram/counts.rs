@@ -1,11 +1,15 @@
 //! Counts of a PET scan with their corrections.
 
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use super::michelogram::Michelogram;
 use super::tof::{TofBins, TofBinsError};
 use crate::coded::coded;
 use crate::data::attenuation::AttenuationMap;
+use crate::data::events::chunk::tof_mm;
 use crate::data::pet::exam::ScanFacts;
 use crate::scanner::ScanGeometry;
 
@@ -35,6 +39,24 @@ pub struct Counts {
     pub attenuation: Vec<Arc<AttenuationMap>>,
     /// Facts of the scan in the header of the counts.
     pub facts: ScanFacts,
+}
+
+/// Meaning of an additive term without time of flight for counts with it. Each bin gets the same part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TofBackground {
+    /// The sum of the bins.
+    SumOfBins,
+    /// The whole coincidence window; the bins contain this part of it, 0 … 1.
+    Window(f64),
+}
+
+impl Display for TofBackground {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            TofBackground::SumOfBins => write!(f, "sum of the bins"),
+            TofBackground::Window(part) => write!(f, "{:.1} % of the coincidence window", 100.0 * part),
+        }
+    }
 }
 
 /// Reason why corrections do not fit the counts.
@@ -134,6 +156,28 @@ impl Counts {
     /// Returns the time-of-flight bins, if the data have any.
     pub fn tof_bins(&self) -> Option<TofBins> {
         self.prompts.tof.as_ref().map(|tof| tof.bins)
+    }
+
+    /// Returns how the additive term without time of flight is distributed over the time-of-flight bins of the data; `None` where
+    /// there is nothing to distribute.
+    pub fn tof_background(&self) -> Option<TofBackground> {
+        let bins = self.tof_bins()?;
+        self.additive.as_ref().filter(|additive| additive.tof.is_none())?;
+        Some(match self.facts.coincidence_window_ps {
+            Some(ps) => TofBackground::Window((bins.num as f64 * bins.width_mm / tof_mm(ps)).min(1.0)),
+            None => TofBackground::SumOfBins,
+        })
+    }
+
+    /// Reduces an additive term of the whole coincidence window to that of the time-of-flight bins together, if the window is
+    /// known: randoms are the same everywhere in it.
+    #[must_use]
+    pub fn with_background_of_bins(mut self) -> Self {
+        if let (Some(TofBackground::Window(part)), Some(additive)) = (self.tof_background(), &mut self.additive) {
+            let counts: &mut Vec<f32> = Arc::make_mut(&mut additive.counts);
+            counts.par_iter_mut().for_each(|value| *value = (part * f64::from(*value)) as f32);
+        }
+        self
     }
 
     /// Returns the same without time of flight.

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::data::events::chunk::tof_mm;
+use crate::geometry::GridError;
+use crate::scanner::ScanGeometry;
 use crate::text::counted;
 
 /// Bins of the time of flight: as many on either side of the middle of a LOR.
@@ -21,7 +23,7 @@ pub struct TofBins {
     pub fwhm_mm: f64,
 }
 
-/// Width of a bin that loses little, in resolutions.
+/// Width of a bin that loses little of the resolution, in parts of it.
 const WIDTH_OF_FWHM: f64 = 0.9;
 
 /// Reason for the refusal of time-of-flight bins.
@@ -66,11 +68,20 @@ impl TofBins {
         Ok(self)
     }
 
-    /// Returns an odd number of bins that are a little narrower than the resolution and cover an object of this extent.
-    pub fn covering(fwhm_mm: f64, extent_mm: f64) -> Self {
-        let width_mm = WIDTH_OF_FWHM * fwhm_mm;
+    /// Returns the width of a bin that loses little of a resolution, mm.
+    pub fn suitable_width_mm(fwhm_mm: f64) -> f64 {
+        WIDTH_OF_FWHM * fwhm_mm
+    }
+
+    /// Returns an odd number of bins of this width that cover the image of a scanner, across its axis.
+    ///
+    /// # Errors
+    /// The scanner has no image grid.
+    pub fn covering(width_mm: f64, fwhm_mm: f64, geometry: &ScanGeometry) -> Result<Self, GridError> {
+        let grid = geometry.default_grid()?;
+        let extent_mm = (0..2).map(|a| grid.size[a] as f64 * grid.voxel_mm[a]).fold(0.0, f64::max);
         let num = (extent_mm / width_mm).ceil().max(1.0) as usize;
-        Self { num: num + usize::from(num.is_multiple_of(2)), width_mm, fwhm_mm }
+        Ok(Self { num: num + usize::from(num.is_multiple_of(2)), width_mm, fwhm_mm })
     }
 
     /// Returns the d between which a bin lies, mm.
@@ -89,6 +100,12 @@ impl TofBins {
     /// Returns the number of the bin that holds some d, which may be none of the bins.
     pub fn bin_of(&self, d_mm: f64) -> f64 {
         (d_mm / self.width_mm + 0.5 * self.num as f64).floor()
+    }
+
+    /// Returns the bin that holds some d; `None` outside of the bins.
+    pub fn index_of(&self, d_mm: f64) -> Option<usize> {
+        let bin = self.bin_of(d_mm);
+        (bin >= 0.0 && bin < self.num as f64).then_some(bin as usize)
     }
 
     /// Returns the bins that `mash` neighbours make together.

@@ -14,6 +14,7 @@ use crate::coded::Coded;
 use crate::data::CountsError;
 use crate::geometry::GridError;
 use crate::scanner::{DetectorsError, ScanGeometryError};
+use crate::text::bytes;
 
 pub use dicom::DicomProblem;
 pub use events::EventProblem;
@@ -179,7 +180,7 @@ pub enum IoError {
         found: String,
     },
     /// There is not enough memory for the values.
-    #[error("{} holds {} values, for which there is not enough memory", .0.display(), .1)]
+    #[error("{}: its {} values need {} of memory, more than is free", .0.display(), .1, bytes(4 * *.1 as u64))]
     Memory(PathBuf, usize),
     /// The projection header's figures do not make a scanner.
     #[error("{}: {}", .0.display(), .1)]

@@ -15,7 +15,6 @@ use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
-use crate::recon::MeasuredValues;
 use crate::task::{Stopped, Task};
 use crate::webgpu::WebGpuBackend;
 
@@ -54,8 +53,8 @@ pub struct Arrays<'a> {
     pub grid: &'a Grid,
     /// Data space.
     pub data: &'a dyn DataSpace,
-    /// Measured values and corrections.
-    pub counts: &'a MeasuredValues,
+    /// Values of all corrections in parts of the number of data.
+    pub corrections_per_datum: f64,
 }
 
 impl Arrays<'_> {
@@ -65,7 +64,7 @@ impl Arrays<'_> {
     pub fn bytes(&self, num_subsets: usize, accumulation: Accumulation, scratch_bytes: u64) -> u64 {
         let subset = Subset { index: 0, count: num_subsets };
         let bins = self.data.len(Subset::ALL) as u64;
-        let arrays = 1.0 + self.counts.corrections_per_datum();
+        let arrays = 1.0 + self.corrections_per_datum;
         let copied = if self.are_copied { (arrays * bins as f64) as u64 } else { 0 };
         let races = accumulation.has_race();
         let (row_sums, race_images) = if races { (bins, 1 + num_subsets as u64) } else { (0, 0) };
@@ -194,7 +193,7 @@ impl FreeMemory {
     pub fn check(&self, needed_bytes: u64) -> Result<(), SetupError> {
         match self.bytes {
             Some(free_bytes) if needed_bytes > free_bytes => {
-                Err(SetupError::Memory { needed_bytes, free_bytes, gpu: self.gpu.clone(), has_subsets: false })
+                Err(SetupError::Memory { needed_bytes, free_bytes, gpu: self.gpu.clone(), has_subsets: false, tof_mash: None })
             }
             _ => Ok(()),
         }

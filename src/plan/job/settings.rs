@@ -111,6 +111,14 @@ impl TofSettings {
         if is_long { Ok(()) } else { Err(SetupProblem::TofSigmas(self.sigmas)) }
     }
 
+    /// Returns the time-of-flight bins that are used of counts.
+    ///
+    /// # Errors
+    /// A number of bins to add up that does not divide theirs.
+    pub(in crate::plan) fn bins_of(&self, counts: &Counts) -> Result<Option<TofBins>, SetupProblem> {
+        Ok(counts.tof_bins().filter(|_| self.is_used).map(|bins| bins.mashed(self.mash)).transpose()?)
+    }
+
     /// Returns counts with the time of flight that is used.
     ///
     /// # Errors
@@ -123,9 +131,9 @@ impl TofSettings {
         if self.mash == 1 { Ok(counts) } else { Ok(counts.tof_mashed(self.mash)?) }
     }
 
-    /// Returns the bins and their kernel.
-    pub fn kernel(&self, counts: &Counts) -> Option<(TofBins, TofKernel)> {
-        counts.tof_bins().map(|bins| (bins, TofKernel::new(bins.fwhm_mm).with_reach(self.sigmas)))
+    /// Returns bins with their kernel.
+    pub fn kernel(&self, bins: TofBins) -> (TofBins, TofKernel) {
+        (bins, TofKernel::new(bins.fwhm_mm).with_reach(self.sigmas))
     }
 }
 
@@ -161,14 +169,14 @@ impl RunSettings {
         }
     }
 
-    /// Returns the settings of the projector of these data on a device.
-    pub(in crate::plan) fn of_projector(&self, device: DeviceChoice, counts: &Counts) -> ProjectorSettings {
+    /// Returns the settings of the projector on a device, of data with these time-of-flight bins.
+    pub(in crate::plan) fn of_projector(&self, device: DeviceChoice, bins: Option<TofBins>) -> ProjectorSettings {
         ProjectorSettings {
             rays: self.rays,
             threads_per_block: self.research.threads_per_block,
             tubes: self.tubes.clone(),
             psf: self.psf.clone(),
-            tof: self.tof.kernel(counts),
+            tof: bins.map(|bins| self.tof.kernel(bins)),
             ..ProjectorSettings::new(self.grid.clone(), self.fov_radius_mm, self.projector, device)
         }
     }

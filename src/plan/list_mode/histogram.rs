@@ -2,7 +2,8 @@
 //!
 //! Prompts are counted as they are. The factor m of a bin is the sum of the detection efficiencies of its crystal pairs; a gap
 //! counts nothing. Delayeds are smoothed ([`smoothed_singles`](crate::measure::smoothed_singles)) and join the additive term: it
-//! includes efficiencies already, so that no factor is applied. Bins have no time of flight: all of it is summed into one.
+//! includes efficiencies already, so that no factor is applied. With time-of-flight bins, the additive term is that of all of them
+//! together: their part of the coincidence window, over which randoms are the same.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use super::randoms::randoms_of_bins;
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use super::study::{BlockSplitter, nothing_to_split};
+use super::tof::{share_of_window, tof_bins, tof_notices};
 use crate::data::{Counts, EventHistogram, ListMetadata, Michelogram, Notice, Origin, ScanTime, Study, frame_text, moved_limits};
 use crate::io::list_mode::{ListOptions, for_each_piece};
 use crate::io::open_list_mode;
@@ -34,11 +36,17 @@ pub fn histogram(
     let facts = Arc::clone(reader.facts());
     let cylinder = Arc::new(cylinder_of(&facts)?);
     let geometry = Arc::new(sampling_of(&facts, &cylinder, settings)?);
-    let (needed, free) = (4 * 4 * geometry.num_bins() as u64, FreeMemory::of_the_computer().bytes);
+    let tof = settings.tof.map(|request| tof_bins(&facts, &geometry, request)).transpose()?;
+    let num_tof = tof.map_or(0, |bins| bins.num);
+    // Prompts, delayeds, factors and randoms, and the prompts by time of flight.
+    let (needed, free) = (4 * (4 + num_tof as u64) * geometry.num_bins() as u64, FreeMemory::of_the_computer().bytes);
     if let Some(free) = free.filter(|free| *free < needed) {
-        return Err(ListError::Memory { num_bins: geometry.num_bins(), needed, free });
+        return Err(ListError::Memory { num_bins: geometry.num_bins(), num_tof, needed, free });
     }
     let mut prompts = EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
+    if let Some(bins) = tof {
+        prompts = prompts.with_tof(bins);
+    }
     let (mut delayeds, mut has_own_factors) = (None, false);
     let (mut time, mut splitter) = (ScanTime::default(), settings.split_seed.map(BlockSplitter::new));
     for_each_piece(&mut *reader, task, |chunk| {
@@ -68,7 +76,15 @@ pub fn histogram(
                 "{counted} delayed coincidences, smoothed over the fans of the crystals, are the expected randoms{}",
                 if outside > 0 { format!("; {outside} lie outside the bins") } else { String::new() }
             )));
-            let randoms = randoms_of_bins(&facts, &delayeds, &prompts, task)?;
+            let mut randoms = randoms_of_bins(&facts, &delayeds, &prompts, task)?;
+            if let Some((bins, tof)) = tof.zip(facts.tof.as_ref()) {
+                let share = share_of_window(&bins, tof);
+                randoms.iter_mut().for_each(|randoms| *randoms = (share * f64::from(*randoms)) as f32);
+                let percent = 100.0 * share;
+                notices.push(Notice::info(format!(
+                    "the time-of-flight bins contain {percent:.1} % of the coincidence window, and of the randoms"
+                )));
+            }
             Some(Michelogram { geometry: Arc::clone(&geometry), counts: Arc::new(randoms), tof: None })
         }
         None => None,
@@ -105,8 +121,12 @@ fn notices_of(facts: &ListMetadata, prompts: &EventHistogram, has_own_factors: b
     if outside > 0 {
         notices.push(Notice::info(format!("{outside} prompts lie outside the bins and are not counted")));
     }
-    if facts.tof.is_some() {
-        notices.push(Notice::info("the time of flight of the events is not in the bins: reconstruct the list itself to use it"));
+    match prompts.tof() {
+        Some((bins, numbers)) => notices.extend(tof_notices(&bins, numbers, facts)),
+        None if facts.tof.is_some() => {
+            notices.push(Notice::info("the sinogram has no time of flight; --tof sorts the events by it"));
+        }
+        None => {}
     }
     if facts.efficiency.is_none() && has_own_factors {
         notices.push(Notice::warning(

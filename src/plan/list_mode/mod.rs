@@ -7,3 +7,4 @@ pub mod sampling;
 pub mod sensitivity;
 pub mod sensitivity_cache;
 pub mod study;
+pub mod tof;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::tof::TofRequest;
 use crate::data::{ListMetadata, ListSampling};
 use crate::geometry::Grid;
 use crate::plan::error::{ListError, SetupError};
@@ -23,11 +24,13 @@ pub struct HistogramSettings {
     pub frame_ms: Option<Range<u32>>,
     /// The seed by which events of a time block are given times inside it; `None` = a block belongs to one frame as a whole.
     pub split_seed: Option<u64>,
+    /// Time-of-flight bins; `None` = the time of flight of an event does not matter.
+    pub tof: Option<TofRequest>,
 }
 
 impl Default for HistogramSettings {
     fn default() -> Self {
-        Self { num_tangential: None, max_ring_difference: None, span: 1, frame_ms: None, split_seed: None }
+        Self { num_tangential: None, max_ring_difference: None, span: 1, frame_ms: None, split_seed: None, tof: None }
     }
 }
 

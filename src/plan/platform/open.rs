@@ -261,6 +261,7 @@ mod tests {
             free_bytes: 5 << 20,
             gpu: gpu.map(str::to_owned),
             has_subsets: true,
+            tof_mash: None,
         };
         let broken: SetupError = BackendError::Device(PassedOn::new("cuda.driver", "the GPU broke")).into();
         let settings = SetupError::from(SetupProblem::Iterations);

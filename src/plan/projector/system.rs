@@ -35,7 +35,8 @@ pub trait System: Send {
     fn default_accumulation(&self) -> Accumulation;
 
     /// Returns the bytes of a reconstruction where its arrays are.
-    fn memory_bytes(&self, counts: &MeasuredValues, num_subsets: usize, accumulation: Accumulation) -> u64;
+    /// `corrections_per_datum`: values of all corrections in parts of the number of data.
+    fn memory_bytes(&self, corrections_per_datum: f64, num_subsets: usize, accumulation: Accumulation) -> u64;
 
     /// Returns the bytes of one [`System::project`] or [`System::backproject`] there.
     fn memory_bytes_once(&self, subset: Subset, accumulation: Accumulation) -> u64;
@@ -173,10 +174,10 @@ where
         self.default_accumulation
     }
 
-    fn memory_bytes(&self, counts: &MeasuredValues, num_subsets: usize, accumulation: Accumulation) -> u64 {
+    fn memory_bytes(&self, corrections_per_datum: f64, num_subsets: usize, accumulation: Accumulation) -> u64 {
         let scratch_bytes = self.operator.scratch_bytes(Subset { index: 0, count: num_subsets }, accumulation);
         let (image_len, grid) = (self.image.len(), self.image.grid());
-        let arrays = Arrays { are_copied: !B::SHARES_MEMORY, image_len, grid, data: &self.data, counts };
+        let arrays = Arrays { are_copied: !B::SHARES_MEMORY, image_len, grid, data: &self.data, corrections_per_datum };
         arrays.bytes(num_subsets, accumulation, scratch_bytes)
     }
 

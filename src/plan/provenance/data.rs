@@ -140,6 +140,9 @@ pub struct CorrectionRecord {
     pub additive: Option<String>,
     /// True if the background was divided by the factors in its file.
     pub additive_inside: bool,
+    /// Meaning of a background without time of flight for data with it: "sum of the bins".
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub additive_tof: Option<String>,
     /// File of the attenuation of the object.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub attenuation: Option<String>,
@@ -169,14 +172,14 @@ impl CorrectionRecord {
         let (attenuation, added_attenuation) = (names.next(), names.collect());
         let ct = maps.first().and_then(|map| map.ct);
         let additive = named(numbers.has_background, randoms);
-        Self { multiplicative, additive, additive_inside: false, attenuation, added_attenuation, ct }
+        Self { multiplicative, additive, additive_inside: false, additive_tof: None, attenuation, added_attenuation, ct }
     }
 
     /// Returns the record of an attenuation map of CT.
     pub fn of_ct(origin: &Origin) -> Self {
         let attenuation = origin.attenuation.as_deref().map(file_name);
-        let (multiplicative, additive, added_attenuation) = (None, None, Vec::new());
-        Self { multiplicative, additive, additive_inside: false, attenuation, added_attenuation, ct: origin.ct }
+        let (multiplicative, additive, additive_tof, added_attenuation) = (None, None, None, Vec::new());
+        Self { multiplicative, additive, additive_inside: false, additive_tof, attenuation, added_attenuation, ct: origin.ct }
     }
 
     /// Returns the corrections of projection data, from these files.
@@ -191,6 +194,7 @@ impl CorrectionRecord {
             multiplicative: name(has_factors, multiplicative),
             additive: name(background.is_some(), additive),
             additive_inside: *additive_inside && background.is_some(),
+            additive_tof: counts.tof_background().map(|background| background.to_string()),
             attenuation: attenuation.as_deref().map(file_name),
             added_attenuation: added_attenuation.iter().map(|file| file_name(file)).collect(),
             ct: *ct,

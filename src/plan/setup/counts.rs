@@ -10,13 +10,13 @@ use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds};
 use crate::plan::error::SetupError;
 use crate::plan::job::Job;
-use crate::plan::job::settings::RunSettings;
+use crate::plan::job::settings::{RunSettings, TofSettings};
 use crate::plan::platform::choose::{OpenedDevices, choose_team};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
 use crate::plan::simulation::tubes::placeholder;
-use crate::recon::{Additions, ReconError, check_poisson_data};
+use crate::recon::{Additions, ReconError, check_poisson_data, corrections_per_datum};
 use crate::task::Task;
 
 impl RunSettings {
@@ -42,21 +42,22 @@ pub(super) fn forecast_on(
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
     check_settings(counts, settings)?;
-    let (counts, mut settings) = (&settings.tof.of(counts)?, settings.clone());
+    let mut settings = settings.clone();
     if settings.lacks_tubes() {
         settings.tubes = Some(Arc::new(placeholder(counts.geometry())?));
     }
     let chosen = choose_for(device, counts, &settings)?;
     let needs = needs_of(&chosen, counts, &settings).with_given_back(given_back);
-    needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
+    check_needs(&needs, device, counts, &settings, given_back)?;
     Ok(Forecast::of(&needs, [chosen.device(), chosen.entry.name.to_owned()]))
 }
 
 fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<OpenedDevices, SetupError> {
-    let projector_settings = settings.of_projector(device, counts);
+    let bins = settings.tof.bins_of(counts)?;
+    let projector_settings = settings.of_projector(device, bins);
     let chosen = match choose_team(counts.geometry(), &projector_settings) {
         // The processor has all that there is for time-of-flight bins.
-        Err(error) if device == DeviceChoice::Auto && counts.tof_bins().is_some() && error.code() == "projector.unsuitable" => {
+        Err(error) if device == DeviceChoice::Auto && bins.is_some() && error.code() == "projector.unsuitable" => {
             choose_team(counts.geometry(), &ProjectorSettings { device: DeviceChoice::Cpu, ..projector_settings })?
         }
         chosen => chosen?,
@@ -68,17 +69,39 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
     }
 }
 
-/// Returns the memory of each device's share.
+/// Returns the memory of each device's share, from the lengths of the data alone.
 fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> MemoryNeeds {
+    let num_tof = settings.tof.bins_of(counts).ok().flatten().map_or(1, |bins| bins.num);
+    let corrections = corrections_per_datum(counts, num_tof);
     MemoryNeeds::of(chosen.members.iter().map(|(system, _)| {
         let accumulation = settings.accumulation_on(&**system);
-        (system.memory_bytes(&counts.into(), settings.num_subsets, accumulation), system.free_memory())
+        (system.memory_bytes(corrections, settings.num_subsets, accumulation), system.free_memory())
     }))
+}
+
+/// Refuses a run that does not fit, with the smallest number of time-of-flight bins to add up with which it would.
+fn check_needs(
+    needs: &MemoryNeeds,
+    device: DeviceChoice,
+    counts: &Counts,
+    settings: &RunSettings,
+    given_back: &[DeviceMemory],
+) -> Result<(), SetupError> {
+    let Err(error) = needs.check() else { return Ok(()) };
+    let num_tof = counts.tof_bins().filter(|_| settings.tof.is_used).map_or(1, |bins| bins.num);
+    let fits = |mash: &usize| {
+        let tof = TofSettings { mash: *mash, ..settings.tof };
+        let settings = RunSettings { tof, ..settings.clone() };
+        // (Not every number divides that of the bins.)
+        let chosen = choose_for(device, counts, &settings);
+        chosen.and_then(|chosen| needs_of(&chosen, counts, &settings).with_given_back(given_back).check()).is_ok()
+    };
+    let mash = (settings.tof.mash + 1..=num_tof).find(fits);
+    Err(error.of_subsets(settings.num_subsets).with_tof_mash(mash))
 }
 
 /// Returns the seconds of an iteration on a device, from a trial of a part; `None` where even that takes long.
 pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<Option<f64>, SetupError> {
-    let counts = &settings.tof.of(counts)?;
     let mut chosen = choose_for(device, counts, settings)?;
     needs_of(&chosen, counts, settings).check()?;
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
@@ -89,10 +112,10 @@ pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSe
 /// Makes the algorithm on one device, from settings that were checked.
 pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task: &Task) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
-    let counts = &settings.tof.of(counts)?;
     let mut chosen = choose_for(device, counts, settings)?;
     let needs = needs_of(&chosen, counts, settings);
-    needs.check().map_err(|error| error.of_subsets(settings.num_subsets))?;
+    check_needs(&needs, device, counts, settings, &[])?;
+    let counts = &settings.tof.of(counts)?;
     let (entry, device) = (chosen.entry, chosen.device());
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
     let accumulation = settings.accumulation_on(&**system);

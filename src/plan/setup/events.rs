@@ -248,7 +248,13 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
         additive: terms(!list.prompts.additive.is_empty()),
     };
     // On every device in the order in which the events are taken, and so copied.
-    let arrays = Arrays { are_copied: true, image_len, grid: &settings.grid, data: &space, counts: &counts };
+    let arrays = Arrays {
+        are_copied: true,
+        image_len,
+        grid: &settings.grid,
+        data: &space,
+        corrections_per_datum: counts.corrections_per_datum(),
+    };
     let [pair, order_and_key] = [8, 8];
     let interval = if list.prompts.tof_mm.is_empty() { 0 } else { 8 };
     let of_event = order_and_key + if platform.has_own_memory() { pair + interval } else { 0 };

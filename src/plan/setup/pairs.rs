@@ -99,7 +99,7 @@ impl MemoryRequirement {
         let data = crystal_pairs(ring, matrix.basis.kind)?;
         let are_copied = platform.has_own_memory();
         let arrays =
-            Arrays { are_copied, image_len: image.cells().len(), grid: &settings.grid, data: &data, counts: &pairs.into() };
+            Arrays { are_copied, image_len: image.cells().len(), grid: &settings.grid, data: &data, corrections_per_datum: 0.0 };
         let (bytes, residence) = platform.matrix_need(matrix, &data, accumulation, &arrays);
         Ok(Self { image, data, accumulation, bytes, residence, free })
     }

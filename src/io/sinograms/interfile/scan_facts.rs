@@ -2,7 +2,7 @@
 //!
 //! Keys are those of Interfile 3.3 (`study date`, `study time`, `isotope name`), STIR (`image duration (sec)[1]`, `image relative
 //! start time (sec)[1]`, `radionuclide name[1]`, `radionuclide halflife (sec)[1]`) and Siemens (`%study date (yyyy:mm:dd)`, `%study
-//! time (hh:mm:ss GMT+00:00)`, `isotope gamma halflife (sec)`, `%tracer injection date (yyyy:mm:dd)`, …).
+//! time (hh:mm:ss GMT+00:00)`, `isotope gamma halflife (sec)`, `%tracer injection date (yyyy:mm:dd)`, `%coincidence window width (ns)`, …).
 //!
 //! A value that is invalid, or that another key contradicts, is a warning that names the keys. The fact is then unknown.
 
@@ -18,6 +18,9 @@ const MAX_DIFFERENCE: f64 = 0.03;
 /// First year of a scan: an earlier one is a year without its century, or another order of day and year.
 const FIRST_YEAR: i16 = 1900;
 
+/// The range of t₁ − t₂, of Siemens.
+const WINDOW_KEYS: [&str; 2] = ["%coincidence window width (ns)", "coincidence window width (ns)"];
+
 /// A moment, and its offset from UTC in seconds where the header has it.
 type Moment = (DateTime, Option<i64>);
 
@@ -31,6 +34,7 @@ pub fn scan_facts(header: &Header, notices: &mut Vec<Notice>) -> ScanFacts {
         duration_secs: keys.positive(&["image duration (sec)"], "a number of seconds above 0"),
         isotope,
         half_life_secs,
+        coincidence_window_ps: keys.positive(&WINDOW_KEYS, "a number of ns above 0").map(|ns| 1e3 * ns),
     }
 }
 
@@ -215,12 +219,13 @@ mod tests {
         let (siemens, notices) = facts(
             "%study date (yyyy:mm:dd):=2026:03:02\n%study time (hh:mm:ss GMT+02:00):=00:30:00.5\nradiopharmaceutical:=FDG\n\
              %tracer injection date (yyyy:mm:dd):=2026:03:01\n%tracer injection time (hh:mm:ss GMT+00:00):=21:30:00\n\
-             tracer activity at time of injection (Bq):=3.7e+008\nisotope gamma halflife (sec):=6586.2\nimage duration (sec):=60",
+             %coincidence window width (ns):=4.0625\ntracer activity at time of injection (Bq):=3.7e+008\nisotope gamma halflife (sec):=6586.2\nimage duration (sec):=60",
         );
         assert!(notices.is_empty(), "{notices:?}");
         assert_eq!(siemens.exam.start, Some(date(2026, 3, 1).at(22, 30, 0, 500_000_000)));
         assert_eq!(siemens.exam.injection, Some(date(2026, 3, 1).at(21, 30, 0, 0)));
         assert_eq!((siemens.exam.dose_bq, siemens.exam.tracer.as_deref()), (Some(370e6), Some("FDG")));
+        assert_eq!(siemens.coincidence_window_ps, Some(4062.5));
         assert!(!siemens.exam.is_local && siemens.duration_secs == Some(60.0));
         let (zoned, _) = facts("study date := 2026:03:01\nstudy time := 13:00:00+01:00");
         assert_eq!((zoned.exam.start, zoned.exam.is_local), (noon, false));
