@@ -65,7 +65,8 @@ pub struct IterationOptions {
 pub fn run(options: IterationOptions) -> CliResult<(String, Vec<IterationRow>)> {
     let (scanner, grid, fov_radius_mm) = scan(&options.scanner, options.image)?;
     let geometry = &scanner.geometry;
-    let bins = options.tof_ps.map(|ps| TofBins::covering(tof_mm(ps), 2.0 * fov_radius_mm));
+    let covering = |ps| TofBins::covering(TofBins::suitable_width_mm(tof_mm(ps)), tof_mm(ps), geometry);
+    let bins = options.tof_ps.map(covering).transpose()?;
     let mut rows: Vec<IterationRow> = Vec::new();
     let ways: Vec<(ProjectorChoice, Accumulation)> =
         options.projector.iter().flat_map(|&projector| options.accumulation.iter().map(move |&way| (projector, way))).collect();
