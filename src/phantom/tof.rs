@@ -29,7 +29,8 @@ fn add_parts(parts: &mut [f64], bins: &TofBins, [from_mm, to_mm]: [f64; 2], acti
     let mut before = below(bins.edges_mm(0)[0]);
     for (bin, part) in parts.iter_mut().enumerate() {
         let behind = below(bins.edges_mm(bin)[1]);
-        *part += activity * (behind - before);
+        // (Far off, rounding leaves less than nothing.)
+        *part += (activity * (behind - before)).max(0.0);
         before = behind;
     }
 }
