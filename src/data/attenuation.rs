@@ -74,7 +74,7 @@ impl AttenuationMap {
     /// mm.
     pub fn missing_sides(&self, image: &Grid, radius_mm: f64) -> Vec<MissingSide> {
         let mut missing = Vec::new();
-        for axis in 0..3 {
+        for (axis, names) in SIDES.into_iter().enumerate() {
             let reach = if axis < 2 { radius_mm } else { f64::INFINITY };
             let [low, high] = image.extent_mm(axis);
             let [low, high] = [low.max(-reach), high.min(reach)];
@@ -82,7 +82,7 @@ impl AttenuationMap {
             // (A map outside of the field of view misses all of it.)
             let without = [from.min(high) - low, high - to.max(low)];
             for (end, mm) in without.into_iter().enumerate().filter(|(_, mm)| *mm > 0.5 * image.voxel_mm[axis]) {
-                missing.push(MissingSide { name: SIDES[axis][end], mm, max_per_mm: self.largest_on_face(axis, end == 1) });
+                missing.push(MissingSide { name: names[end], mm, max_per_mm: self.largest_on_face(axis, end == 1) });
             }
         }
         missing

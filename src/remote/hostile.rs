@@ -136,9 +136,12 @@ fn to_server() -> Vec<Vec<u8>> {
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
     let image = SideRequest::CompareImage { id: ITERATE, grid };
     let requests = [
-        Request::Open(2, StudyFiles::File("/x".into())),
+        Request::Open(2, Box::new(StudyFiles::File("/x".into()))),
         Request::Close(2),
-        Request::Open(3, StudyFiles::Events(ListFiles { attenuation: Some("/mu".into()), ..ListFiles::of(Path::new("/x")) })),
+        Request::Open(
+            3,
+            Box::new(StudyFiles::Events(ListFiles { attenuation: Some("/mu".into()), ..ListFiles::of(Path::new("/x")) })),
+        ),
         Request::Start { run: 1, study: STUDY, settings: lines(), rois: Rois::from(&rois()), paused: false },
         Request::Start { run: 1, study: 77, settings: lines(), rois: Rois::from(&rois()), paused: false },
         Request::Control(Control::Cancel),
@@ -297,9 +300,9 @@ fn numbers_that_do_not_fit_are_refused() {
     let planes = sweep_job().settings;
     assert!(handle(Request::Start { run: 9, study: STUDY, settings: planes, rois: Rois::from(&rois()), paused: false }).is_err());
     // The window numbers studies too.
-    handle(Request::Open(4, StudyFiles::File("/x".into()))).unwrap();
+    handle(Request::Open(4, Box::new(StudyFiles::File("/x".into())))).unwrap();
     for study in [0, STUDY, 4] {
-        assert!(handle(Request::Open(study, StudyFiles::File("/x".into()))).is_err(), "study {study} after study 4");
+        assert!(handle(Request::Open(study, Box::new(StudyFiles::File("/x".into())))).is_err(), "study {study} after study 4");
     }
     handle(Request::Close(u64::MAX)).unwrap();
     handle(start(u64::MAX, STUDY)).unwrap();

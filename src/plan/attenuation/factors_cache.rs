@@ -150,13 +150,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
         let [water, bed] = [map(0.0096), map(0.002)];
-        let (made, notices) = attenuated_by(&cache, &geometry(), &[water.clone()], &Task::new()).unwrap();
+        let (made, notices) = attenuated_by(&cache, &geometry(), std::slice::from_ref(&water), &Task::new()).unwrap();
         assert!(notices[0].text.starts_with("the attenuation factors were projected from 1 map"), "{notices:?}");
         assert!(notices[0].text.ends_with("stored in the cache") && made.iter().any(|factor| *factor < 0.5), "{notices:?}");
         // A task that is stopped projects nothing: they were read.
         let stopped = Task::new();
         stopped.stop();
-        let (found, notices) = attenuated_by(&cache, &geometry(), &[water.clone()], &stopped).unwrap();
+        let (found, notices) = attenuated_by(&cache, &geometry(), std::slice::from_ref(&water), &stopped).unwrap();
         assert!(found == made);
         assert!(matches!(&notices[..], [one] if one.text.starts_with("the attenuation factors read from the cache")));
         // The names of map and scanner do not matter.
@@ -180,7 +180,7 @@ mod tests {
         let turned = ScanGeometry { view_offset_deg: 1.0, ..(*geometry()).clone() };
         let narrow = ScanGeometry { ring_spacing_mm: 4.9, ..(*geometry()).clone() };
         for other in [turned, narrow] {
-            assert!(attenuated_by(&cache, &Arc::new(other), &[water.clone()], &stopped).is_err());
+            assert!(attenuated_by(&cache, &Arc::new(other), std::slice::from_ref(&water), &stopped).is_err());
         }
     }
 

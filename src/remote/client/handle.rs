@@ -202,7 +202,7 @@ impl Remote {
             let mut state = self.shared.lock();
             let (study, answer) = state.studies.ask();
             // Within the lock: numbers are sent in order.
-            self.send(Input::Request(Request::Open(study, files.clone())));
+            self.send(Input::Request(Request::Open(study, Box::new(files.clone()))));
             (study, answer)
         };
         let outcome = self.wait_for(&answer, task).map(|metadata| metadata.with_id(study));

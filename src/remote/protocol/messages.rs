@@ -38,7 +38,7 @@ pub enum ToServer {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
     /// Opens the study of these files under this number. The study in use stays open.
-    Open(StudyId, StudyFiles),
+    Open(StudyId, Box<StudyFiles>),
     /// Closes a study, or stops opening it.
     Close(StudyId),
     /// Starts a run of a study ([`Command::Start`](crate::session::Command::Start)) under this number.

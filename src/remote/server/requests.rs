@@ -43,7 +43,7 @@ impl ServerSession {
 
     fn handle_request(&mut self, request: Request, payload: &[u8]) -> Result<(), RemoteError> {
         match request {
-            Request::Open(study, files) => self.open(study, files)?,
+            Request::Open(study, files) => self.open(study, *files)?,
             Request::Close(study) => self.studies.close(study),
             Request::Start { run, study, settings, rois, paused } => self.start([run, study], settings, &rois, paused)?,
             Request::Control(control) => _ = self.session.send(control),
