@@ -15,7 +15,7 @@
 #endif
 // Threads of a block, at most, and blocks of so many that should be resident: as many as the shared memory of a usual scan
 // allows on the largest GPUs.
-#define BOUNDS __launch_bounds__(256, CLASSES * REGISTERS <= 2 ? 4 : 2)
+#define BOUNDS __launch_bounds__(256, (CLASSES * REGISTERS <= 2 ? 4 : 2) / (SLOT_VALUES > 1 ? 2 : 1))
 
 // Where a path enters the field of view and at which regular distances it crosses voxel faces (InPlanePath).
 struct Path {
@@ -108,17 +108,19 @@ struct __align__(16) Step {
 };
 
 // A crossing on the path: how far through its step, and for each class the address of lane 0 in the slots, in bytes. With time
-// of flight what its lines have of the steepest one's weights, too.
+// of flight also which lanes have a plane, and what its lines have of the steepest one's weights.
 #if SLOT_VALUES == 1
 struct __align__(CLASSES == 1 ? 8 : CLASSES == 2 ? 16 : 4) Event {
     float fraction;
     unsigned bases[CLASSES];
 };
 #else
-struct __align__(CLASSES == 2 ? 16 : 4) Event {
+struct __align__(8) Event {
     float fraction;
     float steepness;
-    unsigned bases[CLASSES];
+    // In bytes, with the first lane that has a plane, and their number.
+    int bases[CLASSES];
+    unsigned spans[CLASSES];
 };
 #endif
 
@@ -366,9 +368,11 @@ __device__ __forceinline__ void find_events(const Plan &plan, const Locator &loc
         const float through = length > 0.0f ? (at_mm - scratch.from[step]) / length : 0.0f;
         Event event;
         event.fraction = fminf(fmaxf(through, 0.0f), 1.0f);
+#if SLOT_VALUES == 1
 #pragma unroll
         for (int c = 0; c < CLASSES; c++)
-            event.bases[c] = SLOT_VALUES * unpacked(record.bases, c);
+            event.bases[c] = unpacked(record.bases, c);
+#endif
         scratch.events[r] = event;
         const float before_mm = r > 0 ? locator.at_mm(records[r - 1].tau) : -1.0f;
         const int step_before = before_mm > 0.0f ? locator.step(before_mm) : -1;

@@ -90,6 +90,16 @@ __device__ __forceinline__ void store_if(bool is_asked, float4 *slot, const floa
                  : "memory");
 }
 
+// Whether a lane's place is one of a span's.
+__device__ __forceinline__ bool is_in(unsigned span, int place) { return (unsigned)place - (span & 0xffu) < span >> 8; }
+
+// The slots of a lane's place, where it is asked for, else nothing.
+__device__ __forceinline__ float4 slots_at(bool is_asked, const float *lane_slots, int base, int r)
+{
+    return is_asked ? *(const float4 *)((const unsigned char *)lane_slots + base + 4 * OPEN * WARP * r)
+                    : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
 // The part of the events from l that have less than d.
 __device__ __forceinline__ float below(const Tof &tof, float d, float l)
 {
@@ -125,7 +135,7 @@ __device__ __forceinline__ void pass_events(const Plan &plan, const Path &path, 
 
 // Weights of each step, and what each group, pass and event has of the steepest line's.
 __device__ __forceinline__ void set_up_tof(const Plan &plan, const Tof &tof, const Path &path, const Group *groups,
-                                           const Record *records, const float *record_rises, int num_steps, int course, const Scratch &scratch,
+                                           const Record *records, const float *record_rises, const uint2 *record_spans, int num_steps, int course, const Scratch &scratch,
                                            const TofScratch &own, const Thread &thread)
 {
     pass_events(plan, path, records, num_steps, scratch, thread);
@@ -167,8 +177,17 @@ __device__ __forceinline__ void set_up_tof(const Plan &plan, const Tof &tof, con
         own.pass_steepness[groups[g].pass] = steepness;
     }
 #pragma unroll 1
-    for (int r = thread.number; r < plan.num_records; r += thread.count)
+    for (int r = thread.number; r < plan.num_records; r += thread.count) {
+        const Record record = records[r];
+        const uint2 spans = record_spans[r];
+        const unsigned both[2] = {spans.x, spans.y};
         scratch.events[r].steepness = secant_less_one(record_rises[r], lor_mm) * per_steepest;
+#pragma unroll
+        for (int c = 0; c < CLASSES; c++) {
+            scratch.events[r].bases[c] = OPEN * (int)(short)unpacked(record.bases, c);
+            scratch.events[r].spans[c] = unpacked(both, c);
+        }
+    }
     __syncthreads();
 }
 
@@ -242,9 +261,10 @@ __device__ __forceinline__ void load(float values[CLASSES][REGISTERS], const flo
     }
 }
 
-#define TOF_TABLES const Tof tof, const unsigned short *ranks, const float *record_rises
+#define TOF_TABLES                                                                                                     \
+    const Tof tof, const unsigned short *ranks, const float *record_rises, const uint2 *record_spans, const uint2 *end_spans
 #define PLAN plan, paths, set_paths, members, fov_rows, passes, groups, records, pass_ends, outputs, reversed
-#define TOF tof, ranks, record_rises
+#define TOF tof, ranks, record_rises, record_spans, end_spans
 
 // What is the same for all paths of a set.
 struct Course {
@@ -348,13 +368,10 @@ __device__ __forceinline__ void project(TABLES, TOF_TABLES, const float *d, cons
     const TofScratch own(plan, tof, course.thread.warp);
     float *const lane_slots = scratch.slots + OPEN * lane;
     // Lanes without a place read the last one's values, which come to nothing.
-    bool is_used[REGISTERS];
     const float *lane_d[REGISTERS];
 #pragma unroll
-    for (int r = 0; r < REGISTERS; r++) {
-        is_used[r] = lane + WARP * r < plan.lanes;
+    for (int r = 0; r < REGISTERS; r++)
         lane_d[r] = kept(d + (is_there ? member.first : 0) + CLASSES * min(lane + WARP * r, plan.lanes - 1));
-    }
     const uint2 range = set_paths[course.set];
     if (range.x == range.y && is_there)
         clear_bins(plan, tof, course, 0, course.num_bins, bins);
@@ -364,7 +381,7 @@ __device__ __forceinline__ void project(TABLES, TOF_TABLES, const float *d, cons
     for (unsigned which = range.x; which < range.y; which++) {
         const Path path = paths[which];
         const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, course.thread);
-        set_up_tof(plan, tof, path, groups, records, record_rises, num_steps, course.number, scratch, own, course.thread);
+        set_up_tof(plan, tof, path, groups, records, record_rises, record_spans, num_steps, course.number, scratch, own, course.thread);
         if (!is_there)
             continue;
         const bool is_first = which == range.x, is_last = which + 1 == range.y;
@@ -416,7 +433,7 @@ __device__ __forceinline__ void project(TABLES, TOF_TABLES, const float *d, cons
                 for (int c = 0; c < CLASSES; c++)
 #pragma unroll
                     for (int r = 0; r < REGISTERS; r++) {
-                        float4 sum = *(const float4 *)(slot_at(lane_slots, event.bases[c]) + OPEN * WARP * r);
+                        float4 sum = slots_at(is_in(event.spans[c], lane + WARP * r), lane_slots, event.bases[c], r);
                         add_scaled(&sum, event.fraction * now[c][r], part);
                         add_scaled(&sum, event.steepness, steep[c][r]);
                         add_scaled(&sum, 1.0f, g[c][r]);
@@ -426,7 +443,8 @@ __device__ __forceinline__ void project(TABLES, TOF_TABLES, const float *d, cons
                 for (int c = 0; c < CLASSES; c++)
 #pragma unroll
                     for (int r = 0; r < REGISTERS; r++)
-                        store_if(is_used[r], (float4 *)(slot_at(lane_slots, event.bases[c]) + OPEN * WARP * r), sums[c][r]);
+                        store_if(is_in(event.spans[c], lane + WARP * r),
+                                 (float4 *)((unsigned char *)lane_slots + event.bases[c]) + WARP * r, sums[c][r]);
                 // At the next event another lane may hold the same plane.
                 __syncwarp();
             }
@@ -516,7 +534,7 @@ extern "C" __global__ void BOUNDS plain(TABLES, TOF_TABLES, const float *x, floa
         for (unsigned which = range.x; which < range.y; which++) {
             const Path path = paths[which];
             const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, thread);
-            set_up_tof(plan, tof, path, groups, records, record_rises, num_steps, course.number, scratch, own, thread);
+            set_up_tof(plan, tof, path, groups, records, record_rises, record_spans, num_steps, course.number, scratch, own, thread);
             if (member.lor == NO_ENTRY)
                 continue;
 #pragma unroll 1
@@ -589,17 +607,20 @@ __device__ __forceinline__ void open_bin(TABLES, TOF_TABLES, const Course &cours
     const float *const lane_slots = scratch.slots + OPEN * lane + a;
 #pragma unroll 1
     for (int p = 0; p < plan.num_passes; p++) {
-        const End end = pass_ends[passes[p].first_end + passed[p]];
+        const int row = passes[p].first_end + passed[p];
+        const End end = pass_ends[row];
+        const uint2 spans = end_spans[row];
+        const unsigned both[2] = {spans.x, spans.y};
         const float steepness = own.pass_steepness[p];
 #pragma unroll
         for (int m = 0; m < CLASSES; m++) {
             const unsigned flags = end.flags >> (4 * m);
-            const float *const slots = slot_at((float *)lane_slots, OPEN * unpacked(end.bases, m));
+            const float *const slots = (const float *)((const unsigned char *)lane_slots + OPEN * (int)(short)unpacked(end.bases, m));
             // The slots hold the bins with the sign of their crossings, which the ends have not.
             const float sign = flags & 8u ? (flags & 4u ? -1.0f : 1.0f) : 0.0f;
 #pragma unroll
             for (int r = 0; r < REGISTERS; r++) {
-                const float value = sign * slots[OPEN * WARP * r];
+                const float value = is_in(unpacked(both, m), lane + WARP * r) ? sign * slots[OPEN * WARP * r] : 0.0f;
 #pragma unroll
                 for (int c = 0; c < CLASSES; c++) {
                     const float here = (flags & 3u) == c ? value : 0.0f;
@@ -650,7 +671,7 @@ __device__ __forceinline__ void backproject(TABLES, TOF_TABLES, const float *bin
     for (unsigned which = range.x; which < range.y; which++) {
         const Path path = paths[which];
         const int num_steps = set_up(plan, path, fov_rows, passes, groups, records, scratch, course.thread);
-        set_up_tof(plan, tof, path, groups, records, record_rises, num_steps, course.number, scratch, own, course.thread);
+        set_up_tof(plan, tof, path, groups, records, record_rises, record_spans, num_steps, course.number, scratch, own, course.thread);
         if (!is_there)
             continue;
         Rows sums;
@@ -685,10 +706,9 @@ __device__ __forceinline__ void backproject(TABLES, TOF_TABLES, const float *bin
                 add_scaled(&part, event.steepness, more);
 #pragma unroll
                 for (int c = 0; c < CLASSES; c++) {
-                    const float *const slots = slot_at(lane_slots, event.bases[c]);
 #pragma unroll
                     for (int r = 0; r < REGISTERS; r++) {
-                        const float4 value = *(const float4 *)(slots + OPEN * WARP * r);
+                        const float4 value = slots_at(is_in(event.spans[c], lane + WARP * r), lane_slots, event.bases[c], r);
                         values[c][r] += event.fraction * dot(part, value);
                         add_scaled(&sums.rows[c][r], 1.0f, value);
                         add_scaled(&sums.steep_rows[c][r], event.steepness, value);

@@ -28,12 +28,20 @@ pub(super) struct TofKernels {
     head: Tof,
     ranks: CudaSlice<u16>,
     record_rises: CudaSlice<f32>,
+    record_spans: CudaSlice<[u32; 2]>,
+    end_spans: CudaSlice<[u32; 2]>,
 }
 
 impl TofKernels {
     fn tables(&self) -> TofTables<'_> {
-        let Self { head, ranks, record_rises, .. } = self;
-        TofTables { tof: head, ranks: ranks.as_view(), record_rises: record_rises.as_view() }
+        let Self { head, ranks, record_rises, record_spans, end_spans, .. } = self;
+        TofTables {
+            tof: head,
+            ranks: ranks.as_view(),
+            record_rises: record_rises.as_view(),
+            record_spans: record_spans.as_view(),
+            end_spans: end_spans.as_view(),
+        }
     }
 }
 
@@ -60,6 +68,8 @@ impl AxialKernels {
             head: head.with_tof(plan, tof),
             ranks: backend.table(&plan.ranks(), 0)?,
             record_rises: backend.table(&plan.record_rises_mm(), 0.0)?,
+            record_spans: backend.table(&plan.record_spans, [0; 2])?,
+            end_spans: backend.table(&plan.end_spans, [0; 2])?,
         })))
     }
 

@@ -56,7 +56,9 @@ impl Plan {
         // Slots and ends of all open bins; then, for this alone, the groups' ends and the bins' bounds.
         let warp_bytes = (4 * (OPEN_BINS * slots + 2 * places)).next_multiple_of(16);
         let more = 4 * (groups + tof.bins.num);
-        let block_bytes = self.block_bytes as usize;
+        // An event of time of flight is longer: 8 bytes for itself and 8 for each class, in place of 16 or 4 and 4 for each.
+        let longer = (8 + 8 * plan.classes) - event_bytes(plan.classes);
+        let block_bytes = (self.block_bytes as usize + longer * plan.records.len()).next_multiple_of(16);
         self.block_bytes = (block_bytes + (16 + 16 + 4) * steps + 4 * (groups + passes)).next_multiple_of(16) as i32;
         self.warp_bytes = (warp_bytes + more).next_multiple_of(16) as i32;
         let reach = tof.kernel.reach_mm([0.0; 2])[1] / tof.kernel.sigma_mm();
@@ -80,12 +82,16 @@ impl Plan {
     }
 }
 
+/// Bytes of an event.
+fn event_bytes(classes: usize) -> usize {
+    if classes == 2 { 16 } else { 4 + 4 * classes }
+}
+
 /// Shared memory of a block and of each of its warps: the sizes of `Scratch` in the kernels, in its order.
 fn shared_bytes(head: &Plan, classes: usize) -> [usize; 2] {
     let [slots, lanes, groups, passes, records, steps] =
         [head.num_slots, head.lanes, head.num_groups, head.num_passes, head.num_records, head.max_steps].map(|n| n as usize);
-    let event = if classes == 2 { 16 } else { 4 + 4 * classes };
-    let block = 16 * (steps + 2 * AHEAD + 1) + event * records + 12 * groups + 8 + 2 * passes;
+    let block = 16 * (steps + 2 * AHEAD + 1) + event_bytes(classes) * records + 12 * groups + 8 + 2 * passes;
     let warp = AxialPlan::SLOT_BYTES * slots + 4 * classes * lanes;
     [block, warp].map(|bytes| bytes.next_multiple_of(16))
 }

@@ -22,7 +22,7 @@ use crate::data::TofBins;
 use crate::geometry::Grid;
 use crate::operator::{
     AxialPlan, AxialTable, BinOrder, InPlanePaths, LorRuns, Measured, MemberRow, MirrorSets, Mirrored, Misfit, OperatorError,
-    OperatorLimit, ShardOperator, Subset, TofKernel, TofRuns, Views, shard_of_ranges,
+    OperatorLimit, ShardOperator, Slots, Subset, TofKernel, TofRuns, Views, shard_of_ranges,
 };
 use crate::scanner::ScanGeometry;
 use crate::task::Task;
@@ -133,7 +133,8 @@ impl AxialRuns {
         let reach = (fov.path_radius_mm / geometry.radius_mm()).min(1.0) + 1e-9;
         let table = AxialTable::new(&geometry, &grid, rays[1].max(1), reach)?;
         let max_steps = InPlanePaths::of_all(&geometry, &grid, &fov, rays[0].max(1)).max_steps();
-        let plan = AxialPlan::new(&geometry, &grid, &table, max_steps, registers)?;
+        let slots = if tof.is_some() { Slots::Dense } else { Slots::Roomy };
+        let plan = AxialPlan::with_slots(&geometry, &grid, &table, max_steps, registers, slots)?;
         let tof =
             tof.map(|(bins, kernel)| TofRuns::new(bins, kernel, table.max_rise_mm(), geometry.radius_mm(), fov.path_radius_mm));
         if tof.as_ref().is_some_and(|tof| tof.num_nodes() > 2) {

@@ -30,7 +30,7 @@ mod tubes;
 
 pub use axial_runs::{
     AxialPlan, AxialRuns, AxialTable, EndRow, Family, Group, GroupRow, Layout, MemberRow, PassRow, PathStep, PlainBins, PlanHead,
-    RecordRow, TofRuns, TracedPath,
+    RecordRow, Slots, TofRuns, TracedPath,
 };
 pub(crate) use data_space::one_after_the_other;
 pub use data_space::{BinOrder, DataSpace, Subset, Views};

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use self::kernel::Scratch;
 pub use self::path::{PathStep, TracedPath};
 pub use self::plain::PlainBins;
-pub use self::plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PlanHead, RecordRow};
+pub use self::plan::{AxialPlan, EndRow, GroupRow, MemberRow, PassRow, PlanHead, RecordRow, Slots};
 pub use self::table::{AxialTable, Family, Group, Layout};
 pub use self::tof::TofRuns;
 use super::accumulate::ImageSink;

@@ -99,6 +99,10 @@ pub struct GroupRow {
     pub pass: i32,
 }
 
+/// Lanes of which a record or an end has planes: for each class, or each group of a pass, the first (lower 8 bits) and their number
+/// (upper 8 bits), packed as [`RecordRow::bases`].
+pub type Spans = [u32; 2];
+
 /// A LOR as the mirror image of the one whose path is prepared: column (x, y) has its image at the place
 /// `first` + x `strides[0]` + y `strides[1]` of an image array.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -118,6 +122,15 @@ impl MemberRow {
     pub const NONE: Self = Self { lor: AxialPlan::NO_ENTRY, is_reversed: 0, first: 0, strides: [0; 2] };
 }
 
+/// Where the bins of the groups lie in memory that lanes share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slots {
+    /// With room between the groups for lanes that have none of their planes.
+    Roomy,
+    /// One behind the other: only lanes with a plane may touch them.
+    Dense,
+}
+
 /// All tables for one scan and one grid.
 #[derive(Clone, Debug)]
 pub struct AxialPlan {
@@ -133,8 +146,12 @@ pub struct AxialPlan {
     pub records: Vec<RecordRow>,
     /// For each record its pass.
     pub record_passes: Vec<u32>,
+    /// For each record its lanes.
+    pub record_spans: Vec<Spans>,
     /// The ends of all passes.
     pub ends: Vec<EndRow>,
+    /// For each end its lanes.
+    pub end_spans: Vec<Spans>,
     /// The groups, family by family.
     pub groups: Vec<GroupRow>,
     /// Rise of the steepest group.
@@ -174,6 +191,21 @@ impl AxialPlan {
         max_steps: usize,
         registers: impl FnOnce(usize, usize) -> Option<usize>,
     ) -> Result<Self, OperatorError> {
+        Self::with_slots(geometry, grid, table, max_steps, registers, Slots::Roomy)
+    }
+
+    /// Does the same with slots as given.
+    ///
+    /// # Errors
+    /// Those of [`AxialPlan::new`].
+    pub fn with_slots(
+        geometry: &ScanGeometry,
+        grid: &Grid,
+        table: &AxialTable,
+        max_steps: usize,
+        registers: impl FnOnce(usize, usize) -> Option<usize>,
+        slots: Slots,
+    ) -> Result<Self, OperatorError> {
         let classes = table.layout.num_classes;
         let nz = grid.size[2];
         let first_k = if table.uses_row_below { -1 } else { 0 };
@@ -182,8 +214,13 @@ impl AxialPlan {
         let registers = if classes <= MAX_CLASSES { registers(classes, lanes.div_ceil(Self::WARP)) } else { None };
         let registers = registers.ok_or(Misfit::NoKernel { slices: nz, step: classes })?;
         let mut placed = in_passes(table, classes);
-        let num_slots = place(&mut placed, classes, lanes, first_k, registers * Self::WARP).next_multiple_of(SLOT_STEP);
-        let Crossings { passes, records, record_passes, ends } = crossings(&placed, classes, first_k);
+        let num_slots = match slots {
+            Slots::Roomy => place(&mut placed, classes, lanes, first_k, registers * Self::WARP),
+            Slots::Dense => place_densely(&mut placed),
+        };
+        let num_slots = num_slots.next_multiple_of(SLOT_STEP);
+        let Crossings { passes, records, record_passes, record_spans, ends, end_spans } =
+            crossings(&placed, classes, first_k, lanes);
         let groups: Vec<GroupRow> = placed.iter().map(group_row).collect();
         let (outputs, num_layers) = outputs(&placed, geometry.num_planes());
         let head = PlanHead {
@@ -207,7 +244,21 @@ impl AxialPlan {
         }
         let max_rise_mm = f64::from(groups.iter().fold(0.0f32, |max, group| group.rise_mm.abs().max(max)));
         let reversed = reversed_planes(geometry).unwrap_or_else(|| vec![0; geometry.num_planes()]);
-        Ok(Self { head, classes, registers, passes, records, record_passes, ends, groups, max_rise_mm, outputs, reversed })
+        Ok(Self {
+            head,
+            classes,
+            registers,
+            passes,
+            records,
+            record_passes,
+            record_spans,
+            ends,
+            end_spans,
+            groups,
+            max_rise_mm,
+            outputs,
+            reversed,
+        })
     }
 
     /// Returns, for each record and behind the last, how many records of each pass come before: `[record][pass]`.
@@ -299,55 +350,85 @@ fn place(placed: &mut [Placed<'_>], classes: usize, lanes: usize, first_k: isize
     end + room.max(held)
 }
 
+/// Gives each group its slots, one behind the other. Returns their number. Only lanes with a plane may touch them ([`Spans`]).
+fn place_densely(placed: &mut [Placed<'_>]) -> usize {
+    placed.iter_mut().fold(0, |end, p| {
+        p.slot = end;
+        end + p.group.num_planes
+    })
+}
+
 /// The passes, their crossings and the rows in which their groups end.
 struct Crossings {
     passes: Vec<PassRow>,
     records: Vec<RecordRow>,
     record_passes: Vec<u32>,
+    record_spans: Vec<Spans>,
     ends: Vec<EndRow>,
+    end_spans: Vec<Spans>,
 }
 
 /// For each crossing, and for each number of crossings passed, the slots that lane 0 of each class touches.
-fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize) -> Crossings {
+fn crossings(placed: &[Placed<'_>], classes: usize, first_k: isize, lanes: usize) -> Crossings {
     let num_passes = placed.iter().map(|p| p.pass + 1).max().unwrap_or(0);
-    let mut all = Crossings { passes: Vec::new(), records: Vec::new(), record_passes: Vec::new(), ends: Vec::new() };
-    let mut records: Vec<(RecordRow, u32)> = Vec::new();
-    // The class of a row, and the address of lane 0 in it: that of the group's first plane less its lane.
+    let (mut passes, mut ends) = (Vec::new(), Vec::new());
+    let mut records: Vec<(RecordRow, u32, Spans)> = Vec::new();
+    // The class of a row, and the address of lane 0 in it: that of the group's first plane less its lane. (In dense slots it may lie
+    // before the first.)
     let address = |p: &Placed<'_>, row: isize| {
         let class = row.rem_euclid(classes as isize) as usize;
         let base = p.slot as isize - row.div_euclid(classes as isize) + first_k;
-        (class, (AxialPlan::SLOT_BYTES as isize * base) as u32)
+        (class, u32::from((AxialPlan::SLOT_BYTES as isize * base) as u16))
     };
-    let put = |bases: &mut [u32; 2], (class, base): (usize, u32)| bases[class / 2] |= base << (16 * (class % 2));
+    let span = |p: &Placed<'_>, row: isize| {
+        let first = row.div_euclid(classes as isize) - first_k;
+        let [from, to] = [first, first + p.group.num_planes as isize].map(|lane| lane.clamp(0, lanes as isize) as u32);
+        from | (to - from) << 8
+    };
+    let put = |halves: &mut [u32; 2], at: usize, value: u32| halves[at / 2] |= value << (16 * (at % 2));
     for pass in 0..num_passes {
         let members = || placed.iter().filter(|p| p.pass == pass);
         let Some(family) = members().next().map(|p| p.family) else { continue };
-        all.passes.push(PassRow {
+        passes.push(PassRow {
             first_tau: family.first_tau,
             tau_step: family.tau_step,
             num_crossings: family.num_crossings as i32,
-            first_end: all.ends.len() as i32,
+            first_end: ends.len() as i32,
         });
         for i in 0..family.num_crossings {
-            let mut bases = [0; 2];
-            members().for_each(|p| put(&mut bases, address(p, row(p.group.first_crossing_row, p.group, i))));
+            let (mut bases, mut spans) = ([0; 2], [0; 2]);
+            for p in members() {
+                let row = row(p.group.first_crossing_row, p.group, i);
+                let (class, base) = address(p, row);
+                put(&mut bases, class, base);
+                put(&mut spans, class, span(p, row));
+            }
             let tau = (family.first_tau + i as f64 * family.tau_step) as f32;
-            records.push((RecordRow { tau, bases }, pass as u32));
+            records.push((RecordRow { tau, bases }, pass as u32, spans));
         }
         for i in 0..=family.num_crossings {
-            let mut end = EndRow::default();
+            let (mut end, mut spans) = (EndRow::default(), [0; 2]);
             for (m, p) in members().enumerate() {
-                let (class, base) = address(p, row(p.group.first_row, p.group, i));
-                put(&mut end.bases, (m, base));
+                let row = row(p.group.first_row, p.group, i);
+                let (class, base) = address(p, row);
+                put(&mut end.bases, m, base);
+                put(&mut spans, m, span(p, row));
                 end.flags |= (class as u32 | u32::from(p.group.sign < 0.0) << 2 | 1 << 3) << (4 * m);
             }
-            all.ends.push(end);
+            ends.push((end, spans));
         }
     }
     // The order in which every LOR meets them.
-    records.sort_by(|(a, _), (b, _)| a.tau.total_cmp(&b.tau));
-    (all.records, all.record_passes) = records.into_iter().unzip();
-    all
+    records.sort_by(|(a, ..), (b, ..)| a.tau.total_cmp(&b.tau));
+    let (ends, end_spans) = ends.into_iter().unzip();
+    Crossings {
+        passes,
+        records: records.iter().map(|(record, ..)| *record).collect(),
+        record_passes: records.iter().map(|(_, pass, _)| *pass).collect(),
+        record_spans: records.iter().map(|(.., spans)| *spans).collect(),
+        ends,
+        end_spans,
+    }
 }
 
 fn group_row(placed: &Placed<'_>) -> GroupRow {
