@@ -8,6 +8,8 @@
 // those of a line in the plane and those of the steepest one, and all others are interpolated between these.
 
 #define OPEN SLOT_VALUES
+// Planes that a lane looks up at once: one after the other they would wait for memory each time.
+#define BATCH 6
 
 // What all LORs have in common with regard to time of flight.
 struct Tof {
@@ -307,36 +309,56 @@ __device__ __forceinline__ void close_bin(TABLES, TOF_TABLES, const Course &cour
             own.bounds[j] = bound;
     }
     __syncwarp();
-    const unsigned long long first = bins_of(plan, tof, course.member, course.number, j);
+    float *const of_bin = bins + bins_of(plan, tof, course.member, course.number, j);
 #pragma unroll 1
-    for (int plane = lane; plane < plan.num_planes; plane += WARP) {
-        const unsigned long long at = first + plane_of(course.member, reversed, plane);
-        float sum = is_first ? 0.0f : bins[at];
+    for (int first = lane; first < plan.num_planes; first += BATCH * WARP) {
+        int places[BATCH];
+        float sums[BATCH];
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) {
+            const int plane = min(first + WARP * b, plan.num_planes - 1);
+            places[b] = plane_of(course.member, reversed, plane);
+            sums[b] = is_first ? 0.0f : of_bin[places[b]];
+        }
 #pragma unroll 1
         for (int layer = 0; layer < plan.num_layers; layer++) {
-            const unsigned entry = outputs[layer * plan.num_planes + plane];
-            if (entry == NO_ENTRY)
-                continue;
-            const int slot = entry & 0xffffu, g_at = entry >> 16;
-            const GroupNow group = scratch.groups[g_at];
-            const int z = own.end_offsets[g_at] + CLASSES * slot;
-            sum += group.signed_scale * scratch.slots[OPEN * slot + a];
-            scratch.slots[OPEN * slot + a] = 0.0f;
-            if (z >= 0 && z < plan.nz) {
-                const int end = z - CLASSES * plan.first_k;
-                float integral = flat_ends[end];
-                if (tof.has_steepness)
-                    integral += own.group_steepness[g_at] * steep_ends[end];
-                sum += group.scale * integral;
+            unsigned entries[BATCH];
+#pragma unroll
+            for (int b = 0; b < BATCH; b++) {
+                const int plane = first + WARP * b;
+                entries[b] = plane < plan.num_planes ? outputs[layer * plan.num_planes + plane] : NO_ENTRY;
+            }
+#pragma unroll
+            for (int b = 0; b < BATCH; b++) {
+                if (entries[b] == NO_ENTRY)
+                    continue;
+                const int slot = entries[b] & 0xffffu, g_at = entries[b] >> 16;
+                const GroupNow group = scratch.groups[g_at];
+                const int z = own.end_offsets[g_at] + CLASSES * slot;
+                sums[b] += group.signed_scale * scratch.slots[OPEN * slot + a];
+                scratch.slots[OPEN * slot + a] = 0.0f;
+                if (z >= 0 && z < plan.nz) {
+                    const int end = z - CLASSES * plan.first_k;
+                    float integral = flat_ends[end];
+                    if (tof.has_steepness)
+                        integral += own.group_steepness[g_at] * steep_ends[end];
+                    sums[b] += group.scale * integral;
+                }
             }
         }
-        if (CHECKED && is_last && sum < bound) {
-            const bool is_doubtful = measured[at] > 0.0f;
-            if (is_doubtful)
-                is_marked_set[course.set] = 1;
-            sum = is_doubtful ? -INFINITE : sum > 0.0f ? sum : 0.0f;
+#pragma unroll
+        for (int b = 0; b < BATCH; b++) {
+            if (first + WARP * b >= plan.num_planes)
+                continue;
+            float sum = sums[b];
+            if (CHECKED && is_last && sum < bound) {
+                const bool is_doubtful = measured[of_bin + places[b] - bins] > 0.0f;
+                if (is_doubtful)
+                    is_marked_set[course.set] = 1;
+                sum = is_doubtful ? -INFINITE : sum > 0.0f ? sum : 0.0f;
+            }
+            of_bin[places[b]] = sum;
         }
-        bins[at] = sum;
     }
     __syncwarp();
 }
@@ -586,13 +608,23 @@ __device__ __forceinline__ void open_bin(TABLES, TOF_TABLES, const Course &cours
     const float *const in = bins + bins_of(plan, tof, course.member, course.number, j);
     __syncwarp();
 #pragma unroll 1
-    for (int plane = lane; plane < plan.num_planes; plane += WARP) {
-        const float value = in[plane_of(course.member, reversed, plane)];
+    for (int first = lane; first < plan.num_planes; first += BATCH * WARP) {
+        float values[BATCH];
+#pragma unroll
+        for (int b = 0; b < BATCH; b++)
+            values[b] = in[plane_of(course.member, reversed, min(first + WARP * b, plan.num_planes - 1))];
 #pragma unroll 1
         for (int layer = 0; layer < plan.num_layers; layer++) {
-            const unsigned entry = outputs[layer * plan.num_planes + plane];
-            if (entry != NO_ENTRY)
-                scratch.slots[OPEN * (entry & 0xffffu) + a] = scratch.groups[entry >> 16].signed_scale * value;
+            unsigned entries[BATCH];
+#pragma unroll
+            for (int b = 0; b < BATCH; b++) {
+                const int plane = first + WARP * b;
+                entries[b] = plane < plan.num_planes ? outputs[layer * plan.num_planes + plane] : NO_ENTRY;
+            }
+#pragma unroll
+            for (int b = 0; b < BATCH; b++)
+                if (entries[b] != NO_ENTRY)
+                    scratch.slots[OPEN * (entries[b] & 0xffffu) + a] = scratch.groups[entries[b] >> 16].signed_scale * values[b];
         }
     }
     __syncwarp();

@@ -22,6 +22,8 @@ mod device_planes;
 #[cfg(feature = "cuda")]
 mod device_teams;
 #[cfg(feature = "cuda")]
+mod device_tof;
+#[cfg(feature = "cuda")]
 mod device_tubes;
 #[cfg(feature = "cuda")]
 mod device_tubes_montecarlo;
