@@ -199,7 +199,7 @@ __device__ __forceinline__ void find_ends(const Plan &plan, const Group *groups,
 {
     const unsigned event = (place - scratch.place_of(0)) / (unsigned)sizeof(Event);
     const unsigned short *const passed = ranks + (size_t)event * plan.num_passes;
-#pragma unroll 1
+#pragma unroll 2
     for (int g = lane; g < plan.num_groups; g += WARP) {
         const Group group = groups[g];
         own.end_offsets[g] =
@@ -455,7 +455,9 @@ __device__ __forceinline__ void project(TABLES, TOF_TABLES, const float *d, cons
                 for (int c = 0; c < CLASSES; c++)
 #pragma unroll
                     for (int r = 0; r < REGISTERS; r++) {
-                        float4 sum = slots_at(is_in(event.spans[c], lane + WARP * r), lane_slots, event.bases[c], r);
+                        // (What other lanes read goes nowhere.)
+                        const int at = is_in(event.spans[c], lane + WARP * r) ? event.bases[c] + 4 * OPEN * WARP * r : 0;
+                        float4 sum = *(const float4 *)((const unsigned char *)lane_slots + at);
                         add_scaled(&sum, event.fraction * now[c][r], part);
                         add_scaled(&sum, event.steepness, steep[c][r]);
                         add_scaled(&sum, 1.0f, g[c][r]);
@@ -638,26 +640,42 @@ __device__ __forceinline__ void open_bin(TABLES, TOF_TABLES, const Course &cours
     const unsigned short *const passed = ranks + (size_t)event * plan.num_passes;
     const float *const lane_slots = scratch.slots + OPEN * lane + a;
 #pragma unroll 1
-    for (int p = 0; p < plan.num_passes; p++) {
-        const int row = passes[p].first_end + passed[p];
-        const End end = pass_ends[row];
-        const uint2 spans = end_spans[row];
-        const unsigned both[2] = {spans.x, spans.y};
-        const float steepness = own.pass_steepness[p];
+    for (int first = 0; first < plan.num_passes; first += WARP) {
+        // Each lane looks one pass up for all.
+        End own_end = {{0u, 0u}, 0u};
+        uint2 own_spans = make_uint2(0u, 0u);
+        float own_steepness = 0.0f;
+        if (first + lane < plan.num_passes) {
+            const int row = passes[first + lane].first_end + passed[first + lane];
+            own_end = pass_ends[row];
+            own_spans = end_spans[row];
+            own_steepness = own.pass_steepness[first + lane];
+        }
+#pragma unroll 2
+        for (int p = 0; p < min(plan.num_passes - first, WARP); p++) {
+            const unsigned all_flags = __shfl_sync(FULL, own_end.flags, p);
+            const float steepness = __shfl_sync(FULL, own_steepness, p);
+            unsigned bases[2], spans[2];
+            bases[0] = __shfl_sync(FULL, own_end.bases[0], p);
+            spans[0] = __shfl_sync(FULL, own_spans.x, p);
+            bases[1] = CLASSES > 2 ? __shfl_sync(FULL, own_end.bases[1], p) : 0u;
+            spans[1] = CLASSES > 2 ? __shfl_sync(FULL, own_spans.y, p) : 0u;
 #pragma unroll
-        for (int m = 0; m < CLASSES; m++) {
-            const unsigned flags = end.flags >> (4 * m);
-            const float *const slots = (const float *)((const unsigned char *)lane_slots + OPEN * (int)(short)unpacked(end.bases, m));
-            // The slots hold the bins with the sign of their crossings, which the ends have not.
-            const float sign = flags & 8u ? (flags & 4u ? -1.0f : 1.0f) : 0.0f;
+            for (int m = 0; m < CLASSES; m++) {
+                const unsigned flags = all_flags >> (4 * m), span = unpacked(spans, m);
+                const float *const slots =
+                    (const float *)((const unsigned char *)lane_slots + OPEN * (int)(short)unpacked(bases, m));
+                // The slots hold the bins with the sign of their crossings, which the ends have not.
+                const float sign = flags & 8u ? (flags & 4u ? -1.0f : 1.0f) : 0.0f;
 #pragma unroll
-            for (int r = 0; r < REGISTERS; r++) {
-                const float value = is_in(unpacked(both, m), lane + WARP * r) ? sign * slots[OPEN * WARP * r] : 0.0f;
+                for (int r = 0; r < REGISTERS; r++) {
+                    const float value = is_in(span, lane + WARP * r) ? sign * slots[OPEN * WARP * r] : 0.0f;
 #pragma unroll
-                for (int c = 0; c < CLASSES; c++) {
-                    const float here = (flags & 3u) == c ? value : 0.0f;
-                    ends[c][r] += here;
-                    steep_ends[c][r] += steepness * here;
+                    for (int c = 0; c < CLASSES; c++) {
+                        const float here = (flags & 3u) == c ? value : 0.0f;
+                        ends[c][r] += here;
+                        steep_ends[c][r] += steepness * here;
+                    }
                 }
             }
         }
