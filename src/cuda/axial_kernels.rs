@@ -17,7 +17,7 @@ use crate::operator::{AxialPlan, TofRuns};
 /// The kernels.
 pub(super) enum AxialKernels {
     /// Without time of flight.
-    Whole(axial_runs::Kernels),
+    Whole(Box<axial_runs::Kernels>),
     /// With it.
     Tof(Box<TofKernels>),
 }
@@ -59,10 +59,10 @@ macro_rules! load {
 }
 
 impl AxialKernels {
-    /// Loads the kernels for a plan, and makes room in `head` for what they need.
+    /// Loads the kernels for a plan, and makes room in `head` for their shared memory.
     pub fn load(backend: &CudaBackend, plan: &AxialPlan, tof: Option<&TofRuns>, head: &mut Plan) -> Result<Self, CudaError> {
         let context = &backend.context;
-        let Some(tof) = tof else { return Ok(Self::Whole(load!(axial_runs, plan, context)?)) };
+        let Some(tof) = tof else { return Ok(Self::Whole(Box::new(load!(axial_runs, plan, context)?))) };
         Ok(Self::Tof(Box::new(TofKernels {
             kernels: load!(axial_tof, plan, context)?,
             head: head.with_tof(plan, tof),
@@ -170,6 +170,7 @@ impl AxialKernels {
     }
 
     /// `to` += Aᵀ q for blocks of sets.
+    #[allow(clippy::too_many_arguments)]
     pub fn add(
         &self,
         backend: &CudaBackend,

@@ -48,7 +48,7 @@ impl Plan {
         head
     }
 
-    /// Makes room for time of flight. Returns what the kernels need to know of it.
+    /// Makes room for time of flight. Returns its figures for the kernels.
     pub fn with_tof(&mut self, plan: &AxialPlan, tof: &TofRuns) -> Tof {
         let [groups, passes] = [plan.groups.len(), plan.passes.len()];
         let steps = self.max_steps as usize + 2 * AHEAD;

@@ -88,7 +88,7 @@ pub enum Misfit {
          (--device cpu; --no-tof ignores the bins)"
     )]
     Tof,
-    /// Time of flight on lines that rise so much that two sets of weights do not do for all of them.
+    /// Time of flight on lines too steep for two sets of weights.
     #[error("its lines are too steep for time of flight on a GPU: use --device cpu")]
     SteepTof,
 

@@ -49,7 +49,7 @@ pub struct Scratch {
     on_path: Vec<Range<usize>>,
     /// For each group, family by family, what its sums count for in a bin.
     scales: Vec<f32>,
-    /// What is summed along the path, one part after the other.
+    /// The sums along the path, one part after the other.
     pub(super) parts: PathParts,
     /// For each step the image column of the LOR in hand.
     columns: Vec<u32>,
@@ -72,7 +72,7 @@ pub struct Scratch {
 pub(super) struct PathParts {
     /// The parts.
     parts: Vec<PathPart>,
-    /// How many of them are in use.
+    /// Number of those in use.
     num: usize,
     /// For each part the weighted lengths of its steps.
     lengths: Vec<f32>,
@@ -124,7 +124,7 @@ impl PathParts {
 }
 
 impl Scratch {
-    /// Memory for any path of `path`'s capacity, and for so many bins of time of flight.
+    /// Memory for any path of `path`'s capacity, and for `num_tof` bins of time of flight.
     pub fn new(path: TracedPath, table: &AxialTable, num_planes: usize, num_tof: usize) -> Self {
         let row_len = table.layout.row_len();
         let padding = MAX_CHUNKS * LANES;

@@ -99,7 +99,7 @@ pub struct GroupRow {
     pub pass: i32,
 }
 
-/// Lanes of which a record or an end has planes: for each class, or each group of a pass, the first (lower 8 bits) and their number
+/// Lanes with planes of a record or an end: for each class, or each group of a pass, the first (lower 8 bits) and their number
 /// (upper 8 bits), packed as [`RecordRow::bases`].
 pub type Spans = [u32; 2];
 

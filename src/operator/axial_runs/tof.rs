@@ -9,7 +9,7 @@
 //! w(l s) ≈ Σ_n h_n(s) w(l s_n),     Σ_n h_n(s) = 1
 //! ```
 //!
-//! The error is at most (l Δs)²/8 · max |w''|, with Δs the distance of the nodes: so many are taken that it is small.
+//! The error is at most (l Δs)²/8 · max |w''|, with Δs the distance of the nodes, and their number keeps it small.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub struct TofRuns {
     /// Largest rise of a line, mm.
     max_rise_mm: f64,
     num_nodes: usize,
-    /// How far the steepest line is off, at the end of a path, from a line in the plane, mm.
+    /// Distance of the steepest line from a line in the plane, at the end of a path, mm.
     shift_mm: f64,
 }
 
@@ -44,7 +44,7 @@ impl TofRuns {
     /// axis.
     pub fn new(bins: TofBins, kernel: TofKernel, max_rise_mm: f64, scanner_radius_mm: f64, fov_radius_mm: f64) -> Self {
         let fov_radius_mm = fov_radius_mm.min(scanner_radius_mm);
-        // How far the steepest line moves the end of a path, at some distances of the path from the axis.
+        // The shift of a path's end by the steepest line, at some distances of the path from the axis.
         let shift_mm = |at: usize| {
             let off_mm = fov_radius_mm * at as f64 / NUM_PATHS as f64;
             let [end_mm, half_lor_mm] =
@@ -68,7 +68,7 @@ impl TofRuns {
         self.num_nodes
     }
 
-    /// Returns the smallest n for which no point is in reach of more than `most` bins if only every n-th is there.
+    /// Returns the smallest n for which no point is in reach of more than `most` bins if every n-th alone is in use.
     pub fn interleave(&self, most: usize) -> usize {
         // (A point may be in reach of both ends of a bin.)
         let reached_mm = 2.0 * self.kernel.reach_mm([0.0; 2])[1] + self.shift_mm;

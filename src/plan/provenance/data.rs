@@ -132,7 +132,7 @@ impl DataRecord {
 }
 
 /// Corrections of projection data or list-mode data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CorrectionRecord {
     /// File of the factors; [`SIMULATED`] where they come from no file, `None` = 1.
     pub multiplicative: Option<String>,

@@ -98,7 +98,7 @@ mod tests {
         let record = |multiplicative: Option<&str>, attenuation: Option<&str>, additive: Option<&str>, additive_inside| {
             let [multiplicative, attenuation, additive] =
                 [multiplicative, attenuation, additive].map(|file| file.map(str::to_owned));
-            sources(&CorrectionRecord { multiplicative, additive, additive_inside, attenuation, ct: None })
+            sources(&CorrectionRecord { multiplicative, additive, additive_inside, attenuation, ..CorrectionRecord::default() })
         };
         assert_eq!(record(None, None, None, false), ["none, 1", "none, 0"]);
         let both = record(Some("norm.hs"), Some("mu.hv"), Some("add.hs"), true);
