@@ -69,7 +69,9 @@ fn cuda_devices_have_the_time_of_flight_of_the_processor() {
                 ..RunSettings::new(AlgorithmChoice::MLEM, grid.clone())
             };
             let mut prepared = prepare_with(&Cache::nowhere(), &Job::of(&study, settings), &Task::new()).unwrap();
-            (0..3).for_each(|_| drop(prepared.algorithm.iterate(&Task::new()).unwrap()));
+            for _ in 0..3 {
+                prepared.algorithm.iterate(&Task::new()).unwrap();
+            }
             let mut image = Volume::filled(grid.clone(), 0.0);
             prepared.algorithm.volume_into(&mut image).unwrap();
             image
