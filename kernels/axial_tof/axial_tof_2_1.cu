@@ -4,4 +4,5 @@
 #define SLOT_VALUES 4
 #include "adders.cuh"
 #include "axial_path.cuh"
+#include "tof_path.cuh"
 #include "axial_tof.cuh"

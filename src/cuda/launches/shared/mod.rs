@@ -4,3 +4,4 @@ pub mod axial_path;
 pub mod montecarlo_crystals;
 pub mod montecarlo_start;
 pub mod montecarlo_track;
+pub mod tof_path;
