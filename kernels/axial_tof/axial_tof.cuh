@@ -40,6 +40,9 @@ struct Course {
     int num_bins;
 };
 
+// What bin j of a course leaves in the mark of its set.
+__device__ __forceinline__ unsigned mark_of(int j) { return 1u << (j % 32); }
+
 // Ends bin j of a course behind a step: writes its bins and empties its slots.
 template <bool CHECKED>
 __device__ __forceinline__ void close_bin(TABLES, TOF_TABLES, const Course &course, const Path &path, const Scratch &scratch,
@@ -117,7 +120,7 @@ __device__ __forceinline__ void close_bin(TABLES, TOF_TABLES, const Course &cour
             if (CHECKED && is_last && sum < bound) {
                 const bool is_doubtful = measured[of_bin + places[b] - bins] > 0.0f;
                 if (is_doubtful)
-                    is_marked_set[course.set] = 1;
+                    atomicOr(is_marked_set + course.set, mark_of(j));
                 sum = is_doubtful ? -INFINITE : sum > 0.0f ? sum : 0.0f;
             }
             of_bin[places[b]] = sum;
@@ -326,6 +329,8 @@ extern "C" __global__ void BOUNDS plain(TABLES, TOF_TABLES, const float *x, floa
                 continue;
 #pragma unroll 1
             for (int j = 0; j < course.num_bins; j++) {
+                if (!(is_marked_set[set] & mark_of(j)))
+                    continue;
                 float *const out = bins + bins_of(plan, tof, member, course.number, j);
 #pragma unroll 1
                 for (int row = 0; row < plan.num_planes; row += WARP) {

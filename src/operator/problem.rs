@@ -84,12 +84,12 @@ pub enum Misfit {
 
     /// Data with time of flight.
     #[error(
-        "it has no time-of-flight bins on this device: axial-runs has them on the CPU and on CUDA devices, per-lor on the CPU \
-         (--device cpu; --no-tof ignores the bins)"
+        "time-of-flight bins are projected by axial-runs on the CPU and on CUDA devices, and by per-lor on the CPU (--device cpu; \
+         --no-tof ignores the bins)"
     )]
     Tof,
     /// Time of flight on lines too steep for two sets of weights.
-    #[error("its lines are too steep for time of flight on a GPU: use --device cpu")]
+    #[error("the lines of this scanner are too steep for time of flight on a GPU: use --device cpu")]
     SteepTof,
 
     // Projectors by axial runs.
