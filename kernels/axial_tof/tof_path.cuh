@@ -6,11 +6,11 @@
 // What all LORs have in common with regard to time of flight.
 struct Tof {
     // 1/mm.
-    float per_sigma;
+    double per_sigma;
     // Where the kernel ends, sigma, and half of the inverse of what is within.
-    float reach;
-    float half_inverse;
-    float width_mm;
+    double reach;
+    double half_inverse;
+    double width_mm;
     float max_rise_mm;
     int num_bins;
     int interleave;
@@ -94,11 +94,11 @@ __device__ __forceinline__ float4 slots_at(bool is_asked, const float *lane_slot
                     : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
-// The part of the events from l that have less than d.
-__device__ __forceinline__ float below(const Tof &tof, float d, float l)
+// The part of the events from l that have less than d. In f64: in the tails a weight is a small difference.
+__device__ __forceinline__ double below(const Tof &tof, double d, double l)
 {
-    const float t = fminf(fmaxf((d - l) * tof.per_sigma, -tof.reach), tof.reach);
-    return tof.half_inverse * erff(0.70710678f * t);
+    const double t = fmin(fmax((d - l) * tof.per_sigma, -tof.reach), tof.reach);
+    return tof.half_inverse * erf(0.70710678118654752 * t);
 }
 
 // s - 1 of a line, which is s times as long as its path.
@@ -141,20 +141,21 @@ __device__ __forceinline__ void set_up_tof(const Plan &plan, const Tof &tof, con
     for (int s = thread.number; s < num_steps + 2 * AHEAD; s += thread.count) {
         const Step step = scratch.steps[min(s, num_steps - 1)];
         const double2 ends = ends_of(path, step);
-        const float middle_mm = (float)(path.start_mm - 0.5 * path.lor_mm + 0.5 * (ends.x + ends.y));
-        const float steep_mm = middle_mm + steepest * middle_mm;
-        const float first_mm = fminf(middle_mm, steep_mm) - tof.reach / tof.per_sigma;
+        const double middle_mm = path.start_mm - 0.5 * path.lor_mm + 0.5 * (ends.x + ends.y);
+        const double steep_mm = middle_mm + steepest * middle_mm;
+        const double first_mm = fmin(middle_mm, steep_mm) - tof.reach / tof.per_sigma;
         // The first bin whose end is in reach.
-        const float end = first_mm / tof.width_mm + 0.5f * tof.num_bins - 1.0f - course;
-        int window = min(max((int)floorf(end / tof.interleave) + 1, 0), num_bins);
+        const double end = first_mm / tof.width_mm + 0.5 * tof.num_bins - 1.0 - course;
+        int window = min(max((int)floor(end / tof.interleave) + 1, 0), num_bins);
         float4 flat = make_float4(0.0f, 0.0f, 0.0f, 0.0f), steep = flat;
         const float length = s < num_steps ? step.length : 0.0f;
         for (int j = window; j < min(window + OPEN, num_bins); j++) {
-            const float low = (course + j * tof.interleave - 0.5f * tof.num_bins) * tof.width_mm, high = low + tof.width_mm;
-            const float in_plane = below(tof, high, middle_mm) - below(tof, low, middle_mm);
-            set_component(&flat, j % OPEN, length * in_plane);
+            const double low = (course + j * tof.interleave - 0.5 * tof.num_bins) * tof.width_mm, high = low + tof.width_mm;
+            const double in_plane = below(tof, high, middle_mm) - below(tof, low, middle_mm);
+            set_component(&flat, j % OPEN, length * (float)in_plane);
             if (tof.has_steepness)
-                set_component(&steep, j % OPEN, length * (below(tof, high, steep_mm) - below(tof, low, steep_mm) - in_plane));
+                set_component(&steep, j % OPEN,
+                              length * (float)(below(tof, high, steep_mm) - below(tof, low, steep_mm) - in_plane));
         }
         // Behind the path all bins are closed.
         if (s >= num_steps)

@@ -63,10 +63,10 @@ impl Plan {
         self.warp_bytes = (warp_bytes + more).next_multiple_of(16) as i32;
         let reach = tof.kernel.reach_mm([0.0; 2])[1] / tof.kernel.sigma_mm();
         Tof {
-            per_sigma: (1.0 / tof.kernel.sigma_mm()) as f32,
-            reach: reach as f32,
-            half_inverse: (0.5 / libm::erf(reach * FRAC_1_SQRT_2)) as f32,
-            width_mm: tof.bins.width_mm as f32,
+            per_sigma: 1.0 / tof.kernel.sigma_mm(),
+            reach,
+            half_inverse: 0.5 / libm::erf(reach * FRAC_1_SQRT_2),
+            width_mm: tof.bins.width_mm,
             max_rise_mm: tof.max_rise_mm() as f32,
             num_bins: tof.bins.num as i32,
             interleave: tof.interleave(OPEN_BINS) as i32,
