@@ -110,8 +110,8 @@ fn events_and_their_sinogram_are_one_image_up_to_the_bins() {
     let noise = difference(&list, &image_of_list(&path, false)) / 2f64.sqrt();
     println!("noise of the image: {noise:.3}");
     assert!(without <= 2e-5, "{without}");
-    // Wider bins lose some of the time of flight: less than half of the noise.
-    assert!(differences[0] <= 2e-3 && differences[0] < differences[1] && differences[1] < differences[2], "{differences:?}");
+    // The sinogram weighs whole steps of a line. Wider bins lose some of the time of flight: less than half of the noise.
+    assert!(differences[0] <= 4e-3 && differences[0] < differences[1] && differences[1] < differences[2], "{differences:?}");
     assert!(differences[2].max(usual) < 0.5 * noise && usual < gain / 2.0, "{differences:?}, {usual}: {noise}, {gain}");
 }
 

@@ -95,7 +95,8 @@ fn check_place(geometry: &ScanGeometry, bins: &TofBins, [x_mm, y_mm, z_mm]: [f64
 /// The same for the fast projector; and its difference from the definition is that of a step's middle from a piece's.
 #[test]
 fn axial_runs_are_the_definition_up_to_the_middles_of_steps() {
-    for (geometry, limit) in [(tiny(4), 4e-3), (tiny_span_3(), 4e-3)] {
+    // (A step here is up to 0.4 σ.)
+    for (geometry, limit) in [(tiny(4), 4e-3), (tiny_span_3(), 8e-3)] {
         let grid = Grid::centred([23, 21, 7], [2.6, 2.4, 3.0]).unwrap();
         let volume = random_volume(&grid);
         let runs = || AxialRuns::new(Arc::clone(&geometry), grid.clone(), 30.0, [1, 2]).unwrap();
@@ -130,14 +131,16 @@ fn a_small_sphere_is_in_the_bins_of_the_definition() {
             let [x, y, z] = grid.mm_from_voxel([(voxel % nx) as f64, (voxel / nx % ny) as f64, (voxel / nx / ny) as f64]);
             *value = if (x - off_mm).hypot(y).hypot(z) <= 5.0 { 1.0 } else { 0.0 };
         }
-        let view = Subset { index: 3, count: geometry.num_views };
-        let runs = AxialRuns::new(Arc::clone(&geometry), grid.clone(), 150.0, [1, 1]).unwrap();
-        let siddon = Siddon::new(Arc::clone(&geometry), grid.clone(), 150.0, [1, 1]);
-        let fast = forward(&runs.with_tof(bins, kernel), view, &sphere);
-        let defined = forward(&siddon.with_tof(bins, kernel), view, &sphere);
-        let difference = largest_difference(&fast, &defined);
-        println!("a sphere of 10 mm at {off_mm} mm: {difference:.1e} of the largest bin");
-        assert!(difference <= 3e-3, "{off_mm} mm: {difference}");
+        for index in [3, 3 + geometry.num_views / 2] {
+            let view = Subset { index, count: geometry.num_views };
+            let runs = AxialRuns::new(Arc::clone(&geometry), grid.clone(), 150.0, [1, 1]).unwrap();
+            let siddon = Siddon::new(Arc::clone(&geometry), grid.clone(), 150.0, [1, 1]);
+            let fast = forward(&runs.with_tof(bins, kernel), view, &sphere);
+            let defined = forward(&siddon.with_tof(bins, kernel), view, &sphere);
+            let difference = largest_difference(&fast, &defined);
+            println!("a sphere of 10 mm at {off_mm} mm, view {index}: {difference:.1e} of the largest bin");
+            assert!(difference <= 3e-3, "{off_mm} mm, view {index}: {difference}");
+        }
     }
 }
 
