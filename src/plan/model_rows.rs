@@ -41,18 +41,9 @@ pub struct ModelRow {
 /// Reason for which a run has no rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoModelRows {
-    /// List-mode data.
-    #[error("List-mode data have no sinogram rows: the model belongs to single events.")]
-    Events,
-    /// Crystal-pair histogram.
-    #[error("A crystal-pair histogram has no sinogram rows: the model is a system matrix.")]
-    Pairs,
-    /// EPRI acquisition.
-    #[error("EPRI projections have no sinogram rows and no expected counts. Sweep shows each projection.")]
-    Sweep,
-    /// Images of another program.
-    #[error("Images of another program have no projection data.")]
-    Images,
+    /// Data of another kind.
+    #[error("These data have no sinogram rows.")]
+    NoSinogram,
     /// Data on a remote host.
     #[error("The projection data are on the remote host. Sinogram rows need local data.")]
     Remote,
@@ -66,10 +57,7 @@ impl NoModelRows {
     pub fn of(data: &Data) -> Option<Self> {
         match data {
             Data::Counts(counts) => counts.prompts.is_remote().then_some(NoModelRows::Remote),
-            Data::Events { .. } => Some(NoModelRows::Events),
-            Data::Pairs(_) => Some(NoModelRows::Pairs),
-            Data::Sweep(_) => Some(NoModelRows::Sweep),
-            Data::Images(_) => Some(NoModelRows::Images),
+            Data::Events { .. } | Data::Pairs(_) | Data::Sweep(_) | Data::Images(_) => Some(NoModelRows::NoSinogram),
         }
     }
 

@@ -88,6 +88,8 @@ pub struct TabsOf {
     pub is_sweep: bool,
     /// True for list-mode data.
     pub is_list: bool,
+    /// True for a sinogram.
+    pub is_sinogram: bool,
     /// True for images of another program.
     pub is_image: bool,
     /// True if the scanner has tubes of response.
@@ -100,7 +102,8 @@ impl TabsOf {
         match tab {
             BottomTab::Rois | BottomTab::Compare => true,
             BottomTab::Lesions => !self.is_sweep,
-            BottomTab::Time | BottomTab::Model => !self.is_image,
+            BottomTab::Time => !self.is_image,
+            BottomTab::Model => self.is_sinogram,
             // A sweep has no race, counts have no sweep.
             BottomTab::Race => !(self.is_sweep || self.is_image),
             BottomTab::Sweep => self.is_sweep,

@@ -86,7 +86,7 @@ impl App {
         let counts = self.study.open.as_ref().and_then(OpenStudy::counts);
         let has_tubes = counts.is_some_and(|open| open.scanner_of_tubes().is_ok());
         let [is_sweep, is_list] = [self.study.sweep().is_some(), self.study.list().is_some()];
-        TabsOf { is_sweep, is_list, is_image: self.study.images().is_some(), has_tubes }
+        TabsOf { is_sweep, is_list, is_sinogram: counts.is_some(), is_image: self.study.images().is_some(), has_tubes }
     }
 
     fn plots_view(&self) -> PlotsView<'_> {
