@@ -104,7 +104,7 @@ pub enum OperatorError {
     #[error(transparent)]
     Settings(#[from] OperatorLimit),
     /// The projector does not apply to this geometry.
-    #[error("this projector does not fit: {0}; use the projector per-lor")]
+    #[error("this projector does not fit: {misfit}{advice}", misfit = .0, advice = .0.advice())]
     Unsuitable(#[from] Misfit),
 }
 

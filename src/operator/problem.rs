@@ -168,6 +168,16 @@ pub enum Misfit {
     Michelogram(#[from] MichelogramError),
 }
 
+impl Misfit {
+    /// Returns the way out, where the reason does not contain it.
+    pub(super) fn advice(&self) -> &'static str {
+        match self {
+            Misfit::Tof | Misfit::SteepTof => "",
+            _ => "; use the projector per-lor",
+        }
+    }
+}
+
 /// A setting or an amount of data that an operator or a device does not support.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OperatorLimit {
